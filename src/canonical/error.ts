@@ -1,0 +1,68 @@
+// One error with two voices: the sentence a caller reads, and the cause an operator may look up.
+import { ERROR_CODES, type ErrorCode, type ErrorKind } from "./error-codes.ts"
+
+/** Whose doing it is: what counts against a provider's health, and what a caller can mend. */
+export type ErrorOwner = "caller" | "gateway" | "upstream"
+
+/** One try at one target, as told to the caller. */
+export interface FailedAttempt {
+  readonly model: string
+  readonly provider: string
+  /** The upstream's status; absent when it never gave one. */
+  readonly status?: number
+  readonly reason: string
+}
+
+export interface ErrorDetails {
+  readonly owner?: ErrorOwner | undefined
+  /** The request member at fault, such as `messages[0].role`. */
+  readonly param?: string | undefined
+  readonly retryAfterMs?: number | undefined
+  /** What the upstream answered with, where the error comes from there. */
+  readonly upstreamStatus?: number | undefined
+  readonly attempts?: readonly FailedAttempt[] | undefined
+  /** Never shown to the caller. */
+  readonly cause?: unknown
+}
+
+export class GatewayError extends Error {
+  override readonly name = "GatewayError"
+  readonly code: ErrorCode
+  readonly owner: ErrorOwner
+  readonly param: string | undefined
+  readonly retryAfterMs: number | undefined
+  readonly upstreamStatus: number | undefined
+  readonly attempts: readonly FailedAttempt[] | undefined
+
+  /** `message` is public: it says what is wrong and how to mend it, and holds no secret and no upstream body. */
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause })
+    this.code = code
+    this.owner = details.owner ?? (this.status < 500 ? "caller" : "gateway")
+    this.param = details.param
+    this.retryAfterMs = details.retryAfterMs
+    this.upstreamStatus = details.upstreamStatus
+    this.attempts = details.attempts
+  }
+
+  get status(): number {
+    return ERROR_CODES[this.code].status
+  }
+
+  get kind(): ErrorKind {
+    return ERROR_CODES[this.code].kind
+  }
+
+  /** Whether the same request may succeed later, so that a client does right to try again. */
+  get mayRetry(): boolean {
+    if (this.code === "overloaded" || this.code === "shutting_down" || this.code === "store_unavailable") return true
+    if (this.kind === "rate_limit_error" || this.code === "idempotency_in_flight") return true
+    return this.kind === "service_unavailable_error" && (this.retryAfterMs ?? Number.POSITIVE_INFINITY) <= 60_000
+  }
+}
+
+/** What was thrown, as a GatewayError; anything unforeseen is a fault of ours and says nothing of itself. */
+export function asGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown
+  return new GatewayError("internal_error", "The gateway failed to handle this request.", { cause: thrown })
+}

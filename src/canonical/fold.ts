@@ -1,0 +1,62 @@
+// A stream folded into the answer it spells out.
+import type { Part } from "./part.ts"
+import type { ChatResponse, Finish } from "./response.ts"
+import type { Sealed } from "./sealed.ts"
+import type { PartStart, StreamEvent } from "./stream.ts"
+
+interface OpenPart {
+  readonly start: PartStart
+  text: string
+  sealed?: Sealed
+}
+
+interface OpenCandidate {
+  readonly parts: Map<number, OpenPart>
+  finish?: Finish
+}
+
+export function fold(events: Iterable<StreamEvent>): ChatResponse {
+  const candidates = new Map<number, OpenCandidate>()
+  let head: Pick<ChatResponse, "id" | "model" | "created"> = {}
+  let usage: ChatResponse["usage"]
+  for (const event of events) {
+    if (event.type === "stream-start") {
+      const { type: _, ...rest } = event
+      head = rest
+    } else if (event.type === "usage") usage = event.usage
+    else if ("candidate" in event) grow(candidates, event)
+  }
+  return {
+    ...head,
+    candidates: [...candidates].sort(([a], [b]) => a - b).map(([index, open]) => close(index, open)),
+    ...(usage && { usage }),
+  }
+}
+
+function grow(candidates: Map<number, OpenCandidate>, event: Extract<StreamEvent, { candidate: number }>): void {
+  let candidate = candidates.get(event.candidate)
+  if (!candidate) {
+    candidate = { parts: new Map() }
+    candidates.set(event.candidate, candidate)
+  }
+  if (event.type === "candidate-end") candidate.finish = event.finish
+  else if (event.type === "part-start") candidate.parts.set(event.part, { start: event.start, text: "" })
+  else {
+    const part = candidate.parts.get(event.part)
+    if (!part) throw new Error(`part ${event.part} of candidate ${event.candidate} was never started`)
+    if (event.type === "part-delta") part.text += event.text
+    else if (event.sealed) part.sealed = event.sealed
+  }
+}
+
+function close(index: number, open: OpenCandidate): ChatResponse["candidates"][number] {
+  const parts = [...open.parts].sort(([a], [b]) => a - b).map(([, part]) => closePart(part))
+  return { index, parts, ...(open.finish && { finish: open.finish }) }
+}
+
+function closePart({ start, text, sealed }: OpenPart): Part {
+  const seal = sealed && { sealed }
+  if (start.kind === "tool-call") return { ...start, arguments: text, ...seal }
+  if (start.kind === "reasoning") return { ...start, text, ...seal }
+  return { kind: start.kind, text }
+}

@@ -1,0 +1,81 @@
+// The pieces a turn is made of, in no vendor's words.
+import type { Extra } from "./extra.ts"
+import type { Json } from "./json.ts"
+import type { Sealed } from "./sealed.ts"
+
+export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart | RefusalPart | ForeignPart
+
+interface PartBase {
+  /** A prompt-cache border stands after this part. */
+  readonly cacheMark?: CacheMark
+  readonly extra?: Extra
+}
+
+export interface CacheMark {
+  readonly ttl?: "5m" | "1h"
+}
+
+export interface TextPart extends PartBase {
+  readonly kind: "text"
+  readonly text: string
+  readonly citations?: readonly Citation[]
+}
+
+export interface Citation {
+  readonly url?: string
+  readonly title?: string
+  readonly quote?: string
+  /** The span of the cited text, in UTF-16 units of this part. */
+  readonly start?: number
+  readonly end?: number
+  readonly extra?: Extra
+}
+
+export interface MediaPart extends PartBase {
+  readonly kind: "media"
+  readonly media: "image" | "audio" | "video" | "document"
+  readonly source: MediaSource
+  readonly name?: string
+  readonly detail?: string
+}
+
+export type MediaSource =
+  | { readonly at: "inline"; readonly mediaType: string; readonly base64: string }
+  | { readonly at: "url"; readonly url: string; readonly mediaType?: string }
+  | { readonly at: "stored"; readonly id: string; readonly mintedBy: string }
+
+export interface ReasoningPart extends PartBase {
+  readonly kind: "reasoning"
+  readonly form: "full" | "summary" | "hidden"
+  readonly text: string
+  readonly sealed?: Sealed
+}
+
+export interface ToolCallPart extends PartBase {
+  readonly kind: "tool-call"
+  readonly id: string
+  readonly name: string
+  /** As written by the model: text, which need not be valid JSON. */
+  readonly arguments: string
+  readonly runsAt: "client" | "provider"
+  readonly sealed?: Sealed
+}
+
+export interface ToolResultPart extends PartBase {
+  readonly kind: "tool-result"
+  readonly callId: string
+  readonly parts: readonly Part[]
+  readonly isError: boolean
+}
+
+export interface RefusalPart extends PartBase {
+  readonly kind: "refusal"
+  readonly text: string
+}
+
+/** A block only its own protocol understands. */
+export interface ForeignPart extends PartBase {
+  readonly kind: "foreign"
+  readonly protocol: string
+  readonly value: Json
+}

@@ -1,0 +1,33 @@
+// An answer as it arrives. Parts of one candidate may overlap in time; each is started, grown and ended by its number.
+import type { GatewayError } from "./error.ts"
+import type { Json } from "./json.ts"
+import type { Finish } from "./response.ts"
+import type { Sealed } from "./sealed.ts"
+import type { Usage } from "./usage.ts"
+
+export type StreamEvent =
+  | { readonly type: "stream-start"; readonly id?: string; readonly model?: string; readonly created?: number }
+  | { readonly type: "part-start"; readonly candidate: number; readonly part: number; readonly start: PartStart }
+  | { readonly type: "part-delta"; readonly candidate: number; readonly part: number; readonly text: string }
+  | { readonly type: "part-end"; readonly candidate: number; readonly part: number; readonly sealed?: Sealed }
+  | { readonly type: "candidate-end"; readonly candidate: number; readonly finish: Finish }
+  | { readonly type: "usage"; readonly usage: Usage }
+  | { readonly type: "foreign"; readonly protocol: string; readonly value: Json }
+  | { readonly type: "stream-error"; readonly error: GatewayError }
+  | { readonly type: "stream-end" }
+
+export type PartStart =
+  | { readonly kind: "text" }
+  | { readonly kind: "refusal" }
+  | { readonly kind: "reasoning"; readonly form: "full" | "summary" | "hidden" }
+  | { readonly kind: "tool-call"; readonly id: string; readonly name: string; readonly runsAt: "client" | "provider" }
+
+/**
+ * Whether an event is one the caller can see an answer by. Before the first such event an attempt may still move to
+ * another target; after it, it may not.
+ */
+export function isMeaningful(event: StreamEvent): boolean {
+  if (event.type === "part-delta") return event.text !== ""
+  if (event.type === "part-start") return event.start.kind === "tool-call"
+  return event.type === "candidate-end"
+}

@@ -1,0 +1,21 @@
+// Token counts in buckets that never overlap. A bucket that is absent is unknown; 0 means the upstream said 0.
+
+export interface Usage {
+  /** Input read afresh: neither from a cache nor into one. */
+  readonly input?: number
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+  readonly cacheWrite1h?: number
+  readonly audioInput?: number
+  readonly imageInput?: number
+  /** Output the caller sees as text or tool calls. */
+  readonly output?: number
+  readonly reasoning?: number
+  readonly audioOutput?: number
+  readonly imageOutput?: number
+}
+
+/** The sum of what is known. There is no stored total: it is always this. */
+export function totalTokens(usage: Usage): number {
+  return Object.values(usage).reduce<number>((sum, count) => sum + (count ?? 0), 0)
+}
