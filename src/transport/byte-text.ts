@@ -1,0 +1,36 @@
+// Byte text: a string whose characters are bytes (Latin-1), so that text operations work at native speed on any bytes,
+// valid UTF-8 or not, and offsets in the text are offsets in the bytes. JSON's and SSE's own marks are ASCII and never
+// occur inside a multi-byte character, so scanning and splicing byte text is exact.
+import { Buffer, isUtf8 } from "node:buffer"
+
+/** Bytes as byte text; lossless. */
+export function toByteText(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("latin1")
+}
+
+/** Byte text as the bytes it stands for; lossless. */
+export function fromByteText(text: string): Uint8Array<ArrayBuffer> {
+  return Buffer.from(text, "latin1")
+}
+
+/** Ordinary text as byte text. */
+export function encodeByteText(text: string): string {
+  return isAscii(text) ? text : Buffer.from(text, "utf8").toString("latin1")
+}
+
+/** Byte text as ordinary text; malformed UTF-8 becomes U+FFFD. */
+export function decodeByteText(text: string): string {
+  return isAscii(text) ? text : Buffer.from(text, "latin1").toString("utf8")
+}
+
+export function isValidUtf8(bytes: Uint8Array): boolean {
+  return isUtf8(bytes)
+}
+
+function isAscii(text: string): boolean {
+  return !/[^\0-\x7f]/.test(text)
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

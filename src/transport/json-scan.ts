@@ -1,0 +1,207 @@
+// Walks JSON text without parsing it: bounds its depth and its number of values before a parser may touch it, and
+// notes where the members of the outermost object stand. Says nothing about syntax: a parser still has to accept it.
+
+export interface JsonLimits {
+  readonly maxDepth: number
+  readonly maxValues: number
+}
+
+export class JsonLimitError extends Error {
+  override readonly name = "JsonLimitError"
+  constructor(
+    readonly limit: keyof JsonLimits,
+    readonly allowed: number,
+  ) {
+    super(`JSON exceeds ${limit} ${allowed}`)
+  }
+}
+
+/** One member of an object; `start` is its name's opening quote, `end` the place after its value. */
+export interface Member {
+  readonly name: string
+  readonly start: number
+  readonly valueStart: number
+  end: number
+}
+
+/** The outermost object of a text. */
+export interface Outline {
+  /** The place after `{`. */
+  readonly open: number
+  readonly members: readonly Member[]
+}
+
+const UNBOUNDED: JsonLimits = { maxDepth: Number.POSITIVE_INFINITY, maxValues: Number.POSITIVE_INFINITY }
+
+/** The outline of the object that fills `text`, or undefined where it is not one complete object. */
+export function outline(text: string, limits: JsonLimits = UNBOUNDED): Outline | undefined {
+  const scanner = new JsonScanner(text, limits)
+  scanner.advance(text.length)
+  return scanner.outline()
+}
+
+/** As `outline`, but lets the event loop turn after each `sliceLength` characters. */
+export async function outlineInSlices(
+  text: string,
+  { limits, sliceLength }: { limits: JsonLimits; sliceLength: number },
+): Promise<Outline | undefined> {
+  const scanner = new JsonScanner(text, limits)
+  for (let until = sliceLength; !scanner.advance(until); until += sliceLength) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return scanner.outline()
+}
+
+export function findMember(outlined: Outline, name: string): Member | undefined {
+  return outlined.members.find((member) => member.name === name)
+}
+
+/** The name of a member that stands in the outline twice: two parsers may read such a text differently. */
+export function duplicateMember(outlined: Outline): string | undefined {
+  const { members } = outlined
+  if (members.length < 2) return undefined
+  const seen = new Set<string>()
+  for (const { name } of members) {
+    if (seen.has(name)) return name
+    seen.add(name)
+  }
+  return undefined
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const SPACE = 0x20
+
+class JsonScanner {
+  private at = 0
+  private depth = 0
+  private values = 0
+  /** The place after `{` once it was seen; -1 when the text does not start with an object. */
+  private open = -1
+  private closed = false
+  private broken = false
+  private keyStart = -1
+  private keyEnd = -1
+  private valueStart = -1
+  /** The place after the last character that was not white space. */
+  private lastEnd = 0
+  private readonly members: Member[] = []
+
+  constructor(
+    private readonly text: string,
+    private readonly limits: JsonLimits,
+  ) {}
+
+  /** Scans up to about `until`; true when the whole text has been seen. */
+  advance(until: number): boolean {
+    const { text } = this
+    const stop = Math.min(until, text.length)
+    while (this.at < stop) {
+      const code = text.charCodeAt(this.at)
+      if (code <= SPACE) {
+        this.at++
+        continue
+      }
+      if (this.closed) this.broken = true
+      this.step(code)
+      if (this.broken) this.at = text.length
+      else this.lastEnd = this.at
+    }
+    return this.at >= text.length
+  }
+
+  outline(): Outline | undefined {
+    return this.closed && !this.broken ? { open: this.open, members: this.members } : undefined
+  }
+
+  private step(code: number): void {
+    if (code === QUOTE) {
+      this.string()
+      return
+    }
+    const at = this.at++
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (this.depth === 0) {
+        if (code === OPEN_BRACE) this.open = this.at
+      } else if (this.depth === 1 && this.keyEnd >= 0 && this.valueStart < 0) this.valueStart = at
+      if (++this.depth > this.limits.maxDepth) throw new JsonLimitError("maxDepth", this.limits.maxDepth)
+      this.count()
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) this.close(at)
+    else if (code === COMMA) {
+      if (this.depth === 1) this.endMember()
+      this.count()
+    } else if (this.depth === 0) this.broken = true
+    else if (this.depth === 1 && code !== COLON && this.keyEnd >= 0 && this.valueStart < 0) this.valueStart = at
+  }
+
+  private close(at: number): void {
+    if (this.depth === 1) {
+      this.endMember()
+      this.closed = this.open >= 0 && this.text.charCodeAt(at) === CLOSE_BRACE
+      this.broken ||= !this.closed
+    }
+    if (--this.depth < 0) this.broken = true
+  }
+
+  private string(): void {
+    const start = this.at
+    const end = stringEnd(this.text, start)
+    if (end < 0 || this.depth === 0) {
+      this.broken = true
+      return
+    }
+    this.at = end
+    if (this.depth !== 1) return
+    if (this.keyStart < 0) {
+      this.keyStart = start
+      this.keyEnd = end
+    } else if (this.valueStart < 0) this.valueStart = start
+  }
+
+  private endMember(): void {
+    if (this.open < 0) return
+    if (this.keyStart >= 0 && this.valueStart >= 0) {
+      this.members.push({
+        name: memberName(this.text.slice(this.keyStart + 1, this.keyEnd - 1)),
+        start: this.keyStart,
+        valueStart: this.valueStart,
+        end: this.lastEnd,
+      })
+    }
+    this.keyStart = -1
+    this.keyEnd = -1
+    this.valueStart = -1
+  }
+
+  private count(): void {
+    if (++this.values > this.limits.maxValues) throw new JsonLimitError("maxValues", this.limits.maxValues)
+  }
+}
+
+/** The place after the closing quote of the string that opens at `start`, or -1. */
+function stringEnd(text: string, start: number): number {
+  let quote = text.indexOf('"', start + 1)
+  while (quote > 0) {
+    let before = quote - 1
+    while (text.charCodeAt(before) === BACKSLASH) before--
+    if ((quote - 1 - before) % 2 === 0) return quote + 1
+    quote = text.indexOf('"', quote + 1)
+  }
+  return -1
+}
+
+/** A name as a parser would read it: `"mod\u0065l"` names `model`. */
+function memberName(raw: string): string {
+  if (!raw.includes("\\")) return raw
+  try {
+    return JSON.parse(`"${raw}"`)
+  } catch {
+    return raw
+  }
+}

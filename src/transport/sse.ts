@@ -1,0 +1,141 @@
+// Server-sent events, both ways, on byte text. A frame keeps its raw text, so that what is not edited passes as it came.
+import type { Step } from "./step.ts"
+
+export interface Frame {
+  /** Everything the frame came in, its closing blank line included. */
+  readonly raw: string
+  readonly event: string | undefined
+  /** The `data` lines joined by newlines; undefined for comments and blank lines. */
+  readonly data: string | undefined
+  /** Where in `raw` the data stands; -1 where it stands on several lines. */
+  readonly dataStart: number
+}
+
+export class SseLimitError extends Error {
+  override readonly name = "SseLimitError"
+}
+
+/** An event of this size is no event; what does not end by then is refused instead of buffered on. */
+const MAX_FRAME_LENGTH = 16 * 1024 * 1024
+
+/** Two line ends in a row, each of them LF, CR or CRLF. */
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g
+const LINE_END = /\r\n|\n|\r/
+const BYTE_ORDER_MARK = "\xef\xbb\xbf"
+
+/** Cuts byte text, in pieces of any size, into frames. */
+export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): Step<string, Frame> {
+  // Pieces are joined only when a frame ends, so that a large frame in many pieces is not copied for each of them.
+  let pieces: string[] = []
+  let length = 0
+  let tail = ""
+  let first = true
+
+  const frame = (raw: string): Frame => {
+    const marked = first && raw.startsWith(BYTE_ORDER_MARK)
+    first = false
+    return parseFrame(raw, marked ? BYTE_ORDER_MARK.length : 0)
+  }
+
+  return {
+    push(piece) {
+      if (piece === "") return []
+      pieces.push(piece)
+      length += piece.length
+      const frames: Frame[] = []
+      if (hasBlankLine(tail + piece)) {
+        const text = pieces.length === 1 ? piece : pieces.join("")
+        const rest = cut(text, (raw) => frames.push(frame(raw)))
+        pieces = rest === "" ? [] : [rest]
+        length = rest.length
+      }
+      if (length > maxFrameLength) throw new SseLimitError(`an event exceeds ${maxFrameLength} bytes`)
+      // Two line ends are at most four characters, so three of the last piece may belong to the next border.
+      tail = length === 0 ? "" : (tail + piece).slice(-Math.min(3, length))
+      return frames
+    },
+    /** A stream may end without its last blank line; what was said before counts. */
+    finish() {
+      const rest = pieces.join("")
+      pieces = []
+      return rest.trim() === "" ? [] : [frame(`${rest}\n\n`)]
+    },
+  }
+}
+
+function hasBlankLine(text: string): boolean {
+  if (text.includes("\n\n")) return true
+  if (!text.includes("\r")) return false
+  BLANK_LINE.lastIndex = 0
+  return BLANK_LINE.test(text)
+}
+
+/** Hands out each complete frame's raw text; returns what is left. */
+function cut(text: string, take: (raw: string) => void): string {
+  let from = 0
+  if (!text.includes("\r")) {
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n", from)) {
+      take(text.slice(from, end + 2))
+      from = end + 2
+    }
+  } else {
+    BLANK_LINE.lastIndex = 0
+    for (let match = BLANK_LINE.exec(text); match; match = BLANK_LINE.exec(text)) {
+      take(text.slice(from, BLANK_LINE.lastIndex))
+      from = BLANK_LINE.lastIndex
+    }
+  }
+  return from === 0 ? text : text.slice(from)
+}
+
+function parseFrame(raw: string, offset: number): Frame {
+  if (raw.startsWith("data: ", offset) && raw.indexOf("\n", offset) === raw.length - 2 && !raw.includes("\r")) {
+    return { raw, event: undefined, data: raw.slice(offset + 6, -2), dataStart: offset + 6 }
+  }
+  let event: string | undefined
+  let data: string | undefined
+  let dataStart = -1
+  for (const { line, start } of lines(raw, offset)) {
+    const colon = line.indexOf(":")
+    const name = colon < 0 ? line : line.slice(0, colon)
+    if (name !== "event" && name !== "data") continue
+    const valueAt = colon < 0 ? line.length : line[colon + 1] === " " ? colon + 2 : colon + 1
+    const value = line.slice(valueAt)
+    if (name === "event") event = value
+    else {
+      dataStart = data === undefined ? start + valueAt : -1
+      data = data === undefined ? value : `${data}\n${value}`
+    }
+  }
+  return { raw, event, data, dataStart }
+}
+
+function* lines(raw: string, offset: number): Generator<{ line: string; start: number }> {
+  let start = offset
+  while (start < raw.length) {
+    const end = raw.slice(start).search(LINE_END)
+    const line = end < 0 ? raw.slice(start) : raw.slice(start, start + end)
+    yield { line, start }
+    start += line.length + (raw.startsWith("\r\n", start + line.length) ? 2 : 1)
+  }
+}
+
+/** The frame's raw text with other data; its other lines stay as they are. */
+export function withData(frame: Frame, data: string): string {
+  const { raw, dataStart } = frame
+  if (frame.data === undefined || frame.data === data) return raw
+  if (dataStart >= 0) return raw.slice(0, dataStart) + data + raw.slice(dataStart + frame.data.length)
+  const others = raw.split(LINE_END).filter((line) => line !== "" && !line.startsWith("data"))
+  return `${[...others, dataLines(data)].join("\n")}\n\n`
+}
+
+export function encodeSse({ event, data }: { event?: string; data: string }): string {
+  return `${event === undefined ? "" : `event: ${event}\n`}${dataLines(data)}\n\n`
+}
+
+function dataLines(data: string): string {
+  return data
+    .split(LINE_END)
+    .map((line) => `data: ${line}`)
+    .join("\n")
+}
