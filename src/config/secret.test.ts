@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test"
+import { inspect } from "node:util"
+import { Secret } from "./secret.ts"
+
+const secret = new Secret("sk-do-not-print")
+
+test("a secret gives its value only when asked to reveal it", () => {
+  expect(secret.reveal()).toBe("sk-do-not-print")
+})
+
+test("a secret prints as [secret] in every way a value gets printed", () => {
+  expect(String(secret)).toBe("[secret]")
+  expect(`key: ${secret}`).toBe("key: [secret]")
+  expect(JSON.stringify({ key: secret })).toBe('{"key":"[secret]"}')
+  expect(inspect({ key: secret })).toBe("{ key: [secret] }")
+  expect(inspect(secret, { showHidden: true, depth: 9 })).not.toContain("sk-")
+  expect(Bun.inspect({ deep: { key: secret } })).not.toContain("sk-")
+})
+
+test("a secret has no property that holds its value", () => {
+  expect(Object.values({ ...secret })).toEqual([])
+  expect(Reflect.ownKeys(secret)).toEqual([])
+})

@@ -1,0 +1,73 @@
+// What the texts of a configuration mean, whether they come from the file, a flag or the environment. Messages name
+// a value only where it cannot be a credential.
+import { resolve } from "node:path"
+import { quoted } from "./nearest.ts"
+import { Secret } from "./secret.ts"
+import { type Parser, Wrong } from "./shape.ts"
+
+export function host(text: string): string | Wrong {
+  return /^[^\s/@?#]+$/.test(text) ? text : new Wrong("expected a host name or address")
+}
+
+export function port(text: string): number | Wrong {
+  const number = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN
+  return number <= 65535 ? number : new Wrong("expected a port, a whole number from 0 to 65535")
+}
+
+/** A credential. White space around it is dropped: files made by `echo` and mounted secrets often end with a new line. */
+export function credential(text: string): Secret | Wrong {
+  const value = text.trim()
+  if (value === "") return new Wrong("expected a credential, found an empty string")
+  // It is going to be part of a header, which may not hold more than this.
+  return /^[\x21-\x7e]+$/.test(value)
+    ? new Secret(value)
+    : new Wrong("a credential holds no spaces and only ASCII characters")
+}
+
+/** An http(s) address without trailing slash. It is never printed: people put passwords into addresses. */
+export function baseUrl(text: string): string | Wrong {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return new Wrong("expected an http:// or https:// address")
+  const url = new URL(text)
+  if (url.username !== "" || url.password !== "") return new Wrong("the address may not hold a user or password")
+  if (text.includes("?")) return new Wrong("the address may not hold a query")
+  if (text.includes("#")) return new Wrong("the address may not hold a fragment")
+  return url.href.replace(/\/+$/, "")
+}
+
+/** `sqlite://PATH` as an absolute path; a relative one starts at `workingDir`. */
+export function sqlitePath(workingDir: string): Parser<string> {
+  return (text) => {
+    const path = /^sqlite:\/\/(.+)$/.exec(text)?.[1]
+    const isFile = path !== undefined && path !== ":memory:" && !path.endsWith("/") && !path.includes("\0")
+    return isFile ? resolve(workingDir, path) : new Wrong("expected sqlite://PATH, where PATH is that of a file")
+  }
+}
+
+/** The name of an entry under `providers`; it appears in headers and in target lists. */
+export function providerId(text: string): string | Wrong {
+  if (/^[a-z0-9][a-z0-9._-]*$/.test(text)) return text
+  return new Wrong(
+    `the provider name ${quoted(text)} may hold only a-z, 0-9, ".", "_" and "-", the first a letter or digit`,
+  )
+}
+
+/** `<provider>/<model-name>`. */
+export function modelId(text: string): string | Wrong {
+  const slash = text.indexOf("/")
+  const isId = slash > 0 && !(providerId(text.slice(0, slash)) instanceof Wrong) && isModelName(text.slice(slash + 1))
+  return isId ? text : new Wrong(`${quoted(text)} is not a model id of the form "provider/model-name"`)
+}
+
+/** Another name for a model, with or without a provider's. */
+export function modelAlias(text: string): string | Wrong {
+  return isModelName(text) ? text : new Wrong(`${quoted(text)} cannot name a model`)
+}
+
+/** Text for people or for an upstream: something, on one line. */
+export function line(text: string): string | Wrong {
+  return /^[^\p{Cc}]*[^\p{Cc}\s][^\p{Cc}]*$/u.test(text) ? text : new Wrong("expected text on one line, not empty")
+}
+
+function isModelName(text: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._:@/-]*$/.test(text) && text.split("/").every((segment) => !/^\.*$/.test(segment))
+}

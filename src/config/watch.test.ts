@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { watchConfig } from "./watch.ts"
+
+/** Long enough for a change to be seen and settled several times over. */
+const quietMs = 150
+/** What a busy machine may need to see one. */
+const patienceMs = 5000
+/** So rare that a test which passes was told of the change, and did not find it by looking. */
+const neverMs = 60_000
+
+let folder: string
+let file: string
+let changes: number
+let watches: { stop(): void }[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-watch-"))
+  file = join(folder, "trivium.yaml")
+  changes = 0
+  watches = []
+})
+
+afterEach(() => {
+  for (const each of watches) each.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function start(options: { debounceMs?: number; pollMs?: number } = {}) {
+  const watch = watchConfig(file, { onChange: () => changes++, debounceMs: 20, pollMs: neverMs, ...options })
+  watches.push(watch)
+  await sleep(50)
+  return watch
+}
+
+/** So many since the start, and no more to come. */
+async function expectChanges(count: number) {
+  const end = performance.now() + patienceMs
+  while (changes < count && performance.now() < end) await sleep(5)
+  await sleep(quietMs)
+  expect(changes).toBe(count)
+}
+
+function replace(content: string) {
+  writeFileSync(`${file}.tmp`, content)
+  renameSync(`${file}.tmp`, file)
+}
+
+describe("a change is seen once", () => {
+  test("when the file is written in place", async () => {
+    writeFileSync(file, "one")
+    await start()
+    writeFileSync(file, "two")
+    await expectChanges(1)
+  })
+
+  test("each time the file is replaced by renaming another", async () => {
+    writeFileSync(file, "one")
+    await start()
+    for (const [index, content] of ["two", "three", "four"].entries()) {
+      replace(content)
+      await expectChanges(index + 1)
+    }
+    writeFileSync(file, "five, in place")
+    await expectChanges(4)
+  })
+
+  test("when many writes follow each other closely", async () => {
+    writeFileSync(file, "one")
+    await start({ debounceMs: 150 })
+    for (let index = 0; index < 20; index++) {
+      writeFileSync(file, `content ${index}`)
+      await sleep(5)
+    }
+    await expectChanges(1)
+  })
+
+  test("when the file is deleted and made again with another content", async () => {
+    writeFileSync(file, "one")
+    await start()
+    rmSync(file)
+    await expectChanges(0)
+    writeFileSync(file, "two")
+    await expectChanges(1)
+  })
+
+  test("when the file appears for the first time", async () => {
+    await start()
+    writeFileSync(file, "one")
+    await expectChanges(1)
+  })
+
+  test("when the folder's ..data link is swapped, as Kubernetes does it", async () => {
+    const publish = (version: string, content: string) => {
+      mkdirSync(join(folder, version))
+      writeFileSync(join(folder, version, "trivium.yaml"), content)
+      symlinkSync(version, join(folder, "..data_tmp"))
+      renameSync(join(folder, "..data_tmp"), join(folder, "..data"))
+    }
+    publish("..v1", "one")
+    symlinkSync(join("..data", "trivium.yaml"), file)
+    await start()
+    for (const [index, version] of ["..v2", "..v3"].entries()) {
+      publish(version, `content of ${version}`)
+      rmSync(join(folder, `..v${index + 1}`), { recursive: true })
+      await expectChanges(index + 1)
+    }
+  })
+
+  test("while other files in the folder change all the time", async () => {
+    writeFileSync(file, "one")
+    await start()
+    const noise = setInterval(() => writeFileSync(join(folder, "noise"), String(Math.random())), 2)
+    await sleep(50)
+    replace("two")
+    await expectChanges(1)
+    clearInterval(noise)
+  })
+})
+
+describe("it is no change", () => {
+  test("when the same content is written again or the file is touched", async () => {
+    writeFileSync(file, "one")
+    await start()
+    writeFileSync(file, "one")
+    replace("one")
+    utimesSync(file, new Date(), new Date())
+    await expectChanges(0)
+  })
+
+  test("when the content is back before it has settled", async () => {
+    writeFileSync(file, "one")
+    await start({ debounceMs: 50 })
+    writeFileSync(file, "")
+    writeFileSync(file, "one")
+    await expectChanges(0)
+  })
+})
+
+test("a folder that is missing or replaced is found by looking now and then", async () => {
+  rmSync(folder, { recursive: true })
+  await start({ pollMs: 30 })
+  mkdirSync(folder)
+  writeFileSync(file, "one")
+  await expectChanges(1)
+  renameSync(folder, `${folder}-old`)
+  mkdirSync(folder)
+  writeFileSync(file, "two")
+  await expectChanges(2)
+  rmSync(`${folder}-old`, { recursive: true })
+})
+
+test("nothing is reported after stop", async () => {
+  writeFileSync(file, "one")
+  const watch = await start()
+  writeFileSync(file, "two")
+  watch.stop()
+  writeFileSync(file, "three")
+  await expectChanges(0)
+})
+
+test("watching does not keep the process alive", () => {
+  const script = join(folder, "script.ts")
+  const source = `import { watchConfig } from ${JSON.stringify(join(import.meta.dir, "watch.ts"))}
+watchConfig(${JSON.stringify(file)}, { onChange() {} })
+console.log("watching")`
+  writeFileSync(script, source)
+  const { status, stdout } = spawnSync(process.execPath, [script], { timeout: 10_000, encoding: "utf8" })
+  expect({ status, stdout }).toEqual({ status: 0, stdout: "watching\n" })
+})

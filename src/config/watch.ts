@@ -1,0 +1,100 @@
+// Notices when the content of the configuration file changes. The folder is watched, because a watch on the file goes
+// blind when an editor or Kubernetes puts another file in its place; only what the file holds decides.
+import { type FSWatcher, readFileSync, statSync, watch } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { dirname } from "node:path"
+
+export interface WatchOptions {
+  /** Called once for every settled change. It must not throw. */
+  readonly onChange: () => void
+  /** The content counts as settled when it has been the same for this long. */
+  readonly debounceMs?: number
+  /** How often to look even though nothing was heard: network folders and replaced folders send no events. */
+  readonly pollMs?: number
+}
+
+/**
+ * Watches from the content the file has now; start before loading, then no change falls between the two. A file that
+ * disappears is not a change: the last good configuration stays until another content is there.
+ */
+export function watchConfig(
+  file: string,
+  { onChange, debounceMs = 100, pollMs = 5000 }: WatchOptions,
+): { stop(): void } {
+  const folder = watchFolder(dirname(file), () => lookLater())
+  const poll = setInterval(() => {
+    folder.renew()
+    lookLater()
+  }, pollMs)
+  poll.unref()
+  let known = readNow(file)
+  let candidate: string | undefined
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  // A running timer is not pushed back, or a busy folder would put off the look for ever.
+  function lookLater() {
+    if (stopped || timer !== undefined) return
+    timer = setTimeout(look, debounceMs)
+    timer.unref()
+  }
+
+  async function look() {
+    // Before the reading: what happens during it needs another look.
+    timer = undefined
+    const content = await readFile(file, "utf8").catch(() => undefined)
+    if (stopped) return
+    const isNew = content !== undefined && content !== known
+    if (isNew && content === candidate) {
+      known = content
+      candidate = undefined
+      onChange()
+    } else {
+      candidate = isNew ? content : undefined
+      if (isNew) lookLater()
+    }
+  }
+
+  return {
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+      clearInterval(poll)
+      folder.close()
+    },
+  }
+}
+
+/** A watch on a folder that may be missing, or be replaced by another of the same name. */
+function watchFolder(path: string, onEvent: () => void): { renew(): void; close(): void } {
+  let watcher: FSWatcher | undefined
+  let inode: number | undefined
+
+  function close() {
+    watcher?.close()
+    watcher = undefined
+  }
+
+  function renew() {
+    try {
+      const present = statSync(path, { throwIfNoEntry: false })?.ino
+      if (watcher !== undefined && present === inode) return
+      close()
+      inode = present
+      if (present !== undefined) watcher = watch(path, { persistent: false }, onEvent).on("error", close)
+    } catch {
+      // Gone again, out of reach, or no watches left: the regular look goes on.
+    }
+  }
+
+  renew()
+  return { renew, close }
+}
+
+function readNow(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return undefined
+  }
+}
