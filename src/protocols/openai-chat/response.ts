@@ -1,0 +1,41 @@
+// A unary chat completion: how it passes in the relay lane, and what its finish reasons mean.
+import type { Json } from "../../canonical/json.ts"
+import type { Finish } from "../../canonical/response.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import { findMember, type Outline } from "../../transport/json-scan.ts"
+import { asciiJson, splice } from "../../transport/json-splice.ts"
+import type { RelayContext } from "../contract.ts"
+import { decodeUsage } from "./usage.ts"
+
+export function relayAnswer(
+  text: string,
+  outlined: Outline,
+  { model }: RelayContext,
+): { text: string; usage?: Usage } | undefined {
+  if (!findMember(outlined, "choices")) return undefined
+  const usage = decodeUsage(member(text, outlined, "usage"))
+  const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
+  return { text: passed, ...(usage && { usage }) }
+}
+
+function member(text: string, outlined: Outline, name: string): Json | undefined {
+  const found = findMember(outlined, name)
+  if (!found) return undefined
+  try {
+    return JSON.parse(text.slice(found.valueStart, found.end))
+  } catch {
+    return undefined
+  }
+}
+
+const FINISHES: Readonly<Record<string, Finish["reason"]>> = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "tool-calls",
+  function_call: "tool-calls",
+  content_filter: "filtered",
+}
+
+export function decodeFinish(word: string): Finish {
+  return { reason: FINISHES[word] ?? "other", word }
+}
