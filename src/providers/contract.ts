@@ -1,0 +1,33 @@
+// Who speaks what, where. A provider is data; what it says is the protocols' business.
+import type { Secret } from "../config/secret.ts"
+import type { Send } from "../transport/http-client.ts"
+
+export interface Provider {
+  readonly id: string
+  readonly name: string
+  /** What the vendor's own client library would be given; absent where each installation has its own. */
+  readonly baseUrl?: string
+  /** The variable the vendor's own tools read the credential from. */
+  readonly environmentVariable?: string
+  /** Whether a call needs a credential at all. */
+  readonly needsCredential: boolean
+  /** By protocol id. */
+  readonly speaks: Readonly<Record<string, Dialect>>
+}
+
+/** How a provider speaks one protocol. */
+export interface Dialect {
+  /** Appended to the base address. */
+  readonly path: string
+  /** Whether usage inside a stream must be asked for, or comes unasked. */
+  readonly streamUsage: "ask" | "sent"
+  headers(credential: Secret | undefined): Record<string, string>
+}
+
+/** Our credential at a provider, and the way there. */
+export interface Account {
+  readonly provider: Provider
+  readonly baseUrl: string
+  readonly credential?: Secret
+  readonly send: Send
+}
