@@ -1,0 +1,36 @@
+// What an API key looks like: a prefix, 32 random bytes, and a checksum that tells a mistyped key without any look-up.
+import { randomBytes } from "node:crypto"
+import { crc32 } from "node:zlib"
+
+const PREFIX = "trv_"
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const SECRET_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
+
+export function mintKey(): string {
+  const secret = base62(BigInt(`0x${randomBytes(32).toString("hex")}`), SECRET_LENGTH)
+  return PREFIX + secret + checksum(secret)
+}
+
+/** Whether a text can be a key of ours at all. */
+export function isKeyText(text: string): boolean {
+  if (!SHAPE.test(text)) return false
+  const secret = text.slice(PREFIX.length, -CHECKSUM_LENGTH)
+  return checksum(secret) === text.slice(-CHECKSUM_LENGTH)
+}
+
+/** The end of a key, by which its owner knows it again. */
+export function keyHint(key: string): string {
+  return `${PREFIX}…${key.slice(-4)}`
+}
+
+function checksum(secret: string): string {
+  return base62(BigInt(crc32(PREFIX + secret)), CHECKSUM_LENGTH)
+}
+
+function base62(value: bigint, length: number): string {
+  let text = ""
+  for (let rest = value; text.length < length; rest /= 62n) text = DIGITS[Number(rest % 62n)] + text
+  return text
+}
