@@ -1,0 +1,194 @@
+// The composition root: the only file that knows every room, and how they are joined.
+import { setTimeout } from "node:timers/promises"
+import { hashingSecrets } from "./accounts/hashing-secret.ts"
+import { Keys } from "./accounts/keys.ts"
+import { GatewayError } from "./canonical/error.ts"
+import { bundledModels } from "./catalog/bundled.ts"
+import { Catalog, type Model } from "./catalog/catalog.ts"
+import type { Config, ModelSettings } from "./config/config.ts"
+import { DEFAULT_TIMEOUTS, type House, type Running, type Timeouts } from "./exchange/call.ts"
+import { recordFields, recordLevel, stackOf } from "./exchange/record.ts"
+import { jsonAnswer } from "./http/answer.ts"
+import { protocolRoutes } from "./http/protocol-routes.ts"
+import { type Route, RouteTable, type Visit } from "./http/route.ts"
+import { Server } from "./http/server.ts"
+import type { Protocol, ProtocolId, Reading } from "./protocols/contract.ts"
+import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
+import type { Account, Provider } from "./providers/contract.ts"
+import { openaiCompatible, openaiCompatibleProviders } from "./providers/openai-compatible.ts"
+import { simulatorProvider } from "./providers/simulator.ts"
+import type { RoutingTable } from "./routing/plan.ts"
+import { simulator } from "./simulator/simulator.ts"
+import type { Store } from "./store/contract.ts"
+import { openSqlite } from "./store/sqlite/open.ts"
+import type { Log } from "./telemetry/log.ts"
+import { Deadlines } from "./transport/deadlines.ts"
+import { httpClient } from "./transport/http-client.ts"
+import { OffLoop } from "./transport/off-loop.ts"
+import type { ReadResult, ReadTask } from "./worker.ts"
+
+const protocols: readonly Protocol[] = [openaiChat]
+
+export const knownProviders: readonly Provider[] = [...openaiCompatibleProviders, simulatorProvider]
+
+const MAX_IN_FLIGHT = 2000
+const CONNECT_TIMEOUT_MS = 5000
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Keys on the store of this configuration, for commands that work without a gateway. */
+export function openKeys(config: Config, environment: Environment): { keys: Keys; close: () => void } {
+  const store = openSqlite(config.storePath)
+  return { keys: keysOn(store, config, environment), close: () => store.close() }
+}
+
+function keysOn(store: Store, config: Config, environment: Environment): Keys {
+  return new Keys({ table: store.keys, secrets: hashingSecrets(config.dataDir, environment) })
+}
+
+export interface GatewayOptions {
+  readonly config: Config
+  readonly environment: Environment
+  readonly log: Log
+  readonly timeouts?: Partial<Timeouts>
+}
+
+export class Gateway {
+  readonly keys: Keys
+  private readonly store: Store
+  private readonly server: Server
+  private readonly deadlines = new Deadlines()
+  private readonly running: Running = new Set()
+  private readonly log: Log
+  private table: Table
+  private ready = true
+
+  constructor({ config, environment, log, timeouts }: GatewayOptions) {
+    this.log = log
+    this.table = this.buildTable(config)
+    this.store = openSqlite(config.storePath)
+    this.keys = keysOn(this.store, config, environment)
+    const house: House = {
+      table: () => this.table,
+      deadlines: this.deadlines,
+      timeouts: { ...DEFAULT_TIMEOUTS, ...timeouts },
+      running: this.running,
+      readLarge: largeReader(),
+      onFault: (cause) => log.line("error", "observer-failed", { stack: stackOf(cause) }),
+    }
+    this.server = new Server({
+      ...config.server,
+      routes: new RouteTable([...protocols.flatMap((each) => protocolRoutes(each, house)), ...this.healthRoutes()]),
+      authenticate: (key) => this.keys.authenticate(key),
+      maxInFlight: MAX_IN_FLIGHT,
+      defaultProtocol: openaiChat,
+      onRecord: (record) => log.line(recordLevel(record), "exchange", recordFields(record)),
+    })
+  }
+
+  get url(): string {
+    return this.server.url
+  }
+
+  /** Whether the simulator answers for every model, because no provider is configured. */
+  get isDemo(): boolean {
+    return this.table.isDemo
+  }
+
+  get modelCount(): number {
+    return this.table.catalog.models.length
+  }
+
+  /** Serves by another configuration from the next request on. */
+  reload(config: Config): void {
+    this.table = this.buildTable(config)
+  }
+
+  /** Lets what is under way end well, then ends it all the same. */
+  async stop({ graceMs, drainMs }: { graceMs: number; drainMs: number }): Promise<void> {
+    this.ready = false
+    this.log.line("info", "stopping", { in_flight: this.server.inFlight })
+    if (graceMs > 0) await setTimeout(graceMs)
+    this.server.stopAccepting()
+    await this.server.drained(drainMs)
+    const error = new GatewayError("shutting_down", "The gateway is stopping. Try again.")
+    for (const abort of this.running) abort.abort(error)
+    await this.server.drained(1000)
+    await this.server.close()
+    this.store.close()
+    this.log.line("info", "stopped")
+    this.log.flush()
+  }
+
+  private buildTable(config: Config): Table {
+    return buildTable(config, httpClient({ connectTimeoutMs: CONNECT_TIMEOUT_MS, deadlines: this.deadlines }))
+  }
+
+  private healthRoutes(): Route[] {
+    const health = { method: "GET", who: "anyone", bodyLimit: 0, protocol: openaiChat, generates: false } as const
+    const say = (status: string, code: number) => (visit: Visit) =>
+      jsonAnswer({ status }, { requestId: visit.record.requestId, status: code })
+    return [
+      { ...health, path: "/healthz", handle: say("ok", 200) },
+      {
+        ...health,
+        path: "/readyz",
+        handle: (visit) => (this.ready ? say("ready", 200) : say("stopping", 503))(visit),
+      },
+    ]
+  }
+}
+
+export interface Table extends RoutingTable {
+  readonly isDemo: boolean
+}
+
+/** The models and accounts of one configuration. Without any account the simulator serves every model. */
+export function buildTable(config: Config, send: Account["send"]): Table {
+  const accounts = new Map<string, Account>()
+  for (const settings of config.providers) {
+    const provider = [...knownProviders, openaiCompatible].find(({ id }) => id === settings.type)
+    const baseUrl = settings.baseUrl ?? provider?.baseUrl
+    if (!provider || baseUrl === undefined || (provider.needsCredential && !settings.apiKey)) continue
+    const reach = provider === simulatorProvider ? simulator : send
+    accounts.set(settings.id, {
+      provider: { ...provider, id: settings.id },
+      baseUrl,
+      ...(settings.apiKey && { credential: settings.apiKey }),
+      send: reach,
+    })
+  }
+  const models = [...bundledModels, ...config.models.map(configuredModel)]
+  const isDemo = accounts.size === 0
+  if (!isDemo) return { catalog: new Catalog(models), accounts, isDemo }
+  accounts.set(simulatorProvider.id, {
+    provider: simulatorProvider,
+    baseUrl: simulatorProvider.baseUrl ?? "",
+    send: simulator,
+  })
+  return { catalog: new Catalog(models.map(simulated)), accounts, isDemo }
+}
+
+function configuredModel(settings: ModelSettings): Model {
+  const { displayName = settings.id, contextWindow, maxOutputTokens, ...rest } = settings
+  return {
+    ...rest,
+    displayName,
+    created: 0,
+    ...(contextWindow !== undefined && { contextWindow }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+  }
+}
+
+function simulated(model: Model): Model {
+  return { ...model, targets: [{ provider: simulatorProvider.id, model: model.id, priority: 1, weight: 1 }] }
+}
+
+function largeReader(): House["readLarge"] {
+  const offLoop = new OffLoop({ module: new URL("./worker.ts", import.meta.url) })
+  return async (protocol: ProtocolId, bytes): Promise<Reading> => {
+    const result = await offLoop.run<ReadTask, ReadResult>({ protocol, bytes }, [bytes.buffer])
+    if ("reading" in result) return result.reading
+    throw new GatewayError(result.code, result.message, result.details)
+  }
+}

@@ -1,0 +1,22 @@
+// Output for people and for scripts: standard output is what was asked for, standard error what went wrong.
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+export function complain(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows]
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n")
+}

@@ -1,0 +1,32 @@
+// What `serve` says when it is ready: where it listens, what answers, and on the first start a key and how to use it.
+
+export interface Welcome {
+  readonly url: string
+  readonly isDemo: boolean
+  readonly modelCount: number
+  /** The key made at this start, where one was. */
+  readonly firstKey?: string | undefined
+}
+
+export function welcome({ url, isDemo, modelCount, firstKey }: Welcome): string {
+  const lines: string[] = []
+  if (isDemo) {
+    lines.push(
+      `Demo mode: no provider credential is configured, so a built-in simulator answers for all ${modelCount} models.`,
+      "Set OPENAI_API_KEY (or another provider's variable), or write trivium.yaml, to reach real ones.",
+      "",
+    )
+  }
+  if (firstKey) {
+    lines.push("This is your first API key. It is shown this once:", "", `  ${firstKey}`, "", "Try it:", "")
+    lines.push(
+      `  curl ${url}/v1/chat/completions \\`,
+      `    -H "Authorization: Bearer ${firstKey}" \\`,
+      `    -H "Content-Type: application/json" \\`,
+      `    -d '{"model": "openai/gpt-4o-mini", "messages": [{"role": "user", "content": "Hello!"}]}'`,
+      "",
+    )
+  }
+  lines.push(`listening on ${url}`)
+  return lines.join("\n")
+}

@@ -1,0 +1,77 @@
+// Tries one target after the other until one answers. Only what is not the caller's doing moves on to the next.
+import { asGatewayError, type FailedAttempt, GatewayError } from "../canonical/error.ts"
+import type { Target } from "../routing/plan.ts"
+import { TransportError, type TransportFault } from "../transport/http-client.ts"
+import type { Call } from "./call.ts"
+import { ClientGoneError } from "./record.ts"
+
+const MAX_ATTEMPTS = 8
+
+export async function attempt<Answer>(
+  targets: readonly Target[],
+  call: Call,
+  send: (target: Target) => Promise<Answer>,
+): Promise<Answer> {
+  const errors: GatewayError[] = []
+  const failed: FailedAttempt[] = []
+  for (const target of targets.slice(0, MAX_ATTEMPTS)) {
+    call.record.attempts++
+    call.record.model = target.model.id
+    call.record.provider = target.account.provider.id
+    try {
+      return await send(target)
+    } catch (thrown) {
+      if (call.gone.aborted) throw new ClientGoneError()
+      const error = asUpstreamError(thrown)
+      if (!mayMoveOn(error)) throw error
+      errors.push(error)
+      failed.push(told(target, error))
+    }
+  }
+  throw exhausted(errors, failed)
+}
+
+export function asUpstreamError(thrown: unknown): GatewayError {
+  if (!(thrown instanceof TransportError)) return asGatewayError(thrown)
+  return new GatewayError("upstream_unavailable", SENTENCES[thrown.fault], { owner: "upstream", cause: thrown })
+}
+
+const SENTENCES: Readonly<Record<TransportFault, string>> = {
+  connect: "The provider could not be reached.",
+  "connect-timeout": "The provider did not accept a connection in time.",
+  reset: "The connection to the provider broke.",
+  "too-large": "The provider's answer is larger than the gateway takes.",
+}
+
+function mayMoveOn(error: GatewayError): boolean {
+  if (error.code === "shutting_down") return false
+  return error.owner !== "caller" || error.code === "context_length_exceeded"
+}
+
+function told(target: Target, error: GatewayError): FailedAttempt {
+  return {
+    model: target.model.id,
+    provider: target.account.provider.id,
+    ...(error.upstreamStatus !== undefined && { status: error.upstreamStatus }),
+    reason: error.message,
+  }
+}
+
+/** What the caller hears when every target has failed. */
+function exhausted(errors: readonly GatewayError[], attempts: readonly FailedAttempt[]): GatewayError {
+  const tooLong = errors.every((error) => error.code === "context_length_exceeded")
+  if (tooLong && errors[0]) return errors[0]
+  const waits = errors.flatMap((error) => error.retryAfterMs ?? [])
+  const limited = errors.length > 0 && errors.every((error) => error.code === "upstream_rate_limited")
+  const last = errors.at(-1)
+  const message =
+    attempts.length === 1 && last
+      ? last.message
+      : `None of ${attempts.length} attempts was answered. The last: ${last?.message ?? "none was made."}`
+  return new GatewayError(limited ? "upstream_rate_limited" : "upstream_unavailable", message, {
+    owner: last?.owner ?? "gateway",
+    attempts,
+    retryAfterMs: waits.length > 0 ? Math.min(...waits) : undefined,
+    cause: last,
+  })
+}

@@ -1,0 +1,53 @@
+// One client call as the exchange sees it, and the house it is answered from.
+import type { Key } from "../accounts/keys.ts"
+import type { Protocol } from "../protocols/contract.ts"
+import type { RoutingTable } from "../routing/plan.ts"
+import type { Deadlines } from "../transport/deadlines.ts"
+import type { ExchangeRecord } from "./record.ts"
+import type { ReadLarge } from "./request.ts"
+
+export interface Call {
+  readonly protocol: Protocol
+  readonly caller: Key
+  readonly record: ExchangeRecord
+  /** Aborts when the client leaves. */
+  readonly gone: AbortSignal
+  readBody(): Promise<Uint8Array<ArrayBuffer>>
+  /** Said exactly once, when nothing more will be sent: frees the place and writes the record. */
+  finish(): void
+}
+
+export interface Timeouts {
+  readonly firstEventMs: number
+  readonly gapMs: number
+  /** In place of both where the model reasons, and of the gap while a tool call is open. */
+  readonly patientMs: number
+  readonly streamMs: number
+  readonly unaryMs: number
+  /** After so much silence a stream begins, or goes on, with a heart-beat. */
+  readonly heartbeatMs: number
+}
+
+export const DEFAULT_TIMEOUTS: Timeouts = {
+  firstEventMs: 60_000,
+  gapMs: 60_000,
+  patientMs: 300_000,
+  streamMs: 30 * 60_000,
+  unaryMs: 10 * 60_000,
+  heartbeatMs: 10_000,
+}
+
+/** Every upstream call under way, so that stopping can end them. */
+export type Running = Set<AbortController>
+
+export interface House {
+  /** The table in force now; an exchange uses the one it began with. */
+  readonly table: () => RoutingTable
+  readonly deadlines: Deadlines
+  readonly timeouts: Timeouts
+  readonly running: Running
+  /** Reads requests too large for the event loop. */
+  readonly readLarge: ReadLarge
+  /** A fault of ours that no answer shows. */
+  readonly onFault: (cause: unknown) => void
+}

@@ -1,0 +1,111 @@
+// The relay lane, streamed: attempts until one speaks, then its bytes, heart-beats in silence, and one proper end.
+import { asGatewayError } from "../canonical/error.ts"
+import type { Target } from "../routing/plan.ts"
+import { fromByteText } from "../transport/byte-text.ts"
+import type { Deadline } from "../transport/deadlines.ts"
+import { attempt } from "./attempt.ts"
+import type { Call, House } from "./call.ts"
+import { ClientGoneError, noteFailure } from "./record.ts"
+import type { ReadRequest } from "./request.ts"
+import { answerHeaders } from "./upstream.ts"
+import { UpstreamStream } from "./upstream-stream.ts"
+
+interface StreamedCall {
+  readonly call: Call
+  readonly house: House
+  readonly request: ReadRequest
+  readonly targets: readonly Target[]
+}
+
+interface Opened {
+  readonly stream: UpstreamStream
+  readonly target: Target
+}
+
+export async function relayStreamed({ call, house, request, targets }: StreamedCall): Promise<Response> {
+  const opening = attempt(targets, call, async (target): Promise<Opened> => {
+    return { stream: await UpstreamStream.open({ call, house, request, target }), target }
+  })
+  // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
+  opening.catch(() => {})
+  const opened = await withPatience(opening, house)
+  const headers = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    // Proxies that buffer by default are told not to.
+    "x-accel-buffering": "no",
+    ...answerHeaders(call, opened?.target),
+  }
+  return new Response(clientStream(opened ?? opening, { call, house }), { headers })
+}
+
+/** What opened in time; undefined when it takes longer, and the client is better told that somebody is there. */
+async function withPatience(opening: Promise<Opened>, { deadlines, timeouts }: House): Promise<Opened | undefined> {
+  let deadline: Deadline | undefined
+  const patience = new Promise<undefined>((resolve) => {
+    deadline = deadlines.arm(timeouts.heartbeatMs, () => resolve(undefined))
+  })
+  try {
+    return await Promise.race([opening, patience])
+  } finally {
+    deadline?.clear()
+  }
+}
+
+/** Pulled by the client, so that a slow reader slows the upstream down instead of filling memory. */
+function clientStream(source: Opened | Promise<Opened>, { call, house }: { call: Call; house: House }): ReadableStream {
+  let opened = source instanceof Promise ? undefined : source
+  let over = false
+  let pulling = false
+
+  const { heartbeatMs } = house.timeouts
+  const heartbeat = fromByteText(call.protocol.heartbeat)
+  let beat: Deadline | undefined
+
+  const settle = () => {
+    if (over) return
+    over = true
+    beat?.clear()
+    call.finish()
+  }
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const pulse = () => {
+        if (over) return
+        if (pulling) controller.enqueue(heartbeat)
+        beat?.extend(heartbeatMs)
+      }
+      beat = house.deadlines.arm(heartbeatMs, pulse)
+      if (!opened) controller.enqueue(heartbeat)
+    },
+    async pull(controller) {
+      pulling = true
+      try {
+        opened ??= await source
+        const bytes = opened.stream.held.shift() ?? (await opened.stream.next())
+        if (over) return
+        if (bytes) controller.enqueue(bytes)
+        else {
+          settle()
+          controller.close()
+        }
+      } catch (thrown) {
+        if (over) return
+        const error = asGatewayError(thrown)
+        noteFailure(call.record, error)
+        controller.enqueue(fromByteText(call.protocol.errorFrame(error, { requestId: call.record.requestId })))
+        settle()
+        controller.close()
+      } finally {
+        pulling = false
+        beat?.extend(heartbeatMs)
+      }
+    },
+    cancel() {
+      call.record.outcome = "client-gone"
+      opened?.stream.abort(new ClientGoneError())
+      settle()
+    },
+  })
+}

@@ -1,0 +1,89 @@
+// The route table: every path with its guards. A table with a hole in it does not start.
+import type { Key } from "../accounts/keys.ts"
+import type { ExchangeRecord } from "../exchange/record.ts"
+import type { Protocol } from "../protocols/contract.ts"
+
+/** Who may enter: anyone, or the holder of a valid key. */
+type Who = "anyone" | "key"
+
+export interface Route {
+  readonly method: "GET" | "POST"
+  /** Exact, or ending in `{rest}`, which stands for one or more segments. */
+  readonly path: string
+  readonly who: Who
+  /** The most bytes a body may have; 0 for routes that take none. */
+  readonly bodyLimit: number
+  /** Whose error shape this route speaks. */
+  readonly protocol: Protocol
+  /** Whether it occupies one of the places for exchanges under way. */
+  readonly generates: boolean
+  handle(visit: Visit): Response | Promise<Response>
+}
+
+/** One request inside a route, its guards passed. */
+export interface Visit {
+  readonly request: Request
+  readonly record: ExchangeRecord
+  /** What `{rest}` stands for, percent-decoded once; "" on exact paths. */
+  readonly rest: string
+  /** The holder of the key; throws on a route that anyone may enter. */
+  caller(): Key
+  readBody(): Promise<Uint8Array<ArrayBuffer>>
+  /** For routes that generate: said once, when nothing more will be sent. */
+  finish(): void
+}
+
+export type Match =
+  | { readonly found: "route"; readonly route: Route; readonly rest: string }
+  | { readonly found: "other-method"; readonly methods: readonly string[] }
+  | { readonly found: "nothing" }
+
+const REST = /\{\w+\}$/
+
+export class RouteTable {
+  private readonly exact = new Map<string, Route[]>()
+  private readonly open: { readonly prefix: string; readonly route: Route }[] = []
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) this.add(route)
+  }
+
+  match(method: string, path: string): Match {
+    const candidates = this.exact.get(path)
+    if (candidates) return choose(candidates, method, "")
+    const behind = this.open.filter(({ prefix }) => path.startsWith(prefix) && path.length > prefix.length)
+    const longest = behind.reduce((most, { prefix }) => Math.max(most, prefix.length), 0)
+    const open = behind.filter(({ prefix }) => prefix.length === longest).map(({ route }) => route)
+    return open.length === 0 ? { found: "nothing" } : choose(open, method, path.slice(longest))
+  }
+
+  private add(route: Route): void {
+    const named = `${route.method} ${route.path}`
+    if (!route.who) throw new Error(`route ${named} does not say who may enter`)
+    if (!(route.bodyLimit >= 0)) throw new Error(`route ${named} has no body limit`)
+    const prefix = route.path.replace(REST, "")
+    const siblings = prefix === route.path ? (this.exact.get(route.path) ?? []) : this.behind(prefix)
+    if (siblings.some(({ method }) => method === route.method)) throw new Error(`route ${named} stands twice`)
+    if (prefix === route.path) this.exact.set(route.path, [...siblings, route])
+    else this.open.push({ prefix, route })
+  }
+
+  private behind(prefix: string): Route[] {
+    return this.open.filter((entry) => entry.prefix === prefix).map(({ route }) => route)
+  }
+}
+
+function choose(routes: readonly Route[], method: string, rest: string): Match {
+  const route = routes.find((candidate) => candidate.method === method)
+  if (!route) return { found: "other-method", methods: routes.map((each) => each.method) }
+  const decoded = rest === "" ? "" : decodeOnce(rest)
+  return decoded === undefined ? { found: "nothing" } : { found: "route", route, rest: decoded }
+}
+
+function decodeOnce(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
