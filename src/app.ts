@@ -32,7 +32,6 @@ const protocols: readonly Protocol[] = [openaiChat]
 export const knownProviders: readonly Provider[] = [...openaiCompatibleProviders, simulatorProvider]
 
 const MAX_IN_FLIGHT = 2000
-const CONNECT_TIMEOUT_MS = 5000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -60,18 +59,20 @@ export class Gateway {
   private readonly deadlines = new Deadlines()
   private readonly running: Running = new Set()
   private readonly log: Log
+  private readonly timeouts: Timeouts
   private table: Table
   private ready = true
 
   constructor({ config, environment, log, timeouts }: GatewayOptions) {
     this.log = log
+    this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
     this.table = this.buildTable(config)
     this.store = openSqlite(config.storePath)
     this.keys = keysOn(this.store, config, environment)
     const house: House = {
       table: () => this.table,
       deadlines: this.deadlines,
-      timeouts: { ...DEFAULT_TIMEOUTS, ...timeouts },
+      timeouts: this.timeouts,
       running: this.running,
       readLarge: largeReader(),
       onFault: (cause) => log.line("error", "observer-failed", { stack: stackOf(cause) }),
@@ -121,7 +122,8 @@ export class Gateway {
   }
 
   private buildTable(config: Config): Table {
-    return buildTable(config, httpClient({ connectTimeoutMs: CONNECT_TIMEOUT_MS, deadlines: this.deadlines }))
+    const { connectMs: connectTimeoutMs } = this.timeouts
+    return buildTable(config, httpClient({ connectTimeoutMs, deadlines: this.deadlines }))
   }
 
   private healthRoutes(): Route[] {

@@ -18,6 +18,7 @@ export interface Call {
 }
 
 export interface Timeouts {
+  readonly connectMs: number
   readonly firstEventMs: number
   readonly gapMs: number
   /** In place of both where the model reasons, and of the gap while a tool call is open. */
@@ -29,6 +30,7 @@ export interface Timeouts {
 }
 
 export const DEFAULT_TIMEOUTS: Timeouts = {
+  connectMs: 5000,
   firstEventMs: 60_000,
   gapMs: 60_000,
   patientMs: 300_000,

@@ -6,8 +6,8 @@ export function retryAfterMs(headers: Headers, now = Date.now()): number | undef
   if (exact >= 0) return exact
   const said = headers.get("retry-after")
   if (said === null) return undefined
-  const seconds = Number(said)
-  if (said.trim() !== "" && seconds >= 0) return seconds * 1000
-  const date = Date.parse(said)
+  if (/^\s*[\d.]+\s*$/.test(said)) return Number(said) * 1000
+  // The lenient parser of dates takes a stray number for a year.
+  const date = /GMT/.test(said) ? Date.parse(said) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }

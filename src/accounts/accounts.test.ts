@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import fc from "fast-check"
+import { GatewayError } from "../canonical/error.ts"
+import { Secret } from "../config/secret.ts"
+import type { KeyRow, KeyTable } from "../store/contract.ts"
+import { hashingSecrets } from "./hashing-secret.ts"
+import { isKeyText, mintKey } from "./key-text.ts"
+import { Keys } from "./keys.ts"
+import { allowsModel } from "./scope.ts"
+
+function memoryTable(): KeyTable & { readonly rows: Map<string, KeyRow>; broken: boolean } {
+  const rows = new Map<string, KeyRow>()
+  const table = {
+    rows,
+    broken: false,
+    insert: (row: KeyRow) => void rows.set(row.id, row),
+    replace: (row: KeyRow) => void rows.set(row.id, row),
+    findByHash(hash: string) {
+      if (table.broken) throw new Error("disk gone")
+      return [...rows.values()].find((row) => row.hash === hash || row.previousHash === hash)
+    },
+    findById: (id: string) => rows.get(id),
+    list: () => [...rows.values()],
+    count: () => rows.size,
+  }
+  return table
+}
+
+function codeOf(act: () => unknown): string {
+  try {
+    act()
+    return "ok"
+  } catch (thrown) {
+    return thrown instanceof GatewayError ? thrown.code : String(thrown)
+  }
+}
+
+describe("a key's text", () => {
+  test("is recognised, and one changed character is noticed", () => {
+    const key = mintKey()
+    expect(isKeyText(key)).toBe(true)
+    fc.assert(
+      fc.property(fc.nat(key.length - 1), fc.constantFrom(..."0aZ_"), (at, character) => {
+        const changed = key.slice(0, at) + character + key.slice(at + 1)
+        expect(isKeyText(changed)).toBe(changed === key)
+      }),
+    )
+  })
+
+  test("never comes twice", () => {
+    expect(new Set(Array.from({ length: 1000 }, mintKey)).size).toBe(1000)
+  })
+})
+
+describe("keys", () => {
+  let now = 1_000_000
+  let table: ReturnType<typeof memoryTable>
+  let keys: Keys
+  const secrets = [new Secret("s".repeat(32))]
+  beforeEach(() => {
+    now = 1_000_000
+    table = memoryTable()
+    keys = new Keys({ table, secrets, now: () => now })
+  })
+
+  test("a created key opens the door, and its text is nowhere in the store", () => {
+    const { key, text } = keys.create({ name: "a", models: ["openai/*"] })
+    expect(keys.authenticate(text)).toMatchObject({ id: key.id, name: "a", tenant: "default", models: ["openai/*"] })
+    expect(JSON.stringify([...table.rows.values()])).not.toContain(text.slice(4, 40))
+  })
+
+  test("what is not a key of ours opens nothing", () => {
+    expect(codeOf(() => keys.authenticate("sk-abc"))).toBe("invalid_api_key")
+    expect(codeOf(() => keys.authenticate(mintKey()))).toBe("invalid_api_key")
+  })
+
+  test("a key expires", () => {
+    const { text } = keys.create({ name: "a", expiresAt: now + 10 })
+    expect(codeOf(() => keys.authenticate(text))).toBe("ok")
+    now += 10
+    expect(codeOf(() => keys.authenticate(text))).toBe("expired_api_key")
+  })
+
+  test("a revoked key opens nothing from then on, also one that was just used", () => {
+    const { key, text } = keys.create({ name: "a" })
+    keys.authenticate(text)
+    keys.revoke(key.id)
+    expect(codeOf(() => keys.authenticate(text))).toBe("revoked_api_key")
+    const at = keys.revoke(key.id).revokedAt
+    now += 5
+    expect(keys.revoke(key.id).revokedAt).toBe(at)
+  })
+
+  test("a rotated key has a new text; the old one works through its grace period", () => {
+    const { key, text: old } = keys.create({ name: "a" })
+    keys.authenticate(old)
+    const { text } = keys.rotate(key.id, { graceMs: 100 })
+    expect(keys.authenticate(text).id).toBe(key.id)
+    expect(keys.authenticate(old).id).toBe(key.id)
+    now += 100
+    expect(codeOf(() => keys.authenticate(old))).toBe("revoked_api_key")
+    expect(keys.authenticate(text).id).toBe(key.id)
+  })
+
+  test("a revoked key is not rotated back to life", () => {
+    const { key } = keys.create({ name: "a" })
+    keys.revoke(key.id)
+    expect(() => keys.rotate(key.id)).toThrow("revoked")
+  })
+
+  test("an unknown id is named", () => {
+    expect(() => keys.revoke("key_0")).toThrow("no key key_0")
+  })
+
+  test("a broken store is never the caller's fault, and known keys still open", () => {
+    const { text } = keys.create({ name: "a" })
+    const other = keys.create({ name: "b" }).text
+    keys.authenticate(text)
+    table.broken = true
+    expect(codeOf(() => keys.authenticate(text))).toBe("ok")
+    expect(codeOf(() => keys.authenticate(other))).toBe("store_unavailable")
+  })
+
+  test("while the secret is rotated, keys hashed with the old one still open", () => {
+    const { text } = keys.create({ name: "a" })
+    const next = new Secret("n".repeat(32))
+    expect(codeOf(() => new Keys({ table, secrets: [next, ...secrets] }).authenticate(text))).toBe("ok")
+    expect(codeOf(() => new Keys({ table, secrets: [next] }).authenticate(text))).toBe("invalid_api_key")
+  })
+})
+
+test.each([
+  [null, "a/b", true],
+  [["a/b"], "a/b", true],
+  [["a/b"], "a/bc", false],
+  [["a/*"], "a/b", true],
+  [["a/*"], "ab/b", false],
+  [["*"], "a/b", true],
+  [["*/llama-*"], "meta/llama-3", true],
+  [["*mini"], "openai/gpt-4o-mini", true],
+  [["a*a"], "a", false],
+  [["o*4*mini"], "openai/gpt-4o-mini", true],
+  [["openai/gpt.4o"], "openai/gpt-4o", false],
+  [[], "a/b", false],
+])("the scope %p and %p: %p", (patterns, model, allowed) => {
+  expect(allowsModel(patterns, model)).toBe(allowed)
+})
+
+describe("the hashing secret", () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "trivium-secret-"))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  test("is made once, readable by its owner only", () => {
+    const data = join(folder, "data")
+    const [first] = hashingSecrets(data, {})
+    const [second] = hashingSecrets(data, {})
+    expect(first?.reveal()).toBe(readFileSync(join(data, "secret"), "utf8").trim())
+    expect(second?.reveal()).toBe(first?.reveal() ?? "")
+    expect(statSync(join(data, "secret")).mode & 0o777).toBe(0o600)
+  })
+
+  test("comes from the environment where it is there, with the previous one while rotating", () => {
+    const secrets = hashingSecrets(folder, { TRIVIUM_SECRET: "new", TRIVIUM_SECRET_PREVIOUS: "old" })
+    expect(secrets.map((secret) => secret.reveal())).toEqual(["new", "old"])
+  })
+})

@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test"
+import fc from "fast-check"
+import { totalTokens, type Usage } from "../../canonical/usage.ts"
+import { decodeUsage } from "./usage.ts"
+
+const cases: [string, object, Usage][] = [
+  ["plain", { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }, { input: 9, output: 3 }],
+  [
+    "OpenAI: cached, reasoning and audio are inside",
+    {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      total_tokens: 150,
+      prompt_tokens_details: { cached_tokens: 60, audio_tokens: 10 },
+      completion_tokens_details: { reasoning_tokens: 30, audio_tokens: 5, accepted_prediction_tokens: 0 },
+    },
+    { input: 30, cacheRead: 60, audioInput: 10, output: 15, reasoning: 30, audioOutput: 5 },
+  ],
+  [
+    "xAI: reasoning is outside, the total tells",
+    {
+      prompt_tokens: 10,
+      completion_tokens: 2,
+      total_tokens: 112,
+      completion_tokens_details: { reasoning_tokens: 100 },
+    },
+    { input: 10, output: 2, reasoning: 100 },
+  ],
+  [
+    "DeepSeek: cache hits beside the details",
+    { prompt_tokens: 10, completion_tokens: 2, prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 },
+    { input: 6, cacheRead: 4, output: 2 },
+  ],
+  ["zero is said, not missing", { prompt_tokens: 0, completion_tokens: 0 }, { input: 0, output: 0 }],
+  ["half is known", { prompt_tokens: 5 }, { input: 5 }],
+  [
+    "what is no count is not there",
+    { prompt_tokens: 5, completion_tokens: -3, prompt_tokens_details: { cached_tokens: "4" } },
+    { input: 5 },
+  ],
+  [
+    "more cached than sent does not make a bucket negative",
+    { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 9 } },
+    { input: 0, cacheRead: 9 },
+  ],
+]
+
+test.each(cases)("%s", (_, wire, usage) => {
+  expect(decodeUsage(wire as never)).toEqual(usage)
+})
+
+test.each([[undefined], [null], [{}], ["5"], [[]]])("%p is no usage", (wire) => {
+  expect(decodeUsage(wire as never)).toBeUndefined()
+})
+
+test("the buckets add up to the total and none is negative", () => {
+  const share = fc.integer({ min: 0, max: 1000 })
+  fc.assert(
+    fc.property(share, share, share, share, (fresh, cached, visible, reasoning) => {
+      const usage = decodeUsage({
+        prompt_tokens: fresh + cached,
+        completion_tokens: visible + reasoning,
+        total_tokens: fresh + cached + visible + reasoning,
+        prompt_tokens_details: { cached_tokens: cached },
+        completion_tokens_details: { reasoning_tokens: reasoning },
+      })
+      expect(usage).toEqual({ input: fresh, cacheRead: cached, output: visible, reasoning })
+      expect(totalTokens(usage ?? {})).toBe(fresh + cached + visible + reasoning)
+    }),
+  )
+})

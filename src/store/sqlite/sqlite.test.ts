@@ -1,0 +1,75 @@
+import { Database } from "bun:sqlite"
+import { afterEach, beforeEach, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { KeyRow } from "../contract.ts"
+import { migrations } from "./migrations.ts"
+import { openSqlite } from "./open.ts"
+
+let folder: string
+let path: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-store-"))
+  path = join(folder, "deep", "trivium.db")
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const row: KeyRow = {
+  id: "key_1",
+  name: "a",
+  tenant: "default",
+  hash: "h1",
+  hint: "…1",
+  models: ["a/*"],
+  createdAt: 1,
+  expiresAt: null,
+  revokedAt: null,
+  previousHash: null,
+  previousUntil: null,
+}
+
+test("what was written is there after the store was closed", () => {
+  const store = openSqlite(path)
+  store.keys.insert(row)
+  store.keys.insert({ ...row, id: "key_2", hash: "h2", models: null, expiresAt: 2 ** 53 - 1 })
+  store.close()
+  const again = openSqlite(path)
+  expect(again.keys.list()).toEqual([row, { ...row, id: "key_2", hash: "h2", models: null, expiresAt: 2 ** 53 - 1 }])
+  expect(again.keys.count()).toBe(2)
+  again.close()
+})
+
+test("a key is found by its hash and by the one before", () => {
+  const store = openSqlite(path)
+  const rotated = { ...row, hash: "h3", previousHash: "h1", previousUntil: 9 }
+  store.keys.insert(row)
+  store.keys.replace(rotated)
+  expect(store.keys.findByHash("h3")).toEqual(rotated)
+  expect(store.keys.findByHash("h1")).toEqual(rotated)
+  expect(store.keys.findByHash("h")).toBeUndefined()
+  expect(store.keys.findById("key_1")).toEqual(rotated)
+  store.close()
+})
+
+test("a second opener is kept out and told why", () => {
+  const store = openSqlite(path)
+  expect(() => openSqlite(path)).toThrow("in use by another process")
+  store.close()
+  openSqlite(path).close()
+})
+
+test("a store of a newer version is left alone", () => {
+  openSqlite(path).close()
+  const database = new Database(path)
+  database.run(`PRAGMA user_version = ${migrations.length + 1}`)
+  database.close()
+  expect(() => openSqlite(path)).toThrow("newer Trivium")
+})
+
+test("a file that is no store is not overwritten", async () => {
+  const other = join(folder, "notes.txt")
+  await Bun.write(other, "not a database, but something dear to somebody".repeat(100))
+  expect(() => openSqlite(other)).toThrow("Cannot open the store")
+  expect(await Bun.file(other).text()).toStartWith("not a database")
+})

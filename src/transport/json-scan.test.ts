@@ -1,0 +1,114 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { duplicateMember, findMember, type JsonLimits, outline, outlineInSlices } from "./json-scan.ts"
+
+const limits = (limit: Partial<JsonLimits>): JsonLimits => ({
+  maxDepth: Number.POSITIVE_INFINITY,
+  maxValues: Number.POSITIVE_INFINITY,
+  ...limit,
+})
+
+function memberText(text: string, name: string): string | undefined {
+  const outlined = outline(text)
+  const member = outlined && findMember(outlined, name)
+  return member && text.slice(member.valueStart, member.end)
+}
+
+describe("the outline", () => {
+  test("finds each member's value, without the white space around it", () => {
+    const text = ' {\n "a" : 1.50 ,"b":\t{"a": [1, {"c": "}"}]} , "c":"x\\"y,}" , "d" : null } '
+    expect(memberText(text, "a")).toBe("1.50")
+    expect(memberText(text, "b")).toBe('{"a": [1, {"c": "}"}]}')
+    expect(memberText(text, "c")).toBe('"x\\"y,}"')
+    expect(memberText(text, "d")).toBe("null")
+    expect(memberText(text, "e")).toBeUndefined()
+  })
+
+  test("reads names as a parser does", () => {
+    expect(memberText('{"mod\\u0065l": 1}', "model")).toBe("1")
+    expect(memberText('{"a\\\\": 1, "b": 2}', "a\\")).toBe("1")
+  })
+
+  test("agrees with the parser on every object", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(undefined, 1, "\t"), (object, space) => {
+        const text = JSON.stringify(object, null, space)
+        const members = outline(text)?.members ?? []
+        const read = members.map(({ name, valueStart, end }) => [name, JSON.parse(text.slice(valueStart, end))])
+        expect(Object.fromEntries(read)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  test.each(["", " ", "[]", "1", '"a"', "{", '{"a":1', '{"a":"', "}", "{}}", "{} x", '{"a":[}', "[{}]", "\\"])(
+    "is not there for %p",
+    (text) => {
+      // `{"a":[}` closes in the wrong order; telling that is the parser's work, so only its refusal counts.
+      const refused = outline(text) === undefined || !parses(text)
+      expect(refused).toBe(true)
+    },
+  )
+
+  test("never throws and never loops, whatever the text", () => {
+    fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,\\ab1 \n') }), (text) => void outline(text)))
+  })
+
+  test("exists for every text that parses as an object", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,1 ') }), (text) => {
+        if (parses(text) && text.trim().startsWith("{")) expect(outline(text)).toBeDefined()
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test("names a member that stands twice", () => {
+    expect(duplicateMember(outline('{"a":1,"b":2,"\\u0061":3}') ?? { open: 0, members: [] })).toBe("a")
+    expect(duplicateMember(outline('{"a":{"a":1},"b":[{"b":1}]}') ?? { open: 0, members: [] })).toBeUndefined()
+  })
+})
+
+describe("the limits", () => {
+  test("depth counts brackets, not those inside strings", () => {
+    expect(() => outline(`{"a":${"[".repeat(5)}${"]".repeat(5)}}`, limits({ maxDepth: 5 }))).toThrow("maxDepth 5")
+    expect(outline(`{"a":${"[".repeat(4)}${"]".repeat(4)}}`, limits({ maxDepth: 5 }))).toBeDefined()
+    expect(outline(`{"a":"${"[".repeat(99)}"}`, limits({ maxDepth: 5 }))).toBeDefined()
+  })
+
+  test("a text nested 100,000 deep is refused after the first few", () => {
+    expect(() => outline("[".repeat(100_000), limits({ maxDepth: 128 }))).toThrow("maxDepth")
+    expect(() => outline('{"a":'.repeat(100_000), limits({ maxDepth: 128 }))).toThrow("maxDepth")
+  })
+
+  test("values are counted", () => {
+    expect(() => outline(`{"a":[${"1,".repeat(100)}1]}`, limits({ maxValues: 50 }))).toThrow("maxValues 50")
+  })
+})
+
+test("a scan in slices finds what a scan in one finds", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), fc.integer({ min: 1, max: 50 }), async (object, n) => {
+      const text = JSON.stringify(object)
+      expect(await outlineInSlices(text, { limits: limits({}), sliceLength: n })).toEqual(outline(text))
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test("a scan in slices lets others run", async () => {
+  let turns = 0
+  const timer = setInterval(() => turns++, 0)
+  const text = `{"a":[${"1,".repeat(500_000)}1]}`
+  await outlineInSlices(text, { limits: limits({}), sliceLength: 10_000 })
+  clearInterval(timer)
+  expect(turns).toBeGreaterThan(2)
+})
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { decodeSse, encodeSse, type Frame, SseLimitError, withData } from "./sse.ts"
+
+function decode(pieces: readonly string[]): Frame[] {
+  const step = decodeSse()
+  return [...pieces.flatMap((piece) => step.push(piece)), ...step.finish()]
+}
+
+const said = (frames: readonly Frame[]) =>
+  frames.filter(({ data }) => data !== undefined).map(({ event, data }) => ({ event, data }))
+
+describe("frames", () => {
+  test("are read with LF, CR, CRLF and any mix of them", () => {
+    for (const end of ["\n", "\r", "\r\n"]) {
+      const text = ["event: a", "data: 1", "", ": comment", "", "data: 2", "data:3", "", ""].join(end)
+      expect(said(decode([text]))).toEqual([
+        { event: "a", data: "1" },
+        { event: undefined, data: "2\n3" },
+      ])
+    }
+    expect(said(decode(["data: 1\n\r\ndata: 2\r\n\ndata: 3\r\r"]))).toEqual([
+      { event: undefined, data: "1" },
+      { event: undefined, data: "2" },
+      { event: undefined, data: "3" },
+    ])
+  })
+
+  test("are read after a byte order mark, which still passes", () => {
+    const frames = decode(["\xef\xbb\xbfdata: 1\n\ndata: 2\n\n"])
+    expect(frames.map(({ data }) => data)).toEqual(["1", "2"])
+    expect(frames[0]?.raw).toBe("\xef\xbb\xbfdata: 1\n\n")
+  })
+
+  test("may lack their last line ends", () => {
+    expect(said(decode(["data: 1\n\ndata: 2"]))).toEqual([
+      { event: undefined, data: "1" },
+      { event: undefined, data: "2" },
+    ])
+    expect(decode(["data: 1\n\n\n"])).toHaveLength(1)
+  })
+
+  test("take field names as the standard does", () => {
+    expect(said(decode(["data\n\n"]))).toEqual([{ event: undefined, data: "" }])
+    expect(said(decode(["datax: 1\nid: 2\ndata:  3\n\n"]))).toEqual([{ event: undefined, data: " 3" }])
+  })
+
+  test("say the same wherever the bytes were cut", () => {
+    const text = "\xef\xbb\xbf: hi\r\n\r\nevent: a\rdata: {}\r\rdata: x\ndata: y\n\nid: 7\ndata: z\r\n\r\n\ndata: end"
+    const whole = said(decode([text]))
+    const raw = decode([text]).map((frame) => frame.raw)
+    for (let first = 0; first <= text.length; first++) {
+      for (let second = first; second <= text.length; second++) {
+        const frames = decode([text.slice(0, first), text.slice(first, second), text.slice(second)])
+        expect(said(frames)).toEqual(whole)
+        expect(frames.map((frame) => frame.raw).join("")).toBe(raw.join(""))
+      }
+    }
+  })
+
+  test("lose no byte, whatever is sent", () => {
+    const hostile = fc.string({ unit: fc.constantFrom("\r", "\n", "d", "a", "t", ":", " ", "\x00", "\xff", "data: ") })
+    fc.assert(
+      fc.property(fc.array(hostile), (pieces) => {
+        const step = decodeSse()
+        const passed = pieces.flatMap((piece) => step.push(piece)).map(({ raw }) => raw)
+        const rest = step.finish().map(({ raw }) => raw)
+        const all = [...passed, ...rest].join("")
+        const sent = pieces.join("")
+        expect(all === sent || all === `${sent}\n\n` || (rest.length === 0 && sent.startsWith(all))).toBe(true)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test("that do not end are refused, not buffered on", () => {
+    const step = decodeSse(1000)
+    expect(() => {
+      for (let i = 0; i < 20; i++) step.push("x".repeat(100))
+    }).toThrow(SseLimitError)
+  })
+})
+
+describe("other data in a frame", () => {
+  const frame = (text: string): Frame => {
+    const [first] = decode([text])
+    if (!first) throw new Error("no frame")
+    return first
+  }
+
+  test("leaves its other lines as they are", () => {
+    expect(withData(frame("event: 1\r\ndata: 1\r\nid: 1\r\n\r\n"), "2")).toBe("event: 1\r\ndata: 2\r\nid: 1\r\n\r\n")
+    expect(withData(frame("data:1\n\n"), "2")).toBe("data:2\n\n")
+  })
+
+  test("is written on as many lines as it has", () => {
+    expect(withData(frame("id: 1\ndata: a\ndata: b\n\n"), "c\nd")).toBe("id: 1\ndata: c\ndata: d\n\n")
+  })
+
+  test("that is the same data leaves the frame as it is", () => {
+    expect(withData(frame("data: a\ndata: b\r\n\n"), "a\nb")).toBe("data: a\ndata: b\r\n\n")
+  })
+})
+
+test("what is encoded is decoded to the same", () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[ -~\n]*$/), fc.option(fc.stringMatching(/^[a-z]+$/)), (data, event) => {
+      const text = encodeSse({ data, ...(event && { event }) })
+      expect(said(decode([text]))).toEqual([{ event: event ?? undefined, data }])
+    }),
+  )
+})

@@ -1,0 +1,109 @@
+// The rules of the house: which room may import which, what of a room is its contract, and where Bun may be named.
+
+/** A source file: its path below src/ and its text. */
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** A room may import itself and what is listed. Files directly in src/ are composition roots and may import all. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  canonical: [],
+  transport: [],
+  config: [],
+  telemetry: [],
+  protocols: ["canonical", "transport"],
+  providers: ["config", "transport"],
+  catalog: ["canonical"],
+  routing: ["catalog", "providers"],
+  store: [],
+  accounts: ["canonical", "config", "store"],
+  simulator: ["canonical", "transport"],
+  exchange: ["accounts", "canonical", "catalog", "protocols", "providers", "routing", "telemetry", "transport"],
+  http: ["accounts", "canonical", "exchange", "protocols"],
+  cli: ["accounts", "config", "providers", "routing", "transport"],
+}
+
+/** Rooms whose neighbours know only their contract. */
+const BY_CONTRACT = ["protocols", "providers", "store"]
+
+/** Rooms whose inner folders do not know each other. */
+const SEPARATE_FOLDERS = ["protocols", "store"]
+
+const BUN_ALLOWED = [/^http\//, /^store\//, /^transport\/http-client\.ts$/, /^main\.ts$/]
+
+export function violations(files: readonly SourceFile[]): string[] {
+  return [...files.flatMap(importViolations), ...files.flatMap(bunViolations), ...circles(files)]
+}
+
+function importViolations(file: SourceFile): string[] {
+  const from = room(file.path)
+  if (from === undefined) return []
+  const allowed = MAY_IMPORT[from]
+  if (!allowed) return [`${file.path}: ${from}/ is not a room of the house`]
+  return importsOf(file).flatMap((imported) => {
+    const to = room(imported)
+    const edge = `${file.path} imports ${imported}`
+    if (to === undefined) return imported.startsWith("../") ? [] : [`${edge}: a room may not know a composition root`]
+    if (to === from)
+      return separated(file.path, imported) ? [`${edge}: folders of ${from}/ do not know each other`] : []
+    if (!allowed.includes(to)) return [`${edge}: ${from}/ may not know ${to}/`]
+    if (BY_CONTRACT.includes(to) && imported !== `${to}/contract.ts`)
+      return [`${edge}: ${to}/ is known by contract only`]
+    return []
+  })
+}
+
+function separated(from: string, to: string): boolean {
+  const [roomName = "", fromFolder, ...fromRest] = from.split("/")
+  const [, toFolder, ...toRest] = to.split("/")
+  if (!SEPARATE_FOLDERS.includes(roomName) || fromRest.length === 0 || toRest.length === 0) return false
+  return fromFolder !== toFolder
+}
+
+function bunViolations({ path, text }: SourceFile): string[] {
+  if (BUN_ALLOWED.some((pattern) => pattern.test(path))) return []
+  return /\bBun\.|["']bun(:[a-z]+)?["']/.test(withoutComments(text)) ? [`${path} names Bun's own interface`] : []
+}
+
+function circles(files: readonly SourceFile[]): string[] {
+  const edges = new Map(files.map((file) => [file.path, importsOf(file)]))
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (path: string, trail: readonly string[]) => {
+    const seenAt = trail.indexOf(path)
+    if (seenAt >= 0) {
+      found.push(`circle: ${[...trail.slice(seenAt), path].join(" → ")}`)
+      return
+    }
+    if (done.has(path)) return
+    for (const next of edges.get(path) ?? []) visit(next, [...trail, path])
+    done.add(path)
+  }
+  for (const path of edges.keys()) visit(path, [])
+  return found
+}
+
+/** Paths below src/ of what a file imports of ours. */
+function importsOf({ path, text }: SourceFile): string[] {
+  const here = path.split("/").slice(0, -1)
+  const specifiers = withoutComments(text).matchAll(/(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g)
+  return [...specifiers].map(([, specifier = ""]) => {
+    const parts = [...here]
+    for (const part of specifier.split("/")) {
+      if (part === "..") parts.length > 0 ? parts.pop() : parts.push("..")
+      else if (part !== ".") parts.push(part)
+    }
+    return parts.join("/")
+  })
+}
+
+/** The room a path lies in; undefined for files directly in src/ and outside of it. */
+function room(path: string): string | undefined {
+  const [first = "", second] = path.split("/")
+  return second === undefined || first === ".." ? undefined : first
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "")
+}

@@ -1,0 +1,149 @@
+// The gateway as a user starts it: the launcher, in an empty folder, in an empty environment, on a free port.
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const root = join(import.meta.dir, "..", "..")
+const LAUNCHER = join(root, "bin", "trivium.mjs")
+
+export interface StartOptions {
+  /** Lines of trivium.yaml; see `upstreamConfig`. */
+  readonly config?: string
+  readonly environment?: Record<string, string>
+  /** A data folder that outlives the gateway. */
+  readonly dataDir?: string
+  /** The key for `chat`, where the data folder holds one already and this start makes none. */
+  readonly key?: string
+}
+
+export class RunningGateway {
+  private constructor(
+    readonly url: string,
+    /** The first key, where this start made one; else the one given. */
+    readonly key: string,
+    readonly folder: string,
+    /** What it has printed and logged so far. */
+    readonly output: { stdout: string; stderr: string },
+    private readonly launcher: ChildProcess,
+    private readonly exit: Promise<number | null>,
+  ) {}
+
+  static async start({
+    config,
+    environment = {},
+    dataDir,
+    key: given = "",
+  }: StartOptions = {}): Promise<RunningGateway> {
+    const folder = mkdtempSync(join(tmpdir(), "trivium-e2e-"))
+    if (config !== undefined) writeFileSync(join(folder, "trivium.yaml"), config)
+    const data = dataDir ?? join(folder, "data")
+    const child = spawn("node", [LAUNCHER, "serve", "--port", "0", "--data", data], {
+      cwd: folder,
+      env: { ...scratchEnvironment(folder), ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    const exit = new Promise<number | null>((resolve) => child.once("exit", resolve))
+    const output = { stdout: "", stderr: "" }
+    child.stderr.on("data", (bytes) => {
+      output.stderr += bytes
+    })
+    const url = await new Promise<string>((resolve, reject) => {
+      child.stdout.on("data", (bytes) => {
+        output.stdout += bytes
+        const found = /^listening on (\S+)$/m.exec(output.stdout)?.[1]
+        if (found) resolve(found)
+      })
+      void exit.then((code) => reject(new Error(`the gateway ended with ${code}: ${output.stderr}`)))
+    })
+    const key = /trv_[0-9A-Za-z]{49}/.exec(output.stdout)?.[0] ?? given
+    return new RunningGateway(url, key, folder, output, child, exit)
+  }
+
+  get launcherPid(): number {
+    return this.launcher.pid ?? 0
+  }
+
+  /** The process that serves, a child of the launcher. */
+  get pid(): number {
+    const children = readFileSync(`/proc/${this.launcherPid}/task/${this.launcherPid}/children`, "utf8")
+    return Number(children.trim().split(" ")[0])
+  }
+
+  /** Resident memory of the serving process. */
+  get memoryMb(): number {
+    return residentMb(this.pid)
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.launcher.kill(name)
+  }
+
+  exited(): Promise<number | null> {
+    return this.exit
+  }
+
+  /** A POST to chat completions with this gateway's first key. */
+  chat(body: unknown, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json" },
+      body: typeof body === "string" || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
+      ...init,
+    })
+  }
+
+  /** The log lines so far of one event, such as `exchange`. */
+  logged(event: string): Record<string, unknown>[] {
+    const lines = this.output.stderr.split("\n").filter((line) => line.startsWith("{"))
+    return lines.map((line) => JSON.parse(line)).filter((line) => line.event === event)
+  }
+
+  async stop(): Promise<void> {
+    this.launcher.kill("SIGINT")
+    await this.exit
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs one command to its end, as an operator would type it. */
+export async function runCommand(
+  words: readonly string[],
+  { folder, environment = {} }: { folder: string; environment?: Record<string, string> },
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn("node", [LAUNCHER, ...words], {
+    cwd: folder,
+    env: { ...scratchEnvironment(folder), ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  let stdout = ""
+  let stderr = ""
+  child.stdout.on("data", (bytes) => {
+    stdout += bytes
+  })
+  child.stderr.on("data", (bytes) => {
+    stderr += bytes
+  })
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
+  return { code, stdout, stderr }
+}
+
+export function residentMb(pid: number): number {
+  const [, pages = "0"] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")
+  return (Number(pages) * 4096) / 1024 / 1024
+}
+
+/** One model, `test/model`, served by one upstream under the name `upstream-model`. */
+export function upstreamConfig(baseUrl: string, more = ""): string {
+  return `
+providers:
+  scripted: { type: openai-compatible, base_url: "${baseUrl}", api_key: "upstream-credential" }
+models:
+  - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100,
+      targets: [{ provider: scripted, model: upstream-model }] }
+${more}`
+}
+
+function scratchEnvironment(folder: string): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: folder }
+}
