@@ -1,5 +1,5 @@
 // Checks a chat completions request and reads the few members the gateway acts on.
-import type { Json, JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Edit } from "../../transport/json-splice.ts"
 import { asciiJson } from "../../transport/json-splice.ts"
 import {
@@ -96,7 +96,8 @@ function toolCall(value: Json, where: Where): void {
 function tool(value: Json, where: Where): void {
   const defined = object(value, where)
   const at = `${where.at}.`
-  const type = required(defined, "type", { check: string, at })
+  // Several hosts take a function without its type.
+  const type = optional(defined, "type", { check: string, at }) ?? "function"
   if (type !== "function") return
   const called = required(defined, "function", { check: object, at })
   required(called, "name", { check: nonEmptyString, at: `${at}function.` })
@@ -105,8 +106,10 @@ function tool(value: Json, where: Where): void {
 }
 
 function toolChoice(value: Json, where: Where): void {
-  if (typeof value === "string") oneOf(["auto", "none", "required"])(value, where)
-  else required(object(value, where), "type", { check: string, at: `${where.at}.` })
+  // Hosts have words of their own beside `auto`, `none` and `required`.
+  if (typeof value === "string") return
+  if (!isObject(value)) throw fault(where.at, "a string or an object")
+  optional(value, "type", { check: string, at: `${where.at}.` })
 }
 
 function responseFormat(value: Json, where: Where): void {

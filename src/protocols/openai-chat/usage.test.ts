@@ -31,6 +31,26 @@ const cases: [string, object, Usage][] = [
     { prompt_tokens: 10, completion_tokens: 2, prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 },
     { input: 6, cacheRead: 4, output: 2 },
   ],
+  [
+    "Gemini: reasoning is outside and not named, the total tells",
+    { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 },
+    { input: 35, output: 12, reasoning: 62 },
+  ],
+  [
+    "OpenRouter: a cache write beside the prompt",
+    { prompt_tokens: 2168, prompt_tokens_details: { cached_tokens: 2161, cache_write_tokens: 2161 } },
+    { input: 7, cacheRead: 2161, cacheWrite: 2161 },
+  ],
+  [
+    "OpenRouter: more reasoning than output",
+    {
+      prompt_tokens: 43,
+      completion_tokens: 10,
+      total_tokens: 53,
+      completion_tokens_details: { reasoning_tokens: 11 },
+    },
+    { input: 43, output: 0, reasoning: 10 },
+  ],
   ["zero is said, not missing", { prompt_tokens: 0, completion_tokens: 0 }, { input: 0, output: 0 }],
   ["half is known", { prompt_tokens: 5 }, { input: 5 }],
   [

@@ -18,7 +18,9 @@ function inputBuckets(wire: JsonObject): Usage {
     count(details, "cached_tokens") ?? count(wire, "prompt_cache_hit_tokens") ?? count(wire, "cached_tokens")
   const cacheWrite = count(details, "cache_write_tokens")
   const audioInput = count(details, "audio_tokens")
-  const input = Math.max(0, prompt - (cacheRead ?? 0) - (cacheWrite ?? 0) - (audioInput ?? 0))
+  // OpenRouter reports Gemini's cache writes beside the prompt: where both cannot be inside it, the write is not.
+  const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > prompt ? 0 : (cacheWrite ?? 0)
+  const input = Math.max(0, prompt - (cacheRead ?? 0) - written - (audioInput ?? 0))
   return { input, ...known({ cacheRead, cacheWrite, audioInput }) }
 }
 
@@ -26,20 +28,20 @@ function outputBuckets(wire: JsonObject): Usage {
   const completion = count(wire, "completion_tokens")
   if (completion === undefined) return {}
   const details = detail(wire, "completion_tokens_details")
-  const reasoning = count(details, "reasoning_tokens")
   const audioOutput = count(details, "audio_tokens")
-  const inside = (reasonsOutside(wire, { completion, reasoning }) ? 0 : (reasoning ?? 0)) + (audioOutput ?? 0)
-  return { output: Math.max(0, completion - inside), ...known({ reasoning, audioOutput }) }
+  const outside = uncounted(wire, completion)
+  const said = count(details, "reasoning_tokens")
+  const reasoning = said === undefined && outside === 0 ? undefined : Math.max(said ?? 0, outside)
+  // No more can have been reasoned than was put out, whatever is said.
+  const inside = Math.min((reasoning ?? 0) - outside, completion)
+  const output = Math.max(0, completion - inside - (audioOutput ?? 0))
+  return { output, ...known({ reasoning: reasoning === undefined ? undefined : inside + outside, audioOutput }) }
 }
 
-/** xAI counts reasoning beside `completion_tokens`, not in it: its total tells. */
-function reasonsOutside(
-  wire: JsonObject,
-  { completion, reasoning }: { completion: number; reasoning: number | undefined },
-): boolean {
-  const total = count(wire, "total_tokens")
-  if (total === undefined || !reasoning) return false
-  return total === (count(wire, "prompt_tokens") ?? 0) + completion + reasoning
+/** xAI and Gemini count reasoning beside `completion_tokens`, Gemini without naming it: the total tells. */
+function uncounted(wire: JsonObject, completion: number): number {
+  const total = count(wire, "total_tokens") ?? 0
+  return Math.max(0, total - (count(wire, "prompt_tokens") ?? total) - completion)
 }
 
 function detail(wire: JsonObject, name: string): JsonObject {
