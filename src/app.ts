@@ -17,7 +17,7 @@ import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import type { Account, Provider } from "./providers/contract.ts"
 import { openaiCompatible, openaiCompatibleProviders } from "./providers/openai-compatible.ts"
 import { simulatorProvider } from "./providers/simulator.ts"
-import type { RoutingTable } from "./routing/plan.ts"
+import { type RoutingTable, targetsOf } from "./routing/plan.ts"
 import { simulator } from "./simulator/simulator.ts"
 import type { Store } from "./store/contract.ts"
 import { openSqlite } from "./store/sqlite/open.ts"
@@ -98,6 +98,12 @@ export class Gateway {
 
   get modelCount(): number {
     return this.table.catalog.models.length
+  }
+
+  /** A model that can be called, preferably a small and well-known one. */
+  get exampleModel(): string | undefined {
+    const live = this.table.catalog.models.filter((model) => targetsOf(model, openaiChat.id, this.table).length > 0)
+    return (live.find(({ id }) => id === "openai/gpt-4o-mini") ?? live[0])?.id
   }
 
   /** Serves by another configuration from the next request on. */

@@ -33,8 +33,8 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const config = loadConfig(given)
   gateway = new Gateway({ config, environment: env, log })
   const firstKey = gateway.keys.isEmpty() ? gateway.keys.create({ name: "first" }).text : undefined
-  const { url, isDemo, modelCount } = gateway
-  print(welcome({ url, isDemo, modelCount, firstKey }))
+  const { url, isDemo, modelCount, exampleModel } = gateway
+  print(welcome({ url, isDemo, modelCount, exampleModel, firstKey }))
   const cause = await toldToStop()
   watched.stop()
   await gateway.stop({ graceMs: cause === "SIGTERM" ? GRACE_MS : 0, drainMs: DRAIN_MS })

@@ -4,11 +4,13 @@ export interface Welcome {
   readonly url: string
   readonly isDemo: boolean
   readonly modelCount: number
+  /** A model the key can call; absent where no provider serves any. */
+  readonly exampleModel?: string | undefined
   /** The key made at this start, where one was. */
   readonly firstKey?: string | undefined
 }
 
-export function welcome({ url, isDemo, modelCount, firstKey }: Welcome): string {
+export function welcome({ url, isDemo, modelCount, exampleModel, firstKey }: Welcome): string {
   const lines: string[] = []
   if (isDemo) {
     lines.push(
@@ -18,12 +20,16 @@ export function welcome({ url, isDemo, modelCount, firstKey }: Welcome): string 
     )
   }
   if (firstKey) {
-    lines.push("This is your first API key. It is shown this once:", "", `  ${firstKey}`, "", "Try it:", "")
+    lines.push("This is your first API key. It is shown this once:", "", `  ${firstKey}`, "")
+  }
+  if (firstKey && exampleModel) {
     lines.push(
+      "Try it:",
+      "",
       `  curl ${url}/v1/chat/completions \\`,
       `    -H "Authorization: Bearer ${firstKey}" \\`,
       `    -H "Content-Type: application/json" \\`,
-      `    -d '{"model": "openai/gpt-4o-mini", "messages": [{"role": "user", "content": "Hello!"}]}'`,
+      `    -d '{"model": "${exampleModel}", "messages": [{"role": "user", "content": "Hello!"}]}'`,
       "",
     )
   }

@@ -6,7 +6,7 @@ import { readAll } from "../transport/http-client.ts"
 import { outline } from "../transport/json-scan.ts"
 import type { Call, House } from "./call.ts"
 import type { ReadRequest } from "./request.ts"
-import { answerHeaders, callUpstream, timedOut, upstreamAbort } from "./upstream.ts"
+import { answerHeaders, callUpstream, timedOut, upstreamAbort, withoutCredential } from "./upstream.ts"
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -47,7 +47,7 @@ function readAnswer(text: string, { call, request, target }: { call: Call; reque
   if (answer) return answer
   // Some hosts send an error with status 200.
   if (outlined?.members.some((member) => member.name === "error")) {
-    throw call.protocol.decodeError({ status: 502, body: decodeByteText(text) })
+    throw withoutCredential(call.protocol.decodeError({ status: 502, body: decodeByteText(text) }), target)
   }
   const message = "The provider's answer is not one of this protocol."
   throw new GatewayError("upstream_unavailable", message, { owner: "upstream" })

@@ -10,7 +10,7 @@ import { Tee, type Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
 import type { Call, House } from "./call.ts"
 import type { ReadRequest } from "./request.ts"
-import { callUpstream, timedOut, upstreamAbort } from "./upstream.ts"
+import { callUpstream, timedOut, upstreamAbort, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
@@ -153,7 +153,7 @@ export class UpstreamStream {
     else if (event.type === "candidate-end") this.callOpen = false
     else if (event.type === "usage") this.attempt.call.record.usage = event.usage
     else if (event.type === "stream-error") {
-      this.error = event.error
+      this.error = withoutCredential(event.error, this.attempt.target)
       return "stop-before"
     } else if (event.type === "stream-end") {
       this.ended = true

@@ -43,7 +43,12 @@ async function upstreamError(
     retryAfterMs: retryAfterMs(response.headers),
     body: await errorText(response, abort),
   })
-  const secret = target.account.credential?.reveal()
+  return withoutCredential(error, target)
+}
+
+/** A provider that quotes our credential in its sentence shall not tell it to the caller. */
+export function withoutCredential(error: GatewayError, { account }: Target): GatewayError {
+  const secret = account.credential?.reveal()
   if (!secret || !error.message.includes(secret)) return error
   return new GatewayError(error.code, error.message.replaceAll(secret, "[secret]"), { ...error, cause: undefined })
 }

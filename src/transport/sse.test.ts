@@ -53,7 +53,7 @@ describe("frames", () => {
       for (let second = first; second <= text.length; second++) {
         const frames = decode([text.slice(0, first), text.slice(first, second), text.slice(second)])
         expect(said(frames)).toEqual(whole)
-        expect(frames.map((frame) => frame.raw).join("")).toBe(raw.join(""))
+        expect(frames.map((frame) => frame.raw)).toEqual(raw)
       }
     }
   })
@@ -95,6 +95,10 @@ describe("other data in a frame", () => {
 
   test("is written on as many lines as it has", () => {
     expect(withData(frame("id: 1\ndata: a\ndata: b\n\n"), "c\nd")).toBe("id: 1\ndata: c\ndata: d\n\n")
+  })
+
+  test("keeps a byte order mark, and fields whose names only begin like data", () => {
+    expect(withData(frame("\xef\xbb\xbfdata: a\ndata: b\ndatax: 1\n\n"), "c")).toBe("\xef\xbb\xbfdatax: 1\ndata: c\n\n")
   })
 
   test("that is the same data leaves the frame as it is", () => {

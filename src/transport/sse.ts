@@ -18,8 +18,9 @@ export class SseLimitError extends Error {
 /** An event of this size is no event; what does not end by then is refused instead of buffered on. */
 const MAX_FRAME_LENGTH = 16 * 1024 * 1024
 
-/** Two line ends in a row, each of them LF, CR or CRLF. */
-const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g
+/** Two line ends in a row, each of them LF, CR or CRLF; not yet where a CR is the last byte, which an LF may follow. */
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?=[^\n]))/g
+const ENDS_BLANK = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))$/
 const LINE_END = /\r\n|\n|\r/
 const BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
@@ -58,7 +59,8 @@ export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): Step<string, Frame
     finish() {
       const rest = pieces.join("")
       pieces = []
-      return rest.trim() === "" ? [] : [frame(`${rest}\n\n`)]
+      if (rest.trim() === "") return []
+      return [frame(ENDS_BLANK.test(rest) ? rest : `${rest}\n\n`)]
     },
   }
 }
@@ -125,8 +127,10 @@ export function withData(frame: Frame, data: string): string {
   const { raw, dataStart } = frame
   if (frame.data === undefined || frame.data === data) return raw
   if (dataStart >= 0) return raw.slice(0, dataStart) + data + raw.slice(dataStart + frame.data.length)
-  const others = raw.split(LINE_END).filter((line) => line !== "" && !line.startsWith("data"))
-  return `${[...others, dataLines(data)].join("\n")}\n\n`
+  const mark = raw.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : ""
+  const lines = raw.slice(mark.length).split(LINE_END)
+  const others = lines.filter((line) => line !== "" && !/^data(:|$)/.test(line))
+  return `${mark}${[...others, dataLines(data)].join("\n")}\n\n`
 }
 
 export function encodeSse({ event, data }: { event?: string; data: string }): string {

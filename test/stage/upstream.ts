@@ -80,21 +80,32 @@ export class Upstream {
       socket.once("end", seen)
     })
     socket.once("close", () => this.sockets.delete(socket))
-    let buffered = Buffer.alloc(0)
+    // Pieces are joined only once a request is complete, so that a large one is not copied for each of them.
+    let pieces: Buffer[] = []
+    let length = 0
+    let needed = 0
     socket.on("data", (bytes: Buffer) => {
-      buffered = Buffer.concat([buffered, bytes])
-      for (let read = parse(buffered); read; read = parse(buffered)) {
-        buffered = Buffer.from(buffered.subarray(read.length))
+      pieces.push(bytes)
+      length += bytes.length
+      if (length < needed) return
+      let buffered = Buffer.concat(pieces)
+      let read = parse(buffered)
+      for (; read.request; read = parse(buffered)) {
+        buffered = buffered.subarray(read.length)
         this.requests.push(read.request)
         void this.script(read.request, replyOn(socket, closed))
       }
+      needed = read.length
+      pieces = [buffered]
+      length = buffered.length
     })
   }
 }
 
-function parse(bytes: Buffer): { request: ReceivedRequest; length: number } | undefined {
+/** The first request in these bytes and its length; only the length where it is not complete, 0 while unknown. */
+function parse(bytes: Buffer): { request?: ReceivedRequest; length: number } {
   const headEnd = bytes.indexOf("\r\n\r\n")
-  if (headEnd < 0) return undefined
+  if (headEnd < 0) return { length: 0 }
   const head = bytes.subarray(0, headEnd).toString("latin1")
   const [first = "", ...lines] = head.split("\r\n")
   const [method = "", path = ""] = first.split(" ")
@@ -105,7 +116,7 @@ function parse(bytes: Buffer): { request: ReceivedRequest; length: number } | un
   }
   const bodyLength = Number(headers["content-length"] ?? 0)
   const length = headEnd + 4 + bodyLength
-  if (bytes.length < length) return undefined
+  if (bytes.length < length) return { length }
   return { request: { method, path, headers, head, body: bytes.subarray(headEnd + 4, length) }, length }
 }
 

@@ -33,6 +33,12 @@ describe("an upstream's error", () => {
       "upstream_unavailable",
       "gateway",
     ],
+    [
+      "about our credential, with status 400",
+      read(400, { error: "Incorrect API key provided: sk-1" }),
+      "upstream_unavailable",
+      "gateway",
+    ],
     ["about our payment", read(402, ""), "upstream_unavailable", "gateway"],
     [
       "about a model it does not have",

@@ -24,18 +24,30 @@ export function errorFrame(error: GatewayError): string {
 }
 
 export function decodeError({ status, retryAfterMs, body }: UpstreamError): GatewayError {
-  if (status === 400 || status === 413 || status === 422) return callersFault(sentence(parse(body)))
+  const said = sentence(parse(body))
   const told = { upstreamStatus: status, retryAfterMs }
-  return status === 429 ? limited(told) : unavailable(status, told)
+  if (status === 429) return limited(told)
+  const refused = REFUSALS.includes(status) || aboutCredential(said)
+  if (!refused && (status === 400 || status === 413 || status === 422)) return callersFault(said)
+  return refused ? credentialRefused(told) : unavailable(status, told)
 }
 
 /** An error inside a stream that began well: its status, where it has one, stands in its code. */
 export function decodeErrorBody(body: JsonObject): GatewayError {
   const said = sentence(body)
   const status = Number(said.code)
+  if (REFUSALS.includes(status) || aboutCredential(said)) return credentialRefused({})
   if (status === 400 || status === 422 || said.type === "invalid_request_error") return callersFault(said)
   if (status === 429 || said.type === "rate_limit_error" || said.code === "rate_limit_exceeded") return limited({})
   return unavailable(Number.isInteger(status) ? status : undefined, {})
+}
+
+const REFUSALS = [401, 402, 403]
+
+/** The caller's key never goes to a provider, so what that says of a key is about ours. Some say it with status 400. */
+function aboutCredential({ code, type, message = "" }: Sentence): boolean {
+  if (code === "invalid_api_key" || type === "authentication_error") return true
+  return /\bapi[ _-]?key\b/i.test(message)
 }
 
 interface Sentence {
@@ -82,14 +94,14 @@ function limited(told: Told): GatewayError {
   return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...told })
 }
 
+function credentialRefused(told: Told): GatewayError {
+  const message = "The provider refused the gateway's credential."
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+}
+
 function unavailable(status: number | undefined, told: Told): GatewayError {
-  const refused = status === 401 || status === 402 || status === 403
-  const answered = status === undefined ? "with an error" : `with status ${status}`
-  const message = refused ? "The provider refused the gateway's credential." : `The provider answered ${answered}.`
-  return new GatewayError("upstream_unavailable", message, {
-    owner: refused || status === 404 ? "gateway" : "upstream",
-    ...told,
-  })
+  const message = `The provider answered ${status === undefined ? "with an error" : `with status ${status}`}.`
+  return new GatewayError("upstream_unavailable", message, { owner: status === 404 ? "gateway" : "upstream", ...told })
 }
 
 function parse(body: string): Json | undefined {

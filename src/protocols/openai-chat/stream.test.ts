@@ -98,6 +98,10 @@ describe("the decoder", () => {
     expect(codeOf({ error: { message: "busy", code: 502 } })).toBe("upstream_unavailable")
     expect(codeOf({ error: { message: "slow down", code: 429 } })).toBe("upstream_rate_limited")
     expect(codeOf({ error: { message: "bad", type: "invalid_request_error" } })).toBe("invalid_parameter")
+    expect(codeOf({ error: { message: "no", type: "invalid_request_error", code: "invalid_api_key" } })).toBe(
+      "upstream_unavailable",
+    )
+    expect(codeOf({ error: "a sentence" })).toBe("upstream_unavailable")
     expect(codeOf("{oops")).toBe("upstream_unavailable")
     expect(codeOf("[1]")).toBe("upstream_unavailable")
   })

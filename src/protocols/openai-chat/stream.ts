@@ -57,7 +57,7 @@ export function decodeStream(): Step<Frame, StreamEvent> {
   let ended = false
 
   return {
-    push({ data }) {
+    push({ event, data }) {
       if (data === undefined || ended) return []
       if (data.trim() === DONE) {
         ended = true
@@ -65,7 +65,9 @@ export function decodeStream(): Step<Frame, StreamEvent> {
       }
       const chunk = parse(data)
       if (!chunk) return [brokenEvent()]
-      if (isObject(chunk.error)) return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
+      if (event === "error" || (chunk.error !== undefined && chunk.error !== null)) {
+        return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
+      }
       const events: StreamEvent[] = []
       if (!started) events.push(streamStart(chunk))
       started = true

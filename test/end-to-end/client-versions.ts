@@ -1,0 +1,36 @@
+// OpenAI's own client library, as the suites use it: its newest version, and the last of the fourth line, which many
+// applications still pin.
+import OpenAI from "openai"
+import OpenAI4 from "openai4"
+import type { Script } from "../stage/upstream.ts"
+
+interface ClientVersion {
+  readonly name: string
+  readonly OpenAI: typeof OpenAI
+  /** Where this version keeps `parse`, `stream` and `runTools`. */
+  readonly helpers: (client: OpenAI) => OpenAI["chat"]["completions"]
+}
+
+export const VERSIONS: readonly ClientVersion[] = [
+  { name: "openai 7", OpenAI, helpers: (client) => client.chat.completions },
+  {
+    name: "openai 4",
+    // Its types differ in what the suites do not use.
+    OpenAI: OpenAI4 as unknown as typeof OpenAI,
+    helpers: (client) =>
+      (client as unknown as OpenAI4).beta.chat.completions as unknown as OpenAI["chat"]["completions"],
+  },
+]
+
+export type ChatParams = OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming
+
+export const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] } satisfies ChatParams
+
+/** An upstream that streams these events and ends well. */
+export function streams(events: readonly string[]): Script {
+  return async (_, reply) => {
+    reply.stream()
+    for (const event of events) await reply.write(event)
+    reply.end()
+  }
+}

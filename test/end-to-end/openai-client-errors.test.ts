@@ -1,0 +1,206 @@
+// What OpenAI's own client library raises when something is wrong, the same in each of its versions.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import type OpenAI from "openai"
+import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
+import { KeyFolder } from "../stage/keys.ts"
+import { completion, DONE, type Script, streamedWords, Upstream } from "../stage/upstream.ts"
+import { type ChatParams, HI, streams, VERSIONS } from "./client-versions.ts"
+
+const folder = new KeyFolder()
+const keys = { whole: "", narrow: "", expired: "", revoked: "" }
+let upstream: Upstream
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  folder.within((store) => {
+    keys.whole = store.create({ name: "whole" }).text
+    keys.narrow = store.create({ name: "narrow", models: ["other/*"] }).text
+    keys.expired = store.create({ name: "expired", expiresAt: Date.parse("2020-01-31") }).text
+    const revoked = store.create({ name: "revoked" })
+    store.revoke(revoked.key.id)
+    keys.revoked = revoked.text
+  })
+  gateway = await RunningGateway.start({
+    config: upstreamConfig(upstream.baseUrl),
+    dataDir: folder.path,
+    key: keys.whole,
+  })
+})
+beforeEach(() => {
+  upstream.script = (_, reply) => reply.json(completion("Hello."))
+  upstream.requests.length = 0
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+  folder.remove()
+})
+
+async function raised(promise: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    await promise
+  } catch (thrown) {
+    return thrown
+  }
+  throw new Error("nothing was raised")
+}
+
+for (const version of VERSIONS) {
+  describe(version.name, () => {
+    const connect = (apiKey: string, options: ConstructorParameters<typeof OpenAI>[0] = {}) =>
+      new version.OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, ...options })
+    let client: OpenAI
+    let helpers: OpenAI["chat"]["completions"]
+    beforeAll(() => {
+      client = connect(keys.whole)
+      helpers = version.helpers(client)
+    })
+
+    describe("errors", () => {
+      test("no key is an AuthenticationError", async () => {
+        const keyless = connect("unused", { defaultHeaders: { authorization: null } })
+        const error = await raised(keyless.chat.completions.create(HI))
+        expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
+        expect(error).toMatchObject({ status: 401, code: "missing_api_key", type: "authentication_error" })
+      })
+
+      const opensNothing = [
+        ["an invalid key", () => `trv_${"0".repeat(49)}`, "invalid_api_key"],
+        ["a mistyped key", () => `${keys.whole.slice(0, -1)}!`, "invalid_api_key"],
+        ["an expired key", () => keys.expired, "expired_api_key"],
+        ["a revoked key", () => keys.revoked, "revoked_api_key"],
+      ] as const
+      for (const [what, key, code] of opensNothing) {
+        test(`${what} is an AuthenticationError`, async () => {
+          const error = await raised(connect(key()).chat.completions.create(HI))
+          expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
+          expect(error).toMatchObject({ status: 401, code, type: "authentication_error" })
+          expect(upstream.requests).toHaveLength(0)
+        })
+      }
+
+      test("a model outside the key's scope is a PermissionDeniedError", async () => {
+        const error = await raised(connect(keys.narrow).chat.completions.create(HI))
+        expect(error).toBeInstanceOf(version.OpenAI.PermissionDeniedError)
+        expect(error).toMatchObject({
+          status: 403,
+          code: "model_not_allowed",
+          type: "permission_error",
+          param: "model",
+        })
+        expect(upstream.requests).toHaveLength(0)
+      })
+
+      const badRequests: readonly [string, object, { code: string; param: string }][] = [
+        ["a value out of bounds", { temperature: 2.1 }, { code: "invalid_parameter", param: "temperature" }],
+        ["a wrong type", { stream: "yes" }, { code: "invalid_parameter", param: "stream" }],
+        ["an unknown role", { messages: [{ role: "boss", content: "" }] }, invalid("messages[0].role")],
+        ["no messages", { messages: undefined }, { code: "missing_parameter", param: "messages" }],
+        ["an unknown model", { model: "no/such" }, { code: "model_not_found", param: "model" }],
+        ["a foreign address", { base_url: "http://x" }, { code: "unsupported_parameter", param: "base_url" }],
+        ["an unknown routing member", { provider: { zone: "x" } }, invalid("provider.zone")],
+        ["an unknown fallback", { provider: { fallback: ["no/such"] } }, unknownModel("provider.fallback[0]")],
+      ]
+      for (const [what, members, expected] of badRequests) {
+        test(`${what} is a BadRequestError with code and param`, async () => {
+          const error = await raised(client.chat.completions.create({ ...HI, ...members } as ChatParams))
+          expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
+          expect(error).toMatchObject({ status: 400, type: "invalid_request_error", ...expected })
+          expect(upstream.requests).toHaveLength(0)
+        })
+      }
+
+      test("an unknown model or route is a NotFoundError", async () => {
+        const model = await raised(client.models.retrieve("no/such"))
+        expect(model).toBeInstanceOf(version.OpenAI.NotFoundError)
+        expect(model).toMatchObject({ status: 404, code: "resource_not_found", type: "not_found_error" })
+        const route = await raised(client.get("/nowhere"))
+        expect(route).toBeInstanceOf(version.OpenAI.NotFoundError)
+        expect(route).toMatchObject({ status: 404, code: "route_not_found" })
+      })
+
+      test("an upstream's 400 comes back as a BadRequestError in the upstream's words", async () => {
+        const said = { message: "'stop' holds 5 sequences, at most 4 are allowed.", type: "invalid_request_error" }
+        upstream.script = (_, reply) => reply.json({ error: { ...said, param: "stop", code: null } }, 400)
+        const error = await raised(client.chat.completions.create(HI))
+        expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
+        expect(error).toMatchObject({ status: 400, param: "stop", message: expect.stringContaining(said.message) })
+        expect(upstream.requests).toHaveLength(1)
+      })
+
+      test("an upstream that fails is an InternalServerError that the client does not retry", async () => {
+        upstream.script = (_, reply) => reply.json({ error: { message: "boom" } }, 500)
+        const error = await raised(connect(keys.whole, { maxRetries: 2 }).chat.completions.create(HI))
+        expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
+        expect(error).toMatchObject({ status: 503, code: "upstream_unavailable", type: "service_unavailable_error" })
+        expect(upstream.requests).toHaveLength(1)
+      })
+
+      test("an upstream that says when to come back is called again by the client", async () => {
+        upstream.script = (_, reply) => {
+          if (upstream.requests.length === 1) reply.json({ error: { message: "slow" } }, 429, { "retry-after": "1" })
+          else reply.json(completion("Hello."))
+        }
+        const answer = await connect(keys.whole, { maxRetries: 1 }).chat.completions.create(HI)
+        expect(answer.choices[0]?.message.content).toBe("Hello.")
+        expect(upstream.requests).toHaveLength(2)
+      })
+    })
+
+    describe("a stream that fails", () => {
+      const half = streamedWords("The quick").slice(0, 3)
+      const failures: readonly [string, Script][] = [
+        ["whose connection is reset", (_, reply) => sendHalf(reply, () => reply.cut("reset"))],
+        ["whose connection is closed", (_, reply) => sendHalf(reply, () => reply.cut("fin"))],
+        ["that ends before its answer does", (_, reply) => sendHalf(reply, () => reply.end())],
+        ["that goes on with an error", streams([...half, 'data: {"error":{"message":"boom","code":"x"}}\n\n', DONE])],
+        ["that goes on with rubbish", streams([...half, "data: {rubbish\n\n", DONE])],
+      ]
+      const sendHalf = async (reply: Parameters<Script>[1], fail: () => void) => {
+        reply.stream()
+        for (const event of half) await reply.write(event)
+        await Bun.sleep(20)
+        fail()
+      }
+
+      for (const [what, script] of failures) {
+        test(`${what} raises an APIError after the text that came`, async () => {
+          upstream.script = script
+          let text = ""
+          const reading = (async () => {
+            for await (const each of await client.chat.completions.create({ ...HI, stream: true })) {
+              text += each.choices[0]?.delta.content ?? ""
+            }
+          })()
+          const error = await raised(reading)
+          expect(error).toBeInstanceOf(version.OpenAI.APIError)
+          expect(error).toMatchObject({ code: "upstream_unavailable", type: "service_unavailable_error" })
+          expect(text).toBe("The quick")
+          expect(upstream.requests).toHaveLength(1)
+        })
+      }
+
+      test("makes the stream helper's final message fail", async () => {
+        upstream.script = (_, reply) => sendHalf(reply, () => reply.cut("reset"))
+        const error = await raised(helpers.stream({ ...HI, stream: true }).finalMessage())
+        expect(error).toBeInstanceOf(version.OpenAI.APIError)
+      })
+
+      test("with its first event is an InternalServerError, before any stream begins", async () => {
+        upstream.script = streams(['data: {"error":{"message":"boom","code":503}}\n\n'])
+        const error = await raised(client.chat.completions.create({ ...HI, stream: true }))
+        expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
+        expect(error).toMatchObject({ status: 503, code: "upstream_unavailable" })
+      })
+    })
+  })
+}
+
+function invalid(param: string): { code: string; param: string } {
+  return { code: "invalid_parameter", param }
+}
+
+function unknownModel(param: string): { code: string; param: string } {
+  return { code: "model_not_found", param }
+}

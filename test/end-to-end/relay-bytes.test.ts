@@ -1,0 +1,240 @@
+// The relay lane, byte by byte: what the gateway does not own passes as it came, in both directions.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
+import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
+import { completion, DONE, Upstream } from "../stage/upstream.ts"
+import { jsonObject, type MemberText, objectText } from "./json-text.ts"
+import { STREAMS } from "./sse-streams.ts"
+
+let upstream: Upstream
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
+})
+beforeEach(() => {
+  upstream.script = (_, reply) => reply.json(completion("Hello."))
+  upstream.requests.length = 0
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+})
+
+/** What the upstream gets for this body. */
+async function relayed(body: string | Uint8Array): Promise<string> {
+  const response = await gateway.chat(body)
+  const answer = await response.text()
+  if (!response.ok) throw new Error(`${response.status} ${answer}`)
+  return upstream.lastRequest().body.toString()
+}
+
+// Outside the raw text below: Bun 1.4 rewrites what is not ASCII in String.raw as escapes.
+const NAMES = "Zoë 🦊 名前"
+const SEPARATORS = "\u2028\u2029\uffff\x7f\ufeff"
+
+/** Members in an odd order and odd spellings; every one is to arrive as it stands here. */
+const ODD_MEMBERS = String.raw`"zzz_unknown" :{"a":[ 1 ,2,	3 ], "a": "twice", "":null}
+	, "messages":[ {"content":"\u0041\ud83d\ude00 \ud800 lone, \udc00 lone, \/ \b\f\n\r\t \" \\","role":"user"},
+		{"role":"user","name":"${NAMES}","content":[{"type":"text","text":"${SEPARATORS}"}, {"type":"x_unknown","y":1}]}],
+  "temperature" : 1.0 ,"top_p":1e0,"frequency_penalty":0.10,"presence_penalty":-0,"max_tokens":1E2,
+	"seed":12345678901234567890,"logit_bias":{"50256":-100,"7":1.50,"3":5E-1},
+  "0":"integer-like","__proto__":{"x":1},"constructor":false,
+  "tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","$defs":{"node":{"type":"object",
+	"properties":{"next":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]},"v":{"type":"number","multipleOf":0.10}}}},
+	"properties":{"a":{"type":"array","items":{"type":"array","items":{"type":"array","items":{"enum":[1.0,"\u0000",null,
+	{}]}}}}},"additionalProperties":false},"strict":true}},{"type":"x_hosted","z":[]}]`
+
+describe("a request", () => {
+  test("with odd members, spellings and white space keeps every byte but the model's name", async () => {
+    const body = (model: string) => `\r\n {${ODD_MEMBERS} , "model"\t: ${model}\n}\n\t`
+    expect(await relayed(body('"test/model"'))).toBe(body('"upstream-model"'))
+  })
+
+  test("loses its provider object and one comma with it, wherever it stands", async () => {
+    const model = '"model": "upstream-model"'
+    const wish = String.raw`"pr\u006fvider" : {"routing":"cost" , "fallback":[ ]}`
+    const asked = '"model": "test/model"'
+    expect(await relayed(`{ ${wish} , ${asked} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{ ${asked} , ${wish} , ${ODD_MEMBERS} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{ ${asked} , ${ODD_MEMBERS} , ${wish} }`)).toBe(`{ ${model} , ${ODD_MEMBERS} }`)
+    expect(await relayed(`{${asked},${ODD_MEMBERS},"provider":null}`)).toBe(`{${model},${ODD_MEMBERS}}`)
+  })
+
+  test("that spells an owned member with escapes has that very member changed", async () => {
+    const body = (model: string) => String.raw`{"mod\u0065l":${model},${ODD_MEMBERS}}`
+    expect(await relayed(body(String.raw`"\u0074est\/model"`))).toBe(body('"upstream-model"'))
+  })
+
+  test("is left alone where a nested member bears an owned name", async () => {
+    const nested = '"metadata":{"model":"test/model","provider":{"x":1},"stream_options":{}}'
+    const body = (model: string) => `{${nested},"model":"${model}","messages":[{"role":"user","content":"model"}]}`
+    expect(await relayed(body("test/model"))).toBe(body("upstream-model"))
+  })
+
+  test("too large for the event loop keeps every byte, announced or chunked", async () => {
+    const padding = `"padding":${JSON.stringify("Zoë 🦊 \\u0041".repeat(70_000))}`
+    const body = (model: string) => `{${ODD_MEMBERS}, ${padding}, "model":"${model}" }`
+    const asked = new TextEncoder().encode(body("test/model"))
+    expect(asked.length).toBeGreaterThan(1024 * 1024)
+    expect((await relayed(asked)) === body("upstream-model")).toBe(true)
+    const answer = await sendRaw(gateway.url, chunkedRequest(asked, 65_537))
+    expect(answer.status).toBe(200)
+    expect(upstream.lastRequest().body.toString() === body("upstream-model")).toBe(true)
+  })
+
+  test("that is not valid UTF-8 is refused", async () => {
+    const bytes = Buffer.from(`{"model":"test/model","messages":[{"role":"user","content":"\xff"}]}`, "latin1")
+    const response = await gateway.chat(bytes)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { code: "invalid_json" } })
+  })
+
+  test("that names a member twice is refused, in whatever spelling", async () => {
+    const twice = String.raw`{"model":"test/model","mod\u0065l":"other/model",${ODD_MEMBERS}}`
+    const response = await gateway.chat(twice)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { code: "invalid_json" } })
+    expect(upstream.requests).toHaveLength(0)
+  })
+
+  test("of any members in any spelling keeps every byte but the model's name", async () => {
+    await fc.assert(
+      fc.asyncProperty(jsonObject({ reserved: RESERVED, minMembers: 2 }), async (object) => {
+        const [place, ...others] = object.members
+        const text = (model: string) => {
+          const owned = { ...place, value: model } as MemberText
+          const messages = '"messages":[{"role":"user","content":"hi"}]'
+          const inner = objectText({ ...object, members: [{ ...owned, name: '"model"' }, ...others] })
+          return inner.replace("{", `{${messages},`)
+        }
+        expect(await relayed(text('"test/model"'))).toBe(text('"upstream-model"'))
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+/** Members that the gateway checks or owns; random values would be refused. */
+const RESERVED = [
+  ..."model messages provider stream stream_options temperature top_p frequency_penalty presence_penalty".split(" "),
+  ..."max_tokens max_completion_tokens n stop tools tool_choice response_format".split(" "),
+  ..."api_base api_key base_url custom_host".split(" "),
+]
+
+function chunkedRequest(body: Uint8Array, pieceLength: number): Buffer {
+  const pieces: Buffer[] = []
+  for (let at = 0; at < body.length; at += pieceLength) {
+    const piece = body.subarray(at, at + pieceLength)
+    pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), Buffer.from(piece), Buffer.from("\r\n"))
+  }
+  const head = requestHead("POST /v1/chat/completions", [
+    ["host", "gateway"],
+    ["authorization", `Bearer ${gateway.key}`],
+    ["content-type", "application/json"],
+    ["transfer-encoding", "chunked"],
+    ["connection", "close"],
+  ])
+  return Buffer.concat([Buffer.from(head), ...pieces, Buffer.from("0\r\n\r\n")])
+}
+
+describe("a streamed request", () => {
+  const streamed = (options: string) => `{"model":"upstream-model",${ODD_MEMBERS}, "stream" : true${options}}`
+  const asking = (options: string) => streamed(options).replace("upstream-model", "test/model")
+
+  beforeEach(() => {
+    upstream.script = async (_, reply) => {
+      reply.stream()
+      await reply.write(`data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\n${DONE}`)
+      reply.end()
+    }
+  })
+
+  const cases: readonly [string, string, string][] = [
+    ["no options", "", ',"stream_options":{"include_usage":true}'],
+    ["empty options", ', "stream_options" : { }', ', "stream_options" : {"include_usage":true }'],
+    ["null options", ',"stream_options": null ', ',"stream_options": {"include_usage":true} '],
+    [
+      "other options",
+      ',"stream_options":{ "include_obfuscation":false , "x":1.0 }',
+      ',"stream_options":{ "include_obfuscation":false , "x":1.0,"include_usage":true }',
+    ],
+    [
+      "usage refused",
+      ',"stream_options":{ "include_usage" : false , "x":1.0}',
+      ',"stream_options":{ "include_usage" : true , "x":1.0}',
+    ],
+    [
+      "usage null, in an odd spelling",
+      String.raw`,"stream_opt\u0069ons":{"include\u005fusage":null}`,
+      String.raw`,"stream_opt\u0069ons":{"include\u005fusage":true}`,
+    ],
+    ["usage asked for", ',"stream_options":{"include_usage":true }', ',"stream_options":{"include_usage":true }'],
+  ]
+  test.each(cases)("with %s asks the upstream for usage and keeps every other byte", async (_, given, expected) => {
+    expect(await relayed(asking(given))).toBe(streamed(expected))
+  })
+})
+
+describe("a unary answer", () => {
+  async function answered(bytes: Uint8Array): Promise<Buffer> {
+    upstream.script = (_, reply) => reply.raw(bytes)
+    const response = await gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
+    expect(response.status).toBe(200)
+    return Buffer.from(await response.arrayBuffer())
+  }
+
+  test("with odd members, spellings and white space keeps every byte but the model's name", async () => {
+    const answer = (model: string) =>
+      Buffer.from(`\n{${ODD_MEMBERS},\n"usage": null , "model":\t${model} ,"choices":[{"index":0 }]} \r\n`)
+    expect(await answered(answer('"upstream-model-2026-01-01"'))).toEqual(answer('"test/model"'))
+    expect(await answered(answer("null"))).toEqual(answer('"test/model"'))
+  })
+
+  test("that is not valid UTF-8 keeps every byte but the model's name", async () => {
+    const answer = (model: string) =>
+      Buffer.from(
+        `{"choices":[{"message":{"content":"\xff\xfe\xc3( \xed\xa0\x80 \x80"}}],"model":"${model}"}`,
+        "latin1",
+      )
+    expect(await answered(answer("upstream-model"))).toEqual(answer("test/model"))
+  })
+
+  test("that does not name its model is told which it was", async () => {
+    const body = (model: string) => Buffer.from(`{ "choices" : [ ]${model} }`)
+    expect(await answered(body(""))).toEqual(body(',"model":"test/model"'))
+  })
+})
+
+describe("a stream", () => {
+  /** What the client gets when the upstream sends these pieces, each on its own. */
+  async function streamed(pieces: readonly Uint8Array[], usageAsked: boolean): Promise<string> {
+    upstream.script = async (_, reply) => {
+      reply.stream()
+      for (const piece of pieces) {
+        await reply.write(piece)
+        await Bun.sleep(1)
+      }
+      reply.end()
+    }
+    const options = usageAsked ? { stream_options: { include_usage: true } } : {}
+    const messages = [{ role: "user", content: "hi" }]
+    const response = await gateway.chat({ model: "test/model", messages, stream: true, ...options })
+    expect(response.status).toBe(200)
+    return Buffer.from(await response.arrayBuffer()).toString("latin1")
+  }
+
+  for (const { name, sent, shown, hidden = shown } of STREAMS) {
+    test(`${name} passes as it came, wherever the network cuts it`, async () => {
+      const bytes = Buffer.from(sent, "latin1")
+      expect(await streamed([bytes], true)).toBe(shown)
+      expect(await streamed([bytes], false)).toBe(hidden)
+      // Every byte is tried in relay-cuts.test.ts; here a sample goes through a real socket.
+      for (let cut = 1; cut < bytes.length; cut += Math.ceil(bytes.length / 20)) {
+        expect(await streamed([bytes.subarray(0, cut), bytes.subarray(cut)], false)).toBe(hidden)
+      }
+    })
+  }
+})

@@ -1,0 +1,247 @@
+// The relay lane must not care where the network cuts its bytes, nor how a text is formatted. The real lane runs here
+// without sockets, so that every cut of every stream can be tried.
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
+import { newRecord } from "../../src/exchange/record.ts"
+import { relayStreamed } from "../../src/exchange/relay-stream.ts"
+import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
+import { openaiCompatible } from "../../src/providers/openai-compatible.ts"
+import type { Target } from "../../src/routing/plan.ts"
+import { encodeByteText } from "../../src/transport/byte-text.ts"
+import { Deadlines } from "../../src/transport/deadlines.ts"
+import { outline } from "../../src/transport/json-scan.ts"
+import { asciiJson, type Edit, splice } from "../../src/transport/json-splice.ts"
+import { jsonObject, memberText, type ObjectText, objectText, spelled } from "./json-text.ts"
+import { REWRITTEN, STREAMS } from "./sse-streams.ts"
+
+const house: House = {
+  table: () => {
+    throw new Error("the lane needs no table")
+  },
+  deadlines: new Deadlines(),
+  timeouts: DEFAULT_TIMEOUTS,
+  running: new Set(),
+  readLarge: () => Promise.reject(new Error("the lane reads no request")),
+  onFault: (cause) => {
+    throw cause
+  },
+}
+
+const REQUEST = '{"model":"test/model","stream":true}'
+
+/** What the client gets when the upstream's bytes come in these pieces. */
+async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: boolean }): Promise<string> {
+  const call: Call = {
+    protocol: openaiChat,
+    caller: { id: "", name: "", tenant: "", hint: "", models: null, createdAt: 0, expiresAt: null, revokedAt: null },
+    record: newRecord("request", "route"),
+    gone: new AbortController().signal,
+    readBody: () => Promise.reject(new Error("the lane reads no body")),
+    finish: () => {},
+  }
+  const reading = { model: "test/model", stream: true, usageAsked, routing: { fallback: [] } }
+  const outlined = outline(REQUEST)
+  if (!outlined) throw new Error("the request is an object")
+  const request = { reading, text: REQUEST, outline: outlined }
+  const response = await relayStreamed({ call, house, request, targets: [target(pieces)] })
+  return Buffer.from(await response.arrayBuffer()).toString("latin1")
+}
+
+function target(pieces: readonly string[]): Target {
+  const dialect = openaiCompatible.speaks["openai-chat"]
+  if (!dialect) throw new Error("the provider speaks the protocol")
+  return {
+    model: { id: "test/model", displayName: "", created: 0, aliases: [], reasoning: false, targets: [] },
+    account: { provider: openaiCompatible, baseUrl: "", send: async () => new Response(streamOf(pieces)) },
+    upstreamModel: "upstream-model",
+    dialect,
+  }
+}
+
+function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
+  const waiting = pieces.map((piece) => Buffer.from(piece, "latin1"))
+  return new ReadableStream({
+    pull(controller) {
+      const next = waiting.shift()
+      if (next) controller.enqueue(next)
+      else controller.close()
+    },
+  })
+}
+
+for (const { name, sent, shown, hidden = shown } of STREAMS) {
+  describe(name, () => {
+    for (const [usageAsked, expected] of [
+      [true, shown],
+      [false, hidden],
+    ] as const) {
+      test(`passes the same, cut anywhere, usage ${usageAsked ? "shown" : "hidden"}`, async () => {
+        const wrong = []
+        for (let cut = 0; cut < sent.length; cut++) {
+          const pieces = [sent.slice(0, cut), sent.slice(cut)].filter((piece) => piece !== "")
+          if ((await relay(pieces, { usageAsked })) !== expected) wrong.push(`…${sent.slice(cut - 12, cut)}|`)
+        }
+        expect(wrong).toEqual([])
+      })
+    }
+
+    test("passes the same, byte by byte", async () => {
+      expect(await relay([...sent], { usageAsked: false })).toBe(hidden)
+    })
+  })
+}
+
+/** The data of every event, as a client reads it. */
+function eventsOf(text: string): string[] {
+  const events: string[] = []
+  let lines: string[] = []
+  for (const line of text.replace(/^\xef\xbb\xbf/, "").split(/\r\n|\r|\n/)) {
+    const [, data] = /^data: ?(.*)$/.exec(line) ?? []
+    if (data !== undefined) lines.push(data)
+    else if (line === "" && lines.length > 0) {
+      events.push(lines.join("\n"))
+      lines = []
+    }
+  }
+  return events
+}
+
+for (const { name, sent, shown } of REWRITTEN) {
+  test(`${name} says the same, cut anywhere`, async () => {
+    const expected = eventsOf(shown)
+    for (let cut = 1; cut < sent.length; cut++) {
+      const passed = await relay([sent.slice(0, cut), sent.slice(cut)], { usageAsked: false })
+      expect(eventsOf(passed)).toEqual(expected)
+    }
+  })
+}
+
+describe("splicing random JSON texts", () => {
+  const NAMES = ["model", "provider", "stream_options"]
+  const values = fc.constantFrom("null", "1.0", '"x"', '{"routing" : "cost"}', "[ {} , [] ]")
+  const space = fc.constantFrom("", " ", "\n\t")
+
+  /** An object in which the named members stand somewhere, each in some spelling. */
+  const objects = fc
+    .tuple(
+      jsonObject({ reserved: NAMES }),
+      fc.subarray(NAMES).chain((names) =>
+        fc.tuple(
+          ...names.map((name) =>
+            fc.record({
+              before: space,
+              name: spelled(name),
+              colon: fc.constantFrom(":", " : ", "\n:"),
+              value: values,
+              after: space,
+              at: fc.nat(),
+            }),
+          ),
+        ),
+      ),
+    )
+    .map(([object, owned]): ObjectText => {
+      const members = [...object.members]
+      for (const { at, ...member } of owned) members.splice(at % (members.length + 1), 0, member)
+      return { ...object, members }
+    })
+
+  const nameOf = ({ name }: { name: string }): string => JSON.parse(name)
+  const spliced = (object: ObjectText, edits: readonly Edit[]) =>
+    Buffer.from(splice(encodeByteText(objectText(object)), edits), "latin1").toString("utf8")
+
+  test("a member that is set changes its value and no other byte", () => {
+    fc.assert(
+      fc.property(objects, fc.string(), (object, value) => {
+        const set = asciiJson(value)
+        fc.pre(object.members.some((member) => nameOf(member) === "model"))
+        const result = spliced(object, [{ path: ["model"], set }])
+        const changed = object.members.map((member) =>
+          nameOf(member) === "model" ? { ...member, value: set } : member,
+        )
+        expect(result).toBe(objectText({ ...object, members: changed }))
+        expect(JSON.parse(result).model).toBe(value)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test("members that are removed or added leave the others as they were written", () => {
+    fc.assert(
+      fc.property(objects, fc.subarray(NAMES), fc.subarray(NAMES), (object, removed, wanted) => {
+        const added = wanted.filter((name) => !removed.includes(name))
+        const edits: Edit[] = [
+          ...removed.map((name) => ({ path: [name], remove: true }) as const),
+          ...added.map((name) => ({ path: [name], set: '"new"' })),
+        ]
+        const result = spliced(object, edits)
+        const kept = object.members.filter((member) => !removed.includes(nameOf(member)))
+        const written = kept.map((member) =>
+          memberText(added.includes(nameOf(member)) ? { ...member, value: '"new"' } : member),
+        )
+        const fresh = added.filter((name) => !kept.some((member) => nameOf(member) === name))
+        const expected = [...written, ...fresh.map((name) => `"${name}":"new"`)]
+        expect(between(result, expected)).toBe("sound")
+        expect(() => JSON.parse(result)).not.toThrow()
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  /** Whether a text is these members in this order, with nothing but a comma and white space between two of them. */
+  function between(text: string, members: readonly string[]): string {
+    let at = 0
+    for (const [index, member] of members.entries()) {
+      const found = text.indexOf(member, at)
+      const gap = text.slice(at, found < 0 ? text.length : found)
+      const border = index === 0 ? /^\s*\{\s*$/ : /^\s*,\s*$/
+      if (found < 0 || !border.test(gap)) return `${JSON.stringify(gap)} before ${member}`
+      at = found + member.length
+    }
+    const rest = text.slice(at)
+    return (members.length === 0 ? /^\s*\{\s*\}\s*$/ : /^\s*\}\s*$/).test(rest) ? "sound" : JSON.stringify(rest)
+  }
+
+  test("a nested member that is set changes no byte outside its parent", () => {
+    const inner = jsonObject({ reserved: ["include_usage"] })
+    fc.assert(
+      fc.property(objects, inner, (object, options) => {
+        const others = object.members.filter((member) => nameOf(member) !== "stream_options")
+        const parent = { before: " ", name: '"stream_options"', colon: " :\t", value: objectText(options), after: "" }
+        const whole = { ...object, members: [...others, parent] }
+        const result = spliced(whole, [{ path: ["stream_options", "include_usage"], set: "true" }])
+        const start = objectText({ ...whole, members: [...others, { ...parent, value: "" }] })
+        const border = start.length - 1 - whole.after.length
+        expect(result.startsWith(start.slice(0, border))).toBe(true)
+        expect(result.endsWith(start.slice(border))).toBe(true)
+        const child = result.slice(border, result.length - (start.length - border))
+        expect(between(child, [...options.members.map(memberText), '"include_usage":true'])).toBe("sound")
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+test("a stream of any text passes the same in any pieces", async () => {
+  const event = (content: string) => {
+    const choices = [{ index: 0, delta: { content }, finish_reason: null }]
+    return `{"choices":${JSON.stringify(choices)},"model":"upstream-model"}`
+  }
+  const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
+  const words = fc.array(fc.string({ unit: "grapheme", minLength: 1 }), { minLength: 1, maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(words, fc.constantFrom("\n", "\r"), fc.array(fc.nat()), async (contents, end, cuts) => {
+      const text = [...contents.map(event), stop, "[DONE]"].map((data) => `data: ${data}${end}${end}`).join("")
+      const bytes = encodeByteText(text)
+      const places = [...new Set(cuts.map((cut) => cut % bytes.length))].sort((a, b) => a - b)
+      const pieces = [0, ...places].map((from, index) => bytes.slice(from, places[index] ?? bytes.length))
+      const passed = await relay(
+        pieces.filter((piece) => piece !== ""),
+        { usageAsked: false },
+      )
+      expect(passed).toBe(bytes.replaceAll('"model":"upstream-model"', '"model":"test/model"'))
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,183 @@
+// What a caller may hear of an upstream's failure: its sentence where the caller can mend it, and otherwise that no
+// provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential there.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
+import { chunk, type Script, Upstream } from "../stage/upstream.ts"
+
+let upstream: Upstream
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
+})
+beforeEach(() => {
+  upstream.requests.length = 0
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+})
+
+const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
+const CREDENTIAL = "upstream-credential"
+const BODY = {
+  error: { message: `Account org-4711, key ${CREDENTIAL}: no.`, type: "secret_type", code: "secret_code", param: null },
+}
+
+interface Told {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly error: Record<string, unknown>
+}
+
+async function ask(script: Script, stream = false): Promise<Told> {
+  upstream.script = script
+  const response = await gateway.chat({ ...HI, stream })
+  const text = await response.text()
+  const { error } = JSON.parse(text.replace(/^data: /, ""))
+  return { status: response.status, headers: response.headers, text, error }
+}
+
+/** Everything the caller gets to see. */
+function seen({ headers, text }: Told): string {
+  return `${JSON.stringify([...headers])}\n${text}`
+}
+
+describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 529, 302])(
+  "an upstream's %p",
+  (status) => {
+    for (const stream of [false, true]) {
+      test(`is a 503 that repeats nothing of it${stream ? ", streamed" : ""}`, async () => {
+        const told = await ask((_, reply) => reply.json(BODY, status, { "x-account": "org-4711" }), stream)
+        expect(told.status).toBe(503)
+        expect(told.error.type).toBe("service_unavailable_error")
+        expect(told.error.code).toBe(status === 429 ? "upstream_rate_limited" : "upstream_unavailable")
+        expect(told.headers.get("x-should-retry")).toBe("false")
+        expect(seen(told)).not.toMatch(/upstream-credential|org-4711|secret_/)
+        expect(upstream.requests).toHaveLength(1)
+      })
+    }
+
+    test("is named among the attempts", async () => {
+      const { error } = await ask((_, reply) => reply.json(BODY, status))
+      expect(error.attempts).toEqual([
+        { model: "test/model", provider: "scripted", status, reason: expect.any(String) as unknown as string },
+      ])
+    })
+  },
+)
+
+describe("how long to wait", () => {
+  test("is passed on where the upstream says it, and then the caller may try again", async () => {
+    const { status, headers } = await ask((_, reply) => reply.json(BODY, 429, { "retry-after": "7" }))
+    expect(status).toBe(503)
+    expect(headers.get("retry-after")).toBe("7")
+    expect(headers.get("x-should-retry")).toBeNull()
+  })
+
+  test("of more than a minute is passed on, but trying again is discouraged", async () => {
+    const { headers } = await ask((_, reply) => reply.json(BODY, 503, { "retry-after": "90" }))
+    expect(headers.get("retry-after")).toBe("90")
+    expect(headers.get("x-should-retry")).toBe("false")
+  })
+})
+
+describe("the caller's own mistake", () => {
+  const said = (message: string, more = {}) => ({ error: { message, type: "invalid_request_error", ...more } })
+
+  test.each([400, 413, 422])("told with %p comes back as 400 in the upstream's words", async (status) => {
+    const told = await ask((_, reply) => reply.json(said("`n` must be 1.", { param: "n", code: null }), status))
+    expect(told.status).toBe(400)
+    expect(told.error).toEqual({
+      code: "invalid_parameter",
+      type: "invalid_request_error",
+      message: "`n` must be 1.",
+      param: "n",
+    })
+  })
+
+  test("of asking for too much context has its own code", async () => {
+    const body = said("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
+    const { status, error } = await ask((_, reply) => reply.json(body, 400))
+    expect(status).toBe(400)
+    expect(error.code).toBe("context_length_exceeded")
+  })
+
+  test("comes back without the gateway's credential, should the upstream repeat it", async () => {
+    const told = await ask((_, reply) => reply.json(said(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
+    expect(told.status).toBe(400)
+    expect(told.error.message).toBe("Key [secret] may not set `n`.")
+    expect(seen(told)).not.toContain(CREDENTIAL)
+  })
+
+  test("in a stream's first event comes back as 400 without the gateway's credential", async () => {
+    const told = await ask(async (_, reply) => {
+      reply.stream()
+      await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
+      reply.end()
+    }, true)
+    expect(told.status).toBe(400)
+    expect(seen(told)).not.toContain(CREDENTIAL)
+  })
+
+  test("in the middle of a stream comes without the gateway's credential", async () => {
+    upstream.script = async (_, reply) => {
+      reply.stream()
+      await reply.write(chunk({ role: "assistant", content: "Hello." }))
+      await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
+      reply.end()
+    }
+    const text = await (await gateway.chat({ ...HI, stream: true })).text()
+    expect(text).toContain('"error":{')
+    expect(text).not.toContain(CREDENTIAL)
+  })
+})
+
+test("a refused credential is not the caller's mistake, also where a stream's first event tells it", async () => {
+  // The shape in which OpenAI refuses a key: the type blames the request, only the code tells.
+  const refusal = { message: "Incorrect API key provided.", type: "invalid_request_error", code: "invalid_api_key" }
+  const told = await ask(async (_, reply) => {
+    reply.stream()
+    await reply.write(`data: ${JSON.stringify({ error: refusal })}\n\n`)
+    reply.end()
+  }, true)
+  expect(told.status).toBe(503)
+  expect(told.error.code).toBe("upstream_unavailable")
+})
+
+test("an error told in a stream as a bare sentence ends it as any other error does", async () => {
+  upstream.script = async (_, reply) => {
+    reply.stream()
+    await reply.write(chunk({ role: "assistant", content: "Hello." }))
+    await reply.write(`data: {"error":"Account org-4711, key ${CREDENTIAL}: no."}\n\ndata: [DONE]\n\n`)
+    reply.end()
+  }
+  const text = await (await gateway.chat({ ...HI, stream: true })).text()
+  expect(text).toContain('"code":"upstream_unavailable"')
+  expect(text).not.toMatch(/upstream-credential|org-4711|\[DONE\]/)
+})
+
+describe("an answer that is none", () => {
+  const answers: readonly [string, Script][] = [
+    ["an error with status 200", (_, reply) => reply.json(BODY)],
+    ["no JSON", (_, reply) => reply.raw("<html>org-4711</html>", { "content-type": "text/html" })],
+    ["JSON that breaks off", (_, reply) => reply.raw('{"choices": [{"message": "org-4711"')],
+    ["an empty body", (_, reply) => reply.raw("")],
+    ["a list", (_, reply) => reply.raw('[{"choices": "org-4711"}]')],
+  ]
+  test.each(answers)("%s is a 503 that repeats nothing of it", async (_, script) => {
+    const told = await ask(script)
+    expect(told.status).toBe(503)
+    expect(told.error.code).toBe("upstream_unavailable")
+    expect(seen(told)).not.toMatch(/upstream-credential|org-4711|secret_/)
+  })
+})
+
+test("the log holds neither the upstream's words nor the credential", async () => {
+  await ask((_, reply) => reply.json(BODY, 500))
+  await Bun.sleep(100)
+  expect(gateway.logged("exchange").length).toBeGreaterThan(0)
+  expect(gateway.output.stderr).not.toMatch(/upstream-credential|org-4711|secret_/)
+})

@@ -1,0 +1,44 @@
+// Asks a small question again and again, from a process of its own, so that the waits it measures are the gateway's and
+// not those of a test that is busy itself.
+import { spawn } from "node:child_process"
+
+const EVERY_MS = 20
+
+export class Pulse {
+  private constructor(
+    private readonly child: ReturnType<typeof spawn>,
+    private readonly output: { text: string },
+  ) {}
+
+  /** Begins, and resolves once the first answer is there. */
+  static async start(url: string): Promise<Pulse> {
+    const child = spawn(process.execPath, [import.meta.path, url], { stdio: ["ignore", "pipe", "inherit"] })
+    const output = { text: "" }
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.on("data", (bytes) => {
+        output.text += bytes
+        resolve()
+      })
+      child.once("exit", (code) => reject(new Error(`the pulse ended with ${code}`)))
+    })
+    return new Pulse(child, output)
+  }
+
+  /** Ends, and tells how long each answer took, in milliseconds. */
+  async stop(): Promise<number[]> {
+    const closed = new Promise((resolve) => this.child.once("close", resolve))
+    this.child.kill()
+    await closed
+    return this.output.text.trim().split("\n").map(Number)
+  }
+}
+
+if (import.meta.main) {
+  const [url = ""] = process.argv.slice(2)
+  for (;;) {
+    const asked = performance.now()
+    await (await fetch(url)).text()
+    process.stdout.write(`${(performance.now() - asked).toFixed(1)}\n`)
+    await Bun.sleep(EVERY_MS)
+  }
+}
