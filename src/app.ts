@@ -6,12 +6,14 @@ import { GatewayError } from "./canonical/error.ts"
 import { bundledModels } from "./catalog/bundled.ts"
 import { Catalog, type Model } from "./catalog/catalog.ts"
 import type { Config, ModelSettings } from "./config/config.ts"
-import { DEFAULT_TIMEOUTS, type House, type Running, type Timeouts } from "./exchange/call.ts"
+import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { recordFields, recordLevel, stackOf } from "./exchange/record.ts"
+import { Running } from "./exchange/running.ts"
 import { jsonAnswer } from "./http/answer.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
-import { type Route, RouteTable, type Visit } from "./http/route.ts"
+import { type Route, RouteTable } from "./http/route.ts"
 import { Server } from "./http/server.ts"
+import type { Visit } from "./http/visit.ts"
 import type { Protocol, ProtocolId, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import type { Account, Provider } from "./providers/contract.ts"
@@ -57,7 +59,7 @@ export class Gateway {
   private readonly store: Store
   private readonly server: Server
   private readonly deadlines = new Deadlines()
-  private readonly running: Running = new Set()
+  private readonly running = new Running()
   private readonly log: Log
   private readonly timeouts: Timeouts
   private table: Table
@@ -119,7 +121,7 @@ export class Gateway {
     this.server.stopAccepting()
     await this.server.drained(drainMs)
     const error = new GatewayError("shutting_down", "The gateway is stopping. Try again.")
-    for (const abort of this.running) abort.abort(error)
+    this.running.endAll(error)
     await this.server.drained(1000)
     await this.server.close()
     this.store.close()
@@ -129,7 +131,7 @@ export class Gateway {
 
   private buildTable(config: Config): Table {
     const { connectMs: connectTimeoutMs } = this.timeouts
-    return buildTable(config, httpClient({ connectTimeoutMs, deadlines: this.deadlines }))
+    return buildTable(config, httpClient({ connectTimeoutMs }))
   }
 
   private healthRoutes(): Route[] {

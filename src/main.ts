@@ -33,9 +33,10 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const config = loadConfig(given)
   gateway = new Gateway({ config, environment: env, log })
   const firstKey = gateway.keys.isEmpty() ? gateway.keys.create({ name: "first" }).text : undefined
+  const stopping = toldToStop()
   const { url, isDemo, modelCount, exampleModel } = gateway
   print(welcome({ url, isDemo, modelCount, exampleModel, firstKey }))
-  const cause = await toldToStop()
+  const cause = await stopping
   watched.stop()
   await gateway.stop({ graceMs: cause === "SIGTERM" ? GRACE_MS : 0, drainMs: DRAIN_MS })
   process.exit(0)

@@ -66,3 +66,10 @@ export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   return new GatewayError("internal_error", "The gateway failed to handle this request.", { cause: thrown })
 }
+
+const MAX_EXCERPT = 100
+
+/** A word of the caller's as an error may repeat it: no longer than a line. */
+export function excerpt(text: string): string {
+  return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}…` : text
+}

@@ -21,7 +21,7 @@ export async function attempt<Answer>(
     try {
       return await send(target)
     } catch (thrown) {
-      if (call.gone.aborted) throw new ClientGoneError()
+      if (call.isGone()) throw new ClientGoneError()
       const error = asUpstreamError(thrown)
       if (!mayMoveOn(error)) throw error
       errors.push(error)

@@ -5,14 +5,17 @@ import type { RoutingTable } from "../routing/plan.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import type { ExchangeRecord } from "./record.ts"
 import type { ReadLarge } from "./request.ts"
+import type { Running } from "./running.ts"
 
 export interface Call {
   readonly protocol: Protocol
   readonly caller: Key
   readonly record: ExchangeRecord
-  /** Aborts when the client leaves. */
-  readonly gone: AbortSignal
+  /** Whether the client has left. */
+  isGone(): boolean
   readBody(): Promise<Uint8Array<ArrayBuffer>>
+  /** Closes the connection of a client that does not read any more. */
+  cutOff(): void
   /** Said exactly once, when nothing more will be sent: frees the place and writes the record. */
   finish(): void
 }
@@ -27,6 +30,8 @@ export interface Timeouts {
   readonly unaryMs: number
   /** After so much silence a stream begins, or goes on, with a heart-beat. */
   readonly heartbeatMs: number
+  /** A client that takes nothing for so long is cut off. */
+  readonly stalledMs: number
 }
 
 export const DEFAULT_TIMEOUTS: Timeouts = {
@@ -37,10 +42,8 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   streamMs: 30 * 60_000,
   unaryMs: 10 * 60_000,
   heartbeatMs: 10_000,
+  stalledMs: 30_000,
 }
-
-/** Every upstream call under way, so that stopping can end them. */
-export type Running = Set<AbortController>
 
 export interface House {
   /** The table in force now; an exchange uses the one it began with. */

@@ -1,6 +1,6 @@
 // The story of one call. The door has authenticated the caller; here it is admitted, routed, attempted and settled.
 import { allowsModel } from "../accounts/scope.ts"
-import { GatewayError } from "../canonical/error.ts"
+import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Catalog, Model } from "../catalog/catalog.ts"
 import { plan, type Target } from "../routing/plan.ts"
 import { attempt } from "./attempt.ts"
@@ -38,8 +38,7 @@ function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] 
 }
 
 function unknownModel(name: string, param: string): GatewayError {
-  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name
-  const message = `There is no model \`${shown}\`. GET /v1/models lists those this key can call.`
+  const message = `There is no model \`${excerpt(name)}\`. GET /v1/models lists those this key can call.`
   return new GatewayError("model_not_found", message, { param })
 }
 

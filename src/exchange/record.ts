@@ -8,7 +8,7 @@ type Outcome = "answered" | "refused" | "failed" | "client-gone"
 export interface ExchangeRecord {
   readonly requestId: string
   readonly startedAt: number
-  route: string
+  readonly route: string
   keyId?: string
   tenant?: string
   model?: string
@@ -22,8 +22,21 @@ export interface ExchangeRecord {
   usage?: Usage
 }
 
-export function newRecord(requestId: string, route: string): ExchangeRecord {
-  return { requestId, route, startedAt: performance.now(), attempts: 0, status: 200, outcome: "answered" }
+export function newRecord(requestId: string, { method, path }: { method: string; path: string }): ExchangeRecord {
+  return {
+    requestId,
+    route: `${method} ${path}`,
+    startedAt: performance.now(),
+    attempts: 0,
+    status: 200,
+    outcome: "answered",
+  }
+}
+
+/** The headers that say where an answer, or the error in its place, came from. */
+export function originHeaders({ model = "", provider = "", attempts }: ExchangeRecord): Record<string, string> {
+  if (attempts === 0) return {}
+  return { "x-gateway-model": model, "x-gateway-provider": provider, "x-gateway-attempts": String(attempts) }
 }
 
 /** The client has left: nobody is there to read an answer. */

@@ -5,9 +5,8 @@ import { fromByteText } from "../transport/byte-text.ts"
 import type { Deadline } from "../transport/deadlines.ts"
 import { attempt } from "./attempt.ts"
 import type { Call, House } from "./call.ts"
-import { ClientGoneError, noteFailure } from "./record.ts"
+import { ClientGoneError, noteFailure, originHeaders } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
-import { answerHeaders } from "./upstream.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 
 interface StreamedCall {
@@ -17,15 +16,8 @@ interface StreamedCall {
   readonly targets: readonly Target[]
 }
 
-interface Opened {
-  readonly stream: UpstreamStream
-  readonly target: Target
-}
-
 export async function relayStreamed({ call, house, request, targets }: StreamedCall): Promise<Response> {
-  const opening = attempt(targets, call, async (target): Promise<Opened> => {
-    return { stream: await UpstreamStream.open({ call, house, request, target }), target }
-  })
+  const opening = attempt(targets, call, (target) => UpstreamStream.open({ call, house, request, target }))
   // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
   opening.catch(() => {})
   const opened = await withPatience(opening, house)
@@ -34,13 +26,18 @@ export async function relayStreamed({ call, house, request, targets }: StreamedC
     "cache-control": "no-cache",
     // Proxies that buffer by default are told not to.
     "x-accel-buffering": "no",
-    ...answerHeaders(call, opened?.target),
+    "x-request-id": call.record.requestId,
+    // While attempts still go on, nobody knows yet who will answer.
+    ...(opened && originHeaders(call.record)),
   }
   return new Response(clientStream(opened ?? opening, { call, house }), { headers })
 }
 
 /** What opened in time; undefined when it takes longer, and the client is better told that somebody is there. */
-async function withPatience(opening: Promise<Opened>, { deadlines, timeouts }: House): Promise<Opened | undefined> {
+async function withPatience(
+  opening: Promise<UpstreamStream>,
+  { deadlines, timeouts }: House,
+): Promise<UpstreamStream | undefined> {
   let deadline: Deadline | undefined
   const patience = new Promise<undefined>((resolve) => {
     deadline = deadlines.arm(timeouts.heartbeatMs, () => resolve(undefined))
@@ -53,27 +50,39 @@ async function withPatience(opening: Promise<Opened>, { deadlines, timeouts }: H
 }
 
 /** Pulled by the client, so that a slow reader slows the upstream down instead of filling memory. */
-function clientStream(source: Opened | Promise<Opened>, { call, house }: { call: Call; house: House }): ReadableStream {
-  let opened = source instanceof Promise ? undefined : source
-  let over = false
-  let pulling = false
-
-  const { heartbeatMs } = house.timeouts
+function clientStream(
+  source: UpstreamStream | Promise<UpstreamStream>,
+  { call, house }: { call: Call; house: House },
+): ReadableStream {
+  const { heartbeatMs, stalledMs } = house.timeouts
   const heartbeat = fromByteText(call.protocol.heartbeat)
+  let opened = source instanceof Promise ? undefined : source
   let beat: Deadline | undefined
+  let pulling = false
+  let progressAt = performance.now()
+  let over = false
 
   const settle = () => {
-    if (over) return
     over = true
     beat?.clear()
     call.finish()
+  }
+  const leave = () => {
+    call.record.outcome = "client-gone"
+    opened?.abort(new ClientGoneError())
+    settle()
   }
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
       const pulse = () => {
-        if (over) return
         if (pulling) controller.enqueue(heartbeat)
+        else if (performance.now() - progressAt >= stalledMs) {
+          leave()
+          call.cutOff()
+          controller.error(new ClientGoneError())
+          return
+        }
         beat?.extend(heartbeatMs)
       }
       beat = house.deadlines.arm(heartbeatMs, pulse)
@@ -83,7 +92,7 @@ function clientStream(source: Opened | Promise<Opened>, { call, house }: { call:
       pulling = true
       try {
         opened ??= await source
-        const bytes = opened.stream.held.shift() ?? (await opened.stream.next())
+        const bytes = opened.held.shift() ?? (await opened.next())
         if (over) return
         if (bytes) controller.enqueue(bytes)
         else {
@@ -97,15 +106,13 @@ function clientStream(source: Opened | Promise<Opened>, { call, house }: { call:
         controller.enqueue(fromByteText(call.protocol.errorFrame(error, { requestId: call.record.requestId })))
         settle()
         controller.close()
-      } finally {
-        pulling = false
-        beat?.extend(heartbeatMs)
       }
+      pulling = false
+      progressAt = performance.now()
+      if (!over) beat?.extend(heartbeatMs)
     },
     cancel() {
-      call.record.outcome = "client-gone"
-      opened?.stream.abort(new ClientGoneError())
-      settle()
+      if (!over) leave()
     },
   })
 }

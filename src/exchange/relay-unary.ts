@@ -5,8 +5,9 @@ import { decodeByteText, fromByteText, toByteText } from "../transport/byte-text
 import { readAll } from "../transport/http-client.ts"
 import { outline } from "../transport/json-scan.ts"
 import type { Call, House } from "./call.ts"
+import { originHeaders } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
-import { answerHeaders, callUpstream, timedOut, upstreamAbort, withoutCredential } from "./upstream.ts"
+import { callUpstream, withoutCredential } from "./upstream.ts"
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -21,22 +22,22 @@ export async function relayUnary({
   request: ReadRequest
   target: Target
 }): Promise<Response> {
-  const abort = upstreamAbort(call, house.running)
-  const { unaryMs } = house.timeouts
-  const deadline = house.deadlines.arm(unaryMs, () =>
-    abort.abort(timedOut(`The provider did not answer within ${unaryMs / 1000} s.`)),
-  )
+  const running = house.running.begin(call, house.timeouts.unaryMs)
+  const { abort } = running
   try {
     const response = await callUpstream({ call, request, target }, abort)
     const text = toByteText(await readAll(response, { maxBytes: MAX_ANSWER_BYTES, abort }))
     const answer = readAnswer(text, { call, request, target })
     if (answer.usage) call.record.usage = answer.usage
     return new Response(fromByteText(answer.text), {
-      headers: { "content-type": "application/json", ...answerHeaders(call, target) },
+      headers: {
+        "content-type": "application/json",
+        "x-request-id": call.record.requestId,
+        ...originHeaders(call.record),
+      },
     })
   } finally {
-    deadline.clear()
-    house.running.delete(abort)
+    house.running.end(running)
   }
 }
 

@@ -1,8 +1,8 @@
 // From bytes to a request the gateway can act on: bounded before it is parsed, checked before it goes anywhere.
-import { GatewayError } from "../canonical/error.ts"
+import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject } from "../canonical/json.ts"
 import type { Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
-import { decodeByteText, isValidUtf8, toByteText } from "../transport/byte-text.ts"
+import { decodeBytes, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import {
   duplicateMember,
   JsonLimitError,
@@ -22,7 +22,7 @@ export interface ReadRequest {
 /** Reads a request off the event loop; rejects with a GatewayError as `readBytes` throws it. */
 export type ReadLarge = (protocol: ProtocolId, bytes: Uint8Array<ArrayBuffer>) => Promise<Reading>
 
-const LIMITS: JsonLimits = { maxDepth: 128, maxValues: 1_000_000 }
+const LIMITS: JsonLimits = { maxDepth: 128, maxValues: 1_000_000, maxMembers: 1000 }
 /** Beyond this the scan pauses for others; at 2 ns a byte a slice takes about half a millisecond. */
 const SLICE_LENGTH = 256 * 1024
 /** Beyond this parsing would hold up the event loop for longer than others should wait. */
@@ -36,11 +36,11 @@ export async function readRequest(
   const text = toByteText(bytes)
   const outlined = await bound(text)
   const reading =
-    text.length > LARGE_LENGTH ? await readLarge(protocol.id, bytes) : readText(decodeByteText(text), protocol)
+    text.length > LARGE_LENGTH ? await readLarge(protocol.id, bytes) : readText(decodeBytes(bytes, text), protocol)
   // A text that parses as an object has an outline; only a text that does not can lack one.
   if (!outlined) throw invalidJson("it is not one JSON object")
   const twice = duplicateMember(outlined)
-  if (twice !== undefined) throw invalidJson(`it holds \`${twice}\` twice`)
+  if (twice !== undefined) throw invalidJson(`it holds \`${excerpt(twice)}\` twice`)
   return { reading, text, outline: outlined }
 }
 
@@ -62,12 +62,14 @@ async function bound(text: string): Promise<Outline | undefined> {
     return await outlineInSlices(text, { limits: LIMITS, sliceLength: SLICE_LENGTH })
   } catch (thrown) {
     if (!(thrown instanceof JsonLimitError)) throw thrown
-    throw invalidJson(
-      thrown.limit === "maxDepth"
-        ? `it nests deeper than ${thrown.allowed} levels`
-        : `it holds more than ${thrown.allowed} values`,
-    )
+    throw invalidJson(LIMIT_SENTENCES[thrown.limit])
   }
+}
+
+const LIMIT_SENTENCES: Readonly<Record<keyof JsonLimits, string>> = {
+  maxDepth: `it nests deeper than ${LIMITS.maxDepth} levels`,
+  maxValues: `it holds more than ${LIMITS.maxValues} values`,
+  maxMembers: `it has more than ${LIMITS.maxMembers} members`,
 }
 
 function invalidJson(why: string): GatewayError {

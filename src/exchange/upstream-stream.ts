@@ -10,7 +10,8 @@ import { Tee, type Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
 import type { Call, House } from "./call.ts"
 import type { ReadRequest } from "./request.ts"
-import { callUpstream, timedOut, upstreamAbort, withoutCredential } from "./upstream.ts"
+import { type RunningAttempt, timedOut } from "./running.ts"
+import { callUpstream, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
@@ -33,13 +34,14 @@ export interface StreamAttempt {
 export class UpstreamStream {
   /** What came before, and with, the first meaningful event. */
   readonly held: Uint8Array[] = []
-  private readonly abortion: AbortController
+  private readonly running: RunningAttempt
   private readonly tee: Tee<StreamEvent>
   private readonly silence: Deadline
-  private readonly whole: Deadline
   private readonly gapMs: number
   private reader: Reader | undefined
   private meaningful = false
+  /** Nothing is held back any more. */
+  private committed = false
   private ended = false
   private blind = false
   private callOpen = false
@@ -48,7 +50,7 @@ export class UpstreamStream {
   private constructor(private readonly attempt: StreamAttempt) {
     const { call, house, request, target } = attempt
     const { deadlines, timeouts } = house
-    this.abortion = upstreamAbort(call, house.running)
+    this.running = house.running.begin(call, timeouts.streamMs)
     const relay = call.protocol.relayStream({ model: target.model.id, usageAsked: request.reading.usageAsked })
     this.tee = new Tee({
       observer: relay.observer,
@@ -63,16 +65,13 @@ export class UpstreamStream {
     this.gapMs = reasoning ? timeouts.patientMs : timeouts.gapMs
     const firstMs = reasoning ? timeouts.patientMs : timeouts.firstEventMs
     this.silence = deadlines.arm(firstMs, () => this.abort(timedOut("The provider was silent for too long.")))
-    this.whole = deadlines.arm(timeouts.streamMs, () =>
-      this.abort(timedOut(`The stream did not end within ${timeouts.streamMs / 60_000} min.`)),
-    )
   }
 
   /** Calls the target and reads up to its first meaningful event; until then another target could still answer. */
   static async open(attempt: StreamAttempt): Promise<UpstreamStream> {
     const stream = new UpstreamStream(attempt)
     try {
-      const response = await callUpstream(attempt, stream.abortion)
+      const response = await callUpstream(attempt, stream.running.abort)
       if (!response.body) throw incomplete()
       stream.reader = response.body.getReader()
       await stream.hold()
@@ -86,7 +85,10 @@ export class UpstreamStream {
   /** The next bytes to pass; undefined when the stream has ended as it should. */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
-      if (this.error) throw this.error
+      if (this.error) {
+        this.abort(this.error)
+        throw this.error
+      }
       if (this.ended) return this.close()
       const bytes = await this.read()
       if (bytes) return bytes
@@ -95,7 +97,7 @@ export class UpstreamStream {
 
   abort(reason: unknown): void {
     this.release()
-    if (!this.abortion.signal.aborted) this.abortion.abort(reason)
+    if (!this.running.abort.signal.aborted) this.running.abort.abort(reason)
   }
 
   private async hold(): Promise<void> {
@@ -106,18 +108,19 @@ export class UpstreamStream {
       this.held.push(bytes)
       length += bytes.byteLength
     }
-    this.silence.extend(Number.POSITIVE_INFINITY)
+    this.committed = true
+    this.silence.clear()
   }
 
   private async read(): Promise<Uint8Array | undefined> {
-    if (this.meaningful) this.silence.extend(this.callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs)
+    // Silence counts while we wait for the upstream, not while the client takes its time.
+    if (this.committed) this.silence.extend(this.callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs)
     const result = await this.receive()
-    if (this.meaningful) this.silence.extend(Number.POSITIVE_INFINITY)
+    if (this.committed) this.silence.clear()
     try {
       return result.done ? this.finish() : this.tee.push(result.value)
     } catch (thrown) {
       this.error = asBroken(thrown)
-      this.abort(this.error)
       return undefined
     }
   }
@@ -127,7 +130,7 @@ export class UpstreamStream {
       if (!this.reader) throw incomplete()
       return await this.reader.read()
     } catch (thrown) {
-      const error = asUpstreamError(failure(thrown, { abort: this.abortion, fault: "reset" }))
+      const error = asUpstreamError(failure(thrown, { abort: this.running.abort, fault: "reset" }))
       this.abort(error)
       throw error
     }
@@ -170,8 +173,7 @@ export class UpstreamStream {
 
   private release(): void {
     this.silence.clear()
-    this.whole.clear()
-    this.attempt.house.running.delete(this.abortion)
+    this.attempt.house.running.end(this.running)
   }
 
   private async drain(): Promise<void> {

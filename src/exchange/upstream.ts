@@ -5,8 +5,7 @@ import { decodeByteText, fromByteText, toByteText } from "../transport/byte-text
 import { readAll } from "../transport/http-client.ts"
 import { splice } from "../transport/json-splice.ts"
 import { retryAfterMs } from "../transport/retry-after.ts"
-import type { Call, Running } from "./call.ts"
-import { ClientGoneError } from "./record.ts"
+import type { Call } from "./call.ts"
 import type { ReadRequest } from "./request.ts"
 
 const MAX_ERROR_BYTES = 64 * 1024
@@ -60,30 +59,5 @@ async function errorText(response: Response, abort: AbortController): Promise<st
   } catch (thrown) {
     if (abort.signal.aborted) throw thrown
     return ""
-  }
-}
-
-/** What ends an upstream call from our side: the client leaving, or the gateway stopping. */
-export function upstreamAbort(call: Call, running: Running): AbortController {
-  const abort = new AbortController()
-  if (call.gone.aborted) throw new ClientGoneError()
-  call.gone.addEventListener("abort", () => abort.abort(new ClientGoneError()), { once: true })
-  running.add(abort)
-  return abort
-}
-
-export function timedOut(message: string): GatewayError {
-  return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
-}
-
-/** The headers every good answer carries beside its content type. */
-export function answerHeaders(call: Call, target: Target | undefined): Record<string, string> {
-  return {
-    "x-request-id": call.record.requestId,
-    ...(target && {
-      "x-gateway-model": target.model.id,
-      "x-gateway-provider": target.account.provider.id,
-      "x-gateway-attempts": String(call.record.attempts),
-    }),
   }
 }

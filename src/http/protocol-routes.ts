@@ -1,11 +1,11 @@
 // A protocol's endpoints as routes: one generates, the others tell what models there are.
 import { GatewayError } from "../canonical/error.ts"
-import type { Call, House } from "../exchange/call.ts"
+import type { House } from "../exchange/call.ts"
 import { exchange } from "../exchange/exchange.ts"
 import { callableModel, callableModels } from "../exchange/models.ts"
 import type { Endpoint, Protocol } from "../protocols/contract.ts"
 import { jsonAnswer } from "./answer.ts"
-import type { Route, Visit } from "./route.ts"
+import type { Route } from "./route.ts"
 
 const GENERATING_BODY_LIMIT = 32 * 1024 * 1024
 
@@ -19,10 +19,10 @@ export function protocolRoutes(protocol: Protocol, house: House): Route[] {
 }
 
 function handler({ does }: Endpoint, protocol: Protocol, house: House): Route["handle"] {
-  if (does === "generate") return (visit) => exchange(asCall(visit, protocol), house)
+  if (does === "generate") return (visit) => exchange(visit, house)
   return (visit) => {
     const { requestId } = visit.record
-    const view = { caller: visit.caller(), protocol: protocol.id }
+    const view = { caller: visit.caller, protocol: protocol.id }
     if (does === "get-model") {
       const model = callableModel(visit.rest, house.table(), view)
       if (!model) throw new GatewayError("resource_not_found", `There is no model \`${visit.rest}\` for this key.`)
@@ -31,16 +31,5 @@ function handler({ does }: Endpoint, protocol: Protocol, house: House): Route["h
     const models = callableModels(house.table(), view)
     const body = does === "count-models" ? { count: models.length } : protocol.encodeModels(models)
     return jsonAnswer(body, { requestId })
-  }
-}
-
-function asCall(visit: Visit, protocol: Protocol): Call {
-  return {
-    protocol,
-    caller: visit.caller(),
-    record: visit.record,
-    gone: visit.request.signal,
-    readBody: visit.readBody,
-    finish: visit.finish,
   }
 }

@@ -1,7 +1,6 @@
 // The route table: every path with its guards. A table with a hole in it does not start.
-import type { Key } from "../accounts/keys.ts"
-import type { ExchangeRecord } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
+import type { Visit } from "./visit.ts"
 
 /** Who may enter: anyone, or the holder of a valid key. */
 type Who = "anyone" | "key"
@@ -18,19 +17,6 @@ export interface Route {
   /** Whether it occupies one of the places for exchanges under way. */
   readonly generates: boolean
   handle(visit: Visit): Response | Promise<Response>
-}
-
-/** One request inside a route, its guards passed. */
-export interface Visit {
-  readonly request: Request
-  readonly record: ExchangeRecord
-  /** What `{rest}` stands for, percent-decoded once; "" on exact paths. */
-  readonly rest: string
-  /** The holder of the key; throws on a route that anyone may enter. */
-  caller(): Key
-  readBody(): Promise<Uint8Array<ArrayBuffer>>
-  /** For routes that generate: said once, when nothing more will be sent. */
-  finish(): void
 }
 
 export type Match =

@@ -1,12 +1,12 @@
 // The listener: takes a request in, passes it through its route's guards, and counts what is under way.
 import type { Key } from "../accounts/keys.ts"
 import { asGatewayError, GatewayError } from "../canonical/error.ts"
-import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/record.ts"
+import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure, originHeaders } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { errorAnswer } from "./answer.ts"
-import { readBody } from "./body.ts"
 import { presentedKey } from "./credential.ts"
-import type { Route, RouteTable, Visit } from "./route.ts"
+import type { RouteTable } from "./route.ts"
+import { type Door, Visit } from "./visit.ts"
 
 export interface ServerOptions {
   readonly host: string
@@ -22,12 +22,12 @@ export interface ServerOptions {
 
 /** Silence after which an idle connection, or one that stalls while sending, is closed. */
 const IDLE_SECONDS = 10
+const DRAIN_POLL_MS = 10
 
 type BunServer = ReturnType<typeof Bun.serve>
 
-export class Server {
+export class Server implements Door {
   private readonly bun: BunServer
-  private readonly idle = new Set<() => void>()
   private underWay = 0
   private stopping = false
 
@@ -58,16 +58,11 @@ export class Server {
     void this.bun.stop()
   }
 
-  /** Resolves when nothing is under way, or after `ms`. */
+  /** Resolves when every answer is out, or after `ms`. */
   async drained(ms: number): Promise<void> {
-    if (this.underWay === 0) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.idle.add(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+    const end = performance.now() + ms
+    while ((this.underWay > 0 || this.bun.pendingRequests > 0) && performance.now() < end)
+      await Bun.sleep(DRAIN_POLL_MS)
   }
 
   async close(): Promise<void> {
@@ -78,7 +73,10 @@ export class Server {
     const requestId = Bun.randomUUIDv7()
     const path = pathOf(request.url)
     const match = this.options.routes.match(request.method, path)
-    if (match.found === "route") return this.enter(match.route, { request, requestId, rest: match.rest })
+    if (match.found === "route") {
+      const { route, rest } = match
+      return this.enter(new Visit(this, request, route, rest, newRecord(requestId, route)))
+    }
     const protocol = this.options.defaultProtocol
     if (match.found === "nothing") {
       return errorAnswer(new GatewayError("route_not_found", `There is no route ${path}.`), { protocol, requestId })
@@ -88,108 +86,58 @@ export class Server {
     return errorAnswer(error, { protocol, requestId, headers: { allow } })
   }
 
-  private async enter(
-    route: Route,
-    { request, requestId, rest }: { request: Request; requestId: string; rest: string },
-  ): Promise<Response> {
-    const record = newRecord(requestId, `${route.method} ${route.path}`)
-    let counted = false
-    const finish = () => {
-      if (!counted) return
-      counted = false
-      this.leave(request)
-      this.options.onRecord(record)
-    }
+  private async enter(visit: Visit): Promise<Response> {
     try {
-      const caller = this.guard(route, request, record)
-      if (route.generates) {
-        this.claimPlace()
-        counted = true
-      }
-      return await route.handle(this.visit({ route, request, record, rest, caller, finish }))
+      this.guard(visit)
+      return await visit.route.handle(visit)
     } catch (thrown) {
-      return this.fail(thrown, { route, record, counted, finish })
+      return this.fail(thrown, visit)
     }
   }
 
-  private guard(route: Route, request: Request, record: ExchangeRecord): Key | undefined {
-    if (request.headers.get("host")?.includes(",")) {
+  private guard(visit: Visit): void {
+    const { headers } = visit.request
+    if (headers.get("host")?.includes(",")) {
       throw new GatewayError("invalid_parameter", "The header `Host` was sent more than once.")
     }
-    if (route.who === "anyone") return undefined
-    const caller = this.options.authenticate(presentedKey(request.headers))
-    record.keyId = caller.id
-    record.tenant = caller.tenant
-    return caller
+    if (visit.route.who === "key") visit.authenticated(this.options.authenticate(presentedKey(headers)))
+    if (visit.route.generates) this.givePlace(visit)
   }
 
-  private visit({
-    route,
-    request,
-    record,
-    rest,
-    caller,
-    finish,
-  }: {
-    route: Route
-    request: Request
-    record: ExchangeRecord
-    rest: string
-    caller: Key | undefined
-    finish: () => void
-  }): Visit {
-    return {
-      request,
-      record,
-      rest,
-      caller() {
-        if (!caller) throw new Error(`route ${route.path} has no caller`)
-        return caller
-      },
-      readBody: async () => {
-        const bytes = await readBody(request, route.bodyLimit)
-        // From here on silence is the upstream's, and has limits of its own.
-        this.bun.timeout(request, 0)
-        return bytes
-      },
-      finish,
-    }
-  }
-
-  private fail(
-    thrown: unknown,
-    { route, record, counted, finish }: { route: Route; record: ExchangeRecord; counted: boolean; finish: () => void },
-  ): Response {
-    const { protocol } = route
-    if (thrown instanceof ClientGoneError) {
-      record.outcome = "client-gone"
-      finish()
-      return new Response(null, { status: 499 })
-    }
-    const error = asGatewayError(thrown)
-    noteFailure(record, error)
-    record.status = error.status
-    if (counted) finish()
-    else if (route.generates || error.status >= 500) this.options.onRecord(record)
-    return errorAnswer(error, { protocol, requestId: record.requestId })
-  }
-
-  private claimPlace(): void {
+  private givePlace(visit: Visit): void {
     if (this.stopping) throw new GatewayError("shutting_down", "The gateway is stopping. Try again.")
     if (this.underWay >= this.options.maxInFlight) {
       const message = "The gateway runs as many requests as it can. Try again."
       throw new GatewayError("overloaded", message, { retryAfterMs: 1000 })
     }
     this.underWay++
+    visit.takePlace()
   }
 
-  private leave(request: Request): void {
+  private fail(thrown: unknown, visit: Visit): Response {
+    const { record, protocol } = visit
+    if (thrown instanceof ClientGoneError) {
+      record.outcome = "client-gone"
+      visit.finish()
+      return new Response(null, { status: 499 })
+    }
+    const error = asGatewayError(thrown)
+    noteFailure(record, error)
+    record.status = error.status
+    if (visit.holdsPlace) visit.finish()
+    else if (visit.route.generates || error.status >= 500) this.options.onRecord(record)
+    return errorAnswer(error, { protocol, requestId: record.requestId, headers: originHeaders(record) })
+  }
+
+  setSilence(request: Request, seconds: number): void {
+    this.bun.timeout(request, seconds)
+  }
+
+  leave({ request, record }: Visit): void {
+    this.underWay--
     // The lifted limit would stick to the kept-alive connection.
     this.bun.timeout(request, IDLE_SECONDS)
-    this.underWay--
-    if (this.underWay > 0) return
-    for (const wake of this.idle) wake()
-    this.idle.clear()
+    this.options.onRecord(record)
   }
 }
 

@@ -1,5 +1,5 @@
 // What the gateway adds to every protocol's request body: the `provider` object, and members no request may carry.
-import { GatewayError } from "../canonical/error.ts"
+import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { RoutingWishes } from "../canonical/request.ts"
 import { arrayOf, fault, nonEmptyString, object, oneOf, optional } from "./check.ts"
@@ -13,7 +13,7 @@ export function readRouting(body: JsonObject): RoutingWishes {
   if (!provider) return NO_WISHES
   for (const name of Object.keys(provider)) {
     if (KNOWN.includes(name)) continue
-    const param = `provider.${name}`
+    const param = `provider.${excerpt(name)}`
     const message = `\`${param}\` is not a member of the routing extension. It has: ${KNOWN.join(", ")}.`
     throw new GatewayError("invalid_parameter", message, { param })
   }

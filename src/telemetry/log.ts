@@ -30,7 +30,7 @@ export interface LogFields {
   readonly signal?: string | undefined
 }
 
-const ALLOWED = [
+const ALLOWED: ReadonlySet<string> = new Set([
   "request_id",
   "route",
   "protocol",
@@ -56,7 +56,7 @@ const ALLOWED = [
   "config_file",
   "in_flight",
   "signal",
-] as const satisfies readonly (keyof LogFields)[]
+] as const satisfies readonly (keyof LogFields)[])
 
 export type LogLevel = "info" | "warn" | "error"
 
@@ -69,28 +69,38 @@ export interface LogOptions {
 }
 
 export class Log {
-  private lines = ""
+  private lines: string[] = []
   private timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(private readonly options: LogOptions) {}
 
   line(level: LogLevel, event: string, fields: LogFields = {}): void {
     const time = new Date(this.options.now?.() ?? Date.now()).toISOString()
-    let text = `{"time":"${time}","level":"${level}","event":"${event}"`
-    for (const name of ALLOWED) {
-      const value = fields[name]
-      if (value !== undefined) text += `,"${name}":${typeof value === "string" ? JSON.stringify(value) : value}`
-    }
-    this.lines += `${text}}\n`
+    const rest = JSON.stringify(onlyAllowed(fields)).slice(1)
+    this.lines.push(`{"time":"${time}","level":"${level}","event":"${event}"${rest === "}" ? "" : ","}${rest}\n`)
     this.timer ??= setTimeout(() => this.flush(), this.options.gatherMs ?? 50)
   }
 
   flush(): void {
     clearTimeout(this.timer)
     this.timer = undefined
-    if (this.lines === "") return
-    const text = this.lines
-    this.lines = ""
+    if (this.lines.length === 0) return
+    const text = this.lines.join("")
+    this.lines = []
     this.options.write(text)
   }
+}
+
+/** The fields as they are where all are on the list, as almost always; else those that are. */
+function onlyAllowed(fields: LogFields): LogFields {
+  for (const name in fields) if (!isAllowed(name, fields)) return filtered(fields)
+  return fields
+}
+
+function filtered(fields: LogFields): LogFields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => isAllowed(name, fields)))
+}
+
+function isAllowed(name: string, fields: LogFields): boolean {
+  return ALLOWED.has(name) && typeof fields[name as keyof LogFields] !== "object"
 }

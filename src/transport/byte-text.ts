@@ -1,7 +1,7 @@
 // Byte text: a string whose characters are bytes (Latin-1), so that text operations work at native speed on any bytes,
 // valid UTF-8 or not, and offsets in the text are offsets in the bytes. JSON's and SSE's own marks are ASCII and never
 // occur inside a multi-byte character, so scanning and splicing byte text is exact.
-import { Buffer, isUtf8 } from "node:buffer"
+import { isAscii as allAscii, Buffer, isUtf8 } from "node:buffer"
 
 /** Bytes as byte text; lossless. */
 export function toByteText(bytes: Uint8Array): string {
@@ -21,6 +21,11 @@ export function encodeByteText(text: string): string {
 /** Byte text as ordinary text; malformed UTF-8 becomes U+FFFD. */
 export function decodeByteText(text: string): string {
   return isAscii(text) ? text : Buffer.from(text, "latin1").toString("utf8")
+}
+
+/** Bytes as ordinary text, where their byte text is at hand already. */
+export function decodeBytes(bytes: Uint8Array, byteText: string): string {
+  return allAscii(bytes) ? byteText : asBuffer(bytes).toString("utf8")
 }
 
 export function isValidUtf8(bytes: Uint8Array): boolean {

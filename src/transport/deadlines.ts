@@ -1,43 +1,60 @@
-// Many deadlines on one timer: arming, moving and clearing one costs a set operation, not a timer.
-
-export interface Deadline {
-  /** Moves it to `ms` from now, and arms it again where it has fired. */
-  extend(ms: number): void
-  clear(): unknown
-}
-
-interface Armed {
-  dueAt: number
-  readonly expire: () => void
-}
+// Many deadlines on one timer: arming, moving and clearing one costs no timer of its own.
+import { Roster } from "./roster.ts"
 
 /** How late a deadline may fire. */
 const RESOLUTION_MS = 100
 
 export class Deadlines {
-  private readonly armed = new Set<Armed>()
+  private readonly armed = new Roster<Deadline>()
   private timer: ReturnType<typeof setInterval> | undefined
 
   arm(ms: number, expire: () => void): Deadline {
-    const entry: Armed = { dueAt: 0, expire }
-    const extend = (later: number) => {
-      entry.dueAt = performance.now() + later
-      this.armed.add(entry)
-      this.timer ??= setInterval(() => this.sweep(), RESOLUTION_MS)
-    }
-    extend(ms)
-    return { extend, clear: () => this.armed.delete(entry) }
+    const deadline = new Deadline(this, expire)
+    deadline.extend(ms)
+    return deadline
+  }
+
+  /** For deadlines themselves. */
+  enter(deadline: Deadline): void {
+    this.armed.enter(deadline)
+    this.timer ??= setInterval(() => this.sweep(), RESOLUTION_MS)
+  }
+
+  leave(deadline: Deadline): void {
+    this.armed.leave(deadline)
   }
 
   private sweep(): void {
     const now = performance.now()
-    for (const entry of this.armed) {
-      if (entry.dueAt > now) continue
-      this.armed.delete(entry)
-      entry.expire()
-    }
+    this.armed.each((deadline) => deadline.check(now))
     if (this.armed.size > 0) return
     clearInterval(this.timer)
     this.timer = undefined
+  }
+}
+
+export class Deadline {
+  place = -1
+  private dueAt = 0
+
+  constructor(
+    private readonly deadlines: Deadlines,
+    private readonly expire: () => void,
+  ) {}
+
+  /** Moves it to `ms` from now, and arms it again where it has fired or was cleared. */
+  extend(ms: number): void {
+    this.dueAt = performance.now() + ms
+    this.deadlines.enter(this)
+  }
+
+  clear(): void {
+    this.deadlines.leave(this)
+  }
+
+  check(now: number): void {
+    if (this.dueAt > now) return
+    this.clear()
+    this.expire()
   }
 }

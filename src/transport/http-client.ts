@@ -1,7 +1,5 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
-import type { Socket } from "node:net"
-import { connect } from "node:net"
-import type { Deadlines } from "./deadlines.ts"
+import { ConnectWatch, type Waiting } from "./connect-watch.ts"
 
 interface Outgoing {
   readonly url: string
@@ -26,20 +24,21 @@ export class TransportError extends Error {
   }
 }
 
-export interface HttpClientOptions {
-  readonly connectTimeoutMs: number
-  readonly deadlines: Deadlines
-}
+/** Where a proxy stands between, the upstream need not be reachable from here, and nothing is concluded from that. */
+const proxied = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
 
-export function httpClient({ connectTimeoutMs, deadlines }: HttpClientOptions): Send {
+export function httpClient({ connectTimeoutMs }: { connectTimeoutMs: number }): Send {
+  const watch = proxied ? undefined : new ConnectWatch(connectTimeoutMs)
   return async ({ url, headers, body, abort }) => {
-    const watch = watchConnect(url, { connectTimeoutMs, deadlines, onFailure: (error) => abort.abort(error) })
+    const onUnreachable = () => abort.abort(new TransportError("connect-timeout"))
+    const waiting: Waiting = { place: -1, url, since: performance.now(), onUnreachable, probed: false }
+    watch?.enter(waiting)
     try {
       return await fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual" })
     } catch (thrown) {
       throw failure(thrown, { abort, fault: faultOf(thrown) })
     } finally {
-      watch.stop()
+      watch?.leave(waiting)
     }
   }
 }
@@ -49,7 +48,9 @@ export async function readAll(
   response: Response,
   { maxBytes, abort }: { maxBytes: number; abort: AbortController },
 ): Promise<Uint8Array> {
-  const announced = Number(response.headers.get("content-length") ?? Number.NaN)
+  const { headers } = response
+  // A compressed answer unpacks to more than it announces.
+  const announced = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN)
   if (announced > maxBytes) throw new TransportError("too-large")
   try {
     if (announced <= maxBytes) return new Uint8Array(await response.arrayBuffer())
@@ -88,44 +89,6 @@ function faultOf(thrown: unknown): TransportFault {
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : ""
   return CONNECT_CODES.has(code) ? "connect" : "reset"
 }
-
-/**
- * `fetch` does not tell when it has connected. So, when no answer has come for a while, the same address is tried with
- * a plain socket: if that does not connect either by the limit, the upstream is out of reach, otherwise it is thinking.
- * Where a proxy stands between, the address need not be reachable from here, and nothing is concluded.
- */
-function watchConnect(
-  url: string,
-  { connectTimeoutMs, deadlines, onFailure }: HttpClientOptions & { onFailure: (error: TransportError) => void },
-): { stop(): void } {
-  if (proxied) return { stop() {} }
-  let probe: Socket | undefined
-  const headStart = connectTimeoutMs * 0.6
-  const deadline = deadlines.arm(headStart, () => {
-    const { hostname, port, protocol } = new URL(url)
-    probe = connect({
-      host: hostname.replace(/^\[|\]$/g, ""),
-      port: Number(port) || (protocol === "https:" ? 443 : 80),
-    })
-    const limit = setTimeout(() => {
-      probe?.destroy()
-      onFailure(new TransportError("connect-timeout"))
-    }, connectTimeoutMs - headStart)
-    const settled = () => {
-      clearTimeout(limit)
-      probe?.destroy()
-    }
-    probe.once("connect", settled).once("error", settled).once("close", settled)
-  })
-  return {
-    stop() {
-      deadline.clear()
-      probe?.destroy()
-    },
-  }
-}
-
-const proxied = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
 
 const PROBE_MS = 5000
 

@@ -5,6 +5,7 @@ import { duplicateMember, findMember, type JsonLimits, outline, outlineInSlices 
 const limits = (limit: Partial<JsonLimits>): JsonLimits => ({
   maxDepth: Number.POSITIVE_INFINITY,
   maxValues: Number.POSITIVE_INFINITY,
+  maxMembers: Number.POSITIVE_INFINITY,
   ...limit,
 })
 
@@ -78,6 +79,12 @@ describe("the limits", () => {
   test("a text nested 100,000 deep is refused after the first few", () => {
     expect(() => outline("[".repeat(100_000), limits({ maxDepth: 128 }))).toThrow("maxDepth")
     expect(() => outline('{"a":'.repeat(100_000), limits({ maxDepth: 128 }))).toThrow("maxDepth")
+  })
+
+  test("members of the outermost object are counted", () => {
+    const members = Array.from({ length: 11 }, (_, n) => `"${n}":1`).join(",")
+    expect(() => outline(`{${members}}`, limits({ maxMembers: 10 }))).toThrow("maxMembers 10")
+    expect(outline(`{"a":{${members}}}`, limits({ maxMembers: 10 }))).toBeDefined()
   })
 
   test("values are counted", () => {

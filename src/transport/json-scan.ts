@@ -4,6 +4,8 @@
 export interface JsonLimits {
   readonly maxDepth: number
   readonly maxValues: number
+  /** Of the outermost object. */
+  readonly maxMembers: number
 }
 
 export class JsonLimitError extends Error {
@@ -31,7 +33,11 @@ export interface Outline {
   readonly members: readonly Member[]
 }
 
-const UNBOUNDED: JsonLimits = { maxDepth: Number.POSITIVE_INFINITY, maxValues: Number.POSITIVE_INFINITY }
+const UNBOUNDED: JsonLimits = {
+  maxDepth: Number.POSITIVE_INFINITY,
+  maxValues: Number.POSITIVE_INFINITY,
+  maxMembers: Number.POSITIVE_INFINITY,
+}
 
 /** The outline of the object that fills `text`, or undefined where it is not one complete object. */
 export function outline(text: string, limits: JsonLimits = UNBOUNDED): Outline | undefined {
@@ -86,6 +92,8 @@ class JsonScanner {
   private open = -1
   private closed = false
   private broken = false
+  /** The opening quote of the string the scan is in; -1 outside of strings. */
+  private stringStart = -1
   private keyStart = -1
   private keyEnd = -1
   private valueStart = -1
@@ -103,6 +111,10 @@ class JsonScanner {
     const { text } = this
     const stop = Math.min(until, text.length)
     while (this.at < stop) {
+      if (this.stringStart >= 0) {
+        this.seekStringEnd()
+        continue
+      }
       const code = text.charCodeAt(this.at)
       if (code <= SPACE) {
         this.at++
@@ -122,7 +134,8 @@ class JsonScanner {
 
   private step(code: number): void {
     if (code === QUOTE) {
-      this.string()
+      this.stringStart = this.at++
+      if (this.depth === 0) this.broken = true
       return
     }
     const at = this.at++
@@ -149,18 +162,28 @@ class JsonScanner {
     if (--this.depth < 0) this.broken = true
   }
 
-  private string(): void {
-    const start = this.at
-    const end = stringEnd(this.text, start)
-    if (end < 0 || this.depth === 0) {
+  /** Moves to the next quote; a string full of escaped ones takes as many steps, so that slices stay slices. */
+  private seekStringEnd(): void {
+    const quote = this.text.indexOf('"', this.at)
+    if (quote < 0) {
       this.broken = true
+      this.at = this.text.length
       return
     }
-    this.at = end
+    this.at = quote + 1
+    let before = quote - 1
+    while (this.text.charCodeAt(before) === BACKSLASH) before--
+    if ((quote - 1 - before) % 2 === 0) this.endString()
+  }
+
+  private endString(): void {
+    const start = this.stringStart
+    this.stringStart = -1
+    this.lastEnd = this.at
     if (this.depth !== 1) return
     if (this.keyStart < 0) {
       this.keyStart = start
-      this.keyEnd = end
+      this.keyEnd = this.at
     } else if (this.valueStart < 0) this.valueStart = start
   }
 
@@ -173,6 +196,7 @@ class JsonScanner {
         valueStart: this.valueStart,
         end: this.lastEnd,
       })
+      if (this.members.length > this.limits.maxMembers) throw new JsonLimitError("maxMembers", this.limits.maxMembers)
     }
     this.keyStart = -1
     this.keyEnd = -1
@@ -182,18 +206,6 @@ class JsonScanner {
   private count(): void {
     if (++this.values > this.limits.maxValues) throw new JsonLimitError("maxValues", this.limits.maxValues)
   }
-}
-
-/** The place after the closing quote of the string that opens at `start`, or -1. */
-function stringEnd(text: string, start: number): number {
-  let quote = text.indexOf('"', start + 1)
-  while (quote > 0) {
-    let before = quote - 1
-    while (text.charCodeAt(before) === BACKSLASH) before--
-    if ((quote - 1 - before) % 2 === 0) return quote + 1
-    quote = text.indexOf('"', quote + 1)
-  }
-  return -1
 }
 
 /** A name as a parser would read it: `"mod\u0065l"` names `model`. */

@@ -5,6 +5,7 @@ import fc from "fast-check"
 import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
 import { newRecord } from "../../src/exchange/record.ts"
 import { relayStreamed } from "../../src/exchange/relay-stream.ts"
+import { Running } from "../../src/exchange/running.ts"
 import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
 import { openaiCompatible } from "../../src/providers/openai-compatible.ts"
 import type { Target } from "../../src/routing/plan.ts"
@@ -21,7 +22,7 @@ const house: House = {
   },
   deadlines: new Deadlines(),
   timeouts: DEFAULT_TIMEOUTS,
-  running: new Set(),
+  running: new Running(),
   readLarge: () => Promise.reject(new Error("the lane reads no request")),
   onFault: (cause) => {
     throw cause
@@ -35,8 +36,9 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const call: Call = {
     protocol: openaiChat,
     caller: { id: "", name: "", tenant: "", hint: "", models: null, createdAt: 0, expiresAt: null, revokedAt: null },
-    record: newRecord("request", "route"),
-    gone: new AbortController().signal,
+    record: newRecord("request", { method: "POST", path: "/" }),
+    isGone: () => false,
+    cutOff: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
     finish: () => {},
   }

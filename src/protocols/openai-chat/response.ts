@@ -12,6 +12,8 @@ export function relayAnswer(
   outlined: Outline,
   { model }: RelayContext,
 ): { text: string; usage?: Usage } | undefined {
+  const error = findMember(outlined, "error")
+  if (error && text.slice(error.valueStart, error.end) !== "null") return undefined
   if (!findMember(outlined, "choices")) return undefined
   const usage = decodeUsage(member(text, outlined, "usage"))
   const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)

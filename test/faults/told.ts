@@ -1,0 +1,40 @@
+// An error as a caller is told it, and what every failure of an upstream has in common.
+import { expect } from "bun:test"
+
+/** What the scripted upstreams say, and no caller and no log may repeat. */
+export const CANARY = "words-of-the-upstream"
+export const CREDENTIAL = "upstream-credential"
+
+export interface ToldError {
+  readonly code: string
+  readonly message: string
+  readonly type: string
+  readonly attempts?: { status?: number; reason: string }[]
+}
+
+export interface Told {
+  readonly status: number
+  readonly error: ToldError
+  readonly text: string
+  readonly headers: Headers
+}
+
+export async function readTold(response: Response): Promise<Told> {
+  const text = await response.text()
+  const { error } = JSON.parse(text) as { error: ToldError }
+  return { status: response.status, error, text, headers: response.headers }
+}
+
+/** 503, told once, with none of the upstream's words, and clients are told not to try again at once. */
+export function expectUnavailable({ status, error, text, headers }: Told, upstreamStatus?: number): void {
+  expect({ status, code: error.code, type: error.type }).toEqual({
+    status: 503,
+    code: "upstream_unavailable",
+    type: "service_unavailable_error",
+  })
+  expect(error.attempts).toHaveLength(1)
+  expect(error.attempts?.[0]?.status).toBe(upstreamStatus as number)
+  expect(headers.get("x-should-retry")).toBe("false")
+  expect(headers.get("x-request-id")).toBeTruthy()
+  expect(text).not.toContain(CANARY)
+}
