@@ -1,0 +1,76 @@
+// What the figures must keep to, and the verdict.
+import type { CandidateName } from "./candidate.ts"
+import type { Sample } from "./measure.ts"
+import { median } from "./statistics.ts"
+import { cpuRatio, figures } from "./summary.ts"
+import type { CaseName } from "./workload.ts"
+
+const UNARY_OVER_BARE = 1.6
+const CHUNK_OVER_BARE = 1.5
+const BARE_OVER_NGINX = 3.2
+const IDLE_MB = 80
+const START_MS = 1000
+/** With fewer chunks at the client than this share of those written, "per chunk" would flatter whoever joins them. */
+const SEPARATE_CHUNKS = 0.9
+
+export type Bound = {
+  name: string
+  value: number
+  /** Absent: told, not judged. */
+  limit: { most: number } | { least: number } | undefined
+  held: boolean
+  /** A missed yardstick says that the machine, not the gateway, was off: the run counts for nothing. */
+  yardstick: boolean
+}
+
+export type Verdict = "held" | "missed" | "void"
+
+export type Memory = { idleMb: number; loadedMb: number }
+
+export type Evidence = {
+  samples: Sample[]
+  memory: Partial<Record<CandidateName, Memory>>
+  startsMs: number[]
+}
+
+export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
+  const overBare = (of: CaseName) => cpuRatio(samples, { above: "gateway", below: "bare", of })
+  const overNginx = (of: CaseName) => cpuRatio(samples, { above: "bare", below: "nginx", of })
+  const start = startsMs.length > 0 ? median(startsMs) : undefined
+  return [
+    bound("gateway / bare, unary 1 KB", overBare("unary 1 KB"), { most: UNARY_OVER_BARE }),
+    bound("gateway / bare, unary 50 KB", overBare("unary 50 KB"), { most: UNARY_OVER_BARE }),
+    bound("gateway / bare, streamed chunk", overBare("stream"), { most: CHUNK_OVER_BARE }),
+    yardstick(bound("bare / nginx, unary 1 KB", overNginx("unary 1 KB"), { most: BARE_OVER_NGINX })),
+    // nginx does not parse what it forwards, so this one grows with the body and says nothing about the machine.
+    bound("bare / nginx, unary 50 KB", overNginx("unary 50 KB"), undefined),
+    yardstick(bound("bare / nginx, streamed chunk", overNginx("stream"), { most: BARE_OVER_NGINX })),
+    yardstick(chunksApart(samples, "nginx")),
+    yardstick(chunksApart(samples, "bare")),
+    chunksApart(samples, "gateway"),
+    bound("gateway idle memory, MB", memory.gateway?.idleMb, { most: IDLE_MB }),
+    bound("npm start to first answer, ms", start, { most: START_MS }),
+  ].flat()
+}
+
+export function verdictOf(bounds: Bound[]): Verdict {
+  const missed = bounds.filter((each) => !each.held)
+  if (missed.some((each) => each.yardstick)) return "void"
+  return missed.length > 0 ? "missed" : "held"
+}
+
+/** None if the value was not measured in this run. A value that is no number is missed, not held. */
+function bound(name: string, value: number | undefined, limit: Bound["limit"]): Bound[] {
+  if (value === undefined) return []
+  const held = limit === undefined || ("most" in limit ? value <= limit.most : value >= limit.least)
+  return [{ name, value, limit, held, yardstick: false }]
+}
+
+function yardstick(bounds: Bound[]): Bound[] {
+  return bounds.map((each) => ({ ...each, yardstick: true }))
+}
+
+function chunksApart(samples: Sample[], candidate: CandidateName): Bound[] {
+  const value = figures(samples, { candidate, of: "stream" })?.chunksPerPiece
+  return bound(`${candidate}, chunks kept apart`, value, { least: SEPARATE_CHUNKS })
+}

@@ -1,0 +1,58 @@
+// Something that answers chat completions and is measured: the upstream itself, nginx, the bare proxy, the gateway.
+import type { Children } from "./children.ts"
+
+export type CandidateName = "direct" | "nginx" | "bare" | "gateway"
+
+export type Candidate = {
+  name: CandidateName
+  port: number
+  headers: Record<string, string>
+  /** The process that is charged; the upstream itself is not measured. */
+  pid: number | undefined
+}
+
+export type StartOptions = {
+  children: Children
+  upstreamPort: number
+  /** A folder of this run's own, removed at its end. */
+  folder: string
+  cpu: number | undefined
+}
+
+export function freePort(): number {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } })
+  listener.stop(true)
+  return listener.port
+}
+
+/** Waits until `ready` gives something, which it may do by throwing until then. */
+export async function waitFor<T>(what: string, ready: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  const deadline = performance.now() + 15_000
+  for (let problem: unknown; ; await Bun.sleep(10)) {
+    try {
+      const value = await ready()
+      if (value !== undefined) return value
+    } catch (error) {
+      problem = error
+    }
+    if (performance.now() > deadline) throw new Error(`${what} did not come up`, { cause: problem })
+  }
+}
+
+/** Proves before any load that the candidate answers as it should, in both ways. */
+export async function probe({ name, port, headers }: Candidate, bodies: { unary: string; stream: string }) {
+  const ask = async (body: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+    })
+    const text = await answer.text()
+    if (answer.status !== 200) throw new Error(`${name} answered ${answer.status}: ${text.slice(0, 500)}`)
+    return text
+  }
+  const unary = JSON.parse(await ask(bodies.unary)) as { choices?: { message?: { content?: string } }[] }
+  if (!unary.choices?.[0]?.message?.content) throw new Error(`${name} gave a unary answer without content`)
+  const stream = await ask(bodies.stream)
+  if (!stream.endsWith("data: [DONE]\n\n")) throw new Error(`${name} gave a stream without its end mark`)
+}

@@ -1,0 +1,57 @@
+// Starts the gateway under test as an operator would: a configuration file, a key, the launcher.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { type Candidate, freePort, type StartOptions, waitFor } from "./candidate.ts"
+import { childPids } from "./process-stat.ts"
+
+export const GATEWAY_MODEL = "bench/fixed"
+
+const root = join(import.meta.dir, "..")
+const launcher = join(root, "bin", "trivium.mjs")
+
+export async function startGateway({ children, upstreamPort, folder, cpu }: StartOptions): Promise<Candidate> {
+  const home = join(folder, "gateway")
+  const data = join(home, "data")
+  mkdirSync(data, { recursive: true })
+  const config = join(home, "trivium.yaml")
+  writeFileSync(config, configuration(upstreamPort))
+  const env = scratchEnvironment(home)
+  const key = createKey(data, env)
+  const port = freePort()
+  const log = join(home, "output.log")
+  const address = ["--host", "127.0.0.1", "--port", String(port)]
+  const command = ["node", launcher, "serve", ...address, "--data", data, "--config", config]
+  const child = children.spawn(command, { cpu, cwd: home, env, log })
+  const pid = await waitFor("the gateway", () => {
+    const output = readFileSync(log, "utf8")
+    if (output.includes(`listening on http://127.0.0.1:${port}`)) return childPids(child.pid)[0]
+    throw new Error(`its output so far: ${output.slice(-2000)}`)
+  })
+  return { name: "gateway", port, headers: { authorization: `Bearer ${key}` }, pid }
+}
+
+/** Nothing of the caller's shell may change what is measured. */
+export function scratchEnvironment(home: string): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: home, npm_config_update_notifier: "false" }
+}
+
+function createKey(data: string, env: Record<string, string>): string {
+  const command = ["node", launcher, "keys", "create", "--name", "bench", "--data", data, "--json"]
+  const { stdout, stderr, exitCode } = Bun.spawnSync(command, { cwd: root, env })
+  if (exitCode !== 0) throw new Error(`cannot create a key: ${stderr.toString().slice(-2000)}`)
+  const { key } = JSON.parse(stdout.toString()) as { key?: string }
+  if (!key) throw new Error("the new key is not in the command's output")
+  return key
+}
+
+function configuration(upstreamPort: number): string {
+  return `providers:
+  bench: { type: openai-compatible, base_url: "http://127.0.0.1:${upstreamPort}/v1", api_key: "upstream-secret" }
+models:
+  - id: ${GATEWAY_MODEL}
+    kind: chat
+    context_window: 131072
+    max_output_tokens: 8192
+    targets: [{ provider: bench, model: fixed-upstream }]
+`
+}

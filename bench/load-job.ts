@@ -1,0 +1,36 @@
+// What the load tool is told to do and what it tells back.
+
+export type LoadPlan =
+  /** Every connection sends its next request as soon as it has its answer. */
+  | { kind: "closed"; durationMs: number }
+  /** Requests fall due at an even rate, whether or not earlier ones were answered. */
+  | { kind: "paced"; perSecond: number; durationMs: number }
+  /** Every connection makes this many requests; the connections begin one after the other. */
+  | { kind: "counted"; perConnection: number; staggerMs: number }
+
+export type LoadJob = {
+  port: number
+  headers: Record<string, string>
+  body: string
+  connections: number
+  plan: LoadPlan
+  /** For streams: how many events each answer must have; 0 for unary answers. */
+  minimumEvents: number
+}
+
+export type Latency = { p50: number; p99: number }
+
+export type LoadResult = {
+  requests: number
+  errors: number
+  /** The first few, for people. */
+  errorSamples: string[]
+  elapsedMs: number
+  /** Chunks of chunked answers, and reads from the sockets, as they came. */
+  chunks: number
+  reads: number
+  events: number
+  latencyMs: Latency
+  /** Until the first byte of the answer's body. */
+  firstByteMs: Latency
+}

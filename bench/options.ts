@@ -1,0 +1,32 @@
+// The flags of a run.
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+
+export type Options = {
+  json: string
+  rounds: number
+  quick: boolean
+  only: "unary" | "stream" | undefined
+  /** Leaves the gateway out, to see how steady the machine and the yardsticks are. */
+  calibrate: boolean
+  pin: boolean
+}
+
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      json: { type: "string", default: join(import.meta.dir, "results", "latest.json") },
+      rounds: { type: "string" },
+      quick: { type: "boolean", default: false },
+      only: { type: "string" },
+      calibrate: { type: "boolean", default: false },
+      "no-pin": { type: "boolean", default: false },
+    },
+  })
+  const { json, quick, only, calibrate } = values
+  if (only !== undefined && only !== "unary" && only !== "stream") throw new Error("--only takes unary or stream")
+  const rounds = Number(values.rounds ?? (quick ? 2 : 5))
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a whole number from 1 on")
+  return { json, rounds, quick, only, calibrate, pin: !values["no-pin"] }
+}

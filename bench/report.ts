@@ -1,0 +1,99 @@
+// The figures as a table for people.
+import { type Bound, type Evidence, verdictOf } from "./bounds.ts"
+import type { CandidateName } from "./candidate.ts"
+import { type Figures, figures } from "./summary.ts"
+import type { CaseName } from "./workload.ts"
+
+const columns: CandidateName[] = ["direct", "nginx", "bare", "gateway"]
+
+type Row = [label: string, ...cells: string[]]
+/** One line of the table: what it says of a candidate's figures, given those of the upstream itself. */
+type Line = { label: string; of: CaseName; cell: (own: Figures, direct: Figures) => string }
+
+const lines: Line[] = [
+  { label: "CPU µs per request, 1 KB", of: "unary 1 KB", cell: (own) => decimal(own.cpuMicros) },
+  { label: "  least–most of the rounds", of: "unary 1 KB", cell: cpuRange },
+  { label: "CPU µs per request, 50 KB", of: "unary 50 KB", cell: (own) => decimal(own.cpuMicros) },
+  { label: "  least–most of the rounds", of: "unary 50 KB", cell: cpuRange },
+  { label: "CPU µs per streamed chunk", of: "stream", cell: (own) => decimal(own.cpuMicros) },
+  { label: "  least–most of the rounds", of: "stream", cell: cpuRange },
+  { label: "chunks at the client / written", of: "stream", cell: (own) => own.chunksPerPiece.toFixed(3) },
+  { label: "reads at the client / written", of: "stream", cell: (own) => own.readsPerPiece.toFixed(3) },
+  { label: "requests/s, 1 KB", of: "unary 1 KB", cell: (own) => decimal(own.requestsPerSecond) },
+  { label: "requests/s, 50 KB", of: "unary 50 KB", cell: (own) => decimal(own.requestsPerSecond) },
+  { label: "added p50 ms, 1,000/s", of: "latency 1 KB", cell: (own, direct) => decimal(own.p50Ms - direct.p50Ms) },
+  { label: "added p99 ms, 1,000/s", of: "latency 1 KB", cell: (own, direct) => decimal(own.p99Ms - direct.p99Ms) },
+  {
+    label: "added first token p50 ms",
+    of: "stream",
+    cell: (own, direct) => decimal(own.firstByteP50Ms - direct.firstByteP50Ms),
+  },
+  {
+    label: "added first token p99 ms",
+    of: "stream",
+    cell: (own, direct) => decimal(own.firstByteP99Ms - direct.firstByteP99Ms),
+  },
+]
+
+export function report(evidence: Evidence, bounds: Bound[]): string {
+  const present = columns.filter((name) => evidence.samples.some((sample) => sample.candidate === name))
+  const starts = evidence.startsMs.map((ms) => ms.toFixed(0)).join(" ")
+  return [
+    ...table(figureRows(evidence, present), present),
+    "",
+    ...table(bounds.map(boundRow), ["value", "bound", ""]),
+    ...(starts ? ["", `starts, ms: ${starts}`] : []),
+    "",
+    ...conclusion(present, bounds),
+    "",
+  ].join("\n")
+}
+
+function figureRows({ samples, memory }: Evidence, present: CandidateName[]): Row[] {
+  const rows = lines.flatMap(({ label, of, cell }): Row[] => {
+    const direct = figures(samples, { candidate: "direct", of })
+    if (!direct) return []
+    const cells = present.map((candidate) => {
+      const own = figures(samples, { candidate, of })
+      return own ? cell(own, direct) : ""
+    })
+    return [[label, ...cells]]
+  })
+  const megabytes = (pick: "idleMb" | "loadedMb") => present.map((name) => decimal(memory[name]?.[pick] ?? Number.NaN))
+  return [...rows, ["resident MB, idle", ...megabytes("idleMb")], ["resident MB, after load", ...megabytes("loadedMb")]]
+}
+
+function boundRow({ name, value, limit, held }: Bound): Row {
+  if (!limit) return [name, decimal(value), "none", ""]
+  return [name, decimal(value), "most" in limit ? `≤ ${limit.most}` : `≥ ${limit.least}`, held ? "held" : "MISSED"]
+}
+
+function conclusion(present: CandidateName[], bounds: Bound[]): string[] {
+  const verdict = verdictOf(bounds)
+  const said = {
+    held: present.includes("gateway") ? "All bounds held." : "The yardsticks are sound; the gateway was left out.",
+    missed: "MISSED: at least one bound.",
+    void: "VOID: a yardstick is off, so this run says nothing about the gateway. Run it again on a quiet machine.",
+  }[verdict]
+  if (present.includes("nginx")) return [said]
+  return ["nginx is not installed: whether the bare proxy is a fair yardstick could not be checked.", said]
+}
+
+function table(rows: Row[], heads: string[]): string[] {
+  const all = [["", ...heads], ...rows]
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
+  const align = (cell: string, column: number) =>
+    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
+  return all.map((row) => row.map(align).join("  ").trimEnd())
+}
+
+function cpuRange({ cpuMicrosOfRounds }: Figures): string {
+  const [least, most] = [Math.min(...cpuMicrosOfRounds), Math.max(...cpuMicrosOfRounds)]
+  return Number.isNaN(least) ? "" : `${decimal(least)}–${decimal(most)}`
+}
+
+function decimal(value: number): string {
+  if (Number.isNaN(value)) return ""
+  const digits = Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 100 ? 1 : 2
+  return value.toFixed(digits)
+}

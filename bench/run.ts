@@ -1,0 +1,111 @@
+// npm run bench [-- --quick] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
+// Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
+// Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 5 minutes.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { cpus, tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { checkBounds, type Evidence, type Memory, verdictOf } from "./bounds.ts"
+import { type Candidate, type CandidateName, probe, type StartOptions } from "./candidate.ts"
+import { chatBody } from "./chat-body.ts"
+import { Children } from "./children.ts"
+import { GATEWAY_MODEL, startGateway } from "./gateway.ts"
+import { measure } from "./measure.ts"
+import { findNginx, startNginx } from "./nginx.ts"
+import { type Options, readOptions } from "./options.ts"
+import { residentMb } from "./process-stat.ts"
+import { report } from "./report.ts"
+import { startTimes } from "./start-time.ts"
+import { startBare, startLoadTool, startUpstream } from "./workers.ts"
+import { workload } from "./workload.ts"
+
+const STARTS = 5
+/** Of each candidate in one round of one case. */
+const TURNS = 3
+const PROBES = 3
+
+/** One core for the process under test, the other for the upstream and the load tool; alike for every candidate. */
+const TESTED_CPU = 0
+const DRIVING_CPU = 1
+
+const children = new Children()
+const folder = mkdtempSync(join(tmpdir(), "trivium-bench-"))
+
+let stopped = false
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.once(name, () => {
+    stopped = true
+    cleanUp().then(() => process.exit(1))
+  })
+}
+
+try {
+  process.exitCode = await main(readOptions(process.argv.slice(2)))
+  await cleanUp()
+} catch (error) {
+  process.exitCode = 1
+  if (!stopped) {
+    console.error("The run failed:", error)
+    console.error(`What the processes wrote is kept in ${folder}`)
+    await children.endAll()
+  }
+}
+
+async function main(options: Options): Promise<number> {
+  const evidence = await gather(options)
+  const bounds = checkBounds(evidence)
+  process.stdout.write(report(evidence, bounds))
+  const verdict = verdictOf(bounds)
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, bun: Bun.version }
+  mkdirSync(dirname(options.json), { recursive: true })
+  const result = { at: new Date().toISOString(), verdict, machine, options, bounds, ...evidence }
+  writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`)
+  return { held: 0, missed: 1, void: 2 }[verdict]
+}
+
+async function gather(options: Options): Promise<Evidence> {
+  const { quick, only, rounds, calibrate } = options
+  const startsMs = calibrate || only ? [] : await startTimes({ children, folder, times: STARTS })
+  const candidates = await startCandidates(options)
+  const idle = await idleMemory(candidates)
+  const load = await startLoadTool({ children, cpu: options.pin ? DRIVING_CPU : undefined })
+  const cases = workload({ model: GATEWAY_MODEL, quick, only })
+  const samples = await measure({ candidates, cases, load, rounds, turns: quick ? 1 : TURNS })
+  await Bun.sleep(1000)
+  const memory: Partial<Record<CandidateName, Memory>> = {}
+  for (const { name, pid } of candidates) {
+    const idleMb = idle.get(name)
+    if (pid !== undefined && idleMb !== undefined) memory[name] = { idleMb, loadedMb: residentMb(pid) }
+  }
+  return { samples, memory, startsMs }
+}
+
+async function startCandidates({ pin, calibrate }: Options): Promise<Candidate[]> {
+  const upstream = await startUpstream({ children, cpu: pin ? DRIVING_CPU : undefined })
+  const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
+  const candidates = [upstream]
+  const nginx = findNginx()
+  if (nginx) candidates.push(await startNginx(nginx, options))
+  candidates.push(await startBare(options))
+  if (!calibrate) candidates.push(await startGateway(options))
+  return candidates
+}
+
+/** What each holds once it has answered a few requests, before any load. */
+async function idleMemory(candidates: Candidate[]): Promise<Map<CandidateName, number>> {
+  const bodies = {
+    unary: chatBody({ model: GATEWAY_MODEL, bytes: 1024, stream: false }),
+    stream: chatBody({ model: GATEWAY_MODEL, bytes: 1024, stream: true }),
+  }
+  for (let turn = 0; turn < PROBES; turn++) {
+    await Promise.all(candidates.map((candidate) => probe(candidate, bodies)))
+  }
+  await Bun.sleep(1000)
+  const idle = new Map<CandidateName, number>()
+  for (const { name, pid } of candidates) if (pid !== undefined) idle.set(name, residentMb(pid))
+  return idle
+}
+
+async function cleanUp(): Promise<void> {
+  await children.endAll()
+  rmSync(folder, { recursive: true, force: true })
+}
