@@ -11,11 +11,12 @@ import { recordFields, recordLevel, stackOf } from "./exchange/record.ts"
 import { Running } from "./exchange/running.ts"
 import { jsonAnswer } from "./http/answer.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
-import { type Route, RouteTable } from "./http/route.ts"
+import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
-import type { Visit } from "./http/visit.ts"
+import type { Route, Visit } from "./http/visit.ts"
 import type { Protocol, ProtocolId, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
+import { openAccount } from "./providers/account.ts"
 import type { Account, Provider } from "./providers/contract.ts"
 import { openaiCompatible, openaiCompatibleProviders } from "./providers/openai-compatible.ts"
 import { simulatorProvider } from "./providers/simulator.ts"
@@ -25,7 +26,7 @@ import type { Store } from "./store/contract.ts"
 import { openSqlite } from "./store/sqlite/open.ts"
 import type { Log } from "./telemetry/log.ts"
 import { Deadlines } from "./transport/deadlines.ts"
-import { httpClient } from "./transport/http-client.ts"
+import { httpSend } from "./transport/http-client.ts"
 import { OffLoop } from "./transport/off-loop.ts"
 import type { ReadResult, ReadTask } from "./worker.ts"
 
@@ -59,7 +60,7 @@ export class Gateway {
   private readonly store: Store
   private readonly server: Server
   private readonly deadlines = new Deadlines()
-  private readonly running = new Running()
+  private readonly running: Running
   private readonly log: Log
   private readonly timeouts: Timeouts
   private table: Table
@@ -68,7 +69,8 @@ export class Gateway {
   constructor({ config, environment, log, timeouts }: GatewayOptions) {
     this.log = log
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
-    this.table = this.buildTable(config)
+    this.running = new Running(this.timeouts.connectMs)
+    this.table = buildTable(config, httpSend)
     this.store = openSqlite(config.storePath)
     this.keys = keysOn(this.store, config, environment)
     const house: House = {
@@ -110,7 +112,7 @@ export class Gateway {
 
   /** Serves by another configuration from the next request on. */
   reload(config: Config): void {
-    this.table = this.buildTable(config)
+    this.table = buildTable(config, httpSend)
   }
 
   /** Lets what is under way end well, then ends it all the same. */
@@ -129,19 +131,15 @@ export class Gateway {
     this.log.flush()
   }
 
-  private buildTable(config: Config): Table {
-    const { connectMs: connectTimeoutMs } = this.timeouts
-    return buildTable(config, httpClient({ connectTimeoutMs }))
-  }
-
   private healthRoutes(): Route[] {
     const health = { method: "GET", who: "anyone", bodyLimit: 0, protocol: openaiChat, generates: false } as const
     const say = (status: string, code: number) => (visit: Visit) =>
       jsonAnswer({ status }, { requestId: visit.record.requestId, status: code })
     return [
-      { ...health, path: "/healthz", handle: say("ok", 200) },
+      { ...health, name: "GET /healthz", path: "/healthz", handle: say("ok", 200) },
       {
         ...health,
+        name: "GET /readyz",
         path: "/readyz",
         handle: (visit) => (this.ready ? say("ready", 200) : say("stopping", 503))(visit),
       },
@@ -160,22 +158,17 @@ export function buildTable(config: Config, send: Account["send"]): Table {
     const provider = [...knownProviders, openaiCompatible].find(({ id }) => id === settings.type)
     const baseUrl = settings.baseUrl ?? provider?.baseUrl
     if (!provider || baseUrl === undefined || (provider.needsCredential && !settings.apiKey)) continue
+    const { id, apiKey: credential } = settings
     const reach = provider === simulatorProvider ? simulator : send
-    accounts.set(settings.id, {
-      provider: { ...provider, id: settings.id },
-      baseUrl,
-      ...(settings.apiKey && { credential: settings.apiKey }),
-      send: reach,
-    })
+    accounts.set(id, openAccount(provider, { id, baseUrl, credential, send: reach }))
   }
   const models = [...bundledModels, ...config.models.map(configuredModel)]
   const isDemo = accounts.size === 0
   if (!isDemo) return { catalog: new Catalog(models), accounts, isDemo }
-  accounts.set(simulatorProvider.id, {
-    provider: simulatorProvider,
-    baseUrl: simulatorProvider.baseUrl ?? "",
-    send: simulator,
-  })
+  accounts.set(
+    simulatorProvider.id,
+    openAccount(simulatorProvider, { id: simulatorProvider.id, baseUrl: "", send: simulator }),
+  )
   return { catalog: new Catalog(models.map(simulated)), accounts, isDemo }
 }
 

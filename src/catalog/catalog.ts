@@ -5,6 +5,7 @@ export interface Model extends ModelCard {
   readonly aliases: readonly string[]
   /** Thinks before it speaks: its silence is allowed to last longer. */
   readonly reasoning: boolean
+  /** In the catalogue in order of trial: lower priority first, then higher weight. */
   readonly targets: readonly TargetRow[]
 }
 
@@ -23,7 +24,7 @@ export class Catalog {
 
   /** Of two models with one id the later one counts, so that an operator's entry replaces a bundled one. */
   constructor(models: readonly Model[]) {
-    const byId = new Map(models.map((model) => [model.id, model]))
+    const byId = new Map(models.map((model) => [model.id, { ...model, targets: ordered(model.targets) }]))
     this.models = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
     for (const model of this.models) for (const alias of model.aliases) this.byName.set(alias, model)
     for (const model of this.models) this.byName.set(model.id, model)
@@ -33,4 +34,8 @@ export class Catalog {
   find(name: string): Model | undefined {
     return this.byName.get(name)
   }
+}
+
+function ordered(targets: readonly TargetRow[]): TargetRow[] {
+  return targets.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
 }

@@ -16,7 +16,7 @@ export async function checkAccounts(
   routing: RoutingTable & { readonly isDemo: boolean },
   config: Config,
 ): Promise<{ text: string; sound: boolean }> {
-  const protocols = new Set([...routing.accounts.values()].flatMap(({ provider }) => Object.keys(provider.speaks)))
+  const protocols = new Set([...routing.accounts.values()].flatMap(({ lines }) => Object.keys(lines)))
   const live = routing.catalog.models.filter((model) =>
     [...protocols].some((protocol) => targetsOf(model, protocol, routing).length > 0),
   )
@@ -32,11 +32,11 @@ export async function checkAccounts(
 
 async function examine(id: string, account: Account | undefined): Promise<Finding> {
   if (!account) return { provider: id, address: "", verdict: "missing: set api_key", sound: false }
-  const { baseUrl: address, provider, credential } = account
+  const { baseUrl: address, lines } = account
   const found = (verdict: string, sound: boolean): Finding => ({ provider: id, address, verdict, sound })
-  const [dialect] = Object.values(provider.speaks)
-  if (!address.startsWith("http") || !dialect) return found("not needed", true)
-  const status = await probe(`${address}/models`, dialect.headers(credential))
+  const [line] = Object.values(lines)
+  if (!address.startsWith("http") || !line) return found("not needed", true)
+  const status = await probe(`${address}/models`, line.headers)
   if (status === undefined) return found("unknown: no answer from this address", false)
   if (status === 401 || status === 403) return found(`refused (status ${status})`, false)
   return status < 400 ? found("accepted", true) : found(`unknown: its model list answers ${status}`, true)

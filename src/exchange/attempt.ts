@@ -2,6 +2,7 @@
 import { asGatewayError, type FailedAttempt, GatewayError } from "../canonical/error.ts"
 import type { Target } from "../routing/plan.ts"
 import { TransportError, type TransportFault } from "../transport/http-client.ts"
+import { SseLimitError } from "../transport/sse.ts"
 import type { Call } from "./call.ts"
 import { ClientGoneError } from "./record.ts"
 
@@ -17,7 +18,7 @@ export async function attempt<Answer>(
   for (const target of targets.slice(0, MAX_ATTEMPTS)) {
     call.record.attempts++
     call.record.model = target.model.id
-    call.record.provider = target.account.provider.id
+    call.record.provider = target.account.id
     try {
       return await send(target)
     } catch (thrown) {
@@ -32,6 +33,10 @@ export async function attempt<Answer>(
 }
 
 export function asUpstreamError(thrown: unknown): GatewayError {
+  if (thrown instanceof SseLimitError) {
+    const message = "The provider sent an event larger than the gateway takes."
+    return new GatewayError("upstream_unavailable", message, { owner: "upstream", cause: thrown })
+  }
   if (!(thrown instanceof TransportError)) return asGatewayError(thrown)
   return new GatewayError("upstream_unavailable", SENTENCES[thrown.fault], { owner: "upstream", cause: thrown })
 }
@@ -51,7 +56,7 @@ function mayMoveOn(error: GatewayError): boolean {
 function told(target: Target, error: GatewayError): FailedAttempt {
   return {
     model: target.model.id,
-    provider: target.account.provider.id,
+    provider: target.account.id,
     ...(error.upstreamStatus !== undefined && { status: error.upstreamStatus }),
     reason: error.message,
   }

@@ -14,6 +14,8 @@ export interface Call {
   /** Whether the client has left. */
   isGone(): boolean
   readBody(): Promise<Uint8Array<ArrayBuffer>>
+  /** Keeps the client's connection open while nothing is sent. */
+  keepOpen(): void
   /** Closes the connection of a client that does not read any more. */
   cutOff(): void
   /** Said exactly once, when nothing more will be sent: frees the place and writes the record. */

@@ -11,7 +11,8 @@ import { type ReadRequest, readRequest } from "./request.ts"
 
 export async function exchange(call: Call, house: House): Promise<Response> {
   const table = house.table()
-  const request = await readRequest(await call.readBody(), { protocol: call.protocol, readLarge: house.readLarge })
+  const read = readRequest(await call.readBody(), { protocol: call.protocol, readLarge: house.readLarge })
+  const request = read instanceof Promise ? await read : read
   const models = admit(call, request, table.catalog)
   const targets = plan(models, call.protocol.id, table)
   if (targets.length === 0) throw notServed(models)
@@ -23,18 +24,18 @@ export async function exchange(call: Call, house: House): Promise<Response> {
 
 /** The models the caller names, the requested one first, each known and within the key's scope. */
 function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] {
-  const models = [reading.model, ...reading.routing.fallback].map((name, index) => {
+  const find = (name: string, param: string): Model => {
     const model = catalog.find(name)
-    const param = index === 0 ? "model" : `provider.fallback[${index - 1}]`
     if (!model) throw unknownModel(name, param)
-    if (!allowsModel(call.caller.models, model.id)) {
-      throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.`, { param })
-    }
-    return model
-  })
-  call.record.model = models[0]?.id ?? ""
+    if (allowsModel(call.caller.models, model.id)) return model
+    throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.`, { param })
+  }
+  const first = find(reading.model, "model")
+  call.record.model = first.id
   call.record.stream = reading.stream
-  return [...new Set(models)]
+  const { fallback } = reading.routing
+  if (fallback.length === 0) return [first]
+  return [...new Set([first, ...fallback.map((name, index) => find(name, `provider.fallback[${index}]`))])]
 }
 
 function unknownModel(name: string, param: string): GatewayError {

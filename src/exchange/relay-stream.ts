@@ -9,6 +9,8 @@ import { ClientGoneError, noteFailure, originHeaders } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 
+const EVENT_STREAM = "text/event-stream; charset=utf-8"
+
 interface StreamedCall {
   readonly call: Call
   readonly house: House
@@ -21,15 +23,13 @@ export async function relayStreamed({ call, house, request, targets }: StreamedC
   // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
   opening.catch(() => {})
   const opened = await withPatience(opening, house)
-  const headers = {
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-cache",
-    // Proxies that buffer by default are told not to.
-    "x-accel-buffering": "no",
-    "x-request-id": call.record.requestId,
-    // While attempts still go on, nobody knows yet who will answer.
-    ...(opened && originHeaders(call.record)),
-  }
+  // While attempts still go on, nobody knows yet who will answer.
+  const headers: Record<string, string> = opened
+    ? originHeaders(call.record, EVENT_STREAM)
+    : { "content-type": EVENT_STREAM, "x-request-id": call.record.requestId }
+  headers["cache-control"] = "no-cache"
+  // Proxies that buffer by default are told not to.
+  headers["x-accel-buffering"] = "no"
   return new Response(clientStream(opened ?? opening, { call, house }), { headers })
 }
 

@@ -2,7 +2,7 @@
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject } from "../canonical/json.ts"
 import type { Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
-import { decodeBytes, isValidUtf8, toByteText } from "../transport/byte-text.ts"
+import { decodeByteText, isAscii, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import {
   duplicateMember,
   JsonLimitError,
@@ -17,31 +17,59 @@ export interface ReadRequest {
   readonly reading: Reading
   readonly text: string
   readonly outline: Outline
+  readonly isAscii: boolean
 }
 
 /** Reads a request off the event loop; rejects with a GatewayError as `readBytes` throws it. */
 export type ReadLarge = (protocol: ProtocolId, bytes: Uint8Array<ArrayBuffer>) => Promise<Reading>
 
 const LIMITS: JsonLimits = { maxDepth: 128, maxValues: 1_000_000, maxMembers: 1000 }
-/** Beyond this the scan pauses for others; at 2 ns a byte a slice takes about half a millisecond. */
+/** Beyond this, scanning and parsing would hold up the event loop for longer than others should wait. */
+const LARGE_LENGTH = 256 * 1024
+/** At 2 ns a byte a slice takes about half a millisecond. */
 const SLICE_LENGTH = 256 * 1024
-/** Beyond this parsing would hold up the event loop for longer than others should wait. */
-const LARGE_LENGTH = 512 * 1024
 
-export async function readRequest(
-  bytes: Uint8Array<ArrayBuffer>,
-  { protocol, readLarge }: { protocol: Protocol; readLarge: ReadLarge },
-): Promise<ReadRequest> {
+interface ReadOptions {
+  readonly protocol: Protocol
+  readonly readLarge: ReadLarge
+}
+
+/** Most requests are read at once; those that would hold up the event loop, in slices and in another thread. */
+export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions): ReadRequest | Promise<ReadRequest> {
   if (!isValidUtf8(bytes)) throw invalidJson("it is not valid UTF-8")
   const text = toByteText(bytes)
-  const outlined = await bound(text)
-  const reading =
-    text.length > LARGE_LENGTH ? await readLarge(protocol.id, bytes) : readText(decodeBytes(bytes, text), protocol)
-  // A text that parses as an object has an outline; only a text that does not can lack one.
+  if (text.length > LARGE_LENGTH) return readInSlices(bytes, text, options)
+  let outlined: Outline | undefined
+  try {
+    outlined = outline(text, LIMITS)
+  } catch (thrown) {
+    throw limitFault(thrown)
+  }
+  const ascii = isAscii(bytes)
+  const reading = readText(ascii ? text : decodeByteText(text), options.protocol)
+  return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
+}
+
+async function readInSlices(
+  bytes: Uint8Array<ArrayBuffer>,
+  text: string,
+  { protocol, readLarge }: ReadOptions,
+): Promise<ReadRequest> {
+  const scan = outlineInSlices(text, { limits: LIMITS, sliceLength: SLICE_LENGTH })
+  const outlined = await scan.catch((thrown) => {
+    throw limitFault(thrown)
+  })
+  const ascii = isAscii(bytes)
+  const reading = await readLarge(protocol.id, bytes)
+  return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
+}
+
+/** The outline of a text that every parser reads alike. A text that parses as an object has one. */
+function unambiguous(outlined: Outline | undefined): Outline {
   if (!outlined) throw invalidJson("it is not one JSON object")
   const twice = duplicateMember(outlined)
   if (twice !== undefined) throw invalidJson(`it holds \`${excerpt(twice)}\` twice`)
-  return { reading, text, outline: outlined }
+  return outlined
 }
 
 /** Parses and checks a whole request; what the worker does with large ones. */
@@ -56,14 +84,8 @@ export function readText(text: string, protocol: Protocol): Reading {
   return protocol.readRequest(body)
 }
 
-async function bound(text: string): Promise<Outline | undefined> {
-  try {
-    if (text.length <= SLICE_LENGTH) return outline(text, LIMITS)
-    return await outlineInSlices(text, { limits: LIMITS, sliceLength: SLICE_LENGTH })
-  } catch (thrown) {
-    if (!(thrown instanceof JsonLimitError)) throw thrown
-    throw invalidJson(LIMIT_SENTENCES[thrown.limit])
-  }
+function limitFault(thrown: unknown): unknown {
+  return thrown instanceof JsonLimitError ? invalidJson(LIMIT_SENTENCES[thrown.limit]) : thrown
 }
 
 const LIMIT_SENTENCES: Readonly<Record<keyof JsonLimits, string>> = {

@@ -1,54 +1,90 @@
 // The upstream calls under way, each ended when its client leaves, when its time is up, or when the gateway stops.
 import { GatewayError } from "../canonical/error.ts"
+import { acceptsConnections } from "../transport/connect-probe.ts"
+import { TransportError } from "../transport/http-client.ts"
 import { Roster } from "../transport/roster.ts"
 import { ClientGoneError } from "./record.ts"
 
 /** How late a client that left, or a call that takes too long, may be noticed. */
 const SWEEP_MS = 50
+/** The share of the time for connecting after which an upstream without answer is looked for. */
+const PROBE_AFTER = 0.6
 
-/** Somebody who may leave. It is asked now and then: a listener for every request costs more than most requests need. */
+/** A client waits for long when so much time has passed: well before a silent connection would be closed. */
+const LONG_MS = 4000
+
+/** Who waits for the answer. It is asked now and then: a listener for every request costs more than most need. */
 interface Client {
   isGone(): boolean
+  /** Keeps its connection open through a silence. */
+  keepOpen(): void
+}
+
+/** One upstream call under way. */
+export class RunningCall {
+  place = -1
+  readonly abort = new AbortController()
+  readonly startedAt = performance.now()
+  /** The upstream's headers are in. */
+  answered = false
+  probed = false
+  long = false
+
+  constructor(
+    readonly client: Client,
+    readonly url: string,
+    readonly limitMs: number,
+  ) {}
 }
 
 export class Running {
-  private readonly attempts = new Roster<RunningAttempt>()
+  private readonly calls = new Roster<RunningCall>()
   private timer: ReturnType<typeof setInterval> | undefined
 
-  begin(client: Client, limitMs: number): RunningAttempt {
-    const attempt = { place: -1, abort: new AbortController(), client, limitMs, dueAt: performance.now() + limitMs }
-    this.attempts.enter(attempt)
+  constructor(private readonly connectMs: number) {}
+
+  begin(client: Client, { url, limitMs }: { url: string; limitMs: number }): RunningCall {
+    const call = new RunningCall(client, url, limitMs)
+    this.calls.enter(call)
     this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
-    return attempt
+    return call
   }
 
-  end(attempt: RunningAttempt): void {
-    this.attempts.leave(attempt)
+  end(call: RunningCall): void {
+    this.calls.leave(call)
   }
 
   endAll(reason: Error): void {
-    this.attempts.each(({ abort }) => abort.abort(reason))
+    this.calls.each(({ abort }) => abort.abort(reason))
   }
 
   private sweep(): void {
     const now = performance.now()
-    this.attempts.each(({ abort, client, limitMs, dueAt }) => {
-      if (client.isGone()) abort.abort(new ClientGoneError())
-      else if (dueAt <= now) abort.abort(timedOut(`The provider's answer was not complete within ${limitMs / 1000} s.`))
-    })
-    if (this.attempts.size > 0) return
+    this.calls.each((call) => this.check(call, now - call.startedAt))
+    if (this.calls.size > 0) return
     clearInterval(this.timer)
     this.timer = undefined
   }
-}
 
-export interface RunningAttempt {
-  place: number
-  /** Ends the upstream call; its reason is what the call then fails with. */
-  readonly abort: AbortController
-  readonly client: Client
-  readonly limitMs: number
-  readonly dueAt: number
+  private check(call: RunningCall, elapsedMs: number): void {
+    if (call.client.isGone()) call.abort.abort(new ClientGoneError())
+    else if (elapsedMs >= call.limitMs) {
+      call.abort.abort(timedOut(`The provider's answer was not complete within ${call.limitMs / 1000} s.`))
+    }
+    if (!call.long && elapsedMs >= LONG_MS) {
+      call.long = true
+      call.client.keepOpen()
+    }
+    if (!call.answered && !call.probed && elapsedMs >= this.connectMs * PROBE_AFTER) {
+      call.probed = true
+      void this.probe(call, this.connectMs - elapsedMs)
+    }
+  }
+
+  private async probe(call: RunningCall, leftMs: number): Promise<void> {
+    const accepted = await acceptsConnections(call.url, leftMs)
+    if (!accepted && !call.answered) call.abort.abort(new TransportError("connect-timeout"))
+  }
 }
 
 export function timedOut(message: string): GatewayError {

@@ -1,17 +1,14 @@
 // One upstream stream as it is read: the bytes to pass on, until its terminal event or its failure.
 import { GatewayError } from "../canonical/error.ts"
 import { isMeaningful, type StreamEvent } from "../canonical/stream.ts"
-import type { Target } from "../routing/plan.ts"
 import { encodeByteText, fromByteText } from "../transport/byte-text.ts"
 import type { Deadline } from "../transport/deadlines.ts"
 import { failure } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import { Tee, type Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
-import type { Call, House } from "./call.ts"
-import type { ReadRequest } from "./request.ts"
-import { type RunningAttempt, timedOut } from "./running.ts"
-import { callUpstream, withoutCredential } from "./upstream.ts"
+import { type RunningCall, timedOut } from "./running.ts"
+import { type Attempt, callUpstream, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
@@ -24,21 +21,17 @@ interface Reader {
   read(): Promise<ReadResult>
 }
 
-export interface StreamAttempt {
-  readonly call: Call
-  readonly house: House
-  readonly request: ReadRequest
-  readonly target: Target
-}
+/** Before the upstream has answered there is nothing to read. */
+const NOBODY: Reader = { read: () => Promise.resolve({ done: true }) }
 
 export class UpstreamStream {
   /** What came before, and with, the first meaningful event. */
   readonly held: Uint8Array[] = []
-  private readonly running: RunningAttempt
+  private readonly running: RunningCall
   private readonly tee: Tee<StreamEvent>
   private readonly silence: Deadline
   private readonly gapMs: number
-  private reader: Reader | undefined
+  private reader: Reader = NOBODY
   private meaningful = false
   /** Nothing is held back any more. */
   private committed = false
@@ -47,10 +40,10 @@ export class UpstreamStream {
   private callOpen = false
   private error: GatewayError | undefined
 
-  private constructor(private readonly attempt: StreamAttempt) {
+  private constructor(private readonly attempt: Attempt) {
     const { call, house, request, target } = attempt
     const { deadlines, timeouts } = house
-    this.running = house.running.begin(call, timeouts.streamMs)
+    this.running = house.running.begin(call, { url: target.line.url, limitMs: timeouts.streamMs })
     const relay = call.protocol.relayStream({ model: target.model.id, usageAsked: request.reading.usageAsked })
     this.tee = new Tee({
       observer: relay.observer,
@@ -68,31 +61,37 @@ export class UpstreamStream {
   }
 
   /** Calls the target and reads up to its first meaningful event; until then another target could still answer. */
-  static async open(attempt: StreamAttempt): Promise<UpstreamStream> {
+  static async open(attempt: Attempt): Promise<UpstreamStream> {
     const stream = new UpstreamStream(attempt)
     try {
-      const response = await callUpstream(attempt, stream.running.abort)
+      const response = await callUpstream(attempt, stream.running)
       if (!response.body) throw incomplete()
       stream.reader = response.body.getReader()
       await stream.hold()
       return stream
     } catch (thrown) {
-      stream.abort(thrown)
-      throw thrown
+      throw stream.fail(thrown)
     }
   }
 
   /** The next bytes to pass; undefined when the stream has ended as it should. */
   async next(): Promise<Uint8Array | undefined> {
-    for (;;) {
-      if (this.error) {
-        this.abort(this.error)
-        throw this.error
+    try {
+      while (!this.ended) {
+        if (this.error) throw this.error
+        // Silence counts while we wait for the upstream, not while the client takes its time.
+        if (this.committed) this.silence.extend(this.callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs)
+        const result = await this.reader.read()
+        if (this.committed) this.silence.clear()
+        const bytes = result.done ? this.finish() : this.tee.push(result.value)
+        if (bytes) return bytes
       }
-      if (this.ended) return this.close()
-      const bytes = await this.read()
-      if (bytes) return bytes
+    } catch (thrown) {
+      throw this.fail(thrown)
     }
+    this.release()
+    void this.drain()
+    return undefined
   }
 
   abort(reason: unknown): void {
@@ -112,28 +111,12 @@ export class UpstreamStream {
     this.silence.clear()
   }
 
-  private async read(): Promise<Uint8Array | undefined> {
-    // Silence counts while we wait for the upstream, not while the client takes its time.
-    if (this.committed) this.silence.extend(this.callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs)
-    const result = await this.receive()
-    if (this.committed) this.silence.clear()
-    try {
-      return result.done ? this.finish() : this.tee.push(result.value)
-    } catch (thrown) {
-      this.error = asBroken(thrown)
-      return undefined
-    }
-  }
-
-  private async receive(): Promise<ReadResult> {
-    try {
-      if (!this.reader) throw incomplete()
-      return await this.reader.read()
-    } catch (thrown) {
-      const error = asUpstreamError(failure(thrown, { abort: this.running.abort, fault: "reset" }))
-      this.abort(error)
-      throw error
-    }
+  private fail(thrown: unknown): GatewayError {
+    const { abort } = this.running
+    const broken = thrown instanceof GatewayError || thrown instanceof SseLimitError
+    const error = asUpstreamError(broken ? thrown : failure(thrown, abort))
+    this.abort(error)
+    return error
   }
 
   private finish(): Uint8Array | undefined {
@@ -165,12 +148,6 @@ export class UpstreamStream {
     return "go-on"
   }
 
-  private close(): undefined {
-    this.release()
-    void this.drain()
-    return undefined
-  }
-
   private release(): void {
     this.silence.clear()
     this.attempt.house.running.end(this.running)
@@ -179,7 +156,7 @@ export class UpstreamStream {
   private async drain(): Promise<void> {
     const limit = this.attempt.house.deadlines.arm(DRAIN_MS, () => this.abort(incomplete()))
     try {
-      while (this.reader && !(await this.reader.read()).done);
+      while (!(await this.reader.read()).done);
     } catch {
       // The answer is complete; how its connection ends does not matter any more.
     } finally {
@@ -196,10 +173,4 @@ function withTerminal(passed: Uint8Array | undefined, terminal: string): Uint8Ar
 function incomplete(): GatewayError {
   const message = "The provider's stream ended before its answer was complete."
   return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
-}
-
-function asBroken(thrown: unknown): GatewayError {
-  if (!(thrown instanceof SseLimitError)) return asUpstreamError(thrown)
-  const message = "The provider sent an event larger than the gateway takes."
-  return new GatewayError("upstream_unavailable", message, { owner: "upstream", cause: thrown })
 }

@@ -1,48 +1,42 @@
 // Calls one target with the caller's request, the members the gateway owns changed.
 import { GatewayError } from "../canonical/error.ts"
 import type { Target } from "../routing/plan.ts"
-import { decodeByteText, fromByteText, toByteText } from "../transport/byte-text.ts"
+import { decodeByteText, toBody, toByteText } from "../transport/byte-text.ts"
 import { readAll } from "../transport/http-client.ts"
 import { splice } from "../transport/json-splice.ts"
 import { retryAfterMs } from "../transport/retry-after.ts"
-import type { Call } from "./call.ts"
+import type { Call, House } from "./call.ts"
 import type { ReadRequest } from "./request.ts"
+import type { RunningCall } from "./running.ts"
 
 const MAX_ERROR_BYTES = 64 * 1024
 
-/** The upstream's good answer; its error is thrown as the protocol reads it. */
-export async function callUpstream(
-  { call, request, target }: { call: Call; request: ReadRequest; target: Target },
-  abort: AbortController,
-): Promise<Response> {
-  const { account, dialect, upstreamModel: model } = target
-  const edits = call.protocol.requestEdits(request.reading, { model, streamUsage: dialect.streamUsage })
-  const response = await account.send({
-    url: account.baseUrl + dialect.path,
-    headers: {
-      "content-type": "application/json",
-      accept: request.reading.stream ? "text/event-stream" : "application/json",
-      "accept-encoding": "identity",
-      "user-agent": "trivium",
-      ...dialect.headers(account.credential),
-    },
-    body: fromByteText(splice(request.text, edits, request.outline)),
-    abort,
-  })
-  if (response.status >= 200 && response.status < 300) return response
-  throw await upstreamError(response, { call, target, abort })
+/** One try at one target. */
+export interface Attempt {
+  readonly call: Call
+  readonly house: House
+  readonly request: ReadRequest
+  readonly target: Target
 }
 
-async function upstreamError(
-  response: Response,
-  { call, target, abort }: { call: Call; target: Target; abort: AbortController },
-): Promise<GatewayError> {
-  const error = call.protocol.decodeError({
-    status: response.status,
-    retryAfterMs: retryAfterMs(response.headers),
-    body: await errorText(response, abort),
-  })
-  return withoutCredential(error, target)
+/** The upstream's good answer; its error is thrown as the protocol reads it. */
+export async function callUpstream({ call, request, target }: Attempt, running: RunningCall): Promise<Response> {
+  const { account, line, upstreamModel: model } = target
+  const { url, headers, streamUsage } = line
+  const { abort } = running
+  const edits = call.protocol.requestEdits(request.reading, { model, streamUsage })
+  const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
+  const response = await account.send({ url, headers, body, abort })
+  running.answered = true
+  if (response.ok) return response
+  throw withoutCredential(
+    call.protocol.decodeError({
+      status: response.status,
+      retryAfterMs: retryAfterMs(response.headers),
+      body: await errorText(response, abort),
+    }),
+    target,
+  )
 }
 
 /** A provider that quotes our credential in its sentence shall not tell it to the caller. */
@@ -55,7 +49,7 @@ export function withoutCredential(error: GatewayError, { account }: Target): Gat
 /** An error is an error, also when its body is too long or breaks off. */
 async function errorText(response: Response, abort: AbortController): Promise<string> {
   try {
-    return decodeByteText(toByteText(await readAll(response, { maxBytes: MAX_ERROR_BYTES, abort })))
+    return decodeByteText(toByteText(new Uint8Array(await readAll(response, MAX_ERROR_BYTES))))
   } catch (thrown) {
     if (abort.signal.aborted) throw thrown
     return ""

@@ -3,21 +3,21 @@ import { GatewayError } from "../canonical/error.ts"
 
 const JSON_TYPE = /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i
 
-export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+export function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   checkHeaders(request.headers)
   const length = request.headers.get("content-length")
-  if (length !== null && Number(length) > limit) throw tooLarge(limit)
-  if (length !== null) return new Uint8Array(await request.arrayBuffer())
-  return readUnannounced(request, limit)
+  if (length === null) return readUnannounced(request, limit)
+  if (Number(length) > limit) throw tooLarge(limit)
+  return request.bytes() as Promise<Uint8Array<ArrayBuffer>>
 }
 
 function checkHeaders(headers: Headers): void {
   const type = headers.get("content-type") ?? ""
-  if (!JSON_TYPE.test(type)) {
+  if (type !== "application/json" && !JSON_TYPE.test(type)) {
     throw new GatewayError("invalid_content_type", "The body must be JSON: send `Content-Type: application/json`.")
   }
-  const encoding = headers.get("content-encoding") ?? "identity"
-  if (encoding.toLowerCase() !== "identity") {
+  const encoding = headers.get("content-encoding")
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw new GatewayError("invalid_content_type", "The body must not be compressed: send it without Content-Encoding.")
   }
 }

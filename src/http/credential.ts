@@ -11,8 +11,8 @@ export function presentedKey(headers: Headers): string {
   if (authorization.includes(",")) {
     throw new GatewayError("invalid_parameter", "The header `Authorization` was sent more than once.")
   }
-  const [, key] = /^Bearer +(\S+) *$/i.exec(authorization) ?? []
-  if (key === undefined) {
+  const key = /^bearer /i.test(authorization) ? authorization.slice("Bearer ".length).trim() : ""
+  if (key === "" || /\s/.test(key)) {
     const message = "The header `Authorization` must have the form `Bearer YOUR_KEY`."
     throw new GatewayError("invalid_api_key", message)
   }

@@ -5,7 +5,7 @@ import { exchange } from "../exchange/exchange.ts"
 import { callableModel, callableModels } from "../exchange/models.ts"
 import type { Endpoint, Protocol } from "../protocols/contract.ts"
 import { jsonAnswer } from "./answer.ts"
-import type { Route } from "./route.ts"
+import type { Route } from "./visit.ts"
 
 const GENERATING_BODY_LIMIT = 32 * 1024 * 1024
 
@@ -14,7 +14,16 @@ export function protocolRoutes(protocol: Protocol, house: House): Route[] {
     const { method, path } = endpoint
     const generates = endpoint.does === "generate"
     const bodyLimit = generates ? GENERATING_BODY_LIMIT : 0
-    return { method, path, who: "key", bodyLimit, protocol, generates, handle: handler(endpoint, protocol, house) }
+    return {
+      name: `${method} ${path}`,
+      method,
+      path,
+      who: "key",
+      bodyLimit,
+      protocol,
+      generates,
+      handle: handler(endpoint, protocol, house),
+    }
   })
 }
 

@@ -5,7 +5,7 @@ import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure, originHea
 import type { Protocol } from "../protocols/contract.ts"
 import { errorAnswer } from "./answer.ts"
 import { presentedKey } from "./credential.ts"
-import type { RouteTable } from "./route.ts"
+import type { RouteTable } from "./route-table.ts"
 import { type Door, Visit } from "./visit.ts"
 
 export interface ServerOptions {
@@ -75,7 +75,7 @@ export class Server implements Door {
     const match = this.options.routes.match(request.method, path)
     if (match.found === "route") {
       const { route, rest } = match
-      return this.enter(new Visit(this, request, route, rest, newRecord(requestId, route)))
+      return this.enter(new Visit(this, request, route, rest, newRecord(requestId, route.name)))
     }
     const protocol = this.options.defaultProtocol
     if (match.found === "nothing") {
@@ -126,17 +126,21 @@ export class Server implements Door {
     record.status = error.status
     if (visit.holdsPlace) visit.finish()
     else if (visit.route.generates || error.status >= 500) this.options.onRecord(record)
-    return errorAnswer(error, { protocol, requestId: record.requestId, headers: originHeaders(record) })
+    return errorAnswer(error, {
+      protocol,
+      requestId: record.requestId,
+      headers: originHeaders(record, "application/json"),
+    })
   }
 
   setSilence(request: Request, seconds: number): void {
     this.bun.timeout(request, seconds)
   }
 
-  leave({ request, record }: Visit): void {
+  leave({ request, record, isKeptOpen }: Visit): void {
     this.underWay--
-    // The lifted limit would stick to the kept-alive connection.
-    this.bun.timeout(request, IDLE_SECONDS)
+    // A lifted limit would stick to the kept-alive connection.
+    if (isKeptOpen) this.bun.timeout(request, IDLE_SECONDS)
     this.options.onRecord(record)
   }
 }

@@ -1,10 +1,28 @@
-// One request inside a route, its guards passed: what a handler may ask of it, and the exchange's view of its client.
+// A route, and a visit to it: one request, its guards passed. What a handler may ask of it, and the exchange of its client.
 import type { Key } from "../accounts/keys.ts"
 import type { Call } from "../exchange/call.ts"
 import { ClientGoneError, type ExchangeRecord } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { readBody } from "./body.ts"
-import type { Route } from "./route.ts"
+
+/** Who may enter: anyone, or the holder of a valid key. */
+type Who = "anyone" | "key"
+
+export interface Route {
+  /** For the log: method and path. */
+  readonly name: string
+  readonly method: "GET" | "POST"
+  /** Exact, or ending in `{rest}`, which stands for one or more segments. */
+  readonly path: string
+  readonly who: Who
+  /** The most bytes a body may have; 0 for routes that take none. */
+  readonly bodyLimit: number
+  /** Whose error shape this route speaks. */
+  readonly protocol: Protocol
+  /** Whether it occupies one of the places for exchanges under way. */
+  readonly generates: boolean
+  handle(visit: Visit): Response | Promise<Response>
+}
 
 /** What a visit needs of the listener. */
 export interface Door {
@@ -17,6 +35,8 @@ export interface Door {
 export class Visit implements Call {
   /** Whether it counts among those under way. */
   holdsPlace = false
+  /** Whether its connection may be silent for long. */
+  isKeptOpen = false
   private key: Key | undefined
 
   constructor(
@@ -50,10 +70,7 @@ export class Visit implements Call {
 
   async readBody(): Promise<Uint8Array<ArrayBuffer>> {
     try {
-      const bytes = await readBody(this.request, this.route.bodyLimit)
-      // From here on silence is the upstream's, and has limits of its own.
-      this.door.setSilence(this.request, 0)
-      return bytes
+      return await readBody(this.request, this.route.bodyLimit)
     } catch (thrown) {
       throw this.isGone() ? new ClientGoneError() : thrown
     }
@@ -61,6 +78,12 @@ export class Visit implements Call {
 
   isGone(): boolean {
     return this.request.signal.aborted
+  }
+
+  /** Silence is the upstream's then, and has limits of its own. */
+  keepOpen(): void {
+    this.isKeptOpen = true
+    this.door.setSilence(this.request, 0)
   }
 
   cutOff(): void {

@@ -21,13 +21,24 @@ export interface Dialect {
   readonly path: string
   /** Whether usage inside a stream must be asked for, or comes unasked. */
   readonly streamUsage: "ask" | "sent"
+  /** What proves who we are. */
   headers(credential: Secret | undefined): Record<string, string>
 }
 
-/** Our credential at a provider, and the way there. */
+/** Our credential at a provider, and the ways to speak to it. */
 export interface Account {
+  readonly id: string
   readonly provider: Provider
   readonly baseUrl: string
-  readonly credential?: Secret
+  readonly credential?: Secret | undefined
+  /** By protocol id. */
+  readonly lines: Readonly<Record<string, Line>>
   readonly send: Send
+}
+
+/** One protocol at one account, ready to be called. */
+export interface Line {
+  readonly url: string
+  readonly headers: Headers
+  readonly streamUsage: Dialect["streamUsage"]
 }

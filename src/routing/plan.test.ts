@@ -1,21 +1,15 @@
 import { describe, expect, test } from "bun:test"
 import { Catalog, type Model } from "../catalog/catalog.ts"
+import { openAccount } from "../providers/account.ts"
 import type { Account } from "../providers/contract.ts"
 import { plan } from "./plan.ts"
 
-const account = (id: string, protocol = "openai-chat"): [string, Account] => [
-  id,
-  {
-    provider: {
-      id,
-      name: id,
-      needsCredential: false,
-      speaks: { [protocol]: { path: "/x", streamUsage: "ask", headers: () => ({}) } },
-    },
-    baseUrl: "http://upstream",
-    send: () => Promise.reject(new Error("not called")),
-  },
-]
+const account = (id: string, protocol = "openai-chat"): [string, Account] => {
+  const dialect = { path: "/x", streamUsage: "ask", headers: () => ({}) } as const
+  const provider = { id, name: id, needsCredential: false, speaks: { [protocol]: dialect } }
+  const send = () => Promise.reject(new Error("not called"))
+  return [id, openAccount(provider, { id, baseUrl: "http://upstream", send })]
+}
 
 const model = (id: string, ...targets: [string, number, number][]): Model => ({
   id,
@@ -28,8 +22,11 @@ const model = (id: string, ...targets: [string, number, number][]): Model => ({
 
 describe("the plan", () => {
   const accounts = new Map([account("a"), account("b"), account("c"), account("d"), account("other", "gemini")])
-  const order = (...models: Model[]) =>
-    plan(models, "openai-chat", { catalog: new Catalog(models), accounts }).map((target) => target.upstreamModel)
+  const order = (...models: Model[]) => {
+    const catalog = new Catalog(models)
+    const known = models.flatMap(({ id }) => catalog.find(id) ?? [])
+    return plan(known, "openai-chat", { catalog, accounts }).map((target) => target.upstreamModel)
+  }
 
   test("tries lower priority first, then higher weight", () => {
     expect(order(model("m", ["a", 2, 9], ["b", 1, 1], ["c", 1, 5]))).toEqual(["m@c", "m@b", "m@a"])

@@ -1,6 +1,6 @@
 // Where one request goes: the targets to try, in order. A pure function of the catalogue and the accounts at hand.
 import type { Catalog, Model } from "../catalog/catalog.ts"
-import type { Account, Dialect } from "../providers/contract.ts"
+import type { Account, Line } from "../providers/contract.ts"
 
 /** Where one attempt goes. */
 export interface Target {
@@ -8,7 +8,7 @@ export interface Target {
   readonly account: Account
   /** The model's name there. */
   readonly upstreamModel: string
-  readonly dialect: Dialect
+  readonly line: Line
 }
 
 const MAX_TARGETS_PER_MODEL = 3
@@ -21,16 +21,18 @@ export interface RoutingTable {
 
 /** The model's live targets for clients of this protocol, best first. */
 export function targetsOf(model: Model, protocol: string, { accounts }: RoutingTable): Target[] {
-  const found: (Target & { priority: number; weight: number })[] = []
-  for (const { provider, model: upstreamModel, priority, weight } of model.targets) {
+  const found: Target[] = []
+  for (const { provider, model: upstreamModel } of model.targets) {
     const account = accounts.get(provider)
-    const dialect = account?.provider.speaks[protocol]
-    if (account && dialect) found.push({ model, account, upstreamModel, dialect, priority, weight })
+    const line = account?.lines[protocol]
+    if (account && line) found.push({ model, account, upstreamModel, line })
   }
-  return found.sort((a, b) => a.priority - b.priority || b.weight - a.weight)
+  return found
 }
 
 /** The order of trial: the targets of the first model, then those of the next. */
 export function plan(models: readonly Model[], protocol: string, table: RoutingTable): Target[] {
-  return models.flatMap((model) => targetsOf(model, protocol, table).slice(0, MAX_TARGETS_PER_MODEL))
+  const targets: Target[] = []
+  for (const model of models) targets.push(...targetsOf(model, protocol, table).slice(0, MAX_TARGETS_PER_MODEL))
+  return targets
 }

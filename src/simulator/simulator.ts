@@ -9,6 +9,6 @@ export const simulator: Send = async ({ url, body }) => {
 }
 
 /** The gateway has checked the body before it gets here. */
-function parse(body: Uint8Array): JsonObject {
-  return JSON.parse(new TextDecoder().decode(body))
+function parse(body: string | Uint8Array): JsonObject {
+  return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body))
 }

@@ -30,34 +30,6 @@ export interface LogFields {
   readonly signal?: string | undefined
 }
 
-const ALLOWED: ReadonlySet<string> = new Set([
-  "request_id",
-  "route",
-  "protocol",
-  "key_id",
-  "tenant",
-  "model",
-  "provider",
-  "stream",
-  "status",
-  "outcome",
-  "error_code",
-  "error_owner",
-  "attempts",
-  "duration_ms",
-  "first_event_ms",
-  "input_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-  "reason",
-  "stack",
-  "config_file",
-  "in_flight",
-  "signal",
-] as const satisfies readonly (keyof LogFields)[])
-
 export type LogLevel = "info" | "warn" | "error"
 
 export interface LogOptions {
@@ -76,8 +48,7 @@ export class Log {
 
   line(level: LogLevel, event: string, fields: LogFields = {}): void {
     const time = new Date(this.options.now?.() ?? Date.now()).toISOString()
-    const rest = JSON.stringify(onlyAllowed(fields)).slice(1)
-    this.lines.push(`{"time":"${time}","level":"${level}","event":"${event}"${rest === "}" ? "" : ","}${rest}\n`)
+    this.lines.push(JSON.stringify(allowed(time, level, event, fields)))
     this.timer ??= setTimeout(() => this.flush(), this.options.gatherMs ?? 50)
   }
 
@@ -85,22 +56,42 @@ export class Log {
     clearTimeout(this.timer)
     this.timer = undefined
     if (this.lines.length === 0) return
-    const text = this.lines.join("")
+    const text = `${this.lines.join("\n")}\n`
     this.lines = []
     this.options.write(text)
   }
 }
 
-/** The fields as they are where all are on the list, as almost always; else those that are. */
-function onlyAllowed(fields: LogFields): LogFields {
-  for (const name in fields) if (!isAllowed(name, fields)) return filtered(fields)
-  return fields
-}
-
-function filtered(fields: LogFields): LogFields {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => isAllowed(name, fields)))
-}
-
-function isAllowed(name: string, fields: LogFields): boolean {
-  return ALLOWED.has(name) && typeof fields[name as keyof LogFields] !== "object"
+/** The list of what is written, named one by one: an object copied whole would bring along whatever it holds. */
+function allowed(time: string, level: LogLevel, event: string, fields: LogFields) {
+  return {
+    time,
+    level,
+    event,
+    request_id: fields.request_id,
+    route: fields.route,
+    protocol: fields.protocol,
+    key_id: fields.key_id,
+    tenant: fields.tenant,
+    model: fields.model,
+    provider: fields.provider,
+    stream: fields.stream,
+    status: fields.status,
+    outcome: fields.outcome,
+    error_code: fields.error_code,
+    error_owner: fields.error_owner,
+    attempts: fields.attempts,
+    duration_ms: fields.duration_ms,
+    first_event_ms: fields.first_event_ms,
+    input_tokens: fields.input_tokens,
+    cache_read_tokens: fields.cache_read_tokens,
+    cache_write_tokens: fields.cache_write_tokens,
+    output_tokens: fields.output_tokens,
+    reasoning_tokens: fields.reasoning_tokens,
+    reason: fields.reason,
+    stack: fields.stack,
+    config_file: fields.config_file,
+    in_flight: fields.in_flight,
+    signal: fields.signal,
+  }
 }

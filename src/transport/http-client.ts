@@ -1,10 +1,9 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
-import { ConnectWatch, type Waiting } from "./connect-watch.ts"
 
 interface Outgoing {
   readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array<ArrayBuffer>
+  readonly headers: Headers
+  readonly body: string | Uint8Array<ArrayBuffer>
   /** Ends the call and the reading of its answer; both then fail with the reason given. */
   readonly abort: AbortController
 }
@@ -24,49 +23,27 @@ export class TransportError extends Error {
   }
 }
 
-/** Where a proxy stands between, the upstream need not be reachable from here, and nothing is concluded from that. */
-const proxied = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
+/** Over the network. What goes wrong is told by `failure`. */
+export const httpSend: Send = ({ url, headers, body, abort }) =>
+  fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual" })
 
-export function httpClient({ connectTimeoutMs }: { connectTimeoutMs: number }): Send {
-  const watch = proxied ? undefined : new ConnectWatch(connectTimeoutMs)
-  return async ({ url, headers, body, abort }) => {
-    const onUnreachable = () => abort.abort(new TransportError("connect-timeout"))
-    const waiting: Waiting = { place: -1, url, since: performance.now(), onUnreachable, probed: false }
-    watch?.enter(waiting)
-    try {
-      return await fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual" })
-    } catch (thrown) {
-      throw failure(thrown, { abort, fault: faultOf(thrown) })
-    } finally {
-      watch?.leave(waiting)
-    }
-  }
-}
-
-/** All of an answer's bytes, or an error once there are more than `maxBytes`. */
-export async function readAll(
-  response: Response,
-  { maxBytes, abort }: { maxBytes: number; abort: AbortController },
-): Promise<Uint8Array> {
+/** All of an answer's bytes; rejects once there are more than `maxBytes`. What goes wrong is told by `failure`. */
+export function readAll(response: Response, maxBytes: number): Promise<ArrayBuffer> {
   const { headers } = response
+  const length = headers.get("content-length")
   // A compressed answer unpacks to more than it announces.
-  const announced = headers.has("content-encoding") ? Number.NaN : Number(headers.get("content-length") ?? Number.NaN)
-  if (announced > maxBytes) throw new TransportError("too-large")
-  try {
-    if (announced <= maxBytes) return new Uint8Array(await response.arrayBuffer())
-    return await readBounded(response, maxBytes)
-  } catch (thrown) {
-    throw failure(thrown, { abort, fault: "reset" })
-  }
+  if (length === null || headers.has("content-encoding")) return readBounded(response, maxBytes)
+  if (Number(length) > maxBytes) return Promise.reject(new TransportError("too-large"))
+  return response.arrayBuffer()
 }
 
-/** The reason the call was aborted with, where it was; else what was met on the wire. */
-export function failure(thrown: unknown, { abort, fault }: { abort: AbortController; fault: TransportFault }): unknown {
+/** Why a call failed: the reason it was aborted with, where it was; else what was met on the wire. */
+export function failure(thrown: unknown, abort: AbortController): unknown {
   if (abort.signal.aborted) return abort.signal.reason
-  return thrown instanceof TransportError ? thrown : new TransportError(fault, thrown)
+  return thrown instanceof TransportError ? thrown : new TransportError(faultOf(thrown), thrown)
 }
 
-async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
+async function readBounded(response: Response, maxBytes: number): Promise<ArrayBuffer> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response.body ?? []) {
@@ -74,7 +51,7 @@ async function readBounded(response: Response, maxBytes: number): Promise<Uint8A
     if (length > maxBytes) throw new TransportError("too-large")
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks, length)
+  return new Uint8Array(Buffer.concat(chunks, length)).buffer
 }
 
 const CONNECT_CODES = new Set([
@@ -93,7 +70,7 @@ function faultOf(thrown: unknown): TransportFault {
 const PROBE_MS = 5000
 
 /** The status a GET is answered with; undefined when nobody answers. */
-export async function probe(url: string, headers: Record<string, string>): Promise<number | undefined> {
+export async function probe(url: string, headers: Headers): Promise<number | undefined> {
   try {
     const response = await fetch(url, { headers, redirect: "manual", signal: AbortSignal.timeout(PROBE_MS) })
     await response.body?.cancel()

@@ -59,17 +59,29 @@ export async function outlineInSlices(
 }
 
 export function findMember(outlined: Outline, name: string): Member | undefined {
-  return outlined.members.find((member) => member.name === name)
+  for (const member of outlined.members) if (member.name === name) return member
+  return undefined
 }
 
 /** The name of a member that stands in the outline twice: two parsers may read such a text differently. */
 export function duplicateMember(outlined: Outline): string | undefined {
   const { members } = outlined
-  if (members.length < 2) return undefined
+  if (members.length <= FEW) return duplicateAmongFew(members)
   const seen = new Set<string>()
   for (const { name } of members) {
     if (seen.has(name)) return name
     seen.add(name)
+  }
+  return undefined
+}
+
+/** Among so few, comparing each with each costs less than a set. */
+const FEW = 16
+
+function duplicateAmongFew(members: readonly Member[]): string | undefined {
+  for (let at = 1; at < members.length; at++) {
+    const name = members[at]?.name
+    for (let before = 0; before < at; before++) if (members[before]?.name === name) return name
   }
   return undefined
 }

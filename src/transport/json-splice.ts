@@ -32,63 +32,56 @@ export function splice(text: string, edits: readonly Edit[], outlined = outline(
     out += text.slice(at, patch.start) + patch.text
     at = patch.end
   }
-  return at === 0 ? text : out + text.slice(at)
+  return at === 0 && out === "" ? text : out + text.slice(at)
 }
 
-function patches(text: string, edits: readonly Edit[], outlined: Outline): Patch[] {
+function patches(text: string, edits: readonly Edit[], { open, members }: Outline): Patch[] {
   const found: Patch[] = []
-  const removed = new Set<Member>()
-  const inserts: string[] = []
-  for (const group of byFirstName(edits)) {
-    const members = outlined.members.filter((member) => member.name === group.name)
-    if (members.length === 0) {
-      const value = freshValue(group.edits)
-      if (value !== undefined) inserts.push(`${asciiJson(group.name)}:${value}`)
-    }
+  let removed: Set<Member> | undefined
+  let inserts = ""
+  for (const [index, edit] of edits.entries()) {
+    const name = edit.path[0]
+    // Edits below one member are made together, with the first of them.
+    if (name === undefined || edits.findIndex((other) => other.path[0] === name) < index) continue
+    let there = false
     for (const member of members) {
-      if (group.edits.some((edit) => edit.path.length === 1 && "remove" in edit)) removed.add(member)
-      else found.push(...memberPatches(text, group.edits, member))
+      if (member.name !== name) continue
+      there = true
+      if (edit.path.length === 1 && "remove" in edit) removed = (removed ?? new Set()).add(member)
+      else found.push(...memberPatches(text, edits, member))
     }
+    const fresh = there ? undefined : freshValue(edits, name)
+    if (fresh !== undefined) inserts += `${inserts && ","}${asciiJson(name)}:${fresh}`
   }
-  found.push(...borderPatches(outlined, { removed, inserts }))
+  if (removed || inserts) found.push(...borderPatches({ open, members }, removed ?? NOTHING, inserts))
   return found.sort((a, b) => a.start - b.start)
 }
 
-function byFirstName(edits: readonly Edit[]): { name: string; edits: Edit[] }[] {
-  const groups: { name: string; edits: Edit[] }[] = []
-  for (const edit of edits) {
-    const name = edit.path[0]
-    if (name === undefined) throw new Error("an edit needs a path")
-    const group = groups.find((candidate) => candidate.name === name)
-    if (group) group.edits.push(edit)
-    else groups.push({ name, edits: [edit] })
-  }
-  return groups
-}
+const NOTHING: ReadonlySet<Member> = new Set()
 
-/** The value of a member that is not there yet, as the edits below it make it. */
-function freshValue(edits: readonly Edit[]): string | undefined {
-  const whole = edits.find((edit) => edit.path.length === 1)
+/** The value of a member that is not there yet, as the edits at and below it make it. */
+function freshValue(edits: readonly Edit[], name: string): string | undefined {
+  const own = edits.filter((edit) => edit.path[0] === name)
+  const whole = own.find((edit) => edit.path.length === 1)
   if (whole) return "set" in whole ? whole.set : undefined
-  const inner = below(edits)
-  if (!inner.some((edit) => "set" in edit)) return undefined
-  return splice("{}", inner)
+  if (!own.some((edit) => "set" in edit)) return undefined
+  return splice("{}", below(own))
 }
 
-function memberPatches(text: string, edits: readonly Edit[], member: Member): Patch[] {
-  const { valueStart: start, end } = member
-  const whole = edits.find((edit) => edit.path.length === 1)
+function memberPatches(text: string, edits: readonly Edit[], { name, valueStart: start, end }: Member): Patch[] {
+  const whole = edits.find((edit) => edit.path.length === 1 && edit.path[0] === name)
   if (whole) return "set" in whole ? [{ start, end, text: whole.set }] : []
   const value = text.slice(start, end)
   const inner = outline(value)
   if (inner) {
-    return patches(value, below(edits), inner).map((patch) => ({
+    const own = below(edits.filter((edit) => edit.path[0] === name))
+    return patches(value, own, inner).map((patch) => ({
       start: patch.start + start,
       end: patch.end + start,
       text: patch.text,
     }))
   }
-  const fresh = freshValue(edits)
+  const fresh = freshValue(edits, name)
   return fresh === undefined ? [] : [{ start, end, text: fresh }]
 }
 
@@ -97,10 +90,7 @@ function below(edits: readonly Edit[]): Edit[] {
 }
 
 /** Removals take one comma with them; inserts go behind the last member that stays. */
-function borderPatches(
-  { open, members }: Outline,
-  { removed, inserts }: { removed: ReadonlySet<Member>; inserts: readonly string[] },
-): Patch[] {
+function borderPatches({ open, members }: Outline, removed: ReadonlySet<Member>, inserts: string): Patch[] {
   const found: Patch[] = []
   let lastKept: Member | undefined
   let runStart: number | undefined
@@ -114,8 +104,7 @@ function borderPatches(
   }
   const start = lastKept?.end ?? open
   const end = runStart === undefined ? start : (members.at(-1)?.end ?? start)
-  const added = inserts.join(",")
-  const text = lastKept && added ? `,${added}` : added
+  const text = lastKept && inserts ? `,${inserts}` : inserts
   if (text !== "" || end > start) found.push({ start, end, text })
   return found
 }

@@ -7,6 +7,7 @@ import { newRecord } from "../../src/exchange/record.ts"
 import { relayStreamed } from "../../src/exchange/relay-stream.ts"
 import { Running } from "../../src/exchange/running.ts"
 import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
+import { openAccount } from "../../src/providers/account.ts"
 import { openaiCompatible } from "../../src/providers/openai-compatible.ts"
 import type { Target } from "../../src/routing/plan.ts"
 import { encodeByteText } from "../../src/transport/byte-text.ts"
@@ -22,7 +23,7 @@ const house: House = {
   },
   deadlines: new Deadlines(),
   timeouts: DEFAULT_TIMEOUTS,
-  running: new Running(),
+  running: new Running(DEFAULT_TIMEOUTS.connectMs),
   readLarge: () => Promise.reject(new Error("the lane reads no request")),
   onFault: (cause) => {
     throw cause
@@ -36,8 +37,9 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const call: Call = {
     protocol: openaiChat,
     caller: { id: "", name: "", tenant: "", hint: "", models: null, createdAt: 0, expiresAt: null, revokedAt: null },
-    record: newRecord("request", { method: "POST", path: "/" }),
+    record: newRecord("request", "route"),
     isGone: () => false,
+    keepOpen: () => {},
     cutOff: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
     finish: () => {},
@@ -45,19 +47,21 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const reading = { model: "test/model", stream: true, usageAsked, routing: { fallback: [] } }
   const outlined = outline(REQUEST)
   if (!outlined) throw new Error("the request is an object")
-  const request = { reading, text: REQUEST, outline: outlined }
+  const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
   const response = await relayStreamed({ call, house, request, targets: [target(pieces)] })
   return Buffer.from(await response.arrayBuffer()).toString("latin1")
 }
 
 function target(pieces: readonly string[]): Target {
-  const dialect = openaiCompatible.speaks["openai-chat"]
-  if (!dialect) throw new Error("the provider speaks the protocol")
+  const send = async () => new Response(streamOf(pieces))
+  const account = openAccount(openaiCompatible, { id: "scripted", baseUrl: "", send })
+  const line = account.lines["openai-chat"]
+  if (!line) throw new Error("the provider speaks the protocol")
   return {
     model: { id: "test/model", displayName: "", created: 0, aliases: [], reasoning: false, targets: [] },
-    account: { provider: openaiCompatible, baseUrl: "", send: async () => new Response(streamOf(pieces)) },
+    account,
     upstreamModel: "upstream-model",
-    dialect,
+    line,
   }
 }
 

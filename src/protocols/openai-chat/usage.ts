@@ -5,13 +5,17 @@ import type { Usage } from "../../canonical/usage.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
-  const usage = { ...inputBuckets(wire), ...outputBuckets(wire) }
-  return Object.keys(usage).length === 0 ? undefined : usage
+  const usage: Buckets = {}
+  readInput(wire, usage)
+  readOutput(wire, usage)
+  return usage.input === undefined && usage.output === undefined ? undefined : usage
 }
 
-function inputBuckets(wire: JsonObject): Usage {
+type Buckets = { -readonly [Name in keyof Usage]: Usage[Name] }
+
+function readInput(wire: JsonObject, usage: Buckets): void {
   const prompt = count(wire, "prompt_tokens")
-  if (prompt === undefined) return {}
+  if (prompt === undefined) return
   const details = detail(wire, "prompt_tokens_details")
   // DeepSeek and Moonshot report the cached share beside the details.
   const cacheRead =
@@ -20,22 +24,24 @@ function inputBuckets(wire: JsonObject): Usage {
   const audioInput = count(details, "audio_tokens")
   // OpenRouter reports Gemini's cache writes beside the prompt: where both cannot be inside it, the write is not.
   const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > prompt ? 0 : (cacheWrite ?? 0)
-  const input = Math.max(0, prompt - (cacheRead ?? 0) - written - (audioInput ?? 0))
-  return { input, ...known({ cacheRead, cacheWrite, audioInput }) }
+  usage.input = Math.max(0, prompt - (cacheRead ?? 0) - written - (audioInput ?? 0))
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead
+  if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite
+  if (audioInput !== undefined) usage.audioInput = audioInput
 }
 
-function outputBuckets(wire: JsonObject): Usage {
+function readOutput(wire: JsonObject, usage: Buckets): void {
   const completion = count(wire, "completion_tokens")
-  if (completion === undefined) return {}
+  if (completion === undefined) return
   const details = detail(wire, "completion_tokens_details")
   const audioOutput = count(details, "audio_tokens")
   const outside = uncounted(wire, completion)
   const said = count(details, "reasoning_tokens")
-  const reasoning = said === undefined && outside === 0 ? undefined : Math.max(said ?? 0, outside)
-  // No more can have been reasoned than was put out, whatever is said.
-  const inside = Math.min((reasoning ?? 0) - outside, completion)
-  const output = Math.max(0, completion - inside - (audioOutput ?? 0))
-  return { output, ...known({ reasoning: reasoning === undefined ? undefined : inside + outside, audioOutput }) }
+  // No more can have been reasoned inside than was put out, whatever is said.
+  const inside = Math.min(Math.max((said ?? 0) - outside, 0), completion)
+  usage.output = Math.max(0, completion - inside - (audioOutput ?? 0))
+  if (said !== undefined || outside > 0) usage.reasoning = inside + outside
+  if (audioOutput !== undefined) usage.audioOutput = audioOutput
 }
 
 /** xAI and Gemini count reasoning beside `completion_tokens`, Gemini without naming it: the total tells. */
@@ -53,8 +59,4 @@ function detail(wire: JsonObject, name: string): JsonObject {
 function count(wire: JsonObject, name: string): number | undefined {
   const value = wire[name]
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
-}
-
-function known(buckets: { [Name in keyof Usage]: Usage[Name] | undefined }): Usage {
-  return Object.fromEntries(Object.entries(buckets).filter(([, tokens]) => tokens !== undefined))
 }

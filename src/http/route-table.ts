@@ -1,23 +1,5 @@
 // The route table: every path with its guards. A table with a hole in it does not start.
-import type { Protocol } from "../protocols/contract.ts"
-import type { Visit } from "./visit.ts"
-
-/** Who may enter: anyone, or the holder of a valid key. */
-type Who = "anyone" | "key"
-
-export interface Route {
-  readonly method: "GET" | "POST"
-  /** Exact, or ending in `{rest}`, which stands for one or more segments. */
-  readonly path: string
-  readonly who: Who
-  /** The most bytes a body may have; 0 for routes that take none. */
-  readonly bodyLimit: number
-  /** Whose error shape this route speaks. */
-  readonly protocol: Protocol
-  /** Whether it occupies one of the places for exchanges under way. */
-  readonly generates: boolean
-  handle(visit: Visit): Response | Promise<Response>
-}
+import type { Route } from "./visit.ts"
 
 export type Match =
   | { readonly found: "route"; readonly route: Route; readonly rest: string }
@@ -44,7 +26,7 @@ export class RouteTable {
   }
 
   private add(route: Route): void {
-    const named = `${route.method} ${route.path}`
+    const named = route.name
     if (!route.who) throw new Error(`route ${named} does not say who may enter`)
     if (!(route.bodyLimit >= 0)) throw new Error(`route ${named} has no body limit`)
     const prefix = route.path.replace(REST, "")
