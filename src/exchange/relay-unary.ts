@@ -4,7 +4,7 @@ import { decodeByteText, isAscii, toBody, toByteText } from "../transport/byte-t
 import { failure, readAll } from "../transport/http-client.ts"
 import { findMember, outline } from "../transport/json-scan.ts"
 import { originHeaders } from "./record.ts"
-import { type Attempt, callUpstream, withoutCredential } from "./upstream.ts"
+import { type Attempt, callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -13,6 +13,8 @@ export async function relayUnary(attempt: Attempt): Promise<Response> {
   const running = house.running.begin(call, { url: target.line.url, limitMs: house.timeouts.unaryMs })
   try {
     const response = await callUpstream(attempt, running)
+    running.answered = true
+    if (!response.ok) throw await upstreamError(response, attempt, running)
     const bytes = Buffer.from(await readAll(response, MAX_ANSWER_BYTES))
     const { text, usage } = readAnswer(toByteText(bytes), attempt)
     call.record.usage = usage

@@ -8,7 +8,7 @@ import { SseLimitError } from "../transport/sse.ts"
 import { Tee, type Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
 import { type RunningCall, timedOut } from "./running.ts"
-import { type Attempt, callUpstream, withoutCredential } from "./upstream.ts"
+import { type Attempt, callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
@@ -65,6 +65,8 @@ export class UpstreamStream {
     const stream = new UpstreamStream(attempt)
     try {
       const response = await callUpstream(attempt, stream.running)
+      stream.running.answered = true
+      if (!response.ok) throw await upstreamError(response, attempt, stream.running)
       if (!response.body) throw incomplete()
       stream.reader = response.body.getReader()
       await stream.hold()

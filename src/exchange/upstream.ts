@@ -19,24 +19,27 @@ export interface Attempt {
   readonly target: Target
 }
 
-/** The upstream's good answer; its error is thrown as the protocol reads it. */
-export async function callUpstream({ call, request, target }: Attempt, running: RunningCall): Promise<Response> {
+/** Sends the caller's request to the target. */
+export function callUpstream({ call, request, target }: Attempt, running: RunningCall): Promise<Response> {
   const { account, line, upstreamModel: model } = target
   const { url, headers, streamUsage } = line
-  const { abort } = running
   const edits = call.protocol.requestEdits(request.reading, { model, streamUsage })
   const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
-  const response = await account.send({ url, headers, body, abort })
-  running.answered = true
-  if (response.ok) return response
-  throw withoutCredential(
-    call.protocol.decodeError({
-      status: response.status,
-      retryAfterMs: retryAfterMs(response.headers),
-      body: await errorText(response, abort),
-    }),
-    target,
-  )
+  return account.send({ url, headers, body, abort: running.abort })
+}
+
+/** The error that an upstream answered with, as the protocol reads it. */
+export async function upstreamError(
+  response: Response,
+  { call, target }: Attempt,
+  { abort }: RunningCall,
+): Promise<GatewayError> {
+  const error = call.protocol.decodeError({
+    status: response.status,
+    retryAfterMs: retryAfterMs(response.headers),
+    body: await errorText(response, abort),
+  })
+  return withoutCredential(error, target)
 }
 
 /** A provider that quotes our credential in its sentence shall not tell it to the caller. */

@@ -116,7 +116,8 @@ export class Server implements Door {
 
   private fail(thrown: unknown, visit: Visit): Response {
     const { record, protocol } = visit
-    if (thrown instanceof ClientGoneError) {
+    // Whatever else went wrong, nobody is there to hear of it.
+    if (thrown instanceof ClientGoneError || visit.isGone()) {
       record.outcome = "client-gone"
       visit.finish()
       return new Response(null, { status: 499 })

@@ -1,7 +1,7 @@
 // A route, and a visit to it: one request, its guards passed. What a handler may ask of it, and the exchange of its client.
 import type { Key } from "../accounts/keys.ts"
 import type { Call } from "../exchange/call.ts"
-import { ClientGoneError, type ExchangeRecord } from "../exchange/record.ts"
+import type { ExchangeRecord } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { readBody } from "./body.ts"
 
@@ -68,12 +68,8 @@ export class Visit implements Call {
     this.holdsPlace = true
   }
 
-  async readBody(): Promise<Uint8Array<ArrayBuffer>> {
-    try {
-      return await readBody(this.request, this.route.bodyLimit)
-    } catch (thrown) {
-      throw this.isGone() ? new ClientGoneError() : thrown
-    }
+  readBody(): Promise<Uint8Array<ArrayBuffer>> {
+    return readBody(this.request, this.route.bodyLimit)
   }
 
   isGone(): boolean {

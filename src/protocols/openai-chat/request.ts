@@ -1,13 +1,12 @@
 // Checks a chat completions request and reads the few members the gateway acts on.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
-import type { Edit } from "../../transport/json-splice.ts"
-import { asciiJson } from "../../transport/json-splice.ts"
+import { asciiJson, type Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
   boolean,
-  fault,
+  checked,
   integer,
-  missing,
+  misfit,
   nonEmptyString,
   number,
   object,
@@ -19,114 +18,146 @@ import {
 import type { Reading, RelayTarget } from "../contract.ts"
 import { readRouting, refuseDestinations } from "../extension.ts"
 
-type Where = { readonly at: string }
-
-/** `developer` means `system`. */
-const ROLES = ["system", "developer", "user", "assistant", "tool"] as const
-
 export function readRequest(body: JsonObject): Reading {
-  refuseDestinations(body)
-  const model = required(body, "model", { check: nonEmptyString })
-  const messages = required(body, "messages", { check: arrayOf(message) })
-  if (messages.length === 0) throw fault("messages", "an array with at least one message")
-  checkSettings(body)
-  optional(body, "tools", { check: arrayOf(tool) })
-  optional(body, "tool_choice", { check: toolChoice })
-  optional(body, "response_format", { check: responseFormat })
-  const stream = optional(body, "stream", { check: boolean }) ?? false
-  return { model, stream, usageAsked: usageAsked(body), routing: readRouting(body) }
+  return checked(() => {
+    refuseDestinations(body)
+    const named = model(body.model)
+    messages(body.messages)
+    checkSettings(body)
+    tools(body.tools)
+    toolChoice(body.tool_choice)
+    responseFormat(body.response_format)
+    return {
+      model: named,
+      stream: stream(body.stream) ?? false,
+      usageAsked: streamOptions(body.stream_options) ?? false,
+      routing: readRouting(body.provider),
+    }
+  })
 }
 
 function checkSettings(body: JsonObject): void {
-  optional(body, "temperature", { check: number({ min: 0, max: 2 }) })
-  optional(body, "top_p", { check: number({ min: 0, max: 1 }) })
-  optional(body, "frequency_penalty", { check: number({ min: -2, max: 2 }) })
-  optional(body, "presence_penalty", { check: number({ min: -2, max: 2 }) })
-  optional(body, "max_tokens", { check: integer({ min: 1 }) })
-  optional(body, "max_completion_tokens", { check: integer({ min: 1 }) })
-  optional(body, "n", { check: integer({ min: 1 }) })
-  optional(body, "stop", { check: stop })
+  temperature(body.temperature)
+  topP(body.top_p)
+  frequencyPenalty(body.frequency_penalty)
+  presencePenalty(body.presence_penalty)
+  maxTokens(body.max_tokens)
+  maxCompletionTokens(body.max_completion_tokens)
+  candidates(body.n)
+  stop(body.stop)
 }
 
-function usageAsked(body: JsonObject): boolean {
-  const options = optional(body, "stream_options", { check: object })
-  if (!options) return false
-  return optional(options, "include_usage", { check: boolean, at: "stream_options." }) ?? false
-}
+const model = required("model", nonEmptyString)
+const temperature = optional("temperature", number({ min: 0, max: 2 }))
+const topP = optional("top_p", number({ min: 0, max: 1 }))
+const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))
+const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 }))
+const maxTokens = optional("max_tokens", integer({ min: 1 }))
+const maxCompletionTokens = optional("max_completion_tokens", integer({ min: 1 }))
+const candidates = optional("n", integer({ min: 1 }))
+const stream = optional("stream", boolean)
+const includeUsage = optional("include_usage", boolean)
+const streamOptions = optional("stream_options", (value) => includeUsage(object(value).include_usage))
 
-function message(value: Json, where: Where): void {
-  const said = object(value, where)
-  const at = `${where.at}.`
-  const role = required(said, "role", { check: oneOf(ROLES), at })
-  const content = optional(said, "content", { check: contentOf, at })
-  const calls = optional(said, "tool_calls", { check: arrayOf(toolCall), at })
-  if (role === "tool") required(said, "tool_call_id", { check: string, at })
-  if (content === undefined && role !== "assistant") throw missing(`${at}content`)
-  if (calls && role !== "assistant") throw fault(`${at}tool_calls`, "on an assistant message only")
-}
+const strings = arrayOf(string)
+const stop = optional("stop", (value) => {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw misfit("a string or an array of strings")
+  strings(value)
+})
 
-function contentOf(value: Json, where: Where): true {
-  if (typeof value === "string") return true
-  if (!Array.isArray(value)) throw fault(where.at, "a string or an array of content parts")
-  arrayOf(contentPart)(value, where)
-  return true
+/** `developer` means `system`. */
+const role = required("role", oneOf(["system", "developer", "user", "assistant", "tool"]))
+const partType = required("type", string)
+const partText = required("text", string)
+const imageUrl = required("image_url", (value) => required("url", string)(object(value).url))
+const parts = arrayOf((value) => {
+  const part = object(value)
+  const type = partType(part.type)
+  if (type === "text") partText(part.text)
+  if (type === "image_url") imageUrl(part.image_url)
+})
+const contentOf = (value: Json): void => {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw misfit("a string or an array of content parts")
+  parts(value)
 }
+const content = required("content", contentOf)
+const optionalContent = optional("content", contentOf)
+const toolCallId = required("tool_call_id", string)
 
-function contentPart(value: Json, where: Where): void {
-  const part = object(value, where)
-  const at = `${where.at}.`
-  const type = required(part, "type", { check: string, at })
-  if (type === "text") required(part, "text", { check: string, at })
-  if (type === "image_url") {
-    const image = required(part, "image_url", { check: object, at })
-    required(image, "url", { check: string, at: `${at}image_url.` })
+const id = optional("id", string)
+const calledName = required("name", string)
+const calledArguments = optional("arguments", string)
+const calledFunction = optional("function", (value) => {
+  const called = object(value)
+  calledName(called.name)
+  calledArguments(called.arguments)
+})
+const calls = arrayOf((value) => {
+  const call = object(value)
+  id(call.id)
+  calledFunction(call.function)
+})
+const toolCalls = optional("tool_calls", calls)
+const noToolCalls = optional("tool_calls", (value) => {
+  calls(value)
+  throw misfit("on an assistant message only")
+})
+
+const someMessages = arrayOf((value) => {
+  const said = object(value)
+  const who = role(said.role)
+  if (who === "assistant") {
+    optionalContent(said.content)
+    toolCalls(said.tool_calls)
+    return
   }
-}
+  content(said.content)
+  noToolCalls(said.tool_calls)
+  if (who === "tool") toolCallId(said.tool_call_id)
+})
+const messages = required("messages", (value) => {
+  if (someMessages(value).length === 0) throw misfit("an array with at least one message")
+})
 
-function toolCall(value: Json, where: Where): void {
-  const call = object(value, where)
-  const at = `${where.at}.`
-  optional(call, "id", { check: string, at })
-  const called = optional(call, "function", { check: object, at })
-  if (!called) return
-  required(called, "name", { check: string, at: `${at}function.` })
-  optional(called, "arguments", { check: string, at: `${at}function.` })
-}
-
-function tool(value: Json, where: Where): void {
-  const defined = object(value, where)
-  const at = `${where.at}.`
-  // Several hosts take a function without its type.
-  const type = optional(defined, "type", { check: string, at }) ?? "function"
-  if (type !== "function") return
-  const called = required(defined, "function", { check: object, at })
-  required(called, "name", { check: nonEmptyString, at: `${at}function.` })
-  optional(called, "description", { check: string, at: `${at}function.` })
-  optional(called, "parameters", { check: object, at: `${at}function.` })
-}
-
-function toolChoice(value: Json, where: Where): void {
+const toolType = optional("type", string)
+const functionName = required("name", nonEmptyString)
+const functionDescription = optional("description", string)
+const functionParameters = optional("parameters", object)
+const functionTool = required("function", (value) => {
+  const defined = object(value)
+  functionName(defined.name)
+  functionDescription(defined.description)
+  functionParameters(defined.parameters)
+})
+const tools = optional(
+  "tools",
+  arrayOf((value) => {
+    const tool = object(value)
+    // Several hosts take a function without its type.
+    if ((toolType(tool.type) ?? "function") === "function") functionTool(tool.function)
+  }),
+)
+const toolChoice = optional("tool_choice", (value) => {
   // Hosts have words of their own beside `auto`, `none` and `required`.
   if (typeof value === "string") return
-  if (!isObject(value)) throw fault(where.at, "a string or an object")
-  optional(value, "type", { check: string, at: `${where.at}.` })
-}
+  if (!isObject(value)) throw misfit("a string or an object")
+  toolType(value.type)
+})
 
-function responseFormat(value: Json, where: Where): void {
-  const format = object(value, where)
-  const at = `${where.at}.`
-  const type = required(format, "type", { check: oneOf(["text", "json_object", "json_schema"]), at })
-  if (type !== "json_schema") return
-  const schema = required(format, "json_schema", { check: object, at })
-  required(schema, "name", { check: string, at: `${at}json_schema.` })
-  optional(schema, "schema", { check: object, at: `${at}json_schema.` })
-}
-
-function stop(value: Json, where: Where): void {
-  if (typeof value === "string") return
-  if (!Array.isArray(value)) throw fault(where.at, "a string or an array of strings")
-  arrayOf(string)(value, where)
-}
+const formatType = required("type", oneOf(["text", "json_object", "json_schema"]))
+const schemaName = required("name", string)
+const schemaSchema = optional("schema", object)
+const jsonSchema = required("json_schema", (value) => {
+  const named = object(value)
+  schemaName(named.name)
+  schemaSchema(named.schema)
+})
+const responseFormat = optional("response_format", (value) => {
+  const format = object(value)
+  if (formatType(format.type) === "json_schema") jsonSchema(format.json_schema)
+})
 
 export function requestEdits(reading: Reading, target: RelayTarget): Edit[] {
   const edits: Edit[] = [
