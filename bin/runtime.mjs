@@ -26,8 +26,13 @@ export function findBun() {
  */
 export const isolation = [`--config=${join(root, "bin", "bunfig.toml")}`, "--no-env-file"]
 
-/** Bun's fetch runs at most 256 requests at once unless this is set before the process starts. */
-export const environment = { BUN_CONFIG_MAX_HTTP_REQUESTS: "20000" }
+/** What Bun must find in its environment before it starts. */
+export const environment = {
+  // Its fetch runs at most 256 requests at once otherwise.
+  BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
+  // The garbage of 32 MB is collected at once, not of 8: a server makes much of it, and keeps almost nothing.
+  BUN_JSC_largeHeapSize: "33554432",
+}
 
 export const entry = join(root, "src", "main.ts")
 

@@ -36,7 +36,8 @@ interface ReadOptions {
 
 /** Most requests are read at once; those that would hold up the event loop, in slices and in another thread. */
 export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions): ReadRequest | Promise<ReadRequest> {
-  if (!isValidUtf8(bytes)) throw invalidJson("it is not valid UTF-8")
+  const ascii = isAscii(bytes)
+  if (!ascii && !isValidUtf8(bytes)) throw invalidJson("it is not valid UTF-8")
   const text = toByteText(bytes)
   if (text.length > LARGE_LENGTH) return readInSlices(bytes, text, options)
   let outlined: Outline | undefined
@@ -45,7 +46,6 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   } catch (thrown) {
     throw limitFault(thrown)
   }
-  const ascii = isAscii(bytes)
   const reading = readText(ascii ? text : decodeByteText(text), options.protocol)
   return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
 }

@@ -15,13 +15,23 @@ interface Patch {
   readonly text: string
 }
 
-/** JSON text for a string, in ASCII only, so that it fits any encoding of the text around it. */
+const written = new Map<string, string>()
+const MAX_WRITTEN = 10_000
+
+/** JSON text for a string, in ASCII only, so that it fits any encoding of the text around it. Remembers names it wrote. */
 export function asciiJson(value: string): string {
-  return JSON.stringify(value).replace(
-    /[^\0-\x7f]/g,
+  const known = written.get(value)
+  if (known !== undefined) return known
+  const json = JSON.stringify(value).replace(
+    NOT_ASCII,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   )
+  if (written.size >= MAX_WRITTEN) written.clear()
+  if (value.length <= 200) written.set(value, json)
+  return json
 }
+
+const NOT_ASCII = /[^\0-\x7f]/g
 
 /** `outlined` is the outline of `text`, where the caller has it already. Text that is not an object comes back as it is. */
 export function splice(text: string, edits: readonly Edit[], outlined = outline(text)): string {
@@ -35,32 +45,42 @@ export function splice(text: string, edits: readonly Edit[], outlined = outline(
   return at === 0 && out === "" ? text : out + text.slice(at)
 }
 
+/** Written with plain loops: this runs for every request, every answer and every event of a stream. */
 function patches(text: string, edits: readonly Edit[], { open, members }: Outline): Patch[] {
   const found: Patch[] = []
   let removed: Set<Member> | undefined
   let inserts = ""
-  for (const [index, edit] of edits.entries()) {
-    const name = edit.path[0]
+  for (let index = 0; index < edits.length; index++) {
+    const edit = edits[index]
+    const name = edit?.path[0]
     // Edits below one member are made together, with the first of them.
-    if (name === undefined || edits.findIndex((other) => other.path[0] === name) < index) continue
+    if (!edit || name === undefined || standsBefore(edits, index, name)) continue
     let there = false
     for (const member of members) {
       if (member.name !== name) continue
       there = true
-      if (edit.path.length === 1 && "remove" in edit) removed = (removed ?? new Set()).add(member)
-      else found.push(...memberPatches(text, edits, member))
+      if (edit.path.length > 1) found.push(...innerPatches(text, edits, member))
+      else if ("set" in edit) found.push({ start: member.valueStart, end: member.end, text: edit.set })
+      else removed = (removed ?? new Set()).add(member)
     }
     const fresh = there ? undefined : freshValue(edits, name)
     if (fresh !== undefined) inserts += `${inserts && ","}${asciiJson(name)}:${fresh}`
   }
   if (removed || inserts) found.push(...borderPatches({ open, members }, removed ?? NOTHING, inserts))
-  return found.sort((a, b) => a.start - b.start)
+  return found.length > 1 ? found.sort((a, b) => a.start - b.start) : found
+}
+
+function standsBefore(edits: readonly Edit[], index: number, name: string): boolean {
+  for (let before = 0; before < index; before++) if (edits[before]?.path[0] === name) return true
+  return false
 }
 
 const NOTHING: ReadonlySet<Member> = new Set()
 
 /** The value of a member that is not there yet, as the edits at and below it make it. */
 function freshValue(edits: readonly Edit[], name: string): string | undefined {
+  const [only] = edits
+  if (edits.length === 1 && only?.path.length === 1) return "set" in only ? only.set : undefined
   const own = edits.filter((edit) => edit.path[0] === name)
   const whole = own.find((edit) => edit.path.length === 1)
   if (whole) return "set" in whole ? whole.set : undefined
@@ -68,9 +88,7 @@ function freshValue(edits: readonly Edit[], name: string): string | undefined {
   return splice("{}", below(own))
 }
 
-function memberPatches(text: string, edits: readonly Edit[], { name, valueStart: start, end }: Member): Patch[] {
-  const whole = edits.find((edit) => edit.path.length === 1 && edit.path[0] === name)
-  if (whole) return "set" in whole ? [{ start, end, text: whole.set }] : []
+function innerPatches(text: string, edits: readonly Edit[], { name, valueStart: start, end }: Member): Patch[] {
   const value = text.slice(start, end)
   const inner = outline(value)
   if (inner) {
