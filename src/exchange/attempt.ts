@@ -15,7 +15,8 @@ export async function attempt<Answer>(
 ): Promise<Answer> {
   const errors: GatewayError[] = []
   const failed: FailedAttempt[] = []
-  for (const target of targets.slice(0, MAX_ATTEMPTS)) {
+  for (const target of targets) {
+    if (call.record.attempts === MAX_ATTEMPTS) break
     call.record.attempts++
     call.record.model = target.model.id
     call.record.provider = target.account.id

@@ -86,12 +86,14 @@ export class Server implements Door {
     return errorAnswer(error, { protocol, requestId, headers: { allow } })
   }
 
-  private async enter(visit: Visit): Promise<Response> {
+  private enter(visit: Visit): Response | Promise<Response> {
+    const fail = (thrown: unknown) => this.fail(thrown, visit)
     try {
       this.guard(visit)
-      return await visit.route.handle(visit)
+      const answer = visit.route.handle(visit)
+      return answer instanceof Promise ? answer.catch(fail) : answer
     } catch (thrown) {
-      return this.fail(thrown, visit)
+      return fail(thrown)
     }
   }
 
@@ -146,9 +148,11 @@ export class Server implements Door {
   }
 }
 
-/** Bun gives absolute, normalised addresses; what stands before the path's slash is at least `http://`. */
+const SCHEME_LENGTH = "http://".length
+
+/** Bun gives absolute, normalised addresses; only where the `Host` header makes no sense, the bare path. */
 function pathOf(url: string): string {
-  const start = url.indexOf("/", 8)
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", SCHEME_LENGTH)
   const end = url.indexOf("?", start)
   return end < 0 ? url.slice(start) : url.slice(start, end)
 }

@@ -127,6 +127,10 @@ class JsonScanner {
         this.seekStringEnd()
         continue
       }
+      if (this.depth > 1) {
+        this.skipNested(stop)
+        continue
+      }
       const code = text.charCodeAt(this.at)
       if (code <= SPACE) {
         this.at++
@@ -138,6 +142,32 @@ class JsonScanner {
       else this.lastEnd = this.at
     }
     return this.at >= text.length
+  }
+
+  /** Inside of a member's value only depth and number count. Most of a text is there, so it has a loop on locals. */
+  private skipNested(stop: number): void {
+    const { text, limits } = this
+    let { at, depth, values } = this
+    while (at < stop && depth > 1) {
+      const code = text.charCodeAt(at++)
+      if (code === QUOTE) {
+        const quote = text.indexOf('"', at)
+        if (quote > 0 && text.charCodeAt(quote - 1) !== BACKSLASH) at = quote + 1
+        else {
+          this.stringStart = at - 1
+          break
+        }
+      } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+        if (++depth > limits.maxDepth) throw new JsonLimitError("maxDepth", limits.maxDepth)
+        values++
+      } else if (code === COMMA) values++
+      else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--
+    }
+    if (values > limits.maxValues) throw new JsonLimitError("maxValues", limits.maxValues)
+    this.at = at
+    this.lastEnd = at
+    this.depth = depth
+    this.values = values
   }
 
   outline(): Outline | undefined {
