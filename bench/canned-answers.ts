@@ -56,7 +56,9 @@ function buildUnaryAnswer(): Buffer {
 
 function buildStreamPieces(): Buffer[] {
   const events = [
-    delta({ role: "assistant", content: "", refusal: null }, null),
+    // The role comes with the first token: a gateway may hold back an opener that says nothing, and what is measured
+    // is how long the first token takes.
+    delta({ role: "assistant", content: words[0], refusal: null }, null),
     ...Array.from({ length: CONTENT_CHUNKS }, (_, index) => delta({ content: words[index % words.length] }, null)),
     delta({}, "stop"),
     JSON.stringify({ ...shared, object: "chat.completion.chunk", choices: [], usage }),

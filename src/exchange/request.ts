@@ -2,7 +2,7 @@
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject } from "../canonical/json.ts"
 import type { Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
-import { decodeByteText, isAscii, isValidUtf8, toByteText } from "../transport/byte-text.ts"
+import { decodeUtf8, isAscii, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import {
   duplicateMember,
   JsonLimitError,
@@ -46,7 +46,7 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   } catch (thrown) {
     throw limitFault(thrown)
   }
-  const reading = readText(ascii ? text : decodeByteText(text), options.protocol)
+  const reading = readText(ascii ? text : decodeUtf8(bytes), options.protocol)
   return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
 }
 

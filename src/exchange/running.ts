@@ -29,6 +29,10 @@ export class RunningCall {
   answered = false
   probed = false
   long = false
+  /** Since when we have been waiting for the upstream's next bytes; 0 while we are not, as when the client is slow. */
+  waitingSince = 0
+  /** How long such a wait may last. */
+  silenceMs = Number.POSITIVE_INFINITY
 
   constructor(
     readonly client: Client,
@@ -60,15 +64,18 @@ export class Running {
 
   private sweep(): void {
     const now = performance.now()
-    this.calls.each((call) => this.check(call, now - call.startedAt))
+    this.calls.each((call) => this.check(call, now))
     if (this.calls.size > 0) return
     clearInterval(this.timer)
     this.timer = undefined
   }
 
-  private check(call: RunningCall, elapsedMs: number): void {
+  private check(call: RunningCall, now: number): void {
+    const elapsedMs = now - call.startedAt
     if (call.client.isGone()) call.abort.abort(new ClientGoneError())
-    else if (elapsedMs >= call.limitMs) {
+    else if (call.waitingSince > 0 && now - call.waitingSince >= call.silenceMs) {
+      call.abort.abort(timedOut("The provider was silent for too long."))
+    } else if (elapsedMs >= call.limitMs) {
       call.abort.abort(timedOut(`The provider's answer was not complete within ${call.limitMs / 1000} s.`))
     }
     if (!call.long && elapsedMs >= LONG_MS) {
@@ -87,6 +94,6 @@ export class Running {
   }
 }
 
-export function timedOut(message: string): GatewayError {
+function timedOut(message: string): GatewayError {
   return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
 }

@@ -2,12 +2,12 @@
 import { GatewayError } from "../canonical/error.ts"
 import { isMeaningful, type StreamEvent } from "../canonical/stream.ts"
 import { encodeByteText, fromByteText } from "../transport/byte-text.ts"
-import type { Deadline } from "../transport/deadlines.ts"
 import { failure } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import { Tee, type Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
-import { type RunningCall, timedOut } from "./running.ts"
+import { ClientGoneError } from "./record.ts"
+import type { RunningCall } from "./running.ts"
 import { type Attempt, callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
@@ -15,7 +15,7 @@ const MAX_HELD_BYTES = 256 * 1024
 /** After the terminal event the rest is read for so long, so that the connection can be used again. */
 const DRAIN_MS = 1000
 
-type ReadResult = { readonly done: true } | { readonly done: false; readonly value: Uint8Array }
+export type ReadResult = { readonly done: true } | { readonly done: false; readonly value: Uint8Array }
 
 interface Reader {
   read(): Promise<ReadResult>
@@ -29,20 +29,19 @@ export class UpstreamStream {
   readonly held: Uint8Array[] = []
   private readonly running: RunningCall
   private readonly tee: Tee<StreamEvent>
-  private readonly silence: Deadline
   private readonly gapMs: number
   private reader: Reader = NOBODY
   private meaningful = false
   /** Nothing is held back any more. */
   private committed = false
-  private ended = false
+  ended = false
   private blind = false
   private callOpen = false
-  private error: GatewayError | undefined
+  error: GatewayError | undefined
 
   private constructor(private readonly attempt: Attempt) {
     const { call, house, request, target } = attempt
-    const { deadlines, timeouts } = house
+    const { timeouts } = house
     this.running = house.running.begin(call, { url: target.line.url, limitMs: timeouts.streamMs })
     const relay = call.protocol.relayStream({ model: target.model.id, usageAsked: request.reading.usageAsked })
     this.tee = new Tee({
@@ -56,8 +55,9 @@ export class UpstreamStream {
     })
     const { reasoning } = target.model
     this.gapMs = reasoning ? timeouts.patientMs : timeouts.gapMs
-    const firstMs = reasoning ? timeouts.patientMs : timeouts.firstEventMs
-    this.silence = deadlines.arm(firstMs, () => this.abort(timedOut("The provider was silent for too long.")))
+    // Until the first meaningful event the wait is one, whatever else comes.
+    this.running.silenceMs = reasoning ? timeouts.patientMs : timeouts.firstEventMs
+    this.running.waitingSince = this.running.startedAt
   }
 
   /** Calls the target and reads up to its first meaningful event; until then another target could still answer. */
@@ -76,49 +76,47 @@ export class UpstreamStream {
     }
   }
 
-  /** The next bytes to pass; undefined when the stream has ended as it should. */
-  async next(): Promise<Uint8Array | undefined> {
-    try {
-      while (!this.ended) {
-        if (this.error) throw this.error
-        // Silence counts while we wait for the upstream, not while the client takes its time.
-        if (this.committed) this.silence.extend(this.callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs)
-        const result = await this.reader.read()
-        if (this.committed) this.silence.clear()
-        const bytes = result.done ? this.finish() : this.tee.push(result.value)
-        if (bytes) return bytes
-      }
-    } catch (thrown) {
-      throw this.fail(thrown)
-    }
-    this.release()
-    void this.drain()
-    return undefined
+  /** What the upstream says next, to be given to `take`. Fails as the connection does; `fail` says why. */
+  read(): Promise<ReadResult> {
+    if (this.committed) this.running.waitingSince = performance.now()
+    return this.reader.read()
   }
 
-  abort(reason: unknown): void {
+  /** The bytes to pass for what was read, if any; sets `ended` or `error` where they are the last. */
+  take(result: ReadResult): Uint8Array | undefined {
+    if (this.committed) this.running.waitingSince = 0
+    return result.done ? this.finish() : this.tee.push(result.value)
+  }
+
+  /** Ends the upstream call for this reason, and says it as an error. */
+  fail(thrown: unknown): GatewayError {
+    const { abort } = this.running
+    const known = thrown instanceof GatewayError || thrown instanceof SseLimitError || thrown instanceof ClientGoneError
+    const error = asUpstreamError(known ? thrown : failure(thrown, abort))
     this.release()
-    if (!this.running.abort.signal.aborted) this.running.abort.abort(reason)
+    if (!abort.signal.aborted) abort.abort(known ? thrown : error)
+    return error
+  }
+
+  /** Lets go of an upstream call that has ended; its connection can be used again once it is read empty. */
+  close(): void {
+    this.release()
+    if (this.ended) void this.drain()
   }
 
   private async hold(): Promise<void> {
     let length = 0
-    while (!this.meaningful && !this.blind && length < MAX_HELD_BYTES) {
-      const bytes = await this.next()
-      if (!bytes) throw incomplete()
-      this.held.push(bytes)
-      length += bytes.byteLength
+    while (!this.blind && length < MAX_HELD_BYTES) {
+      const bytes = this.take(await this.read())
+      if (bytes) this.held.push(bytes)
+      if (this.meaningful) break
+      if (this.error) throw this.error
+      if (this.ended) throw incomplete()
+      length += bytes?.byteLength ?? 0
     }
     this.committed = true
-    this.silence.clear()
-  }
-
-  private fail(thrown: unknown): GatewayError {
-    const { abort } = this.running
-    const broken = thrown instanceof GatewayError || thrown instanceof SseLimitError
-    const error = asUpstreamError(broken ? thrown : failure(thrown, abort))
-    this.abort(error)
-    return error
+    this.running.waitingSince = 0
+    this.running.silenceMs = this.callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs
   }
 
   private finish(): Uint8Array | undefined {
@@ -137,8 +135,8 @@ export class UpstreamStream {
       this.meaningful = true
       this.attempt.call.record.firstEventAt = performance.now()
     }
-    if (event.type === "part-start") this.callOpen ||= event.start.kind === "tool-call"
-    else if (event.type === "candidate-end") this.callOpen = false
+    if (event.type === "part-start" && event.start.kind === "tool-call") this.allowSilence(true)
+    else if (event.type === "candidate-end") this.allowSilence(false)
     else if (event.type === "usage") this.attempt.call.record.usage = event.usage
     else if (event.type === "stream-error") {
       this.error = withoutCredential(event.error, this.attempt.target)
@@ -150,13 +148,18 @@ export class UpstreamStream {
     return "go-on"
   }
 
+  /** A model that writes a tool call's arguments may be silent for longer. */
+  private allowSilence(callOpen: boolean): void {
+    this.callOpen = callOpen
+    if (this.committed) this.running.silenceMs = callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs
+  }
+
   private release(): void {
-    this.silence.clear()
     this.attempt.house.running.end(this.running)
   }
 
   private async drain(): Promise<void> {
-    const limit = this.attempt.house.deadlines.arm(DRAIN_MS, () => this.abort(incomplete()))
+    const limit = this.attempt.house.deadlines.arm(DRAIN_MS, () => this.fail(incomplete()))
     try {
       while (!(await this.reader.read()).done);
     } catch {

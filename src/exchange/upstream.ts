@@ -1,7 +1,7 @@
 // Calls one target with the caller's request, the members the gateway owns changed.
 import { GatewayError } from "../canonical/error.ts"
 import type { Target } from "../routing/plan.ts"
-import { decodeByteText, toBody, toByteText } from "../transport/byte-text.ts"
+import { decodeUtf8, toBody } from "../transport/byte-text.ts"
 import { readAll } from "../transport/http-client.ts"
 import { splice } from "../transport/json-splice.ts"
 import { retryAfterMs } from "../transport/retry-after.ts"
@@ -52,7 +52,7 @@ export function withoutCredential(error: GatewayError, { account }: Target): Gat
 /** An error is an error, also when its body is too long or breaks off. */
 async function errorText(response: Response, abort: AbortController): Promise<string> {
   try {
-    return decodeByteText(toByteText(new Uint8Array(await readAll(response, MAX_ERROR_BYTES))))
+    return decodeUtf8(new Uint8Array(await readAll(response, MAX_ERROR_BYTES)))
   } catch (thrown) {
     if (abort.signal.aborted) throw thrown
     return ""

@@ -28,6 +28,11 @@ export function decodeByteText(text: string): string {
   return textIsAscii(text) ? text : Buffer.from(text, "latin1").toString("utf8")
 }
 
+/** Bytes as ordinary text; malformed UTF-8 becomes U+FFFD. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("utf8")
+}
+
 export function isAscii(bytes: Uint8Array): boolean {
   return bytesAreAscii(bytes)
 }

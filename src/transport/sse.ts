@@ -41,6 +41,8 @@ export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): Step<string, Frame
   return {
     push(piece) {
       if (piece === "") return []
+      // Most pieces are one whole frame.
+      if (length === 0 && isOneFrame(piece)) return [frame(piece)]
       pieces.push(piece)
       length += piece.length
       const frames: Frame[] = []
@@ -63,6 +65,10 @@ export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): Step<string, Frame
       return [frame(ENDS_BLANK.test(rest) ? rest : `${rest}\n\n`)]
     },
   }
+}
+
+function isOneFrame(piece: string): boolean {
+  return piece.length > 2 && piece.indexOf("\n\n") === piece.length - 2 && !piece.includes("\r")
 }
 
 function hasBlankLine(text: string): boolean {

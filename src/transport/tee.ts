@@ -33,30 +33,32 @@ export class Tee<Event> {
 
   /** Asks the observer what the end of it all means. */
   conclude(): void {
-    if (this.verdict === "go-on") this.observe(() => this.options.observer.finish())
+    if (this.verdict === "go-on") this.observe(undefined)
   }
 
   private pass(frames: readonly Frame[]): Uint8Array<ArrayBuffer> | undefined {
     let text = ""
     for (const frame of frames) {
       if (this.verdict !== "go-on") break
-      if (this.observe(() => this.options.observer.push(frame)) === "stop-before") break
+      if (this.observe(frame) === "stop-before") break
       text += this.options.edit(frame)
     }
     return text === "" ? undefined : fromByteText(text)
   }
 
-  private observe(read: () => Event[]): Verdict {
+  /** Shows the observer a frame, or that there are no more. */
+  private observe(frame: Frame | undefined): Verdict {
     if (!this.observing) return this.verdict
+    const { observer, onEvent } = this.options
     let events: Event[] = []
     try {
-      events = read()
+      events = frame ? observer.push(frame) : observer.finish()
     } catch (cause) {
       this.observing = false
       this.options.onObserverFailure(cause)
     }
     for (const event of events) {
-      this.verdict = this.options.onEvent(event)
+      this.verdict = onEvent(event)
       if (this.verdict !== "go-on") break
     }
     return this.verdict

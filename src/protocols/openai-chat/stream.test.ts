@@ -130,6 +130,21 @@ describe("the relay", () => {
     expect(pass(chunk, true)).toBe(chunk.replace('"up-1"', '"a/b"'))
   })
 
+  test("names the model in every event, however they differ", () => {
+    const texts = [
+      '{"id":"1","model":"up","x":1}',
+      '{"id":"1","model":"up","x":2}',
+      '{"id":"1","model":"up2"}',
+      '{"id":"2","model":"up"}',
+    ]
+    const passed = pass(texts.map((text) => `data: ${text}\n\n`).join(""), true)
+    expect(passed).toBe(texts.map((text) => `data: ${text.replace(/"up2?"/, '"a/b"')}\n\n`).join(""))
+    const numbers = ['{"model":1}', '{"model":12}', '{"model":1,"model":"up"}']
+    expect(pass(numbers.map((text) => `data: ${text}\n\n`).join(""), true)).toBe(
+      'data: {"model":"a/b"}\n\ndata: {"model":"a/b"}\n\ndata: {"model":"a/b","model":"a/b"}\n\n',
+    )
+  })
+
   test("hides usage nobody asked for, and drops the chunk that held nothing else", () => {
     expect(pass('data: {"model":"m","choices":[{"delta":{}}],"usage":null}\n\n', false)).toBe(
       'data: {"model":"a/b","choices":[{"delta":{}}]}\n\n',

@@ -3,7 +3,7 @@ import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
 import { decodeByteText } from "../../transport/byte-text.ts"
-import { findMember, outline } from "../../transport/json-scan.ts"
+import { findMember, type Member, outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { Step } from "../../transport/step.ts"
@@ -24,24 +24,51 @@ export function relayStream(context: RelayContext): StreamRelay {
 }
 
 function editFrame({ model, usageAsked }: RelayContext): (frame: Frame) => string {
-  const name: Edit = { path: ["model"], set: asciiJson(model) }
-  const hideUsage: Edit = { path: ["usage"], remove: true }
+  const name = asciiJson(model)
+  const rename = renaming(name)
   return (frame) => {
     const { data } = frame
     if (data === undefined || data === DONE) return frame.raw
+    const quick = usageAsked || !data.includes('"usage"') ? rename.quickly(data) : undefined
+    if (quick !== undefined) return withData(frame, quick)
     const outlined = outline(data)
     if (!outlined) return frame.raw
-    const edits: Edit[] = findMember(outlined, "model") ? [name] : []
+    const named = findMember(outlined, "model")
+    if (named) rename.remember(data, named)
+    const edits: Edit[] = named ? [{ path: ["model"], set: name }] : []
     const usage = usageAsked ? undefined : findMember(outlined, "usage")
     if (usage) {
       const choices = findMember(outlined, "choices")
       const empty = choices && /^\[\s*\]$/.test(data.slice(choices.valueStart, choices.end))
       if (empty && data.slice(usage.valueStart, usage.end) !== "null") return ""
-      edits.push(hideUsage)
+      edits.push(HIDE_USAGE)
     }
     return withData(frame, splice(data, edits, outlined))
   }
 }
+
+const HIDE_USAGE: Edit = { path: ["usage"], remove: true }
+
+/**
+ * The events of a stream begin alike, up to and with the model's name. One that begins as the last did needs no scan:
+ * what stands before the same closing quote has the same structure.
+ */
+function renaming(name: string) {
+  let before = ""
+  let after = ""
+  return {
+    remember(data: string, { valueStart, end }: Member): void {
+      const isString = data.charCodeAt(valueStart) === QUOTE
+      before = isString ? data.slice(0, end) : ""
+      after = isString ? data.slice(0, valueStart) + name : ""
+    },
+    quickly(data: string): string | undefined {
+      return before !== "" && data.startsWith(before) ? after + data.slice(before.length) : undefined
+    },
+  }
+}
+
+const QUOTE = 0x22
 
 interface OpenCandidate {
   /** The part that grows by text, and the tool calls by the index the upstream gives them. */
