@@ -27,14 +27,14 @@ function editFrame({ model, usageAsked }: RelayContext): (frame: Frame) => strin
   const name = asciiJson(model)
   const rename = renaming(name)
   return (frame) => {
-    const { data } = frame
-    if (data === undefined || data === DONE) return frame.raw
-    const quick = usageAsked || !data.includes('"usage"') ? rename.quickly(data) : undefined
-    if (quick !== undefined) return withData(frame, quick)
+    const { raw, data } = frame
+    if (data === undefined || data === DONE) return raw
+    const quick = usageAsked || !raw.includes('"usage"') ? rename.quickly(raw) : undefined
+    if (quick !== undefined) return quick
     const outlined = outline(data)
-    if (!outlined) return frame.raw
+    if (!outlined) return raw
     const named = findMember(outlined, "model")
-    if (named) rename.remember(data, named)
+    if (named) rename.remember(frame, named)
     const edits: Edit[] = named ? [{ path: ["model"], set: name }] : []
     const usage = usageAsked ? undefined : findMember(outlined, "usage")
     if (usage) {
@@ -57,29 +57,21 @@ function renaming(name: string) {
   let before = ""
   let after = ""
   return {
-    remember(data: string, { valueStart, end }: Member): void {
-      const isString = data.charCodeAt(valueStart) === QUOTE
-      before = isString ? data.slice(0, end) : ""
-      after = isString ? data.slice(0, valueStart) + name : ""
+    remember({ raw, data = "", dataStart }: Frame, { valueStart, end }: Member): void {
+      const isPlain = dataStart >= 0 && data.charCodeAt(valueStart) === QUOTE
+      before = isPlain ? raw.slice(0, dataStart + end) : ""
+      after = isPlain ? raw.slice(0, dataStart + valueStart) + name : ""
     },
-    quickly(data: string): string | undefined {
-      return before !== "" && data.startsWith(before) ? after + data.slice(before.length) : undefined
+    quickly(raw: string): string | undefined {
+      return before !== "" && raw.startsWith(before) ? after + raw.slice(before.length) : undefined
     },
   }
 }
 
 const QUOTE = 0x22
 
-interface OpenCandidate {
-  /** The part that grows by text, and the tool calls by the index the upstream gives them. */
-  text: { readonly part: number; readonly kind: PartStart["kind"] } | undefined
-  readonly calls: Map<number, number>
-  parts: number
-  ended: boolean
-}
-
 export function decodeStream(): Step<Frame, StreamEvent> {
-  const candidates = new Map<number, OpenCandidate>()
+  const candidates = new Map<number, GrowingCandidate>()
   let started = false
   let ended = false
 
@@ -88,7 +80,10 @@ export function decodeStream(): Step<Frame, StreamEvent> {
       if (data === undefined || ended) return []
       if (data.trim() === DONE) {
         ended = true
-        return [...endOpenParts(candidates), { type: "stream-end" }]
+        const events: StreamEvent[] = []
+        for (const candidate of candidates.values()) candidate.endParts(events)
+        events.push({ type: "stream-end" })
+        return events
       }
       const chunk = parse(data)
       if (!chunk) return [brokenEvent()]
@@ -99,7 +94,7 @@ export function decodeStream(): Step<Frame, StreamEvent> {
       if (!started) events.push(streamStart(chunk))
       started = true
       if (Array.isArray(chunk.choices)) {
-        for (const choice of chunk.choices) if (isObject(choice)) decodeChoice(choice, candidates, events)
+        for (const choice of chunk.choices) if (isObject(choice)) candidateOf(choice, candidates).grow(choice, events)
       }
       const usage = decodeUsage(chunk.usage)
       if (usage) events.push({ type: "usage", usage })
@@ -138,90 +133,80 @@ function streamStart({ id, model, created }: JsonObject): StreamEvent {
   }
 }
 
-function decodeChoice(choice: JsonObject, candidates: Map<number, OpenCandidate>, events: StreamEvent[]): void {
+function candidateOf(choice: JsonObject, candidates: Map<number, GrowingCandidate>): GrowingCandidate {
   const index = typeof choice.index === "number" ? choice.index : 0
-  let candidate = candidates.get(index)
-  if (!candidate) {
-    candidate = { text: undefined, calls: new Map(), parts: 0, ended: false }
-    candidates.set(index, candidate)
-  }
-  const grow = new CandidateEvents(index, candidate, events)
-  if (isObject(choice.delta)) {
-    const { delta } = choice
-    // `reasoning_content` is DeepSeek's and most hosts' name, `reasoning` OpenRouter's and Groq's; some send both.
-    grow.text("reasoning", delta.reasoning_content ?? delta.reasoning)
-    grow.text("text", delta.content)
-    grow.text("refusal", delta.refusal)
-    if (Array.isArray(delta.tool_calls)) {
-      for (const [position, call] of delta.tool_calls.entries()) if (isObject(call)) grow.call(call, position)
+  const known = candidates.get(index)
+  if (known) return known
+  const candidate = new GrowingCandidate(index)
+  candidates.set(index, candidate)
+  return candidate
+}
+
+/** One candidate as its deltas come in: knows which of its parts are open, and writes the events by which they grow. */
+class GrowingCandidate {
+  ended = false
+  private parts = 0
+  /** The part that grows by text. */
+  private open: { readonly part: number; readonly kind: PartStart["kind"] } | undefined
+  /** The tool calls' parts, by the index the upstream gives them. */
+  private readonly calls = new Map<number, number>()
+
+  constructor(private readonly index: number) {}
+
+  grow({ delta, finish_reason }: JsonObject, events: StreamEvent[]): void {
+    if (isObject(delta)) {
+      // `reasoning_content` is DeepSeek's and most hosts' name, `reasoning` OpenRouter's and Groq's; some send both.
+      this.text("reasoning", delta.reasoning_content ?? delta.reasoning, events)
+      this.text("text", delta.content, events)
+      this.text("refusal", delta.refusal, events)
+      if (Array.isArray(delta.tool_calls)) {
+        for (const [position, call] of delta.tool_calls.entries()) if (isObject(call)) this.call(call, position, events)
+      }
     }
+    if (typeof finish_reason !== "string" || this.ended) return
+    this.endParts(events)
+    this.ended = true
+    events.push({ type: "candidate-end", candidate: this.index, finish: decodeFinish(finish_reason) })
   }
-  if (typeof choice.finish_reason === "string" && !candidate.ended) {
-    grow.endParts()
-    candidate.ended = true
-    events.push({ type: "candidate-end", candidate: index, finish: decodeFinish(choice.finish_reason) })
+
+  endParts(events: StreamEvent[]): void {
+    this.endText(events)
+    for (const part of this.calls.values()) events.push({ type: "part-end", candidate: this.index, part })
+    this.calls.clear()
   }
-}
 
-function endOpenParts(candidates: ReadonlyMap<number, OpenCandidate>): StreamEvent[] {
-  const events: StreamEvent[] = []
-  for (const [index, candidate] of candidates) new CandidateEvents(index, candidate, events).endParts()
-  return events
-}
-
-/** Writes the events by which one candidate grows. */
-class CandidateEvents {
-  constructor(
-    private readonly index: number,
-    private readonly candidate: OpenCandidate,
-    private readonly events: StreamEvent[],
-  ) {}
-
-  text(kind: "text" | "refusal" | "reasoning", value: Json | undefined): void {
+  private text(kind: "text" | "refusal" | "reasoning", value: Json | undefined, events: StreamEvent[]): void {
     if (typeof value !== "string" || value === "") return
-    if (this.candidate.text?.kind !== kind) {
-      this.endText()
-      this.candidate.text = { part: this.start(kind === "reasoning" ? { kind, form: "full" } : { kind }), kind }
+    if (this.open?.kind !== kind) {
+      this.endText(events)
+      this.open = { part: this.start(kind === "reasoning" ? { kind, form: "full" } : { kind }, events), kind }
     }
-    this.delta(this.candidate.text.part, value)
+    events.push({ type: "part-delta", candidate: this.index, part: this.open.part, text: value })
   }
 
-  call(call: JsonObject, position: number): void {
-    this.endText()
+  private call(call: JsonObject, position: number, events: StreamEvent[]): void {
+    this.endText(events)
     const called = isObject(call.function) ? call.function : {}
     const index = typeof call.index === "number" ? call.index : position
-    let part = this.candidate.calls.get(index)
+    let part = this.calls.get(index)
     if (part === undefined) {
       const id = typeof call.id === "string" ? call.id : ""
       const name = typeof called.name === "string" ? called.name : ""
-      part = this.start({ kind: "tool-call", id, name, runsAt: "client" })
-      this.candidate.calls.set(index, part)
+      part = this.start({ kind: "tool-call", id, name, runsAt: "client" }, events)
+      this.calls.set(index, part)
     }
-    if (typeof called.arguments === "string" && called.arguments !== "") this.delta(part, called.arguments)
+    if (typeof called.arguments !== "string" || called.arguments === "") return
+    events.push({ type: "part-delta", candidate: this.index, part, text: called.arguments })
   }
 
-  endParts(): void {
-    this.endText()
-    for (const part of this.candidate.calls.values()) this.end(part)
-    this.candidate.calls.clear()
-  }
-
-  private endText(): void {
-    if (this.candidate.text) this.end(this.candidate.text.part)
-    this.candidate.text = undefined
-  }
-
-  private start(start: PartStart): number {
-    const part = this.candidate.parts++
-    this.events.push({ type: "part-start", candidate: this.index, part, start })
+  private start(start: PartStart, events: StreamEvent[]): number {
+    const part = this.parts++
+    events.push({ type: "part-start", candidate: this.index, part, start })
     return part
   }
 
-  private delta(part: number, text: string): void {
-    this.events.push({ type: "part-delta", candidate: this.index, part, text })
-  }
-
-  private end(part: number): void {
-    this.events.push({ type: "part-end", candidate: this.index, part })
+  private endText(events: StreamEvent[]): void {
+    if (this.open) events.push({ type: "part-end", candidate: this.index, part: this.open.part })
+    this.open = undefined
   }
 }
