@@ -18,7 +18,7 @@ export type LoadJob = {
   minimumEvents: number
 }
 
-export type Latency = { p50: number; p99: number }
+type Latency = { p50: number; p99: number }
 
 export type LoadResult = {
   requests: number

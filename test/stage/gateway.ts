@@ -128,7 +128,7 @@ export async function runCommand(
   return { code, stdout, stderr }
 }
 
-export function residentMb(pid: number): number {
+function residentMb(pid: number): number {
   const [, pages = "0"] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")
   return (Number(pages) * 4096) / 1024 / 1024
 }
