@@ -36,6 +36,8 @@ export class Server implements Door {
       hostname: options.host,
       port: options.port,
       development: false,
+      // Two gateways on one port would share its requests between them.
+      reusePort: false,
       idleTimeout: IDLE_SECONDS,
       // Each route has its own limit, enforced with an error of the protocol's shape.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,

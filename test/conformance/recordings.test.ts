@@ -35,6 +35,9 @@ const streams = good.flatMap(({ source, provider, response: { body } }) =>
   typeof body === "string" && body.includes("data:") ? [{ source, provider, text: encodeByteText(body) }] : [],
 )
 
+/** Skipped where nobody has such recordings at hand. */
+const recorded = test.skipIf(!available)
+
 function decode(pieces: readonly string[]): StreamEvent[] {
   const sse = decodeSse()
   const decoder = decodeStream()
@@ -42,7 +45,7 @@ function decode(pieces: readonly string[]): StreamEvent[] {
   return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
 }
 
-test.skipIf(!available)("every recorded chat request that a provider took passes our checks", () => {
+recorded("every recorded chat request that a provider took passes our checks", () => {
   const refused = good.flatMap(({ source, request }) => {
     try {
       // OpenRouter's own `provider` object is not ours.
@@ -56,25 +59,22 @@ test.skipIf(!available)("every recorded chat request that a provider took passes
   expect(refused).toEqual([])
 })
 
-test.skipIf(!available)(
-  "every recorded stream is read to its end, and relayed with nothing but the model changed",
-  () => {
-    expect(streams.length).toBeGreaterThan(20)
-    for (const { source, text } of streams) {
-      const events = decode([text])
-      const end = /^data: \{"error"/m.test(text) ? "stream-error" : "stream-end"
-      expect([source, events.find(({ type }) => type === end)?.type]).toEqual([source, end])
-      expect(fold(events).candidates.length).toBeGreaterThan(0)
-      const relay = relayStream({ model: "a/b", usageAsked: true })
-      const sse = decodeSse()
-      const passed = [...sse.push(text), ...sse.finish()].map((frame) => relay.edit(frame)).join("")
-      const bare = (said: string) => said.replace(/"model":\s*"[^"]*"/g, '"model":""').trim()
-      expect(bare(passed)).toBe(bare(text))
-    }
-  },
-)
+recorded("every recorded stream is read to its end, and relayed with nothing but the model changed", () => {
+  expect(streams.length).toBeGreaterThan(20)
+  for (const { source, text } of streams) {
+    const events = decode([text])
+    const end = /^data: \{"error"/m.test(text) ? "stream-error" : "stream-end"
+    expect([source, events.find(({ type }) => type === end)?.type]).toEqual([source, end])
+    expect(fold(events).candidates.length).toBeGreaterThan(0)
+    const relay = relayStream({ model: "a/b", usageAsked: true })
+    const sse = decodeSse()
+    const passed = [...sse.push(text), ...sse.finish()].map((frame) => relay.edit(frame)).join("")
+    const bare = (said: string) => said.replace(/"model":\s*"[^"]*"/g, '"model":""').trim()
+    expect(bare(passed)).toBe(bare(text))
+  }
+})
 
-test.skipIf(!available)("no recorded stream says anything else when its bytes are cut elsewhere", () => {
+recorded("no recorded stream says anything else when its bytes are cut elsewhere", () => {
   for (const { text } of streams) {
     const whole = JSON.stringify(decode([text]))
     for (const size of [1, 7, 100]) {
@@ -84,7 +84,7 @@ test.skipIf(!available)("no recorded stream says anything else when its bytes ar
   }
 })
 
-test.skipIf(!available)("the buckets of every recorded usage add up to its total", () => {
+recorded("the buckets of every recorded usage add up to its total", () => {
   const wrong = good.flatMap(({ source, response: { body } }) => {
     const usage = usageIn(body)
     const decoded = decodeUsage(usage)

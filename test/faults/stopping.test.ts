@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { eventually, within } from "../stage/eventually.ts"
-import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
+import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import { chunk, completion, DONE, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
@@ -245,6 +245,15 @@ test("a second gateway on one data folder is refused in so many words, and the f
   const first = await start()
   const second = start(join(first.folder, "data"))
   await expect(second).rejects.toThrow(/ended with 1: .*trivium\.db is in use by another process.*Stop it first/)
+  expect((await first.chat(unary)).status).toBe(200)
+})
+
+test("a second gateway on one port is refused, and the first goes on", async () => {
+  const first = await start()
+  const { port } = new URL(first.url)
+  const second = runCommand(["serve", "--port", port, "--data", join(first.folder, "other")], { folder: first.folder })
+  const { code, stderr } = await within(second, 5000, "the refusal")
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`port ${port} in use`)])
   expect((await first.chat(unary)).status).toBe(200)
 })
 
