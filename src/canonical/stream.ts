@@ -31,3 +31,9 @@ export function isMeaningful(event: StreamEvent): boolean {
   if (event.type === "part-start") return event.start.kind === "tool-call"
   return event.type === "candidate-end"
 }
+
+/** The part these events grow, if that is all they do. */
+export function grownPart(events: readonly StreamEvent[]): string | undefined {
+  const [event] = events
+  return events.length === 1 && event?.type === "part-delta" ? `${event.candidate}.${event.part}` : undefined
+}

@@ -43,17 +43,34 @@ export function newRecord(requestId: string, route: string): ExchangeRecord {
   }
 }
 
-/** The headers that say what an answer is and where it, or the error in its place, came from. */
-export function originHeaders(record: ExchangeRecord, contentType: string): Record<string, string> {
-  const { requestId, model, provider, attempts } = record
-  if (attempts === 0) return { "content-type": contentType, "x-request-id": requestId }
-  return {
-    "content-type": contentType,
-    "x-request-id": requestId,
-    "x-gateway-model": model ?? "",
-    "x-gateway-provider": provider ?? "",
-    "x-gateway-attempts": String(attempts),
+/** An answer with the headers that say what it is and where it, or the error in its place, came from. */
+export function answerOf(
+  record: ExchangeRecord,
+  body: ConstructorParameters<typeof Response>[0],
+  contentType: string,
+): Response {
+  const answer = new Response(body, { status: record.status, headers: originHeaders(record, contentType) })
+  answer.headers.set("x-request-id", record.requestId)
+  return answer
+}
+
+const origins = new Map<string, Headers>()
+const MAX_ORIGINS = 10_000
+
+/** Most answers come from few places: their headers are made once and copied, which costs less than to set each. */
+function originHeaders({ model = "", provider = "", attempts }: ExchangeRecord, contentType: string): Headers {
+  const key = attempts === 0 ? contentType : `${contentType}\n${model}\n${provider}\n${attempts}`
+  const known = origins.get(key)
+  if (known) return known
+  const headers = new Headers({ "content-type": contentType })
+  if (attempts > 0) {
+    headers.set("x-gateway-model", model)
+    headers.set("x-gateway-provider", provider)
+    headers.set("x-gateway-attempts", String(attempts))
   }
+  if (origins.size >= MAX_ORIGINS) origins.clear()
+  origins.set(key, headers)
+  return headers
 }
 
 /** The client has left: nobody is there to read an answer. */

@@ -4,7 +4,7 @@ import type { Deadline } from "../transport/deadlines.ts"
 import { attempt } from "./attempt.ts"
 import type { Call, House } from "./call.ts"
 import { clientStream } from "./client-stream.ts"
-import { originHeaders } from "./record.ts"
+import { answerOf } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 
@@ -22,14 +22,13 @@ export async function relayStreamed({ call, house, request, targets }: StreamedC
   // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
   opening.catch(() => {})
   const opened = await withPatience(opening, house)
+  const body = clientStream(opened ?? opening, { call, house })
   // While attempts still go on, nobody knows yet who will answer.
-  const headers: Record<string, string> = opened
-    ? originHeaders(call.record, EVENT_STREAM)
-    : { "content-type": EVENT_STREAM, "x-request-id": call.record.requestId }
-  headers["cache-control"] = "no-cache"
+  const answer = answerOf(opened ? call.record : { ...call.record, attempts: 0 }, body, EVENT_STREAM)
+  answer.headers.set("cache-control", "no-cache")
   // Proxies that buffer by default are told not to.
-  headers["x-accel-buffering"] = "no"
-  return new Response(clientStream(opened ?? opening, { call, house }), { headers })
+  answer.headers.set("x-accel-buffering", "no")
+  return answer
 }
 
 /** What opened in time; undefined when it takes longer, and the client is better told that somebody is there. */

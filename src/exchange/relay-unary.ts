@@ -3,7 +3,7 @@ import { GatewayError } from "../canonical/error.ts"
 import { decodeByteText, isAscii, toBody, toByteText } from "../transport/byte-text.ts"
 import { failure, readAll } from "../transport/http-client.ts"
 import { findMember, outline } from "../transport/json-scan.ts"
-import { originHeaders } from "./record.ts"
+import { answerOf } from "./record.ts"
 import { type Attempt, callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -18,7 +18,7 @@ export async function relayUnary(attempt: Attempt): Promise<Response> {
     const bytes = Buffer.from(await readAll(response, MAX_ANSWER_BYTES))
     const { text, usage } = readAnswer(toByteText(bytes), attempt)
     call.record.usage = usage
-    return new Response(toBody(text, isAscii(bytes)), { headers: originHeaders(call.record, "application/json") })
+    return answerOf(call.record, toBody(text, isAscii(bytes)), "application/json")
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown : failure(thrown, running.abort)
   } finally {

@@ -2,7 +2,7 @@
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject } from "../canonical/json.ts"
 import type { Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
-import { decodeUtf8, isAscii, isValidUtf8, toByteText } from "../transport/byte-text.ts"
+import { decodeByteText, isAscii, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import {
   duplicateMember,
   JsonLimitError,
@@ -46,7 +46,7 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   } catch (thrown) {
     throw limitFault(thrown)
   }
-  const reading = readText(ascii ? text : decodeUtf8(bytes), options.protocol)
+  const reading = ascii ? readText(text, options.protocol) : readByteText(text, options.protocol)
   return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
 }
 
@@ -70,6 +70,17 @@ function unambiguous(outlined: Outline | undefined): Outline {
   const twice = duplicateMember(outlined)
   if (twice !== undefined) throw invalidJson(`it holds \`${excerpt(twice)}\` twice`)
   return outlined
+}
+
+/** Of all strings in a request only the names of models are read, so only these are decoded, or all to name a fault. */
+function readByteText(text: string, protocol: Protocol): Reading {
+  try {
+    const { model, routing, ...rest } = readText(text, protocol)
+    const fallback = routing.fallback.map(decodeByteText)
+    return { ...rest, model: decodeByteText(model), routing: { ...routing, fallback } }
+  } catch {
+    return readText(decodeByteText(text), protocol)
+  }
 }
 
 /** Parses and checks a whole request; what the worker does with large ones. */

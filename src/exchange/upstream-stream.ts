@@ -1,6 +1,6 @@
 // One upstream stream as it is read: the bytes to pass on, until its terminal event or its failure.
 import { GatewayError } from "../canonical/error.ts"
-import { isMeaningful, type StreamEvent } from "../canonical/stream.ts"
+import { grownPart, isMeaningful, type StreamEvent } from "../canonical/stream.ts"
 import { encodeByteText, fromByteText } from "../transport/byte-text.ts"
 import { failure } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
@@ -47,6 +47,7 @@ export class UpstreamStream {
     this.tee = new Tee({
       observer: relay.observer,
       edit: relay.edit,
+      growth: { partOf: grownPart, mayVary: relay.mayVary },
       onEvent: (event) => this.note(event),
       onObserverFailure: (cause) => {
         this.blind = true

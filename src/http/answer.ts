@@ -1,6 +1,7 @@
 // Answers the listener writes itself: JSON, and errors in the shape of the protocol they are told in.
 import type { GatewayError } from "../canonical/error.ts"
 import type { Json } from "../canonical/json.ts"
+import { answerOf, type ExchangeRecord } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
 
 export function jsonAnswer(
@@ -13,15 +14,13 @@ export function jsonAnswer(
   })
 }
 
-export function errorAnswer(
-  error: GatewayError,
-  { protocol, requestId, headers = {} }: { protocol: Protocol; requestId: string; headers?: Record<string, string> },
-): Response {
-  return jsonAnswer(protocol.encodeError(error, { requestId }), {
-    requestId,
-    status: error.status,
-    headers: { ...retryHeaders(error), ...headers },
-  })
+/** The error that ends an exchange. */
+export function errorAnswer(error: GatewayError, record: ExchangeRecord, protocol: Protocol): Response {
+  const body = JSON.stringify(protocol.encodeError(error, { requestId: record.requestId }))
+  record.status = error.status
+  const answer = answerOf(record, body, "application/json")
+  for (const [name, value] of Object.entries(retryHeaders(error))) answer.headers.set(name, value)
+  return answer
 }
 
 /** Client libraries try again on 408, 409, 429 and every 5xx unless they are told not to. */

@@ -1,7 +1,7 @@
 // The listener: takes a request in, passes it through its route's guards, and counts what is under way.
 import type { Key } from "../accounts/keys.ts"
 import { asGatewayError, GatewayError } from "../canonical/error.ts"
-import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure, originHeaders } from "../exchange/record.ts"
+import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { errorAnswer } from "./answer.ts"
 import { presentedKey } from "./credential.ts"
@@ -80,12 +80,15 @@ export class Server implements Door {
       return this.enter(new Visit(this, request, route, rest, newRecord(requestId, route.name)))
     }
     const protocol = this.options.defaultProtocol
+    const record = newRecord(requestId, path)
     if (match.found === "nothing") {
-      return errorAnswer(new GatewayError("route_not_found", `There is no route ${path}.`), { protocol, requestId })
+      return errorAnswer(new GatewayError("route_not_found", `There is no route ${path}.`), record, protocol)
     }
     const allow = match.methods.join(", ")
     const error = new GatewayError("method_not_allowed", `${path} takes ${allow}, not ${request.method}.`)
-    return errorAnswer(error, { protocol, requestId, headers: { allow } })
+    const answer = errorAnswer(error, record, protocol)
+    answer.headers.set("allow", allow)
+    return answer
   }
 
   private enter(visit: Visit): Response | Promise<Response> {
@@ -131,11 +134,7 @@ export class Server implements Door {
     record.status = error.status
     if (visit.holdsPlace) visit.finish()
     else if (visit.route.generates || error.status >= 500) this.options.onRecord(record)
-    return errorAnswer(error, {
-      protocol,
-      requestId: record.requestId,
-      headers: originHeaders(record, "application/json"),
-    })
+    return errorAnswer(error, record, protocol)
   }
 
   setSilence(request: Request, seconds: number): void {

@@ -45,6 +45,8 @@ export interface RelayContext {
 export interface StreamRelay {
   readonly observer: Step<Frame, StreamEvent>
   edit(frame: Frame): string
+  /** The members in which events that grow the same part may differ, and still pass alike. */
+  readonly mayVary: ReadonlySet<string>
 }
 
 interface ErrorContext {

@@ -137,11 +137,34 @@ class JsonScanner {
         continue
       }
       if (this.closed) this.broken = true
+      if (code === QUOTE && this.depth === 1 && this.keyStart < 0 && this.takePlain()) continue
       this.step(code)
       if (this.broken) this.at = text.length
       else this.lastEnd = this.at
     }
     return this.at >= text.length
+  }
+
+  /** Takes a name, and a value that does not nest, in one go where neither holds an escaped quote. Most members are such. */
+  private takePlain(): boolean {
+    const { text, at: keyStart } = this
+    const keyEnd = plainStringEnd(text, keyStart)
+    if (keyEnd < 0) return false
+    this.keyStart = keyStart
+    this.keyEnd = keyEnd
+    let at = skipSpace(text, keyEnd)
+    if (text.charCodeAt(at) === COLON) {
+      at = skipSpace(text, at + 1)
+      const code = text.charCodeAt(at)
+      const end = code === QUOTE ? plainStringEnd(text, at) : wordEnd(text, at)
+      if (end > at) {
+        this.valueStart = at
+        at = end
+      }
+    }
+    this.at = at
+    this.lastEnd = at
+    return true
   }
 
   /** Inside of a member's value only depth and number count. Most of a text is there, so it has a loop on locals. */
@@ -248,6 +271,32 @@ class JsonScanner {
   private count(): void {
     if (++this.values > this.limits.maxValues) throw new JsonLimitError("maxValues", this.limits.maxValues)
   }
+}
+
+/** The place after the string that begins here; -1 where its first quote to come may be an escaped one. */
+function plainStringEnd(text: string, start: number): number {
+  const quote = text.indexOf('"', start + 1)
+  return quote < 0 || text.charCodeAt(quote - 1) === BACKSLASH ? -1 : quote + 1
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from
+  while (text.charCodeAt(at) <= SPACE) at++
+  return at
+}
+
+/** The place after a number or a literal; `at` itself where there is none. */
+function wordEnd(text: string, start: number): number {
+  let at = start
+  for (let code = text.charCodeAt(at); isWord(code); code = text.charCodeAt(at)) at++
+  return at
+}
+
+/** Digits, letters, and what else numbers hold. */
+function isWord(code: number): boolean {
+  return (
+    (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a) || code === 0x2d || code === 0x2e || code === 0x2b
+  )
 }
 
 /** A name as a parser would read it: `"mod\u0065l"` names `model`. */

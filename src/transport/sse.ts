@@ -24,8 +24,13 @@ const ENDS_BLANK = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))$/
 const LINE_END = /\r\n|\n|\r/
 const BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
+interface SseDecoder extends Step<string, Frame> {
+  /** Whether nothing of an unfinished frame is waiting for its end. */
+  isEmpty(): boolean
+}
+
 /** Cuts byte text, in pieces of any size, into frames. */
-export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): Step<string, Frame> {
+export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): SseDecoder {
   // Pieces are joined only when a frame ends, so that a large frame in many pieces is not copied for each of them.
   let pieces: string[] = []
   let length = 0
@@ -39,6 +44,7 @@ export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): Step<string, Frame
   }
 
   return {
+    isEmpty: () => length === 0,
     push(piece) {
       if (piece === "") return []
       // Most pieces are one whole frame.

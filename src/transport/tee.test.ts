@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { fromByteText, toByteText } from "./byte-text.ts"
 import type { Frame } from "./sse.ts"
 import { Tee, type TeeOptions } from "./tee.ts"
@@ -16,6 +16,7 @@ function teeOf(options: Partial<TeeOptions<string>> = {}) {
       return "go-on"
     },
     onObserverFailure: (cause) => failures.push(cause),
+    growth: { partOf: () => undefined, mayVary: new Set() },
     ...options,
   })
   const run = (text: string) => {
@@ -55,4 +56,67 @@ test("an event may end what passes with its frame, or before it", () => {
 test("frames may be edited and dropped", () => {
   const { run } = teeOf({ edit: ({ raw, data }) => (data === "two" ? "" : raw.replace("one", "1")) })
   expect(run(stream)).toBe("data: 1\n\n: note\n\ndata: three\n\n")
+})
+
+describe("frames that only say more of the same", () => {
+  const mayVary = new Set(["text"])
+  const partOf = (events: readonly string[]) => (events.length === 1 && events[0] === "more" ? "part" : undefined)
+  const said = (text: string) => `data: {"text":"${text}","end":null}\n\n`
+  const ended = 'data: {"text":"x","end":"stop"}\n\n'
+
+  function growing(growth = { partOf, mayVary }) {
+    const shown: string[] = []
+    const tee = new Tee<string>({
+      observer: {
+        push({ raw }) {
+          shown.push(raw)
+          return [raw.includes("stop") ? "end" : raw.includes("text") ? "more" : "other"]
+        },
+        finish: () => [],
+      },
+      edit: ({ raw }) => raw.replace('"text"', '"words"'),
+      onEvent: () => "go-on",
+      onObserverFailure: () => {},
+      growth,
+    })
+    const push = (text: string) => {
+      const passed = tee.push(fromByteText(text))
+      return passed ? toByteText(passed) : ""
+    }
+    return { push, shown }
+  }
+
+  test("pass edited, without being shown to the observer once two were", () => {
+    const { push, shown } = growing()
+    const words = ["a", "b", "c", "d"]
+    expect(words.map((word) => push(said(word)))).toEqual(words.map((word) => said(word).replace("text", "words")))
+    expect(shown).toEqual([said("a"), said("b")])
+  })
+
+  test("are shown again after anything else has happened", () => {
+    const { push, shown } = growing()
+    for (const frame of [said("a"), said("b"), said("c"), ended, said("d"), said("e"), said("f")]) push(frame)
+    expect(shown).toEqual([said("a"), said("b"), ended, said("d"), said("e")])
+  })
+
+  test("are shown while a part of a frame is waiting for its end", () => {
+    const { push, shown } = growing()
+    const text = said("a") + said("b") + said("c").slice(0, 9)
+    expect(push(text) + push(said("c").slice(9)) + push(said("d"))).toBe(
+      ["a", "b", "c", "d"].map((word) => said(word).replace("text", "words")).join(""),
+    )
+    expect(shown).toEqual([said("a"), said("b"), said("c")])
+  })
+
+  test("pass alike wherever the bytes are cut", () => {
+    const whole = ["a", "b", "c"].map(said).join("") + ended + ["d", "e", "f"].map(said).join("")
+    const expected = whole.replaceAll('"text"', '"words"')
+    for (let first = 0; first <= whole.length; first++) {
+      for (const second of [first + 1, first + 17, whole.length - 3]) {
+        const { push } = growing()
+        const pieces = [whole.slice(0, first), whole.slice(first, second), whole.slice(Math.max(first, second))]
+        expect(pieces.map(push).join("")).toBe(expected)
+      }
+    }
+  })
 })

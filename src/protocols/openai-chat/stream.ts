@@ -20,8 +20,10 @@ export const terminal = `data: ${DONE}\n\n`
 export const heartbeat = ": ping\n\n"
 
 export function relayStream(context: RelayContext): StreamRelay {
-  return { observer: decodeStream(), edit: editFrame(context) }
+  return { observer: decodeStream(), edit: editFrame(context), mayVary: MAY_VARY }
 }
+
+const MAY_VARY: ReadonlySet<string> = new Set(["content", "reasoning_content", "reasoning", "arguments", "obfuscation"])
 
 function editFrame({ model, usageAsked }: RelayContext): (frame: Frame) => string {
   const name = asciiJson(model)
