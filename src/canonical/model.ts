@@ -1,11 +1,76 @@
-// What a caller may know about a model.
+// What a caller may know about a model, and what it costs.
 
 export interface ModelCard {
   /** `<provider>/<model-name>`. */
   readonly id: string
   readonly displayName: string
-  /** Unix time in seconds. */
+  /** A label, not a number: `4.5`, `2512`, `2024-11-20`. */
+  readonly version: string
+  readonly kind: ModelKind
+  readonly status: ModelStatus
+  /** Unix time in seconds; 0 where it is not known. */
   readonly created: number
+  /** `2025-04` or `2025-04-30`. */
+  readonly knowledgeCutoff?: string
+  /** Input and output together. */
   readonly contextWindow?: number
+  /** Only where it is less than the context window. */
+  readonly maxInputTokens?: number
   readonly maxOutputTokens?: number
+  readonly modalities: Modalities
+  readonly capabilities: readonly Capability[]
+  /** Of every target without a price of its own; absent where nobody knows. */
+  readonly pricing?: Pricing
 }
+
+/** What is asked of a model: to converse, to embed, to draw. */
+export const MODEL_KINDS = ["chat", "embedding", "image"] as const
+export type ModelKind = (typeof MODEL_KINDS)[number]
+
+/** `legacy`: superseded, still served. `deprecated`: its author or its host has said that it will go. */
+export const MODEL_STATUSES = ["active", "legacy", "deprecated"] as const
+export type ModelStatus = (typeof MODEL_STATUSES)[number]
+
+export const MODALITIES = ["text", "image", "audio", "video", "pdf", "embedding"] as const
+export type Modality = (typeof MODALITIES)[number]
+
+export interface Modalities {
+  readonly input: readonly Modality[]
+  readonly output: readonly Modality[]
+}
+
+export const CAPABILITIES = [
+  "tools",
+  "json_schema",
+  "reasoning",
+  "prompt_caching",
+  "web_search",
+  "computer_use",
+] as const
+export type Capability = (typeof CAPABILITIES)[number]
+
+/** What is priced, and its name in files and listings. USD per million tokens, `perImage` per image. */
+export const PRICE_NAMES = {
+  input: "input",
+  output: "output",
+  cacheRead: "cache_read",
+  cacheWrite: "cache_write",
+  cacheWrite1h: "cache_write_1h",
+  reasoning: "reasoning",
+  audioInput: "audio_input",
+  audioOutput: "audio_output",
+  imageInput: "image_input",
+  imageOutput: "image_output",
+  perImage: "per_image",
+} as const
+export type PriceBucket = keyof typeof PRICE_NAMES
+
+/** Decimal strings such as "0.075": binary fractions lose cents. What has no price of its own costs as what it is a part of. */
+export type Prices = { readonly [Bucket in PriceBucket]?: string }
+
+export type Pricing = Prices & {
+  /** Smallest first. A request above a tier's size costs by that tier as a whole; what the tier leaves out stays. */
+  readonly tiers?: readonly PriceTier[]
+}
+
+export type PriceTier = Prices & { readonly aboveInputTokens: number }

@@ -1,146 +1,100 @@
-// The bundled models. Each row: id, display name, release date, context window, output limit, and where it is served.
-import type { Model, TargetRow } from "./catalog.ts"
+// The models the gateway brings along, a file for each author, checked as a whole before the first of them is used.
+import type { Model } from "./catalog.ts"
+import { readModelFile } from "./model-file.ts"
+import ai21 from "./models/ai21.json" with { type: "json" }
+import alibaba from "./models/alibaba.json" with { type: "json" }
+import amazon from "./models/amazon.json" with { type: "json" }
+import anthropic from "./models/anthropic.json" with { type: "json" }
+import baai from "./models/baai.json" with { type: "json" }
+import baidu from "./models/baidu.json" with { type: "json" }
+import blackForestLabs from "./models/black-forest-labs.json" with { type: "json" }
+import bytedance from "./models/bytedance.json" with { type: "json" }
+import cohere from "./models/cohere.json" with { type: "json" }
+import deepseek from "./models/deepseek.json" with { type: "json" }
+import google from "./models/google.json" with { type: "json" }
+import meta from "./models/meta.json" with { type: "json" }
+import microsoft from "./models/microsoft.json" with { type: "json" }
+import minimax from "./models/minimax.json" with { type: "json" }
+import mistral from "./models/mistral.json" with { type: "json" }
+import moonshot from "./models/moonshot.json" with { type: "json" }
+import nomic from "./models/nomic.json" with { type: "json" }
+import nous from "./models/nous.json" with { type: "json" }
+import nvidia from "./models/nvidia.json" with { type: "json" }
+import openai from "./models/openai.json" with { type: "json" }
+import perplexity from "./models/perplexity.json" with { type: "json" }
+import stability from "./models/stability.json" with { type: "json" }
+import stepfun from "./models/stepfun.json" with { type: "json" }
+import tencent from "./models/tencent.json" with { type: "json" }
+import thinkingmachines from "./models/thinkingmachines.json" with { type: "json" }
+import voyage from "./models/voyage.json" with { type: "json" }
+import writer from "./models/writer.json" with { type: "json" }
+import xai from "./models/xai.json" with { type: "json" }
+import xiaomi from "./models/xiaomi.json" with { type: "json" }
+import zai from "./models/zai.json" with { type: "json" }
 
-interface Row {
-  readonly id: string
-  readonly name: string
-  readonly released: string
-  readonly context: number
-  readonly output: number
-  readonly reasoning?: true
-  readonly hosts: Readonly<Record<string, string>>
-}
-
-const ROWS: readonly Row[] = [
-  {
-    id: "openai/gpt-4o",
-    name: "GPT-4o",
-    released: "2024-05-13",
-    context: 128_000,
-    output: 16_384,
-    hosts: { openai: "gpt-4o" },
-  },
-  {
-    id: "openai/gpt-4o-mini",
-    name: "GPT-4o mini",
-    released: "2024-07-18",
-    context: 128_000,
-    output: 16_384,
-    hosts: { openai: "gpt-4o-mini" },
-  },
-  {
-    id: "openai/gpt-4.1",
-    name: "GPT-4.1",
-    released: "2025-04-14",
-    context: 1_047_576,
-    output: 32_768,
-    hosts: { openai: "gpt-4.1" },
-  },
-  {
-    id: "openai/gpt-4.1-mini",
-    name: "GPT-4.1 mini",
-    released: "2025-04-14",
-    context: 1_047_576,
-    output: 32_768,
-    hosts: { openai: "gpt-4.1-mini" },
-  },
-  {
-    id: "openai/o4-mini",
-    name: "o4-mini",
-    released: "2025-04-16",
-    context: 200_000,
-    output: 100_000,
-    reasoning: true,
-    hosts: { openai: "o4-mini" },
-  },
-  {
-    id: "openai/gpt-5",
-    name: "GPT-5",
-    released: "2025-08-07",
-    context: 400_000,
-    output: 128_000,
-    reasoning: true,
-    hosts: { openai: "gpt-5" },
-  },
-  {
-    id: "openai/gpt-5-mini",
-    name: "GPT-5 mini",
-    released: "2025-08-07",
-    context: 400_000,
-    output: 128_000,
-    reasoning: true,
-    hosts: { openai: "gpt-5-mini" },
-  },
-  {
-    id: "openai/gpt-oss-120b",
-    name: "gpt-oss-120b",
-    released: "2025-08-05",
-    context: 131_072,
-    output: 65_536,
-    reasoning: true,
-    hosts: { groq: "openai/gpt-oss-120b", together: "openai/gpt-oss-120b" },
-  },
-  {
-    id: "meta/llama-3.3-70b",
-    name: "Llama 3.3 70B",
-    released: "2024-12-06",
-    context: 131_072,
-    output: 32_768,
-    hosts: { groq: "llama-3.3-70b-versatile", together: "meta-llama/Llama-3.3-70B-Instruct-Turbo" },
-  },
-  {
-    id: "deepseek/deepseek-chat",
-    name: "DeepSeek Chat",
-    released: "2024-12-26",
-    context: 128_000,
-    output: 8192,
-    hosts: { deepseek: "deepseek-chat" },
-  },
-  {
-    id: "deepseek/deepseek-reasoner",
-    name: "DeepSeek Reasoner",
-    released: "2025-01-20",
-    context: 128_000,
-    output: 65_536,
-    reasoning: true,
-    hosts: { deepseek: "deepseek-reasoner" },
-  },
-  {
-    id: "mistral/mistral-large",
-    name: "Mistral Large",
-    released: "2024-11-18",
-    context: 131_072,
-    output: 16_384,
-    hosts: { mistral: "mistral-large-latest" },
-  },
-  {
-    id: "mistral/mistral-small",
-    name: "Mistral Small",
-    released: "2025-06-20",
-    context: 128_000,
-    output: 16_384,
-    hosts: { mistral: "mistral-small-latest" },
-  },
-  {
-    id: "xai/grok-4",
-    name: "Grok 4",
-    released: "2025-07-09",
-    context: 256_000,
-    output: 64_000,
-    reasoning: true,
-    hosts: { xai: "grok-4" },
-  },
+const FILES: readonly unknown[] = [
+  ai21,
+  alibaba,
+  amazon,
+  anthropic,
+  baai,
+  baidu,
+  blackForestLabs,
+  bytedance,
+  cohere,
+  deepseek,
+  google,
+  meta,
+  microsoft,
+  minimax,
+  mistral,
+  moonshot,
+  nomic,
+  nous,
+  nvidia,
+  openai,
+  perplexity,
+  stability,
+  stepfun,
+  tencent,
+  thinkingmachines,
+  voyage,
+  writer,
+  xai,
+  xiaomi,
+  zai,
 ]
 
-export const bundledModels: readonly Model[] = ROWS.map((row) => ({
-  id: row.id,
-  displayName: row.name,
-  created: Date.parse(row.released) / 1000,
-  contextWindow: row.context,
-  maxOutputTokens: row.output,
-  aliases: [row.id.slice(row.id.indexOf("/") + 1)],
-  reasoning: row.reasoning ?? false,
-  targets: Object.entries(row.hosts).map(
-    ([provider, model]): TargetRow => ({ provider, model, priority: 1, weight: 1 }),
-  ),
-}))
+let models: readonly Model[] | undefined
+
+/** Throws, naming the entry and the member, if one of the files is not sound. */
+export function bundledModels(): readonly Model[] {
+  models ??= readModels(FILES)
+  return models
+}
+
+export function readModels(files: readonly unknown[]): Model[] {
+  const problems: string[] = []
+  const found = files.flatMap((file) => readModelFile(file, problems))
+  if (problems.length === 0) problems.push(...sharedNames(found))
+  if (problems.length > 0) throw new Error(`the catalogue is not sound:\n${problems.join("\n")}`)
+  return found
+}
+
+/** Ids that stand twice, and other names that would not lead to the model that lists them. */
+function sharedNames(found: readonly Model[]): string[] {
+  const problems: string[] = []
+  const bearers = new Map<string, string>()
+  for (const { id } of found) {
+    if (bearers.has(id)) problems.push(`${id}: id: another entry has it too`)
+    bearers.set(id, id)
+  }
+  for (const { id, aliases } of found) {
+    for (const alias of aliases) {
+      const bearer = bearers.get(alias)
+      if (bearer !== undefined) problems.push(`${id}: aliases: ${alias} is a name of ${bearer} too`)
+      bearers.set(alias, id)
+    }
+  }
+  return problems
+}

@@ -1,10 +1,13 @@
-// The models a caller may name, and where each is served.
-import type { ModelCard } from "../canonical/model.ts"
+// The models a caller may name, and where each is served. Every name is looked up, none is searched for.
+import type { ModelCard, Pricing } from "../canonical/model.ts"
 
 export interface Model extends ModelCard {
+  /** Every other name it answers to, its bare one among them. */
   readonly aliases: readonly string[]
   /** Thinks before it speaks: its silence is allowed to last longer. */
   readonly reasoning: boolean
+  /** The project's own coarse tier from 0 to 100, or the operator's. */
+  readonly quality?: number
   /** In the catalogue in order of trial: lower priority first, then higher weight. */
   readonly targets: readonly TargetRow[]
 }
@@ -16,24 +19,62 @@ export interface TargetRow {
   /** Lower is tried first. */
   readonly priority: number
   readonly weight: number
+  /** Where it is not the model's. */
+  readonly pricing?: Pricing
 }
+
+/** Models by name; undefined marks a name that more than one of them bears. */
+type Names = Map<string, Model | undefined>
 
 export class Catalog {
   readonly models: readonly Model[]
-  private readonly byName = new Map<string, Model>()
+  private readonly byId: ReadonlyMap<string, Model>
+  private readonly byAlias: Names = new Map()
+  /** By provider and the model's name there: `together/meta-llama/Llama-3.3-70B-Instruct-Turbo`. */
+  private readonly byHostName: Names = new Map()
 
-  /** Of two models with one id the later one counts, so that an operator's entry replaces a bundled one. */
+  /** Of two models with one id the later one counts. */
   constructor(models: readonly Model[]) {
-    const byId = new Map(models.map((model) => [model.id, { ...model, targets: ordered(model.targets) }]))
-    this.models = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-    for (const model of this.models) for (const alias of model.aliases) this.byName.set(alias, model)
-    for (const model of this.models) this.byName.set(model.id, model)
+    this.byId = new Map(models.map((model) => [model.id, { ...model, targets: ordered(model.targets) }]))
+    this.models = [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    const alsoNamed: Names = new Map()
+    for (const model of this.models) {
+      const ownName = bareName(model.id)
+      for (const alias of model.aliases) claim(alias === ownName ? this.byAlias : alsoNamed, alias, model)
+      for (const target of model.targets) claim(this.byHostName, `${target.provider}/${target.model}`, model)
+    }
+    // What its author calls a model goes before what another one is called too.
+    for (const [alias, model] of alsoNamed) if (!this.byAlias.has(alias)) this.byAlias.set(alias, model)
   }
 
-  /** By id or alias. */
+  /** By id; by alias, where one model alone bears it; or with a host in front, which pins that host. */
   find(name: string): Model | undefined {
-    return this.byName.get(name)
+    return this.byId.get(name) ?? this.byAlias.get(name) ?? this.pinned(name)
   }
+
+  private pinned(name: string): Model | undefined {
+    const slash = name.indexOf("/")
+    if (slash < 1) return undefined
+    const host = name.slice(0, slash)
+    const rest = name.slice(slash + 1)
+    const hostsOwn = this.byHostName.get(name)
+    const model = hostsOwn ?? this.byId.get(rest) ?? this.byAlias.get(rest)
+    if (!model) return undefined
+    const isMeant = (target: TargetRow) => target.provider === host && (!hostsOwn || target.model === rest)
+    const targets = model.targets.filter(isMeant)
+    const pricing = targets[0]?.pricing ?? model.pricing
+    return targets.length > 0 ? { ...model, ...(pricing && { pricing }), id: name, targets } : undefined
+  }
+}
+
+/** The part of an id after the author's. */
+export function bareName(id: string): string {
+  return id.slice(id.indexOf("/") + 1)
+}
+
+function claim(names: Names, name: string, model: Model): void {
+  const isFree = !names.has(name) || names.get(name) === model
+  names.set(name, isFree ? model : undefined)
 }
 
 function ordered(targets: readonly TargetRow[]): TargetRow[] {

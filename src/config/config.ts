@@ -24,16 +24,48 @@ export interface ProviderSettings {
   readonly apiKey?: Secret
 }
 
+/** A model beside the bundled ones, or what shall be different in one of them. */
 export interface ModelSettings {
-  /** `<provider>/<model-name>`; unique among all ids and aliases. */
+  /** `<provider>/<model-name>`; unique among all ids and aliases of the file. */
   readonly id: string
-  readonly aliases: readonly string[]
-  readonly kind: "chat"
+  readonly aliases?: readonly string[]
+  readonly kind?: "chat" | "embedding" | "image"
   readonly displayName?: string
+  readonly version?: string
   readonly contextWindow?: number
+  readonly maxInputTokens?: number
   readonly maxOutputTokens?: number
-  readonly reasoning: boolean
-  readonly targets: readonly TargetSettings[]
+  readonly modalities?: { readonly input: readonly Modality[]; readonly output: readonly Modality[] }
+  readonly capabilities?: readonly Capability[]
+  readonly reasoning?: boolean
+  /** From 0 to 100. */
+  readonly quality?: number
+  readonly pricing?: PricingSettings
+  /** Only an entry for a bundled model does without. */
+  readonly targets?: readonly TargetSettings[]
+}
+
+type Modality = "text" | "image" | "audio" | "video" | "pdf" | "embedding"
+type Capability = "tools" | "json_schema" | "reasoning" | "prompt_caching" | "web_search" | "computer_use"
+
+/** Decimal strings: USD per million tokens, `perImage` per image. */
+interface PriceSettings {
+  readonly input?: string
+  readonly output?: string
+  readonly cacheRead?: string
+  readonly cacheWrite?: string
+  readonly cacheWrite1h?: string
+  readonly reasoning?: string
+  readonly audioInput?: string
+  readonly audioOutput?: string
+  readonly imageInput?: string
+  readonly imageOutput?: string
+  readonly perImage?: string
+}
+
+export interface PricingSettings extends PriceSettings {
+  /** Smallest first. */
+  readonly tiers?: readonly (PriceSettings & { readonly aboveInputTokens: number })[]
 }
 
 export interface TargetSettings {
@@ -45,4 +77,6 @@ export interface TargetSettings {
   readonly priority: number
   /** The share among targets of one priority. */
   readonly weight: number
+  /** Where it is not the model's. */
+  readonly pricing?: PricingSettings
 }

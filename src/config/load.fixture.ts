@@ -12,17 +12,19 @@ export const folder = mkdtempSync(join(tmpdir(), "trivium-config-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const knownProviders = [
-  { id: "openai", environmentVariable: "OPENAI_API_KEY" },
-  { id: "anthropic", environmentVariable: "ANTHROPIC_API_KEY" },
-  { id: "simulator" },
+  { id: "openai", environmentVariable: "OPENAI_API_KEY", baseUrl: "https://api.openai.com/v1" },
+  { id: "anthropic", environmentVariable: "ANTHROPIC_API_KEY", baseUrl: "https://api.anthropic.com" },
+  { id: "simulator", baseUrl: "simulator:" },
 ]
+
+const knownModels = ["openai/gpt-4o", "openai/gpt-4o-mini"]
 
 /** Loads with `yaml` as trivium.yaml; without one there is no file. */
 export function load(yaml?: string, sources: Partial<ConfigSources> = {}): Config {
   const file = join(folder, "trivium.yaml")
   if (yaml === undefined) rmSync(file, { force: true })
   else writeFileSync(file, yaml)
-  return loadConfig({ flags: {}, environment: {}, workingDir: folder, knownProviders, ...sources })
+  return loadConfig({ flags: {}, environment: {}, workingDir: folder, knownProviders, knownModels, ...sources })
 }
 
 /** The lines of the error that loading ends with. */

@@ -20,12 +20,15 @@ export interface ConfigSources {
   /** Where relative paths start and where `trivium.yaml` is looked for. */
   readonly workingDir: string
   readonly knownProviders: readonly KnownProvider[]
+  /** Ids of the bundled models, of which the file may change single members. */
+  readonly knownModels?: readonly string[]
 }
 
 /** A provider the gateway knows by itself, and the variable its credential is usually found in. */
 interface KnownProvider {
   readonly id: string
   readonly environmentVariable?: string
+  readonly baseUrl?: string
 }
 
 export interface ConfigFile {
@@ -45,11 +48,11 @@ export function configFile({ flags, environment, workingDir }: Omit<ConfigSource
 
 /** Reads everything anew. The result is deeply frozen; throws ConfigError and nothing else. */
 export function loadConfig(sources: ConfigSources): Config {
-  const { environment, knownProviders, workingDir } = sources
+  const { environment, knownModels = [], knownProviders, workingDir } = sources
   const problems: Problem[] = []
   const file = configFile(sources)
   const root = openDocument(readText(file, problems), { environment, problems })
-  const schema = fileSchema(root, { workingDir, knownProviders: knownProviders.map(({ id }) => id) })
+  const schema = fileSchema(root, { workingDir, knownProviders, knownModels })
   const settings = schema.read(root)
   const overrides = readOverrides(sources, problems)
   const found = readCredentials(sources, problems)
@@ -99,7 +102,9 @@ function readOverrides({ flags, environment }: ConfigSources, problems: Problem[
 /** The credentials the environment holds under their well-known names, by provider. */
 function readCredentials({ knownProviders, environment }: ConfigSources, problems: Problem[]) {
   const found: ProviderSettings[] = []
-  for (const { id, environmentVariable } of knownProviders) {
+  for (const { id, environmentVariable, baseUrl } of knownProviders) {
+    // Without an address of its own there is nowhere to take the credential to.
+    if (baseUrl === undefined) continue
     if (environmentVariable === undefined || !environment[environmentVariable]?.trim()) continue
     const apiKey = credential(environment[environmentVariable])
     if (apiKey instanceof Wrong) problems.push({ path: environmentVariable, message: apiKey.message })

@@ -1,23 +1,10 @@
 // What trivium.yaml may say, as a declaration. A member added here is read, checked and suggested by itself.
-import type { ModelSettings, ProviderSettings, TargetSettings } from "./config.ts"
+import type { ModelSettings, ProviderSettings } from "./config.ts"
 import type { Place } from "./document.ts"
-import { quoted, suggestion } from "./nearest.ts"
-import {
-  boolean,
-  choice,
-  dictionary,
-  integer,
-  list,
-  object,
-  optional,
-  otherwise,
-  type Parser,
-  required,
-  type Shape,
-  text,
-  Wrong,
-} from "./shape.ts"
-import { baseUrl, credential, host, line, modelAlias, modelId, providerId, sqlitePath } from "./values.ts"
+import { modelSchema } from "./model-schema.ts"
+import { quoted } from "./nearest.ts"
+import { dictionary, integer, list, object, oneOf, optional, otherwise, type Shape, text, Wrong } from "./shape.ts"
+import { baseUrl, credential, host, providerId, sqlitePath } from "./values.ts"
 
 export interface FileSettings {
   readonly server: { readonly host?: string; readonly port?: number }
@@ -31,14 +18,21 @@ export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly ty
 
 export interface SchemaContext {
   readonly workingDir: string
-  /** Ids of the providers the gateway knows by itself. */
-  readonly knownProviders: readonly string[]
+  /** The providers the gateway knows by itself, most of them with their address. */
+  readonly knownProviders: readonly { readonly id: string; readonly baseUrl?: string }[]
+  /** Ids of the bundled models. */
+  readonly knownModels: readonly string[]
 }
 
-const compatible = "openai-compatible"
+/** Kinds of host, of which each installation has its own. */
+const COMPATIBLE = ["openai-compatible", "anthropic-compatible", "gemini-compatible"]
 
 /** The schema for one reading of one file: it remembers the names that file has used. */
-export function fileSchema(root: Place, { workingDir, knownProviders }: SchemaContext): Shape<FileSettings> {
+export function fileSchema(root: Place, context: SchemaContext): Shape<FileSettings> {
+  const { workingDir, knownProviders, knownModels } = context
+  const known = knownProviders.map(({ id }) => id)
+  const providers = [...new Set([...namesUnder(root, "providers"), ...known])]
+  const addressed = new Set(knownProviders.flatMap(({ id, baseUrl: at }) => (at === undefined ? [] : [id])))
   const server = object({
     host: optional(text(host)),
     port: optional(integer({ min: 0, max: 65535 })),
@@ -49,12 +43,15 @@ export function fileSchema(root: Place, { workingDir, knownProviders }: SchemaCo
   return object({
     server: otherwise(server, {}),
     store: otherwise(store, {}),
-    providers: otherwise(dictionary(providerId, providerSchema([...knownProviders, compatible])), new Map()),
-    models: otherwise(list(modelSchema([...new Set([...namesUnder(root, "providers"), ...knownProviders])])), []),
+    providers: otherwise(dictionary(providerId, providerSchema([...known, ...COMPATIBLE], addressed)), new Map()),
+    models: otherwise(list(modelSchema({ providers, knownModels })), []),
   })
 }
 
-function providerSchema(types: readonly string[]): (name: string) => Shape<FileProvider> {
+function providerSchema(
+  types: readonly string[],
+  addressed: ReadonlySet<string>,
+): (name: string) => Shape<FileProvider> {
   const type = oneOf("provider type", types)
   return (name) =>
     object(
@@ -66,52 +63,11 @@ function providerSchema(types: readonly string[]): (name: string) => Shape<FileP
       (sound, place) => {
         const ownName = place.has("type") ? undefined : type(name)
         if (ownName instanceof Wrong) place.reportName(ownName.message)
-        const needsAddress = (sound.type ?? name) === compatible && !place.has("base_url")
-        if (needsAddress) place.reportName(`the type ${quoted(compatible)} needs a "base_url"`)
+        const kind = sound.type ?? name
+        const needsAddress = types.includes(kind) && !addressed.has(kind) && !place.has("base_url")
+        if (needsAddress) place.reportName(`the type ${quoted(kind)} needs a "base_url"`)
       },
     )
-}
-
-function modelSchema(providers: readonly string[]): Shape<ModelSettings> {
-  const taken = new Map<string, string>()
-  const target: Shape<TargetSettings> = object({
-    provider: required(text(oneOf("provider", providers))),
-    model: required(text(line)),
-    priority: otherwise(integer({ min: 0 }), 1),
-    weight: otherwise(integer({ min: 1 }), 1),
-  })
-  return object({
-    id: required(unique(text(modelId), taken)),
-    aliases: otherwise(list(unique(text(modelAlias), taken)), []),
-    kind: otherwise(choice("chat"), "chat"),
-    display_name: optional(text(line)),
-    context_window: optional(integer({ min: 1 })),
-    max_output_tokens: optional(integer({ min: 1 })),
-    reasoning: otherwise(boolean(), false),
-    targets: required(list(target, { atLeast: 1 })),
-  })
-}
-
-/** A name out of a list that people may misspell. */
-function oneOf(what: string, known: readonly string[]): Parser<string> {
-  return (name) => {
-    if (known.includes(name)) return name
-    return new Wrong(`unknown ${what} ${quoted(name)}; ${suggestion(name, known)}`)
-  }
-}
-
-/** A name that may appear once among all that share `taken`. */
-function unique(shape: Shape<string>, taken: Map<string, string>): Shape<string> {
-  return {
-    read(place) {
-      const name = shape.read(place)
-      if (typeof name !== "string") return name
-      const earlier = taken.get(name)
-      if (earlier !== undefined) place.report(`${quoted(name)} is taken by ${earlier}`)
-      else taken.set(name, place.path)
-      return name
-    },
-  }
 }
 
 function namesUnder(root: Place, name: string): string[] {

@@ -71,6 +71,14 @@ export function choice<const Word extends string>(...words: Word[]): Shape<Word>
   })
 }
 
+/** A name out of a list that people may misspell. */
+export function oneOf(what: string, known: readonly string[]): Parser<string> {
+  return (name) => {
+    if (known.includes(name)) return name
+    return new Wrong(`unknown ${what} ${quoted(name)}; ${suggestion(name, known)}`)
+  }
+}
+
 export function list<T>(item: Shape<T>, { atLeast = 0 }: { atLeast?: number } = {}): Shape<readonly T[]> {
   return {
     read(place) {

@@ -63,6 +63,12 @@ export function modelAlias(text: string): string | Wrong {
   return isModelName(text) ? text : new Wrong(`${quoted(text)} cannot name a model`)
 }
 
+/** An amount of USD, kept as it is written. */
+export function decimal(text: string): string | Wrong {
+  if (/^(0|[1-9][0-9]{0,5})(\.[0-9]{1,9})?$/.test(text)) return text
+  return new Wrong(`expected a decimal such as "0.50", found ${quoted(text)}`)
+}
+
 /** Text for people or for an upstream: something, on one line. */
 export function line(text: string): string | Wrong {
   return /^[^\p{Cc}]*[^\p{Cc}\s][^\p{Cc}]*$/u.test(text) ? text : new Wrong("expected text on one line, not empty")

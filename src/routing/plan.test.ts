@@ -14,7 +14,12 @@ const account = (id: string, protocol = "openai-chat"): [string, Account] => {
 const model = (id: string, ...targets: [string, number, number][]): Model => ({
   id,
   displayName: id,
+  version: "1",
+  kind: "chat",
+  status: "active",
   created: 0,
+  modalities: { input: ["text"], output: ["text"] },
+  capabilities: [],
   aliases: [],
   reasoning: false,
   targets: targets.map(([provider, priority, weight]) => ({ provider, model: `${id}@${provider}`, priority, weight })),

@@ -1,0 +1,124 @@
+// What an entry under `models` may say. An entry with the id of a bundled model changes what it names.
+import type { ModelSettings, PricingSettings, TargetSettings } from "./config.ts"
+import type { Place } from "./document.ts"
+import { nearestName, quoted } from "./nearest.ts"
+import {
+  boolean,
+  choice,
+  integer,
+  invalid,
+  list,
+  object,
+  oneOf,
+  optional,
+  otherwise,
+  required,
+  type Shape,
+  text,
+  Wrong,
+} from "./shape.ts"
+import { decimal, line, modelAlias, modelId } from "./values.ts"
+
+interface ModelContext {
+  /** Ids a target may name. */
+  readonly providers: readonly string[]
+  /** Ids of the bundled models. */
+  readonly knownModels: readonly string[]
+}
+
+/** For one reading of one file: it remembers the names that file has used. */
+export function modelSchema({ providers, knownModels }: ModelContext): Shape<ModelSettings> {
+  const taken = new Map<string, string>()
+  const bundled = new Set(knownModels)
+  const alias = text((name) => {
+    return bundled.has(name) ? new Wrong(`${quoted(name)} is the id of a bundled model`) : modelAlias(name)
+  })
+  const tokens = optional(integer({ min: 1 }))
+  return object(
+    {
+      id: required(unique(text(modelId), taken)),
+      aliases: optional(list(unique(alias, taken))),
+      kind: optional(choice("chat", "embedding", "image")),
+      display_name: optional(text(line)),
+      version: optional(text(line)),
+      context_window: tokens,
+      max_input_tokens: tokens,
+      max_output_tokens: tokens,
+      modalities: optional(object({ input: required(list(modality)), output: required(list(modality)) })),
+      capabilities: optional(
+        list(choice("tools", "json_schema", "reasoning", "prompt_caching", "web_search", "computer_use")),
+      ),
+      reasoning: optional(boolean()),
+      quality: optional(integer({ min: 0, max: 100 })),
+      pricing: optional(pricing),
+      targets: optional(list(targetSchema(providers), { atLeast: 1 })),
+    },
+    ({ id, contextWindow, maxOutputTokens = 0 }, place) => {
+      if (!place.has("targets") && !bundled.has(id ?? "")) place.reportName(targetsMissing(id, knownModels))
+      if (contextWindow !== undefined && maxOutputTokens > contextWindow)
+        place.reportName(`"max_output_tokens" is more than "context_window"`)
+    },
+  )
+}
+
+const modality = choice("text", "image", "audio", "video", "pdf", "embedding")
+
+function targetSchema(providers: readonly string[]): Shape<TargetSettings> {
+  return object({
+    provider: required(text(oneOf("provider", providers))),
+    model: required(text(line)),
+    priority: otherwise(integer({ min: 0 }), 1),
+    weight: otherwise(integer({ min: 1 }), 1),
+    pricing: optional(pricing),
+  })
+}
+
+const price: Shape<string> = {
+  read(place) {
+    if (place.content().kind !== "number") return text(decimal).read(place)
+    place.report('put prices in quotes, such as "0.50": a number without them is a binary fraction and loses cents')
+    return invalid
+  },
+}
+
+const prices = {
+  input: optional(price),
+  output: optional(price),
+  cache_read: optional(price),
+  cache_write: optional(price),
+  cache_write_1h: optional(price),
+  reasoning: optional(price),
+  audio_input: optional(price),
+  audio_output: optional(price),
+  image_input: optional(price),
+  image_output: optional(price),
+  per_image: optional(price),
+}
+
+const tier = object({ above_input_tokens: required(integer({ min: 1 })), ...prices })
+
+const pricing: Shape<PricingSettings> = object({ ...prices, tiers: optional(list(tier)) }, ({ tiers = [] }, place) => {
+  if (!Object.keys(prices).some((name) => place.has(name))) place.reportName("expected at least one price")
+  const ascends = tiers.every((each, at) => each.aboveInputTokens > (tiers[at - 1]?.aboveInputTokens ?? 0))
+  if (!ascends) place.reportName('the tier with the smallest "above_input_tokens" comes first')
+})
+
+function targetsMissing(id: string | undefined, knownModels: readonly string[]): string {
+  const missing = 'the member "targets" is missing'
+  const nearest = id === undefined ? undefined : nearestName(id, knownModels)
+  return nearest === undefined ? missing : `${missing}; or did you mean the bundled model ${quoted(nearest)}?`
+}
+
+/** A name that may appear once among all that share `taken`. */
+function unique(shape: Shape<string>, taken: Map<string, string>): Shape<string> {
+  return {
+    read(place: Place) {
+      const name = shape.read(place)
+      if (typeof name !== "string") return name
+      const earlier = taken.get(name)
+      if (earlier !== undefined) place.report(`${quoted(name)} is taken by ${earlier}`)
+      else taken.set(name, place.path)
+      return name
+    },
+  }
+}
