@@ -1,39 +1,124 @@
-// What the simulator says: text that depends on the request alone, in tokens that are its own words.
-
-export interface SimulatedRequest {
-  readonly model: string
-  /** Everything the caller said, for counting. */
-  readonly prompt: string
-  /** What the caller said last, for an answer that shows it was heard. */
-  readonly lastWords: string
-  readonly maxOutputTokens?: number
-}
+// The simulator's mind: what is answered to what was said, in no vendor's words, and the same to the same.
+import { isObject, type JsonObject } from "../canonical/json.ts"
+import { digest } from "./digest.ts"
+import type { PromptCache, PromptUsage } from "./prompt-cache.ts"
+import { instanceOf } from "./schema-instance.ts"
+import type { SimulatedRequest, SimulatedTool } from "./simulated-request.ts"
+import { sentence, thought } from "./speech.ts"
+import { tokenize } from "./tokens.ts"
+import { toolsToCall } from "./tool-choice.ts"
 
 export interface SimulatedAnswer {
-  /** The text, cut into tokens. */
-  readonly tokens: readonly string[]
-  readonly inputTokens: number
-  readonly finish: "stop" | "length"
+  /** What identifiers are made from. */
+  readonly seed: string
+  readonly candidates: readonly Candidate[]
+  readonly usage: SimulatedUsage
 }
 
-const MAX_QUOTED = 200
+export interface Candidate {
+  /** Cut into tokens, as is all that is said. */
+  readonly reasoning: readonly string[]
+  readonly text: readonly string[]
+  readonly calls: readonly ToolCall[]
+  readonly finish: "stop" | "length" | "stop-sequence" | "tool-calls"
+  readonly stopSequence?: string
+}
 
-export function simulate({ model, prompt, lastWords, maxOutputTokens }: SimulatedRequest): SimulatedAnswer {
-  const heard = lastWords.length > MAX_QUOTED ? `${lastWords.slice(0, MAX_QUOTED)}…` : lastWords
-  const text =
-    `This is Trivium's simulator answering in place of ${model}. ` +
-    `You said: "${heard}". No provider was called and nothing was charged; ` +
-    "configure a provider credential to reach the real model."
-  const all = tokenize(text)
-  const limit = maxOutputTokens ?? all.length
+export interface ToolCall {
+  readonly name: string
+  readonly input: JsonObject
+  /** The input as JSON text, cut into tokens. */
+  readonly tokens: readonly string[]
+}
+
+/** Buckets that do not overlap; each protocol adds them up its own way. */
+export interface SimulatedUsage extends PromptUsage {
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** `caching` says whether a prompt is kept only where it is marked, or always. */
+export function simulate(
+  request: SimulatedRequest,
+  { cache, caching }: { cache: PromptCache; caching: "marked" | "implicit" },
+): SimulatedAnswer {
+  const candidates = Array.from({ length: request.count }, (_, index) => candidate(request, index))
   return {
-    tokens: all.slice(0, limit),
-    inputTokens: tokenize(prompt).length,
-    finish: limit < all.length ? "length" : "stop",
+    seed: digest(JSON.stringify(request)),
+    candidates,
+    usage: {
+      ...cache[caching](request.model, request.prompt),
+      output: sum(candidates.map(outputTokens)),
+      reasoning: sum(candidates.map(({ reasoning }) => reasoning.length)),
+    },
   }
 }
 
-/** A token is a word with the space before it. */
-function tokenize(text: string): string[] {
-  return text.match(/\s*\S+/g) ?? []
+function candidate(request: SimulatedRequest, index: number): Candidate {
+  const limit = request.maxOutputTokens ?? Number.POSITIVE_INFINITY
+  const thoughts = request.reasoning ? tokenize(thought(request)) : []
+  const reasoning = thoughts.slice(0, limit)
+  // A model that thought to the end of its limit has said nothing, and was cut off.
+  if (thoughts.length > 0 && thoughts.length >= limit) return { reasoning, text: [], calls: [], finish: "length" }
+  const room = limit - reasoning.length
+  const calls = toolsToCall(request).map(call)
+  if (calls.length > 0) return { reasoning, text: [], ...callsWithin(calls, room) }
+  return { reasoning, calls: [], ...textWithin(wholeText(request, index), { room, stop: request.stop }) }
+}
+
+function wholeText(request: SimulatedRequest, index: number): string {
+  const { format } = request
+  if (!format) return sentence(request, index)
+  if (format.schema === undefined) return JSON.stringify({ message: sentence(request, index) })
+  const value = instanceOf(format.schema, "answer")
+  return format.bare && typeof value === "string" ? value : JSON.stringify(value)
+}
+
+function textWithin(whole: string, { room, stop }: { room: number; stop: readonly string[] }) {
+  const all = tokenize(whole)
+  const text = all.slice(0, room)
+  const said = text.join("")
+  const first = firstOf(stop, said)
+  if (first) {
+    return { text: tokenize(said.slice(0, first.at)), finish: "stop-sequence", stopSequence: first.sequence } as const
+  }
+  return { text, finish: text.length < all.length ? "length" : "stop" } as const
+}
+
+function firstOf(stop: readonly string[], said: string): { at: number; sequence: string } | undefined {
+  return stop
+    .filter((sequence) => sequence !== "")
+    .map((sequence) => ({ at: said.indexOf(sequence), sequence }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => a.at - b.at)[0]
+}
+
+function call({ name, schema }: SimulatedTool): ToolCall {
+  const value = schema === undefined ? {} : instanceOf(schema, name)
+  const input = isObject(value) ? value : {}
+  return { name, input, tokens: tokenize(JSON.stringify(input)) }
+}
+
+/** A call that does not fit whole is not made: half of its input would be of no use to anybody. */
+function callsWithin(calls: readonly ToolCall[], room: number): Pick<Candidate, "calls" | "finish"> {
+  let left = room
+  const fitting: ToolCall[] = []
+  for (const one of calls) {
+    left -= callTokens(one)
+    if (left < 0) return { calls: fitting, finish: "length" }
+    fitting.push(one)
+  }
+  return { calls: fitting, finish: "tool-calls" }
+}
+
+export function callTokens({ name, tokens }: ToolCall): number {
+  return tokenize(name).length + tokens.length
+}
+
+export function outputTokens({ text, calls }: Candidate): number {
+  return text.length + sum(calls.map(callTokens))
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
 }

@@ -1,0 +1,23 @@
+// What looks random but depends on its input alone: identifiers, seals, and numbers for vectors and pictures.
+import { createHash } from "node:crypto"
+
+/** At most 64 hexadecimal digits. */
+export function digest(said: string, length = 64): string {
+  return createHash("sha256").update(said).digest("hex").slice(0, length)
+}
+
+/** Opaque text, such as a signature or encrypted reasoning. */
+export function seal(said: string): string {
+  return createHash("sha512").update(said).digest("base64")
+}
+
+/** An endless row of whole numbers of 32 bits (mulberry32). */
+export function numbers(said: string): () => number {
+  let state = Number.parseInt(digest(said, 8), 16)
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+}

@@ -1,0 +1,70 @@
+// The events of a streamed response, in OpenAI's order and numbered.
+import type { JsonObject } from "../canonical/json.ts"
+import { objects } from "./json-members.ts"
+
+/** An item as it ends, and the tokens it is said in. */
+export interface OutputItem {
+  readonly item: JsonObject
+  readonly tokens: readonly string[]
+}
+
+interface Growing {
+  readonly begun: JsonObject
+  readonly items: readonly OutputItem[]
+  readonly ended: JsonObject
+}
+
+export function* responseEvents(growing: Growing): Generator<JsonObject> {
+  let sequence_number = 0
+  for (const { type, ...rest } of unnumbered(growing)) {
+    yield { type: type ?? "", sequence_number, ...rest }
+    sequence_number++
+  }
+}
+
+function* unnumbered({ begun, items, ended }: Growing): Generator<JsonObject> {
+  yield { type: "response.created", response: begun }
+  yield { type: "response.in_progress", response: begun }
+  for (const [output_index, { item, tokens }] of items.entries()) {
+    yield { type: "response.output_item.added", output_index, item: { ...item, ...unsaid(item) } }
+    for (const { type, ...rest } of inner(item, tokens))
+      yield { type: type ?? "", item_id: item.id ?? "", output_index, ...rest }
+    yield { type: "response.output_item.done", output_index, item }
+  }
+  yield { type: ended.status === "incomplete" ? "response.incomplete" : "response.completed", response: ended }
+}
+
+/** What an item has of its own when nothing of it was said yet. */
+function unsaid({ type }: JsonObject): JsonObject {
+  if (type === "message") return { status: "in_progress", content: [] }
+  return type === "function_call" ? { status: "in_progress", arguments: "" } : { summary: [] }
+}
+
+function inner(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {
+  if (item.type === "message") return messageEvents(item, tokens)
+  return item.type === "function_call" ? callEvents(item, tokens) : summaryEvents(item, tokens)
+}
+
+function* messageEvents(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {
+  for (const [content_index, part] of objects(item.content).entries()) {
+    yield { type: "response.content_part.added", content_index, part: { ...part, text: "" } }
+    for (const delta of tokens) yield { type: "response.output_text.delta", content_index, delta, logprobs: [] }
+    yield { type: "response.output_text.done", content_index, text: part.text ?? "", logprobs: [] }
+    yield { type: "response.content_part.done", content_index, part }
+  }
+}
+
+function* callEvents(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {
+  for (const delta of tokens) yield { type: "response.function_call_arguments.delta", delta }
+  const { name = "", arguments: said = "" } = item
+  yield { type: "response.function_call_arguments.done", name, arguments: said }
+}
+
+function* summaryEvents(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {
+  for (const [summary_index, part] of objects(item.summary).entries()) {
+    yield { type: "response.reasoning_summary_part.added", summary_index, part: { ...part, text: "" } }
+    for (const delta of tokens) yield { type: "response.reasoning_summary_text.delta", summary_index, delta }
+    yield { type: "response.reasoning_summary_text.done", summary_index, text: part.text ?? "" }
+    yield { type: "response.reasoning_summary_part.done", summary_index, part }
+  }
+}

@@ -1,0 +1,38 @@
+// What the simulator is asked, in no vendor's words.
+import type { Json } from "../canonical/json.ts"
+import type { PromptPiece } from "./prompt-cache.ts"
+
+export interface SimulatedRequest {
+  readonly model: string
+  /** Everything that was said, in order: tools, instructions, turns. */
+  readonly prompt: readonly PromptPiece[]
+  readonly lastWords: string
+  readonly toolResults: readonly string[]
+  readonly tools: readonly SimulatedTool[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+  readonly format?: AnswerFormat | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly stop: readonly string[]
+  readonly count: number
+  readonly reasoning: boolean
+}
+
+/** The answer is to be JSON: of this schema, or any object where there is none. */
+export interface AnswerFormat {
+  readonly schema?: Json | undefined
+  /** A string is said without quotation marks. */
+  readonly bare?: true
+}
+
+export interface SimulatedTool {
+  readonly name: string
+  readonly description: string
+  readonly schema?: Json | undefined
+}
+
+export interface ToolChoice {
+  readonly mode: "auto" | "none" | "required"
+  /** The only tools that may be called. */
+  readonly only?: readonly string[] | undefined
+}

@@ -1,0 +1,49 @@
+// Calls a simulator as the gateway would, and reads its answers whole.
+import type { Json, JsonObject } from "../canonical/json.ts"
+import type { Send } from "../transport/http-client.ts"
+import { createSimulator } from "./simulator.ts"
+
+export function call(path: string, body: Json | string, send: Send = createSimulator()): Promise<Response> {
+  const text = typeof body === "string" ? body : JSON.stringify(body)
+  return send({ url: `simulator:${path}`, headers: new Headers(), body: text, abort: new AbortController() })
+}
+
+/** The answer, read as what the test expects it to be. */
+export async function json<Answer>(path: string, body: Json, send?: Send): Promise<Answer> {
+  return (await (await call(path, body, send)).json()) as Answer
+}
+
+export interface SentEvent<Data> {
+  readonly event: string | undefined
+  /** Undefined for `[DONE]`. */
+  readonly data: Data | undefined
+}
+
+export async function events<Data>(path: string, body: JsonObject, send?: Send): Promise<SentEvent<Data>[]> {
+  const text = await (await call(path, body, send)).text()
+  return text
+    .split("\n\n")
+    .filter((frame) => frame !== "")
+    .map((frame) => {
+      const { event, data = "" } = /^(?:event: (?<event>.*)\n)?data: (?<data>.*)$/.exec(frame)?.groups ?? {}
+      return { event, data: data === "[DONE]" ? undefined : JSON.parse(data) }
+    })
+}
+
+export const weatherTool = {
+  name: "get_weather",
+  description: "Current weather in a city.",
+  schema: {
+    type: "object",
+    properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },
+    required: ["city"],
+    additionalProperties: false,
+  },
+}
+export const clockTool = { name: "read_clock", description: "The time.", schema: { type: "object", properties: {} } }
+export const weatherInput = { city: "simulated city", unit: "celsius" }
+
+/** As many words as asked for, none of them alike. */
+export function words(count: number): string {
+  return Array.from({ length: count }, (_, at) => `word${at}`).join(" ")
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "bun:test"
+import type { JsonObject } from "../canonical/json.ts"
+import { call, words } from "./simulator.fixture.ts"
+import { createSimulator, simulator } from "./simulator.ts"
+
+const user = { role: "user", content: "Hello" }
+const streams: Record<string, [path: string, body: JsonObject]> = {
+  "openai-chat": ["/chat/completions", { model: "m", messages: [user], stream: true }],
+  "openai-responses": ["/v1/responses", { model: "m", input: "Hello", stream: true }],
+  "anthropic-messages": ["/v1/messages", { model: "m", max_tokens: 99, messages: [user], stream: true }],
+  "gemini-generate": ["/v1beta/models/m:streamGenerateContent?alt=sse", { contents: [{ parts: [{ text: "Hello" }] }] }],
+}
+
+/** Without what the clock says. */
+const timeless = (said: string) => said.replace(/"(created|created_at|completed_at)":\d+/g, "")
+
+describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
+  test("streams events", async () => {
+    expect((await call(path, body)).headers.get("content-type")).toBe("text/event-stream")
+  })
+
+  test("answers the same to the same", async () => {
+    const [one, two] = await Promise.all([call(path, body), call(path, body)])
+    expect(timeless(await one.text())).toBe(timeless(await two.text()))
+  })
+
+  test("makes one event for each pull", async () => {
+    const reader = (await call(path, body)).body?.getReader()
+    for (let at = 0; at < 3; at++) {
+      const { value } = (await reader?.read()) ?? {}
+      expect(new TextDecoder().decode(value).match(/\n\n/g)).toHaveLength(1)
+    }
+    await reader?.cancel()
+  })
+
+  test("ends with the reason it was aborted for", async () => {
+    const abort = new AbortController()
+    const request = { headers: new Headers(), body: JSON.stringify(body), abort }
+    const reader = (await simulator({ url: `https://api.example.com${path}`, ...request })).body?.getReader()
+    await reader?.read()
+    const reason = new Error("the client left")
+    abort.abort(reason)
+    const rest = async () => {
+      for (let ended = false; !ended; ) ended = (await reader?.read())?.done ?? true
+    }
+    await expect(rest()).rejects.toBe(reason)
+    await expect(simulator({ url: `https://api.example.com${path}`, ...request })).rejects.toBe(reason)
+  })
+
+  test("refuses what is not JSON", async () => {
+    for (const text of ["", "{", "[]", "null"]) expect((await call(path, text)).status).toBe(400)
+  })
+})
+
+test("bytes are read like text", async () => {
+  const body = new TextEncoder().encode(JSON.stringify({ model: "m", messages: [{ role: "user", content: "Grüße" }] }))
+  const request = { headers: new Headers(), body, abort: new AbortController() }
+  const response = await simulator({ url: "simulator:/chat/completions", ...request })
+  expect(await response.text()).toContain("Grüße")
+})
+
+test("what it does not serve is not found, in OpenAI's shape", async () => {
+  for (const path of ["/v1/audio/speech", "/v1beta/models/m:predict", ""]) {
+    const response = await call(path, {})
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error", code: null } })
+  }
+})
+
+test("each simulator remembers its own prompts", async () => {
+  const body = { model: "m", messages: [{ role: "user", content: words(2000) }] }
+  const cached = async (send = createSimulator()) => (await call("/chat/completions", body, send)).text()
+  const send = createSimulator()
+  await cached(send)
+  expect(await cached(send)).toContain('"cached_tokens":1920')
+  expect(await cached()).toContain('"cached_tokens":0')
+})
