@@ -5,7 +5,8 @@ import { Keys } from "./accounts/keys.ts"
 import { GatewayError } from "./canonical/error.ts"
 import { bundledModels } from "./catalog/bundled.ts"
 import { Catalog, type Model } from "./catalog/catalog.ts"
-import type { Config, ModelSettings } from "./config/config.ts"
+import { joinModels } from "./catalog/overrides.ts"
+import type { Config } from "./config/config.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { recordFields, recordLevel, stackOf } from "./exchange/record.ts"
 import { Running } from "./exchange/running.ts"
@@ -14,12 +15,13 @@ import { protocolRoutes } from "./http/protocol-routes.ts"
 import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
-import type { Protocol, ProtocolId, Reading } from "./protocols/contract.ts"
+import type { Protocol, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
+import { protocols } from "./protocols.ts"
 import { openAccount } from "./providers/account.ts"
 import type { Account, Provider } from "./providers/contract.ts"
-import { openaiCompatible, openaiCompatibleProviders } from "./providers/openai-compatible.ts"
 import { simulatorProvider } from "./providers/simulator.ts"
+import { compatibleProviders, knownProviders as realProviders } from "./providers/table.ts"
 import { type RoutingTable, targetsOf } from "./routing/plan.ts"
 import { simulator } from "./simulator/simulator.ts"
 import type { Store } from "./store/contract.ts"
@@ -30,9 +32,7 @@ import { httpSend } from "./transport/http-client.ts"
 import { OffLoop } from "./transport/off-loop.ts"
 import type { ReadResult, ReadTask } from "./worker.ts"
 
-const protocols: readonly Protocol[] = [openaiChat]
-
-export const knownProviders: readonly Provider[] = [...openaiCompatibleProviders, simulatorProvider]
+export const knownProviders: readonly Provider[] = [...realProviders, simulatorProvider]
 
 const MAX_IN_FLIGHT = 2000
 
@@ -86,7 +86,7 @@ export class Gateway {
       routes: new RouteTable([...protocols.flatMap((each) => protocolRoutes(each, house)), ...this.healthRoutes()]),
       authenticate: (key) => this.keys.authenticate(key),
       maxInFlight: MAX_IN_FLIGHT,
-      defaultProtocol: openaiChat,
+      protocolAt,
       onRecord: (record) => log.line(recordLevel(record), "exchange", recordFields(record)),
     })
   }
@@ -133,9 +133,15 @@ export class Gateway {
 
   private healthRoutes(): Route[] {
     const health = { method: "GET", who: "anyone", bodyLimit: 0, protocol: openaiChat, generates: false } as const
-    const say = (status: string, code: number) => (visit: Visit) =>
-      jsonAnswer({ status }, { requestId: visit.record.requestId, status: code })
+    const say = (status: string, code: number) => (visit: Visit) => {
+      visit.record.status = code
+      return jsonAnswer({ status }, visit.record)
+    }
+    // Coding agents look whether somebody is there before they speak.
+    const hello = { ...health, method: "HEAD", handle: say("ok", 200) } as const
+    const greetings = ["", ...protocols.flatMap(({ prefixes }) => prefixes)].map((prefix) => `${prefix}/api/hello`)
     return [
+      ...greetings.map((path) => ({ ...hello, name: `HEAD ${path}`, path })),
       { ...health, name: "GET /healthz", path: "/healthz", handle: say("ok", 200) },
       {
         ...health,
@@ -147,6 +153,11 @@ export class Gateway {
   }
 }
 
+/** Whose words a path is refused in that is none of ours. */
+function protocolAt(path: string): Protocol {
+  return protocols.find(({ prefixes }) => prefixes.some((prefix) => path.startsWith(`${prefix}/`))) ?? openaiChat
+}
+
 export interface Table extends RoutingTable {
   readonly isDemo: boolean
 }
@@ -155,42 +166,30 @@ export interface Table extends RoutingTable {
 export function buildTable(config: Config, send: Account["send"]): Table {
   const accounts = new Map<string, Account>()
   for (const settings of config.providers) {
-    const provider = [...knownProviders, openaiCompatible].find(({ id }) => id === settings.type)
+    const provider = [...knownProviders, ...compatibleProviders].find(({ id }) => id === settings.type)
     const baseUrl = settings.baseUrl ?? provider?.baseUrl
     if (!provider || baseUrl === undefined || (provider.needsCredential && !settings.apiKey)) continue
     const { id, apiKey: credential } = settings
     const reach = provider === simulatorProvider ? simulator : send
     accounts.set(id, openAccount(provider, { id, baseUrl, credential, send: reach }))
   }
-  const models = [...bundledModels, ...config.models.map(configuredModel)]
+  const models = joinModels(bundledModels(), config.models)
   const isDemo = accounts.size === 0
   if (!isDemo) return { catalog: new Catalog(models), accounts, isDemo }
-  accounts.set(
-    simulatorProvider.id,
-    openAccount(simulatorProvider, { id: simulatorProvider.id, baseUrl: "", send: simulator }),
-  )
+  const account = openAccount(simulatorProvider, { id: simulatorProvider.id, baseUrl: "simulator:", send: simulator })
+  for (const { targets } of models) for (const { provider } of targets) accounts.set(provider, account)
   return { catalog: new Catalog(models.map(simulated)), accounts, isDemo }
 }
 
-function configuredModel(settings: ModelSettings): Model {
-  const { displayName = settings.id, contextWindow, maxOutputTokens, ...rest } = settings
-  return {
-    ...rest,
-    displayName,
-    created: 0,
-    ...(contextWindow !== undefined && { contextWindow }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-  }
-}
-
+/** Served where it always is, by the simulator in each host's place, under the name callers know. */
 function simulated(model: Model): Model {
-  return { ...model, targets: [{ provider: simulatorProvider.id, model: model.id, priority: 1, weight: 1 }] }
+  return { ...model, targets: model.targets.map((target) => ({ ...target, model: model.id })) }
 }
 
 function largeReader(): House["readLarge"] {
   const offLoop = new OffLoop({ module: new URL("./worker.ts", import.meta.url) })
-  return async (protocol: ProtocolId, bytes): Promise<Reading> => {
-    const result = await offLoop.run<ReadTask, ReadResult>({ protocol, bytes }, [bytes.buffer])
+  return async (bytes, spoken): Promise<Reading> => {
+    const result = await offLoop.run<ReadTask, ReadResult>({ ...spoken, bytes }, [bytes.buffer])
     if ("reading" in result) return result.reading
     throw new GatewayError(result.code, result.message, result.details)
   }

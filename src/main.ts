@@ -1,6 +1,7 @@
 // The command line's entry: joins the commands to the composition root, and watches over the process.
 import { version } from "../package.json"
 import { buildTable, Gateway, knownProviders, openKeys } from "./app.ts"
+import { bundledModels } from "./catalog/bundled.ts"
 import { checkAccounts } from "./cli/check.ts"
 import type { ConfigFlags } from "./cli/flags.ts"
 import { complain, print } from "./cli/print.ts"
@@ -21,7 +22,8 @@ const LAUNCHER_POLL_MS = 500
 const { env } = process
 
 function sources(flags: ConfigFlags): ConfigSources {
-  return { flags, environment: env, workingDir: process.cwd(), knownProviders }
+  const knownModels = bundledModels().map(({ id }) => id)
+  return { flags, environment: env, workingDir: process.cwd(), knownProviders, knownModels }
 }
 
 async function serve(flags: ConfigFlags): Promise<void> {

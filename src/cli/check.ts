@@ -36,7 +36,7 @@ async function examine(id: string, account: Account | undefined): Promise<Findin
   const found = (verdict: string, sound: boolean): Finding => ({ provider: id, address, verdict, sound })
   const [line] = Object.values(lines)
   if (!address.startsWith("http") || !line) return found("not needed", true)
-  const status = await probe(`${address}/models`, line.headers)
+  const status = await probe(`${address}/models`, line.headersWith({}))
   if (status === undefined) return found("unknown: no answer from this address", false)
   if (status === 401 || status === 403) return found(`refused (status ${status})`, false)
   return status < 400 ? found("accepted", true) : found(`unknown: its model list answers ${status}`, true)

@@ -1,6 +1,6 @@
 // One client call as the exchange sees it, and the house it is answered from.
 import type { Key } from "../accounts/keys.ts"
-import type { Protocol } from "../protocols/contract.ts"
+import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { RoutingTable } from "../routing/plan.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import type { ExchangeRecord } from "./record.ts"
@@ -9,6 +9,7 @@ import type { Running } from "./running.ts"
 
 export interface Call {
   readonly protocol: Protocol
+  readonly envelope: Envelope
   readonly caller: Key
   readonly record: ExchangeRecord
   /** Whether the client has left. */

@@ -1,10 +1,13 @@
 // The stream a client reads: an upstream's bytes as they are pulled, heart-beats in silence, and one proper end.
 // Being pulled, a slow reader slows the upstream down instead of filling memory.
+import { setTimeout } from "node:timers/promises"
 import { asGatewayError } from "../canonical/error.ts"
+import type { Reading } from "../protocols/contract.ts"
 import { fromByteText } from "../transport/byte-text.ts"
 import type { Deadline } from "../transport/deadlines.ts"
 import type { Call, House } from "./call.ts"
 import { ClientGoneError, noteFailure } from "./record.ts"
+import type { ReadRequest } from "./request.ts"
 import type { ReadResult, UpstreamStream } from "./upstream-stream.ts"
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
@@ -12,9 +15,9 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 /** `source` may still be opening: then the stream begins with a heart-beat. */
 export function clientStream(
   source: UpstreamStream | Promise<UpstreamStream>,
-  { call, house }: { call: Call; house: House },
+  { call, house, request }: { call: Call; house: House; request: ReadRequest },
 ): ReadableStream<Uint8Array> {
-  return new ReadableStream(new ClientStream(source, call, house))
+  return new ReadableStream(new ClientStream(source, call, house, request.reading))
 }
 
 class ClientStream {
@@ -26,11 +29,13 @@ class ClientStream {
   private pulling = false
   private progressAt = performance.now()
   private over = false
+  private failing = false
 
   constructor(
     private readonly source: UpstreamStream | Promise<UpstreamStream>,
     private readonly call: Call,
     private readonly house: House,
+    private readonly reading: Reading,
   ) {
     this.opened = source instanceof Promise ? undefined : source
     this.heartbeat = fromByteText(call.protocol.heartbeat)
@@ -79,17 +84,25 @@ class ClientStream {
 
   /** Ends where the upstream has, well or badly. */
   private endWith(upstream: UpstreamStream): boolean {
-    if (upstream.error) this.onFailure(upstream.error)
+    if (upstream.error) void this.onFailure(upstream.error)
     else if (upstream.ended) this.end()
-    return this.over
+    return this.over || this.failing
   }
 
-  private readonly onFailure = (thrown: unknown): void => {
-    if (this.over) return
+  private readonly onFailure = async (thrown: unknown): Promise<void> => {
+    if (this.over || this.failing) return
+    this.failing = true
     const { call } = this
     const error = asGatewayError(this.opened ? this.opened.fail(thrown) : thrown)
     noteFailure(call.record, error)
-    this.send(fromByteText(call.protocol.errorFrame(error, { requestId: call.record.requestId })))
+    // Clients of Gemini raise an error only if it comes apart from what was said before.
+    await setTimeout(0)
+    if (this.over) return
+    // Where nobody has answered yet, there is still a way in which the stream would have been written.
+    const relay =
+      this.opened?.relay ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: this.reading })
+    const context = { requestId: call.record.requestId, unixTime: Math.floor(Date.now() / 1000) }
+    this.send(fromByteText(relay.errorFrame(error, context)))
     this.end()
   }
 

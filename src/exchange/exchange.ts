@@ -2,6 +2,7 @@
 import { allowsModel } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Catalog, Model } from "../catalog/catalog.ts"
+import { KINDS } from "../protocols/contract.ts"
 import { plan, type Target } from "../routing/plan.ts"
 import { attempt } from "./attempt.ts"
 import type { Call, House } from "./call.ts"
@@ -11,10 +12,11 @@ import { type ReadRequest, readRequest } from "./request.ts"
 
 export async function exchange(call: Call, house: House): Promise<Response> {
   const table = house.table()
-  const read = readRequest(await call.readBody(), { protocol: call.protocol, readLarge: house.readLarge })
+  const { protocol, envelope } = call
+  const read = readRequest(await call.readBody(), { protocol, envelope, readLarge: house.readLarge })
   const request = read instanceof Promise ? await read : read
   const models = admit(call, request, table.catalog)
-  const targets = plan(models, call.protocol.id, table)
+  const targets = plan(models, protocol.id, table)
   if (targets.length === 0) throw notServed(models)
   if (request.reading.stream) return relayStreamed({ call, house, request, targets })
   const answer = await attempt(targets, call, (target: Target) => relayUnary({ call, house, request, target }))
@@ -27,8 +29,11 @@ function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] 
   const find = (name: string, param: string): Model => {
     const model = catalog.find(name)
     if (!model) throw unknownModel(name, param)
-    if (allowsModel(call.caller.models, model.id)) return model
-    throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.`, { param })
+    if (!allowsModel(call.caller.models, model.id)) {
+      throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.`, { param })
+    }
+    if (model.kind !== KINDS[call.protocol.id]) throw otherKind(model, param)
+    return model
   }
   const first = find(reading.model, "model")
   call.record.model = first.id
@@ -41,6 +46,16 @@ function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] 
 function unknownModel(name: string, param: string): GatewayError {
   const message = `There is no model \`${excerpt(name)}\`. GET /v1/models lists those this key can call.`
   return new GatewayError("model_not_found", message, { param })
+}
+
+const ENDPOINTS: Readonly<Record<Model["kind"], string>> = {
+  chat: "a chat model: call it with messages",
+  embedding: "an embedding model: call it at /v1/embeddings",
+  image: "an image model: call it at /v1/images/generations",
+}
+
+function otherKind({ id, kind }: Model, param: string): GatewayError {
+  return new GatewayError("invalid_parameter", `\`${id}\` is ${ENDPOINTS[kind]}.`, { param })
 }
 
 function notServed([model]: readonly Model[]): GatewayError {

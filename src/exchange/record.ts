@@ -7,6 +7,8 @@ type Outcome = "answered" | "refused" | "failed" | "client-gone"
 
 export interface ExchangeRecord {
   readonly requestId: string
+  /** A header that the protocol's clients read it from, beside `x-request-id`. */
+  readonly idHeader: string | undefined
   /** Such as `POST /v1/chat/completions`. */
   readonly route: string
   readonly startedAt: number
@@ -24,9 +26,10 @@ export interface ExchangeRecord {
 }
 
 /** All members at once: an object that gets them one by one is slower to make and to read. */
-export function newRecord(requestId: string, route: string): ExchangeRecord {
+export function newRecord(requestId: string, route: string, idHeader?: string): ExchangeRecord {
   return {
     requestId,
+    idHeader,
     route,
     startedAt: performance.now(),
     keyId: undefined,
@@ -51,6 +54,7 @@ export function answerOf(
 ): Response {
   const answer = new Response(body, { status: record.status, headers: originHeaders(record, contentType) })
   answer.headers.set("x-request-id", record.requestId)
+  if (record.idHeader !== undefined) answer.headers.set(record.idHeader, record.requestId)
   return answer
 }
 

@@ -8,7 +8,7 @@ import { answerOf } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 
-const EVENT_STREAM = "text/event-stream; charset=utf-8"
+const CONTENT_TYPES = { events: "text/event-stream; charset=utf-8", array: "application/json; charset=utf-8" }
 
 interface StreamedCall {
   readonly call: Call
@@ -22,9 +22,13 @@ export async function relayStreamed({ call, house, request, targets }: StreamedC
   // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
   opening.catch(() => {})
   const opened = await withPatience(opening, house)
-  const body = clientStream(opened ?? opening, { call, house })
+  const body = clientStream(opened ?? opening, { call, house, request })
   // While attempts still go on, nobody knows yet who will answer.
-  const answer = answerOf(opened ? call.record : { ...call.record, attempts: 0 }, body, EVENT_STREAM)
+  const answer = answerOf(
+    opened ? call.record : { ...call.record, attempts: 0 },
+    body,
+    CONTENT_TYPES[request.reading.framing],
+  )
   answer.headers.set("cache-control", "no-cache")
   // Proxies that buffer by default are told not to.
   answer.headers.set("x-accel-buffering", "no")

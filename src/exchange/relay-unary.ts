@@ -4,13 +4,13 @@ import { decodeByteText, isAscii, toBody, toByteText } from "../transport/byte-t
 import { failure, readAll } from "../transport/http-client.ts"
 import { findMember, outline } from "../transport/json-scan.ts"
 import { answerOf } from "./record.ts"
-import { type Attempt, callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
+import { type Attempt, callUpstream, upstreamError, upstreamUrl, withoutCredential } from "./upstream.ts"
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 export async function relayUnary(attempt: Attempt): Promise<Response> {
-  const { call, house, target } = attempt
-  const running = house.running.begin(call, { url: target.line.url, limitMs: house.timeouts.unaryMs })
+  const { call, house } = attempt
+  const running = house.running.begin(call, { url: upstreamUrl(attempt), limitMs: house.timeouts.unaryMs })
   try {
     const response = await callUpstream(attempt, running)
     running.answered = true
@@ -28,7 +28,7 @@ export async function relayUnary(attempt: Attempt): Promise<Response> {
 
 function readAnswer(text: string, { call, request, target }: Attempt) {
   const outlined = outline(text)
-  const context = { model: target.model.id, usageAsked: request.reading.usageAsked }
+  const context = { model: target.model.id, reading: request.reading }
   const answer = outlined && call.protocol.relayAnswer(text, outlined, context)
   if (answer) return answer
   // Some hosts send an error with status 200.

@@ -1,7 +1,7 @@
 // From bytes to a request the gateway can act on: bounded before it is parsed, checked before it goes anywhere.
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject } from "../canonical/json.ts"
-import type { Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
+import type { Envelope, Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
 import { decodeByteText, isAscii, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import {
   duplicateMember,
@@ -21,7 +21,13 @@ export interface ReadRequest {
 }
 
 /** Reads a request off the event loop; rejects with a GatewayError as `readBytes` throws it. */
-export type ReadLarge = (protocol: ProtocolId, bytes: Uint8Array<ArrayBuffer>) => Promise<Reading>
+export type ReadLarge = (bytes: Uint8Array<ArrayBuffer>, spoken: SpokenTo) => Promise<Reading>
+
+/** In which protocol, and what came beside the body. */
+export interface SpokenTo {
+  readonly protocol: ProtocolId
+  readonly envelope: Envelope
+}
 
 const LIMITS: JsonLimits = { maxDepth: 128, maxValues: 1_000_000, maxMembers: 1000 }
 /** Beyond this, scanning and parsing would hold up the event loop for longer than others should wait. */
@@ -31,6 +37,7 @@ const SLICE_LENGTH = 256 * 1024
 
 interface ReadOptions {
   readonly protocol: Protocol
+  readonly envelope: Envelope
   readonly readLarge: ReadLarge
 }
 
@@ -46,21 +53,21 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   } catch (thrown) {
     throw limitFault(thrown)
   }
-  const reading = ascii ? readText(text, options.protocol) : readByteText(text, options.protocol)
+  const reading = ascii ? readText(text, options) : readByteText(text, options)
   return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
 }
 
 async function readInSlices(
   bytes: Uint8Array<ArrayBuffer>,
   text: string,
-  { protocol, readLarge }: ReadOptions,
+  { protocol, envelope, readLarge }: ReadOptions,
 ): Promise<ReadRequest> {
   const scan = outlineInSlices(text, { limits: LIMITS, sliceLength: SLICE_LENGTH })
   const outlined = await scan.catch((thrown) => {
     throw limitFault(thrown)
   })
   const ascii = isAscii(bytes)
-  const reading = await readLarge(protocol.id, bytes)
+  const reading = await readLarge(bytes, { protocol: protocol.id, envelope })
   return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
 }
 
@@ -72,19 +79,21 @@ function unambiguous(outlined: Outline | undefined): Outline {
   return outlined
 }
 
+type Spoken = Pick<ReadOptions, "protocol" | "envelope">
+
 /** Of all strings in a request only the names of models are read, so only these are decoded, or all to name a fault. */
-function readByteText(text: string, protocol: Protocol): Reading {
+function readByteText(text: string, spoken: Spoken): Reading {
   try {
-    const { model, routing, ...rest } = readText(text, protocol)
+    const { model, routing, ...rest } = readText(text, spoken)
     const fallback = routing.fallback.map(decodeByteText)
     return { ...rest, model: decodeByteText(model), routing: { ...routing, fallback } }
   } catch {
-    return readText(decodeByteText(text), protocol)
+    return readText(decodeByteText(text), spoken)
   }
 }
 
 /** Parses and checks a whole request; what the worker does with large ones. */
-export function readText(text: string, protocol: Protocol): Reading {
+export function readText(text: string, { protocol, envelope }: Spoken): Reading {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -92,7 +101,7 @@ export function readText(text: string, protocol: Protocol): Reading {
     throw invalidJson(cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "syntax error")
   }
   if (!isObject(body)) throw invalidJson("it is not a JSON object")
-  return protocol.readRequest(body)
+  return protocol.readRequest(body, envelope)
 }
 
 function limitFault(thrown: unknown): unknown {

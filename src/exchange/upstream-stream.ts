@@ -1,14 +1,15 @@
 // One upstream stream as it is read: the bytes to pass on, until its terminal event or its failure.
 import { GatewayError } from "../canonical/error.ts"
 import { grownPart, isMeaningful, type StreamEvent } from "../canonical/stream.ts"
-import { encodeByteText, fromByteText } from "../transport/byte-text.ts"
+import type { StreamRelay } from "../protocols/contract.ts"
+import { fromByteText } from "../transport/byte-text.ts"
 import { failure } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import { Tee, type Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
 import { ClientGoneError } from "./record.ts"
 import type { RunningCall } from "./running.ts"
-import { type Attempt, callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
+import { type Attempt, callUpstream, upstreamError, upstreamUrl, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
@@ -29,6 +30,8 @@ export class UpstreamStream {
   readonly held: Uint8Array[] = []
   private readonly running: RunningCall
   private readonly tee: Tee<StreamEvent>
+  /** How it is written to the client, and so how its failure is. */
+  readonly relay: StreamRelay
   private readonly gapMs: number
   private reader: Reader = NOBODY
   private meaningful = false
@@ -42,12 +45,13 @@ export class UpstreamStream {
   private constructor(private readonly attempt: Attempt) {
     const { call, house, request, target } = attempt
     const { timeouts } = house
-    this.running = house.running.begin(call, { url: target.line.url, limitMs: timeouts.streamMs })
-    const relay = call.protocol.relayStream({ model: target.model.id, usageAsked: request.reading.usageAsked })
+    this.running = house.running.begin(call, { url: upstreamUrl(attempt), limitMs: timeouts.streamMs })
+    const relay = call.protocol.relayStream({ model: target.model.id, reading: request.reading })
+    this.relay = relay
     this.tee = new Tee({
       observer: relay.observer,
-      edit: relay.edit,
-      growth: { partOf: grownPart, mayVary: relay.mayVary },
+      edit: (frame) => relay.edit(frame),
+      growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: (bytes) => relay.passedAlike?.(bytes) },
       onEvent: (event) => this.note(event),
       onObserverFailure: (cause) => {
         this.blind = true
@@ -124,7 +128,7 @@ export class UpstreamStream {
     const passed = this.tee.finish()
     if (this.ended || this.error) return passed
     this.tee.conclude()
-    if (this.ended) return withTerminal(passed, this.attempt.call.protocol.terminal)
+    if (this.ended) return withTerminal(passed, this.relay.terminal())
     if (this.blind) this.ended = true
     else this.error = incomplete()
     return passed
@@ -171,8 +175,9 @@ export class UpstreamStream {
   }
 }
 
-function withTerminal(passed: Uint8Array | undefined, terminal: string): Uint8Array {
-  const end = fromByteText(encodeByteText(terminal))
+function withTerminal(passed: Uint8Array | undefined, terminal: string): Uint8Array | undefined {
+  if (terminal === "") return passed
+  const end = fromByteText(terminal)
   return passed ? Buffer.concat([passed, end]) : end
 }
 

@@ -22,10 +22,15 @@ export interface Attempt {
 /** Sends the caller's request to the target. */
 export function callUpstream({ call, request, target }: Attempt, running: RunningCall): Promise<Response> {
   const { account, line, upstreamModel: model } = target
-  const { url, headers, streamUsage } = line
-  const edits = call.protocol.requestEdits(request.reading, { model, streamUsage })
+  const { reading } = request
+  const edits = call.protocol.requestEdits(reading, { model, streamUsage: line.streamUsage })
   const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
-  return account.send({ url, headers, body, abort: running.abort })
+  return account.send({ url: running.url, headers: line.headersWith(reading.headers), body, abort: running.abort })
+}
+
+/** Where this attempt goes. */
+export function upstreamUrl({ call, request, target }: Attempt): string {
+  return target.line.baseUrl + call.protocol.upstreamPath(request.reading, target.upstreamModel)
 }
 
 /** The error that an upstream answered with, as the protocol reads it. */

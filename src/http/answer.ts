@@ -4,21 +4,14 @@ import type { Json } from "../canonical/json.ts"
 import { answerOf, type ExchangeRecord } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
 
-export function jsonAnswer(
-  body: Json,
-  { requestId, status = 200, headers = {} }: { requestId: string; status?: number; headers?: Record<string, string> },
-): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { "content-type": "application/json", "x-request-id": requestId, ...headers },
-  })
+export function jsonAnswer(body: Json, record: ExchangeRecord): Response {
+  return answerOf(record, JSON.stringify(body), "application/json")
 }
 
 /** The error that ends an exchange. */
 export function errorAnswer(error: GatewayError, record: ExchangeRecord, protocol: Protocol): Response {
-  const body = JSON.stringify(protocol.encodeError(error, { requestId: record.requestId }))
   record.status = error.status
-  const answer = answerOf(record, body, "application/json")
+  const answer = jsonAnswer(protocol.encodeError(error, { requestId: record.requestId }), record)
   for (const [name, value] of Object.entries(retryHeaders(error))) answer.headers.set(name, value)
   return answer
 }

@@ -1,20 +1,49 @@
 // The API key a request carries. Two of them, or a header sent twice, is a mistake and not a choice for us to make.
 import { GatewayError } from "../canonical/error.ts"
+import type { Protocol } from "../protocols/contract.ts"
 
-export function presentedKey(headers: Headers): string {
-  const authorization = headers.get("authorization")
-  if (authorization === null) {
-    const message = "No API key was sent. Send it in the header `Authorization: Bearer YOUR_KEY`."
-    throw new GatewayError("missing_api_key", message)
+type KeyPlaces = Pick<Protocol, "keyHeaders" | "keyParameter">
+
+/** Every protocol takes a bearer; beside it stand the places where its own clients put the key. */
+export function presentedKey(headers: Headers, query: string, places: KeyPlaces): string {
+  const own = ownKeys(headers, query, places)
+  const key = bearerKey(headers) ?? own[0]
+  if (key === undefined) throw new GatewayError("missing_api_key", `No API key was sent. ${howToSend(places)}`)
+  if (own.some((other) => other !== key)) {
+    throw new GatewayError("invalid_parameter", "The request carries two different API keys. Send one.")
   }
-  // Bun joins a header that came twice with a comma.
-  if (authorization.includes(",")) {
-    throw new GatewayError("invalid_parameter", "The header `Authorization` was sent more than once.")
-  }
-  const key = /^bearer /i.test(authorization) ? authorization.slice("Bearer ".length).trim() : ""
+  return key
+}
+
+function howToSend({ keyHeaders: [header] }: KeyPlaces): string {
+  const bearer = "`Authorization: Bearer YOUR_KEY`"
+  return header ? `Send it in the header \`${header}\`, or as ${bearer}.` : `Send it in the header ${bearer}.`
+}
+
+function bearerKey(headers: Headers): string | undefined {
+  const value = single(headers, "Authorization")
+  if (value === undefined) return undefined
+  const key = /^bearer /i.test(value) ? value.slice("Bearer ".length).trim() : ""
   if (key === "" || /\s/.test(key)) {
     const message = "The header `Authorization` must have the form `Bearer YOUR_KEY`."
     throw new GatewayError("invalid_api_key", message)
   }
   return key
+}
+
+function ownKeys(headers: Headers, query: string, { keyHeaders, keyParameter }: KeyPlaces): string[] {
+  const keys: string[] = []
+  for (const name of keyHeaders) {
+    const value = single(headers, name)
+    if (value !== undefined) keys.push(value.trim())
+  }
+  if (keyParameter !== undefined && query !== "") keys.push(...new URLSearchParams(query).getAll(keyParameter))
+  return keys
+}
+
+function single(headers: Headers, name: string): string | undefined {
+  const value = headers.get(name)
+  // Bun joins a header that came twice with a comma.
+  if (!value?.includes(",")) return value ?? undefined
+  throw new GatewayError("invalid_parameter", `The header \`${name}\` was sent more than once.`)
 }

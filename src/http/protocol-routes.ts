@@ -1,44 +1,36 @@
-// A protocol's endpoints as routes: one generates, the others tell what models there are.
+// A protocol's endpoints as routes, one for each spelling: those that call a model, and those that tell what there is.
 import { GatewayError } from "../canonical/error.ts"
 import type { House } from "../exchange/call.ts"
 import { exchange } from "../exchange/exchange.ts"
 import { callableModel, callableModels } from "../exchange/models.ts"
-import type { Endpoint, Protocol } from "../protocols/contract.ts"
+import type { Endpoint, Listing, Protocol } from "../protocols/contract.ts"
 import { jsonAnswer } from "./answer.ts"
-import type { Route } from "./visit.ts"
+import type { Route, Visit } from "./visit.ts"
 
 const GENERATING_BODY_LIMIT = 32 * 1024 * 1024
 
 export function protocolRoutes(protocol: Protocol, house: House): Route[] {
-  return protocol.endpoints.map((endpoint) => {
-    const { method, path } = endpoint
-    const generates = endpoint.does === "generate"
-    const bodyLimit = generates ? GENERATING_BODY_LIMIT : 0
-    return {
-      name: `${method} ${path}`,
-      method,
-      path,
-      who: "key",
-      bodyLimit,
-      protocol,
-      generates,
-      handle: handler(endpoint, protocol, house),
-    }
+  return protocol.endpoints.flatMap(({ method, paths, does }) => {
+    const calls = does === "generate" || does === "count-tokens"
+    const handle = calls ? (visit: Visit) => exchange(visit, house) : listingHandler(does, protocol.listing, house)
+    const bodyLimit = calls ? GENERATING_BODY_LIMIT : 0
+    const route = { method, who: "key", bodyLimit, protocol, does, generates: calls, handle } as const
+    return paths.map((path) => ({ ...route, name: `${method} ${path}`, path }))
   })
 }
 
-function handler({ does }: Endpoint, protocol: Protocol, house: House): Route["handle"] {
-  if (does === "generate") return (visit) => exchange(visit, house)
-  return (visit) => {
-    const { requestId } = visit.record
-    const view = { caller: visit.caller, protocol: protocol.id }
+function listingHandler(does: Endpoint["does"], listing: Listing | undefined, house: House): Route["handle"] {
+  if (!listing) throw new Error("a protocol that lists models has to say how")
+  return ({ caller, envelope, record }) => {
+    const view = { caller, over: listing.over }
+    const table = house.table()
     if (does === "get-model") {
-      const model = callableModel(visit.rest, house.table(), view)
-      if (!model) throw new GatewayError("resource_not_found", `There is no model \`${visit.rest}\` for this key.`)
-      return jsonAnswer(protocol.encodeModel(model), { requestId })
+      const model = callableModel(envelope.rest, table, view)
+      if (!model) throw new GatewayError("resource_not_found", `There is no model \`${envelope.rest}\` for this key.`)
+      return jsonAnswer(listing.encodeModel(model), record)
     }
-    const models = callableModels(house.table(), view)
-    const body = does === "count-models" ? { count: models.length } : protocol.encodeModels(models)
-    return jsonAnswer(body, { requestId })
+    const models = callableModels(table, view)
+    const query = new URLSearchParams(envelope.query)
+    return jsonAnswer(does === "count-models" ? { count: models.length } : listing.encodeModels(models, query), record)
   }
 }

@@ -2,11 +2,11 @@
 import type { Key } from "../accounts/keys.ts"
 import { asGatewayError, GatewayError } from "../canonical/error.ts"
 import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/record.ts"
-import type { Protocol } from "../protocols/contract.ts"
+import type { Envelope, Protocol } from "../protocols/contract.ts"
 import { errorAnswer } from "./answer.ts"
 import { presentedKey } from "./credential.ts"
 import type { RouteTable } from "./route-table.ts"
-import { type Door, Visit } from "./visit.ts"
+import { type Door, type Route, Visit } from "./visit.ts"
 
 export interface ServerOptions {
   readonly host: string
@@ -15,7 +15,7 @@ export interface ServerOptions {
   readonly authenticate: (key: string) => Key
   readonly maxInFlight: number
   /** Speaks where no route does. */
-  readonly defaultProtocol: Protocol
+  readonly protocolAt: (path: string) => Protocol
   /** Told once of every exchange, when it is over. */
   readonly onRecord: (record: ExchangeRecord) => void
 }
@@ -77,9 +77,10 @@ export class Server implements Door {
     const match = this.options.routes.match(request.method, path)
     if (match.found === "route") {
       const { route, rest } = match
-      return this.enter(new Visit(this, request, route, rest, newRecord(requestId, route.name)))
+      const record = newRecord(requestId, route.name, route.protocol.idHeader)
+      return this.enter(new Visit(this, request, route, envelopeOf(request, route, rest), record))
     }
-    const protocol = this.options.defaultProtocol
+    const protocol = this.options.protocolAt(path)
     const record = newRecord(requestId, path)
     if (match.found === "nothing") {
       return errorAnswer(new GatewayError("route_not_found", `There is no route ${path}.`), record, protocol)
@@ -107,7 +108,11 @@ export class Server implements Door {
     if (headers.get("host")?.includes(",")) {
       throw new GatewayError("invalid_parameter", "The header `Host` was sent more than once.")
     }
-    if (visit.route.who === "key") visit.authenticated(this.options.authenticate(presentedKey(headers)))
+    const { route, envelope } = visit
+    if (route.who === "key") {
+      visit.authenticated(this.options.authenticate(presentedKey(headers, envelope.query, route.protocol)))
+      route.protocol.checkEnvelope(envelope)
+    }
     if (visit.route.generates) this.givePlace(visit)
   }
 
@@ -147,6 +152,16 @@ export class Server implements Door {
     if (isKeptOpen) this.bun.timeout(request, IDLE_SECONDS)
     this.options.onRecord(record)
   }
+}
+
+function envelopeOf({ headers, url }: Request, { does = "generate", protocol }: Route, rest: string): Envelope {
+  const read: Record<string, string> = {}
+  for (const name of protocol.readsHeaders) {
+    const value = headers.get(name)
+    if (value !== null) read[name] = value
+  }
+  const mark = url.indexOf("?")
+  return { does, rest, query: mark < 0 ? "" : url.slice(mark + 1), headers: read }
 }
 
 const SCHEME_LENGTH = "http://".length

@@ -2,7 +2,7 @@
 import type { Key } from "../accounts/keys.ts"
 import type { Call } from "../exchange/call.ts"
 import type { ExchangeRecord } from "../exchange/record.ts"
-import type { Protocol } from "../protocols/contract.ts"
+import type { Envelope, Protocol } from "../protocols/contract.ts"
 import { readBody } from "./body.ts"
 
 /** Who may enter: anyone, or the holder of a valid key. */
@@ -11,7 +11,7 @@ type Who = "anyone" | "key"
 export interface Route {
   /** For the log: method and path. */
   readonly name: string
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "HEAD" | "POST"
   /** Exact, or ending in `{rest}`, which stands for one or more segments. */
   readonly path: string
   readonly who: Who
@@ -19,6 +19,8 @@ export interface Route {
   readonly bodyLimit: number
   /** Whose error shape this route speaks. */
   readonly protocol: Protocol
+  /** What it does, in the protocol's words; absent on routes of the gateway's own. */
+  readonly does?: Envelope["does"]
   /** Whether it occupies one of the places for exchanges under way. */
   readonly generates: boolean
   handle(visit: Visit): Response | Promise<Response>
@@ -43,8 +45,7 @@ export class Visit implements Call {
     private readonly door: Door,
     readonly request: Request,
     readonly route: Route,
-    /** What the path's `{rest}` stands for, percent-decoded once; "" on exact paths. */
-    readonly rest: string,
+    readonly envelope: Envelope,
     readonly record: ExchangeRecord,
   ) {}
 

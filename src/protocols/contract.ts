@@ -10,22 +10,55 @@ import type { Edit } from "../transport/json-splice.ts"
 import type { Frame } from "../transport/sse.ts"
 import type { Step } from "../transport/step.ts"
 
-export type ProtocolId = "openai-chat"
+export type ProtocolId =
+  | "openai-chat"
+  | "openai-responses"
+  | "openai-embeddings"
+  | "openai-images"
+  | "anthropic-messages"
+  | "gemini-generate"
+
+/** What the models make that a protocol is spoken with. */
+export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
+  "openai-chat": "chat",
+  "openai-responses": "chat",
+  "openai-embeddings": "embedding",
+  "openai-images": "image",
+  "anthropic-messages": "chat",
+  "gemini-generate": "chat",
+}
+
+/** A path of this protocol, in all its spellings, and what it does. `{rest}` stands for the rest of the path. */
+export interface Endpoint {
+  readonly method: "GET" | "POST"
+  readonly paths: readonly string[]
+  readonly does: "generate" | "count-tokens" | "list-models" | "count-models" | "get-model"
+}
+
+/** What of a call does not stand in its body. Plain data: it crosses threads. */
+export interface Envelope {
+  readonly does: Endpoint["does"]
+  /** What the path's `{rest}` stands for, percent-decoded once; "" on exact paths. */
+  readonly rest: string
+  /** Without its `?`. */
+  readonly query: string
+  /** Of the headers this protocol reads those that were sent, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
 
 /** What the gateway needs to know of a request; everything else passes unread. Plain data: it crosses threads. */
 export interface Reading {
+  /** What is asked of the upstream, in the protocol's own word. */
+  readonly operation: string
   readonly model: string
   readonly stream: boolean
+  /** How the client wants its stream written. */
+  readonly framing: "events" | "array"
   /** Whether the caller asked for usage inside the stream. */
   readonly usageAsked: boolean
   readonly routing: RoutingWishes
-}
-
-/** A path of this protocol and what it does. `{model}` stands for the rest of the path. */
-export interface Endpoint {
-  readonly method: "GET" | "POST"
-  readonly path: string
-  readonly does: "generate" | "list-models" | "count-models" | "get-model"
+  /** Headers that go to the upstream beside its own. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export interface RelayTarget {
@@ -38,19 +71,30 @@ export interface RelayTarget {
 export interface RelayContext {
   /** The `<provider>/<model-name>` the caller shall read. */
   readonly model: string
-  readonly usageAsked: boolean
+  readonly reading: Reading
 }
 
-/** How one upstream stream passes: the observer reads it, `edit` says what of each frame goes on. */
+interface ErrorContext {
+  readonly requestId: string
+}
+
+interface FrameContext extends ErrorContext {
+  /** In seconds. */
+  readonly unixTime: number
+}
+
+/** How one upstream stream passes: the observer reads it, `edit` says what of each frame goes on. All is byte text. */
 export interface StreamRelay {
   readonly observer: Step<Frame, StreamEvent>
   edit(frame: Frame): string
   /** The members in which events that grow the same part may differ, and still pass alike. */
   readonly mayVary: ReadonlySet<string>
-}
-
-interface ErrorContext {
-  readonly requestId: string
+  /** What ends a whole answer, for upstreams that leave it out. */
+  terminal(): string
+  /** An error after what has passed so far, such that this protocol's clients raise it. */
+  errorFrame(error: GatewayError, context: FrameContext): string
+  /** Told of bytes that passed unread, being like those before. */
+  passedAlike?(bytes: Uint8Array): void
 }
 
 /** An error as an upstream told it. */
@@ -63,14 +107,26 @@ export interface UpstreamError {
 
 export interface Protocol {
   readonly id: ProtocolId
+  /** Where its paths begin, so that an unknown one there is refused in this protocol's words. */
+  readonly prefixes: readonly string[]
   readonly endpoints: readonly Endpoint[]
+  /** The headers beside `Authorization` that may carry the caller's key, and the query parameter that may. */
+  readonly keyHeaders: readonly string[]
+  readonly keyParameter?: string
+  /** The headers it reads, in lower case. */
+  readonly readsHeaders: readonly string[]
+  /** A header that its clients read the request id from, beside `x-request-id`. */
+  readonly idHeader?: string
   /** The bytes a client of this protocol takes for a sign of life. */
   readonly heartbeat: string
-  /** The terminal event, for upstreams that finish an answer and leave it out. */
-  readonly terminal: string
+  readonly listing?: Listing
 
+  /** Checks what every call must carry beside its body; throws a GatewayError. */
+  checkEnvelope(envelope: Envelope): void
   /** Checks every bound of the specification; throws a GatewayError that names the member at fault. */
-  readRequest(body: JsonObject): Reading
+  readRequest(body: JsonObject, envelope: Envelope): Reading
+  /** Where below its base address an upstream takes this request. */
+  upstreamPath(reading: Reading, model: string): string
   /** The members the gateway owns, for this target. */
   requestEdits(reading: Reading, target: RelayTarget): Edit[]
   /** A unary answer as it passes, and the usage it reports; undefined where it is no answer of this protocol. */
@@ -79,9 +135,13 @@ export interface Protocol {
 
   decodeError(error: UpstreamError): GatewayError
   encodeError(error: GatewayError, context: ErrorContext): Json
-  /** An error after the stream has begun, as byte text that this protocol's clients raise on. */
-  errorFrame(error: GatewayError, context: ErrorContext): string
+}
 
+/** How models are shown to clients of a protocol. */
+export interface Listing {
+  /** It shows what can be called over any of these. */
+  readonly over: readonly ProtocolId[]
   encodeModel(card: ModelCard): Json
-  encodeModels(cards: readonly ModelCard[]): Json
+  /** The page of the list that the query asks for; all of it where it asks for none. */
+  encodeModels(cards: readonly ModelCard[], query: URLSearchParams): Json
 }

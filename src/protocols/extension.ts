@@ -3,6 +3,20 @@ import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { RoutingWishes } from "../canonical/request.ts"
 import { arrayOf, misfit, nonEmptyString, object, oneOf, optional } from "./check.ts"
+import type { Reading } from "./contract.ts"
+
+/** For readings that send no header of the caller's along. */
+export const NO_HEADERS: Readonly<Record<string, string>> = {}
+
+/** The reading of a request whose answer comes whole. */
+export function wholeAnswer(operation: string, model: string, routing: RoutingWishes): Reading {
+  return { operation, model, stream: false, framing: "events", usageAsked: true, routing, headers: NO_HEADERS }
+}
+
+/** For protocols whose answers always come whole. */
+export function neverStreams(): never {
+  throw new Error("this protocol has no streams")
+}
 
 const MAX_FALLBACKS = 5
 const KNOWN = ["routing", "fallback"]
@@ -40,4 +54,24 @@ export function refuseDestinations({ api_base, api_key, base_url, custom_host }:
   const param = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? ""
   const message = `\`${param}\` cannot be set in a request: where a model is served is configured in the gateway.`
   throw new GatewayError("unsupported_parameter", message, { param })
+}
+
+/** Accounts at a provider are shared by tenants, so what names an object there is nobody's to send. */
+export function refuseStored(body: JsonObject, names: readonly string[]): void {
+  for (const name of names) if (body[name] !== undefined && body[name] !== null) throw storedObject(name)
+}
+
+export function storedObject(param: string): GatewayError {
+  const message = `\`${param}\` names an object of the provider's account, which callers share. Send its content instead.`
+  return new GatewayError("unsupported_parameter", message, { param })
+}
+
+/** Members that choose a dearer or cheaper service, with the values that choose the ordinary one. */
+export function refuseUnpriced(body: JsonObject, ordinary: Readonly<Record<string, readonly string[]>>): void {
+  for (const [param, values] of Object.entries(ordinary)) {
+    const value = body[param]
+    if (value === undefined || value === null || (typeof value === "string" && values.includes(value))) continue
+    const message = `\`${param}\` chooses a service without a price. It may be ${values.join(" or ")}, or left out.`
+    throw new GatewayError("model_not_priced", message, { param })
+  }
 }

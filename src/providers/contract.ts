@@ -17,11 +17,11 @@ export interface Provider {
 
 /** How a provider speaks one protocol. */
 export interface Dialect {
-  /** Appended to the base address. */
-  readonly path: string
+  /** Where this protocol is spoken, if not at the provider's base address. */
+  readonly baseUrl?: string
   /** Whether usage inside a stream must be asked for, or comes unasked. */
   readonly streamUsage: "ask" | "sent"
-  /** What proves who we are. */
+  /** What proves who we are, and what else every call must say. */
   headers(credential: Secret | undefined): Record<string, string>
 }
 
@@ -38,7 +38,9 @@ export interface Account {
 
 /** One protocol at one account, ready to be called. */
 export interface Line {
-  readonly url: string
-  readonly headers: Headers
+  /** What a protocol's paths are appended to. */
+  readonly baseUrl: string
+  /** The headers of a call: the provider's own, and these of the protocol's. */
+  headersWith(others: Readonly<Record<string, string>>): Headers
   readonly streamUsage: Dialect["streamUsage"]
 }

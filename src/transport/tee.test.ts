@@ -16,7 +16,7 @@ function teeOf(options: Partial<TeeOptions<string>> = {}) {
       return "go-on"
     },
     onObserverFailure: (cause) => failures.push(cause),
-    growth: { partOf: () => undefined, mayVary: new Set() },
+    growth: { partOf: () => undefined, mayVary: new Set(), onAlike: () => {} },
     ...options,
   })
   const run = (text: string) => {
@@ -64,7 +64,7 @@ describe("frames that only say more of the same", () => {
   const said = (text: string) => `data: {"text":"${text}","end":null}\n\n`
   const ended = 'data: {"text":"x","end":"stop"}\n\n'
 
-  function growing(growth = { partOf, mayVary }) {
+  function growing(growth = { partOf, mayVary, onAlike: () => {} }) {
     const shown: string[] = []
     const tee = new Tee<string>({
       observer: {

@@ -20,6 +20,8 @@ interface Growth<Event> {
   readonly partOf: (events: readonly Event[]) => string | undefined
   /** The members in which two such frames may differ, and still be alike. */
   readonly mayVary: ReadonlySet<string>
+  /** Told of what passed so. */
+  readonly onAlike: (bytes: Uint8Array) => void
 }
 
 /** A stream whose frames are not alike is not compared for ever. */
@@ -44,7 +46,9 @@ export class Tee<Event> {
   /** The bytes to pass on for these bytes; undefined when there are none yet. */
   push(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     const alike = this.frames.isEmpty() ? this.stencil?.pass(bytes) : undefined
-    return alike ?? this.pass(this.frames.push(toByteText(bytes)))
+    if (!alike) return this.pass(this.frames.push(toByteText(bytes)))
+    this.options.growth.onAlike(alike)
+    return alike
   }
 
   /** The bytes that the end of the upstream's bytes lets go. */

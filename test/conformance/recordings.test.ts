@@ -1,103 +1,221 @@
-// Real exchanges, recorded elsewhere and not part of this repository: TRIVIUM_TEST_WIRE names their folder.
-import { expect, test } from "bun:test"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+// What real providers said, through each protocol that is relayed: it passes, reads and counts as it should.
+import { describe, expect } from "bun:test"
 import { fold } from "../../src/canonical/fold.ts"
-import type { Json, JsonObject } from "../../src/canonical/json.ts"
-import type { StreamEvent } from "../../src/canonical/stream.ts"
-import { totalTokens } from "../../src/canonical/usage.ts"
-import { readRequest } from "../../src/protocols/openai-chat/request.ts"
-import { decodeStream, relayStream } from "../../src/protocols/openai-chat/stream.ts"
-import { decodeUsage } from "../../src/protocols/openai-chat/usage.ts"
-import { encodeByteText } from "../../src/transport/byte-text.ts"
+import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
+import { grownPart, type StreamEvent } from "../../src/canonical/stream.ts"
+import { totalTokens, type Usage } from "../../src/canonical/usage.ts"
+import { anthropicMessages } from "../../src/protocols/anthropic-messages/anthropic-messages.ts"
+import type { Envelope, Protocol, Reading } from "../../src/protocols/contract.ts"
+import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
+import { openaiResponses } from "../../src/protocols/openai-responses/openai-responses.ts"
+import { fromByteText, toByteText } from "../../src/transport/byte-text.ts"
+import { outline } from "../../src/transport/json-scan.ts"
 import { decodeSse } from "../../src/transport/sse.ts"
+import { Tee } from "../../src/transport/tee.ts"
+import { type Recording, recorded, recordings, streamText, wholeText } from "./recorded.ts"
 
-interface Recording {
-  readonly source: string
-  readonly provider: string
-  readonly status: number
-  readonly request?: { readonly body?: JsonObject }
-  readonly response: { readonly body: string | JsonObject }
+interface Suite {
+  readonly protocol: Protocol
+  readonly endpoint: string
+  readonly operation: string
+  readonly headers: Envelope["headers"]
+  /** Members of recorded requests that the gateway refuses on purpose. */
+  readonly refused: readonly string[]
+  /** What stands in every answer of the protocol, and in every stream: some recordings are of others. */
+  readonly mark: string
+  readonly streamMark: string
+  /** What a usage sums up to in the vendor's own words. */
+  total(usage: JsonObject): number | undefined
 }
 
-const wire = process.env.TRIVIUM_TEST_WIRE ?? ""
-const folder = join(wire, "recordings")
-const available = wire !== "" && existsSync(folder)
+const sum = (...counts: (Json | undefined)[]): number =>
+  counts.reduce<number>((all, count) => all + (typeof count === "number" ? count : 0), 0)
 
-const recordings: Recording[] = !available
-  ? []
-  : readdirSync(folder)
-      .filter((name) => name.endsWith(".chat.jsonl"))
-      .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
-      .map((line) => JSON.parse(line))
-const good = recordings.filter(({ status }) => status === 200)
-const streams = good.flatMap(({ source, provider, response: { body } }) =>
-  typeof body === "string" && body.includes("data:") ? [{ source, provider, text: encodeByteText(body) }] : [],
-)
+const suites: readonly Suite[] = [
+  {
+    protocol: openaiChat,
+    endpoint: "chat",
+    operation: "chat",
+    headers: {},
+    refused: [],
+    mark: "choices",
+    streamMark: '"choices"',
+    total: ({ total_tokens }) => (typeof total_tokens === "number" ? total_tokens : undefined),
+  },
+  {
+    protocol: openaiResponses,
+    endpoint: "responses",
+    operation: "responses",
+    headers: {},
+    refused: ["previous_response_id", "conversation", "service_tier", "vector_store_ids", "file_id", "container"],
+    mark: "output",
+    streamMark: '"response.created"',
+    total: ({ total_tokens }) => (typeof total_tokens === "number" ? total_tokens : undefined),
+  },
+  {
+    protocol: anthropicMessages,
+    endpoint: "messages",
+    operation: "messages",
+    headers: { "anthropic-version": "2023-06-01" },
+    refused: ["container", "file_id", "container_upload"],
+    mark: "content",
+    streamMark: '"message_start"',
+    total: (usage) => {
+      const compactions = Array.isArray(usage.iterations)
+        ? usage.iterations.filter((each): each is JsonObject => isObject(each) && each.type === "compaction")
+        : []
+      return [usage, ...compactions].reduce(
+        (all, { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens }) =>
+          all + sum(input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens),
+        0,
+      )
+    },
+  },
+]
 
-/** Skipped where nobody has such recordings at hand. */
-const recorded = test.skipIf(!available)
-
-function decode(pieces: readonly string[]): StreamEvent[] {
-  const sse = decodeSse()
-  const decoder = decodeStream()
-  const frames = [...pieces.flatMap((piece) => sse.push(piece)), ...sse.finish()]
-  return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
+/** A message that opens twice, which clients would refuse as it came. */
+function isMended(text: string): boolean {
+  return text.split("event: message_start").length > 2
 }
 
-recorded("every recorded chat request that a provider took passes our checks", () => {
-  const refused = good.flatMap(({ source, request }) => {
-    try {
-      // OpenRouter's own `provider` object is not ours.
-      const { provider: _, ...body } = request?.body ?? {}
-      if (body.messages) readRequest(body)
-      return []
-    } catch (error) {
-      return [`${source}: ${error}`]
+for (const suite of suites) describe(suite.protocol.id, () => conforms(suite))
+
+function conforms(suite: Suite): void {
+  const { protocol, operation } = suite
+  const good = recordings(suite.endpoint).filter((recording) => recording.status === 200 && isOf(recording, suite))
+  const streams = good.flatMap((recording) => {
+    const text = streamText(recording)
+    return text === undefined ? [] : [{ source: recording.source, text }]
+  })
+
+  recorded("every request that a provider took passes our checks, but for what is refused on purpose", () => {
+    expect(good.length).toBeGreaterThan(20)
+    expect(good.flatMap((recording) => refusal(recording, suite))).toEqual([])
+  })
+
+  recorded("every stream is read to its end, and passes with nothing but the model's name changed", () => {
+    expect(streams.length).toBeGreaterThan(10)
+    for (const { source, text } of streams) {
+      const { passed, events } = relay(protocol, operation, [text])
+      const end = /"error": ?\{/.test(text.slice(-2000)) ? ["stream-error", "stream-end"] : ["stream-end"]
+      expect([source, events.some(({ type }) => end.includes(type))]).toEqual([source, true])
+      if (end.length === 1) expect([source, fold(events).candidates.length > 0]).toEqual([source, true])
+      if (!isMended(text)) expect(nameless(passed)).toBe(nameless(text))
     }
   })
-  expect(refused).toEqual([])
-})
 
-recorded("every recorded stream is read to its end, and relayed with nothing but the model changed", () => {
-  expect(streams.length).toBeGreaterThan(20)
-  for (const { source, text } of streams) {
-    const events = decode([text])
-    const end = /^data: \{"error"/m.test(text) ? "stream-error" : "stream-end"
-    expect([source, events.find(({ type }) => type === end)?.type]).toEqual([source, end])
-    expect(fold(events).candidates.length).toBeGreaterThan(0)
-    const relay = relayStream({ model: "a/b", usageAsked: true })
-    const sse = decodeSse()
-    const passed = [...sse.push(text), ...sse.finish()].map((frame) => relay.edit(frame)).join("")
-    const bare = (said: string) => said.replace(/"model":\s*"[^"]*"/g, '"model":""').trim()
-    expect(bare(passed)).toBe(bare(text))
-  }
-})
-
-recorded("no recorded stream says anything else when its bytes are cut elsewhere", () => {
-  for (const { text } of streams) {
-    const whole = JSON.stringify(decode([text]))
-    for (const size of [1, 7, 100]) {
-      const pieces = text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? []
-      expect(JSON.stringify(decode(pieces))).toBe(whole)
+  recorded("no stream says anything else when its bytes are cut elsewhere", () => {
+    for (const { text } of streams) {
+      const whole = relay(protocol, operation, [text]).passed
+      expect(relay(protocol, operation, text.split(/(?<=\n\n)/)).passed).toBe(whole)
+      for (const size of [1, 7, 100]) {
+        const pieces = text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? []
+        expect(relay(protocol, operation, pieces).passed).toBe(whole)
+      }
     }
-  }
-})
-
-recorded("the buckets of every recorded usage add up to its total", () => {
-  const wrong = good.flatMap(({ source, response: { body } }) => {
-    const usage = usageIn(body)
-    const decoded = decodeUsage(usage)
-    if (!decoded || typeof usage?.total_tokens !== "number") return []
-    // A cache write that OpenRouter reports beside the prompt is in no total.
-    const besides = totalTokens({ ...decoded, cacheWrite: 0 })
-    return [totalTokens(decoded), besides].includes(usage.total_tokens) ? [] : [`${source}: ${JSON.stringify(usage)}`]
   })
-  expect(wrong).toEqual([])
-})
 
-function usageIn(body: string | JsonObject): JsonObject | undefined {
-  if (typeof body !== "string") return body.usage as JsonObject | undefined
-  const [, last] = [...body.matchAll(/^data: (\{.*"usage":\s*\{.*)$/gm)].at(-1) ?? []
-  return last === undefined ? undefined : ((JSON.parse(last) as { usage: Json }).usage as JsonObject)
+  recorded("every whole answer passes with nothing but the model's name changed", () => {
+    for (const recording of good) {
+      const text = wholeText(recording)
+      const outlined = text === undefined ? undefined : outline(text)
+      if (text === undefined || !outlined) continue
+      const answer = protocol.relayAnswer(text, outlined, { model: "a/b", reading: readingOf(operation) })
+      expect([recording.source, answer && nameless(answer.text)]).toEqual([recording.source, nameless(text)])
+    }
+  })
+
+  recorded("the buckets of every usage add up to what was reported", () => {
+    const wrong = good.flatMap((recording) => {
+      const { wire, decoded } = usageOf(recording, protocol, operation)
+      if (!wire || !decoded) return []
+      const total = suite.total(wire)
+      // A cache write that OpenRouter reports beside the prompt is in no total.
+      const sums = [totalTokens(decoded), totalTokens({ ...decoded, cacheWrite: 0 })]
+      return total === undefined || sums.includes(total) ? [] : [`${recording.source}: ${JSON.stringify(wire)}`]
+    })
+    expect(wrong).toEqual([])
+  })
+}
+
+function readingOf(operation: string): Reading {
+  const routing = { fallback: [] }
+  return { operation, model: "a/b", stream: true, framing: "events", usageAsked: true, routing, headers: {} }
+}
+
+function refusal({ source, request }: Recording, { protocol, headers, refused }: Suite): string[] {
+  // OpenRouter's own `provider` object is not ours.
+  const { provider: _, ...body } = request?.body ?? {}
+  if (!body.messages && !body.input) return []
+  try {
+    protocol.readRequest(body, { does: "generate", rest: "", query: "", headers })
+    return []
+  } catch (error) {
+    const param = (error as { param?: string }).param ?? ""
+    return refused.includes(param) ? [] : [`${source}: ${error}`]
+  }
+}
+
+/** What passes of these bytes, and what was read in them. */
+function relay(protocol: Protocol, operation: string, pieces: readonly string[]) {
+  const events: StreamEvent[] = []
+  const lane = protocol.relayStream({ model: "a/b", reading: readingOf(operation) })
+  const tee = new Tee<StreamEvent>({
+    observer: lane.observer,
+    edit: (frame) => lane.edit(frame),
+    onEvent(event) {
+      events.push(event)
+      return "go-on"
+    },
+    onObserverFailure: (cause) => {
+      throw cause
+    },
+    growth: { partOf: grownPart, mayVary: lane.mayVary, onAlike: () => {} },
+  })
+  const passed = [...pieces.map((piece) => tee.push(fromByteText(piece))), tee.finish()]
+  tee.conclude()
+  return { passed: passed.map((bytes) => (bytes ? toByteText(bytes) : "")).join(""), events }
+}
+
+function usageOf(recording: Recording, protocol: Protocol, operation: string) {
+  const text = streamText(recording)
+  if (text !== undefined) {
+    const decoded = fold(relay(protocol, operation, [text]).events).usage
+    return { wire: usageIn(text), decoded }
+  }
+  const { body } = recording.response
+  const whole = wholeText(recording)
+  const outlined = whole === undefined ? undefined : outline(whole)
+  const answer =
+    whole !== undefined && outlined
+      ? protocol.relayAnswer(whole, outlined, { model: "a/b", reading: readingOf(operation) })
+      : undefined
+  const decoded: Usage | undefined = answer?.usage
+  return { wire: isObject(body) && isObject(body.usage) ? body.usage : undefined, decoded }
+}
+
+/** The last usage a stream reports, over what the ones before it said. */
+function usageIn(text: string): JsonObject | undefined {
+  let found: JsonObject | undefined
+  for (const { data } of decodeSse().push(text)) {
+    if (!data?.includes('"usage"')) continue
+    const event = JSON.parse(data) as { usage?: Json; response?: { usage?: Json }; message?: { usage?: Json } }
+    const usage = event.usage ?? event.response?.usage ?? event.message?.usage
+    if (isObject(usage)) found = { ...found, ...usage }
+  }
+  return found
+}
+
+function isOf(recording: Recording, { mark, streamMark }: Suite): boolean {
+  const { body } = recording.response
+  const text = streamText(recording)
+  if (text !== undefined) return text.includes(streamMark)
+  return isObject(body) && body[mark] !== undefined && body.object !== "thread.message" && body.status !== "failed"
+}
+
+function nameless(said: string): string {
+  return said
+    .replace(/"model":\s*"[^"]*"/g, '"model":""')
+    .replace(/data: \[DONE\]\s*$/, "")
+    .trim()
 }

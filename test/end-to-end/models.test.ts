@@ -56,6 +56,11 @@ test("the list holds what has a live target, with its limits", async () => {
     display_name: "test/model",
     context_window: 1000,
     max_output_tokens: 100,
+    kind: "chat",
+    version: "1",
+    status: "active",
+    modalities: { input: ["text"], output: ["text"] },
+    capabilities: [],
   })
 })
 

@@ -8,10 +8,11 @@ import { relayStreamed } from "../../src/exchange/relay-stream.ts"
 import { Running } from "../../src/exchange/running.ts"
 import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
 import { openAccount } from "../../src/providers/account.ts"
-import { openaiCompatible } from "../../src/providers/openai-compatible.ts"
+import { compatibleProviders } from "../../src/providers/table.ts"
 import type { Target } from "../../src/routing/plan.ts"
 import { encodeByteText } from "../../src/transport/byte-text.ts"
 import { Deadlines } from "../../src/transport/deadlines.ts"
+import type { Reading } from "../../src/protocols/contract.ts"
 import { outline } from "../../src/transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../src/transport/json-splice.ts"
 import { jsonObject, memberText, type ObjectText, objectText, spelled } from "./json-text.ts"
@@ -36,6 +37,7 @@ const REQUEST = '{"model":"test/model","stream":true}'
 async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: boolean }): Promise<string> {
   const call: Call = {
     protocol: openaiChat,
+    envelope: { does: "generate", rest: "", query: "", headers: {} },
     caller: { id: "", name: "", tenant: "", hint: "", models: null, createdAt: 0, expiresAt: null, revokedAt: null },
     record: newRecord("request", "route"),
     isGone: () => false,
@@ -44,7 +46,15 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     readBody: () => Promise.reject(new Error("the lane reads no body")),
     finish: () => {},
   }
-  const reading = { model: "test/model", stream: true, usageAsked, routing: { fallback: [] } }
+  const reading: Reading = {
+    operation: "chat",
+    model: "test/model",
+    stream: true,
+    framing: "events",
+    usageAsked,
+    routing: { fallback: [] },
+    headers: {},
+  }
   const outlined = outline(REQUEST)
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
@@ -54,11 +64,25 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
 
 function target(pieces: readonly string[]): Target {
   const send = async () => new Response(streamOf(pieces))
+  const [openaiCompatible] = compatibleProviders
+  if (!openaiCompatible) throw new Error("there is a provider for any host")
   const account = openAccount(openaiCompatible, { id: "scripted", baseUrl: "", send })
   const line = account.lines["openai-chat"]
   if (!line) throw new Error("the provider speaks the protocol")
   return {
-    model: { id: "test/model", displayName: "", created: 0, aliases: [], reasoning: false, targets: [] },
+    model: {
+      id: "test/model",
+      displayName: "",
+      version: "1",
+      kind: "chat",
+      status: "active",
+      created: 0,
+      modalities: { input: ["text"], output: ["text"] },
+      capabilities: [],
+      aliases: [],
+      reasoning: false,
+      targets: [],
+    },
     account,
     upstreamModel: "upstream-model",
     line,

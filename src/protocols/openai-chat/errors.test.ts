@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/error.ts"
-import { decodeError, encodeError, errorFrame } from "./errors.ts"
+import { decodeError, encodeError } from "../openai-error.ts"
+import { errorFrame } from "./errors.ts"
 
 describe("an upstream's error", () => {
   const read = (status: number, body: string | object, retryAfterMs?: number) =>

@@ -1,8 +1,31 @@
 // Models as OpenAI's listing shows them, and what the gateway adds to each.
-import type { Json } from "../../canonical/json.ts"
-import type { ModelCard } from "../../canonical/model.ts"
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import { type ModelCard, PRICE_NAMES, type PriceBucket, type Prices, type Pricing } from "../../canonical/model.ts"
+import type { Listing } from "../contract.ts"
 
-export function encodeModel(card: ModelCard): Json {
+/** Over chat completions and over all that stand beside them under `/v1`. */
+export const listing: Listing = {
+  over: ["openai-chat", "openai-responses", "openai-embeddings", "openai-images"],
+  encodeModel,
+  encodeModels: (cards) => ({ object: "list", data: cards.map(encodeModel) }),
+}
+
+/** Decimal strings, USD per million tokens. */
+function encodePricing({ tiers, ...prices }: Pricing): JsonObject {
+  const above = tiers?.map(({ aboveInputTokens, ...tier }) => ({
+    above_input_tokens: aboveInputTokens,
+    ...encodePrices(tier),
+  }))
+  return { ...encodePrices(prices), ...(above && { tiers: above }) }
+}
+
+function encodePrices(prices: Prices): JsonObject {
+  const named: Record<string, string> = {}
+  for (const [bucket, price] of Object.entries(prices)) named[PRICE_NAMES[bucket as PriceBucket]] = price
+  return named
+}
+
+function encodeModel(card: ModelCard): Json {
   return {
     id: card.id,
     object: "model",
@@ -11,9 +34,11 @@ export function encodeModel(card: ModelCard): Json {
     display_name: card.displayName,
     ...(card.contextWindow !== undefined && { context_window: card.contextWindow }),
     ...(card.maxOutputTokens !== undefined && { max_output_tokens: card.maxOutputTokens }),
+    kind: card.kind,
+    version: card.version,
+    status: card.status,
+    modalities: { input: [...card.modalities.input], output: [...card.modalities.output] },
+    capabilities: [...card.capabilities],
+    ...(card.pricing && { pricing: encodePricing(card.pricing) }),
   }
-}
-
-export function encodeModels(cards: readonly ModelCard[]): Json {
-  return { object: "list", data: cards.map(encodeModel) }
 }

@@ -1,24 +1,26 @@
 // OpenAI's chat completions protocol.
 import type { Protocol } from "../contract.ts"
+import { decodeError, encodeError } from "../openai-error.ts"
 import { endpoints } from "./endpoints.ts"
-import { decodeError, encodeError, errorFrame } from "./errors.ts"
-import { encodeModel, encodeModels } from "./models.ts"
+import { listing } from "./models.ts"
 import { readRequest, requestEdits } from "./request.ts"
 import { relayAnswer } from "./response.ts"
-import { heartbeat, relayStream, terminal } from "./stream.ts"
+import { heartbeat, relayStream } from "./stream.ts"
 
 export const openaiChat: Protocol = {
   id: "openai-chat",
+  prefixes: ["/v1"],
   endpoints,
+  keyHeaders: [],
+  readsHeaders: [],
   heartbeat,
-  terminal,
+  listing,
+  checkEnvelope() {},
   readRequest,
+  upstreamPath: () => "/chat/completions",
   requestEdits,
   relayAnswer,
   relayStream,
   decodeError,
   encodeError,
-  errorFrame,
-  encodeModel,
-  encodeModels,
 }

@@ -16,7 +16,7 @@ import {
   string,
 } from "../check.ts"
 import type { Reading, RelayTarget } from "../contract.ts"
-import { readRouting, refuseDestinations } from "../extension.ts"
+import { NO_HEADERS, readRouting, refuseDestinations } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
@@ -28,10 +28,13 @@ export function readRequest(body: JsonObject): Reading {
     toolChoice(body.tool_choice)
     responseFormat(body.response_format)
     return {
+      operation: "chat",
       model: named,
       stream: stream(body.stream) ?? false,
+      framing: "events",
       usageAsked: streamOptions(body.stream_options) ?? false,
       routing: readRouting(body.provider),
+      headers: NO_HEADERS,
     }
   })
 }

@@ -1,10 +1,10 @@
 // A unary chat completion: how it passes in the relay lane, and what its finish reasons mean.
-import type { Json } from "../../canonical/json.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import type { RelayContext } from "../contract.ts"
+import { memberValue } from "../member.ts"
 import { decodeUsage } from "./usage.ts"
 
 export function relayAnswer(
@@ -15,19 +15,9 @@ export function relayAnswer(
   const error = findMember(outlined, "error")
   if (error && text.slice(error.valueStart, error.end) !== "null") return undefined
   if (!findMember(outlined, "choices")) return undefined
-  const usage = decodeUsage(member(text, outlined, "usage"))
+  const usage = decodeUsage(memberValue(text, outlined, "usage"))
   const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
   return { text: passed, ...(usage && { usage }) }
-}
-
-function member(text: string, outlined: Outline, name: string): Json | undefined {
-  const found = findMember(outlined, name)
-  if (!found) return undefined
-  try {
-    return JSON.parse(text.slice(found.valueStart, found.end))
-  } catch {
-    return undefined
-  }
 }
 
 const FINISHES: Readonly<Record<string, Finish["reason"]>> = {

@@ -3,6 +3,7 @@ import { fold } from "../../canonical/fold.ts"
 import { isMeaningful, type StreamEvent } from "../../canonical/stream.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
 import { decodeSse } from "../../transport/sse.ts"
+import type { Reading } from "../contract.ts"
 import { decodeStream, relayStream } from "./stream.ts"
 
 function frames(text: string) {
@@ -118,8 +119,17 @@ describe("the decoder", () => {
 })
 
 describe("the relay", () => {
+  const reading: Reading = {
+    operation: "chat",
+    model: "a/b",
+    stream: true,
+    framing: "events",
+    usageAsked: true,
+    routing: { fallback: [] },
+    headers: {},
+  }
   const pass = (text: string, usageAsked: boolean) => {
-    const relay = relayStream({ model: "a/b", usageAsked })
+    const relay = relayStream({ model: "a/b", reading: { ...reading, usageAsked } })
     return frames(text)
       .map((frame) => relay.edit(frame))
       .join("")

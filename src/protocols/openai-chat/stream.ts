@@ -8,24 +8,29 @@ import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { Step } from "../../transport/step.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
-import { decodeErrorBody } from "./errors.ts"
+import { decodeErrorBody } from "../openai-error.ts"
+import { errorFrame } from "./errors.ts"
 import { decodeFinish } from "./response.ts"
 import { decodeUsage } from "./usage.ts"
 
 const DONE = "[DONE]"
 
-export const terminal = `data: ${DONE}\n\n`
-
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
 
 export function relayStream(context: RelayContext): StreamRelay {
-  return { observer: decodeStream(), edit: editFrame(context), mayVary: MAY_VARY }
+  return {
+    observer: decodeStream(),
+    edit: editFrame(context),
+    mayVary: MAY_VARY,
+    terminal: () => `data: ${DONE}\n\n`,
+    errorFrame,
+  }
 }
 
 const MAY_VARY: ReadonlySet<string> = new Set(["content", "reasoning_content", "reasoning", "arguments", "obfuscation"])
 
-function editFrame({ model, usageAsked }: RelayContext): (frame: Frame) => string {
+function editFrame({ model, reading: { usageAsked } }: RelayContext): (frame: Frame) => string {
   const name = asciiJson(model)
   const rename = renaming(name)
   return (frame) => {

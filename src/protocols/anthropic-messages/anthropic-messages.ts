@@ -1,0 +1,28 @@
+// Anthropic's messages protocol.
+import type { Protocol } from "../contract.ts"
+import { endpoints, prefixes } from "./endpoints.ts"
+import { decodeError, encodeError } from "./errors.ts"
+import { listing } from "./models.ts"
+import { readRequest, requestEdits } from "./request.ts"
+import { relayAnswer } from "./response.ts"
+import { heartbeat, relayStream } from "./stream.ts"
+import { readsHeaders, readVersion } from "./version.ts"
+
+export const anthropicMessages: Protocol = {
+  id: "anthropic-messages",
+  prefixes,
+  endpoints,
+  keyHeaders: ["x-api-key"],
+  readsHeaders,
+  idHeader: "request-id",
+  heartbeat,
+  listing,
+  checkEnvelope: readVersion,
+  readRequest,
+  upstreamPath: ({ operation }) => (operation === "count_tokens" ? "/v1/messages/count_tokens" : "/v1/messages"),
+  requestEdits,
+  relayAnswer,
+  relayStream,
+  decodeError,
+  encodeError,
+}

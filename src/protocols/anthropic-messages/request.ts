@@ -1,0 +1,171 @@
+// Checks a messages request and reads the few members the gateway acts on.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { asciiJson, type Edit } from "../../transport/json-splice.ts"
+import {
+  arrayOf,
+  boolean,
+  checked,
+  integer,
+  misfit,
+  nonEmptyString,
+  number,
+  object,
+  oneOf,
+  optional,
+  required,
+  string,
+} from "../check.ts"
+import type { Envelope, Reading, RelayTarget } from "../contract.ts"
+import { readRouting, refuseDestinations, refuseStored, refuseUnpriced, storedObject } from "../extension.ts"
+import { takesInstructions, upstreamHeaders } from "./version.ts"
+
+export function readRequest(body: JsonObject, envelope: Envelope): Reading {
+  return checked(() => {
+    refuseDestinations(body)
+    const counts = envelope.does === "count-tokens"
+    const named = model(body.model)
+    if (!counts) maxTokens(body.max_tokens)
+    messages(body.messages, takesInstructions(envelope))
+    system(body.system)
+    checkSettings(body)
+    tools(body.tools)
+    toolChoice(body.tool_choice)
+    refuseStored(body, ["container"])
+    refuseUnpriced(body, { service_tier: ["auto", "standard_only"], speed: ["standard"] })
+    return {
+      operation: counts ? "count_tokens" : "messages",
+      model: named,
+      stream: (!counts && stream(body.stream)) || false,
+      framing: "events",
+      usageAsked: true,
+      routing: readRouting(body.provider),
+      headers: upstreamHeaders(envelope),
+    }
+  })
+}
+
+function checkSettings(body: JsonObject): void {
+  temperature(body.temperature)
+  topP(body.top_p)
+  topK(body.top_k)
+  stopSequences(body.stop_sequences)
+}
+
+const model = required("model", nonEmptyString)
+const maxTokens = required("max_tokens", integer({ min: 1 }))
+const temperature = optional("temperature", number({ min: 0, max: 1 }))
+const topP = optional("top_p", number({ min: 0, max: 1 }))
+const topK = optional("top_k", integer({ min: 0 }))
+const stream = optional("stream", boolean)
+const stopSequences = optional("stop_sequences", arrayOf(string))
+
+const blockType = required("type", nonEmptyString)
+const blockText = required("text", string)
+const source = required("source", (value) => {
+  const from = object(value)
+  const kind = sourceType(from.type)
+  if (kind === "base64") {
+    mediaType(from.media_type)
+    data(from.data)
+  }
+  if (kind === "url") url(from.url)
+  // A file is an object of the account that uploaded it, and that is not the caller's.
+  if (kind === "file") throw storedObject("file_id")
+})
+const sourceType = required("type", nonEmptyString)
+const mediaType = required("media_type", nonEmptyString)
+const data = required("data", string)
+const url = required("url", nonEmptyString)
+const toolId = required("id", nonEmptyString)
+const toolName = required("name", nonEmptyString)
+const toolInput = required("input", object)
+const toolUseId = required("tool_use_id", nonEmptyString)
+const toolContent = optional("content", contentOf)
+const isError = optional("is_error", boolean)
+
+/** What stands in a block beside its type; blocks of other types pass unread. */
+const BLOCKS: Readonly<Record<string, (block: JsonObject) => void>> = {
+  text: (block) => blockText(block.text),
+  image: (block) => source(block.source),
+  document: (block) => source(block.source),
+  tool_use(block) {
+    toolId(block.id)
+    toolName(block.name)
+    toolInput(block.input)
+  },
+  tool_result(block) {
+    toolUseId(block.tool_use_id)
+    toolContent(block.content)
+    isError(block.is_error)
+  },
+  container_upload: () => {
+    throw storedObject("container_upload")
+  },
+}
+
+const blocks = arrayOf((value) => {
+  const block = object(value)
+  BLOCKS[blockType(block.type)]?.(block)
+})
+
+function contentOf(value: Json): void {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw misfit("a string or an array of content blocks")
+  blocks(value)
+}
+
+const content = required("content", contentOf)
+const system = optional("system", (value) => {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw misfit("a string or an array of text blocks")
+  blocks(value)
+})
+
+const speaker = required("role", oneOf(["user", "assistant"]))
+const speakerOrSystem = required("role", oneOf(["user", "assistant", "system"]))
+const speech = (role: typeof speaker | typeof speakerOrSystem) =>
+  arrayOf((value) => {
+    const said = object(value)
+    role(said.role)
+    content(said.content)
+  })
+const plainSpeech = speech(speaker)
+const mixedSpeech = speech(speakerOrSystem)
+const plainMessages = required("messages", (value) => atLeastOne(plainSpeech(value)))
+const mixedMessages = required("messages", (value) => atLeastOne(mixedSpeech(value)))
+
+function messages(value: Json | undefined, withInstructions: boolean): void {
+  if (withInstructions) mixedMessages(value)
+  else plainMessages(value)
+}
+
+function atLeastOne(said: readonly unknown[]): void {
+  if (said.length === 0) throw misfit("an array with at least one message")
+}
+
+const toolType = optional("type", string)
+const inputSchema = required("input_schema", object)
+const description = optional("description", string)
+const tools = optional(
+  "tools",
+  arrayOf((value) => {
+    const tool = object(value)
+    const type = toolType(tool.type) ?? "custom"
+    if (type !== "custom") return
+    toolName(tool.name)
+    description(tool.description)
+    inputSchema(tool.input_schema)
+  }),
+)
+const choiceType = required("type", nonEmptyString)
+const toolChoice = optional("tool_choice", (value) => {
+  if (!isObject(value)) throw misfit("an object")
+  if (choiceType(value.type) === "tool") toolName(value.name)
+})
+
+export function requestEdits(_reading: Reading, target: RelayTarget): Edit[] {
+  return [
+    { path: ["model"], set: asciiJson(target.model) },
+    { path: ["provider"], remove: true },
+  ]
+}

@@ -1,0 +1,71 @@
+// The arithmetic of Anthropic's `usage`: `input_tokens` excludes what was read from or written to a cache, and
+// `output_tokens` includes thinking.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { Usage } from "../../canonical/usage.ts"
+
+export function decodeUsage(wire: Json | undefined): Usage | undefined {
+  if (!isObject(wire)) return undefined
+  const usage = { ...inputOf(wire), ...outputOf(wire) }
+  return usage.input === undefined && usage.output === undefined ? undefined : compacted(wire, usage)
+}
+
+function inputOf(wire: JsonObject): Usage {
+  const input = count(wire, "input_tokens")
+  const cacheRead = count(wire, "cache_read_input_tokens")
+  const written = isObject(wire.cache_creation) ? wire.cache_creation : {}
+  const cacheWrite1h = count(written, "ephemeral_1h_input_tokens")
+  const allWritten = count(wire, "cache_creation_input_tokens")
+  const cacheWrite =
+    count(written, "ephemeral_5m_input_tokens") ??
+    (allWritten === undefined ? undefined : Math.max(0, allWritten - (cacheWrite1h ?? 0)))
+  return {
+    ...(input !== undefined && { input }),
+    ...(cacheRead !== undefined && { cacheRead }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
+    ...(cacheWrite1h !== undefined && { cacheWrite1h }),
+  }
+}
+
+function outputOf(wire: JsonObject): Usage {
+  const all = count(wire, "output_tokens")
+  if (all === undefined) return {}
+  const details = isObject(wire.output_tokens_details) ? wire.output_tokens_details : {}
+  const thought = count(details, "thinking_tokens")
+  if (thought === undefined) return { output: all }
+  const reasoning = Math.min(thought, all)
+  return { output: all - reasoning, reasoning }
+}
+
+/**
+ * What a later report leaves of an earlier one. Only the first tells for how long was written to the cache; what was
+ * written since is taken to be kept as long as that was.
+ */
+export function laterUsage(earlier: Usage, later: Usage): Usage {
+  const { cacheWrite, cacheWrite1h } = later
+  const long = earlier.cacheWrite1h ?? 0
+  if (cacheWrite === undefined || cacheWrite1h !== undefined || long === 0) return { ...earlier, ...later }
+  const short = Math.min(earlier.cacheWrite ?? 0, cacheWrite)
+  return { ...earlier, ...later, cacheWrite: short, cacheWrite1h: cacheWrite - short }
+}
+
+/** A context that was compacted on the way was read and written once more, which the sums at the top leave out. */
+function compacted(wire: JsonObject, usage: Usage): Usage {
+  if (!Array.isArray(wire.iterations)) return usage
+  let whole = usage
+  for (const each of wire.iterations) {
+    if (isObject(each) && each.type === "compaction") whole = sum(whole, { ...inputOf(each), ...outputOf(each) })
+  }
+  return whole
+}
+
+function sum(one: Usage, other: Usage): Usage {
+  const both: Record<string, number> = { ...one }
+  for (const [bucket, tokens] of Object.entries(other)) both[bucket] = (both[bucket] ?? 0) + tokens
+  return both
+}
+
+/** A token count as the upstream gave it; what is no count is as if it were not there. */
+function count(wire: JsonObject, name: string): number | undefined {
+  const value = wire[name]
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}

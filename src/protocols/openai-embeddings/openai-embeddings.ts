@@ -1,0 +1,24 @@
+// OpenAI's embeddings interface.
+import type { Protocol } from "../contract.ts"
+import { neverStreams } from "../extension.ts"
+import { decodeError, encodeError } from "../openai-error.ts"
+import { endpoints } from "./endpoints.ts"
+import { readRequest, requestEdits } from "./request.ts"
+import { relayAnswer } from "./response.ts"
+
+export const openaiEmbeddings: Protocol = {
+  id: "openai-embeddings",
+  prefixes: [],
+  endpoints,
+  keyHeaders: [],
+  readsHeaders: [],
+  heartbeat: "",
+  checkEnvelope() {},
+  readRequest,
+  upstreamPath: () => "/embeddings",
+  requestEdits,
+  relayAnswer,
+  relayStream: neverStreams,
+  decodeError,
+  encodeError,
+}

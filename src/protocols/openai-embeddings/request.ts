@@ -1,0 +1,48 @@
+// Checks an embeddings request and reads the few members the gateway acts on.
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import { asciiJson, type Edit } from "../../transport/json-splice.ts"
+import { checked, integer, misfit, nonEmptyString, oneOf, optional, required, string } from "../check.ts"
+import type { Reading, RelayTarget } from "../contract.ts"
+import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
+
+export function readRequest(body: JsonObject): Reading {
+  return checked(() => {
+    refuseDestinations(body)
+    const named = model(body.model)
+    input(body.input)
+    dimensions(body.dimensions)
+    encodingFormat(body.encoding_format)
+    user(body.user)
+    return wholeAnswer("embeddings", named, readRouting(body.provider))
+  })
+}
+
+const model = required("model", nonEmptyString)
+const dimensions = optional("dimensions", integer({ min: 1 }))
+const encodingFormat = optional("encoding_format", oneOf(["float", "base64"]))
+const user = optional("user", string)
+const input = required("input", (value) => {
+  if (typeof value === "string" && value !== "") return
+  if (!isListOf(value, isText) && !isTokens(value) && !isListOf(value, isTokens)) {
+    throw misfit("a string, an array of strings, an array of tokens or an array of such arrays, and not empty")
+  }
+})
+
+function isListOf(value: Json, isItem: (item: Json) => boolean): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isItem)
+}
+
+function isText(value: Json): boolean {
+  return typeof value === "string" && value !== ""
+}
+
+function isTokens(value: Json): boolean {
+  return isListOf(value, (token) => typeof token === "number" && Number.isInteger(token) && token >= 0)
+}
+
+export function requestEdits(_reading: Reading, target: RelayTarget): Edit[] {
+  return [
+    { path: ["model"], set: asciiJson(target.model) },
+    { path: ["provider"], remove: true },
+  ]
+}

@@ -1,0 +1,20 @@
+// Embeddings as they pass in the relay lane, and what they used.
+import { isObject } from "../../canonical/json.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import { findMember, type Outline } from "../../transport/json-scan.ts"
+import { asciiJson, splice } from "../../transport/json-splice.ts"
+import type { RelayContext } from "../contract.ts"
+import { memberValue } from "../member.ts"
+
+export function relayAnswer(
+  text: string,
+  outlined: Outline,
+  { model }: RelayContext,
+): { text: string; usage?: Usage } | undefined {
+  if (!findMember(outlined, "data")) return undefined
+  const wire = memberValue(text, outlined, "usage")
+  const input = isObject(wire) ? (wire.prompt_tokens ?? wire.total_tokens) : undefined
+  const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
+  const isCount = typeof input === "number" && Number.isSafeInteger(input) && input >= 0
+  return { text: passed, ...(isCount && { usage: { input } }) }
+}

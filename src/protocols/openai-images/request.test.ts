@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test"
+import { GatewayError } from "../../canonical/error.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import { outline } from "../../transport/json-scan.ts"
+import { readRequest } from "./request.ts"
+import { relayAnswer } from "./response.ts"
+
+function refusal(body: object): string {
+  try {
+    readRequest({ model: "a/b", prompt: "a cat", ...body } as JsonObject)
+    return "accepted"
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return `${error.code} ${error.param}`
+  }
+}
+
+test("each member has its bounds", () => {
+  const cases: [object, string][] = [
+    [{ n: 2, size: "1024x1024", quality: "high", response_format: "b64_json", background: "transparent" }, "accepted"],
+    [{ prompt: undefined }, "missing_parameter prompt"],
+    [{ prompt: "" }, "invalid_parameter prompt"],
+    [{ model: undefined }, "missing_parameter model"],
+    [{ n: 0 }, "invalid_parameter n"],
+    [{ size: 5 }, "invalid_parameter size"],
+    [{ quality: [] }, "invalid_parameter quality"],
+    [{ response_format: "png" }, "invalid_parameter response_format"],
+    [{ stream: true }, "unsupported_parameter stream"],
+  ]
+  for (const [body, expected] of cases) expect([body, refusal(body)]).toEqual([body, expected])
+})
+
+test("images pass untouched, and what they used is told apart", () => {
+  const usage = '{"input_tokens":20,"input_tokens_details":{"text_tokens":12,"image_tokens":8},"output_tokens":100}'
+  const text = `{"created":1,"data":[{"b64_json":"AA=="}],"usage":${usage}}`
+  const outlined = outline(text)
+  if (!outlined) throw new Error("it is an object")
+  expect(relayAnswer(text, outlined)).toEqual({ text, usage: { input: 12, imageInput: 8, imageOutput: 100 } })
+  expect(relayAnswer("{}", { open: 1, members: [] })).toBeUndefined()
+})

@@ -1,0 +1,168 @@
+// Checks a responses request and reads the few members the gateway acts on.
+import { GatewayError } from "../../canonical/error.ts"
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import { asciiJson, type Edit } from "../../transport/json-splice.ts"
+import {
+  arrayOf,
+  boolean,
+  checked,
+  integer,
+  misfit,
+  nonEmptyString,
+  number,
+  object,
+  oneOf,
+  optional,
+  required,
+  string,
+} from "../check.ts"
+import type { Reading, RelayTarget } from "../contract.ts"
+import {
+  NO_HEADERS,
+  readRouting,
+  refuseDestinations,
+  refuseStored,
+  refuseUnpriced,
+  storedObject,
+} from "../extension.ts"
+
+export function readRequest(body: JsonObject): Reading {
+  return checked(() => {
+    refuseDestinations(body)
+    const named = model(body.model)
+    refuseStored(body, ["previous_response_id", "conversation", "prompt"])
+    input(body.input)
+    instructions(body.instructions)
+    checkSettings(body)
+    tools(body.tools)
+    toolChoice(body.tool_choice)
+    if (background(body.background)) throw inBackground()
+    refuseUnpriced(body, { service_tier: ["auto", "default"] })
+    return {
+      operation: "responses",
+      model: named,
+      stream: stream(body.stream) ?? false,
+      framing: "events",
+      usageAsked: true,
+      routing: readRouting(body.provider),
+      headers: NO_HEADERS,
+    }
+  })
+}
+
+function checkSettings(body: JsonObject): void {
+  temperature(body.temperature)
+  topP(body.top_p)
+  maxOutputTokens(body.max_output_tokens)
+  maxToolCalls(body.max_tool_calls)
+  parallel(body.parallel_tool_calls)
+  reasoning(body.reasoning)
+  text(body.text)
+  include(body.include)
+  store(body.store)
+}
+
+const model = required("model", nonEmptyString)
+const instructions = optional("instructions", string)
+const temperature = optional("temperature", number({ min: 0, max: 2 }))
+const topP = optional("top_p", number({ min: 0, max: 1 }))
+const maxOutputTokens = optional("max_output_tokens", integer({ min: 1 }))
+const maxToolCalls = optional("max_tool_calls", integer({ min: 1 }))
+const parallel = optional("parallel_tool_calls", boolean)
+const stream = optional("stream", boolean)
+const store = optional("store", boolean)
+const background = optional("background", boolean)
+const include = optional("include", arrayOf(string))
+const effort = optional("effort", string)
+const reasoning = optional("reasoning", (value) => effort(object(value).effort))
+
+const formatType = required("type", oneOf(["text", "json_object", "json_schema"]))
+const formatName = required("name", nonEmptyString)
+const formatSchema = required("schema", object)
+const format = optional("format", (value) => {
+  const wished = object(value)
+  if (formatType(wished.type) !== "json_schema") return
+  formatName(wished.name)
+  formatSchema(wished.schema)
+})
+const text = optional("text", (value) => format(object(value).format))
+
+const role = required("role", oneOf(["user", "assistant", "system", "developer"]))
+const partType = required("type", nonEmptyString)
+const partText = required("text", string)
+const parts = arrayOf((value) => {
+  const part = object(value)
+  const type = partType(part.type)
+  if (type === "input_text" || type === "output_text") partText(part.text)
+  if (part.file_id !== undefined && part.file_id !== null) throw storedObject("file_id")
+})
+const content = required("content", (value) => {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw misfit("a string or an array of content parts")
+  parts(value)
+})
+
+const itemType = optional("type", string)
+const callId = required("call_id", nonEmptyString)
+const callName = required("name", nonEmptyString)
+const callArguments = required("arguments", string)
+
+/** What stands in an item beside its type; items of other types pass unread. */
+const ITEMS: Readonly<Record<string, (item: JsonObject) => void>> = {
+  message(item) {
+    role(item.role)
+    content(item.content)
+  },
+  function_call(item) {
+    callId(item.call_id)
+    callName(item.name)
+    callArguments(item.arguments)
+  },
+  function_call_output: (item) => void callId(item.call_id),
+  item_reference: () => {
+    throw storedObject("item_reference")
+  },
+}
+
+const items = arrayOf((value) => {
+  const item = object(value)
+  ITEMS[itemType(item.type) ?? "message"]?.(item)
+})
+const input = required("input", (value: Json) => {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw misfit("a string or an array of items")
+  items(value)
+})
+
+const toolType = required("type", nonEmptyString)
+const toolName = required("name", nonEmptyString)
+const toolParameters = optional("parameters", object)
+const tools = optional(
+  "tools",
+  arrayOf((value) => {
+    const tool = object(value)
+    const type = toolType(tool.type)
+    refuseStored(tool, ["vector_store_ids"])
+    if (typeof tool.container === "string") throw storedObject("container")
+    if (type !== "function") return
+    toolName(tool.name)
+    toolParameters(tool.parameters)
+  }),
+)
+const toolChoice = optional("tool_choice", (value) => {
+  if (typeof value !== "string") object(value)
+})
+
+function inBackground(): GatewayError {
+  const message = "`background` is not supported: an answer is given while the caller waits. Leave it out, or stream."
+  return new GatewayError("unsupported_parameter", message, { param: "background" })
+}
+
+/** Nothing is to be kept in an account that callers share. */
+export function requestEdits(_reading: Reading, target: RelayTarget): Edit[] {
+  return [
+    { path: ["model"], set: asciiJson(target.model) },
+    { path: ["provider"], remove: true },
+    { path: ["store"], set: "false" },
+  ]
+}

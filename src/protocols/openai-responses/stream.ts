@@ -1,0 +1,72 @@
+// Passes a responses stream on in the relay lane, and keeps what a proper failure of it would need.
+import type { GatewayError } from "../../canonical/error.ts"
+import { isObject, type JsonObject } from "../../canonical/json.ts"
+import { decodeByteText, toByteText } from "../../transport/byte-text.ts"
+import { findMember, outline } from "../../transport/json-scan.ts"
+import { asciiJson, splice } from "../../transport/json-splice.ts"
+import { type Frame, withData } from "../../transport/sse.ts"
+import type { RelayContext, StreamRelay } from "../contract.ts"
+import { errorFrames, freshResponse } from "./errors.ts"
+import { decodeStream, parseEvent } from "./events.ts"
+
+/** Clients take a comment line for a sign of life. */
+export const heartbeat = ": ping\n\n"
+
+const MAY_VARY: ReadonlySet<string> = new Set(["delta", "sequence_number", "obfuscation"])
+
+export function relayStream(context: RelayContext): StreamRelay {
+  return new ResponsesRelay(context)
+}
+
+class ResponsesRelay implements StreamRelay {
+  readonly observer = decodeStream()
+  readonly mayVary = MAY_VARY
+  private readonly name: string
+  private created: JsonObject | undefined
+  private lastData: string | undefined
+  private lastAlike: Uint8Array | undefined
+
+  constructor(private readonly context: RelayContext) {
+    this.name = asciiJson(context.model)
+  }
+
+  edit(frame: Frame): string {
+    const { data } = frame
+    if (data === undefined) return frame.raw
+    // Some hosts close with chat's mark, which is no event here.
+    if (data === "[DONE]") return ""
+    this.lastData = data
+    this.lastAlike = undefined
+    if (!data.includes('"model"')) return frame.raw
+    const outlined = outline(data)
+    if (!outlined || !findMember(outlined, "response")) return frame.raw
+    const passed = splice(data, [{ path: ["response", "model"], set: this.name }], outlined)
+    this.created ??= responseIn(passed)
+    return withData(frame, passed)
+  }
+
+  passedAlike(bytes: Uint8Array): void {
+    this.lastAlike = bytes
+  }
+
+  terminal(): string {
+    return ""
+  }
+
+  errorFrame(error: GatewayError, { requestId, unixTime }: { requestId: string; unixTime: number }): string {
+    const fresh = freshResponse(`resp_${requestId.replaceAll("-", "")}`, this.context.model, unixTime)
+    return errorFrames(error, { created: this.created, sequence: this.sequence() }, fresh)
+  }
+
+  /** The number of the last event that passed, which stands in its bytes. */
+  private sequence(): number {
+    const text = this.lastAlike ? toByteText(this.lastAlike) : (this.lastData ?? "")
+    const [last] = [...text.matchAll(/"sequence_number"\s*:\s*(\d+)/g)].slice(-1)
+    return last ? Number(last[1]) : -1
+  }
+}
+
+function responseIn(data: string): JsonObject | undefined {
+  const response = parseEvent(decodeByteText(data))?.response
+  return isObject(response) ? response : undefined
+}

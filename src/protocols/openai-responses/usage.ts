@@ -1,0 +1,48 @@
+// The arithmetic of the responses interface's `usage`: `input_tokens` includes what a cache held or took,
+// `output_tokens` includes reasoning.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { Usage } from "../../canonical/usage.ts"
+
+export function decodeUsage(wire: Json | undefined): Usage | undefined {
+  if (!isObject(wire)) return undefined
+  const usage = { ...inputOf(wire), ...outputOf(wire) }
+  return usage.input === undefined && usage.output === undefined ? undefined : usage
+}
+
+function inputOf(wire: JsonObject): Usage {
+  const all = count(wire, "input_tokens")
+  if (all === undefined) return {}
+  const details = detail(wire, "input_tokens_details")
+  const cacheRead = count(details, "cached_tokens")
+  const cacheWrite = count(details, "cache_write_tokens")
+  // OpenRouter reports Gemini's cache writes beside the input: where both cannot be inside it, the write is not.
+  const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > all ? 0 : (cacheWrite ?? 0)
+  return {
+    input: Math.max(0, all - (cacheRead ?? 0) - written),
+    ...(cacheRead !== undefined && { cacheRead }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
+  }
+}
+
+function outputOf(wire: JsonObject): Usage {
+  const all = count(wire, "output_tokens")
+  if (all === undefined) return {}
+  const said = count(detail(wire, "output_tokens_details"), "reasoning_tokens")
+  if (said === undefined) return { output: all }
+  // xAI may count reasoning beside the output: the total tells.
+  const total = count(wire, "total_tokens") ?? 0
+  const outside = Math.max(0, total - (count(wire, "input_tokens") ?? total) - all)
+  const inside = Math.min(Math.max(said - outside, 0), all)
+  return { output: all - inside, reasoning: inside + outside }
+}
+
+function detail(wire: JsonObject, name: string): JsonObject {
+  const details = wire[name]
+  return isObject(details) ? details : {}
+}
+
+/** A token count as the upstream gave it; what is no count is as if it were not there. */
+function count(wire: JsonObject, name: string): number | undefined {
+  const value = wire[name]
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}

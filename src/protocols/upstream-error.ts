@@ -1,0 +1,92 @@
+// What an upstream's error means to us, whatever shape it came in: whose doing it is, and whether another may answer.
+import { GatewayError } from "../canonical/error.ts"
+import type { ErrorCode } from "../canonical/error-codes.ts"
+import type { Json } from "../canonical/json.ts"
+
+/** What an upstream said, out of its protocol's shape. */
+export interface Sentence {
+  readonly message?: string | undefined
+  readonly code?: string | undefined
+  readonly type?: string | undefined
+  readonly param?: string | undefined
+}
+
+/** What is known beside the words. */
+export interface Circumstances {
+  /** Absent inside a stream that began well and names none. */
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+}
+
+export function upstreamFault(said: Sentence, { status, retryAfterMs }: Circumstances): GatewayError {
+  const told = { upstreamStatus: status, retryAfterMs }
+  if (status === 429 || isLimit(said)) return limited(told)
+  if (isRefusal(status) || aboutCredential(said)) return credentialRefused(told)
+  if (status === 400 || status === 413 || status === 422 || said.type === "invalid_request_error") {
+    return callersFault(said)
+  }
+  return unavailable(status, told)
+}
+
+/** A word or number of a wire error as text, bounded. */
+export function wireWord(value: Json | undefined): string | undefined {
+  if (typeof value === "number") return String(value)
+  return typeof value === "string" && value !== "" ? value.slice(0, 2000) : undefined
+}
+
+export function parseError(body: string): Json | undefined {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+function isRefusal(status: number | undefined): boolean {
+  return status === 401 || status === 402 || status === 403
+}
+
+function isLimit({ code, type }: Sentence): boolean {
+  return type === "rate_limit_error" || code === "rate_limit_exceeded" || type === "RESOURCE_EXHAUSTED"
+}
+
+/** The caller's key never goes to a provider, so what that says of a key is about ours. Some say it with status 400. */
+function aboutCredential({ code, type, message = "" }: Sentence): boolean {
+  if (code === "invalid_api_key" || type === "authentication_error" || type === "permission_error") return true
+  return /\bapi[ _-]?key\b/i.test(message)
+}
+
+function callersFault(said: Sentence): GatewayError {
+  const message = said.message ?? "The provider refused the request without saying why."
+  return new GatewayError(callersCode(said), message, { owner: "caller", param: said.param })
+}
+
+const TOO_LONG =
+  /maximum context length|context window|prompt is too long|input is too long|input token count .* exceeds the maximum/i
+
+function callersCode({ code, message = "" }: Sentence): ErrorCode {
+  if (code === "context_length_exceeded" || TOO_LONG.test(message)) return "context_length_exceeded"
+  if (code === "content_filter" || code === "content_policy_violation") return "content_refused"
+  if (code === "unknown_parameter" || code === "unsupported_parameter") return "unsupported_parameter"
+  return "invalid_parameter"
+}
+
+interface Told {
+  readonly upstreamStatus?: number | undefined
+  readonly retryAfterMs?: number | undefined
+}
+
+function limited(told: Told): GatewayError {
+  const message = "The provider limits how often the gateway may call it. Try again later."
+  return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...told })
+}
+
+function credentialRefused(told: Told): GatewayError {
+  const message = "The provider refused the gateway's credential."
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+}
+
+function unavailable(status: number | undefined, told: Told): GatewayError {
+  const message = `The provider answered ${status === undefined ? "with an error" : `with status ${status}`}.`
+  return new GatewayError("upstream_unavailable", message, { owner: status === 404 ? "gateway" : "upstream", ...told })
+}

@@ -1,0 +1,254 @@
+// The providers: a row each. An address, a credential, and the protocols spoken there.
+import type { Secret } from "../config/secret.ts"
+import type { Dialect, Provider } from "./contract.ts"
+
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly env?: string
+  /** What the vendor's own client library would be given; absent where each installation has its own. */
+  readonly at?: string
+  readonly speaks: Readonly<Record<string, Dialect>>
+  readonly local?: boolean
+}
+
+const bearer = (credential: Secret | undefined): Record<string, string> =>
+  credential ? { authorization: `Bearer ${credential.reveal()}` } : {}
+const anthropicKey = (credential: Secret | undefined): Record<string, string> =>
+  credential ? { "x-api-key": credential.reveal() } : {}
+const googleKey = (credential: Secret | undefined): Record<string, string> =>
+  credential ? { "x-goog-api-key": credential.reveal() } : {}
+
+const openai: Dialect = { streamUsage: "ask", headers: bearer }
+/** Usage comes with the last event, asked for or not, and asking for it is refused. */
+const unasked: Dialect = { streamUsage: "sent", headers: bearer }
+const anthropic: Dialect = { streamUsage: "sent", headers: anthropicKey }
+const gemini: Dialect = { streamUsage: "sent", headers: googleKey }
+
+const chat = { "openai-chat": openai }
+const responses = { "openai-responses": openai }
+const embeddings = { "openai-embeddings": openai }
+const images = { "openai-images": openai }
+
+/** Hosts that speak Anthropic's protocol at another address, and take the key in either header. */
+function messagesAt(baseUrl: string): Record<string, Dialect> {
+  const headers = (credential: Secret | undefined) => ({ ...bearer(credential), ...anthropicKey(credential) })
+  return { "anthropic-messages": { streamUsage: "sent", headers, baseUrl } }
+}
+
+const ROWS: readonly Row[] = [
+  {
+    id: "openai",
+    name: "OpenAI",
+    env: "OPENAI_API_KEY",
+    at: "https://api.openai.com/v1",
+    speaks: { ...chat, ...responses, ...embeddings, ...images },
+  },
+  {
+    id: "anthropic",
+    name: "Anthropic",
+    env: "ANTHROPIC_API_KEY",
+    at: "https://api.anthropic.com",
+    speaks: { "anthropic-messages": anthropic },
+  },
+  {
+    id: "google",
+    name: "Google AI Studio",
+    env: "GEMINI_API_KEY",
+    at: "https://generativelanguage.googleapis.com",
+    speaks: {
+      "gemini-generate": gemini,
+      "openai-chat": { ...openai, baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
+      "openai-embeddings": { ...openai, baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
+    },
+  },
+  {
+    id: "openrouter",
+    name: "OpenRouter",
+    env: "OPENROUTER_API_KEY",
+    at: "https://openrouter.ai/api/v1",
+    speaks: { ...chat, ...responses, ...embeddings, ...messagesAt("https://openrouter.ai/api") },
+  },
+  { id: "groq", name: "Groq", env: "GROQ_API_KEY", at: "https://api.groq.com/openai/v1", speaks: chat },
+  {
+    id: "mistral",
+    name: "Mistral AI",
+    env: "MISTRAL_API_KEY",
+    at: "https://api.mistral.ai/v1",
+    speaks: { "openai-chat": unasked, ...embeddings },
+  },
+  {
+    id: "deepseek",
+    name: "DeepSeek",
+    env: "DEEPSEEK_API_KEY",
+    at: "https://api.deepseek.com/v1",
+    speaks: { ...chat, ...messagesAt("https://api.deepseek.com/anthropic") },
+  },
+  {
+    id: "xai",
+    name: "xAI",
+    env: "XAI_API_KEY",
+    at: "https://api.x.ai/v1",
+    speaks: { ...chat, ...responses, ...images, ...messagesAt("https://api.x.ai") },
+  },
+  {
+    id: "together",
+    name: "Together AI",
+    env: "TOGETHER_API_KEY",
+    at: "https://api.together.xyz/v1",
+    speaks: { ...chat, ...embeddings, ...images },
+  },
+  {
+    id: "fireworks",
+    name: "Fireworks AI",
+    env: "FIREWORKS_API_KEY",
+    at: "https://api.fireworks.ai/inference/v1",
+    speaks: { ...chat, ...embeddings },
+  },
+  { id: "cerebras", name: "Cerebras", env: "CEREBRAS_API_KEY", at: "https://api.cerebras.ai/v1", speaks: chat },
+  { id: "perplexity", name: "Perplexity", env: "PERPLEXITY_API_KEY", at: "https://api.perplexity.ai", speaks: chat },
+  {
+    id: "moonshot",
+    name: "Moonshot AI",
+    env: "MOONSHOT_API_KEY",
+    at: "https://api.moonshot.ai/v1",
+    speaks: { ...chat, ...messagesAt("https://api.moonshot.ai/anthropic") },
+  },
+  {
+    id: "zai",
+    name: "Z.ai",
+    env: "ZAI_API_KEY",
+    at: "https://api.z.ai/api/paas/v4",
+    speaks: { ...chat, ...messagesAt("https://api.z.ai/api/anthropic") },
+  },
+  {
+    id: "alibaba",
+    name: "Alibaba Cloud (Qwen)",
+    env: "DASHSCOPE_API_KEY",
+    at: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    speaks: { ...chat, ...embeddings },
+  },
+  {
+    id: "minimax",
+    name: "MiniMax",
+    env: "MINIMAX_API_KEY",
+    at: "https://api.minimax.io/v1",
+    speaks: { ...chat, ...messagesAt("https://api.minimax.io/anthropic") },
+  },
+  {
+    id: "nvidia",
+    name: "NVIDIA",
+    env: "NVIDIA_API_KEY",
+    at: "https://integrate.api.nvidia.com/v1",
+    speaks: { ...chat, ...embeddings },
+  },
+  { id: "sambanova", name: "SambaNova", env: "SAMBANOVA_API_KEY", at: "https://api.sambanova.ai/v1", speaks: chat },
+  {
+    id: "hyperbolic",
+    name: "Hyperbolic",
+    env: "HYPERBOLIC_API_KEY",
+    at: "https://api.hyperbolic.xyz/v1",
+    speaks: chat,
+  },
+  {
+    id: "nebius",
+    name: "Nebius",
+    env: "NEBIUS_API_KEY",
+    at: "https://api.studio.nebius.com/v1",
+    speaks: { ...chat, ...embeddings, ...images },
+  },
+  {
+    id: "novita",
+    name: "Novita AI",
+    env: "NOVITA_API_KEY",
+    at: "https://api.novita.ai/v3/openai",
+    speaks: { ...chat, ...embeddings },
+  },
+  {
+    id: "deepinfra",
+    name: "DeepInfra",
+    env: "DEEPINFRA_API_KEY",
+    at: "https://api.deepinfra.com/v1/openai",
+    speaks: { ...chat, ...embeddings, ...images },
+  },
+  {
+    id: "siliconflow",
+    name: "SiliconFlow",
+    env: "SILICONFLOW_API_KEY",
+    at: "https://api.siliconflow.com/v1",
+    speaks: { ...chat, ...embeddings, ...images },
+  },
+  {
+    id: "cohere",
+    name: "Cohere",
+    env: "COHERE_API_KEY",
+    at: "https://api.cohere.ai/compatibility/v1",
+    speaks: { ...chat, ...embeddings },
+  },
+  { id: "huggingface", name: "Hugging Face", env: "HF_TOKEN", at: "https://router.huggingface.co/v1", speaks: chat },
+  {
+    id: "github",
+    name: "GitHub Models",
+    // Not GITHUB_TOKEN: that is set on many machines, and for other purposes.
+    env: "GITHUB_MODELS_TOKEN",
+    at: "https://models.github.ai/inference",
+    speaks: { ...chat, ...embeddings },
+  },
+  // Its address holds the account: https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
+  { id: "cloudflare", name: "Cloudflare", env: "CLOUDFLARE_API_TOKEN", speaks: { ...chat, ...embeddings } },
+  { id: "ai21", name: "AI21 Labs", env: "AI21_API_KEY", at: "https://api.ai21.com/studio/v1", speaks: chat },
+  { id: "voyage", name: "Voyage AI", env: "VOYAGE_API_KEY", at: "https://api.voyageai.com/v1", speaks: embeddings },
+  { id: "jina", name: "Jina AI", env: "JINA_API_KEY", at: "https://api.jina.ai/v1", speaks: embeddings },
+  {
+    id: "ollama",
+    name: "Ollama",
+    at: "http://127.0.0.1:11434/v1",
+    speaks: { ...chat, ...embeddings, ...messagesAt("http://127.0.0.1:11434") },
+    local: true,
+  },
+  {
+    id: "lmstudio",
+    name: "LM Studio",
+    at: "http://127.0.0.1:1234/v1",
+    speaks: { ...chat, ...embeddings },
+    local: true,
+  },
+  {
+    id: "vllm",
+    name: "vLLM",
+    at: "http://127.0.0.1:8000/v1",
+    speaks: { ...chat, ...responses, ...embeddings },
+    local: true,
+  },
+]
+
+/** The kinds of host an operator gives the address of. */
+const COMPATIBLE: readonly Row[] = [
+  {
+    id: "openai-compatible",
+    name: "OpenAI-compatible",
+    speaks: { ...chat, ...responses, ...embeddings, ...images },
+    local: true,
+  },
+  {
+    id: "anthropic-compatible",
+    name: "Anthropic-compatible",
+    speaks: { "anthropic-messages": anthropic },
+    local: true,
+  },
+  { id: "gemini-compatible", name: "Gemini-compatible", speaks: { "gemini-generate": gemini }, local: true },
+]
+
+export const knownProviders: readonly Provider[] = ROWS.map(providerOf)
+export const compatibleProviders: readonly Provider[] = COMPATIBLE.map(providerOf)
+
+function providerOf({ id, name, env, at, speaks, local = false }: Row): Provider {
+  return {
+    id,
+    name,
+    ...(at !== undefined && { baseUrl: at }),
+    ...(env !== undefined && { environmentVariable: env }),
+    needsCredential: !local,
+    speaks,
+  }
+}

@@ -1,0 +1,57 @@
+// Real exchanges, recorded elsewhere and not part of this repository: TRIVIUM_TEST_WIRE names their folder.
+import { test } from "bun:test"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { isObject, type JsonObject } from "../../src/canonical/json.ts"
+import { encodeByteText } from "../../src/transport/byte-text.ts"
+import { encodeSse } from "../../src/transport/sse.ts"
+
+export interface Recording {
+  readonly source: string
+  readonly n?: number
+  readonly provider: string
+  readonly status: number
+  readonly request?: { readonly url?: string; readonly headers?: Record<string, string>; readonly body?: JsonObject }
+  readonly response: { readonly body: string | JsonObject }
+}
+
+const folder = join(process.env.TRIVIUM_TEST_WIRE ?? join(import.meta.dir, "../../../shared/wire"), "recordings")
+const available = existsSync(folder)
+if (!available)
+  console.warn(`No recordings at ${folder}: their tests are skipped. TRIVIUM_TEST_WIRE names another folder.`)
+
+/** Skipped where nobody has such recordings at hand. */
+export const recorded = test.skipIf(!available)
+
+/** The exchanges of one interface with all providers, such as `chat`. */
+export function recordings(endpoint: string): Recording[] {
+  if (!available) return []
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(`.${endpoint}.jsonl`))
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
+    .map((line) => JSON.parse(line))
+}
+
+/** A streamed answer as the bytes it came in; undefined for one that came whole. */
+export function streamText({ response: { body } }: Recording): string | undefined {
+  if (typeof body === "string") return body.includes("data:") ? encodeByteText(body) : undefined
+  // A chunk that was kept as text was not JSON, which is the recorder's doing.
+  if (!isObject(body) || !Array.isArray(body.chunks) || !body.chunks.every(isObject)) return undefined
+  // Some hold the streams of several turns, one behind the other.
+  const last = body.chunks.findIndex(({ type }) => typeof type === "string" && TERMINAL.includes(type))
+  const chunks = last < 0 ? body.chunks : body.chunks.slice(0, last + 1)
+  return encodeByteText(chunks.map(frameOf).join(""))
+}
+
+const TERMINAL = ["message_stop", "response.completed", "response.incomplete", "response.failed"]
+
+/** Of some streams only the events were kept, not the frames they came in. */
+function frameOf(chunk: JsonObject): string {
+  const event = typeof chunk.type === "string" ? { event: chunk.type } : {}
+  return encodeSse({ ...event, data: JSON.stringify(chunk) })
+}
+
+/** A whole answer; its own bytes are not kept, so it is written anew. */
+export function wholeText({ response: { body } }: Recording): string | undefined {
+  return isObject(body) && !Array.isArray(body.chunks) ? encodeByteText(JSON.stringify(body)) : undefined
+}
