@@ -39,10 +39,12 @@ export async function waitFor<T>(what: string, ready: () => T | undefined | Prom
   }
 }
 
+export type Probe = { path: string; body: string; endMark: string }
+
 /** Proves before any load that the candidate answers as it should, in both ways. */
-export async function probe({ name, port, headers }: Candidate, bodies: { unary: string; stream: string }) {
-  const ask = async (body: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+export async function probe({ name, port, headers }: Candidate, { unary, stream }: { unary: Probe; stream: Probe }) {
+  const ask = async ({ path, body }: Probe) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body,
@@ -51,8 +53,6 @@ export async function probe({ name, port, headers }: Candidate, bodies: { unary:
     if (answer.status !== 200) throw new Error(`${name} answered ${answer.status}: ${text.slice(0, 500)}`)
     return text
   }
-  const unary = JSON.parse(await ask(bodies.unary)) as { choices?: { message?: { content?: string } }[] }
-  if (!unary.choices?.[0]?.message?.content) throw new Error(`${name} gave a unary answer without content`)
-  const stream = await ask(bodies.stream)
-  if (!stream.endsWith("data: [DONE]\n\n")) throw new Error(`${name} gave a stream without its end mark`)
+  if (!(await ask(unary)).includes(" naïvely")) throw new Error(`${name} gave a unary answer without its content`)
+  if (!(await ask(stream)).endsWith(stream.endMark)) throw new Error(`${name} gave a stream without its end mark`)
 }

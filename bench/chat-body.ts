@@ -1,4 +1,5 @@
 // Request bodies as chat clients send them: several messages of prose and code, with escapes and more than ASCII.
+import type { Spoken } from "./spoken.ts"
 
 const passages = [
   'The quarterly figures arrived late; "late", said Zoë, "is a word for trains". We kept the table as it was.\n',
@@ -13,7 +14,7 @@ const passages = [
 type ChatBodyOptions = { model: string; bytes: number; stream: boolean }
 
 /** A request body of about `bytes` bytes. */
-export function chatBody({ model, bytes, stream }: ChatBodyOptions): string {
+export function chatBody(spoken: Spoken, { model, bytes, stream }: ChatBodyOptions): string {
   const messages = [{ role: "system", content: "You are a careful assistant. Answer in the user's language." }]
   const messageBytes = Math.max(300, bytes / 20)
   let passage = 0
@@ -27,5 +28,5 @@ export function chatBody({ model, bytes, stream }: ChatBodyOptions): string {
     messages.push({ role: messages.length % 2 === 1 ? "user" : "assistant", content })
     left -= 30
   }
-  return JSON.stringify({ model, messages, temperature: 0.7, max_tokens: 1024, ...(stream ? { stream } : {}) })
+  return JSON.stringify(spoken.body({ model, stream, messages }))
 }

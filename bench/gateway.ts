@@ -3,18 +3,22 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Candidate, freePort, type StartOptions, waitFor } from "./candidate.ts"
 import { childPids } from "./process-stat.ts"
+import type { Spoken } from "./spoken.ts"
 
 export const GATEWAY_MODEL = "bench/fixed"
 
 const root = join(import.meta.dir, "..")
 const launcher = join(root, "bin", "trivium.mjs")
 
-export async function startGateway({ children, upstreamPort, folder, cpu }: StartOptions): Promise<Candidate> {
+export async function startGateway(
+  spoken: Spoken,
+  { children, upstreamPort, folder, cpu }: StartOptions,
+): Promise<Candidate> {
   const home = join(folder, "gateway")
   const data = join(home, "data")
   mkdirSync(data, { recursive: true })
   const config = join(home, "trivium.yaml")
-  writeFileSync(config, configuration(upstreamPort))
+  writeFileSync(config, configuration(spoken, upstreamPort))
   const env = scratchEnvironment(home)
   const key = createKey(data, env)
   const port = freePort()
@@ -27,7 +31,7 @@ export async function startGateway({ children, upstreamPort, folder, cpu }: Star
     if (output.includes(`listening on http://127.0.0.1:${port}`)) return childPids(child.pid)[0]
     throw new Error(`its output so far: ${output.slice(-2000)}`)
   })
-  return { name: "gateway", port, headers: { authorization: `Bearer ${key}` }, pid }
+  return { name: "gateway", port, headers: { authorization: `Bearer ${key}`, ...spoken.headers }, pid }
 }
 
 /** Nothing of the caller's shell may change what is measured. */
@@ -44,9 +48,9 @@ function createKey(data: string, env: Record<string, string>): string {
   return key
 }
 
-function configuration(upstreamPort: number): string {
+function configuration({ type, base }: Spoken, upstreamPort: number): string {
   return `providers:
-  bench: { type: openai-compatible, base_url: "http://127.0.0.1:${upstreamPort}/v1", api_key: "upstream-secret" }
+  bench: { type: ${type}, base_url: "http://127.0.0.1:${upstreamPort}${base}", api_key: "upstream-secret" }
 models:
   - id: ${GATEWAY_MODEL}
     kind: chat

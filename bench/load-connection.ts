@@ -4,7 +4,6 @@ import { AnswerReader } from "./answer-reader.ts"
 import type { LoadJob } from "./load-job.ts"
 import type { LoadTally } from "./load-tally.ts"
 
-const END_MARK = "data: [DONE]\n\n"
 const LINE_FEED = 10
 
 type LoadConnectionOptions = {
@@ -103,11 +102,12 @@ export class LoadConnection {
   #readBody(piece: Buffer): void {
     if (this.#bodyBytes === 0) this.#options.tally.firstBytes.push(performance.now() - this.#startedAt)
     this.#bodyBytes += piece.length
-    if (this.#options.job.minimumEvents === 0) return
+    const { minimumEvents, endMark } = this.#options.job
+    if (minimumEvents === 0) return
     // Counting line feeds rather than events: the sum does not depend on where the bytes were cut.
     for (let at = piece.indexOf(LINE_FEED); at >= 0; at = piece.indexOf(LINE_FEED, at + 1)) this.#lineFeeds++
-    this.#tail = (this.#tail + piece.toString("latin1", Math.max(0, piece.length - END_MARK.length))).slice(
-      -END_MARK.length,
+    this.#tail = (this.#tail + piece.toString("latin1", Math.max(0, piece.length - endMark.length))).slice(
+      -endMark.length,
     )
   }
 
@@ -124,11 +124,11 @@ export class LoadConnection {
   }
 
   #fault(events: number): string | undefined {
-    const { minimumEvents } = this.#options.job
+    const { minimumEvents, endMark } = this.#options.job
     if (this.#status !== 200) return `status ${this.#status}`
     if (this.#bodyBytes === 0) return "an empty answer"
     if (minimumEvents === 0) return undefined
-    if (this.#tail !== END_MARK) return "a stream without its end mark"
+    if (this.#tail !== endMark) return "a stream without its end mark"
     return events < minimumEvents ? `a stream of ${events} events instead of ${minimumEvents}` : undefined
   }
 

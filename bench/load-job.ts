@@ -10,12 +10,15 @@ export type LoadPlan =
 
 export type LoadJob = {
   port: number
+  path: string
   headers: Record<string, string>
   body: string
   connections: number
   plan: LoadPlan
   /** For streams: how many events each answer must have; 0 for unary answers. */
   minimumEvents: number
+  /** What a whole stream ends in. */
+  endMark: string
 }
 
 type Latency = { p50: number; p99: number }

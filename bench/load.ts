@@ -37,7 +37,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
   return tally.result()
 }
 
-function encodeRequest({ port, headers, body }: LoadJob): Buffer {
+function encodeRequest({ port, path, headers, body }: LoadJob): Buffer {
   const fields = Object.entries({
     host: `127.0.0.1:${port}`,
     accept: "application/json",
@@ -47,7 +47,7 @@ function encodeRequest({ port, headers, body }: LoadJob): Buffer {
     ...headers,
   })
   const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("")
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${lines}\r\n${body}`)
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines}\r\n${body}`)
 }
 
 function driveBy(plan: LoadPlan): Drive {

@@ -1,7 +1,6 @@
 // Runs every case against every candidate, in interleaved rounds, and keeps what each cost. A round gives each
 // candidate several short turns instead of one long one: a noisy machine then slows all of them alike.
 import type { Candidate, CandidateName } from "./candidate.ts"
-import { streamPieces } from "./canned-answers.ts"
 import type { LoadPlan, LoadResult } from "./load-job.ts"
 import { cpuMicros } from "./process-stat.ts"
 import type { LoadTool } from "./workers.ts"
@@ -44,15 +43,15 @@ type Turn = { candidate: Candidate; one: Case; plan: LoadPlan; round: number }
 
 async function takeTurn(load: LoadTool, { candidate, one, plan, round }: Turn): Promise<Sample> {
   const { port, headers, pid, name } = candidate
-  const { body, connections, minimumEvents } = one
+  const { path, body, connections, minimumEvents, endMark } = one
   const spent = () => (pid === undefined ? Number.NaN : cpuMicros(pid))
   const before = spent()
-  const result = await load.run({ port, headers, body, connections, plan, minimumEvents })
+  const result = await load.run({ port, path, headers, body, connections, plan, minimumEvents, endMark })
   await Bun.sleep(SETTLE_MS)
   if (result.errors > 0) {
     const samples = result.errorSamples.join("; ")
     throw new Error(`${name}, ${one.name}, round ${round}: ${result.errors} errors (${samples})`)
   }
-  const units = one.kind === "stream" ? result.requests * streamPieces.length : result.requests
+  const units = one.kind === "stream" ? result.requests * one.pieces : result.requests
   return { candidate: name, case: one.name, round, cpuMicros: spent() - before, units, load: result }
 }

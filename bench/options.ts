@@ -1,12 +1,14 @@
 // The flags of a run.
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { PROTOCOLS, type SpokenProtocol } from "./spoken.ts"
 
 export type Options = {
   json: string
   rounds: number
   quick: boolean
   only: "unary" | "stream" | undefined
+  protocol: SpokenProtocol
   /** Leaves the gateway out, to see how steady the machine and the yardsticks are. */
   calibrate: boolean
   pin: boolean
@@ -20,13 +22,16 @@ export function readOptions(args: string[]): Options {
       rounds: { type: "string" },
       quick: { type: "boolean", default: false },
       only: { type: "string" },
+      protocol: { type: "string", default: "openai-chat" },
       calibrate: { type: "boolean", default: false },
       "no-pin": { type: "boolean", default: false },
     },
   })
   const { json, quick, only, calibrate } = values
   if (only !== undefined && only !== "unary" && only !== "stream") throw new Error("--only takes unary or stream")
+  const protocol = PROTOCOLS.find((name) => name === values.protocol)
+  if (!protocol) throw new Error(`--protocol takes ${PROTOCOLS.join(", ")}`)
   const rounds = Number(values.rounds ?? (quick ? 2 : 5))
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a whole number from 1 on")
-  return { json, rounds, quick, only, calibrate, pin: !values["no-pin"] }
+  return { json, rounds, quick, only, protocol, calibrate, pin: !values["no-pin"] }
 }

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
+// npm run bench [-- --quick] [--protocol NAME] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
 // Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
 // Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 6 minutes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -6,7 +6,6 @@ import { cpus, tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { checkBounds, type Evidence, type Memory, verdictOf } from "./bounds.ts"
 import { type Candidate, type CandidateName, probe, type StartOptions } from "./candidate.ts"
-import { chatBody } from "./chat-body.ts"
 import { Children } from "./children.ts"
 import { GATEWAY_MODEL, startGateway } from "./gateway.ts"
 import { measure } from "./measure.ts"
@@ -14,9 +13,10 @@ import { findNginx, startNginx } from "./nginx.ts"
 import { type Options, readOptions } from "./options.ts"
 import { residentMb } from "./process-stat.ts"
 import { report } from "./report.ts"
+import { type Spoken, spokenIn } from "./spoken.ts"
 import { startTimes } from "./start-time.ts"
 import { startBare, startLoadTool, startUpstream } from "./workers.ts"
-import { workload } from "./workload.ts"
+import { type Case, workload } from "./workload.ts"
 
 const STARTS = 5
 /** Of each candidate in one round of one case. */
@@ -65,10 +65,12 @@ async function main(options: Options): Promise<number> {
 async function gather(options: Options): Promise<Evidence> {
   const { quick, only, rounds, calibrate } = options
   const startsMs = calibrate || only ? [] : await startTimes({ children, folder, times: STARTS })
-  const candidates = await startCandidates(options)
-  const idle = await idleMemory(candidates)
+  const spoken = spokenIn(options.protocol)
+  const candidates = await startCandidates(options, spoken)
+  const all = workload({ spoken, model: GATEWAY_MODEL, quick, only: undefined })
+  const idle = await idleMemory(candidates, all)
+  const cases = all.filter(({ kind }) => only === undefined || kind === only)
   const load = await startLoadTool({ children, cpu: options.pin ? DRIVING_CPU : undefined })
-  const cases = workload({ model: GATEWAY_MODEL, quick, only })
   const samples = await measure({ candidates, cases, load, rounds, turns: quick ? 1 : TURNS })
   await Bun.sleep(1000)
   const memory: Partial<Record<CandidateName, Memory>> = {}
@@ -79,25 +81,24 @@ async function gather(options: Options): Promise<Evidence> {
   return { samples, memory, startsMs }
 }
 
-async function startCandidates({ pin, calibrate }: Options): Promise<Candidate[]> {
-  const upstream = await startUpstream({ children, cpu: pin ? DRIVING_CPU : undefined })
+async function startCandidates({ pin, calibrate }: Options, spoken: Spoken): Promise<Candidate[]> {
+  const upstream = await startUpstream(spoken.protocol, { children, cpu: pin ? DRIVING_CPU : undefined })
   const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
   const candidates = [upstream]
   const nginx = findNginx()
   if (nginx) candidates.push(await startNginx(nginx, options))
   candidates.push(await startBare(options))
-  if (!calibrate) candidates.push(await startGateway(options))
+  if (!calibrate) candidates.push(await startGateway(spoken, options))
   return candidates
 }
 
 /** What each holds once it has answered a few requests, before any load. */
-async function idleMemory(candidates: Candidate[]): Promise<Map<CandidateName, number>> {
-  const bodies = {
-    unary: chatBody({ model: GATEWAY_MODEL, bytes: 1024, stream: false }),
-    stream: chatBody({ model: GATEWAY_MODEL, bytes: 1024, stream: true }),
-  }
+async function idleMemory(candidates: Candidate[], cases: Case[]): Promise<Map<CandidateName, number>> {
+  const unary = cases.find(({ kind }) => kind === "unary")
+  const stream = cases.find(({ kind }) => kind === "stream")
+  if (!unary || !stream) throw new Error("a run has both kinds of case")
   for (let turn = 0; turn < PROBES; turn++) {
-    await Promise.all(candidates.map((candidate) => probe(candidate, bodies)))
+    await Promise.all(candidates.map((candidate) => probe(candidate, { unary, stream })))
   }
   await Bun.sleep(1000)
   const idle = new Map<CandidateName, number>()

@@ -1,12 +1,14 @@
 // The fixed upstream, a process of its own: raw TCP, canned answers, so that it costs as little as can be. It streams
 // one piece per write and spreads the streams over the pace, so that each piece reaches a proxy as a read of its own.
 import type { Socket } from "bun"
-import { streamPieces, unaryAnswer } from "./canned-answers.ts"
+import { cannedAnswers } from "./canned-answers.ts"
 import { RequestReader } from "./request-reader.ts"
+import type { SpokenProtocol } from "./spoken.ts"
 import { STREAM_PACE_MS } from "./workload.ts"
 
 type Connection = { reader: RequestReader; nextPiece: number }
 
+const { unary: unaryAnswer, pieces: streamPieces } = cannedAnswers(process.argv[2] as SpokenProtocol)
 const streamMark = Buffer.from('"stream":true')
 /** Streams under way; each is written once in `STREAM_PACE_MS` ticks of one millisecond. */
 const slots = Array.from({ length: STREAM_PACE_MS }, () => new Set<Socket<Connection>>())

@@ -2,11 +2,12 @@
 import type { Candidate, StartOptions } from "./candidate.ts"
 import type { Children } from "./children.ts"
 import type { LoadJob, LoadResult } from "./load-job.ts"
+import type { SpokenProtocol } from "./spoken.ts"
 
 type WorkerOptions = { children: Children; cpu: number | undefined }
 
-export async function startUpstream({ children, cpu }: WorkerOptions): Promise<Candidate> {
-  const { port } = await listening(["upstream.ts"], { children, cpu })
+export async function startUpstream(protocol: SpokenProtocol, { children, cpu }: WorkerOptions): Promise<Candidate> {
+  const { port } = await listening(["upstream.ts", protocol], { children, cpu })
   return { name: "direct", port, headers: {}, pid: undefined }
 }
 

@@ -1,7 +1,8 @@
 // What every candidate is put through, and how hard.
-import { MINIMUM_STREAM_EVENTS } from "./canned-answers.ts"
+import { cannedAnswers } from "./canned-answers.ts"
 import { chatBody } from "./chat-body.ts"
 import type { LoadPlan } from "./load-job.ts"
+import type { Spoken } from "./spoken.ts"
 
 /** The upstream writes one piece of each stream in this many milliseconds. */
 export const STREAM_PACE_MS = 4
@@ -18,24 +19,31 @@ export type CaseName = "unary 1 KB" | "unary 50 KB" | "latency 1 KB" | "stream"
 export type Case = {
   name: CaseName
   kind: "unary" | "stream"
+  path: string
   body: string
   connections: number
   plan: LoadPlan
   warmUp: LoadPlan
   minimumEvents: number
+  endMark: string
+  /** For streams: how many pieces the upstream writes. */
+  pieces: number
 }
 
-type WorkloadOptions = { model: string; quick: boolean; only: "unary" | "stream" | undefined }
+type WorkloadOptions = { spoken: Spoken; model: string; quick: boolean; only: "unary" | "stream" | undefined }
 
-export function workload({ model, quick, only }: WorkloadOptions): Case[] {
-  const small = chatBody({ model, bytes: 1024, stream: false })
-  const large = chatBody({ model, bytes: 50 * 1024, stream: false })
-  const streamed = chatBody({ model, bytes: 1024, stream: true })
+export function workload({ spoken, model, quick, only }: WorkloadOptions): Case[] {
+  const small = chatBody(spoken, { model, bytes: 1024, stream: false })
+  const large = chatBody(spoken, { model, bytes: 50 * 1024, stream: false })
+  const streamed = chatBody(spoken, { model, bytes: 1024, stream: true })
   const closed: LoadPlan = { kind: "closed", durationMs: 700 }
   const warmUp: LoadPlan = { kind: "closed", durationMs: quick ? 500 : WARM_UP_MS }
   const paced: LoadPlan = { kind: "paced", perSecond: 1000, durationMs: 500 }
   const streams = { kind: "counted", perConnection: 1, staggerMs: STREAM_STAGGER_MS } as const
-  const unary = { kind: "unary", connections: 64, plan: closed, warmUp, minimumEvents: 0 } as const
+  const { minimumEvents, endMark, pieces } = cannedAnswers(spoken.protocol)
+  const told = { endMark, pieces: pieces.length }
+  const path = spoken.path({ model, stream: false })
+  const unary = { kind: "unary", path, connections: 64, plan: closed, warmUp, minimumEvents: 0, ...told } as const
   const cases: Case[] = [
     { ...unary, name: "unary 1 KB", body: small },
     { ...unary, name: "unary 50 KB", body: large },
@@ -43,11 +51,13 @@ export function workload({ model, quick, only }: WorkloadOptions): Case[] {
     {
       name: "stream",
       kind: "stream",
+      path: spoken.path({ model, stream: true }),
       body: streamed,
       connections: 50,
       plan: streams,
       warmUp: { ...streams, perConnection: quick ? 1 : WARM_UP_STREAMS },
-      minimumEvents: MINIMUM_STREAM_EVENTS,
+      minimumEvents,
+      ...told,
     },
   ]
   return cases.filter((each) => only === undefined || each.kind === only)

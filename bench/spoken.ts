@@ -1,0 +1,71 @@
+// The protocols a run can be made in: how each is asked, and where it is configured.
+
+export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
+export type SpokenProtocol = (typeof PROTOCOLS)[number]
+
+export type Spoken = {
+  protocol: SpokenProtocol
+  /** What the gateway is told the upstream is, and what its base address ends in. */
+  type: string
+  base: string
+  headers: Record<string, string>
+  path(options: { model: string; stream: boolean }): string
+  /** The request around the messages. All say `stream`, by which the upstream and the bare proxy know what is asked. */
+  body(options: { model: string; stream: boolean; messages: Message[] }): object
+}
+
+export type Message = { role: string; content: string }
+
+const openai = { type: "openai-compatible", base: "/v1", headers: {} }
+
+const SPOKEN: Record<SpokenProtocol, Omit<Spoken, "protocol">> = {
+  "openai-chat": {
+    ...openai,
+    path: () => "/v1/chat/completions",
+    body: ({ model, stream, messages }) => ({ model, messages, temperature: 0.7, max_tokens: 1024, stream }),
+  },
+  "openai-responses": {
+    ...openai,
+    path: () => "/v1/responses",
+    body: ({ model, stream, messages }) => ({
+      model,
+      input: messages,
+      temperature: 0.7,
+      max_output_tokens: 1024,
+      stream,
+    }),
+  },
+  "anthropic-messages": {
+    type: "anthropic-compatible",
+    base: "",
+    headers: { "anthropic-version": "2023-06-01" },
+    path: () => "/msgapi/v1/messages",
+    body: ({ model, stream, messages: [system, ...messages] }) => ({
+      model,
+      system: system?.content,
+      messages,
+      max_tokens: 1024,
+      stream,
+    }),
+  },
+  "gemini-generate": {
+    type: "gemini-compatible",
+    base: "",
+    headers: {},
+    path: ({ model, stream }) =>
+      `/genapi/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+    body: ({ stream, messages: [system, ...messages] }) => ({
+      contents: messages.map(({ role, content }) => ({
+        role: role === "assistant" ? "model" : role,
+        parts: [{ text: content }],
+      })),
+      systemInstruction: { parts: [{ text: system?.content }] },
+      generationConfig: { temperature: 0.7, maxOutputTokens: 1024 },
+      stream,
+    }),
+  },
+}
+
+export function spokenIn(protocol: SpokenProtocol): Spoken {
+  return { protocol, ...SPOKEN[protocol] }
+}
