@@ -25,7 +25,14 @@ export const recorded = test.skipIf(!available)
 
 /** The exchanges of one interface with all providers, such as `chat`. */
 export function recordings(endpoint: string): Recording[] {
-  if (!available) return []
+  const read = known.get(endpoint) ?? (available ? readRecordings(endpoint) : [])
+  known.set(endpoint, read)
+  return read
+}
+
+const known = new Map<string, Recording[]>()
+
+function readRecordings(endpoint: string): Recording[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(`.${endpoint}.jsonl`))
     .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))

@@ -1,17 +1,19 @@
 // What real providers said, through each protocol that is relayed: it passes, reads and counts as it should.
-import { describe, expect } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { fold } from "../../src/canonical/fold.ts"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 import { grownPart, type StreamEvent } from "../../src/canonical/stream.ts"
 import { totalTokens, type Usage } from "../../src/canonical/usage.ts"
 import { anthropicMessages } from "../../src/protocols/anthropic-messages/anthropic-messages.ts"
 import type { Envelope, Protocol, Reading } from "../../src/protocols/contract.ts"
+import { geminiGenerate } from "../../src/protocols/gemini-generate/gemini-generate.ts"
 import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
 import { openaiResponses } from "../../src/protocols/openai-responses/openai-responses.ts"
 import { fromByteText, toByteText } from "../../src/transport/byte-text.ts"
 import { outline } from "../../src/transport/json-scan.ts"
 import { decodeSse } from "../../src/transport/sse.ts"
 import { Tee } from "../../src/transport/tee.ts"
+import { EXPECTED } from "./expected.ts"
 import { type Recording, recorded, recordings, streamText, wholeText } from "./recorded.ts"
 
 interface Suite {
@@ -137,6 +139,33 @@ function conforms(suite: Suite): void {
     expect(wrong).toEqual([])
   })
 }
+
+const PROTOCOLS: Readonly<Record<string, Protocol>> = {
+  chat: openaiChat,
+  responses: openaiResponses,
+  messages: anthropicMessages,
+  generateContent: geminiGenerate,
+  streamGenerateContent: geminiGenerate,
+}
+
+describe("worked out by hand", () => {
+  test("there are enough of them", () => expect(EXPECTED.length).toBeGreaterThan(100))
+
+  for (const { endpoint, provider, source, exchange, usage, finish } of EXPECTED) {
+    recorded(`${provider} ${endpoint}, ${source} ${exchange}`, () => {
+      const found = recordings(endpoint).find(
+        (each) => each.provider === provider && each.source.endsWith(source) && (each.n ?? 0) === exchange,
+      )
+      const protocol = PROTOCOLS[endpoint]
+      if (!found || !protocol) throw new Error("there is no such recording")
+      expect(usageOf(found, protocol, endpoint).decoded).toEqual(usage)
+      const text = streamText(found)
+      if (text === undefined) return
+      const { events } = relay(protocol, endpoint, [text])
+      expect(String(fold(events).candidates[0]?.finish?.reason ?? null)).toBe(String(finish))
+    })
+  }
+})
 
 function readingOf(operation: string): Reading {
   const routing = { fallback: [] }

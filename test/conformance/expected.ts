@@ -1,0 +1,33 @@
+// What was used in recorded exchanges and why their streams ended: figures that were worked out by hand from each
+// vendor's own report, once, and are held to since. The exchanges themselves are not part of this repository.
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Usage } from "../../src/canonical/usage.ts"
+
+export interface Expected {
+  readonly endpoint: string
+  readonly provider: string
+  /** Where it was recorded, and which exchange of those there. */
+  readonly source: string
+  readonly exchange: number
+  readonly usage: Usage
+  /** A stream's; null for answers that came whole. */
+  readonly finish: string | null
+}
+
+const [, ...lines] = readFileSync(join(import.meta.dir, "expected.tsv"), "utf8")
+  .trimEnd()
+  .split("\n")
+
+export const EXPECTED: readonly Expected[] = lines.map((line) => {
+  const [endpoint = "", provider = "", source = "", exchange, usage = "", finish = "-"] = line.split("\t")
+  const buckets = usage.split(" ").map((bucket) => bucket.split("="))
+  return {
+    endpoint,
+    provider,
+    source,
+    exchange: Number(exchange),
+    usage: Object.fromEntries(buckets.map(([name, tokens]) => [name, Number(tokens)])),
+    finish: finish === "-" ? null : finish,
+  }
+})

@@ -1,0 +1,180 @@
+// Real exchanges with Gemini, recorded elsewhere and not part of this repository: TRIVIUM_TEST_WIRE names their folder.
+import { expect, test } from "bun:test"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fold } from "../../src/canonical/fold.ts"
+import type { Json, JsonObject } from "../../src/canonical/json.ts"
+import { isObject } from "../../src/canonical/json.ts"
+import type { StreamEvent } from "../../src/canonical/stream.ts"
+import { totalTokens } from "../../src/canonical/usage.ts"
+import { geminiGenerate } from "../../src/protocols/gemini-generate/gemini-generate.ts"
+import { decodeUsage } from "../../src/protocols/gemini-generate/usage.ts"
+import { encodeByteText } from "../../src/transport/byte-text.ts"
+import { outline } from "../../src/transport/json-scan.ts"
+import { decodeSse } from "../../src/transport/sse.ts"
+
+interface Recording {
+  readonly source: string
+  readonly status: number
+  readonly request?: { readonly url?: string; readonly body?: JsonObject }
+  readonly response: { readonly body: string | JsonObject | JsonObject[] }
+}
+
+const wire = process.env.TRIVIUM_TEST_WIRE ?? ""
+const folder = join(wire, "recordings")
+const available = wire !== "" && existsSync(folder)
+/** Skipped where nobody has such recordings at hand. */
+const recorded = test.skipIf(!available)
+
+function recordings(method: string): Recording[] {
+  if (!available) return []
+  return ["gemini", "vertex"]
+    .flatMap((provider) =>
+      readFileSync(join(folder, `${provider}.${method}.jsonl`), "utf8")
+        .trim()
+        .split("\n"),
+    )
+    .map((line) => JSON.parse(line))
+}
+
+const answers = recordings("generateContent")
+const counted = recordings("countTokens")
+const streamed = recordings("streamGenerateContent")
+const all = [...answers, ...counted, ...streamed]
+const good = all.filter(({ status }) => status === 200)
+
+/** Some streams were kept as their events only, and some by the client that asked for an array. */
+function chunksOf({ body }: Recording["response"]): JsonObject[] | undefined {
+  const kept = Array.isArray(body) ? body : isObject(body) ? body.chunks : undefined
+  if (!Array.isArray(kept)) return undefined
+  return kept.map((chunk: Json) => (typeof chunk === "string" ? JSON.parse(chunk) : chunk))
+}
+
+const streams = good.flatMap(({ source, response }) => {
+  if (typeof response.body === "string") return [{ source, text: encodeByteText(response.body) }]
+  const chunks = chunksOf(response)
+  const text = chunks?.map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`).join("")
+  return text === undefined ? [] : [{ source, text: encodeByteText(text) }]
+})
+
+const unary = good.flatMap(({ source, response }) => {
+  const { body } = response
+  return isObject(body) && !body.chunks ? [{ source, body, text: encodeByteText(JSON.stringify(body, null, 2)) }] : []
+})
+
+function reading(operation: string, framing: "events" | "array" = "events") {
+  const envelope = { does: "generate", rest: `models/a/b:${operation}`, headers: {} } as const
+  const body = { contents: [{ parts: [] }] }
+  return geminiGenerate.readRequest(body, { ...envelope, query: framing === "events" ? "alt=sse" : "" })
+}
+
+function relay(text: string, framing: "events" | "array"): string {
+  const { edit, terminal } = geminiGenerate.relayStream({
+    model: "a/b",
+    reading: reading("streamGenerateContent", framing),
+  })
+  const sse = decodeSse()
+  return [...sse.push(text), ...sse.finish()].map((frame) => edit(frame)).join("") + terminal()
+}
+
+function decode(pieces: readonly string[]): StreamEvent[] {
+  const sse = decodeSse()
+  const { observer } = geminiGenerate.relayStream({ model: "a/b", reading: reading("streamGenerateContent") })
+  const frames = [...pieces.flatMap((piece) => sse.push(piece)), ...sse.finish()]
+  return [...frames.flatMap((frame) => observer.push(frame)), ...observer.finish()]
+}
+
+const bare = (said: string) => said.replace(/"modelVersion":\s*"[^"]*"/g, '"modelVersion":""').trim()
+
+/** What the specification, or that accounts are shared, makes us refuse where the vendor does not. */
+const OURS = /names an object of the provider's account|`tools` must be an array/
+
+recorded("every recorded request that the vendor took passes our checks", () => {
+  expect(good.length).toBeGreaterThan(100)
+  const refused = good.flatMap(({ source, request }) => {
+    const { url = "", body } = request ?? {}
+    const [path = "", query = ""] = url.split("?")
+    const [, rest] = /\/(?:v1beta1|v1beta)\/(.*)$/.exec(path) ?? []
+    if (rest === undefined || !body) return []
+    try {
+      const { model } = geminiGenerate.readRequest(body, { does: "generate", rest, query, headers: {} })
+      return model.includes("models/") ? [`${source}: ${model}`] : []
+    } catch (error) {
+      return OURS.test(String(error)) ? [] : [`${source}: ${error}`]
+    }
+  })
+  expect(refused).toEqual([])
+})
+
+recorded("every recorded stream is read to its end", () => {
+  expect(streams.length).toBeGreaterThan(20)
+  for (const { source, text } of streams) {
+    const events = decode([text])
+    expect([source, events.at(-1)?.type]).toEqual([source, "stream-end"])
+    expect(fold(events).candidates[0]?.finish?.word).toBeString()
+  }
+})
+
+recorded("every recorded stream passes with nothing but the model changed, as events and as an array", () => {
+  for (const { source, text } of streams) {
+    expect([source, bare(relay(text, "events"))]).toEqual([source, bare(text)])
+    const data = text.match(/(?<=^data: ).*$/gm) ?? []
+    expect(bare(relay(text, "array"))).toBe(bare(`[${data.map((line) => line.trimEnd()).join(",\n")}]`))
+  }
+})
+
+recorded("no recorded stream says anything else when its bytes are cut elsewhere", () => {
+  for (const { text } of streams) {
+    const whole = JSON.stringify(decode([text]))
+    for (const size of [1, 7, 100]) {
+      expect(JSON.stringify(decode(text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? []))).toBe(whole)
+    }
+  }
+})
+
+recorded("every recorded answer passes with nothing but the model changed", () => {
+  expect(unary.length).toBeGreaterThan(90)
+  for (const { source, body, text } of unary) {
+    const operation = body.totalTokens === undefined ? "generateContent" : "countTokens"
+    const outlined = outline(text)
+    const passed = outlined && geminiGenerate.relayAnswer(text, outlined, { model: "a/b", reading: reading(operation) })
+    expect([source, passed && bare(passed.text)]).toEqual([source, bare(text)])
+    if (operation === "generateContent") expect(passed?.usage).toBeDefined()
+  }
+})
+
+recorded("the buckets of every recorded usage add up to its total", () => {
+  const chunks = streams.flatMap(({ source, text }) =>
+    (text.match(/(?<=^data: ).*$/gm) ?? []).map((line) => ({ source, body: JSON.parse(line) as JsonObject })),
+  )
+  let seen = 0
+  const wrong = [...unary, ...chunks].flatMap(({ source, body: { usageMetadata } }) => {
+    if (!isObject(usageMetadata) || usageMetadata.totalTokenCount === undefined) return []
+    seen++
+    const total = totalTokens(decodeUsage(usageMetadata) ?? {})
+    return total === usageMetadata.totalTokenCount ? [] : [`${source}: ${JSON.stringify(usageMetadata)}`]
+  })
+  expect(wrong).toEqual([])
+  expect(seen).toBeGreaterThan(150)
+})
+
+recorded("the usage of a recorded stream's last event is its largest", () => {
+  for (const { source, text } of streams) {
+    const totals = decode([text]).flatMap((event) => (event.type === "usage" ? [totalTokens(event.usage)] : []))
+    expect([source, totals.at(-1)]).toEqual([source, Math.max(...totals)])
+  }
+})
+
+recorded("every recorded error is read for what it is", () => {
+  const bad = all.filter(({ status }) => status >= 400)
+  expect(bad.length).toBeGreaterThan(3)
+  const codes: Record<number, string> = {
+    400: "invalid_parameter",
+    404: "upstream_unavailable",
+    429: "upstream_rate_limited",
+  }
+  for (const { status, response } of bad) {
+    const error = geminiGenerate.decodeError({ status, body: JSON.stringify(response.body) })
+    expect<string>(error.code).toBe(codes[status] ?? "none")
+  }
+})
