@@ -14,7 +14,7 @@ export type Spoken = {
   body(options: { model: string; stream: boolean; messages: Message[] }): object
 }
 
-export type Message = { role: string; content: string }
+type Message = { role: string; content: string }
 
 const openai = { type: "openai-compatible", base: "/v1", headers: {} }
 

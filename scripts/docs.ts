@@ -1,5 +1,6 @@
 // Writes the generated parts of docs/: npm run docs. A test fails when they are behind the code.
 import { writeFileSync } from "node:fs"
-import { errorsPage } from "./docs-pages.ts"
+import { errorsPage, providersPage } from "./docs-pages.ts"
 
 writeFileSync(new URL("../docs/errors.md", import.meta.url), errorsPage())
+writeFileSync(new URL("../docs/providers.md", import.meta.url), providersPage())

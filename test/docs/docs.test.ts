@@ -1,13 +1,17 @@
 import { expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { errorsPage } from "../../scripts/docs-pages.ts"
+import { errorsPage, providersPage } from "../../scripts/docs-pages.ts"
 
 const root = join(import.meta.dir, "..", "..")
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 
 test("the page of errors is what the code says; npm run docs writes it", () => {
   expect(read("docs/errors.md")).toBe(errorsPage())
+})
+
+test("the page of providers is what the table says; npm run docs writes it", () => {
+  expect(read("docs/providers.md")).toBe(providersPage())
 })
 
 test("ARCHITECTURE.md names every room there is, and no other", () => {
