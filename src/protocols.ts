@@ -1,6 +1,7 @@
 // The list of protocols, for the two composition roots: the gateway's and its worker thread's.
 import { anthropicMessages } from "./protocols/anthropic-messages/anthropic-messages.ts"
 import type { Protocol } from "./protocols/contract.ts"
+import { geminiGenerate } from "./protocols/gemini-generate/gemini-generate.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { openaiEmbeddings } from "./protocols/openai-embeddings/openai-embeddings.ts"
 import { openaiImages } from "./protocols/openai-images/openai-images.ts"
@@ -12,4 +13,5 @@ export const protocols: readonly Protocol[] = [
   openaiEmbeddings,
   openaiImages,
   anthropicMessages,
+  geminiGenerate,
 ]

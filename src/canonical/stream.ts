@@ -32,8 +32,9 @@ export function isMeaningful(event: StreamEvent): boolean {
   return event.type === "candidate-end"
 }
 
-/** The part these events grow, if that is all they do. */
+/** The part these events grow, if that is all they do, but for counting what has been used so far. */
 export function grownPart(events: readonly StreamEvent[]): string | undefined {
-  const [event] = events
-  return events.length === 1 && event?.type === "part-delta" ? `${event.candidate}.${event.part}` : undefined
+  const [event, counted] = events
+  if (event?.type !== "part-delta" || events.length > 2 || (counted && counted.type !== "usage")) return undefined
+  return `${event.candidate}.${event.part}`
 }

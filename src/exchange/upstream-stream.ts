@@ -160,7 +160,10 @@ export class UpstreamStream {
   }
 
   private release(): void {
-    this.attempt.house.running.end(this.running)
+    const { call, house } = this.attempt
+    const usage = this.relay.usageAlike?.()
+    if (usage) call.record.usage = usage
+    house.running.end(this.running)
   }
 
   private async drain(): Promise<void> {

@@ -95,6 +95,8 @@ export interface StreamRelay {
   errorFrame(error: GatewayError, context: FrameContext): string
   /** Told of bytes that passed unread, being like those before. */
   passedAlike?(bytes: Uint8Array): void
+  /** What the last of those reports as used so far, in protocols where every event does. */
+  usageAlike?(): Usage | undefined
 }
 
 /** An error as an upstream told it. */

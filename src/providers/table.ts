@@ -154,14 +154,14 @@ const ROWS: readonly Row[] = [
     id: "nebius",
     name: "Nebius",
     env: "NEBIUS_API_KEY",
-    at: "https://api.studio.nebius.com/v1",
+    at: "https://api.tokenfactory.nebius.com/v1",
     speaks: { ...chat, ...embeddings, ...images },
   },
   {
     id: "novita",
     name: "Novita AI",
     env: "NOVITA_API_KEY",
-    at: "https://api.novita.ai/v3/openai",
+    at: "https://api.novita.ai/openai/v1",
     speaks: { ...chat, ...embeddings },
   },
   {

@@ -1,0 +1,56 @@
+// Where the protocol's paths stand, in all the spellings its clients make, and what the open end of one says.
+import { excerpt, GatewayError } from "../../canonical/error.ts"
+import type { Endpoint, Envelope } from "../contract.ts"
+
+export const prefixes = ["/genapi", "/gemini"] as const
+
+/** The last is what comes of a base address that already holds the version. */
+const VERSIONS = ["v1beta", "v1", "v1beta1", "v1beta/v1beta"]
+
+const below = (...ends: readonly string[]): string[] =>
+  prefixes.flatMap((prefix) => VERSIONS.flatMap((version) => ends.map((end) => `${prefix}/${version}/${end}`)))
+
+/** Paths with and without `models/` are open for both methods: of open paths only the longest is asked for a method. */
+export const endpoints: readonly Endpoint[] = [
+  { method: "POST", paths: below("{rest}", "models/{rest}"), does: "generate" },
+  { method: "GET", paths: below("models"), does: "list-models" },
+  { method: "GET", paths: below("models/count"), does: "count-models" },
+  { method: "GET", paths: below("{rest}", "models/{rest}"), does: "get-model" },
+]
+
+const METHODS = ["generateContent", "streamGenerateContent", "countTokens"] as const
+
+export interface Asked {
+  readonly model: string
+  readonly method: (typeof METHODS)[number]
+}
+
+export function checkEnvelope({ does, rest }: Envelope): void {
+  if (does === "generate") readPath(rest)
+}
+
+/** `models/openai/gpt-4o:generateContent` and what means the same. A model's name may itself hold colons. */
+export function readPath(rest: string): Asked {
+  const colon = rest.lastIndexOf(":")
+  const word = colon < 0 ? "" : rest.slice(colon + 1)
+  const method = METHODS.find((known) => known === word)
+  if (!method) throw unknownMethod(word)
+  return { model: modelName(rest.slice(0, colon)), method }
+}
+
+const PUBLISHED = /^(?:models\/)?(?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/([^/]+)\/models\/(.+)$/
+const MODEL_NAME = /^[A-Za-z0-9_@][A-Za-z0-9_.:@-]*(?:\/[A-Za-z0-9_@][A-Za-z0-9_.:@-]*)*$/
+const MAX_NAME_LENGTH = 200
+
+function modelName(path: string): string {
+  const [, publisher, model] = PUBLISHED.exec(path) ?? []
+  const name = publisher === undefined ? path.replace(/^models\//, "") : `${publisher}/${model}`
+  if (name.length <= MAX_NAME_LENGTH && MODEL_NAME.test(name)) return name
+  const message = `\`${excerpt(name)}\` is not a model's name: it must have the form <provider>/<model-name>.`
+  throw new GatewayError("invalid_parameter", message, { param: "model" })
+}
+
+function unknownMethod(word: string): GatewayError {
+  const said = word === "" ? "The path names no method" : `There is no method \`${excerpt(word)}\``
+  return new GatewayError("route_not_found", `${said}. After the model's name stands one of :${METHODS.join(", :")}.`)
+}

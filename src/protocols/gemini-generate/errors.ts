@@ -1,0 +1,94 @@
+// Errors in Google's shape: ours to the client, an upstream's to us.
+import { GatewayError } from "../../canonical/error.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { encodeByteText } from "../../transport/byte-text.ts"
+import type { UpstreamError } from "../contract.ts"
+import { type Circumstances, parseError, type Sentence, upstreamFault, wireWord } from "../upstream-error.ts"
+
+/** The status word of each status we answer with. */
+const WORDS: Readonly<Record<number, string>> = {
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  409: "ABORTED",
+  429: "RESOURCE_EXHAUSTED",
+  500: "INTERNAL",
+  503: "UNAVAILABLE",
+}
+
+export function encodeError(error: GatewayError): Json {
+  return { error: { code: error.code, ...said(error) } }
+}
+
+/**
+ * An error inside a stream, in byte text. Clients lose the message of one whose code is no integer, and take what
+ * stands behind `data:` for an answer; so our code stands in the details and the line stands bare.
+ */
+export function errorFrame(error: GatewayError): string {
+  const details = [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: error.code }]
+  return encodeByteText(JSON.stringify({ error: { code: error.status, ...said(error), details } }))
+}
+
+function said(error: GatewayError): JsonObject {
+  return {
+    message: error.message,
+    type: error.kind,
+    status: WORDS[error.status] ?? "INVALID_ARGUMENT",
+    ...(error.attempts && { attempts: error.attempts.map((attempt) => ({ ...attempt })) }),
+  }
+}
+
+export function decodeError({ status, retryAfterMs, body }: UpstreamError): GatewayError {
+  const error = errorIn(parseError(body))
+  return fault(error, { status, retryAfterMs: retryAfterMs ?? retryDelayMs(error.details) })
+}
+
+/** An error inside a stream that began well: its status stands in its code, or follows from its word. */
+export function decodeErrorBody(body: Json | undefined): GatewayError {
+  const error = errorIn(body)
+  const status = typeof error.code === "number" ? error.code : STATUSES[String(error.status)]
+  return fault(error, { status, retryAfterMs: retryDelayMs(error.details) })
+}
+
+const STATUSES: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 400,
+  OUT_OF_RANGE: 400,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  NOT_FOUND: 404,
+  RESOURCE_EXHAUSTED: 429,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+  DEADLINE_EXCEEDED: 504,
+}
+
+function fault({ message, status: word }: JsonObject, circumstances: Circumstances): GatewayError {
+  const sentence: Sentence = { message: wireWord(message), type: wireWord(word) }
+  if (sentence.type === "FAILED_PRECONDITION") return accountRefused(circumstances)
+  return upstreamFault(sentence, circumstances)
+}
+
+/** Where the account is, or that it pays nothing, is the operator's to mend, although it comes with status 400. */
+function accountRefused({ status, retryAfterMs }: Circumstances): GatewayError {
+  const message = "The provider does not serve the gateway's account."
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", upstreamStatus: status, retryAfterMs })
+}
+
+/** Asked for a stream, the vendor puts its error into an array. */
+function errorIn(body: Json | undefined): JsonObject {
+  const outer = Array.isArray(body) ? body[0] : body
+  if (!isObject(outer)) return {}
+  if (typeof outer.error === "string") return { message: outer.error }
+  return isObject(outer.error) ? outer.error : outer
+}
+
+/** `RetryInfo` among the details: `{"retryDelay": "34.4s"}`. */
+function retryDelayMs(details: Json | undefined): number | undefined {
+  if (!Array.isArray(details)) return undefined
+  for (const detail of details) {
+    const delay = isObject(detail) && typeof detail.retryDelay === "string" ? detail.retryDelay : ""
+    const [, seconds] = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(delay) ?? []
+    if (seconds !== undefined) return Math.ceil(Number(seconds) * 1000)
+  }
+  return undefined
+}

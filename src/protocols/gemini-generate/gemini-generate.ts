@@ -1,0 +1,27 @@
+// Google's generateContent protocol.
+import type { Protocol } from "../contract.ts"
+import { checkEnvelope, endpoints, prefixes } from "./endpoints.ts"
+import { decodeError, encodeError } from "./errors.ts"
+import { listing } from "./models.ts"
+import { readRequest, requestEdits, upstreamPath } from "./request.ts"
+import { relayAnswer } from "./response.ts"
+import { heartbeat, relayStream } from "./stream.ts"
+
+export const geminiGenerate: Protocol = {
+  id: "gemini-generate",
+  prefixes,
+  endpoints,
+  keyHeaders: ["x-gen-api-key", "x-goog-api-key"],
+  keyParameter: "key",
+  readsHeaders: [],
+  heartbeat,
+  listing,
+  checkEnvelope,
+  readRequest,
+  upstreamPath,
+  requestEdits,
+  relayAnswer,
+  relayStream,
+  decodeError,
+  encodeError,
+}

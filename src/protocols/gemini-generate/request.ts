@@ -1,0 +1,201 @@
+// Checks a generateContent or countTokens request, and says where it goes and which of its members the gateway owns.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { asciiJson, type Edit } from "../../transport/json-splice.ts"
+import {
+  arrayOf,
+  type Check,
+  checked,
+  integer,
+  misfit,
+  nonEmptyString,
+  number,
+  object,
+  optional,
+  required,
+  string,
+} from "../check.ts"
+import type { Envelope, Reading, RelayTarget } from "../contract.ts"
+import { NO_HEADERS, readRouting, refuseDestinations, refuseUnpriced } from "../extension.ts"
+import { readPath } from "./endpoints.ts"
+import { refuseStoredObjects } from "./stored.ts"
+
+/** The spellings in which countTokens may hold a whole request, which then names its model itself. */
+const WRAPPERS = ["generateContentRequest", "generate_content_request"]
+const ORDINARY_TIERS = ["standard", "SERVICE_TIER_STANDARD", "unspecified", "SERVICE_TIER_UNSPECIFIED"]
+
+export function readRequest(body: JsonObject, { rest, query }: Envelope): Reading {
+  const { model, method } = readPath(rest)
+  return checked(() => {
+    refuseDestinations(body)
+    const wrapper = method === "countTokens" ? WRAPPERS.find((name) => isPresent(body[name])) : undefined
+    if (wrapper === undefined) checkContent(body)
+    else checkWrapped(body)
+    refuseStoredObjects(body)
+    const inner = wrapper && body[wrapper]
+    if (isObject(inner)) refuseStoredObjects(inner, `${wrapper}.`)
+    refuseUnpriced(body, { serviceTier: ORDINARY_TIERS, service_tier: ORDINARY_TIERS })
+    return {
+      operation: wrapper === undefined ? method : `${method}/${wrapper}`,
+      model,
+      stream: method === "streamGenerateContent",
+      framing: wantsEvents(query) ? "events" : "array",
+      usageAsked: true,
+      routing: readRouting(body.provider),
+      headers: NO_HEADERS,
+    }
+  })
+}
+
+function isPresent(value: Json | undefined): value is Json {
+  return value !== undefined && value !== null
+}
+
+function wantsEvents(query: string): boolean {
+  const parameters = new URLSearchParams(query)
+  return (parameters.get("alt") ?? parameters.get("$alt")) === "sse"
+}
+
+function checkContent(body: JsonObject): void {
+  contents(body.contents)
+  systemInstruction(body)
+  generationConfig(body)
+  tools(body.tools)
+}
+
+function checkWrapped(body: JsonObject): void {
+  wrapped(body)
+  noContents(body.contents)
+}
+
+/** A member that has two spellings; the vendor takes either. */
+function spelled<T>(name: string, check: Check<T>): (holder: JsonObject) => T | undefined {
+  const other = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const camel = optional(name, check)
+  const snake = optional(other, check)
+  const second = optional(other, () => {
+    throw misfit(`left out where \`${name}\` is sent`)
+  })
+  return (holder) => {
+    if (!isPresent(holder[other])) return camel(holder[name])
+    return isPresent(holder[name]) ? second(holder[other]) : snake(holder[other])
+  }
+}
+
+/** As `spelled`, of a member that must be there. */
+function spelledRequired<T>(name: string, check: Check<T>): (holder: JsonObject) => void {
+  const given = spelled(name, check)
+  const missing = required(name, check)
+  return (holder) => {
+    if (given(holder) === undefined) missing(undefined)
+  }
+}
+
+const partText = optional("text", string)
+const mimeType = spelledRequired("mimeType", nonEmptyString)
+const data = required("data", string)
+const inlineData = spelled("inlineData", (value) => {
+  const blob = object(value)
+  mimeType(blob)
+  data(blob.data)
+})
+const fileUri = spelledRequired("fileUri", nonEmptyString)
+const fileData = spelled("fileData", (value) => fileUri(object(value)))
+const functionCall = spelled("functionCall", object)
+const functionResponse = spelled("functionResponse", object)
+const somePart = (value: Json): void => {
+  const part = object(value)
+  partText(part.text)
+  inlineData(part)
+  fileData(part)
+  functionCall(part)
+  functionResponse(part)
+}
+const someParts = arrayOf(somePart)
+const parts = required("parts", someParts)
+
+/** No role is the user's. */
+const ROLES = ["user", "model", "function", ""]
+const role = optional("role", (value) => {
+  if (!ROLES.includes(string(value))) throw misfit("one of `user`, `model`, `function`, or left out")
+})
+const someContents = arrayOf((value) => {
+  const content = object(value)
+  role(content.role)
+  parts(content.parts)
+})
+const contents = required("contents", (value) => {
+  if (someContents(value).length === 0) throw misfit("an array with at least one item")
+})
+const noContents = optional("contents", () => {
+  throw misfit("left out where `generateContentRequest` is sent")
+})
+
+/** The vendor takes a single part here as it takes several. */
+const instructionParts = optional("parts", (value) => {
+  if (Array.isArray(value)) someParts(value)
+  else somePart(value)
+})
+const systemInstruction = spelled("systemInstruction", (value) => instructionParts(object(value).parts))
+
+const temperature = optional("temperature", number({ min: 0, max: 2 }))
+const topP = spelled("topP", number({ min: 0, max: 1 }))
+const topK = spelled("topK", integer({ min: 0 }))
+const maxOutputTokens = spelled("maxOutputTokens", integer({ min: 1 }))
+const candidateCount = spelled("candidateCount", integer({ min: 1 }))
+const stopSequences = spelled("stopSequences", arrayOf(string))
+const generationConfig = spelled("generationConfig", (value) => {
+  const config = object(value)
+  temperature(config.temperature)
+  topP(config)
+  topK(config)
+  maxOutputTokens(config)
+  candidateCount(config)
+  stopSequences(config)
+})
+
+const functionName = required("name", nonEmptyString)
+const functionDescription = optional("description", string)
+const functionDeclarations = spelled(
+  "functionDeclarations",
+  arrayOf((value) => {
+    const declared = object(value)
+    functionName(declared.name)
+    functionDescription(declared.description)
+  }),
+)
+const tools = optional(
+  "tools",
+  arrayOf((value) => functionDeclarations(object(value))),
+)
+
+const wrapped = spelled("generateContentRequest", (value) => checkContent(object(value)))
+
+/** Whether the answer will be a count. */
+export function counts({ operation }: Reading): boolean {
+  return methodOf(operation) === "countTokens"
+}
+
+function methodOf(operation: string): string {
+  return operation.split("/", 1)[0] ?? operation
+}
+
+/** The upstream is asked for events whatever the client wants: they can be told apart without reading JSON. */
+export function upstreamPath({ operation, stream }: Reading, model: string): string {
+  return `/v1beta/models/${pathName(model)}:${methodOf(operation)}${stream ? "?alt=sse" : ""}`
+}
+
+/** A model's slashes, colons and at signs mean themselves in a path. */
+function pathName(model: string): string {
+  return encodeURIComponent(model).replace(/%2F|%3A|%40/g, decodeURIComponent)
+}
+
+/** The path names the model; one in the body could only contradict it. */
+export function requestEdits({ operation }: Reading, target: RelayTarget): Edit[] {
+  const edits: Edit[] = [
+    { path: ["provider"], remove: true },
+    { path: ["model"], remove: true },
+  ]
+  const [, wrapper] = operation.split("/")
+  if (wrapper !== undefined) edits.push({ path: [wrapper, "model"], set: asciiJson(`models/${target.model}`) })
+  return edits
+}

@@ -1,0 +1,44 @@
+// A unary answer: how it passes in the relay lane, and what its finish reasons mean.
+import type { Finish } from "../../canonical/response.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import { findMember, type Outline } from "../../transport/json-scan.ts"
+import { asciiJson, splice } from "../../transport/json-splice.ts"
+import type { RelayContext } from "../contract.ts"
+import { memberValue } from "../member.ts"
+import { counts } from "./request.ts"
+import { decodeUsage } from "./usage.ts"
+
+export function relayAnswer(
+  text: string,
+  outlined: Outline,
+  { model, reading }: RelayContext,
+): { text: string; usage?: Usage } | undefined {
+  const error = findMember(outlined, "error")
+  if (error && text.slice(error.valueStart, error.end) !== "null") return undefined
+  if (counts(reading)) return findMember(outlined, "totalTokens") ? { text } : undefined
+  // A prompt that was blocked has no candidates.
+  if (!findMember(outlined, "candidates") && !findMember(outlined, "promptFeedback")) return undefined
+  const usage = decodeUsage(memberValue(text, outlined, "usageMetadata"))
+  const passed = splice(text, [{ path: ["modelVersion"], set: asciiJson(model) }], outlined)
+  return { text: passed, ...(usage && { usage }) }
+}
+
+const FINISHES: Readonly<Record<string, Finish["reason"]>> = {
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  SAFETY: "filtered",
+  RECITATION: "filtered",
+  BLOCKLIST: "filtered",
+  PROHIBITED_CONTENT: "filtered",
+  SPII: "filtered",
+  MODEL_ARMOR: "filtered",
+  IMAGE_SAFETY: "filtered",
+  IMAGE_PROHIBITED_CONTENT: "filtered",
+  IMAGE_RECITATION: "filtered",
+}
+
+/** The wire has one word for an answer that is finished and for one that waits for its tools. */
+export function decodeFinish(word: string, { calledTools }: { calledTools: boolean }): Finish {
+  if (word === "STOP" && calledTools) return { reason: "tool-calls", word }
+  return { reason: FINISHES[word] ?? "other", word }
+}

@@ -1,0 +1,171 @@
+// Reads a streamGenerateContent stream into canonical events, and says what of each frame passes in the relay lane: as
+// events, or as the elements of one JSON array.
+import { GatewayError } from "../../canonical/error.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { StreamEvent } from "../../canonical/stream.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import { decodeByteText, toByteText } from "../../transport/byte-text.ts"
+import { outline } from "../../transport/json-scan.ts"
+import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
+import { type Frame, withData } from "../../transport/sse.ts"
+import type { Step } from "../../transport/step.ts"
+import type { RelayContext, StreamRelay } from "../contract.ts"
+import { GrowingCandidate } from "./candidate.ts"
+import { decodeErrorBody, errorFrame } from "./errors.ts"
+import { decodeUsage } from "./usage.ts"
+
+/** Clients take a blank line for a sign of life, between events and between the elements of an array; no comment. */
+export const heartbeat = "\n"
+
+/** What other protocols' hosts send and this one's clients fail on: an event that says nothing, or only that it is over. */
+function isIdle(data: string): boolean {
+  const said = data.trim()
+  return said === "" || said === "[DONE]"
+}
+
+/** The vendor counts in every event what has been used so far; the last counts. */
+const COUNTS = ["candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount", "tokenCount"]
+const MAY_VARY: ReadonlySet<string> = new Set(["text", ...COUNTS])
+
+export function relayStream({ model, reading }: RelayContext): StreamRelay {
+  const edits: Edit[] = [{ path: ["modelVersion"], set: asciiJson(model) }]
+  return reading.framing === "array" ? arrayRelay(edits) : eventRelay(edits)
+}
+
+function eventRelay(edits: readonly Edit[]): StreamRelay {
+  const unread = new UnreadCounts()
+  return {
+    ...unread.told,
+    observer: decodeStream(),
+    edit(frame) {
+      const { raw, data } = frame
+      unread.forget()
+      // Clients fail on comments.
+      if (data === undefined) return raw.trim() === "" ? raw : ""
+      return isIdle(data) ? "" : withData(frame, splice(data, edits))
+    },
+    mayVary: MAY_VARY,
+    /** The end of the answer is the end of the stream. */
+    terminal: () => "",
+    errorFrame,
+  }
+}
+
+function arrayRelay(edits: readonly Edit[]): StreamRelay {
+  let begun = false
+  const border = (): string => {
+    const text = begun ? ",\n" : "["
+    begun = true
+    return text
+  }
+  const unread = new UnreadCounts()
+  return {
+    ...unread.told,
+    observer: decodeStream(),
+    edit({ data }) {
+      unread.forget()
+      const outlined = data === undefined ? undefined : outline(data)
+      return data === undefined || !outlined ? "" : border() + splice(data, edits, outlined)
+    },
+    mayVary: MAY_VARY,
+    terminal: () => (begun ? "]" : "[]"),
+    errorFrame: (error) => `${begun ? "," : "["}${errorFrame(error)}]`,
+  }
+}
+
+/** Of events that passed unread, what the last of them counts; read only if a stream stops there. */
+class UnreadCounts {
+  private last: Uint8Array | undefined
+  readonly told: Required<Pick<StreamRelay, "passedAlike" | "usageAlike">> = {
+    passedAlike: (bytes) => {
+      this.last = bytes
+    },
+    usageAlike: () => this.last && usageIn(toByteText(this.last)),
+  }
+
+  forget(): void {
+    this.last = undefined
+  }
+}
+
+/** Such an event stands on one line, as an event or as an element of the array. */
+function usageIn(text: string): Usage | undefined {
+  const line = text.trimEnd().split("\n").at(-1) ?? ""
+  const chunk = parse(line.replace(/^(data: ?|,)/, ""))
+  return isObject(chunk) ? decodeUsage(chunk.usageMetadata) : undefined
+}
+
+export function decodeStream(): Step<Frame, StreamEvent> {
+  const candidates = new Map<number, GrowingCandidate>()
+  let started = false
+
+  return {
+    push(frame) {
+      const text = saidIn(frame)
+      if (text === undefined) return []
+      const chunk = parse(text)
+      if (isError(chunk)) return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
+      if (frame.data === undefined || !isObject(chunk)) return [brokenEvent()]
+      const events: StreamEvent[] = []
+      if (!started) events.push(streamStart(chunk))
+      started = true
+      if (Array.isArray(chunk.candidates)) {
+        for (const said of chunk.candidates) if (isObject(said)) candidateOf(said, candidates).grow(said, events)
+      }
+      const blocked = isObject(chunk.promptFeedback) ? chunk.promptFeedback.blockReason : undefined
+      if (typeof blocked === "string") candidateOf({}, candidates).block(blocked, events)
+      const usage = decodeUsage(chunk.usageMetadata)
+      if (usage) events.push({ type: "usage", usage })
+      return events
+    },
+    /** There is no terminal event: an answer whose every candidate has said why it ended is whole. */
+    finish() {
+      if (candidates.size === 0) return []
+      for (const candidate of candidates.values()) if (!candidate.ended) return []
+      return [{ type: "stream-end" }]
+    },
+  }
+}
+
+/** The JSON a frame holds. The vendor writes an error in the midst of a stream bare, as no event at all. */
+function saidIn({ raw, data }: Frame): string | undefined {
+  if (data !== undefined) return isIdle(data) ? undefined : data
+  return /^\s*[[{]/.test(raw) ? raw : undefined
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(decodeByteText(text))
+  } catch {
+    return undefined
+  }
+}
+
+function isError(chunk: Json | undefined): boolean {
+  const said = Array.isArray(chunk) ? chunk[0] : chunk
+  return isObject(said) && said.error !== undefined && said.error !== null
+}
+
+function brokenEvent(): StreamEvent {
+  const message = "The provider sent an event that is not valid JSON."
+  return { type: "stream-error", error: new GatewayError("upstream_unavailable", message, { owner: "upstream" }) }
+}
+
+function streamStart({ responseId, modelVersion, createTime }: JsonObject): StreamEvent {
+  const created = typeof createTime === "string" ? Math.floor(Date.parse(createTime) / 1000) : Number.NaN
+  return {
+    type: "stream-start",
+    ...(typeof responseId === "string" && { id: responseId }),
+    ...(typeof modelVersion === "string" && { model: modelVersion }),
+    ...(!Number.isNaN(created) && { created }),
+  }
+}
+
+function candidateOf({ index }: JsonObject, candidates: Map<number, GrowingCandidate>): GrowingCandidate {
+  const number = typeof index === "number" ? index : 0
+  const known = candidates.get(number)
+  if (known) return known
+  const candidate = new GrowingCandidate(number)
+  candidates.set(number, candidate)
+  return candidate
+}
