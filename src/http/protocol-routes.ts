@@ -1,5 +1,5 @@
 // A protocol's endpoints as routes, one for each spelling: those that call a model, and those that tell what there is.
-import { GatewayError } from "../canonical/error.ts"
+import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { House } from "../exchange/call.ts"
 import { exchange } from "../exchange/exchange.ts"
 import { callableModel, callableModels } from "../exchange/models.ts"
@@ -25,8 +25,9 @@ function listingHandler(does: Endpoint["does"], listing: Listing | undefined, ho
     const view = { caller, over: listing.over }
     const table = house.table()
     if (does === "get-model") {
-      const model = callableModel(envelope.rest, table, view)
-      if (!model) throw new GatewayError("resource_not_found", `There is no model \`${envelope.rest}\` for this key.`)
+      const name = listing.nameIn?.(envelope.rest) ?? envelope.rest
+      const model = callableModel(name, table, view)
+      if (!model) throw new GatewayError("resource_not_found", `There is no model \`${excerpt(name)}\` for this key.`)
       return jsonAnswer(listing.encodeModel(model), record)
     }
     const models = callableModels(table, view)

@@ -143,6 +143,8 @@ export interface Protocol {
 export interface Listing {
   /** It shows what can be called over any of these. */
   readonly over: readonly ProtocolId[]
+  /** The model's name in a path's open end, where that holds more than the name. */
+  nameIn?(rest: string): string
   encodeModel(card: ModelCard): Json
   /** The page of the list that the query asks for; all of it where it asks for none. */
   encodeModels(cards: readonly ModelCard[], query: URLSearchParams): Json

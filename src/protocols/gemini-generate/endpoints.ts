@@ -42,9 +42,14 @@ const PUBLISHED = /^(?:models\/)?(?:projects\/[^/]+\/locations\/[^/]+\/)?publish
 const MODEL_NAME = /^[A-Za-z0-9_@][A-Za-z0-9_.:@-]*(?:\/[A-Za-z0-9_@][A-Za-z0-9_.:@-]*)*$/
 const MAX_NAME_LENGTH = 200
 
-function modelName(path: string): string {
+/** What a path calls a model, however it leads there. */
+export function nameIn(path: string): string {
   const [, publisher, model] = PUBLISHED.exec(path) ?? []
-  const name = publisher === undefined ? path.replace(/^models\//, "") : `${publisher}/${model}`
+  return publisher === undefined ? path.replace(/^models\//, "") : `${publisher}/${model}`
+}
+
+function modelName(path: string): string {
+  const name = nameIn(path)
   if (name.length <= MAX_NAME_LENGTH && MODEL_NAME.test(name)) return name
   const message = `\`${excerpt(name)}\` is not a model's name: it must have the form <provider>/<model-name>.`
   throw new GatewayError("invalid_parameter", message, { param: "model" })

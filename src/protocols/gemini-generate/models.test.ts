@@ -86,3 +86,8 @@ describe("the list", () => {
     },
   )
 })
+
+test("a path may lead to a model in several ways", () => {
+  const names = ["a/b", "models/a/b", "publishers/a/models/b", "projects/p/locations/l/publishers/a/models/b"]
+  expect(names.map((rest) => listing.nameIn?.(rest))).toEqual(["a/b", "a/b", "a/b", "a/b"])
+})

@@ -3,8 +3,9 @@ import { GatewayError } from "../../canonical/error.ts"
 import type { Json } from "../../canonical/json.ts"
 import type { ModelCard } from "../../canonical/model.ts"
 import type { Listing } from "../contract.ts"
+import { nameIn } from "./endpoints.ts"
 
-export const listing: Listing = { over: ["gemini-generate"], encodeModel, encodeModels }
+export const listing: Listing = { over: ["gemini-generate"], nameIn, encodeModel, encodeModels }
 
 const MAX_PAGE_SIZE = 1000
 
