@@ -31,7 +31,10 @@ function bearerKey(headers: Headers): string | undefined {
   return key
 }
 
-function ownKeys(headers: Headers, query: string, { keyHeaders, keyParameter }: KeyPlaces): string[] {
+const NONE: readonly string[] = []
+
+function ownKeys(headers: Headers, query: string, { keyHeaders, keyParameter }: KeyPlaces): readonly string[] {
+  if (keyHeaders.length === 0) return NONE
   const keys: string[] = []
   for (const name of keyHeaders) {
     const value = single(headers, name)

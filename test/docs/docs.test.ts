@@ -2,12 +2,17 @@ import { expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { errorsPage, providersPage } from "../../scripts/docs-pages.ts"
+import { specificationPage } from "../../scripts/specification-page.ts"
 
 const root = join(import.meta.dir, "..", "..")
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 
 test("the page of errors is what the code says; npm run docs writes it", () => {
   expect(read("docs/errors.md")).toBe(errorsPage())
+})
+
+test("the page of the specification's lines is what the tests' table says; npm run docs writes it", () => {
+  expect(read("docs/specification.md")).toBe(specificationPage())
 })
 
 test("the page of providers is what the table says; npm run docs writes it", () => {

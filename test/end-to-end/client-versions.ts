@@ -2,7 +2,6 @@
 // applications still pin.
 import OpenAI from "openai"
 import OpenAI4 from "openai4"
-import type { Script } from "../stage/upstream.ts"
 
 interface ClientVersion {
   readonly name: string
@@ -25,12 +24,3 @@ export const VERSIONS: readonly ClientVersion[] = [
 export type ChatParams = OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming
 
 export const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] } satisfies ChatParams
-
-/** An upstream that streams these events and ends well. */
-export function streams(events: readonly string[]): Script {
-  return async (_, reply) => {
-    reply.stream()
-    for (const event of events) await reply.write(event)
-    reply.end()
-  }
-}

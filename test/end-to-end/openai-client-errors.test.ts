@@ -3,8 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { completion, DONE, type Script, streamedWords, Upstream } from "../stage/upstream.ts"
-import { type ChatParams, HI, streams, VERSIONS } from "./client-versions.ts"
+import { raised } from "../stage/raised.ts"
+import { completion, DONE, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import { type ChatParams, HI, VERSIONS } from "./client-versions.ts"
 
 const folder = new KeyFolder()
 const keys = { whole: "", narrow: "", expired: "", revoked: "" }
@@ -36,15 +37,6 @@ afterAll(async () => {
   await upstream.stop()
   folder.remove()
 })
-
-async function raised(promise: PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await promise
-  } catch (thrown) {
-    return thrown
-  }
-  throw new Error("nothing was raised")
-}
 
 for (const version of VERSIONS) {
   describe(version.name, () => {

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { chunk, completion, DONE, streamedWords, Upstream } from "../stage/upstream.ts"
-import { HI, streams, VERSIONS } from "./client-versions.ts"
+import { chunk, completion, DONE, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import { HI, VERSIONS } from "./client-versions.ts"
 
 let upstream: Upstream
 let gateway: RunningGateway

@@ -144,6 +144,21 @@ models:
 ${more}`
 }
 
+/** One model, `test/model`, served under the name `upstream-model` in each of the vendors' protocols by one upstream. */
+export function vendorsConfig(origin: string, more = ""): string {
+  return `
+providers:
+  openai-like: { type: openai-compatible, base_url: "${origin}/v1", api_key: "upstream-credential" }
+  anthropic-like: { type: anthropic-compatible, base_url: "${origin}", api_key: "upstream-credential" }
+  gemini-like: { type: gemini-compatible, base_url: "${origin}", api_key: "upstream-credential" }
+models:
+  - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100, targets: [
+      { provider: openai-like, model: upstream-model },
+      { provider: anthropic-like, model: upstream-model },
+      { provider: gemini-like, model: upstream-model }] }
+${more}`
+}
+
 function scratchEnvironment(folder: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: folder }
 }

@@ -50,9 +50,14 @@ export class Upstream {
     return address.port
   }
 
+  /** What clients of Anthropic and Google would be given. */
+  get origin(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
   /** What an OpenAI client would be given. */
   get baseUrl(): string {
-    return `http://127.0.0.1:${this.port}/v1`
+    return `${this.origin}/v1`
   }
 
   get openSockets(): number {
@@ -144,6 +149,25 @@ function replyOn(socket: Socket, closed: Promise<number>): Reply {
     end: () => void write("0\r\n\r\n"),
     cut: (how) => void (how === "reset" ? socket.resetAndDestroy() : socket.end()),
     closed,
+  }
+}
+
+/** An upstream that streams these events and ends well. */
+export function streams(events: readonly string[]): Script {
+  return async (_, reply) => {
+    reply.stream()
+    for (const event of events) await reply.write(event)
+    reply.end()
+  }
+}
+
+/** An upstream that streams these events, so that they have arrived, and then does something else. */
+export function streamsThen(events: readonly string[], act: (reply: Reply) => void | Promise<void>): Script {
+  return async (_, reply) => {
+    reply.stream()
+    for (const event of events) await reply.write(event)
+    await Bun.sleep(20)
+    await act(reply)
   }
 }
 
