@@ -1,0 +1,109 @@
+// Where the three protocols are found and under which names, and that one key reaches all of it.
+import { afterAll, beforeAll, expect } from "bun:test"
+import { RunningGateway } from "../stage/gateway.ts"
+import { nothingForgotten, specify, specifyEach } from "./specify.ts"
+import { type Body, chat, generate, list, MODEL, messages, objectOf, say, VOICES, type Voice } from "./voices.ts"
+
+let demo: RunningGateway
+beforeAll(async () => {
+  demo = await RunningGateway.start()
+})
+afterAll(() => demo.stop())
+
+/** Status of a call and of a listing at another address of the same protocol. */
+async function statuses(voice: Voice, moved: (path: string) => string): Promise<number[]> {
+  const there = { ...voice, path: (model: string) => moved(voice.path(model)) }
+  const answers = [await say(demo, there), await list(demo, voice, moved(voice.listPath))]
+  return answers.map(({ status }) => status)
+}
+
+specifyEach("stand-in.msgapi", ["/msgapi", "/anthropic"], {
+  sentence: (prefix) => `${prefix} answers calls and listings`,
+  check: async (prefix) =>
+    expect(await statuses(messages, (path) => path.replace("/msgapi", prefix))).toEqual([200, 200]),
+})
+
+specifyEach("stand-in.genapi", ["/genapi", "/gemini"], {
+  sentence: (prefix) => `${prefix} answers calls and listings`,
+  check: async (prefix) =>
+    expect(await statuses(generate, (path) => path.replace("/genapi", prefix))).toEqual([200, 200]),
+})
+
+specifyEach("stand-in.x-gen-api-key", ["x-gen-api-key", "x-goog-api-key"], {
+  sentence: (header) => `${header} opens the door`,
+  check: async (header) => {
+    const voice = { ...generate, keyHeader: (key: string) => ({ [header]: key }) }
+    expect((await say(demo, voice)).status).toBe(200)
+    expect((await list(demo, voice)).status).toBe(200)
+  },
+})
+specify("stand-in.x-gen-api-key", "the query's key opens the door", async () => {
+  const query = `?key=${demo.key}`
+  const voice = { ...generate, keyHeader: () => ({}), path: (model: string) => generate.path(model) + query }
+  expect((await say(demo, voice)).status).toBe(200)
+  expect((await list(demo, voice, generate.listPath + query)).status).toBe(200)
+})
+
+specifyEach("stand-in.msg-version", ["msg-version", "anthropic-version"], {
+  sentence: (header) => `${header} says the version`,
+  check: async (header) => {
+    const voice = { ...messages, headers: { [header]: "2023-06-01" } }
+    expect((await say(demo, voice)).status).toBe(200)
+    expect((await list(demo, voice)).status).toBe(200)
+  },
+})
+
+specifyEach("service.models", VOICES, {
+  sentence: ({ name }) => `one key is shown more than 100 models of several providers, ${name}`,
+  check: async (voice) => {
+    const names = await listed(voice)
+    expect(names.length).toBeGreaterThan(100)
+    expect(new Set(names.map((name) => name.split("/")[0])).size).toBeGreaterThan(5)
+  },
+})
+
+async function listed(voice: Voice): Promise<string[]> {
+  const { data, models } = await objectOf(await list(demo, voice))
+  const entries = (data ?? models ?? []) as Body[]
+  return entries.map(({ id, name }) => String(id ?? name).replace(/^models\//, ""))
+}
+
+const BASES = [
+  ["service.completions-style", chat, "/v1", "chat/completions"],
+  ["service.messages-style", messages, "/msgapi", "v1/messages"],
+  ["service.content-generation", generate, "/genapi/v1beta", `models/${MODEL}:generateContent`],
+] as const
+for (const [line, voice, base, below] of BASES) {
+  specify(line, `what its clients put below ${base} is answered`, async () => {
+    expect((await say(demo, { ...voice, path: () => `${base}/${below}` })).status).toBe(200)
+  })
+}
+
+const NAMED = ["openai/gpt-4o", "anthropic/claude-haiku-4.5", "google/gemini-2.5-flash", MODEL]
+for (const voice of VOICES) {
+  specifyEach("service.model-name", NAMED, {
+    sentence: (model) => `${model} is called by that name, ${voice.name}`,
+    check: async (model) => {
+      const response = await say(demo, voice, { model })
+      expect(response.status).toBe(200)
+      const answer = await objectOf(response)
+      expect(answer.model ?? answer.modelVersion).toBe(model)
+    },
+  })
+  specify("service.model-name", `every listed name has a provider and a model name, ${voice.name}`, async () => {
+    const names = await listed(voice)
+    expect(names.length).toBeGreaterThan(100)
+    expect(names.filter((name) => !/^[a-z0-9-]+\/\S+$/.test(name))).toEqual([])
+  })
+}
+
+specifyEach("service.routing", VOICES, {
+  sentence: ({ name }) => `a request is answered with it and without it, ${name}`,
+  check: async (voice) => {
+    const body = { ...voice.body(MODEL), provider: { routing: "cost", fallback: ["openai/gpt-4o"] } }
+    expect((await say(demo, voice)).status).toBe(200)
+    expect((await say(demo, voice, { body })).status).toBe(200)
+  },
+})
+
+nothingForgotten("addresses")

@@ -1,0 +1,161 @@
+// The statuses, each in all three protocols, and the one body they all have.
+import { afterAll, beforeAll, expect } from "bun:test"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
+import { nothingForgotten, specify, specifyEach } from "./specify.ts"
+import { errorOf, MODEL, objectOf, say, VOICES, type Voice } from "./voices.ts"
+
+let stage: ScriptedGateway
+let faulty: InProcessGateway
+let scopedKey = ""
+beforeAll(async () => {
+  stage = await ScriptedGateway.start()
+  // In this process, so that a fault can be planted in it.
+  faulty = InProcessGateway.start({ config: "" })
+  scopedKey = faulty.gateway.keys.create({ name: "scoped", models: ["openai/*"] }).text
+})
+afterAll(async () => {
+  await stage.stop()
+  await faulty.stop()
+})
+
+interface Failure {
+  readonly status: 400 | 401 | 403 | 500 | 503
+  readonly code: string
+  readonly type: string
+  readonly because: string
+  cause(voice: Voice): Promise<Response>
+}
+
+async function plantFault(voice: Voice): Promise<Response> {
+  const { keys } = faulty.gateway
+  const authenticate = keys.authenticate
+  keys.authenticate = () => {
+    throw new TypeError("undefined is not an object")
+  }
+  try {
+    return await say(faulty, voice)
+  } finally {
+    keys.authenticate = authenticate
+  }
+}
+
+async function failUpstream(voice: Voice): Promise<Response> {
+  stage.failFor(FIRST)
+  try {
+    return await say(stage, voice, { model: FIRST })
+  } finally {
+    stage.reset()
+  }
+}
+
+const FAILURES: readonly Failure[] = [
+  {
+    status: 400,
+    code: "invalid_parameter",
+    type: "invalid_request_error",
+    because: "a member of the request is wrong",
+    cause: (voice) => say(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), tools: "all" } }),
+  },
+  {
+    status: 400,
+    code: "model_not_found",
+    type: "invalid_request_error",
+    because: "there is no such model",
+    cause: (voice) => say(stage, voice, { model: "test/none" }),
+  },
+  {
+    status: 401,
+    code: "invalid_api_key",
+    type: "authentication_error",
+    because: "the key is none",
+    cause: (voice) => say(stage, voice, { key: "sk-abc" }),
+  },
+  {
+    status: 403,
+    code: "model_not_allowed",
+    type: "permission_error",
+    because: "the key may not call the model",
+    cause: (voice) => say(faulty, voice, { key: scopedKey, model: MODEL }),
+  },
+  {
+    status: 500,
+    code: "internal_error",
+    type: "internal_error",
+    because: "the gateway has a fault",
+    cause: plantFault,
+  },
+  {
+    status: 503,
+    code: "upstream_unavailable",
+    type: "service_unavailable_error",
+    because: "no provider answers",
+    cause: failUpstream,
+  },
+]
+
+const CASES = FAILURES.flatMap((failure) => VOICES.map((voice) => ({ ...failure, voice })))
+type Case = (typeof CASES)[number]
+
+for (const one of CASES) {
+  const { status, code, type, because, voice, cause } = one
+  specify(`error.${status}`, `is the answer where ${because}, ${voice.name}`, async () => {
+    const response = await cause(voice)
+    expect(response.status).toBe(status)
+    expect(response.headers.get("content-type")).toBe("application/json")
+    expect(await objectOf(response)).toMatchObject({ error: { code, type } })
+  })
+}
+specify("error.500", "says nothing of the fault", async () => {
+  for (const voice of VOICES) expect(await (await plantFault(voice)).text()).not.toContain("undefined")
+})
+for (const voice of VOICES) {
+  specify("error.429", `is the answer to more requests than the key may send, ${voice.name}`, async () => {
+    const { url, gateway } = faulty
+    const key = gateway.keys.create({ name: "hasty" }).text
+    const answers = await Promise.all(Array.from({ length: 700 }, () => say({ url, key }, voice)))
+    const last = answers.find(({ status }) => status === 429)
+    expect(last?.headers.get("x-ratelimit-limit-requests")).toBe("600")
+    expect(await errorOf(last ?? new Response("{}"))).toMatchObject({
+      code: "rate_limit_exceeded",
+      type: "rate_limit_error",
+    })
+  })
+}
+
+const sentence = ({ status, code, voice }: Case) => `on ${status} ${code}, ${voice.name}`
+
+specifyEach("error.error", CASES, {
+  sentence,
+  check: async (one) => {
+    const body = await objectOf(await one.cause(one.voice))
+    expect(body.error).toEqual(expect.any(Object))
+    expect(Object.keys(body).filter((name) => !["error", ...beside(one)].includes(name))).toEqual([])
+  },
+})
+
+/** What the vendor's own clients need at the top. */
+function beside({ voice }: Case): string[] {
+  return voice.name === "messages-style" ? ["type", "request_id"] : []
+}
+
+for (const member of ["code", "message", "type"] as const) {
+  specifyEach(`error.error.${member}`, CASES, {
+    sentence,
+    check: async (one) => {
+      const error = await errorOf(await one.cause(one.voice))
+      expect(error[member]).toEqual(expect.stringMatching(/./))
+      if (member !== "message") expect(error[member]).toBe(one[member])
+    },
+  })
+}
+
+specifyEach("error.error.code", VOICES, {
+  sentence: ({ name }) => `invalid_api_key goes with the type authentication_error, ${name}`,
+  check: async (voice) => {
+    const body = await objectOf(await say(stage, voice, { key: "sk-abc" }))
+    expect(body).toMatchObject({ error: { code: "invalid_api_key", type: "authentication_error" } })
+  },
+})
+
+nothingForgotten("errors")

@@ -1,0 +1,98 @@
+// Tests of one member of a request: whether it must be there, what of it passes unchanged, what is refused, and how.
+import { expect } from "bun:test"
+import { absent, type Field, withValue, wrongValues } from "../faults/chat-fields.ts"
+import type { LineId } from "./lines.ts"
+import { FIRST, type ScriptedGateway } from "./scripted-gateway.ts"
+import { specify, specifyEach } from "./specify.ts"
+import { type Body, errorOf, say, type Voice } from "./voices.ts"
+
+export interface RequestField extends Field {
+  readonly line: LineId
+  /** Values that pass; those of `bounds` are the outermost. */
+  readonly sound: readonly unknown[]
+  /** Values that are wrong further inside: where, with which code. */
+  readonly wrongWithin?: readonly { value: unknown; at: string; code?: string }[]
+}
+
+interface Spoken {
+  readonly voice: Voice
+  /** A sound request that has every member. */
+  readonly full: Body
+  readonly stage: () => ScriptedGateway
+}
+
+export function specifyField(field: RequestField, spoken: Spoken): void {
+  const { line, path, required = false, sound, bounds = [], wrongWithin = [] } = field
+  if (required) {
+    for (const [what, value] of [["left out", absent] as const, ["null", null] as const]) {
+      specify(line, `is required, and ${what} is refused`, () =>
+        refuses({ value, at: path, code: "missing_parameter" }, field, spoken),
+      )
+    }
+  } else {
+    specify(line, "may be left out, and nothing is put in its place", () => passesWithout(field, spoken))
+  }
+  specifyEach(line, [...sound, ...bounds], {
+    sentence: (value) => `${inWords(value)} passes`,
+    check: (value) => passes(value, field, spoken),
+  })
+  const wrong = wrongValues(field).filter((value) => value !== null)
+  specifyEach(line, [...wrong.map((value) => ({ value, at: path })), ...wrongWithin], {
+    sentence: ({ value }) => `${inWords(value)} is refused`,
+    check: (one) => refuses(one, field, spoken),
+  })
+}
+
+async function passes(value: unknown, { path }: Field, { voice, full, stage }: Spoken): Promise<void> {
+  stage().reset()
+  const response = await say(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
+  expect({ status: response.status, ...(response.status !== 200 && { body: await response.text() }) }).toEqual({
+    status: 200,
+  })
+  await response.text()
+  expect(valueAt(stage().reached(), path)).toEqual(value)
+}
+
+async function passesWithout({ path }: Field, { voice, full, stage }: Spoken): Promise<void> {
+  for (const value of [absent, null]) {
+    stage().reset()
+    const response = await say(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
+    expect(response.status).toBe(200)
+    await response.text()
+    expect(valueAt(stage().reached(), path) ?? absent).toBe(absent)
+  }
+}
+
+interface Wrong {
+  readonly value: unknown
+  readonly at: string
+  readonly code?: string
+}
+
+async function refuses({ value, at, code = "invalid_parameter" }: Wrong, field: Field, spoken: Spoken): Promise<void> {
+  const { voice, full, stage } = spoken
+  stage().reset()
+  const response = await say(stage(), voice, { model: FIRST, body: withValue(full, field.path, value) })
+  const error = await errorOf(response)
+  expect({ status: response.status, code: error.code, type: error.type }).toEqual({
+    status: 400,
+    code,
+    type: "invalid_request_error",
+  })
+  expect(error.message).toContain(`\`${at}\``)
+  // Content-generation clients know no such member.
+  if (voice.name !== "content-generation") expect(error.param).toBe(at)
+  expect(stage().asked()).toEqual([])
+}
+
+function valueAt(body: unknown, path: string): unknown {
+  const names = path.split(/[.[\]]+/).filter((name) => name !== "")
+  return names.reduce((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], body)
+}
+
+const MAX_WORDS = 80
+
+function inWords(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text
+}

@@ -1,0 +1,31 @@
+// The table of lines, the files of this folder and the tests in them name the same things.
+import { expect, test } from "bun:test"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { TABLES, WAITING } from "./lines.ts"
+
+const suites = [...new Set(TABLES.map(({ suite }) => suite))]
+const ids = TABLES.flatMap(({ lines }) => Object.keys(lines))
+
+test("every line has an id of its own, and no id begins as another test's name would", () => {
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(ids.filter((id) => !/^[a-z-]+\.[\w.[\]-]+$/.test(id))).toEqual([])
+})
+
+test("what waits is a line", () => {
+  expect(Object.keys(WAITING).filter((id) => !ids.includes(id))).toEqual([])
+})
+
+test("every suite of the table is a file here, and every file a suite", () => {
+  const files = readdirSync(import.meta.dir).filter((name) => name.endsWith(".test.ts") && name !== "lines.test.ts")
+  expect(files.sort()).toEqual(suites.map((suite) => `${suite}.test.ts`).sort())
+})
+
+test.each(suites)("%s names a line in each of its tests, and checks that none is forgotten", (suite) => {
+  const text = readFileSync(join(import.meta.dir, `${suite}.test.ts`), "utf8")
+  expect(text).toEndWith(`\nnothingForgotten("${suite}")\n`)
+  const [, imported = ""] = /^import \{ ([^}]*) \} from "bun:test"$/m.exec(text) ?? []
+  expect(
+    imported.split(", ").filter((name) => !["afterAll", "beforeAll", "beforeEach", "expect"].includes(name)),
+  ).toEqual([])
+})

@@ -1,0 +1,37 @@
+// Tests that name the line of the specification they are about, and the test that no line of a file was forgotten.
+import { expect, test } from "bun:test"
+import { type LineId, TABLES, WAITING } from "./lines.ts"
+
+const specified = new Set<string>()
+
+/** A test of one line. */
+export function specify(id: LineId, sentence: string, check: () => void | Promise<void>): void {
+  specified.add(id)
+  const waitsFor = WAITING[id]
+  if (waitsFor === undefined) test(`${id}: ${sentence}`, check)
+  else test.skip(`${id}: ${sentence} (waits for ${waitsFor})`, check)
+}
+
+/** A test of a line that waits, and cannot be written before what it waits for is there. */
+export function specifyLater(id: LineId, sentence: string): void {
+  specify(id, sentence, () => {
+    throw new Error(`${id} waits no longer: write its test`)
+  })
+}
+
+/** As `specify`, once for each case; the sentence is made from the case. */
+export function specifyEach<Case>(
+  id: LineId,
+  cases: readonly Case[],
+  each: { sentence: (one: Case) => string; check: (one: Case) => void | Promise<void> },
+): void {
+  for (const one of cases) specify(id, each.sentence(one), () => each.check(one))
+}
+
+/** Stands last in every file of this folder. */
+export function nothingForgotten(suite: string): void {
+  test(`every line of the specification that ${suite} answers for has a test here, and no other`, () => {
+    const own = TABLES.filter((table) => table.suite === suite).flatMap(({ lines }) => Object.keys(lines))
+    expect([...specified].sort()).toEqual(own.sort())
+  })
+}

@@ -1,0 +1,96 @@
+// The three protocols as a caller speaks them: where a request goes, which headers it has, how the smallest one looks.
+import type { RunningGateway } from "../stage/gateway.ts"
+
+export type Body = Readonly<Record<string, unknown>>
+
+export interface Voice {
+  /** As the specification calls it. */
+  readonly name: "completions-style" | "messages-style" | "content-generation"
+  path(model: string): string
+  /** The header that carries the key. */
+  keyHeader(key: string): Record<string, string>
+  /** What every request has beside the key. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The smallest sound request. */
+  body(model: string): Body
+  readonly listPath: string
+}
+
+const QUESTION = "How far is the moon?"
+
+export const chat: Voice = {
+  name: "completions-style",
+  path: () => "/v1/chat/completions",
+  keyHeader: (key) => ({ authorization: `Bearer ${key}` }),
+  headers: {},
+  body: (model) => ({ model, messages: [{ role: "user", content: QUESTION }] }),
+  listPath: "/v1/models",
+}
+
+export const messages: Voice = {
+  name: "messages-style",
+  path: () => "/msgapi/v1/messages",
+  keyHeader: (key) => ({ "x-api-key": key }),
+  headers: { "msg-version": "2023-06-01" },
+  body: (model) => ({ model, max_tokens: 1000, messages: [{ role: "user", content: QUESTION }] }),
+  listPath: "/msgapi/v1/models",
+}
+
+export const generate: Voice = {
+  name: "content-generation",
+  path: (model) => `/genapi/v1beta/models/${model}:generateContent`,
+  keyHeader: (key) => ({ "x-gen-api-key": key }),
+  headers: {},
+  body: () => ({ contents: [{ role: "user", parts: [{ text: QUESTION }] }] }),
+  listPath: "/genapi/v1beta/models",
+}
+
+export const VOICES: readonly Voice[] = [chat, messages, generate]
+
+export interface Said {
+  readonly key?: string
+  /** The model named; in the path or in the body, as the protocol has it. */
+  readonly model?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+type Address = Pick<RunningGateway, "url" | "key">
+
+/** A generating request in this voice. */
+export function say(
+  { url, key: first }: Address,
+  voice: Voice,
+  { key = first, model = MODEL, body = voice.body(model), headers = {} }: Said = {},
+): Promise<Response> {
+  return fetch(url + voice.path(model), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...voice.headers, ...voice.keyHeader(key), ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+/** A listing in this voice. */
+export function list({ url, key }: Address, voice: Voice, path = voice.listPath): Promise<Response> {
+  return fetch(url + path, { headers: { ...voice.headers, ...voice.keyHeader(key) } })
+}
+
+/** A model of the demo's that no test has a reason to prefer. */
+export const MODEL = "meta/llama-3.3-70b"
+
+interface ErrorBody {
+  readonly error: {
+    readonly code: unknown
+    readonly message: unknown
+    readonly type: unknown
+    readonly param?: unknown
+  }
+}
+
+export async function errorOf(response: Response): Promise<ErrorBody["error"]> {
+  return ((await response.json()) as ErrorBody).error
+}
+
+export async function objectOf(response: Response): Promise<Body> {
+  return (await response.json()) as Body
+}
