@@ -1,0 +1,226 @@
+// Upstreams that are silent for a while, or for too long, as every official client sees them: heart-beats in bytes it
+// takes for nothing, and in the end the whole answer, or an error of its own. The gateway runs in this process, where
+// its limits can be small.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
+import { anthropicWords } from "../stage/anthropic-wire.ts"
+import { vendorsConfig } from "../stage/gateway.ts"
+import { geminiHalf, geminiWords } from "../stage/gemini-wire.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { responseWords } from "../stage/responses-wire.ts"
+import { streamedWords, Upstream } from "../stage/upstream.ts"
+import { ANTHROPIC_VERSIONS, hello } from "./anthropic-versions.ts"
+import { HI, VERSIONS } from "./client-versions.ts"
+import { GENAI_VERSIONS } from "./genai-versions.ts"
+
+const BEAT_MS = 50
+const SILENCE_MS = BEAT_MS * 6
+const LIMIT_MS = BEAT_MS * 5
+
+/** One client of one protocol. */
+interface Speaker {
+  readonly name: string
+  /** The events of an answer of two words, cut after the second. */
+  readonly events: readonly [half: readonly string[], rest: readonly string[]]
+  readonly protocol: keyof typeof WIRES
+  /** Reads a stream to its end, telling each piece of its text. */
+  read(gateway: InProcessGateway, hear: (text: string) => void): Promise<void>
+  /** What it raises on an error inside a stream. */
+  readonly raises: new (
+    ...given: never[]
+  ) => Error
+}
+
+const HEADERS = { "content-type": "application/json", "anthropic-version": "2023-06-01" }
+const CONTENTS = { contents: [{ parts: [{ text: "hi" }] }] }
+
+/** How a protocol is asked for a stream without a client, and its heart-beat. */
+const WIRES = {
+  chat: { path: "/v1/chat/completions", body: { ...HI, stream: true }, beat: ": ping\n\n" },
+  responses: { path: "/v1/responses", body: { model: "test/model", input: "hi", stream: true }, beat: ": ping\n\n" },
+  messages: {
+    path: "/anthropic/v1/messages",
+    body: { ...hello("test/model"), stream: true },
+    beat: 'event: ping\ndata: {"type": "ping"}\n\n',
+  },
+  generate: { path: "/gemini/v1beta/models/test/model:streamGenerateContent?alt=sse", body: CONTENTS, beat: "\n" },
+} as const
+
+function cut(events: readonly string[], restLength: number): Speaker["events"] {
+  return [events.slice(0, -restLength), events.slice(-restLength)]
+}
+
+const chats = VERSIONS.map((version): Speaker => {
+  return {
+    name: `${version.name}, chat`,
+    events: cut(streamedWords("The quick"), 2),
+    protocol: "chat",
+    async read({ url, key }, hear) {
+      const client = new version.OpenAI({ apiKey: key, baseURL: `${url}/v1` })
+      const stream = await client.chat.completions.create({ ...HI, stream: true })
+      for await (const { choices } of stream) hear(choices[0]?.delta.content ?? "")
+    },
+    raises: version.OpenAI.APIError,
+  }
+})
+
+const responses = VERSIONS.map((version): Speaker => {
+  return {
+    name: `${version.name}, responses`,
+    events: cut(responseWords("The quick"), 4),
+    protocol: "responses",
+    async read({ url, key }, hear) {
+      const client = new version.OpenAI({ apiKey: key, baseURL: `${url}/v1` })
+      const stream = client.responses.stream({ model: "test/model", input: "hi" } as never)
+      stream.on("response.output_text.delta", ({ delta }) => hear(delta))
+      await stream.finalResponse()
+    },
+    raises: version.OpenAI.APIError,
+  }
+})
+
+const messages = ANTHROPIC_VERSIONS.map((version): Speaker => {
+  return {
+    name: version.name,
+    events: cut(anthropicWords("The quick"), 3),
+    protocol: "messages",
+    async read({ url, key }, hear) {
+      const client = new version.Anthropic({ apiKey: key, baseURL: `${url}/anthropic` })
+      await client.messages.stream(hello("test/model")).on("text", hear).finalMessage()
+    },
+    raises: version.Anthropic.APIError,
+  }
+})
+
+const generates = GENAI_VERSIONS.map((version): Speaker => {
+  return {
+    name: version.name,
+    events: [geminiHalf("The quick"), geminiWords("!").map((event) => event.replace('"!"', '""'))],
+    protocol: "generate",
+    async read({ url, key }, hear) {
+      const client = new version.GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/gemini` } })
+      const stream = await client.models.generateContentStream({ model: "test/model", contents: "hi" })
+      for await (const { text } of stream) hear(text ?? "")
+    },
+    raises: version.ApiError,
+  }
+})
+
+let upstream: Upstream
+const running: InProcessGateway[] = []
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+})
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((gateway) => gateway.stop()))
+})
+afterAll(() => upstream.stop())
+
+function start(timeouts: Parameters<typeof InProcessGateway.start>[0]["timeouts"] = {}): InProcessGateway {
+  const config = vendorsConfig(upstream.origin)
+  const gateway = InProcessGateway.start({ config, timeouts: { heartbeatMs: BEAT_MS, ...timeouts } })
+  running.push(gateway)
+  return gateway
+}
+
+/** An upstream that falls silent before its stream, and again in the midst of it. */
+function hesitates({ events: [half, rest] }: Pick<Speaker, "events">, { beforeMs = 0, amidstMs = 0 }): void {
+  upstream.script = async (_, reply) => {
+    await Bun.sleep(beforeMs)
+    reply.stream()
+    for (const event of half) await reply.write(event)
+    await Bun.sleep(amidstMs)
+    for (const event of rest) await reply.write(event)
+    reply.end()
+  }
+}
+
+for (const speaker of [...chats, ...responses, ...messages, ...generates]) {
+  describe(speaker.name, () => {
+    /** What is read of a stream until it ends, and what it ends with if not well. */
+    const read = async (gateway: InProcessGateway): Promise<{ text: string; error?: unknown }> => {
+      let text = ""
+      const hear = (piece: string) => {
+        text += piece
+      }
+      try {
+        await speaker.read(gateway, hear)
+        return { text }
+      } catch (error) {
+        return { text, error }
+      }
+    }
+
+    test("waits for an upstream that is slow to begin, and gets the whole answer", async () => {
+      hesitates(speaker, { beforeMs: SILENCE_MS })
+      expect(await read(start())).toEqual({ text: "The quick" })
+    })
+
+    test("waits for an upstream that falls silent, and gets the whole answer", async () => {
+      hesitates(speaker, { amidstMs: SILENCE_MS })
+      expect(await read(start())).toEqual({ text: "The quick" })
+    })
+
+    test("raises its own error when the silence lasts too long, after the text that came", async () => {
+      hesitates(speaker, { amidstMs: LIMIT_MS * 10 })
+      const { text, error } = await read(start({ gapMs: LIMIT_MS }))
+      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toMatchObject({ message: expect.stringMatching(/in time|too long|silent/i) })
+      expect(text).toBe("The quick")
+    })
+
+    test("raises its own error when nothing comes at all, though the stream has begun with heart-beats", async () => {
+      hesitates(speaker, { beforeMs: LIMIT_MS * 10 })
+      const { text, error } = await read(start({ firstEventMs: LIMIT_MS }))
+      expect(error).toBeInstanceOf(speaker.raises)
+      expect(text).toBe("")
+    })
+
+    test("raises its own error when the upstream fails after heart-beats", async () => {
+      upstream.script = async (_, reply) => {
+        await Bun.sleep(SILENCE_MS)
+        reply.json({ error: { message: "4711" } }, 500)
+      }
+      const { error } = await read(start())
+      expect(error).toBeInstanceOf(speaker.raises)
+      expect(error).toMatchObject({ message: expect.not.stringContaining("4711") })
+    })
+  })
+}
+
+describe("a silent stream", () => {
+  for (const speaker of [chats[0], responses[0], messages[0], generates[0]]) {
+    if (!speaker) continue
+    const { path, body, beat } = WIRES[speaker.protocol]
+    const bytesOf = async ({ url, key }: InProcessGateway): Promise<string> => {
+      const headers = { ...HEADERS, authorization: `Bearer ${key}` }
+      return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text()
+    }
+
+    test(`of ${speaker.protocol} is sent nothing but ${JSON.stringify(beat)}`, async () => {
+      hesitates(speaker, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
+      const text = await bytesOf(start())
+      hesitates(speaker, {})
+      const plain = await bytesOf(start())
+      expect(text).toStartWith(beat.repeat(2))
+      expect(text.length).toBeGreaterThan(plain.length + 3 * beat.length)
+      expect(withoutBeats(text, beat)).toBe(plain)
+    })
+  }
+
+  test("of an array is sent blank lines, and stays an array", async () => {
+    hesitates({ events: [geminiHalf("The quick"), geminiWords("!")] }, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
+    const { url, key } = start()
+    const path = WIRES.generate.path.replace("?alt=sse", "")
+    const headers = { ...HEADERS, "x-goog-api-key": key }
+    const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(CONTENTS) })
+    const text = await response.text()
+    expect(text).toStartWith("\n\n")
+    expect(JSON.parse(text)).toHaveLength(3)
+  })
+})
+
+/** A bare line feed is no end of the upstream's lines, which end in two characters. */
+function withoutBeats(text: string, beat: string): string {
+  return beat === "\n" ? text.replace(/(?<!\r)\n/g, "") : text.replaceAll(beat, "")
+}

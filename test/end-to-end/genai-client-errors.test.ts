@@ -1,0 +1,247 @@
+// What Google's own client library raises when something is wrong, the same in each of its versions, and where it may
+// put its key.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import type { GenerateContentParameters, GoogleGenAI } from "@google/genai"
+import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
+import { geminiResponse } from "../stage/gemini-wire.ts"
+import { KeyFolder } from "../stage/keys.ts"
+import { raised } from "../stage/raised.ts"
+import { Upstream } from "../stage/upstream.ts"
+import { GENAI_VERSIONS, toldBy } from "./genai-versions.ts"
+
+const HI = { model: "test/model", contents: "hi" }
+const BODY = JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] })
+const folder = new KeyFolder()
+const keys = { whole: "", narrow: "", expired: "", revoked: "" }
+let upstream: Upstream
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  folder.within((store) => {
+    keys.whole = store.create({ name: "whole" }).text
+    keys.narrow = store.create({ name: "narrow", models: ["other/*"] }).text
+    keys.expired = store.create({ name: "expired", expiresAt: Date.parse("2020-01-31") }).text
+    const revoked = store.create({ name: "revoked" })
+    store.revoke(revoked.key.id)
+    keys.revoked = revoked.text
+  })
+  const config = vendorsConfig(upstream.origin)
+  gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
+})
+beforeEach(() => {
+  upstream.script = (_, reply) => reply.json(geminiResponse("Hello.", "STOP"))
+  upstream.requests.length = 0
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+  folder.remove()
+})
+
+for (const version of GENAI_VERSIONS) {
+  describe(version.name, () => {
+    const connect = (apiKey: string) =>
+      new version.GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${gateway.url}/gemini` } })
+    let client: GoogleGenAI
+    beforeAll(() => {
+      client = connect(keys.whole)
+    })
+
+    const expectError = async (asked: PromiseLike<unknown>, status: number) => {
+      const error = await raised(asked)
+      expect(error).toBeInstanceOf(version.ApiError)
+      expect(error).toMatchObject({ status })
+      return toldBy(error)
+    }
+
+    describe("an answer", () => {
+      test("comes back whole, under the name the caller gave the model", async () => {
+        const answer = await client.models.generateContent(HI)
+        expect(answer).toMatchObject({ ...geminiResponse("Hello.", "STOP"), modelVersion: "test/model" })
+        const { path, headers, head } = upstream.lastRequest()
+        expect(path).toBe("/v1beta/models/upstream-model:generateContent")
+        expect(headers["x-goog-api-key"]).toBe("upstream-credential")
+        expect(head).not.toContain(keys.whole)
+      })
+
+      test("of the prefix in the specification is the same", async () => {
+        const httpOptions = { baseUrl: `${gateway.url}/genapi` }
+        const neutral = new version.GoogleGenAI({ apiKey: keys.whole, httpOptions })
+        expect((await neutral.models.generateContent(HI)).text).toBe("Hello.")
+      })
+
+      test("of a count comes back as it is", async () => {
+        upstream.script = (_, reply) => reply.json({ totalTokens: 7 })
+        expect((await client.models.countTokens(HI)).totalTokens).toBe(7)
+        expect(upstream.lastRequest().path).toBe("/v1beta/models/upstream-model:countTokens")
+      })
+    })
+
+    describe("the key", () => {
+      const opensNothing = [
+        ["is invalid", () => `trv_${"0".repeat(49)}`, "invalid_api_key"],
+        ["is one of the vendor's own", () => "AIzaSyA-abc", "invalid_api_key"],
+        ["has expired", () => keys.expired, "expired_api_key"],
+        ["was revoked", () => keys.revoked, "revoked_api_key"],
+      ] as const
+      for (const [what, key, code] of opensNothing) {
+        test(`that ${what} is an ApiError of status 401`, async () => {
+          const told = await expectError(connect(key()).models.generateContent(HI), 401)
+          expect(told).toMatchObject({ code, type: "authentication_error", status: "UNAUTHENTICATED" })
+          expect(upstream.requests).toHaveLength(0)
+        })
+      }
+
+      test("whose scope lacks the model is an ApiError of status 403", async () => {
+        const told = await expectError(connect(keys.narrow).models.generateContent(HI), 403)
+        expect(told).toMatchObject({ code: "model_not_allowed", status: "PERMISSION_DENIED" })
+        expect(upstream.requests).toHaveLength(0)
+      })
+
+      test("whose scope lacks a model does not find it, either", async () => {
+        const narrow = connect(keys.narrow)
+        await expectError(narrow.models.get({ model: "test/model" }), 404)
+        expect((await narrow.models.list()).page).toEqual([])
+      })
+    })
+
+    describe("a request", () => {
+      const refused: readonly [string, Partial<GenerateContentParameters>, { code: string; names: string }][] = [
+        ["for an unknown model", { model: "no/such" }, { code: "model_not_found", names: "no/such" }],
+        ["with a value out of bounds", { config: { temperature: 2.1 } }, invalid("generationConfig.temperature")],
+        ["with no room for an answer", { config: { maxOutputTokens: 0 } }, invalid("generationConfig.maxOutputTokens")],
+        ["with an unknown role", { contents: [{ role: "boss", parts: [{ text: "" }] }] }, invalid("contents[0].role")],
+        ["for another's cache", { config: { cachedContent: "cachedContents/1" } }, unsupported("cachedContent")],
+        ["for another's file", { contents: [fileContent()] }, unsupported("contents[0].parts[0].fileData.fileUri")],
+      ]
+      for (const [what, members, { code, names }] of refused) {
+        test(`${what} is an ApiError of status 400 that names ${names}`, async () => {
+          const told = await expectError(client.models.generateContent({ ...HI, ...members }), 400)
+          expect(told.message).toContain(names)
+          expect(told).toMatchObject({ code, type: "invalid_request_error", status: "INVALID_ARGUMENT" })
+          expect(upstream.requests).toHaveLength(0)
+        })
+      }
+
+      test("that is refused streams nothing: the error comes before any chunk", async () => {
+        const told = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 400)
+        expect(told).toMatchObject({ code: "model_not_found" })
+      })
+
+      test("to count tokens is checked as the call it counts for", async () => {
+        const told = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 400)
+        expect(told).toMatchObject({ code: "model_not_found" })
+      })
+
+      test("for a model that is not there is an ApiError of status 404", async () => {
+        const told = await expectError(client.models.get({ model: "no/such" }), 404)
+        expect(told).toMatchObject({ code: "resource_not_found", status: "NOT_FOUND" })
+      })
+    })
+
+    describe("an upstream", () => {
+      test("that refuses the request is an ApiError of status 400 in the upstream's words", async () => {
+        const message = "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name."
+        upstream.script = (_, reply) => reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
+        expect(await expectError(client.models.generateContent(HI), 400)).toMatchObject({ message })
+        expect(upstream.requests).toHaveLength(1)
+      })
+
+      const failures = [
+        ["is overloaded", 503, "UNAVAILABLE", "upstream_unavailable"],
+        ["fails", 500, "INTERNAL", "upstream_unavailable"],
+        ["refuses the gateway's credential", 400, "API_KEY_INVALID", "upstream_unavailable"],
+        ["limits us", 429, "RESOURCE_EXHAUSTED", "upstream_rate_limited"],
+      ] as const
+      for (const [what, status, word, code] of failures) {
+        test(`that ${what} is called once: the client raises an ApiError of status 503`, async () => {
+          const message = status === 400 ? "API key not valid. 4711" : "4711"
+          upstream.script = (_, reply) => reply.json({ error: { code: status, message, status: word } }, status)
+          const told = await expectError(client.models.generateContent(HI), 503)
+          expect(JSON.stringify(told)).not.toContain("4711")
+          expect(told).toMatchObject({ code, type: "service_unavailable_error", status: "UNAVAILABLE" })
+          expect(upstream.requests).toHaveLength(1)
+        })
+      }
+    })
+  })
+}
+
+describe("the key", () => {
+  const url = (query = "") => `${gateway.url}/gemini/v1beta/models/test/model:generateContent${query}`
+  const post = (query: string, headers: Record<string, string>) =>
+    fetch(url(query), { method: "POST", headers: { "content-type": "application/json", ...headers }, body: BODY })
+
+  const accepted: readonly [string, () => [query: string, headers: Record<string, string>]][] = [
+    ["in the query", () => [`?key=${keys.whole}`, {}]],
+    ["in x-goog-api-key", () => ["", { "x-goog-api-key": keys.whole }]],
+    ["in x-gen-api-key", () => ["", { "x-gen-api-key": keys.whole }]],
+    ["as a bearer", () => ["", { authorization: `Bearer ${keys.whole}` }]],
+    ["in the query and a header, being the same", () => [`?key=${keys.whole}`, { "x-goog-api-key": keys.whole }]],
+  ]
+  test.each(accepted)("may come %s, and goes to no upstream", async (_, sent) => {
+    expect((await post(...sent())).status).toBe(200)
+    const { head, path } = upstream.lastRequest()
+    expect(head).not.toContain(keys.whole)
+    expect(path).toBe("/v1beta/models/upstream-model:generateContent")
+  })
+
+  const contradictory: readonly [string, () => [query: string, headers: Record<string, string>]][] = [
+    ["query and header", () => [`?key=${keys.whole}`, { "x-goog-api-key": "AIza-other" }]],
+    ["bearer and header", () => ["", { authorization: "Bearer other", "x-goog-api-key": keys.whole }]],
+    ["two headers", () => ["", { "x-gen-api-key": "other", "x-goog-api-key": keys.whole }]],
+    ["two in the query", () => [`?key=${keys.whole}&key=other`, {}]],
+  ]
+  test.each(contradictory)("sent twice and differently is 400: %s", async (_, sent) => {
+    const response = await post(...sent())
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { code: "invalid_parameter", status: "INVALID_ARGUMENT" } })
+    expect(upstream.requests).toHaveLength(0)
+  })
+
+  test("that is missing is 401", async () => {
+    const response = await post("", {})
+    expect(response.status).toBe(401)
+    expect(await response.json()).toMatchObject({ error: { code: "missing_api_key", status: "UNAUTHENTICATED" } })
+  })
+})
+
+describe("the path", () => {
+  test.each([
+    "/gemini/v1beta/models/test/model",
+    "/gemini/v1beta/models/test%2Fmodel",
+    "/gemini/v1beta/publishers/test/models/model",
+    "/gemini/v1beta1/publishers/test/models/model",
+    "/gemini/v1beta/test/model",
+    "/gemini/v1/models/test/model",
+    "/gemini/v1beta/v1beta/models/test/model",
+    "/genapi/v1beta/models/test/model",
+  ])("%s:generateContent names the model", async (path) => {
+    const headers = { "x-goog-api-key": keys.whole, "content-type": "application/json" }
+    const response = await fetch(`${gateway.url}${path}:generateContent`, { method: "POST", headers, body: BODY })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ modelVersion: "test/model" })
+  })
+
+  test("with an unknown method is 404 in the vendor's shape", async () => {
+    const headers = { "x-goog-api-key": keys.whole, "content-type": "application/json" }
+    const url = `${gateway.url}/gemini/v1beta/models/test/model:doSomething`
+    const response = await fetch(url, { method: "POST", headers, body: BODY })
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ error: { code: "route_not_found", status: "NOT_FOUND" } })
+  })
+})
+
+function invalid(names: string): { code: string; names: string } {
+  return { code: "invalid_parameter", names }
+}
+
+function unsupported(names: string): { code: string; names: string } {
+  return { code: "unsupported_parameter", names }
+}
+
+function fileContent(): { role: string; parts: object[] } {
+  const fileUri = "https://generativelanguage.googleapis.com/v1beta/files/abc"
+  return { role: "user", parts: [{ fileData: { fileUri, mimeType: "image/png" } }] }
+}

@@ -1,0 +1,25 @@
+// Google's own client library, as the suites use it: its newest version, and the last of the first line.
+import { ApiError, GoogleGenAI } from "@google/genai"
+import { ApiError as ApiError1, GoogleGenAI as GoogleGenAI1 } from "genai1"
+
+interface GenaiVersion {
+  readonly name: string
+  readonly GoogleGenAI: typeof GoogleGenAI
+  readonly ApiError: typeof ApiError
+}
+
+export const GENAI_VERSIONS: readonly GenaiVersion[] = [
+  { name: "genai 2", GoogleGenAI, ApiError },
+  {
+    name: "genai 1",
+    // Its types differ in what the suites do not use.
+    GoogleGenAI: GoogleGenAI1 as unknown as typeof GoogleGenAI,
+    ApiError: ApiError1 as unknown as typeof ApiError,
+  },
+]
+
+/** What this client made of an error's body: it keeps the JSON as its message. */
+export function toldBy(error: unknown): { code?: unknown; status?: unknown; message?: unknown } {
+  const message = error instanceof Error ? error.message : ""
+  return JSON.parse(message.slice(message.indexOf("{"))).error
+}
