@@ -95,12 +95,11 @@ class ClientStream {
     const { call } = this
     const error = asGatewayError(this.opened ? this.opened.fail(thrown) : thrown)
     noteFailure(call.record, error)
-    // Clients of Gemini raise an error only if it comes apart from what was said before.
-    await setTimeout(0)
-    if (this.over) return
     // Where nobody has answered yet, there is still a way in which the stream would have been written.
     const relay =
       this.opened?.relay ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: this.reading })
+    if (relay.errorPauseMs) await setTimeout(relay.errorPauseMs)
+    if (this.over) return
     const context = { requestId: call.record.requestId, unixTime: Math.floor(Date.now() / 1000) }
     this.send(fromByteText(relay.errorFrame(error, context)))
     this.end()

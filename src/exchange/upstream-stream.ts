@@ -131,7 +131,8 @@ export class UpstreamStream {
     if (this.ended) return withTerminal(passed, this.relay.terminal())
     if (this.blind) this.ended = true
     else this.error = incomplete()
-    return passed
+    // A piece of an event that was cut off would be all that a client then reads.
+    return this.ended ? passed : undefined
   }
 
   /** What the observer saw. */

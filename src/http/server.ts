@@ -81,7 +81,7 @@ export class Server implements Door {
       return this.enter(new Visit(this, request, route, envelopeOf(request, route, rest), record))
     }
     const protocol = this.options.protocolAt(path)
-    const record = newRecord(requestId, path)
+    const record = newRecord(requestId, path, protocol.idHeader)
     if (match.found === "nothing") {
       return errorAnswer(new GatewayError("route_not_found", `There is no route ${path}.`), record, protocol)
     }

@@ -42,6 +42,11 @@ export function checked<T>(validate: () => T): T {
   }
 }
 
+/** A value that is refused whatever it is. The sentence is made when the whole path is known. */
+export function refusal(code: ErrorCode, sentence: (path: string) => string): Misfit {
+  return new Misfit(code, sentence)
+}
+
 export function misfit(expected: string): Misfit {
   return new Misfit("invalid_parameter", (path) => `\`${path}\` must be ${expected}.`)
 }

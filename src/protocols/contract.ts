@@ -93,6 +93,8 @@ export interface StreamRelay {
   terminal(): string
   /** An error after what has passed so far, such that this protocol's clients raise it. */
   errorFrame(error: GatewayError, context: FrameContext): string
+  /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
+  readonly errorPauseMs?: number
   /** Told of bytes that passed unread, being like those before. */
   passedAlike?(bytes: Uint8Array): void
   /** What the last of those reports as used so far, in protocols where every event does. */

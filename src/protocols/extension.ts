@@ -2,7 +2,7 @@
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { RoutingWishes } from "../canonical/request.ts"
-import { arrayOf, misfit, nonEmptyString, object, oneOf, optional } from "./check.ts"
+import { arrayOf, misfit, nonEmptyString, object, oneOf, optional, refusal } from "./check.ts"
 import type { Reading } from "./contract.ts"
 
 /** For readings that send no header of the caller's along. */
@@ -61,9 +61,12 @@ export function refuseStored(body: JsonObject, names: readonly string[]): void {
   for (const name of names) if (body[name] !== undefined && body[name] !== null) throw storedObject(name)
 }
 
-export function storedObject(param: string): GatewayError {
-  const message = `\`${param}\` names an object of the provider's account, which callers share. Send its content instead.`
-  return new GatewayError("unsupported_parameter", message, { param })
+export function storedObject(name: string): Error {
+  return refusal("unsupported_parameter", storedSentence).under(name)
+}
+
+function storedSentence(path: string): string {
+  return `\`${path}\` names an object of the provider's account, which callers share. Send its content instead.`
 }
 
 /** Members that choose a dearer or cheaper service, with the values that choose the ordinary one. */

@@ -181,7 +181,8 @@ function refusal({ source, request }: Recording, { protocol, headers, refused }:
     return []
   } catch (error) {
     const param = (error as { param?: string }).param ?? ""
-    return refused.includes(param) ? [] : [`${source}: ${error}`]
+    const member = param.replace(/.*\./, "")
+    return refused.includes(member) ? [] : [`${source}: ${error}`]
   }
 }
 

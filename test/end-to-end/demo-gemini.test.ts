@@ -171,15 +171,6 @@ for (const version of GENAI_VERSIONS) {
       })
     })
 
-    describe("embedding", () => {
-      test("gives a unit vector for each content", async () => {
-        const model = "google/gemini-embedding-001"
-        const { embeddings = [] } = await client.models.embedContent({ model, contents: ["alpha", "beta gamma"] })
-        expect(embeddings).toHaveLength(2)
-        for (const { values = [] } of embeddings) expect(Math.hypot(...values)).toBeCloseTo(1, 3)
-      })
-    })
-
     describe("models", () => {
       test("the list is read to its end, page by page, each model once", async () => {
         const names: string[] = []

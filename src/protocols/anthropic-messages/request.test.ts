@@ -120,7 +120,9 @@ describe("a request at fault names the member", () => {
 
   test("a file is an object of the provider's account", () => {
     const content = [{ type: "document", source: { type: "file", file_id: "f" } }]
-    expect(refusal({ ...sound, messages: [{ role: "user", content }] })).toBe("unsupported_parameter file_id")
+    expect(refusal({ ...sound, messages: [{ role: "user", content }] })).toBe(
+      "unsupported_parameter messages[0].content[0].source.file_id",
+    )
   })
 })
 

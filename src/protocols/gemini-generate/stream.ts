@@ -17,6 +17,9 @@ import { decodeUsage } from "./usage.ts"
 /** Clients take a blank line for a sign of life, between events and between the elements of an array; no comment. */
 export const heartbeat = "\n"
 
+/** The vendor's clients raise an error only if they read it apart from the events before it. */
+const ERROR_PAUSE_MS = 50
+
 /** What other protocols' hosts send and this one's clients fail on: an event that says nothing, or only that it is over. */
 function isIdle(data: string): boolean {
   const said = data.trim()
@@ -45,6 +48,7 @@ function eventRelay(edits: readonly Edit[]): StreamRelay {
       return isIdle(data) ? "" : withData(frame, splice(data, edits))
     },
     mayVary: MAY_VARY,
+    errorPauseMs: ERROR_PAUSE_MS,
     /** The end of the answer is the end of the stream. */
     terminal: () => "",
     errorFrame,

@@ -52,7 +52,8 @@ class GrowingResponse {
 
   take(event: JsonObject): StreamEvent[] {
     const { type } = event
-    if (typeof type !== "string") return []
+    // Some hosts fail as they would in chat completions.
+    if (typeof type !== "string") return event.error === undefined || event.error === null ? [] : [failure(event)]
     const grown = DELTAS[type]
     if (grown) return this.grow(event, grown)
     switch (type) {

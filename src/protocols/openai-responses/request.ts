@@ -120,7 +120,7 @@ const ITEMS: Readonly<Record<string, (item: JsonObject) => void>> = {
   },
   function_call_output: (item) => void callId(item.call_id),
   item_reference: () => {
-    throw storedObject("item_reference")
+    throw storedObject("id")
   },
 }
 
