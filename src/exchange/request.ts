@@ -2,7 +2,7 @@
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject } from "../canonical/json.ts"
 import type { Envelope, Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
-import { decodeByteText, isAscii, isValidUtf8, toByteText } from "../transport/byte-text.ts"
+import { decodeByteText, isAscii, isAsciiText, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import {
   duplicateMember,
   JsonLimitError,
@@ -84,9 +84,12 @@ type Spoken = Pick<ReadOptions, "protocol" | "envelope">
 /** Of all strings in a request only the names of models are read, so only these are decoded, or all to name a fault. */
 function readByteText(text: string, spoken: Spoken): Reading {
   try {
-    const { model, routing, ...rest } = readText(text, spoken)
+    const reading = readText(text, spoken)
+    const { model, routing } = reading
+    const names = [model, ...routing.fallback]
+    if (names.every(isAsciiText)) return reading
     const fallback = routing.fallback.map(decodeByteText)
-    return { ...rest, model: decodeByteText(model), routing: { ...routing, fallback } }
+    return { ...reading, model: decodeByteText(model), routing: { ...routing, fallback } }
   } catch {
     return readText(decodeByteText(text), spoken)
   }

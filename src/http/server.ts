@@ -73,12 +73,13 @@ export class Server implements Door {
 
   private receive(request: Request): Response | Promise<Response> {
     const requestId = Bun.randomUUIDv7()
-    const path = pathOf(request.url)
+    const { url } = request
+    const path = pathOf(url)
     const match = this.options.routes.match(request.method, path)
     if (match.found === "route") {
       const { route, rest } = match
       const record = newRecord(requestId, route.name, route.protocol.idHeader)
-      return this.enter(new Visit(this, request, route, envelopeOf(request, route, rest), record))
+      return this.enter(new Visit(this, request, route, envelopeOf(request.headers, url, match), record))
     }
     const protocol = this.options.protocolAt(path)
     const record = newRecord(requestId, path, protocol.idHeader)
@@ -154,14 +155,23 @@ export class Server implements Door {
   }
 }
 
-function envelopeOf({ headers, url }: Request, { does = "generate", protocol }: Route, rest: string): Envelope {
+function envelopeOf(headers: Headers, url: string, { route, rest }: { route: Route; rest: string }): Envelope {
+  const { does = "generate", protocol } = route
+  const mark = url.indexOf("?")
+  const query = mark < 0 ? "" : url.slice(mark + 1)
+  return { does, rest, query, headers: headersRead(headers, protocol.readsHeaders) }
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = {}
+
+function headersRead(headers: Headers, names: readonly string[]): Readonly<Record<string, string>> {
+  if (names.length === 0) return NO_HEADERS
   const read: Record<string, string> = {}
-  for (const name of protocol.readsHeaders) {
+  for (const name of names) {
     const value = headers.get(name)
     if (value !== null) read[name] = value
   }
-  const mark = url.indexOf("?")
-  return { does, rest, query: mark < 0 ? "" : url.slice(mark + 1), headers: read }
+  return read
 }
 
 const SCHEME_LENGTH = "http://".length

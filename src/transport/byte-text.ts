@@ -20,12 +20,12 @@ export function toBody(text: string, ascii: boolean): string | Uint8Array<ArrayB
 
 /** Ordinary text as byte text. */
 export function encodeByteText(text: string): string {
-  return textIsAscii(text) ? text : Buffer.from(text, "utf8").toString("latin1")
+  return isAsciiText(text) ? text : Buffer.from(text, "utf8").toString("latin1")
 }
 
 /** Byte text as ordinary text; malformed UTF-8 becomes U+FFFD. */
 export function decodeByteText(text: string): string {
-  return textIsAscii(text) ? text : Buffer.from(text, "latin1").toString("utf8")
+  return isAsciiText(text) ? text : Buffer.from(text, "latin1").toString("utf8")
 }
 
 /** Bytes as ordinary text; malformed UTF-8 becomes U+FFFD. */
@@ -41,7 +41,7 @@ export function isValidUtf8(bytes: Uint8Array): boolean {
   return isUtf8(bytes)
 }
 
-function textIsAscii(text: string): boolean {
+export function isAsciiText(text: string): boolean {
   return !/[^\0-\x7f]/.test(text)
 }
 
