@@ -77,7 +77,7 @@ export class Server implements Door {
     const path = pathOf(url)
     const match = this.options.routes.match(request.method, path)
     if (match.found === "route") {
-      const { route, rest } = match
+      const { route } = match
       const record = newRecord(requestId, route.name, route.protocol.idHeader)
       return this.enter(new Visit(this, request, route, envelopeOf(request.headers, url, match), record))
     }
