@@ -2,8 +2,9 @@
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { RoutingWishes } from "../canonical/request.ts"
+import { asciiJson, type Edit } from "../transport/json-splice.ts"
 import { arrayOf, misfit, nonEmptyString, object, oneOf, optional, refusal } from "./check.ts"
-import type { Reading } from "./contract.ts"
+import type { Reading, RelayTarget } from "./contract.ts"
 
 /** For readings that send no header of the caller's along. */
 export const NO_HEADERS: Readonly<Record<string, string>> = {}
@@ -11,6 +12,14 @@ export const NO_HEADERS: Readonly<Record<string, string>> = {}
 /** The reading of a request whose answer comes whole. */
 export function wholeAnswer(operation: string, model: string, routing: RoutingWishes): Reading {
   return { operation, model, stream: false, framing: "events", usageAsked: true, routing, headers: NO_HEADERS }
+}
+
+/** The members the gateway owns wherever a body names its model. */
+export function ownedEdits(_reading: Reading, target: RelayTarget): Edit[] {
+  return [
+    { path: ["model"], set: asciiJson(target.model) },
+    { path: ["provider"], remove: true },
+  ]
 }
 
 /** For protocols whose answers always come whole. */

@@ -39,7 +39,9 @@ function remembered(own: Readonly<Record<string, string>>): Line["headersWith"] 
     const names = Object.keys(others)
     if (names.length === 0) return plain
     const key = names.map((name) => `${name}:${others[name]}`).join("\n")
-    const made = known.get(key) ?? new Headers({ ...others, ...own })
+    const ready = known.get(key)
+    if (ready) return ready
+    const made = new Headers({ ...others, ...own })
     if (known.size >= MAX_REMEMBERED) known.clear()
     known.set(key, made)
     return made

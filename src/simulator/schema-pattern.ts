@@ -80,7 +80,7 @@ class Sampler {
         this.#more = more
         continue
       }
-      // A class repeated is the same character again, which is as good as any.
+      // A class repeated is the same character again, which fits as well as others would.
       said += atom.repeat(times)
       if (this.#at === from) throw new NoSample()
     }

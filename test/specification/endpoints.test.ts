@@ -22,7 +22,7 @@ interface Endpoint {
 }
 
 /** Any value of this kind. */
-const any = (kind: typeof Array | typeof Number | typeof Object | typeof String) => expect.any(kind) as unknown
+const aKind = (kind: typeof Array | typeof Number | typeof Object | typeof String) => expect.any(kind) as unknown
 
 const ENDPOINTS: readonly Endpoint[] = [
   {
@@ -31,7 +31,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/chat/completions",
     body: chat.body(MODEL),
-    gives: { object: "chat.completion", choices: any(Array) },
+    gives: { object: "chat.completion", choices: aKind(Array) },
   },
   {
     line: "endpoint.responses",
@@ -39,21 +39,21 @@ const ENDPOINTS: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/responses",
     body: { model: "openai/gpt-4o", input: "How far is the moon?" },
-    gives: { object: "response", status: "completed", output: any(Array), usage: any(Object) },
+    gives: { object: "response", status: "completed", output: aKind(Array), usage: aKind(Object) },
   },
   {
     line: "endpoint.models",
     voice: chat,
     method: "GET",
     path: "/v1/models",
-    gives: { object: "list", data: any(Array) },
+    gives: { object: "list", data: aKind(Array) },
   },
   {
     line: "endpoint.models-count",
     voice: chat,
     method: "GET",
     path: "/v1/models/count",
-    gives: { count: any(Number) },
+    gives: { count: aKind(Number) },
   },
   {
     line: "endpoint.embeddings",
@@ -61,7 +61,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/embeddings",
     body: { model: "openai/text-embedding-3-small", input: "the moon" },
-    gives: { object: "list", data: [{ object: "embedding", index: 0, embedding: any(Array) }] },
+    gives: { object: "list", data: [{ object: "embedding", index: 0, embedding: aKind(Array) }] },
   },
   {
     line: "endpoint.images",
@@ -69,7 +69,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/images/generations",
     body: { model: "openai/gpt-image-1", prompt: "the moon" },
-    gives: { created: any(Number), data: [{ b64_json: any(String) }] },
+    gives: { created: aKind(Number), data: [{ b64_json: aKind(String) }] },
   },
   {
     line: "endpoint.messages",
@@ -77,21 +77,21 @@ const ENDPOINTS: readonly Endpoint[] = [
     method: "POST",
     path: "/msgapi/v1/messages",
     body: messages.body(MODEL),
-    gives: { type: "message", content: any(Array) },
+    gives: { type: "message", content: aKind(Array) },
   },
   {
     line: "endpoint.messages-models",
     voice: messages,
     method: "GET",
     path: "/msgapi/v1/models",
-    gives: { data: any(Array) },
+    gives: { data: aKind(Array) },
   },
   {
     line: "endpoint.messages-models-count",
     voice: messages,
     method: "GET",
     path: "/msgapi/v1/models/count",
-    gives: { count: any(Number) },
+    gives: { count: aKind(Number) },
   },
   {
     line: "endpoint.generate-content",
@@ -99,21 +99,21 @@ const ENDPOINTS: readonly Endpoint[] = [
     method: "POST",
     path: `/genapi/v1beta/models/${MODEL}:generateContent`,
     body: generate.body(MODEL),
-    gives: { candidates: any(Array) },
+    gives: { candidates: aKind(Array) },
   },
   {
     line: "endpoint.generate-models",
     voice: generate,
     method: "GET",
     path: "/genapi/v1beta/models",
-    gives: { models: any(Array) },
+    gives: { models: aKind(Array) },
   },
   {
     line: "endpoint.generate-models-count",
     voice: generate,
     method: "GET",
     path: "/genapi/v1beta/models/count",
-    gives: { count: any(Number) },
+    gives: { count: aKind(Number) },
   },
 ]
 
@@ -140,15 +140,15 @@ specify("endpoint.models", "shows of every model what OpenAI's listing does, and
     expect(card).toMatchObject({
       id: expect.stringMatching(/^[^/\s]+\/\S+$/) as unknown,
       object: "model",
-      created: any(Number),
+      created: aKind(Number),
       owned_by: String(card.id).split("/")[0],
-      display_name: any(String),
-      modalities: any(Object),
-      capabilities: any(Array),
-      pricing: any(Object),
+      display_name: aKind(String),
+      modalities: aKind(Object),
+      capabilities: aKind(Array),
+      pricing: aKind(Object),
     })
     if (card.kind === "chat") {
-      expect(card).toMatchObject({ context_window: any(Number), max_output_tokens: any(Number) })
+      expect(card).toMatchObject({ context_window: aKind(Number), max_output_tokens: aKind(Number) })
     }
   }
 })
@@ -232,7 +232,7 @@ specify("operation.3", "gives the content-generation response", async () => {
 
 specify("operation.4", "gives models, an array of entries", async () => {
   const { models } = await objectOf(await list(demo, generate))
-  expect((models as Body[])[0]).toMatchObject({ name: any(String), supportedGenerationMethods: any(Array) })
+  expect((models as Body[])[0]).toMatchObject({ name: aKind(String), supportedGenerationMethods: aKind(Array) })
 })
 
 specify("operation.5", "gives data, has_more, first_id and last_id", async () => {

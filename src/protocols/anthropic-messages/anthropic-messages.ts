@@ -1,9 +1,10 @@
 // Anthropic's messages protocol.
 import type { Protocol } from "../contract.ts"
+import { ownedEdits } from "../extension.ts"
 import { endpoints, prefixes } from "./endpoints.ts"
 import { decodeError, encodeError } from "./errors.ts"
 import { listing } from "./models.ts"
-import { readRequest, requestEdits } from "./request.ts"
+import { readRequest } from "./request.ts"
 import { relayAnswer } from "./response.ts"
 import { heartbeat, relayStream } from "./stream.ts"
 import { readsHeaders, readVersion } from "./version.ts"
@@ -20,7 +21,7 @@ export const anthropicMessages: Protocol = {
   checkEnvelope: readVersion,
   readRequest,
   upstreamPath: ({ operation }) => (operation === "count_tokens" ? "/v1/messages/count_tokens" : "/v1/messages"),
-  requestEdits,
+  requestEdits: ownedEdits,
   relayAnswer,
   relayStream,
   decodeError,

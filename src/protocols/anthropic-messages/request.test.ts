@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Envelope } from "../contract.ts"
-import { readRequest, requestEdits } from "./request.ts"
+import { anthropicMessages } from "./anthropic-messages.ts"
+import { readRequest } from "./request.ts"
 
 const envelope: Envelope = { does: "generate", rest: "", query: "", headers: { "msg-version": "2023-06-01" } }
 const vendor: Envelope = { ...envelope, headers: { "anthropic-version": "2026-10-21" } }
@@ -132,7 +133,7 @@ test("a null member counts as absent", () => {
 })
 
 test("the gateway owns the model's name and the routing extension", () => {
-  const edits = requestEdits(readRequest(sound, envelope), { model: "claude-x", streamUsage: "sent" })
+  const edits = anthropicMessages.requestEdits(readRequest(sound, envelope), { model: "claude-x", streamUsage: "sent" })
   expect(edits).toEqual([
     { path: ["model"], set: '"claude-x"' },
     { path: ["provider"], remove: true },

@@ -1,6 +1,5 @@
 // Checks a messages request and reads the few members the gateway acts on.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
-import { asciiJson, type Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
   boolean,
@@ -15,7 +14,7 @@ import {
   required,
   string,
 } from "../check.ts"
-import type { Envelope, Reading, RelayTarget } from "../contract.ts"
+import type { Envelope, Reading } from "../contract.ts"
 import { readRouting, refuseDestinations, refuseStored, refuseUnpriced, storedObject } from "../extension.ts"
 import { takesInstructions, upstreamHeaders } from "./version.ts"
 
@@ -162,10 +161,3 @@ const toolChoice = optional("tool_choice", (value) => {
   if (!isObject(value)) throw misfit("an object")
   if (choiceType(value.type) === "tool") toolName(value.name)
 })
-
-export function requestEdits(_reading: Reading, target: RelayTarget): Edit[] {
-  return [
-    { path: ["model"], set: asciiJson(target.model) },
-    { path: ["provider"], remove: true },
-  ]
-}

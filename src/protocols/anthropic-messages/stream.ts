@@ -1,14 +1,13 @@
 // Reads a messages stream into canonical events, and says what of each frame passes in the relay lane.
-import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
 import type { Sealed } from "../../canonical/sealed.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
-import { decodeByteText } from "../../transport/byte-text.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { Step } from "../../transport/step.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
+import { brokenEvent, parseEvent } from "../event-data.ts"
 import { decodeErrorEvent, errorFrame } from "./errors.ts"
 import { decodeFinish } from "./response.ts"
 import { decodeUsage, laterUsage } from "./usage.ts"
@@ -38,7 +37,7 @@ export function relayStream({ model }: RelayContext): StreamRelay {
 
 /** The words may stand in a text, too. */
 function isOpening(data: string): boolean {
-  return data.includes('"message_start"') && parse(data)?.type === "message_start"
+  return data.includes('"message_start"') && parseEvent(data)?.type === "message_start"
 }
 
 export function decodeStream(): Step<Frame, StreamEvent> {
@@ -46,7 +45,7 @@ export function decodeStream(): Step<Frame, StreamEvent> {
   return {
     push({ data }) {
       if (data === undefined || message.ended) return []
-      const event = parse(data)
+      const event = parseEvent(data)
       return event ? message.take(event) : [brokenEvent()]
     },
     /** Some hosts leave out the terminal event; a message that said why it stopped is whole all the same. */
@@ -148,18 +147,4 @@ function partStart({ type, id, name }: JsonObject): PartStart | undefined {
     name: typeof name === "string" ? name : "",
     runsAt: type === "tool_use" ? "client" : "provider",
   }
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(decodeByteText(data))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function brokenEvent(): StreamEvent {
-  const message = "The provider sent an event that is not valid JSON."
-  return { type: "stream-error", error: new GatewayError("upstream_unavailable", message, { owner: "upstream" }) }
 }

@@ -2,6 +2,7 @@
 // `output_tokens` includes thinking.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
+import { count, detail } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
@@ -12,7 +13,7 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
 function inputOf(wire: JsonObject): Usage {
   const input = count(wire, "input_tokens")
   const cacheRead = count(wire, "cache_read_input_tokens")
-  const written = isObject(wire.cache_creation) ? wire.cache_creation : {}
+  const written = detail(wire, "cache_creation")
   const cacheWrite1h = count(written, "ephemeral_1h_input_tokens")
   const allWritten = count(wire, "cache_creation_input_tokens")
   const cacheWrite =
@@ -29,8 +30,7 @@ function inputOf(wire: JsonObject): Usage {
 function outputOf(wire: JsonObject): Usage {
   const all = count(wire, "output_tokens")
   if (all === undefined) return {}
-  const details = isObject(wire.output_tokens_details) ? wire.output_tokens_details : {}
-  const thought = count(details, "thinking_tokens")
+  const thought = count(detail(wire, "output_tokens_details"), "thinking_tokens")
   if (thought === undefined) return { output: all }
   const reasoning = Math.min(thought, all)
   return { output: all - reasoning, reasoning }
@@ -62,10 +62,4 @@ function sum(one: Usage, other: Usage): Usage {
   const both: Record<string, number> = { ...one }
   for (const [bucket, tokens] of Object.entries(other)) both[bucket] = (both[bucket] ?? 0) + tokens
   return both
-}
-
-/** A token count as the upstream gave it; what is no count is as if it were not there. */
-function count(wire: JsonObject, name: string): number | undefined {
-  const value = wire[name]
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

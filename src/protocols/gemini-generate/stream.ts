@@ -1,15 +1,15 @@
 // Reads a streamGenerateContent stream into canonical events, and says what of each frame passes in the relay lane: as
 // events, or as the elements of one JSON array.
-import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
-import { decodeByteText, toByteText } from "../../transport/byte-text.ts"
+import { toByteText } from "../../transport/byte-text.ts"
 import { outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { Step } from "../../transport/step.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
+import { brokenEvent, parseData } from "../event-data.ts"
 import { GrowingCandidate } from "./candidate.ts"
 import { decodeErrorBody, errorFrame } from "./errors.ts"
 import { decodeUsage } from "./usage.ts"
@@ -95,7 +95,7 @@ class UnreadCounts {
 /** Such an event stands on one line, as an event or as an element of the array. */
 function usageIn(text: string): Usage | undefined {
   const line = text.trimEnd().split("\n").at(-1) ?? ""
-  const chunk = parse(line.replace(/^(data: ?|,)/, ""))
+  const chunk = parseData(line.replace(/^(data: ?|,)/, ""))
   return isObject(chunk) ? decodeUsage(chunk.usageMetadata) : undefined
 }
 
@@ -107,7 +107,7 @@ export function decodeStream(): Step<Frame, StreamEvent> {
     push(frame) {
       const text = saidIn(frame)
       if (text === undefined) return []
-      const chunk = parse(text)
+      const chunk = parseData(text)
       if (isError(chunk)) return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
       if (frame.data === undefined || !isObject(chunk)) return [brokenEvent()]
       const events: StreamEvent[] = []
@@ -137,22 +137,9 @@ function saidIn({ raw, data }: Frame): string | undefined {
   return /^\s*[[{]/.test(raw) ? raw : undefined
 }
 
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(decodeByteText(text))
-  } catch {
-    return undefined
-  }
-}
-
 function isError(chunk: Json | undefined): boolean {
   const said = Array.isArray(chunk) ? chunk[0] : chunk
   return isObject(said) && said.error !== undefined && said.error !== null
-}
-
-function brokenEvent(): StreamEvent {
-  const message = "The provider sent an event that is not valid JSON."
-  return { type: "stream-error", error: new GatewayError("upstream_unavailable", message, { owner: "upstream" }) }
 }
 
 function streamStart({ responseId, modelVersion, createTime }: JsonObject): StreamEvent {

@@ -2,6 +2,7 @@
 // include thoughts, and what tools put in stands beside the prompt. Each has its shares by modality.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
+import { count } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
@@ -87,10 +88,4 @@ function share(wire: JsonObject, name: string, modality: string): number | undef
     if (isObject(detail) && detail.modality === modality) sum = (sum ?? 0) + (count(detail, "tokenCount") ?? 0)
   }
   return sum
-}
-
-/** A token count as the upstream gave it; what is no count is as if it were not there. */
-function count(wire: JsonObject, name: string): number | undefined {
-  const value = wire[name]
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

@@ -1,6 +1,6 @@
 // Checks a chat completions request and reads the few members the gateway acts on.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
-import { asciiJson, type Edit } from "../../transport/json-splice.ts"
+import type { Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
   boolean,
@@ -16,7 +16,7 @@ import {
   string,
 } from "../check.ts"
 import type { Reading, RelayTarget } from "../contract.ts"
-import { NO_HEADERS, readRouting, refuseDestinations } from "../extension.ts"
+import { NO_HEADERS, ownedEdits, readRouting, refuseDestinations } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
@@ -163,10 +163,7 @@ const responseFormat = optional("response_format", (value) => {
 })
 
 export function requestEdits(reading: Reading, target: RelayTarget): Edit[] {
-  const edits: Edit[] = [
-    { path: ["model"], set: asciiJson(target.model) },
-    { path: ["provider"], remove: true },
-  ]
+  const edits = ownedEdits(reading, target)
   if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
     edits.push({ path: ["stream_options", "include_usage"], set: "true" })
   }

@@ -1,13 +1,12 @@
 // Reads a chat completions stream into canonical events, and says what of each frame passes in the relay lane.
-import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
-import { decodeByteText } from "../../transport/byte-text.ts"
 import { findMember, type Member, outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { Step } from "../../transport/step.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
+import { brokenEvent, parseEvent } from "../event-data.ts"
 import { decodeErrorBody } from "../openai-error.ts"
 import { errorFrame } from "./errors.ts"
 import { decodeFinish } from "./response.ts"
@@ -92,7 +91,7 @@ export function decodeStream(): Step<Frame, StreamEvent> {
         events.push({ type: "stream-end" })
         return events
       }
-      const chunk = parse(data)
+      const chunk = parseEvent(data)
       if (!chunk) return [brokenEvent()]
       if (event === "error" || (chunk.error !== undefined && chunk.error !== null)) {
         return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
@@ -115,20 +114,6 @@ export function decodeStream(): Step<Frame, StreamEvent> {
       return [{ type: "stream-end" }]
     },
   }
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(decodeByteText(data))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function brokenEvent(): StreamEvent {
-  const message = "The provider sent an event that is not valid JSON."
-  return { type: "stream-error", error: new GatewayError("upstream_unavailable", message, { owner: "upstream" }) }
 }
 
 function streamStart({ id, model, created }: JsonObject): StreamEvent {

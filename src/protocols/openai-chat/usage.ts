@@ -2,6 +2,7 @@
 // and audio ones.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
+import { count, detail } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
@@ -48,15 +49,4 @@ function readOutput(wire: JsonObject, usage: Buckets): void {
 function uncounted(wire: JsonObject, completion: number): number {
   const total = count(wire, "total_tokens") ?? 0
   return Math.max(0, total - (count(wire, "prompt_tokens") ?? total) - completion)
-}
-
-function detail(wire: JsonObject, name: string): JsonObject {
-  const details = wire[name]
-  return isObject(details) ? details : {}
-}
-
-/** A token count as the upstream gave it; what is no count is as if it were not there. */
-function count(wire: JsonObject, name: string): number | undefined {
-  const value = wire[name]
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

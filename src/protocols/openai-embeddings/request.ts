@@ -1,8 +1,7 @@
 // Checks an embeddings request and reads the few members the gateway acts on.
 import type { Json, JsonObject } from "../../canonical/json.ts"
-import { asciiJson, type Edit } from "../../transport/json-splice.ts"
 import { checked, integer, misfit, nonEmptyString, oneOf, optional, required, string } from "../check.ts"
-import type { Reading, RelayTarget } from "../contract.ts"
+import type { Reading } from "../contract.ts"
 import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
@@ -38,11 +37,4 @@ function isText(value: Json): boolean {
 
 function isTokens(value: Json): boolean {
   return isListOf(value, (token) => typeof token === "number" && Number.isInteger(token) && token >= 0)
-}
-
-export function requestEdits(_reading: Reading, target: RelayTarget): Edit[] {
-  return [
-    { path: ["model"], set: asciiJson(target.model) },
-    { path: ["provider"], remove: true },
-  ]
 }

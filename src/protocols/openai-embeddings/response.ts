@@ -5,6 +5,7 @@ import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import type { RelayContext } from "../contract.ts"
 import { memberValue } from "../member.ts"
+import { count } from "../token-count.ts"
 
 export function relayAnswer(
   text: string,
@@ -13,8 +14,7 @@ export function relayAnswer(
 ): { text: string; usage?: Usage } | undefined {
   if (!findMember(outlined, "data")) return undefined
   const wire = memberValue(text, outlined, "usage")
-  const input = isObject(wire) ? (wire.prompt_tokens ?? wire.total_tokens) : undefined
+  const input = isObject(wire) ? (count(wire, "prompt_tokens") ?? count(wire, "total_tokens")) : undefined
   const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
-  const isCount = typeof input === "number" && Number.isSafeInteger(input) && input >= 0
-  return { text: passed, ...(isCount && { usage: { input } }) }
+  return { text: passed, ...(input !== undefined && { usage: { input } }) }
 }

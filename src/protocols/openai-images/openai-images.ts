@@ -1,9 +1,9 @@
 // OpenAI's interface for making images.
 import type { Protocol } from "../contract.ts"
-import { neverStreams } from "../extension.ts"
+import { neverStreams, ownedEdits } from "../extension.ts"
 import { decodeError, encodeError } from "../openai-error.ts"
 import { endpoints } from "./endpoints.ts"
-import { readRequest, requestEdits } from "./request.ts"
+import { readRequest } from "./request.ts"
 import { relayAnswer } from "./response.ts"
 
 export const openaiImages: Protocol = {
@@ -16,7 +16,7 @@ export const openaiImages: Protocol = {
   checkEnvelope() {},
   readRequest,
   upstreamPath: () => "/images/generations",
-  requestEdits,
+  requestEdits: ownedEdits,
   relayAnswer,
   relayStream: neverStreams,
   decodeError,

@@ -1,9 +1,8 @@
 // Checks a request for images and reads the few members the gateway acts on.
 import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
-import { asciiJson, type Edit } from "../../transport/json-splice.ts"
 import { boolean, checked, integer, nonEmptyString, oneOf, optional, required, string } from "../check.ts"
-import type { Reading, RelayTarget } from "../contract.ts"
+import type { Reading } from "../contract.ts"
 import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
@@ -31,11 +30,4 @@ const stream = optional("stream", boolean)
 function streamed(): GatewayError {
   const message = "`stream` is not supported for images: they come whole. Leave it out."
   return new GatewayError("unsupported_parameter", message, { param: "stream" })
-}
-
-export function requestEdits(_reading: Reading, target: RelayTarget): Edit[] {
-  return [
-    { path: ["model"], set: asciiJson(target.model) },
-    { path: ["provider"], remove: true },
-  ]
 }

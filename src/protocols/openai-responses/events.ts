@@ -1,10 +1,9 @@
 // Reads the events of a responses stream into canonical ones.
-import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
-import { decodeByteText } from "../../transport/byte-text.ts"
 import type { Frame } from "../../transport/sse.ts"
 import type { Step } from "../../transport/step.ts"
+import { brokenEvent, parseEvent } from "../event-data.ts"
 import { decodeErrorBody } from "../openai-error.ts"
 import { decodeFinish } from "./response.ts"
 import { decodeUsage } from "./usage.ts"
@@ -14,20 +13,11 @@ export function decodeStream(): Step<Frame, StreamEvent> {
   return {
     push({ data }) {
       if (data === undefined || response.ended) return []
-      const event = parseEvent(decodeByteText(data))
+      const event = parseEvent(data)
       return event ? response.take(event) : [brokenEvent()]
     },
     /** There is a terminal event, and nothing else says that the answer is whole. */
     finish: () => [],
-  }
-}
-
-export function parseEvent(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
   }
 }
 
@@ -162,9 +152,4 @@ function number(value: Json | undefined): number {
 
 function word(value: Json | undefined): string {
   return typeof value === "string" ? value : ""
-}
-
-function brokenEvent(): StreamEvent {
-  const message = "The provider sent an event that is not valid JSON."
-  return { type: "stream-error", error: new GatewayError("upstream_unavailable", message, { owner: "upstream" }) }
 }

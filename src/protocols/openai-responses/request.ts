@@ -1,7 +1,7 @@
 // Checks a responses request and reads the few members the gateway acts on.
 import { GatewayError } from "../../canonical/error.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
-import { asciiJson, type Edit } from "../../transport/json-splice.ts"
+import type { Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
   boolean,
@@ -19,6 +19,7 @@ import {
 import type { Reading, RelayTarget } from "../contract.ts"
 import {
   NO_HEADERS,
+  ownedEdits,
   readRouting,
   refuseDestinations,
   refuseStored,
@@ -159,10 +160,6 @@ function inBackground(): GatewayError {
 }
 
 /** Nothing is to be kept in an account that callers share. */
-export function requestEdits(_reading: Reading, target: RelayTarget): Edit[] {
-  return [
-    { path: ["model"], set: asciiJson(target.model) },
-    { path: ["provider"], remove: true },
-    { path: ["store"], set: "false" },
-  ]
+export function requestEdits(reading: Reading, target: RelayTarget): Edit[] {
+  return [...ownedEdits(reading, target), { path: ["store"], set: "false" }]
 }

@@ -1,13 +1,14 @@
 // Passes a responses stream on in the relay lane, and keeps what a proper failure of it would need.
 import type { GatewayError } from "../../canonical/error.ts"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
-import { decodeByteText, toByteText } from "../../transport/byte-text.ts"
+import { toByteText } from "../../transport/byte-text.ts"
 import { findMember, outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
+import { parseEvent } from "../event-data.ts"
 import { errorFrames, freshResponse } from "./errors.ts"
-import { decodeStream, parseEvent } from "./events.ts"
+import { decodeStream } from "./events.ts"
 
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
@@ -67,6 +68,6 @@ class ResponsesRelay implements StreamRelay {
 }
 
 function responseIn(data: string): JsonObject | undefined {
-  const response = parseEvent(decodeByteText(data))?.response
+  const response = parseEvent(data)?.response
   return isObject(response) ? response : undefined
 }

@@ -2,6 +2,7 @@
 // `output_tokens` includes reasoning.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
+import { count, detail } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
@@ -34,15 +35,4 @@ function outputOf(wire: JsonObject): Usage {
   const outside = Math.max(0, total - (count(wire, "input_tokens") ?? total) - all)
   const inside = Math.min(Math.max(said - outside, 0), all)
   return { output: all - inside, reasoning: inside + outside }
-}
-
-function detail(wire: JsonObject, name: string): JsonObject {
-  const details = wire[name]
-  return isObject(details) ? details : {}
-}
-
-/** A token count as the upstream gave it; what is no count is as if it were not there. */
-function count(wire: JsonObject, name: string): number | undefined {
-  const value = wire[name]
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
