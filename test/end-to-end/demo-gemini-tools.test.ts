@@ -1,15 +1,8 @@
 // Tools and structured output through Google's own client library, from a gateway without any configuration.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import {
-  type Content,
-  FunctionCallingConfigMode,
-  type GenerateContentConfig,
-  type GenerateContentResponse,
-  type GoogleGenAI,
-  Type,
-} from "@google/genai"
+import { FunctionCallingConfigMode, type GenerateContentConfig, type GoogleGenAI, Type } from "@google/genai"
 import { RunningGateway } from "../stage/gateway.ts"
-import { GENAI_VERSIONS } from "./genai-versions.ts"
+import { asking, GENAI_VERSIONS } from "./genai-versions.ts"
 import { fits, SCHEMA } from "./parseable.ts"
 
 const MODEL = "google/gemini-2.5-flash"
@@ -43,15 +36,7 @@ for (const version of GENAI_VERSIONS) {
       client = new version.GoogleGenAI({ apiKey: gateway.key, httpOptions })
     })
 
-    const ask = (contents: string | Content[], config: GenerateContentConfig = {}) =>
-      client.models.generateContent({ model: MODEL, contents, config })
-    const streamed = async (contents: string, config: GenerateContentConfig = {}) => {
-      const chunks: GenerateContentResponse[] = []
-      for await (const chunk of await client.models.generateContentStream({ model: MODEL, contents, config })) {
-        chunks.push(chunk)
-      }
-      return chunks
-    }
+    const { ask, streamed } = asking(() => client, MODEL)
 
     describe("tools", () => {
       test("the tool that fits the words is called, with arguments that fit its schema", async () => {

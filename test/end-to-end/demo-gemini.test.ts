@@ -1,8 +1,8 @@
 // What Google's own client library gets from a gateway without any configuration, the same in each of its versions.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import type { Content, GenerateContentConfig, GenerateContentResponse, GoogleGenAI } from "@google/genai"
+import type { GenerateContentResponse, GoogleGenAI } from "@google/genai"
 import { RunningGateway } from "../stage/gateway.ts"
-import { GENAI_VERSIONS } from "./genai-versions.ts"
+import { asking, GENAI_VERSIONS } from "./genai-versions.ts"
 import { PNG } from "./pictures.ts"
 
 const MODEL = "google/gemini-2.5-flash"
@@ -25,15 +25,7 @@ for (const version of GENAI_VERSIONS) {
       client = new version.GoogleGenAI({ apiKey: gateway.key, httpOptions })
     })
 
-    const ask = (contents: string | Content[], config: GenerateContentConfig = {}) =>
-      client.models.generateContent({ model: MODEL, contents, config })
-    const streamed = async (contents: string, config: GenerateContentConfig = {}) => {
-      const chunks: GenerateContentResponse[] = []
-      for await (const chunk of await client.models.generateContentStream({ model: MODEL, contents, config })) {
-        chunks.push(chunk)
-      }
-      return chunks
-    }
+    const { ask, streamed } = asking(() => client, MODEL)
 
     describe("generating", () => {
       test("an answer comes from the model asked for and says what it heard", async () => {

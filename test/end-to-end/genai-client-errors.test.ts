@@ -12,20 +12,12 @@ import { GENAI_VERSIONS, toldBy } from "./genai-versions.ts"
 const HI = { model: "test/model", contents: "hi" }
 const BODY = JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] })
 const folder = new KeyFolder()
-const keys = { whole: "", narrow: "", expired: "", revoked: "" }
+const keys = folder.eachKind()
 let upstream: Upstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
   upstream = await Upstream.start()
-  folder.within((store) => {
-    keys.whole = store.create({ name: "whole" }).text
-    keys.narrow = store.create({ name: "narrow", models: ["other/*"] }).text
-    keys.expired = store.create({ name: "expired", expiresAt: Date.parse("2020-01-31") }).text
-    const revoked = store.create({ name: "revoked" })
-    store.revoke(revoked.key.id)
-    keys.revoked = revoked.text
-  })
   const config = vendorsConfig(upstream.origin)
   gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
 })

@@ -1,5 +1,11 @@
 // Google's own client library, as the suites use it: its newest version, and the last of the first line.
-import { ApiError, GoogleGenAI } from "@google/genai"
+import {
+  ApiError,
+  type Content,
+  type GenerateContentConfig,
+  type GenerateContentResponse,
+  GoogleGenAI,
+} from "@google/genai"
 import { ApiError as ApiError1, GoogleGenAI as GoogleGenAI1 } from "genai1"
 
 interface GenaiVersion {
@@ -17,6 +23,21 @@ export const GENAI_VERSIONS: readonly GenaiVersion[] = [
     ApiError: ApiError1 as unknown as typeof ApiError,
   },
 ]
+
+/** Asks one model, and reads a stream of it to its end. */
+export function asking(client: () => GoogleGenAI, model: string) {
+  return {
+    ask: (contents: string | Content[], config: GenerateContentConfig = {}) =>
+      client().models.generateContent({ model, contents, config }),
+    async streamed(contents: string, config: GenerateContentConfig = {}) {
+      const chunks: GenerateContentResponse[] = []
+      for await (const chunk of await client().models.generateContentStream({ model, contents, config })) {
+        chunks.push(chunk)
+      }
+      return chunks
+    },
+  }
+}
 
 /** What this client made of an error's body: it keeps the JSON as its message. */
 export function toldBy(error: unknown): { code?: unknown; status?: unknown; message?: unknown } {

@@ -8,20 +8,12 @@ import { completion, DONE, type Script, streamedWords, streams, Upstream } from 
 import { type ChatParams, HI, VERSIONS } from "./client-versions.ts"
 
 const folder = new KeyFolder()
-const keys = { whole: "", narrow: "", expired: "", revoked: "" }
+const keys = folder.eachKind()
 let upstream: Upstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
   upstream = await Upstream.start()
-  folder.within((store) => {
-    keys.whole = store.create({ name: "whole" }).text
-    keys.narrow = store.create({ name: "narrow", models: ["other/*"] }).text
-    keys.expired = store.create({ name: "expired", expiresAt: Date.parse("2020-01-31") }).text
-    const revoked = store.create({ name: "revoked" })
-    store.revoke(revoked.key.id)
-    keys.revoked = revoked.text
-  })
   gateway = await RunningGateway.start({
     config: upstreamConfig(upstream.baseUrl),
     dataDir: folder.path,

@@ -43,6 +43,20 @@ export class KeyFolder {
     }
   }
 
+  /** One key of each kind a caller may come with; the narrow one holds none of the stage's models. */
+  eachKind(): { readonly whole: string; readonly narrow: string; readonly expired: string; readonly revoked: string } {
+    return this.within((store) => {
+      const revoked = store.create({ name: "revoked" })
+      store.revoke(revoked.key.id)
+      return {
+        whole: store.create({ name: "whole" }).text,
+        narrow: store.create({ name: "narrow", models: ["other/*"] }).text,
+        expired: store.create({ name: "expired", expiresAt: Date.parse("2020-01-31") }).text,
+        revoked: revoked.text,
+      }
+    })
+  }
+
   remove(): void {
     rmSync(this.path, { recursive: true, force: true })
   }

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/error.ts"
 import { fold } from "../../canonical/fold.ts"
-import { grownPart, type StreamEvent } from "../../canonical/stream.ts"
-import { decodeByteText, fromByteText, toByteText } from "../../transport/byte-text.ts"
+import type { StreamEvent } from "../../canonical/stream.ts"
+import { decodeByteText } from "../../transport/byte-text.ts"
 import { decodeSse } from "../../transport/sse.ts"
-import { Tee } from "../../transport/tee.ts"
-import type { Reading } from "../contract.ts"
+import { relaying, streamReading } from "../relay.fixture.ts"
 import { decodeStream, relayStream } from "./stream.ts"
 
 const event = (data: { type: string; [member: string]: unknown }) =>
@@ -33,15 +32,7 @@ const text =
   event({ type: "content_block_stop", index: 0 }) +
   closing
 
-const reading: Reading = {
-  operation: "messages",
-  model: "a/b",
-  stream: true,
-  framing: "events",
-  usageAsked: true,
-  routing: { fallback: [] },
-  headers: {},
-}
+const reading = streamReading("messages")
 
 function decode(stream: string): StreamEvent[] {
   const sse = decodeSse()
@@ -50,19 +41,8 @@ function decode(stream: string): StreamEvent[] {
 }
 
 function relayed(pieces: readonly string[]): string {
-  const relay = relayStream({ model: "a/b", reading })
-  const tee = new Tee<StreamEvent>({
-    observer: relay.observer,
-    edit: (frame) => relay.edit(frame),
-    onEvent: ({ type }) => (type === "stream-end" ? "last-frame" : "go-on"),
-    onObserverFailure: (cause) => {
-      throw cause
-    },
-    growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: () => {} },
-  })
-  return [...pieces.map((piece) => tee.push(fromByteText(piece))), tee.finish()]
-    .map((bytes) => (bytes ? toByteText(bytes) : ""))
-    .join("")
+  const { push, finish } = relaying(relayStream({ model: "a/b", reading }))
+  return pieces.map(push).join("") + finish()
 }
 
 describe("a stream is read", () => {

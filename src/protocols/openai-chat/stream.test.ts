@@ -3,7 +3,7 @@ import { fold } from "../../canonical/fold.ts"
 import { isMeaningful, type StreamEvent } from "../../canonical/stream.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
 import { decodeSse } from "../../transport/sse.ts"
-import type { Reading } from "../contract.ts"
+import { streamReading } from "../relay.fixture.ts"
 import { decodeStream, relayStream } from "./stream.ts"
 
 function frames(text: string) {
@@ -119,15 +119,7 @@ describe("the decoder", () => {
 })
 
 describe("the relay", () => {
-  const reading: Reading = {
-    operation: "chat",
-    model: "a/b",
-    stream: true,
-    framing: "events",
-    usageAsked: true,
-    routing: { fallback: [] },
-    headers: {},
-  }
+  const reading = streamReading("chat")
   const pass = (text: string, usageAsked: boolean) => {
     const relay = relayStream({ model: "a/b", reading: { ...reading, usageAsked } })
     return frames(text)

@@ -2,23 +2,13 @@ import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/error.ts"
 import { fold } from "../../canonical/fold.ts"
 import type { JsonObject } from "../../canonical/json.ts"
-import { grownPart, type StreamEvent } from "../../canonical/stream.ts"
-import { fromByteText, toByteText } from "../../transport/byte-text.ts"
+import type { StreamEvent } from "../../canonical/stream.ts"
 import { decodeSse } from "../../transport/sse.ts"
-import { Tee } from "../../transport/tee.ts"
-import type { Reading } from "../contract.ts"
+import { relaying, streamReading } from "../relay.fixture.ts"
 import { decodeStream } from "./events.ts"
 import { relayStream } from "./stream.ts"
 
-const reading: Reading = {
-  operation: "responses",
-  model: "a/b",
-  stream: true,
-  framing: "events",
-  usageAsked: true,
-  routing: { fallback: [] },
-  headers: {},
-}
+const reading = streamReading("responses")
 
 /** Numbers the events as they come. */
 function streamOf(...events: { type: string; [member: string]: unknown }[]): string {
@@ -60,22 +50,9 @@ function decode(stream: string): StreamEvent[] {
   return [...[...sse.push(stream), ...sse.finish()].flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
 }
 
-function relaying() {
+function relayed() {
   const relay = relayStream({ model: "a/b", reading })
-  const tee = new Tee<StreamEvent>({
-    observer: relay.observer,
-    edit: (frame) => relay.edit(frame),
-    onEvent: ({ type }) => (type === "stream-end" ? "last-frame" : "go-on"),
-    onObserverFailure: (cause) => {
-      throw cause
-    },
-    growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: (bytes) => relay.passedAlike?.(bytes) },
-  })
-  const push = (piece: string) => {
-    const bytes = tee.push(fromByteText(piece))
-    return bytes ? toByteText(bytes) : ""
-  }
-  return { relay, push }
+  return { relay, ...relaying(relay) }
 }
 
 describe("a stream is read", () => {
@@ -145,10 +122,10 @@ describe("the relay", () => {
 
   test("names the model the caller knows, and passes every other byte, wherever they are cut", () => {
     for (let cut = 0; cut <= text.length; cut++) {
-      const { push } = relaying()
+      const { push } = relayed()
       expect(push(text.slice(0, cut)) + push(text.slice(cut))).toBe(expected)
     }
-    const { push } = relaying()
+    const { push } = relayed()
     expect(
       text
         .split(/(?<=\n\n)/)
@@ -163,7 +140,7 @@ describe("the relay", () => {
   const context = { requestId: "11-22", unixTime: 5 }
 
   test("that fails before it began opens a response, fails it, and then itself", () => {
-    const events = data(relaying().relay.errorFrame(error, context))
+    const events = data(relayed().relay.errorFrame(error, context))
     expect(events.map(({ type }) => type)).toEqual(["response.created", "response.failed", "error"])
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2])
     expect(events[1]?.response).toMatchObject({ id: "resp_1122", status: "failed", model: "a/b", created_at: 5 })
@@ -171,7 +148,7 @@ describe("the relay", () => {
   })
 
   test("that fails midway goes on counting, with the response it had opened", () => {
-    const { relay, push } = relaying()
+    const { relay, push } = relayed()
     const begun = streamOf(created, ...["a", "b", "c", "d"].map(word))
     for (const frame of begun.split(/(?<=\n\n)/)) push(frame)
     const events = data(relay.errorFrame(error, context))
