@@ -1,29 +1,25 @@
 // The simulator speaking Anthropic's messages, and counting their tokens.
 import type { Json, JsonObject } from "../canonical/json.ts"
+import { anthropicVoice } from "./anthropic-error.ts"
 import { readMessagesRequest, readPrompt } from "./anthropic-messages-request.ts"
-import type { Refusal, SimulatedCall, SimulatedEndpoint } from "./call.ts"
-import { type Candidate, type SimulatedAnswer, type SimulatedUsage, simulate } from "./core.ts"
+import type { SimulatedCall, SimulatedEndpoint, SimulatedEvent, SimulatedReply } from "./call.ts"
+import { type Candidate, chargeOf, nameTokens, type SimulatedAnswer, type SimulatedUsage, simulate } from "./core.ts"
 import { digest, seal } from "./digest.ts"
+import { NAMED_EVENTS } from "./framing.ts"
 import { object } from "./json-members.ts"
 import { pieceTokens } from "./prompt-cache.ts"
-import { eventStream } from "./pulled-stream.ts"
 
-export const anthropicMessages: SimulatedEndpoint = { answer, refuse }
-export const anthropicCountTokens: SimulatedEndpoint = { answer: count, refuse }
+export const anthropicMessages: SimulatedEndpoint = { voice: () => anthropicVoice, answer }
+export const anthropicCountTokens: SimulatedEndpoint = { voice: () => anthropicVoice, answer: count }
 
-function refuse({ message }: Refusal): Response {
-  const error = { type: "invalid_request_error", message }
-  return Response.json({ type: "error", error, request_id: `req_${digest(message, 24)}` }, { status: 400 })
-}
-
-function count({ body }: SimulatedCall): Response {
+function count({ body }: SimulatedCall): SimulatedReply {
   const input_tokens = readPrompt(body).prompt.reduce((total, piece) => total + pieceTokens(piece), 0)
-  return Response.json({ input_tokens })
+  return { whole: { input_tokens } }
 }
 
-function answer({ body, cache, signal }: SimulatedCall): Response {
+function answer({ id, body, cache }: SimulatedCall): SimulatedReply {
   const request = readMessagesRequest(body)
-  const simulated = simulate(request, { cache, caching: "marked" })
+  const simulated = simulate(request, { id, cache, caching: "marked" })
   const hidden = object(body.thinking).display === "omitted"
   const blocks = simulated.candidates.flatMap((candidate) => blocksOf(candidate, { seed: simulated.seed, hidden }))
   const message = {
@@ -35,26 +31,35 @@ function answer({ body, cache, signal }: SimulatedCall): Response {
     ...stopOf(simulated),
     usage: usageOf(simulated.usage),
   }
-  if (body.stream !== true) return Response.json(message)
-  return eventStream(events(message, blocks), { signal, named: true })
+  const charge = chargeOf(simulated.usage, message)
+  if (body.stream !== true) return { whole: message, charge }
+  return { events: events(message, blocks), framing: NAMED_EVENTS, charge }
 }
 
 /** A content block as it ends, as it begins, and the deltas between. */
 interface Block {
   readonly block: JsonObject
   readonly unsaid: JsonObject
-  readonly deltas: readonly JsonObject[]
+  /** The tokens its beginning says. */
+  readonly opening: number
+  readonly deltas: readonly Delta[]
+}
+
+interface Delta {
+  readonly delta: JsonObject
+  readonly tokens: number
 }
 
 function blocksOf(candidate: Candidate, { seed, hidden }: { seed: string; hidden: boolean }): Block[] {
   const { reasoning, text, calls } = candidate
   const blocks: Block[] = []
-  if (reasoning.length > 0) blocks.push(thinkingBlock(hidden ? [] : reasoning, seal(`${seed} thinking`)))
+  if (reasoning.length > 0) blocks.push(thinkingBlock(reasoning, { signature: seal(`${seed} thinking`), hidden }))
   if (text.length > 0) {
     blocks.push({
       block: { type: "text", text: text.join("") },
       unsaid: { text: "" },
-      deltas: text.map((token) => ({ type: "text_delta", text: token })),
+      opening: 0,
+      deltas: text.map((token) => ({ delta: { type: "text_delta", text: token }, tokens: 1 })),
     })
   }
   for (const [at, { name, input, tokens }] of calls.entries()) {
@@ -62,18 +67,27 @@ function blocksOf(candidate: Candidate, { seed, hidden }: { seed: string; hidden
     blocks.push({
       block: { type: "tool_use", id, name, input, caller: { type: "direct" } },
       unsaid: { input: {} },
-      deltas: ["", ...tokens].map((partial_json) => ({ type: "input_json_delta", partial_json })),
+      opening: nameTokens({ name }),
+      deltas: ["", ...tokens].map((partial_json) => {
+        return { delta: { type: "input_json_delta", partial_json }, tokens: partial_json === "" ? 0 : 1 }
+      }),
     })
   }
   return blocks
 }
 
-function thinkingBlock(tokens: readonly string[], signature: string): Block {
-  const said = tokens.map((thinking) => ({ type: "thinking_delta", thinking }))
+function thinkingBlock(
+  thoughts: readonly string[],
+  { signature, hidden }: { signature: string; hidden: boolean },
+): Block {
+  const shown = hidden ? [] : thoughts
+  const said = shown.map((thinking) => ({ delta: { type: "thinking_delta", thinking }, tokens: 1 }))
+  const signed = { delta: { type: "signature_delta", signature }, tokens: thoughts.length - shown.length }
   return {
-    block: { type: "thinking", thinking: tokens.join(""), signature },
+    block: { type: "thinking", thinking: shown.join(""), signature },
     unsaid: { thinking: "", signature: "" },
-    deltas: [...said, { type: "signature_delta", signature }],
+    opening: 0,
+    deltas: [...said, signed],
   }
 }
 
@@ -89,21 +103,27 @@ function stopOf({ candidates }: SimulatedAnswer): JsonObject {
   return { stop_reason: STOP_REASONS[finish], stop_sequence: stopSequence, stop_details: null }
 }
 
-function* events(message: JsonObject, blocks: readonly Block[]): Generator<JsonObject> {
+function* events(message: JsonObject, blocks: readonly Block[]): Generator<SimulatedEvent> {
   const { stop_reason = null, stop_sequence = null, stop_details = null } = message
   const usage = object(message.usage)
   const begun = { content: [], stop_reason: null, stop_sequence: null, usage: { ...startUsage(usage) } }
-  yield { type: "message_start", message: { ...message, ...begun } }
-  if (blocks.length === 0) yield { type: "ping" }
-  for (const [index, { block, unsaid, deltas }] of blocks.entries()) {
-    yield { type: "content_block_start", index, content_block: { ...block, ...unsaid } }
-    if (index === 0) yield { type: "ping" }
-    for (const delta of deltas) yield { type: "content_block_delta", index, delta }
-    yield { type: "content_block_stop", index }
+  yield unspoken({ type: "message_start", message: { ...message, ...begun } })
+  if (blocks.length === 0) yield unspoken({ type: "ping" })
+  for (const [index, { block, unsaid, opening, deltas }] of blocks.entries()) {
+    const start = { type: "content_block_start", index, content_block: { ...block, ...unsaid } }
+    yield { event: start, tokens: opening }
+    if (index === 0) yield unspoken({ type: "ping" })
+    for (const { delta, tokens } of deltas) yield { event: { type: "content_block_delta", index, delta }, tokens }
+    yield unspoken({ type: "content_block_stop", index })
   }
   const { service_tier: _, cache_creation: __, ...counted } = usage
-  yield { type: "message_delta", delta: { stop_reason, stop_sequence, stop_details }, usage: counted }
-  yield { type: "message_stop" }
+  const delta = { stop_reason, stop_sequence, stop_details }
+  yield { event: { type: "message_delta", delta, usage: counted }, tokens: 0, isFinal: true }
+  yield unspoken({ type: "message_stop" })
+}
+
+function unspoken(event: JsonObject): SimulatedEvent {
+  return { event, tokens: 0 }
 }
 
 /** When a message starts, its input is known and none of its output. */

@@ -20,7 +20,7 @@ function ask(wish: Partial<SimulatedRequest> = {}) {
     reasoning: false,
     ...wish,
   }
-  const answer = simulate(request, { cache: new PromptCache(), caching: "implicit" })
+  const answer = simulate(request, { id: "1", cache: new PromptCache(), caching: "implicit" })
   const [first] = answer.candidates
   if (!first) throw new Error("no candidate")
   return { ...answer, first, text: first.text.join("") }

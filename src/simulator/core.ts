@@ -1,5 +1,6 @@
 // The simulator's mind: what is answered to what was said, in no vendor's words, and the same to the same.
 import { isObject, type JsonObject } from "../canonical/json.ts"
+import type { Charge } from "./call.ts"
 import { digest } from "./digest.ts"
 import type { PromptCache, PromptUsage } from "./prompt-cache.ts"
 import { instanceOf } from "./schema-instance.ts"
@@ -37,14 +38,14 @@ export interface SimulatedUsage extends PromptUsage {
   readonly reasoning: number
 }
 
-/** `caching` says whether a prompt is kept only where it is marked, or always. */
+/** `id` tells this call from others that ask the same; `caching` says whether a prompt is kept only where it is marked, or always. */
 export function simulate(
   request: SimulatedRequest,
-  { cache, caching }: { cache: PromptCache; caching: "marked" | "implicit" },
+  { id, cache, caching }: { id: string; cache: PromptCache; caching: "marked" | "implicit" },
 ): SimulatedAnswer {
   const candidates = Array.from({ length: request.count }, (_, index) => candidate(request, index))
   return {
-    seed: digest(JSON.stringify(request)),
+    seed: digest(`${id} ${JSON.stringify(request)}`),
     candidates,
     usage: {
       ...cache[caching](request.model, request.prompt),
@@ -111,8 +112,18 @@ function callsWithin(calls: readonly ToolCall[], room: number): Pick<Candidate, 
   return { calls: fitting, finish: "tool-calls" }
 }
 
-export function callTokens({ name, tokens }: ToolCall): number {
-  return tokenize(name).length + tokens.length
+export function callTokens(call: ToolCall): number {
+  return nameTokens(call) + call.tokens.length
+}
+
+export function nameTokens({ name }: Pick<ToolCall, "name">): number {
+  return tokenize(name).length
+}
+
+/** What the call costs. */
+export function chargeOf(usage: SimulatedUsage, { id, model }: { id: string; model: string }): Charge {
+  const { fresh, read, written, writtenLong, output, reasoning } = usage
+  return { id, model, inputTokens: fresh + read + written + writtenLong, outputTokens: output + reasoning }
 }
 
 export function outputTokens({ text, calls }: Candidate): number {

@@ -1,26 +1,35 @@
 // The simulator speaking Google's embedContent, single and in a batch.
 import type { JsonObject } from "../canonical/json.ts"
-import { Refusal, type SimulatedCall, type SimulatedEndpoint, wholeNumber } from "./call.ts"
-import { refuseGemini } from "./gemini-error.ts"
+import {
+  type Charge,
+  Refusal,
+  type SimulatedCall,
+  type SimulatedEndpoint,
+  type SimulatedReply,
+  wholeNumber,
+} from "./call.ts"
+import { geminiVoice } from "./gemini-error.ts"
+import { modelOf } from "./gemini-path.ts"
 import { either, object, objects } from "./json-members.ts"
 import { countTokens } from "./tokens.ts"
 import { plainText } from "./transcript.ts"
 import { vectorOf } from "./vectors.ts"
 
-export const geminiEmbed: SimulatedEndpoint = { answer: single, refuse: refuseGemini }
-export const geminiBatchEmbed: SimulatedEndpoint = { answer: batch, refuse: refuseGemini }
+export const geminiEmbed: SimulatedEndpoint = { voice: () => geminiVoice, answer: single }
+export const geminiBatchEmbed: SimulatedEndpoint = { voice: () => geminiVoice, answer: batch }
 
-function single({ body }: SimulatedCall): Response {
+function single({ path, body }: SimulatedCall): SimulatedReply {
   const { values, tokens } = embed(body)
-  return Response.json({ embedding: { values }, usageMetadata: usageOf(tokens) })
+  return { whole: { embedding: { values }, usageMetadata: usageOf(tokens) }, charge: charge(path, tokens) }
 }
 
-function batch({ body }: SimulatedCall): Response {
+function batch({ path, body }: SimulatedCall): SimulatedReply {
   const requests = objects(body.requests)
   if (requests.length === 0) throw new Refusal("* BatchEmbedContentsRequest.requests: requests is not specified\n")
   const embedded = requests.map(embed)
   const tokens = embedded.reduce((total, { tokens }) => total + tokens, 0)
-  return Response.json({ embeddings: embedded.map(({ values }) => ({ values })), usageMetadata: usageOf(tokens) })
+  const embeddings = embedded.map(({ values }) => ({ values }))
+  return { whole: { embeddings, usageMetadata: usageOf(tokens) }, charge: charge(path, tokens) }
 }
 
 function embed(request: JsonObject): { values: number[]; tokens: number } {
@@ -30,6 +39,10 @@ function embed(request: JsonObject): { values: number[]; tokens: number } {
   const asked = either(request, "outputDimensionality") ?? either(config, "outputDimensionality")
   const dimensions = wholeNumber(asked, { param: "output_dimensionality", from: 1, to: 4096, otherwise: 3072 })
   return { values: [...vectorOf(said, dimensions)], tokens: countTokens(said) }
+}
+
+function charge(path: string, inputTokens: number): Charge {
+  return { model: modelOf(path), inputTokens, outputTokens: 0 }
 }
 
 function usageOf(tokenCount: number): JsonObject {

@@ -1,36 +1,45 @@
 // The simulator speaking Google's generateContent: whole, as events, as an array; and counting tokens.
 import type { Json, JsonObject } from "../canonical/json.ts"
-import type { SimulatedCall, SimulatedEndpoint } from "./call.ts"
-import { type Candidate, callTokens, outputTokens, type SimulatedUsage, simulate } from "./core.ts"
+import type { SimulatedCall, SimulatedEndpoint, SimulatedEvent, SimulatedReply } from "./call.ts"
+import { type Candidate, callTokens, chargeOf, outputTokens, type SimulatedUsage, simulate } from "./core.ts"
 import { digest, seal } from "./digest.ts"
-import { refuseGemini } from "./gemini-error.ts"
+import { ARRAY, EVENTS, interleaved } from "./framing.ts"
+import { geminiArrayVoice, geminiVoice } from "./gemini-error.ts"
 import { readContents, readGenerateRequest, readThinking } from "./gemini-generate-request.ts"
+import { modelOf } from "./gemini-path.ts"
 import { either, object } from "./json-members.ts"
 import { pieceTokens } from "./prompt-cache.ts"
-import { arrayStream, eventStream, interleaved } from "./pulled-stream.ts"
 
-export const geminiGenerate: SimulatedEndpoint = { answer: unary, refuse: refuseGemini }
-export const geminiStreamGenerate: SimulatedEndpoint = { answer: streamed, refuse: refuseGemini }
-export const geminiCountTokens: SimulatedEndpoint = { answer: count, refuse: refuseGemini }
+export const geminiGenerate: SimulatedEndpoint = { voice: () => geminiVoice, answer: unary }
+export const geminiStreamGenerate: SimulatedEndpoint = {
+  voice: (query) => (isEvents(query) ? geminiVoice : geminiArrayVoice),
+  answer: streamed,
+}
+export const geminiCountTokens: SimulatedEndpoint = { voice: () => geminiVoice, answer: count }
 
-function count({ body }: SimulatedCall): Response {
+function count({ body }: SimulatedCall): SimulatedReply {
   const { prompt } = readContents({ ...body, ...object(either(body, "generateContentRequest")) })
   const totalTokens = prompt.reduce((total, piece) => total + pieceTokens(piece), 0)
-  return Response.json({ totalTokens, promptTokensDetails: textTokens(totalTokens) })
+  return { whole: { totalTokens, promptTokensDetails: textTokens(totalTokens) } }
 }
 
-function unary(call: SimulatedCall): Response {
-  const { simulated, tail, saying } = prepare(call)
+function unary(call: SimulatedCall): SimulatedReply {
+  const { simulated, tail, saying, charge } = prepare(call)
   const candidates = simulated.candidates.map((candidate, index) => {
     const parts = [...pieces(candidate, saying(index), Number.POSITIVE_INFINITY)].map(({ part }) => part)
     return { ...content(parts), finishReason: finishReason(candidate), index }
   })
-  return Response.json({ candidates, usageMetadata: usageOf(simulated.usage), ...tail })
+  return { whole: { candidates, usageMetadata: usageOf(simulated.usage), ...tail }, charge }
 }
 
-function streamed(call: SimulatedCall): Response {
-  const chunks = chunksOf(prepare(call))
-  return call.query.get("alt") === "sse" ? eventStream(chunks, call) : arrayStream(chunks, call)
+function streamed(call: SimulatedCall): SimulatedReply {
+  const prepared = prepare(call)
+  const framing = isEvents(call.query) ? EVENTS : ARRAY
+  return { events: chunksOf(prepared), framing, charge: prepared.charge }
+}
+
+function isEvents(query: URLSearchParams): boolean {
+  return query.get("alt") === "sse"
 }
 
 interface Saying {
@@ -38,25 +47,16 @@ interface Saying {
   readonly isShown: boolean
 }
 
-function prepare({ body, path, cache }: SimulatedCall) {
+function prepare({ id, body, path, cache }: SimulatedCall) {
   const model = modelOf(path)
-  const simulated = simulate(readGenerateRequest(body, model), { cache, caching: "implicit" })
+  const simulated = simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" })
   const { isShown } = readThinking(body)
+  const responseId = digest(simulated.seed, 23)
   return {
     simulated,
-    tail: { modelVersion: model, responseId: digest(simulated.seed, 23) },
+    charge: chargeOf(simulated.usage, { id: responseId, model }),
+    tail: { modelVersion: model, responseId },
     saying: (index: number): Saying => ({ seed: `${simulated.seed} ${index}`, isShown }),
-  }
-}
-
-/** Some client libraries leave `models/` out before a name that has a slash. */
-function modelOf(path: string): string {
-  const named = path.slice(0, path.lastIndexOf(":"))
-  const name = (/\/models\/(.+)$/.exec(named) ?? /\/v1(?:beta\d*)?\/(.+)$/.exec(named))?.[1] ?? named.slice(1)
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
   }
 }
 
@@ -99,14 +99,17 @@ function groups(tokens: readonly string[], size: number): (readonly string[])[] 
 }
 
 /** Every chunk tells the usage so far. */
-function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Generator<JsonObject> {
+function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Generator<SimulatedEvent> {
   let usage = { ...simulated.usage, output: 0, reasoning: 0 }
+  let unfinished = simulated.candidates.length
   const rows = simulated.candidates.map((candidate, index) =>
     candidateChunks(candidate, { index, saying: saying(index) }),
   )
   for (const { candidate, output, reasoning } of interleaved(rows)) {
     usage = { ...usage, output: usage.output + output, reasoning: usage.reasoning + reasoning }
-    yield { candidates: [candidate], usageMetadata: usageOf(usage), ...tail }
+    const event = { candidates: [candidate], usageMetadata: usageOf(usage), ...tail }
+    if ("finishReason" in candidate) unfinished--
+    yield { event, tokens: output + reasoning, ...(unfinished === 0 && { isFinal: true }) }
   }
 }
 

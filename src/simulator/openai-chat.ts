@@ -1,18 +1,26 @@
 // The simulator speaking OpenAI's chat completions.
 import type { Json, JsonObject } from "../canonical/json.ts"
-import type { SimulatedCall, SimulatedEndpoint } from "./call.ts"
-import { type Candidate, type SimulatedAnswer, type SimulatedUsage, simulate, type ToolCall } from "./core.ts"
+import type { SimulatedCall, SimulatedEndpoint, SimulatedEvent, SimulatedReply } from "./call.ts"
+import {
+  type Candidate,
+  chargeOf,
+  nameTokens,
+  type SimulatedAnswer,
+  type SimulatedUsage,
+  simulate,
+  type ToolCall,
+} from "./core.ts"
 import { digest } from "./digest.ts"
+import { EVENTS_UNTIL_DONE, interleaved } from "./framing.ts"
 import { object } from "./json-members.ts"
 import { readChatRequest } from "./openai-chat-request.ts"
-import { refuseOpenai } from "./openai-error.ts"
-import { eventStream, interleaved } from "./pulled-stream.ts"
+import { openaiVoice } from "./openai-error.ts"
 
-export const openaiChat: SimulatedEndpoint = { answer, refuse: refuseOpenai }
+export const openaiChat: SimulatedEndpoint = { voice: () => openaiVoice, answer }
 
-function answer({ body, cache, signal }: SimulatedCall): Response {
+function answer({ id, body, cache }: SimulatedCall): SimulatedReply {
   const request = readChatRequest(body)
-  const simulated = simulate(request, { cache, caching: "implicit" })
+  const simulated = simulate(request, { id, cache, caching: "implicit" })
   const head = {
     id: `chatcmpl-${digest(simulated.seed, 29)}`,
     created: Math.floor(Date.now() / 1000),
@@ -20,9 +28,10 @@ function answer({ body, cache, signal }: SimulatedCall): Response {
     service_tier: "default",
     system_fingerprint: `fp_${digest(request.model, 10)}`,
   }
-  if (body.stream !== true) return Response.json(unary(head, simulated))
+  const charge = chargeOf(simulated.usage, head)
+  if (body.stream !== true) return { whole: unary(head, simulated), charge }
   const withUsage = object(body.stream_options).include_usage === true
-  return eventStream(chunks(head, simulated, { withUsage }), { signal, last: "[DONE]" })
+  return { events: chunks(head, simulated, { withUsage }), framing: EVENTS_UNTIL_DONE, charge }
 }
 
 const FINISH_REASONS = {
@@ -32,7 +41,7 @@ const FINISH_REASONS = {
   "tool-calls": "tool_calls",
 } as const
 
-function unary(head: JsonObject, { seed, candidates, usage }: SimulatedAnswer): Json {
+function unary(head: JsonObject, { seed, candidates, usage }: SimulatedAnswer): JsonObject {
   const choices = candidates.map((candidate, index) => ({
     index,
     message: message(candidate, { seed, index }),
@@ -72,28 +81,34 @@ function* chunks(
   head: JsonObject,
   { seed, candidates, usage }: SimulatedAnswer,
   { withUsage }: { withUsage: boolean },
-): Generator<JsonObject> {
+): Generator<SimulatedEvent> {
   const chunk = (choices: Json, said: JsonObject | null): JsonObject => {
     return { ...head, object: "chat.completion.chunk", choices, ...(withUsage && { usage: said }) }
   }
   const rows = candidates.map((candidate, index) => choiceChunks(candidate, { seed, index }))
-  for (const choice of interleaved(rows)) yield chunk([choice], null)
-  if (withUsage) yield chunk([], usageOf(usage))
+  for (const { choice, tokens } of interleaved(rows)) yield { event: chunk([choice], null), tokens }
+  if (withUsage) yield { event: chunk([], usageOf(usage)), tokens: 0, isFinal: true }
 }
 
-function* choiceChunks(candidate: Candidate, which: Which): Generator<JsonObject> {
+interface SaidChoice {
+  readonly choice: JsonObject
+  readonly tokens: number
+}
+
+function* choiceChunks(candidate: Candidate, which: Which): Generator<SaidChoice> {
   const { reasoning, text, calls, finish } = candidate
-  const choice = (delta: JsonObject, finish_reason: string | null = null): JsonObject => {
-    return { index: which.index, delta, logprobs: null, finish_reason }
+  const { index } = which
+  const said = (delta: JsonObject, tokens: number): SaidChoice => {
+    return { choice: { index, delta, logprobs: null, finish_reason: null }, tokens }
   }
-  yield choice({ role: "assistant", content: calls.length > 0 ? null : "", refusal: null })
-  for (const token of reasoning) yield choice({ reasoning_content: token })
-  for (const token of text) yield choice({ content: token })
+  yield said({ role: "assistant", content: calls.length > 0 ? null : "", refusal: null }, 0)
+  for (const token of reasoning) yield said({ reasoning_content: token }, 1)
+  for (const token of text) yield said({ content: token }, 1)
   for (const [at, call] of calls.entries()) {
-    yield choice({ tool_calls: [{ index: at, ...opened(call, { ...which, at }) }] })
-    for (const token of call.tokens) yield choice({ tool_calls: [{ index: at, function: { arguments: token } }] })
+    yield said({ tool_calls: [{ index: at, ...opened(call, { ...which, at }) }] }, nameTokens(call))
+    for (const token of call.tokens) yield said({ tool_calls: [{ index: at, function: { arguments: token } }] }, 1)
   }
-  yield choice({}, FINISH_REASONS[finish])
+  yield { choice: { index, delta: {}, logprobs: null, finish_reason: FINISH_REASONS[finish] }, tokens: 0 }
 }
 
 /** Here the prompt includes what was cached, and the completion the reasoning. */

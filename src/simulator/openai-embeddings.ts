@@ -1,12 +1,12 @@
 // The simulator speaking OpenAI's embeddings.
 import type { Json, JsonObject } from "../canonical/json.ts"
-import { Refusal, type SimulatedCall, type SimulatedEndpoint, wholeNumber } from "./call.ts"
+import { Refusal, type SimulatedCall, type SimulatedEndpoint, type SimulatedReply, wholeNumber } from "./call.ts"
 import type { Given } from "./json-members.ts"
-import { missing, refuseOpenai, requireModel } from "./openai-error.ts"
+import { missing, openaiVoice, requireModel } from "./openai-error.ts"
 import { countTokens } from "./tokens.ts"
 import { vectorOf } from "./vectors.ts"
 
-export const openaiEmbeddings: SimulatedEndpoint = { answer, refuse: refuseOpenai }
+export const openaiEmbeddings: SimulatedEndpoint = { voice: () => openaiVoice, answer }
 
 const MAX_INPUTS = 2048
 const MAX_DIMENSIONS = 4096
@@ -16,7 +16,7 @@ interface Input {
   readonly tokens: number
 }
 
-function answer({ body }: SimulatedCall): Response {
+function answer({ body }: SimulatedCall): SimulatedReply {
   const model = requireModel(body)
   const inputs = readInputs(body.input)
   const dimensions = wholeNumber(body.dimensions, {
@@ -29,7 +29,10 @@ function answer({ body }: SimulatedCall): Response {
     return { object: "embedding", index, embedding: encoded(vectorOf(text, dimensions), body) }
   })
   const count = inputs.reduce((total, { tokens }) => total + tokens, 0)
-  return Response.json({ object: "list", data, model, usage: { prompt_tokens: count, total_tokens: count } })
+  return {
+    whole: { object: "list", data, model, usage: { prompt_tokens: count, total_tokens: count } },
+    charge: { model, inputTokens: count, outputTokens: 0 },
+  }
 }
 
 function encoded(vector: Float32Array, { encoding_format }: JsonObject): Json {

@@ -1,10 +1,35 @@
 // OpenAI's errors, as all of its endpoints write them.
 import type { JsonObject } from "../canonical/json.ts"
+import { encodeSse } from "../transport/sse.ts"
 import { Refusal } from "./call.ts"
+import type { Failure, Voice } from "./voice.ts"
 
-export function refuseOpenai({ message, detail }: Refusal, status = 400): Response {
-  const { param = null, code = null } = detail
-  return Response.json({ error: { message, type: "invalid_request_error", param, code } }, { status })
+const KINDS: Readonly<Record<number, { type: string; code: string | null }>> = {
+  401: { type: "invalid_request_error", code: "invalid_api_key" },
+  404: { type: "invalid_request_error", code: "model_not_found" },
+  429: { type: "requests", code: "rate_limit_exceeded" },
+}
+
+function errorOf({ status, message, param, code }: Failure): JsonObject {
+  const known = KINDS[status] ?? { type: status < 500 ? "invalid_request_error" : "server_error", code: null }
+  return { message, type: known.type, param: param ?? null, code: code === undefined ? known.code : code }
+}
+
+export const openaiVoice: Voice = {
+  contentType: "application/json",
+  requestIdHeader: "x-request-id",
+  usageMember: "usage",
+  errorBody: (failure) => ({ error: errorOf(failure) }),
+  errorFrame: (failure) => encodeSse({ data: JSON.stringify({ error: errorOf(failure) }) }),
+}
+
+export const openaiResponsesVoice: Voice = {
+  ...openaiVoice,
+  errorFrame: (failure, sequence_number) => {
+    const { message = "", type = "", param = null, code } = errorOf(failure)
+    const event = { type: "error", code: code ?? type, message, param, sequence_number }
+    return encodeSse({ event: "error", data: JSON.stringify(event) })
+  },
 }
 
 export function missing(param: string): Refusal {

@@ -1,16 +1,16 @@
 // The simulator speaking OpenAI's image generation.
 import type { JsonObject } from "../canonical/json.ts"
-import { Refusal, type SimulatedCall, type SimulatedEndpoint, wholeNumber } from "./call.ts"
+import { Refusal, type SimulatedCall, type SimulatedEndpoint, type SimulatedReply, wholeNumber } from "./call.ts"
 import { text } from "./json-members.ts"
-import { missing, refuseOpenai } from "./openai-error.ts"
+import { missing, openaiVoice } from "./openai-error.ts"
 import { type PictureSize, picture } from "./picture.ts"
 import { countTokens } from "./tokens.ts"
 
-export const openaiImages: SimulatedEndpoint = { answer, refuse: refuseOpenai }
+export const openaiImages: SimulatedEndpoint = { voice: () => openaiVoice, answer }
 
 const MAX_SIDE = 4096
 
-function answer({ body }: SimulatedCall): Response {
+function answer({ body }: SimulatedCall): SimulatedReply {
   const prompt = text(body.prompt)
   if (prompt === "") throw missing("prompt")
   const size = readSize(body)
@@ -20,15 +20,18 @@ function answer({ body }: SimulatedCall): Response {
     const b64_json = picture(`${text(body.model)} ${prompt} ${index}`, size).toString("base64")
     return asAddress ? { url: `data:image/png;base64,${b64_json}`, revised_prompt: prompt } : { b64_json }
   })
-  return Response.json({
+  const inputTokens = countTokens(prompt)
+  const outputTokens = pictureTokens(size) * count
+  const whole = {
     created: Math.floor(Date.now() / 1000),
     background: "opaque",
     data,
     output_format: "png",
     quality: text(body.quality) || "medium",
     size: `${size.width}x${size.height}`,
-    usage: usageOf(prompt, { size, count }),
-  })
+    usage: usageOf(inputTokens, outputTokens),
+  }
+  return { whole, charge: { model: text(body.model), inputTokens, outputTokens } }
 }
 
 /** Newer models only send the data; those before them send an address unless told otherwise. */
@@ -49,9 +52,11 @@ function readSize({ size }: JsonObject): PictureSize {
 }
 
 /** A picture's tokens are its fields of 32 by 32 pixels. */
-function usageOf(prompt: string, { size, count }: { size: PictureSize; count: number }): JsonObject {
-  const text_tokens = countTokens(prompt)
-  const output_tokens = Math.ceil(size.width / 32) * Math.ceil(size.height / 32) * count
+function pictureTokens({ width, height }: PictureSize): number {
+  return Math.ceil(width / 32) * Math.ceil(height / 32)
+}
+
+function usageOf(text_tokens: number, output_tokens: number): JsonObject {
   return {
     input_tokens: text_tokens,
     input_tokens_details: { text_tokens, image_tokens: 0 },

@@ -1,10 +1,12 @@
 // The events of a streamed response, in OpenAI's order and numbered.
 import type { JsonObject } from "../canonical/json.ts"
+import type { SimulatedEvent } from "./call.ts"
 import { objects } from "./json-members.ts"
 
-/** An item as it ends, and the tokens it is said in. */
+/** An item as it ends, the tokens its beginning says, and those it is said in. */
 export interface OutputItem {
   readonly item: JsonObject
+  readonly opening: number
   readonly tokens: readonly string[]
 }
 
@@ -14,24 +16,29 @@ interface Growing {
   readonly ended: JsonObject
 }
 
-export function* responseEvents(growing: Growing): Generator<JsonObject> {
+export function* responseEvents(growing: Growing): Generator<SimulatedEvent> {
   let sequence_number = 0
-  for (const { type, ...rest } of unnumbered(growing)) {
-    yield { type: type ?? "", sequence_number, ...rest }
+  for (const { event, ...said } of unnumbered(growing)) {
+    const { type = "", ...rest } = event
+    yield { event: { type, sequence_number, ...rest }, ...said }
     sequence_number++
   }
 }
 
-function* unnumbered({ begun, items, ended }: Growing): Generator<JsonObject> {
-  yield { type: "response.created", response: begun }
-  yield { type: "response.in_progress", response: begun }
-  for (const [output_index, { item, tokens }] of items.entries()) {
-    yield { type: "response.output_item.added", output_index, item: { ...item, ...unsaid(item) } }
-    for (const { type, ...rest } of inner(item, tokens))
-      yield { type: type ?? "", item_id: item.id ?? "", output_index, ...rest }
-    yield { type: "response.output_item.done", output_index, item }
+function* unnumbered({ begun, items, ended }: Growing): Generator<SimulatedEvent> {
+  yield { event: { type: "response.created", response: begun }, tokens: 0 }
+  yield { event: { type: "response.in_progress", response: begun }, tokens: 0 }
+  for (const [output_index, { item, opening, tokens }] of items.entries()) {
+    const added = { type: "response.output_item.added", output_index, item: { ...item, ...unsaid(item) } }
+    yield { event: added, tokens: opening }
+    for (const { type = "", ...rest } of inner(item, tokens)) {
+      // Only a piece of what is said has a delta, and each is one token.
+      yield { event: { type, item_id: item.id ?? "", output_index, ...rest }, tokens: "delta" in rest ? 1 : 0 }
+    }
+    yield { event: { type: "response.output_item.done", output_index, item }, tokens: 0 }
   }
-  yield { type: ended.status === "incomplete" ? "response.incomplete" : "response.completed", response: ended }
+  const type = ended.status === "incomplete" ? "response.incomplete" : "response.completed"
+  yield { event: { type, response: ended }, tokens: 0, isFinal: true }
 }
 
 /** What an item has of its own when nothing of it was said yet. */

@@ -1,24 +1,26 @@
 // The simulator speaking OpenAI's responses: the response object, whole or growing.
 import type { Json, JsonObject } from "../canonical/json.ts"
-import type { SimulatedCall, SimulatedEndpoint } from "./call.ts"
-import { type SimulatedAnswer, type SimulatedUsage, simulate } from "./core.ts"
+import type { SimulatedCall, SimulatedEndpoint, SimulatedReply } from "./call.ts"
+import { chargeOf, nameTokens, type SimulatedAnswer, type SimulatedUsage, simulate } from "./core.ts"
 import { digest, seal } from "./digest.ts"
+import { NAMED_EVENTS } from "./framing.ts"
 import { object, objects } from "./json-members.ts"
-import { refuseOpenai } from "./openai-error.ts"
+import { openaiResponsesVoice } from "./openai-error.ts"
 import { readReasoning, readResponsesRequest } from "./openai-responses-request.ts"
 import { type OutputItem, responseEvents } from "./openai-responses-stream.ts"
-import { eventStream } from "./pulled-stream.ts"
 
-export const openaiResponses: SimulatedEndpoint = { answer, refuse: refuseOpenai }
+export const openaiResponses: SimulatedEndpoint = { voice: () => openaiResponsesVoice, answer }
 
-function answer({ body, cache, signal }: SimulatedCall): Response {
-  const simulated = simulate(readResponsesRequest(body), { cache, caching: "implicit" })
+function answer({ id: callId, body, cache }: SimulatedCall): SimulatedReply {
+  const request = readResponsesRequest(body)
+  const simulated = simulate(request, { id: callId, cache, caching: "implicit" })
   const items = outputItems(simulated, body)
   const id = `resp_${digest(simulated.seed, 48)}`
   const begun = { ...echoed(body), id, status: "in_progress", output: [] }
   const ended = { ...begun, ...ending(simulated), output: items.map(({ item }) => item) }
-  if (body.stream !== true) return Response.json(ended)
-  return eventStream(responseEvents({ begun, items, ended }), { signal, named: true })
+  const charge = chargeOf(simulated.usage, { id, model: request.model })
+  if (body.stream !== true) return { whole: ended, charge }
+  return { events: responseEvents({ begun, items, ended }), framing: NAMED_EVENTS, charge }
 }
 
 function ending({ candidates, usage }: SimulatedAnswer): JsonObject {
@@ -42,12 +44,12 @@ function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): O
     if (text.length > 0) {
       const content = [{ type: "output_text", annotations: [], logprobs: [], text: text.join("") }]
       const item = { id: idOf("msg", "message"), type: "message", status, content, role: "assistant" }
-      items.push({ item, tokens: text })
+      items.push({ item, opening: 0, tokens: text })
     }
     for (const [at, { name, tokens }] of calls.entries()) {
       const ids = { id: idOf("fc", `item ${at}`), call_id: idOf("call", `call ${at}`).slice(0, 29) }
       const said = { type: "function_call", status: "completed", arguments: tokens.join(""), name }
-      items.push({ item: { ...ids, ...said }, tokens })
+      items.push({ item: { ...ids, ...said }, opening: nameTokens({ name }), tokens })
     }
   }
   return items
@@ -60,7 +62,9 @@ function reasoningItem(
   const { withSummary, encrypted } = readReasoning(body)
   const summary = withSummary ? [{ type: "summary_text", text: tokens.join("") }] : []
   const encrypted_content = seal(`${seed} reasoning`)
-  return { item: { id, type: "reasoning", ...(encrypted && { encrypted_content }), summary }, tokens }
+  const item = { id, type: "reasoning", ...(encrypted && { encrypted_content }), summary }
+  // What is not shown is thought before the item appears.
+  return withSummary ? { item, opening: 0, tokens } : { item, opening: tokens.length, tokens: [] }
 }
 
 /** Every member of a response object that does not depend on what is answered. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import type { JsonObject } from "../canonical/json.ts"
 import { call, words } from "./simulator.fixture.ts"
-import { createSimulator, simulator } from "./simulator.ts"
+import { createSimulator } from "./simulator.ts"
+
+const simulator = createSimulator()
 
 const user = { role: "user", content: "Hello" }
 const streams: Record<string, [path: string, body: JsonObject]> = {

@@ -1,0 +1,76 @@
+import { expect, test } from "bun:test"
+import { Pace } from "../../src/simulator/pace.ts"
+import { createSimulator } from "../../src/simulator/simulator.ts"
+import { readStream, simulated } from "./simulated-call.ts"
+import { SPOKEN } from "./voices.ts"
+
+const [{ stream: chat, whole: unary }] = SPOKEN as [(typeof SPOKEN)[number]]
+const tenWords = { ...chat, body: { ...chat.body, max_tokens: 10 } }
+
+/** When each event of the answer came, in milliseconds after the question. */
+async function arrivals(words: string | undefined, send = createSimulator()): Promise<number[]> {
+  const begun = performance.now()
+  const response = await simulated(tenWords, { send, ...(words !== undefined && { words }) })
+  const times: number[] = []
+  for await (const _ of response.body ?? []) times.push(performance.now() - begun)
+  return times
+}
+
+test("unless told otherwise it is instant", async () => {
+  expect((await arrivals(undefined)).at(-1)).toBeLessThan(100)
+})
+
+test("the opener comes at once, the first token after its time, the others at their rate", async () => {
+  const times = await arrivals("first-token-ms-150.tokens-per-second-50")
+  expect(times[0]).toBeLessThan(100)
+  expect(times[1]).toBeWithin(145, 300)
+  // Nine tokens after the first take 180 ms, whenever each was noticed.
+  expect(times[10]).toBeWithin(320, 600)
+})
+
+test("a whole answer takes as long as the stream would", async () => {
+  const begun = performance.now()
+  await simulated(
+    { ...unary, body: { ...unary.body, max_tokens: 10 } },
+    { words: "first-token-ms-50.tokens-per-second-100" },
+  )
+  expect(performance.now() - begun).toBeWithin(135, 400)
+})
+
+test("what is created slow is slow, and a request may ask for another speed", async () => {
+  const send = createSimulator({ speed: { firstTokenMs: 120 } })
+  expect((await arrivals(undefined, send))[1]).toBeWithin(115, 300)
+  expect((await arrivals("first-token-ms-0", send)).at(-1)).toBeLessThan(100)
+})
+
+test("an error does not wait for tokens that nobody says", async () => {
+  const begun = performance.now()
+  await simulated(chat, { words: "status-503.first-token-ms-5000" })
+  expect(performance.now() - begun).toBeLessThan(1000)
+})
+
+test("a wait ends when the caller leaves", async () => {
+  const abort = new AbortController()
+  const reason = new Error("gone")
+  setTimeout(() => abort.abort(reason), 30)
+  const begun = performance.now()
+  const { failure, chunks } = await readStream(await simulated(chat, { words: "first-token-ms-60000", abort }))
+  expect(failure).toBe(reason)
+  expect(chunks).toHaveLength(1)
+  expect(performance.now() - begun).toBeLessThan(1000)
+})
+
+test("jitter follows from the seed, stays within its bounds, and keeps the mean", () => {
+  const speed = { firstTokenMs: 200, tokensPerSecond: 100, jitterPercent: 30 }
+  const waits = (seed: string) => {
+    const pace = new Pace(speed, seed)
+    return Array.from({ length: 2000 }, () => pace.waitMs(1))
+  }
+  const [first = 0, ...others] = waits("seven")
+  expect(waits("seven")).toEqual([first, ...others])
+  expect(waits("eight")).not.toEqual([first, ...others])
+  expect(first).toBeWithin(140, 260)
+  expect(Math.min(...others)).toBeGreaterThanOrEqual(7)
+  expect(Math.max(...others)).toBeLessThanOrEqual(13)
+  expect(others.reduce((sum, wait) => sum + wait, 0) / others.length).toBeWithin(9.8, 10.2)
+})

@@ -1,0 +1,82 @@
+// The same question in each protocol that the simulator speaks, streamed and whole, and what marks its answers.
+import type { JsonObject } from "../../src/canonical/json.ts"
+
+export interface SpokenProtocol {
+  readonly name: string
+  readonly stream: Question
+  readonly whole: Question
+  /** What only the end of a stream has. */
+  readonly terminal: string
+  /** Where the usage of a whole answer stands, and the two counts in it. */
+  readonly usage: readonly [member: string, input: string, output: string]
+  /** The header that tells the call. */
+  readonly requestId: string
+  /** The type or status word of an error with status 503, and of one with 429. */
+  readonly unavailable: string
+  readonly limited: string
+}
+
+export interface Question {
+  readonly path: string
+  readonly body: JsonObject
+}
+
+/** The question to the model of this name. */
+export function asked({ path, body }: Question, model: string): Question {
+  return { path: path.replace("/models/m:", `/models/${model}:`), body: "model" in body ? { ...body, model } : body }
+}
+
+const messages = [{ role: "user", content: "Hello" }]
+const contents = [{ role: "user", parts: [{ text: "Hello" }] }]
+const openai = { requestId: "x-request-id", unavailable: "server_error", limited: "requests" }
+const gemini = {
+  whole: { path: "/v1beta/models/m:generateContent", body: { contents } },
+  terminal: '"finishReason":"STOP"',
+  usage: ["usageMetadata", "promptTokenCount", "candidatesTokenCount"],
+  requestId: "x-request-id",
+  unavailable: "UNAVAILABLE",
+  limited: "RESOURCE_EXHAUSTED",
+} as const
+
+export const SPOKEN: readonly SpokenProtocol[] = [
+  {
+    name: "openai-chat",
+    stream: {
+      path: "/v1/chat/completions",
+      body: { model: "m", messages, stream: true, stream_options: { include_usage: true } },
+    },
+    whole: { path: "/v1/chat/completions", body: { model: "m", messages } },
+    terminal: "data: [DONE]\n\n",
+    usage: ["usage", "prompt_tokens", "completion_tokens"],
+    ...openai,
+  },
+  {
+    name: "openai-responses",
+    stream: { path: "/v1/responses", body: { model: "m", input: "Hello", stream: true } },
+    whole: { path: "/v1/responses", body: { model: "m", input: "Hello" } },
+    terminal: "event: response.completed\n",
+    usage: ["usage", "input_tokens", "output_tokens"],
+    ...openai,
+  },
+  {
+    name: "anthropic-messages",
+    stream: { path: "/v1/messages", body: { model: "m", max_tokens: 99, messages, stream: true } },
+    whole: { path: "/v1/messages", body: { model: "m", max_tokens: 99, messages } },
+    terminal: "event: message_stop\n",
+    usage: ["usage", "input_tokens", "output_tokens"],
+    requestId: "request-id",
+    unavailable: "api_error",
+    limited: "rate_limit_error",
+  },
+  {
+    name: "gemini-generate, events",
+    stream: { path: "/v1beta/models/m:streamGenerateContent?alt=sse", body: { contents } },
+    ...gemini,
+  },
+  {
+    name: "gemini-generate, array",
+    stream: { path: "/v1beta/models/m:streamGenerateContent", body: { contents } },
+    ...gemini,
+    terminal: "\n]\n",
+  },
+]
