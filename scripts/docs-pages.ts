@@ -35,11 +35,15 @@ ${rows.join("\n")}
 `
 }
 
+/** What an installation says of its accounts, as it stands in the table. */
+const EXAMPLE = { id: "", resource: "RESOURCE", region: "REGION", location: "LOCATION" }
+
 /** The page of providers, from the table that holds them. */
 export function providersPage(): string {
-  const rows = [...knownProviders, ...compatibleProviders].map(({ id, name, environmentVariable, baseUrl, speaks }) => {
+  const rows = [...knownProviders, ...compatibleProviders].map((provider) => {
+    const { id, name, environmentVariable, baseUrl, addressOf, speaks } = provider
     const variable = environmentVariable === undefined ? "" : `\`${environmentVariable}\``
-    const address = baseUrl === undefined ? "given as `base_url`" : baseUrl
+    const address = baseUrl ?? addressOf?.(EXAMPLE) ?? "given as `base_url`"
     return `| \`${id}\` | ${name} | ${variable} | ${address} | ${Object.keys(speaks).join(", ")} |`
   })
   return `# Providers
@@ -54,6 +58,68 @@ library would be given. Where a provider speaks a second protocol at another add
 | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 
+Who takes a key may be given several, \`api_keys: ["\${KEY_A}", "\${KEY_B}"]\` in place of \`api_key\`. Each is an account of
+its own: they come first in turn, and where one is refused or limited the next answers. Of the three targets that are
+tried for a model the last is another provider's where there is one.
+
+\`trivium check\` says of every account whether its credential is taken.
+
+## Azure OpenAI
+
+\`\`\`yaml
+providers:
+  azure: { resource: my-resource, api_key: "\${AZURE_OPENAI_API_KEY}" }
+\`\`\`
+
+A target's \`model\` is the name of a deployment; the bundled models take it to have the model's own name. Calls go to
+the interface without versions, \`https://RESOURCE.openai.azure.com/openai/v1\`. With \`api_version: 2024-10-21\` they go to
+the older one, \`/openai/deployments/DEPLOYMENT/…?api-version=\`; only responses, which it does not have, still go to the
+newer. \`base_url\` is the resource's endpoint, where that is not \`https://RESOURCE.openai.azure.com\`. Anthropic's models
+(deployments whose names begin with \`claude\`) are called on the same resource's \`services.ai.azure.com\`, unless a
+\`base_url\` is given.
+
+\`AZURE_OPENAI_API_KEY\` together with \`AZURE_OPENAI_RESOURCE\` or \`AZURE_OPENAI_ENDPOINT\` needs no file.
+
+## Amazon Bedrock
+
+\`\`\`yaml
+providers:
+  bedrock:
+    region: us-east-1
+    access_key_id: "\${AWS_ACCESS_KEY_ID}"
+    secret_access_key: "\${AWS_SECRET_ACCESS_KEY}"
+    # session_token: "\${AWS_SESSION_TOKEN}"
+    # or, in place of these three, a Bedrock API key:
+    # api_key: "\${AWS_BEARER_TOKEN_BEDROCK}"
+\`\`\`
+
+It serves Anthropic's models to clients of their protocol. A target's \`model\` is a model's id
+(\`anthropic.claude-opus-5\`), that of an inference profile (\`eu.anthropic.claude-opus-5\`), or an ARN. Calls are signed
+(signature version 4), and streams are taken out of AWS's frames with the bytes of every event unchanged. Of the
+features that clients name in \`anthropic-beta\` those that Bedrock knows are passed on: it would refuse the whole request
+for another. The account must be allowed \`bedrock:InvokeModel\` and \`bedrock:InvokeModelWithResponseStream\`;
+\`trivium check\` uses \`bedrock:ListFoundationModels\`.
+
+\`AWS_BEARER_TOKEN_BEDROCK\` together with \`AWS_REGION\` needs no file. \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and
+\`AWS_SESSION_TOKEN\` are set on many machines for other purposes: they are used where an entry \`bedrock:\` stands in the
+file and holds no credential of its own, and never make one by themselves.
+
+## Google Vertex AI
+
+\`\`\`yaml
+providers:
+  vertex: { project: my-project, location: us-central1, credentials_file: /etc/trivium/google.json }
+\`\`\`
+
+\`credentials_file\` is a service account's key; the account needs the role _Vertex AI User_. It is read with the
+configuration and not watched: give a new key a new name. \`location\` is a region, \`global\`, \`us\` or \`eu\`.
+Gemini is served to clients of Google's and OpenAI's protocols, Claude (\`claude-opus-5@default\`) to those of
+Anthropic's, and models of other makers (\`meta/llama-4-maverick-17b-128e-instruct-maas\`) to those of OpenAI's.
+
+\`GOOGLE_APPLICATION_CREDENTIALS\`, \`GOOGLE_CLOUD_PROJECT\` and \`GOOGLE_CLOUD_LOCATION\` fill in what an entry \`vertex:\`
+leaves out, and never make one by themselves. With a \`base_url\`, nothing secret is taken from the environment, for any
+provider.
+
 ## Adding one
 
 A provider that speaks a protocol the gateway knows is a row in \`src/providers/table.ts\`:
@@ -62,6 +128,7 @@ A provider that speaks a protocol the gateway knows is a row in \`src/providers/
 +  { id: "acme", name: "Acme AI", env: "ACME_API_KEY", at: "https://api.acme.ai/v1", speaks: chat },
 \`\`\`
 
+One that needs more than a key has a file of its own there, as \`bedrock.ts\`; \`contract.ts\` says what it can be.
 Then \`npm run docs\`. Models name it as a target by its id; see [models.md](models.md). Without changing the code, any such
 host can be given a name in \`trivium.yaml\`:
 

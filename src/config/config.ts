@@ -2,17 +2,37 @@
 import type { Secret } from "./secret.ts"
 
 export interface Config {
-  readonly server: {
-    readonly host: string
-    /** 0 lets the system choose a free one. */
-    readonly port: number
-  }
+  readonly server: ServerSettings
+  /** Where the administration listens: at the first of these ports that is free. */
+  readonly admin: { readonly host: string; readonly ports: readonly number[] }
   /** Absolute path of the folder that holds what the gateway writes. */
   readonly dataDir: string
   /** Absolute path of the SQLite file. */
   readonly storePath: string
   readonly providers: readonly ProviderSettings[]
   readonly models: readonly ModelSettings[]
+  /** Where traces are sent; left out, none are made. */
+  readonly traces?: TracesSettings
+}
+
+export interface TracesSettings {
+  /** Where a batch of spans is posted. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, Secret>>
+  /** The share of exchanges that are traced, from 0 to 1. */
+  readonly sample: number
+  readonly serviceName: string
+}
+
+interface ServerSettings {
+  readonly host: string
+  /** 0 lets the system choose a free one. */
+  readonly port: number
+  /** Origins whose pages may call from a browser; `*` is any. */
+  readonly cors: readonly string[]
+  /** Addresses, or ranges of them, whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+  readonly maxInFlight: number
 }
 
 export interface ProviderSettings {
@@ -22,6 +42,62 @@ export interface ProviderSettings {
   /** Without trailing slash, query, fragment or user info. */
   readonly baseUrl?: string
   readonly apiKey?: Secret
+  /** Each makes an account of its own. Never beside `apiKey`. */
+  readonly apiKeys?: readonly Secret[]
+  // What follows only some types take; see AccountForm.
+  readonly resource?: string
+  readonly apiVersion?: string
+  readonly region?: string
+  readonly accessKeyId?: Secret
+  readonly secretAccessKey?: Secret
+  readonly sessionToken?: Secret
+  readonly project?: string
+  readonly location?: string
+  /** What the file holds. */
+  readonly credentialsFile?: ServiceAccount
+}
+
+/** A Google service account's key. */
+export interface ServiceAccount {
+  readonly clientEmail: string
+  /** In PEM. */
+  readonly privateKey: Secret
+  readonly privateKeyId?: string
+  /** Where statements signed with the key are exchanged for tokens. */
+  readonly tokenUri: string
+}
+
+/** What an entry of one type says of its account beside `type` and `base_url`. */
+export interface AccountForm {
+  readonly members: Readonly<Partial<Record<AccountMember, MemberRule>>>
+  /** Each is enough to prove who we are, and one is needed. */
+  readonly proofs: readonly Proof[]
+}
+
+export type AccountMember =
+  | "base_url"
+  | "api_key"
+  | "api_keys"
+  | "resource"
+  | "api_version"
+  | "region"
+  | "access_key_id"
+  | "secret_access_key"
+  | "session_token"
+  | "project"
+  | "location"
+  | "credentials_file"
+
+interface MemberRule {
+  /** Where it is found when the entry leaves it out; the first that is set counts. */
+  readonly variables?: readonly string[]
+  /** `for-address`: unless the entry gives a `base_url`. */
+  readonly needed?: "always" | "for-address"
+}
+
+interface Proof {
+  readonly needs: readonly AccountMember[]
+  readonly mayHave?: readonly AccountMember[]
 }
 
 /** A model beside the bundled ones, or what shall be different in one of them. */

@@ -8,7 +8,8 @@ import { configFile } from "./load.ts"
 describe("without any configuration", () => {
   test("the gateway listens on 127.0.0.1:8080, keeps its data in ./data and has no provider", () => {
     expect(load()).toEqual({
-      server: { host: "127.0.0.1", port: 8080 },
+      server: { host: "127.0.0.1", port: 8080, cors: [], trustedProxies: [], maxInFlight: 2000 },
+      admin: { host: "127.0.0.1", ports: [8081, 0] },
       dataDir: join(folder, "data"),
       storePath: join(folder, "data", "trivium.db"),
       providers: [],
@@ -28,18 +29,28 @@ describe("precedence", () => {
   const yaml = "server: { host: 0.0.0.0, port: 1111 }"
 
   test("the file wins over the defaults", () => {
-    expect(load(yaml).server).toEqual({ host: "0.0.0.0", port: 1111 })
+    expect(load(yaml).server).toMatchObject({ host: "0.0.0.0", port: 1111 })
   })
 
   test("the environment wins over the file", () => {
-    expect(load(yaml, { environment: { HOST: "::1", PORT: "2222" } }).server).toEqual({ host: "::1", port: 2222 })
+    expect(load(yaml, { environment: { HOST: "::1", PORT: "2222" } }).server).toMatchObject({ host: "::1", port: 2222 })
   })
 
   test("flags win over the environment", () => {
     const environment = { HOST: "::1", PORT: "2222", TRIVIUM_DATA: "/srv/env" }
     const config = load(yaml, { environment, flags: { host: "localhost", port: 3333, data: "elsewhere" } })
-    expect(config.server).toEqual({ host: "localhost", port: 3333 })
+    expect(config.server).toMatchObject({ host: "localhost", port: 3333 })
     expect(config.dataDir).toBe(join(folder, "elsewhere"))
+  })
+
+  test("the administration's port goes the same way, and only one that was named is insisted on", () => {
+    const admin = (file?: string, given = {}) => load(file, given).admin.ports
+    const file = "admin: { port: 1111 }"
+    expect(admin()).toEqual([8081, 0])
+    expect(admin(file)).toEqual([1111])
+    expect(admin(file, { environment: { ADMIN_PORT: "2222" } })).toEqual([2222])
+    expect(admin(file, { environment: { ADMIN_PORT: "2222" }, flags: { adminPort: "3333" } })).toEqual([3333])
+    expect(load("admin: { host: 0.0.0.0 }").admin).toEqual({ host: "0.0.0.0", ports: [8081, 0] })
   })
 
   test("an empty variable counts as unset", () => {
@@ -133,4 +144,29 @@ test("the configuration is frozen through and through", () => {
   const unfrozen = (value: unknown): boolean =>
     typeof value === "object" && value !== null && (!Object.isFrozen(value) || Object.values(value).some(unfrozen))
   expect(unfrozen(config)).toBe(false)
+})
+
+describe("what stands at the gateway's edge", () => {
+  test("origins, proxies and the number of requests at once are taken as they are", () => {
+    const yaml = `server:
+  cors: ["https://app.example.com", "http://localhost:3000"]
+  trusted_proxies: [10.0.0.0/8, "::1", 192.168.1.7]
+  max_in_flight: 50`
+    expect(load(yaml).server).toMatchObject({
+      cors: ["https://app.example.com", "http://localhost:3000"],
+      trustedProxies: ["10.0.0.0/8", "::1", "192.168.1.7"],
+      maxInFlight: 50,
+    })
+    expect(load('server: { cors: ["*"] }').server.cors).toEqual(["*"])
+  })
+
+  test.each([
+    ["an origin with a path", 'server: { cors: ["https://a.example/x"] }', /server\.cors\[0\].*not an origin/],
+    ["a host without scheme", "server: { cors: [a.example] }", /server\.cors\[0\].*not an origin/],
+    ["a proxy that is a name", "server: { trusted_proxies: [proxy.internal] }", /trusted_proxies\[0\].*not an address/],
+    ["a range too long", "server: { trusted_proxies: [10.0.0.0/33] }", /trusted_proxies\[0\].*not an address/],
+    ["no request at once", "server: { max_in_flight: 0 }", /max_in_flight/],
+  ])("%s is refused by name", (_, yaml, message) => {
+    expect(problems(yaml).join()).toMatch(message)
+  })
 })

@@ -5,30 +5,28 @@ import { isAbsolute, join, relative, resolve } from "node:path"
 import type { Config, ProviderSettings } from "./config.ts"
 import { ConfigError, type Problem } from "./config-error.ts"
 import { openDocument } from "./document.ts"
-import { type FileProvider, type FileSettings, fileSchema } from "./schema.ts"
+import { type KnownProvider, providerReading } from "./provider-schema.ts"
+import { type FileSettings, fileSchema } from "./schema.ts"
 import { invalid, type Parser, Wrong } from "./shape.ts"
-import { credential, host, port } from "./values.ts"
+import { readTraces } from "./telemetry-schema.ts"
+import { host, port } from "./values.ts"
 
 export interface ConfigSources {
   readonly flags: {
     readonly host?: string | undefined
     readonly port?: string | number | undefined
+    readonly adminPort?: string | undefined
     readonly config?: string | undefined
     readonly data?: string | undefined
   }
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Read in place of the file. */
+  readonly text?: string | undefined
   /** Where relative paths start and where `trivium.yaml` is looked for. */
   readonly workingDir: string
   readonly knownProviders: readonly KnownProvider[]
   /** Ids of the bundled models, of which the file may change single members. */
   readonly knownModels?: readonly string[]
-}
-
-/** A provider the gateway knows by itself, and the variable its credential is usually found in. */
-interface KnownProvider {
-  readonly id: string
-  readonly environmentVariable?: string
-  readonly baseUrl?: string
 }
 
 export interface ConfigFile {
@@ -51,23 +49,35 @@ export function loadConfig(sources: ConfigSources): Config {
   const { environment, knownModels = [], knownProviders, workingDir } = sources
   const problems: Problem[] = []
   const file = configFile(sources)
-  const root = openDocument(readText(file, problems), { environment, problems })
-  const schema = fileSchema(root, { workingDir, knownProviders, knownModels })
+  const root = openDocument(sources.text ?? readText(file, problems), { environment, problems })
+  const provider = providerReading({ knownProviders, environment, workingDir, problems })
+  const ids = knownProviders.map(({ id }) => id)
+  const schema = fileSchema(root, { workingDir, provider: provider.entry, knownProviders: ids, knownModels })
   const settings = schema.read(root)
   const overrides = readOverrides(sources, problems)
-  const found = readCredentials(sources, problems)
+  const found = settings === invalid ? [] : provider.fromEnvironment(settings.providers)
+  const fileTelemetry = settings === invalid ? undefined : settings.telemetry
+  const traces = readTraces(fileTelemetry, { environment, problems })
   if (problems.length > 0 || settings === invalid) throw new ConfigError(problems, printedName(file.path, workingDir))
   const dataDir = resolve(workingDir, sources.flags.data || environment.TRIVIUM_DATA || "data")
   return deepFreeze<Config>({
     server: {
+      ...settings.server,
       host: overrides.host ?? settings.server.host ?? "127.0.0.1",
       port: overrides.port ?? settings.server.port ?? 8080,
     },
+    admin: { host: settings.admin.host ?? "127.0.0.1", ports: adminPorts(overrides.adminPort ?? settings.admin.port) },
     dataDir,
     storePath: settings.store.url ?? join(dataDir, "trivium.db"),
-    providers: joinProviders(settings, found),
+    providers: [...named(settings), ...found],
     models: settings.models,
+    ...(traces && { traces }),
   })
+}
+
+/** A second gateway on one machine finds the usual port taken; only who names a port means that one. */
+function adminPorts(named: number | undefined): readonly number[] {
+  return named === undefined ? [8081, 0] : [named]
 }
 
 function readText({ path, namedBy }: ConfigFile, problems: Problem[]): string {
@@ -96,38 +106,13 @@ function readOverrides({ flags, environment }: ConfigSources, problems: Problem[
   return {
     host: pick("--host", "HOST", { flag: flags.host, parse: host }),
     port: pick("--port", "PORT", { flag: flags.port?.toString(), parse: port }),
+    adminPort: pick("--admin-port", "ADMIN_PORT", { flag: flags.adminPort, parse: port }),
   }
 }
 
-/** The credentials the environment holds under their well-known names, by provider. */
-function readCredentials({ knownProviders, environment }: ConfigSources, problems: Problem[]) {
-  const found: ProviderSettings[] = []
-  for (const { id, environmentVariable, baseUrl } of knownProviders) {
-    // Without an address of its own there is nowhere to take the credential to.
-    if (baseUrl === undefined) continue
-    if (environmentVariable === undefined || !environment[environmentVariable]?.trim()) continue
-    const apiKey = credential(environment[environmentVariable])
-    if (apiKey instanceof Wrong) problems.push({ path: environmentVariable, message: apiKey.message })
-    else found.push({ id, type: id, apiKey })
-  }
-  return found
-}
-
-/** The file's providers, then those that only the environment names. */
-function joinProviders(settings: FileSettings, found: readonly ProviderSettings[]): ProviderSettings[] {
-  const named = [...settings.providers].map(([id, entry]) => ({
-    ...entry,
-    ...credentialFor(id, entry),
-    id,
-    type: entry.type ?? id,
-  }))
-  return [...named, ...found.filter(({ id }) => !settings.providers.has(id))]
-
-  /** An entry without credential takes the well-known one, but never to an address that is not the vendor's. */
-  function credentialFor(id: string, { apiKey, baseUrl, type = id }: FileProvider): Pick<ProviderSettings, "apiKey"> {
-    const wellKnown = found.find((provider) => provider.id === type)?.apiKey
-    return apiKey || baseUrl !== undefined || !wellKnown ? {} : { apiKey: wellKnown }
-  }
+/** An entry's type is its own name when left out. */
+function named({ providers }: FileSettings): ProviderSettings[] {
+  return [...providers].map(([id, entry]) => ({ ...entry, id, type: entry.type ?? id }))
 }
 
 /** Short where the file is below the working directory. */

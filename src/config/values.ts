@@ -1,5 +1,6 @@
 // What the texts of a configuration mean, whether they come from the file, a flag or the environment. Messages name
 // a value only where it cannot be a credential.
+import { isIP } from "node:net"
 import { resolve } from "node:path"
 import { quoted } from "./nearest.ts"
 import { Secret } from "./secret.ts"
@@ -32,6 +33,37 @@ export function baseUrl(text: string): string | Wrong {
   if (text.includes("?")) return new Wrong("the address may not hold a query")
   if (text.includes("#")) return new Wrong("the address may not hold a fragment")
   return url.href.replace(/\/+$/, "")
+}
+
+/** A part of a host name: a resource, a region. */
+export function hostLabel(text: string): string | Wrong {
+  const isLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)
+  return isLabel ? text.toLowerCase() : new Wrong(`${quoted(text)} may hold only letters, digits and "-"`)
+}
+
+/** A version of Azure's interface. */
+export function apiVersion(text: string): string | Wrong {
+  const isVersion = /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(text)
+  return isVersion ? text : new Wrong(`${quoted(text)} is not a version such as "2024-10-21" or "2025-04-01-preview"`)
+}
+
+/** An origin as browsers send it, or `*` for any. */
+export function corsOrigin(text: string): string | Wrong {
+  if (text === "*") return text
+  const isOrigin = /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text
+  return isOrigin ? text : new Wrong(`${quoted(text)} is not an origin such as "https://app.example.com", nor "*"`)
+}
+
+/** An address, or a range of them as `10.0.0.0/8`. */
+export function addressRange(text: string): string | Wrong {
+  const [address = "", bits, ...rest] = text.split("/")
+  const family = isIP(address)
+  const most = family === 4 ? 32 : 128
+  const sound =
+    family > 0 && rest.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+  return sound
+    ? text
+    : new Wrong(`${quoted(text)} is not an address such as "10.1.2.3" or a range such as "10.0.0.0/8"`)
 }
 
 /** `sqlite://PATH` as an absolute path; a relative one starts at `workingDir`. */

@@ -1,38 +1,91 @@
 // Our credential at a provider, and the way there, made ready once so that a call costs no more than it must.
-import type { Secret } from "../config/secret.ts"
-import type { Send } from "../transport/http-client.ts"
-import type { Account, Line, Provider } from "./contract.ts"
+import { Secret } from "../config/secret.ts"
+import { probe, type Send } from "../transport/http-client.ts"
+import type { Account, AccountSettings, Dialect, Line, Provider, Verdict } from "./contract.ts"
 
-export interface AccountOptions {
-  /** What targets and answers call it; an installation may have several of one provider. */
-  readonly id: string
-  readonly baseUrl: string
-  readonly credential?: Secret | undefined
+export interface AccountOptions extends AccountSettings {
   readonly send: Send
 }
 
-export function openAccount(provider: Provider, { id, baseUrl, credential, send }: AccountOptions): Account {
+/** The accounts of one entry in the configuration: one for each key. None where it lacks a credential or an address. */
+export function openAccounts(provider: Provider, options: AccountOptions): Account[] {
+  const { apiKey, apiKeys = apiKey ? [apiKey] : [] } = options
+  if (addressOf(provider, options) === undefined) return []
+  if (apiKeys.length > 0) return apiKeys.map((key) => openAccount(provider, { ...options, apiKey: key }))
+  const proven = !provider.needsCredential || secretsIn(options).length > 0
+  return proven ? [openAccount(provider, options)] : []
+}
+
+/** One account; what `openAccounts` makes sure of is taken for granted. */
+export function openAccount(provider: Provider, { send, ...settings }: AccountOptions): Account {
+  const baseUrl = addressOf(provider, settings) ?? ""
+  const signer = provider.signer?.(settings, baseUrl)
+  const signed = signer ? signer.sign(send) : send
   const lines: Record<string, Line> = {}
-  const moved = baseUrl !== provider.baseUrl
-  for (const [protocol, { streamUsage, headers, baseUrl: apart }] of Object.entries(provider.speaks)) {
-    // An operator who gives another address says nothing of what stands beside it.
-    if (apart !== undefined && moved) continue
-    const own = {
-      "content-type": "application/json",
-      // Otherwise Bun asks for compression, and unpacks what it gets.
-      "accept-encoding": "identity",
-      "user-agent": "trivium",
-      ...headers(credential),
-    }
-    lines[protocol] = { baseUrl: apart ?? baseUrl, streamUsage, headersWith: remembered(own) }
+  for (const [protocol, dialect] of Object.entries(provider.speaks)) {
+    const at = lineAddress(dialect, { provider, settings, baseUrl })
+    if (at === undefined) continue
+    lines[protocol] = openLine(dialect, { settings, baseUrl: at, send: signed })
   }
-  return { id, provider, baseUrl, credential, lines, send }
+  const own = secretsIn(settings)
+  const [line] = Object.values(lines)
+  return {
+    id: settings.id,
+    baseUrl,
+    lines,
+    secrets: () => [...own, ...(signer?.minted?.() ?? [])],
+    check: () => signer?.check() ?? checkList(line),
+  }
+}
+
+function addressOf(provider: Provider, settings: AccountSettings): string | undefined {
+  return provider.addressOf ? provider.addressOf(settings) : (settings.baseUrl ?? provider.baseUrl)
+}
+
+interface Place {
+  readonly provider: Provider
+  readonly settings: AccountSettings
+  readonly baseUrl: string
+}
+
+/** An operator who gives another address says nothing of what stands beside it. */
+function lineAddress({ baseUrl: apart }: Dialect, { provider, settings, baseUrl }: Place): string | undefined {
+  if (apart === undefined) return baseUrl
+  const moved = settings.baseUrl !== undefined && settings.baseUrl !== provider.baseUrl
+  if (moved) return undefined
+  return typeof apart === "string" ? apart : apart(settings)
+}
+
+interface LineOptions {
+  readonly settings: AccountSettings
+  readonly baseUrl: string
+  readonly send: Send
+}
+
+function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): Line {
+  const own = {
+    "content-type": "application/json",
+    // Otherwise Bun asks for compression, and unpacks what it gets.
+    "accept-encoding": "identity",
+    "user-agent": "trivium",
+    ...dialect.headers(settings.apiKey),
+  }
+  const { path, edits, serves, wrap, takesHeaders, streamUsage } = dialect
+  return {
+    baseUrl,
+    streamUsage,
+    send: wrap ? wrap(send) : send,
+    headersWith: remembered(own, takesHeaders),
+    ...(serves && { serves }),
+    ...(path && { path: (errand) => path(errand, settings) }),
+    ...(edits && { edits }),
+  }
 }
 
 const MAX_REMEMBERED = 100
 
 /** Callers send few different headers along, so what is made of them is kept. */
-function remembered(own: Readonly<Record<string, string>>): Line["headersWith"] {
+function remembered(own: Readonly<Record<string, string>>, takes: Dialect["takesHeaders"]): Line["headersWith"] {
   const plain = new Headers(own)
   const known = new Map<string, Headers>()
   return (others) => {
@@ -41,9 +94,50 @@ function remembered(own: Readonly<Record<string, string>>): Line["headersWith"] 
     const key = names.map((name) => `${name}:${others[name]}`).join("\n")
     const ready = known.get(key)
     if (ready) return ready
-    const made = new Headers({ ...others, ...own })
+    const made = new Headers({ ...(takes ? taken(others, takes) : others), ...own })
     if (known.size >= MAX_REMEMBERED) known.clear()
     known.set(key, made)
     return made
   }
+}
+
+function taken(
+  headers: Readonly<Record<string, string>>,
+  takes: NonNullable<Dialect["takesHeaders"]>,
+): Record<string, string> {
+  const kept = Object.entries(takes).map(([name, values]): [string, string[]] => [
+    name,
+    takenValues(headers[name], values),
+  ])
+  return Object.fromEntries(
+    kept.filter(([, values]) => values.length > 0).map(([name, values]) => [name, values.join(",")]),
+  )
+}
+
+/** Of a header's comma-separated values those that are known. */
+export function takenValues(header: string | undefined, known: readonly string[]): string[] {
+  const values = header?.split(",").map((value) => value.trim()) ?? []
+  return values.filter((value) => known.includes(value))
+}
+
+function secretsIn(settings: AccountSettings): Secret[] {
+  const values = Object.values({ ...settings, ...settings.credentialsFile })
+  return values.filter((value) => value instanceof Secret)
+}
+
+/** Most vendors list their models to whoever holds a key. */
+async function checkList(line: Line | undefined): Promise<Verdict> {
+  if (!line?.baseUrl.startsWith("http")) return { verdict: "not needed", sound: true }
+  const listing = line.path ? line.path(LIST_MODELS) : LIST_MODELS.usualPath
+  return checkGet(line.baseUrl + listing, line.headersWith({}))
+}
+
+const LIST_MODELS = { operation: "list-models", model: "", stream: false, usualPath: "/models", headers: {} }
+
+/** What the answer to a harmless GET says of the credential in it. */
+export async function checkGet(url: string, headers: Headers): Promise<Verdict> {
+  const status = await probe(url, headers)
+  if (status === undefined) return { verdict: "unknown: no answer from this address", sound: false }
+  if (status === 401 || status === 403) return { verdict: `refused (status ${status})`, sound: false }
+  return { verdict: status < 400 ? "accepted" : `unknown: its model list answers ${status}`, sound: true }
 }

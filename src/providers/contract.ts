@@ -1,46 +1,99 @@
-// Who speaks what, where. A provider is data; what it says is the protocols' business.
+// Who speaks what, where. A provider is data, and at most a way to sign; what it says is the protocols' business.
+import type { AccountForm, ProviderSettings } from "../config/config.ts"
 import type { Secret } from "../config/secret.ts"
 import type { Send } from "../transport/http-client.ts"
+import type { Edit } from "../transport/json-splice.ts"
 
 export interface Provider {
   readonly id: string
   readonly name: string
   /** What the vendor's own client library would be given; absent where each installation has its own. */
   readonly baseUrl?: string
+  /** In its place, where the address follows from what an installation says of its account. */
+  addressOf?(settings: AccountSettings): string | undefined
   /** The variable the vendor's own tools read the credential from. */
   readonly environmentVariable?: string
   /** Whether a call needs a credential at all. */
   readonly needsCredential: boolean
+  /** What its entries in the configuration say beside an address; left out, a key. */
+  readonly form?: AccountForm
   /** By protocol id. */
   readonly speaks: Readonly<Record<string, Dialect>>
+  /** For credentials that headers made once do not prove; undefined where these settings hold none. */
+  signer?(settings: AccountSettings, address: string): Signer | undefined
 }
+
+/** What is known of one account. */
+export type AccountSettings = Omit<ProviderSettings, "type">
 
 /** How a provider speaks one protocol. */
 export interface Dialect {
   /** Where this protocol is spoken, if not at the provider's base address. */
-  readonly baseUrl?: string
+  readonly baseUrl?: string | ((settings: AccountSettings) => string | undefined)
   /** Whether usage inside a stream must be asked for, or comes unasked. */
   readonly streamUsage: "ask" | "sent"
   /** What proves who we are, and what else every call must say. */
   headers(credential: Secret | undefined): Record<string, string>
+  /** Of the protocol's own headers those it takes, and of their comma-separated values; left out, all. */
+  readonly takesHeaders?: Readonly<Record<string, readonly string[]>>
+  /** Whether it serves the model of this name; left out, every one. */
+  serves?(model: string): boolean
+  /** Where a call goes below the base address, if not where the protocol says. */
+  path?(errand: Errand, settings: AccountSettings): string
+  /** Changes of the body beside the protocol's own; of two changes of one member these count. */
+  edits?(errand: Errand): readonly Edit[]
+  /** For calls and answers that stand in another form there: turns one into the protocol's own. */
+  wrap?(send: Send): Send
+}
+
+/** What a call is to do, as far as its path and body depend on it. */
+export interface Errand {
+  /** In the protocol's own word. */
+  readonly operation: string
+  /** The model's name there. */
+  readonly model: string
+  readonly stream: boolean
+  /** Where the protocol would send it. */
+  readonly usualPath: string
+  /** The protocol's own headers for it. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Proves who we are, call by call. */
+export interface Signer {
+  sign(send: Send): Send
+  /** Says whether the provider takes the credential. */
+  check(): Promise<Verdict>
+  /** What it was given in exchange for the credential, and holds now. */
+  minted?(): readonly Secret[]
+}
+
+/** What became of a credential, in words for an operator. */
+export interface Verdict {
+  readonly verdict: string
+  readonly sound: boolean
 }
 
 /** Our credential at a provider, and the ways to speak to it. */
 export interface Account {
   readonly id: string
-  readonly provider: Provider
   readonly baseUrl: string
-  readonly credential?: Secret | undefined
   /** By protocol id. */
   readonly lines: Readonly<Record<string, Line>>
-  readonly send: Send
+  /** All it holds that nobody else may read. */
+  secrets(): readonly Secret[]
+  check(): Promise<Verdict>
 }
 
 /** One protocol at one account, ready to be called. */
 export interface Line {
-  /** What a protocol's paths are appended to. */
+  /** What a call's path is appended to. */
   readonly baseUrl: string
+  readonly streamUsage: Dialect["streamUsage"]
+  readonly send: Send
   /** The headers of a call: the provider's own, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers
-  readonly streamUsage: Dialect["streamUsage"]
+  serves?(model: string): boolean
+  path?(errand: Errand): string
+  edits?(errand: Errand): readonly Edit[]
 }

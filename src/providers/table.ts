@@ -1,6 +1,10 @@
-// The providers: a row each. An address, a credential, and the protocols spoken there.
+// The providers: a row each. An address, a credential, and the protocols spoken there. Those that need more than a key
+// have a file of their own.
 import type { Secret } from "../config/secret.ts"
+import { azure } from "./azure.ts"
+import { bedrock } from "./bedrock.ts"
 import type { Dialect, Provider } from "./contract.ts"
+import { vertex } from "./vertex.ts"
 
 interface Row {
   readonly id: string
@@ -239,7 +243,7 @@ const COMPATIBLE: readonly Row[] = [
   { id: "gemini-compatible", name: "Gemini-compatible", speaks: { "gemini-generate": gemini }, local: true },
 ]
 
-export const knownProviders: readonly Provider[] = ROWS.map(providerOf)
+export const knownProviders: readonly Provider[] = [...ROWS.map(providerOf), azure, bedrock, vertex]
 export const compatibleProviders: readonly Provider[] = COMPATIBLE.map(providerOf)
 
 function providerOf({ id, name, env, at, speaks, local = false }: Row): Provider {

@@ -1,14 +1,26 @@
 import { describe, expect, test } from "bun:test"
 import { Catalog, type Model } from "../catalog/catalog.ts"
-import { openAccount } from "../providers/account.ts"
-import type { Account } from "../providers/contract.ts"
+import { Secret } from "../config/secret.ts"
+import { openAccounts } from "../providers/account.ts"
+import type { Account, Dialect } from "../providers/contract.ts"
 import { plan } from "./plan.ts"
 
-const account = (id: string, protocol = "openai-chat"): [string, Account] => {
-  const dialect = { path: "/x", streamUsage: "ask", headers: () => ({}) } as const
+interface Staged {
+  readonly keys?: readonly string[]
+  readonly protocol?: string
+  readonly serves?: (model: string) => boolean
+}
+
+/** The accounts of one provider, each known by its key. */
+const account = (
+  id: string,
+  { keys = ["key"], protocol = "openai-chat", serves }: Staged = {},
+): [string, Account[]] => {
+  const dialect: Dialect = { streamUsage: "ask", headers: () => ({}), ...(serves && { serves }) }
   const provider = { id, name: id, needsCredential: false, speaks: { [protocol]: dialect } }
   const send = () => Promise.reject(new Error("not called"))
-  return [id, openAccount(provider, { id, baseUrl: "http://upstream", send })]
+  const apiKeys = keys.map((key) => new Secret(key))
+  return [id, openAccounts(provider, { id, baseUrl: "http://upstream", apiKeys, send })]
 }
 
 const model = (id: string, ...targets: [string, number, number][]): Model => ({
@@ -26,12 +38,24 @@ const model = (id: string, ...targets: [string, number, number][]): Model => ({
 })
 
 describe("the plan", () => {
-  const accounts = new Map([account("a"), account("b"), account("c"), account("d"), account("other", "gemini")])
-  const order = (...models: Model[]) => {
+  const accounts = new Map([
+    account("a"),
+    account("b"),
+    account("c"),
+    account("d"),
+    account("other", { protocol: "gemini" }),
+    account("picky", { serves: (model) => model === "liked@picky" }),
+    account("two", { keys: ["one", "two"] }),
+    account("four", { keys: ["one", "two", "three", "four"] }),
+  ])
+  const planned = (models: readonly Model[], turn = 0) => {
     const catalog = new Catalog(models)
     const known = models.flatMap(({ id }) => catalog.find(id) ?? [])
-    return plan(known, "openai-chat", { catalog, accounts }).map((target) => target.upstreamModel)
+    return plan(known, { protocol: "openai-chat", table: { catalog, accounts }, turn })
   }
+  const order = (...models: Model[]) => planned(models).map((target) => target.upstreamModel)
+  const keys = (turn: number, ...models: Model[]) =>
+    planned(models, turn).map(({ account: { id, secrets } }) => `${id}:${secrets()[0]?.reveal()}`)
 
   test("tries lower priority first, then higher weight", () => {
     expect(order(model("m", ["a", 2, 9], ["b", 1, 1], ["c", 1, 5]))).toEqual(["m@c", "m@b", "m@a"])
@@ -39,6 +63,23 @@ describe("the plan", () => {
 
   test("leaves out providers without an account, and those that do not speak the protocol", () => {
     expect(order(model("m", ["nobody", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
+  })
+
+  test("leaves out what a provider does not serve in this protocol", () => {
+    expect(order(model("m", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
+    expect(order(model("liked", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["liked@picky", "liked@a"])
+  })
+
+  test("begins with another account of a provider each turn, and goes through them before the next provider", () => {
+    const served = model("m", ["two", 1, 1], ["a", 2, 1])
+    expect(keys(0, served)).toEqual(["two:one", "two:two", "a:key"])
+    expect(keys(1, served)).toEqual(["two:two", "two:one", "a:key"])
+    expect(keys(2, served)).toEqual(keys(0, served))
+  })
+
+  test("tries three accounts of the only provider, but keeps the last try for another where there is one", () => {
+    expect(keys(3, model("m", ["four", 1, 1]))).toEqual(["four:four", "four:one", "four:two"])
+    expect(keys(0, model("m", ["four", 1, 1], ["b", 2, 1]))).toEqual(["four:one", "four:two", "b:key"])
   })
 
   test("tries at most three targets of a model, then the next model", () => {

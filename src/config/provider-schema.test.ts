@@ -1,0 +1,247 @@
+import { describe, expect, test } from "bun:test"
+import { generateKeyPairSync } from "node:crypto"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { AccountForm } from "./config.ts"
+import { folder, load as loadWith, problems as problemsWith } from "./load.fixture.ts"
+import { Secret } from "./secret.ts"
+
+const azure: AccountForm = {
+  members: {
+    api_key: {},
+    api_keys: {},
+    api_version: {},
+    resource: { variables: ["AZURE_RESOURCE"], needed: "for-address" },
+    base_url: { variables: ["AZURE_ENDPOINT"] },
+  },
+  proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }],
+}
+const bedrock: AccountForm = {
+  members: {
+    api_key: {},
+    api_keys: {},
+    access_key_id: { variables: ["AWS_ID"] },
+    secret_access_key: { variables: ["AWS_SECRET"] },
+    session_token: { variables: ["AWS_SESSION"] },
+    region: { variables: ["AWS_REGION", "AWS_DEFAULT_REGION"], needed: "always" },
+  },
+  proofs: [
+    { needs: ["api_key"] },
+    { needs: ["api_keys"] },
+    { needs: ["access_key_id", "secret_access_key"], mayHave: ["session_token"] },
+  ],
+}
+const vertex: AccountForm = {
+  members: {
+    project: { variables: ["PROJECT"], needed: "always" },
+    location: { needed: "always" },
+    credentials_file: { variables: ["CREDENTIALS"] },
+  },
+  proofs: [{ needs: ["credentials_file"] }],
+}
+const knownProviders = [
+  { id: "openai", environmentVariable: "OPENAI_API_KEY", baseUrl: "https://api.openai.com/v1" },
+  { id: "cloudflare", environmentVariable: "CLOUDFLARE_API_TOKEN" },
+  { id: "azure", environmentVariable: "AZURE_KEY", form: azure },
+  { id: "bedrock", environmentVariable: "BEDROCK_KEY", form: bedrock },
+  { id: "vertex", form: vertex },
+]
+
+type Environment = Record<string, string>
+const load = (yaml: string | undefined, environment: Environment = {}) =>
+  loadWith(yaml, { knownProviders, environment }).providers
+const problems = (yaml: string | undefined, environment: Environment = {}) =>
+  problemsWith(yaml, { knownProviders, environment })
+
+/** The settings with their secrets in plain, so that they can be compared. */
+function plain(value: unknown): unknown {
+  if (value instanceof Secret) return value.reveal()
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
+}
+
+function writeKey(name: string, members: Record<string, unknown> | string): string {
+  const file = join(folder, name)
+  writeFileSync(file, typeof members === "string" ? members : JSON.stringify(members))
+  return file
+}
+
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 })
+const PEM = rsa.privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+const KEY = { type: "service_account", client_email: "a@b.iam", private_key: PEM, private_key_id: "kid" }
+
+describe("several keys", () => {
+  test("are each a credential", () => {
+    const [openai] = load("providers: { openai: { api_keys: [one, ' two '] } }")
+    expect(openai?.apiKeys?.map((key) => key.reveal())).toEqual(["one", "two"])
+    expect(JSON.stringify(openai)).not.toContain("one")
+  })
+
+  test("do not stand beside a single one, and are not joined by the environment's", () => {
+    expect(problems("providers:\n  openai: { api_key: one, api_keys: [two] }")).toEqual([
+      'trivium.yaml:2:3 providers.openai: it may have only one of "api_key" or "api_keys"',
+    ])
+    const [openai] = load("providers: { openai: { api_keys: [one] } }", { OPENAI_API_KEY: "two" })
+    expect(openai?.apiKey).toBeUndefined()
+  })
+
+  test("are at least one, and each sound", () => {
+    expect(problems("providers: { openai: { api_keys: [] } }")[0]).toEndWith("expected at least 1, found 0")
+    expect(problems("providers: { openai: { api_keys: [ok, 'not ok'] } }")[0]).toContain(
+      "providers.openai.api_keys[1]: ",
+    )
+  })
+})
+
+describe("a type's members", () => {
+  test("are read into what the type needs", () => {
+    const yaml = `
+providers:
+  azure: { resource: My-Resource, api_key: k, api_version: 2024-10-21 }
+  bedrock: { region: eu-west-1, access_key_id: id, secret_access_key: secret, session_token: session }
+  second: { type: bedrock, region: us-east-1, api_key: k }
+`
+    expect(plain(load(yaml))).toEqual([
+      { id: "azure", type: "azure", resource: "my-resource", apiKey: "k", apiVersion: "2024-10-21" },
+      {
+        ...{ id: "bedrock", type: "bedrock", region: "eu-west-1" },
+        ...{ accessKeyId: "id", secretAccessKey: "secret", sessionToken: "session" },
+      },
+      { id: "second", type: "bedrock", region: "us-east-1", apiKey: "k" },
+    ])
+  })
+
+  test("that another type has are errors which name the nearest known one", () => {
+    expect(problems("providers:\n  openai: { region: x }\n  vertex: { api_key: k, projct: p, location: l }")).toEqual([
+      'trivium.yaml:2:13 providers.openai.region: unknown member "region"; known: type, base_url, api_key, api_keys',
+      expect.stringContaining('providers.vertex: the type "vertex" needs a "project", or the variable PROJECT'),
+      expect.stringContaining('providers.vertex: the type "vertex" needs "credentials_file"'),
+      expect.stringContaining('providers.vertex.api_key: unknown member "api_key"'),
+      expect.stringContaining('providers.vertex.projct: unknown member "projct"; did you mean "project"?'),
+    ])
+  })
+
+  test("that are needed and not there are named", () => {
+    expect(problems("providers:\n  azure: { api_key: k }\n  bedrock: { access_key_id: id }")).toEqual([
+      'trivium.yaml:2:3 providers.azure: the type "azure" needs a "resource", or the variable AZURE_RESOURCE',
+      'trivium.yaml:3:3 providers.bedrock: the type "bedrock" needs a "region", or the variable AWS_REGION',
+      'trivium.yaml:3:3 providers.bedrock: the type "bedrock" needs "api_key" or "api_keys" or "access_key_id" with "secret_access_key"',
+    ])
+  })
+
+  test("that are there but wrong are told of once", () => {
+    expect(problems("providers:\n  azure: { resource: a.b, api_key: [], api_version: latest }")).toEqual([
+      'trivium.yaml:2:22 providers.azure.resource: "a.b" may hold only letters, digits and "-"',
+      "trivium.yaml:2:36 providers.azure.api_key: expected a string, found a list",
+      'trivium.yaml:2:53 providers.azure.api_version: "latest" is not a version such as "2024-10-21" or "2025-04-01-preview"',
+    ])
+  })
+
+  test("that make the address are not needed beside one, the others are", () => {
+    expect(plain(load("providers: { azure: { base_url: http://proxy, api_key: k } }"))).toMatchObject([
+      { baseUrl: "http://proxy", apiKey: "k" },
+    ])
+    expect(problems("providers: { bedrock: { base_url: http://proxy, api_key: k } }")).toHaveLength(1)
+  })
+})
+
+describe("the environment", () => {
+  test("makes an account where it holds a key that is for nothing else, and the address", () => {
+    expect(plain(load(undefined, { AZURE_KEY: "k", AZURE_RESOURCE: "mine" }))).toEqual([
+      { id: "azure", type: "azure", apiKey: "k", resource: "mine" },
+    ])
+    expect(plain(load(undefined, { AZURE_KEY: "k", AZURE_ENDPOINT: "https://mine.example/" }))).toMatchObject([
+      { baseUrl: "https://mine.example" },
+    ])
+    expect(plain(load(undefined, { BEDROCK_KEY: "k", AWS_DEFAULT_REGION: "eu-west-1" }))).toMatchObject([
+      { apiKey: "k", region: "eu-west-1" },
+    ])
+    expect(load(undefined, { AZURE_KEY: "k" })).toEqual([])
+    expect(load(undefined, { BEDROCK_KEY: "k" })).toEqual([])
+    expect(load(undefined, { CLOUDFLARE_API_TOKEN: "k" })).toEqual([])
+  })
+
+  test("makes none of what many machines hold for other purposes", () => {
+    const file = writeKey("elsewhere.json", KEY)
+    const environment = { AWS_ID: "id", AWS_SECRET: "secret", AWS_REGION: "eu-west-1", CREDENTIALS: file, PROJECT: "p" }
+    expect(load(undefined, environment)).toEqual([])
+  })
+
+  test("fills in what an entry leaves out, its proof as a whole", () => {
+    const environment = { AWS_ID: "id", AWS_SECRET: "secret", AWS_SESSION: "session", AWS_REGION: "eu-west-1" }
+    expect(plain(load("providers: { bedrock: }", environment))).toMatchObject([
+      { region: "eu-west-1", accessKeyId: "id", secretAccessKey: "secret", sessionToken: "session" },
+    ])
+    const [bedrock] = load("providers: { bedrock: { region: us-east-1, api_key: k } }", environment)
+    expect(plain(bedrock)).toEqual({ id: "bedrock", type: "bedrock", region: "us-east-1", apiKey: "k" })
+    expect(problems("providers: { bedrock: { access_key_id: mine } }", environment)).toHaveLength(1)
+  })
+
+  test("gives no credential to an address of the entry's own", () => {
+    const environment = { AZURE_KEY: "k", AWS_ID: "id", AWS_SECRET: "secret" }
+    expect(problems("providers: { azure: { base_url: http://other } }", environment)[0]).toContain('needs "api_key"')
+    expect(problems("providers: { bedrock: { base_url: http://other, region: r1 } }", environment)).toHaveLength(1)
+  })
+
+  test("does not change where an entry says it goes", () => {
+    const environment = { AZURE_ENDPOINT: "https://elsewhere.example" }
+    const [azure] = load("providers: { azure: { resource: mine, api_key: k } }", environment)
+    expect(plain(azure)).toEqual({ id: "azure", type: "azure", resource: "mine", apiKey: "k" })
+  })
+
+  test("is told of by name where it is wrong, once, and only where it is used", () => {
+    const wrong = { AWS_REGION: "eu west", BEDROCK_KEY: "k" }
+    expect(problems(undefined, wrong)).toEqual(['AWS_REGION: "eu west" may hold only letters, digits and "-"'])
+    expect(load("providers: { bedrock: { region: eu-west-1, api_key: k } }", wrong)).toHaveLength(1)
+    const twice = "providers: { bedrock: { api_key: k }, second: { type: bedrock, api_key: k } }"
+    expect(problems(twice, wrong).filter((line) => line.startsWith("AWS_REGION"))).toHaveLength(1)
+  })
+})
+
+describe("a service account's file", () => {
+  const entry = (file: string) => `providers:\n  vertex: { project: p, location: global, credentials_file: "${file}" }`
+
+  test("is read, its key kept secret, relative to the working directory", () => {
+    writeKey("google.json", { ...KEY, token_uri: "https://token.example/t" })
+    const [vertex] = load(entry("google.json"))
+    expect(plain(vertex?.credentialsFile)).toEqual({
+      clientEmail: "a@b.iam",
+      privateKey: PEM,
+      privateKeyId: "kid",
+      tokenUri: "https://token.example/t",
+    })
+    expect(JSON.stringify(vertex)).not.toContain("PRIVATE KEY")
+    writeKey("google.json", KEY)
+    expect(load(entry("google.json"))[0]?.credentialsFile?.tokenUri).toBe("https://oauth2.googleapis.com/token")
+  })
+
+  test.each<[string, Record<string, unknown> | string, string]>([
+    ["no JSON", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0", "is not a JSON object"],
+    ["a list", "[]", "is not a JSON object"],
+    ["a user's credential", { type: "authorized_user" }, '"type" is "authorized_user", not "service_account"'],
+    ["no key", { ...KEY, private_key: undefined }, 'the member "private_key" is missing'],
+    ["no name", { ...KEY, client_email: undefined }, 'the member "client_email" is missing'],
+    ["half a key", { ...KEY, private_key: PEM.slice(0, 200) }, '"private_key" is not an RSA key in PEM'],
+    ["another kind of key", { ...KEY, private_key: ed25519() }, '"private_key" is not an RSA key in PEM'],
+    ["an odd address", { ...KEY, token_uri: "file:///etc/passwd" }, '"token_uri" is not an address'],
+  ])("that holds %s is refused, without a word of it", (_, members, message) => {
+    const [line = "", ...others] = problems(entry(writeKey("wrong.json", members)))
+    expect(line).toStartWith("trivium.yaml:2:")
+    expect(line).toContain("providers.vertex.credentials_file: the file ")
+    expect(line).toContain(message)
+    expect(line).not.toContain("c2VjcmV0")
+    expect(others).toEqual([])
+  })
+
+  test("that is not there, or cannot be read, is told of", () => {
+    expect(problems(entry("none.json"))[0]).toEndWith(`there is no file ${join(folder, "none.json")}`)
+    expect(problems(entry(folder))[0]).toEndWith(`the file ${folder} cannot be read (EISDIR)`)
+    const named = problems("providers: { vertex: { project: p, location: global } }", { CREDENTIALS: "none.json" })
+    expect(named[0]).toBe(`CREDENTIALS: there is no file ${join(folder, "none.json")}`)
+  })
+})
+
+function ed25519(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+}

@@ -1,0 +1,235 @@
+// What an entry under `providers` may say, by its type, and what the environment says where it is silent.
+import type { AccountForm, AccountMember, ProviderSettings } from "./config.ts"
+import type { Problem } from "./config-error.ts"
+import type { Place } from "./document.ts"
+import { quoted } from "./nearest.ts"
+import { serviceAccount } from "./service-account.ts"
+import { invalid, list, object, oneOf, optional, type Parser, type Shape, text, Wrong } from "./shape.ts"
+import { apiVersion, baseUrl, credential, hostLabel, line } from "./values.ts"
+
+/** An entry; its type is its own name when left out. */
+export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly type?: string }
+
+/** A provider the gateway knows by itself. */
+export interface KnownProvider {
+  readonly id: string
+  readonly baseUrl?: string
+  /** Where its key is usually found. */
+  readonly environmentVariable?: string
+  readonly form?: AccountForm
+}
+
+interface ReadingOptions {
+  readonly knownProviders: readonly KnownProvider[]
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly workingDir: string
+  readonly problems: Problem[]
+}
+
+interface ProviderReading {
+  /** The shape of the entry of this name. */
+  entry(name: string): Shape<FileProvider>
+  /** The providers that are not among these entries, and whose key and address the environment holds. */
+  fromEnvironment(entries: ReadonlyMap<string, FileProvider>): ProviderSettings[]
+}
+
+/** Kinds of host, of which each installation has its own. */
+const COMPATIBLE: readonly KnownProvider[] = [
+  { id: "openai-compatible" },
+  { id: "anthropic-compatible" },
+  { id: "gemini-compatible" },
+]
+
+/** A vendor with one public address is given a key, or several. */
+const KEY_FORM: AccountForm = {
+  members: { api_key: {}, api_keys: {} },
+  proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }],
+}
+
+const PROPERTIES = {
+  base_url: "baseUrl",
+  api_key: "apiKey",
+  api_keys: "apiKeys",
+  resource: "resource",
+  api_version: "apiVersion",
+  region: "region",
+  access_key_id: "accessKeyId",
+  secret_access_key: "secretAccessKey",
+  session_token: "sessionToken",
+  project: "project",
+  location: "location",
+  credentials_file: "credentialsFile",
+} as const satisfies Record<AccountMember, keyof FileProvider>
+
+export function providerReading(options: ReadingOptions): ProviderReading {
+  const { knownProviders, workingDir } = options
+  const types = [...knownProviders, ...COMPATIBLE]
+  const typeNames = types.map(({ id }) => id)
+  const type = oneOf("provider type", typeNames)
+  const parsers = parsersAt(workingDir)
+  const shapes = { type: optional(text(type)), ...memberShapes(parsers) }
+  const variables = new Variables(options, parsers)
+
+  const readEntry = (name: string, place: Place): FileProvider | typeof invalid => {
+    const ownName = place.has("type") ? undefined : type(name)
+    if (ownName instanceof Wrong) place.reportName(ownName.message)
+    const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
+    // Which members an unknown type takes, nobody knows.
+    if (!provider) return object(shapes).read(place)
+    const taken = ["type", "base_url", ...Object.keys(formOf(provider).members)]
+    const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
+    const said = object(members as typeof shapes).read(place)
+    const entry = completed(said === invalid ? {} : said, provider, variables)
+    for (const message of faultsOf(entry, provider, place)) place.reportName(message)
+    return said === invalid ? invalid : entry
+  }
+
+  return {
+    entry: (name) => ({ read: (place) => readEntry(name, place) }),
+    fromEnvironment(entries) {
+      const found: ProviderSettings[] = []
+      for (const provider of knownProviders) {
+        const { id, environmentVariable } = provider
+        if (entries.has(id) || !variables.has(environmentVariable)) continue
+        const entry = completed({}, provider, variables)
+        // Without an address of its own there is nowhere to take the credential to.
+        if (entry.apiKey && missingMembers(entry, provider).length === 0) found.push({ ...entry, id, type: id })
+      }
+      return found
+    },
+  }
+}
+
+type Parsers = Readonly<Record<Exclude<AccountMember, "api_keys">, Parser<unknown>>>
+
+function parsersAt(workingDir: string) {
+  return {
+    base_url: baseUrl,
+    api_key: credential,
+    resource: hostLabel,
+    api_version: apiVersion,
+    region: hostLabel,
+    access_key_id: credential,
+    secret_access_key: credential,
+    session_token: credential,
+    project: line,
+    location: hostLabel,
+    credentials_file: serviceAccount(workingDir),
+  } satisfies Parsers
+}
+
+function memberShapes(parsers: ReturnType<typeof parsersAt>) {
+  return {
+    base_url: optional(text(parsers.base_url)),
+    api_key: optional(text(parsers.api_key)),
+    api_keys: optional(list(text(parsers.api_key), { atLeast: 1 })),
+    resource: optional(text(parsers.resource)),
+    api_version: optional(text(parsers.api_version)),
+    region: optional(text(parsers.region)),
+    access_key_id: optional(text(parsers.access_key_id)),
+    secret_access_key: optional(text(parsers.secret_access_key)),
+    session_token: optional(text(parsers.session_token)),
+    project: optional(text(parsers.project)),
+    location: optional(text(parsers.location)),
+    credentials_file: optional(text(parsers.credentials_file)),
+  }
+}
+
+function typeIn(place: Place): string | undefined {
+  const content = place.content()
+  const type = content.kind === "mapping" ? content.members.get("type")?.content() : undefined
+  return type?.kind === "text" ? type.text : undefined
+}
+
+function formOf({ form = KEY_FORM }: KnownProvider): AccountForm {
+  return form
+}
+
+/** The variables of the environment that stand for members. What is wrong with one is said once, when it is needed. */
+class Variables {
+  private readonly known = new Map<string, unknown>()
+
+  constructor(
+    private readonly options: ReadingOptions,
+    private readonly parsers: Parsers,
+  ) {}
+
+  /** An empty variable counts as unset: that is how a shell or a compose file takes one away. */
+  has(variable: string | undefined): variable is string {
+    return variable !== undefined && (this.options.environment[variable] ?? "").trim() !== ""
+  }
+
+  /** What the environment says in a member's place, if anything. */
+  read(member: AccountMember, provider: KnownProvider): unknown {
+    const { environmentVariable: key } = provider
+    const rule = formOf(provider).members[member]
+    const names = member === "api_key" && key !== undefined ? [key] : (rule?.variables ?? [])
+    const variable = names.find((name) => this.has(name))
+    if (variable === undefined || member === "api_keys") return undefined
+    if (!this.known.has(variable)) this.known.set(variable, this.parse(variable, this.parsers[member]))
+    return this.known.get(variable)
+  }
+
+  private parse(variable: string, parser: Parser<unknown>): unknown {
+    const value = parser((this.options.environment[variable] ?? "").trim())
+    if (!(value instanceof Wrong)) return value
+    this.options.problems.push({ path: variable, message: value.message })
+    return undefined
+  }
+}
+
+/** The entry with what it leaves out taken from the environment; what it says itself is never mixed with that. */
+function completed(entry: FileProvider, provider: KnownProvider, variables: Variables): FileProvider {
+  const { members, proofs } = formOf(provider)
+  const read = (names: readonly AccountMember[]) => {
+    const found = names.map((name) => [PROPERTIES[name], variables.read(name, provider)] as const)
+    return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Partial<FileProvider>
+  }
+  const isOpen = (name: AccountMember) => entry[PROPERTIES[name]] === undefined
+  const proving = proofs.flatMap(({ needs, mayHave = [] }) => [...needs, ...mayHave])
+  const placing = memberNames(members).filter((name) => name === "base_url" || members[name]?.needed === "for-address")
+  const others = memberNames(members).filter((name) => !proving.includes(name) && !placing.includes(name))
+  const place = entry.baseUrl === undefined && placing.every(isOpen) ? read(placing) : {}
+  // A credential never goes to an address that is not the vendor's because it happened to be in the environment.
+  const mayProve = entry.baseUrl === undefined && proving.every(isOpen)
+  const proof = mayProve ? proofs.find(({ needs }) => Object.keys(read(needs)).length === needs.length) : undefined
+  return {
+    ...read(others.filter(isOpen)),
+    ...place,
+    ...(proof && read([...proof.needs, ...(proof.mayHave ?? [])])),
+    ...entry,
+  }
+}
+
+function memberNames(members: AccountForm["members"]): AccountMember[] {
+  return Object.keys(members) as AccountMember[]
+}
+
+/** What an account cannot be without, and this entry is. */
+function missingMembers(entry: FileProvider, provider: KnownProvider): AccountMember[] {
+  if (!provider.form) return provider.baseUrl === undefined && entry.baseUrl === undefined ? ["base_url"] : []
+  const { members } = provider.form
+  return memberNames(members).filter((name) => {
+    const needed = members[name]?.needed
+    const applies = needed === "always" || (needed === "for-address" && entry.baseUrl === undefined)
+    return applies && entry[PROPERTIES[name]] === undefined
+  })
+}
+
+/** What is wrong with an entry as a whole. A member that is there, but wrong, is neither missing nor told again. */
+function faultsOf(entry: FileProvider, provider: KnownProvider, place: Place): string[] {
+  const { members, proofs } = formOf(provider)
+  const type = `the type ${quoted(provider.id)}`
+  const faults = missingMembers(entry, provider)
+    .filter((name) => !place.has(name))
+    .map((name) => {
+      const [variable] = members[name]?.variables ?? []
+      return `${type} needs a ${quoted(name)}${variable === undefined ? "" : `, or the variable ${variable}`}`
+    })
+  const said = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
+  const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoted).join(" with ")).join(" or ")
+  if (said.length > 1) faults.push(`it may have only one of ${ways(said)}`)
+  const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined
+  if (provider.form && !proofs.some(({ needs }) => needs.every(holds))) faults.push(`${type} needs ${ways(proofs)}`)
+  return faults
+}

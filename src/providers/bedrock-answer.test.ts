@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test"
+import { encodeEventMessage } from "../transport/aws-event-stream.fixture.ts"
+import { TransportError } from "../transport/http-client.ts"
+import { asAnthropic } from "./bedrock-answer.ts"
+
+const EVENT = { ":event-type": "chunk", ":message-type": "event" }
+const framed = (event: string) =>
+  encodeEventMessage(EVENT, JSON.stringify({ bytes: Buffer.from(event).toString("base64") }))
+
+async function reframed(body: ReadableStream<Uint8Array>): Promise<ReadableStream<Uint8Array>> {
+  const headers = { "content-type": "application/vnd.amazon.eventstream" }
+  const response = await asAnthropic(new Response(body, { headers }), { counts: false })
+  if (!response.body) throw new Error("an answer has a body")
+  return response.body
+}
+
+/** Frames without end; counts how many were asked for, and whether it was told to stop. */
+function endless() {
+  const seen = { pulls: 0, cancelled: false }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        seen.pulls++
+        controller.enqueue(framed(`{"type":"ping","n":${seen.pulls}}`))
+      },
+      cancel() {
+        seen.cancelled = true
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { body, seen }
+}
+
+describe("a framed stream", () => {
+  test("is read no faster than it is asked for", async () => {
+    const { body, seen } = endless()
+    const reader = (await reframed(body)).getReader()
+    await Bun.sleep(20)
+    expect(seen.pulls).toBeLessThan(2)
+    for (let read = 0; read < 5; read++) await reader.read()
+    await Bun.sleep(20)
+    expect(seen.pulls).toBeLessThan(8)
+  })
+
+  test("ends the upstream's when nobody wants more", async () => {
+    const { body, seen } = endless()
+    const reader = (await reframed(body)).getReader()
+    await reader.read()
+    await reader.cancel()
+    expect(seen.cancelled).toBe(true)
+  })
+
+  test("passes an event's bytes on behind a line with its type, wherever that stands", async () => {
+    const events = ['{"type":"ping"}', '{"index":0,"type":"content_block_stop","t":"Grüße \\n"}', '{"other":1}']
+    const body = await reframed(new Response(Buffer.concat(events.map(framed))).body ?? new ReadableStream())
+    expect(await new Response(body).text()).toBe(
+      `event: ping\ndata: ${events[0]}\n\nevent: content_block_stop\ndata: ${events[1]}\n\n` +
+        `event: message\ndata: ${events[2]}\n\n`,
+    )
+  })
+
+  test("with a broken frame fails as a broken connection does, after what came before it", async () => {
+    const broken = framed('{"type":"message_stop"}')
+    broken.writeUInt32BE(0, broken.length - 4)
+    const sent = Buffer.concat([framed('{"type":"ping"}'), broken])
+    const reader = (await reframed(new Response(sent).body ?? new ReadableStream())).getReader()
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n')
+    expect(reader.read()).rejects.toBeInstanceOf(TransportError)
+  })
+})

@@ -1,0 +1,139 @@
+// Bedrock's answers as Anthropic would give them: streams out of AWS's frames, errors and counts in Anthropic's words.
+// The bytes of a message, and of each event of a stream, stay as they are.
+import { decodeEventStream, type EventMessage, EventStreamError } from "../transport/aws-event-stream.ts"
+import { decodeUtf8, encodeByteText, fromByteText, toByteText } from "../transport/byte-text.ts"
+import { readAll, TransportError } from "../transport/http-client.ts"
+import { encodeSse } from "../transport/sse.ts"
+
+const FRAMED = "application/vnd.amazon.eventstream"
+const MAX_SMALL_BYTES = 64 * 1024
+
+export async function asAnthropic(response: Response, { counts }: { counts: boolean }): Promise<Response> {
+  if (!response.ok) return anthropicError(response)
+  const { headers, body } = response
+  if (body && headers.get("content-type")?.startsWith(FRAMED)) {
+    return new Response(reframed(body), { headers: { "content-type": "text/event-stream" } })
+  }
+  return counts ? anthropicCount(response) : response
+}
+
+/** The events of a framed stream as server-sent events. Nothing is read before it is asked for. */
+function reframed(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  const decoder = decodeEventStream()
+  const next = async (): Promise<Uint8Array | undefined> => {
+    while (!decoder.fault) {
+      const { done, value } = await reader.read()
+      if (done) return void decoder.finish()
+      const text = decoder.push(value).map(eventText).join("")
+      if (text !== "") return fromByteText(text)
+    }
+    throw decoder.fault
+  }
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const bytes = await next()
+          if (bytes) controller.enqueue(bytes)
+          else controller.close()
+        } catch (thrown) {
+          // Behind a broken frame there is nothing to be read; the connection is of no use to others either.
+          void reader.cancel(thrown).catch(() => {})
+          controller.error(thrown instanceof EventStreamError ? new TransportError("reset", thrown) : thrown)
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** One message as the event it holds, in byte text; "" for what is none. */
+function eventText({ headers, payload }: EventMessage): string {
+  const kind = headers[":message-type"]
+  if (kind === "exception") return errorText(headers[":exception-type"], parsed(decodeUtf8(payload))?.message)
+  if (kind === "error") return errorText(headers[":error-code"], headers[":error-message"])
+  const bytes = parsed(toByteText(payload))?.bytes
+  if (typeof bytes !== "string") return ""
+  const data = Buffer.from(bytes, "base64").toString("latin1")
+  return encodeSse({ event: eventType(data), data })
+}
+
+/** Nearly all begin with their type. */
+function eventType(data: string): string {
+  const [, first] = /^\{"type":"([a-z_]{1,50})"/.exec(data) ?? []
+  const type = first ?? parsed(data)?.type
+  return typeof type === "string" && /^[a-z_]{1,50}$/.test(type) ? type : "message"
+}
+
+function errorText(name: string | undefined, message: unknown): string {
+  return encodeSse({ event: "error", data: encodeByteText(JSON.stringify(errorBody(name, message))) })
+}
+
+/** Anthropic's words for AWS's, by the name without `Exception` and in lower case. */
+const ERROR_TYPES: Readonly<Record<string, string>> = {
+  throttling: "rate_limit_error",
+  toomanyrequests: "rate_limit_error",
+  servicequotaexceeded: "rate_limit_error",
+  validation: "invalid_request_error",
+  accessdenied: "permission_error",
+  expiredtoken: "authentication_error",
+  invalidsignature: "authentication_error",
+  unrecognizedclient: "authentication_error",
+  resourcenotfound: "not_found_error",
+  modeltimeout: "timeout_error",
+  modelnotready: "overloaded_error",
+  serviceunavailable: "overloaded_error",
+}
+
+function errorBody(name: string | undefined, message: unknown) {
+  // Behind a colon may stand where the name is explained.
+  const word = name?.replace(/(Exception)?(:.*)?$/i, "").toLowerCase() ?? ""
+  return {
+    type: "error",
+    error: { type: ERROR_TYPES[word] ?? "api_error", message: typeof message === "string" ? message : "" },
+  }
+}
+
+/** Which models there are, and under which name, is the operator's to mend, although it is told as a bad request. */
+const ABOUT_MODEL = /model identifier is invalid|on-demand throughput|model ID or ARN|doesn.t support the model/i
+
+async function anthropicError(response: Response): Promise<Response> {
+  const { headers } = response
+  const said = parsed(await smallText(response))
+  const message = said?.message ?? said?.Message
+  const aboutModel = typeof message === "string" && ABOUT_MODEL.test(message)
+  const name = aboutModel ? "ResourceNotFoundException" : (headers.get("x-amzn-errortype") ?? undefined)
+  const body = errorBody(name, message)
+  const wait = headers.get("retry-after")
+  return Response.json(body, {
+    status: STATUSES[body.error.type] ?? response.status,
+    headers: wait === null ? {} : { "retry-after": wait },
+  })
+}
+
+/** Those that AWS tells with another. */
+const STATUSES: Readonly<Record<string, number>> = { rate_limit_error: 429, not_found_error: 404 }
+
+async function anthropicCount(response: Response): Promise<Response> {
+  return Response.json({ input_tokens: parsed(await smallText(response))?.inputTokens })
+}
+
+/** An error is an error, also when its body is too long or breaks off. */
+async function smallText(response: Response): Promise<string> {
+  try {
+    return decodeUtf8(new Uint8Array(await readAll(response, MAX_SMALL_BYTES)))
+  } catch {
+    return ""
+  }
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,120 @@
+// Amazon Bedrock: Anthropic's protocol, the model in the path, signed calls, streams in AWS's own frames.
+import type { Send } from "../transport/http-client.ts"
+import type { Edit } from "../transport/json-splice.ts"
+import { checkGet, takenValues } from "./account.ts"
+import { asAnthropic } from "./bedrock-answer.ts"
+import type { AccountSettings, Dialect, Errand, Provider, Signer } from "./contract.ts"
+import { encodeSegment, signedHeaders } from "./sigv4.ts"
+
+const VERSION: Edit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
+
+/** It refuses a whole request for one it does not know (as of November 2026). */
+const BETAS = [
+  "compact-2026-01-12",
+  "computer-use-2024-10-22",
+  "computer-use-2025-01-24",
+  "computer-use-2025-11-24",
+  "context-1m-2025-08-07",
+  "context-management-2025-06-27",
+  "dev-full-thinking-2025-05-14",
+  "effort-2025-11-24",
+  "fine-grained-tool-streaming-2025-05-14",
+  "interleaved-thinking-2025-05-14",
+  "output-128k-2025-02-19",
+  "token-efficient-tools-2025-02-19",
+  "tool-examples-2025-10-29",
+  "tool-search-tool-2025-10-19",
+]
+
+const COUNT = "count-tokens"
+
+const messages: Dialect = {
+  streamUsage: "sent",
+  headers: () => ({}),
+  takesHeaders: {},
+  /** Ids and ids of inference profiles name the maker; an ARN may name nothing, and was chosen by the operator. */
+  serves: (model) => /(^|\.)anthropic\./.test(model) || model.startsWith("arn:"),
+  path({ operation, model, stream }) {
+    const action = operation === "count_tokens" ? COUNT : stream ? "invoke-with-response-stream" : "invoke"
+    return `/model/${encodeSegment(model)}/${action}`
+  },
+  edits: bodyEdits,
+  wrap: (send) => async (outgoing) => {
+    const counts = outgoing.url.endsWith(`/${COUNT}`)
+    const answer = await send(counts ? { ...outgoing, body: countBody(outgoing.body) } : outgoing)
+    return asAnthropic(answer, { counts })
+  },
+}
+
+function bodyEdits({ operation, headers }: Errand): Edit[] {
+  const betas = takenValues(headers["anthropic-beta"], BETAS)
+  const edits: Edit[] = [{ path: ["model"], remove: true }, { path: ["stream"], remove: true }, VERSION]
+  if (betas.length > 0) edits.push({ path: ["anthropic_beta"], set: JSON.stringify(betas) })
+  // It counts a whole request, in which this member may not be missing.
+  if (operation === "count_tokens") edits.push({ path: ["max_tokens"], set: "1" })
+  return edits
+}
+
+function countBody(body: string | Uint8Array): string {
+  const encoded = Buffer.from(body as string).toString("base64")
+  return `{"input":{"invokeModel":{"body":"${encoded}"}}}`
+}
+
+/** What calls are signed for; the runtime's host has a longer name. */
+const SERVICE = "bedrock"
+
+function signer(settings: AccountSettings, address: string): Signer {
+  const proven = proof(settings)
+  const sign =
+    (send: Send): Send =>
+    (outgoing) =>
+      send({ ...outgoing, headers: proven({ method: "POST", ...outgoing }) })
+  return {
+    sign,
+    check() {
+      const listing = `${settings.baseUrl ?? address.replace("//bedrock-runtime.", "//bedrock.")}/foundation-models`
+      return checkGet(listing, proven({ method: "GET", url: listing, headers: new Headers(), body: "" }))
+    },
+  }
+}
+
+/** The headers that prove a request: a key of Bedrock's own, or a signature. */
+function proof({ apiKey, accessKeyId, secretAccessKey, sessionToken, region = "" }: AccountSettings) {
+  return (request: Parameters<typeof signedHeaders>[0]): Headers => {
+    if (accessKeyId && secretAccessKey) {
+      const keys = { accessKeyId, secretAccessKey, sessionToken }
+      return signedHeaders(request, { region, service: SERVICE, keys }, Date.now())
+    }
+    const headers = new Headers(request.headers)
+    if (apiKey) headers.set("authorization", `Bearer ${apiKey.reveal()}`)
+    return headers
+  }
+}
+
+export const bedrock: Provider = {
+  id: "bedrock",
+  name: "Amazon Bedrock",
+  environmentVariable: "AWS_BEARER_TOKEN_BEDROCK",
+  needsCredential: true,
+  form: {
+    members: {
+      api_key: {},
+      api_keys: {},
+      access_key_id: { variables: ["AWS_ACCESS_KEY_ID"] },
+      secret_access_key: { variables: ["AWS_SECRET_ACCESS_KEY"] },
+      session_token: { variables: ["AWS_SESSION_TOKEN"] },
+      region: { variables: ["AWS_REGION", "AWS_DEFAULT_REGION"], needed: "always" },
+    },
+    proofs: [
+      { needs: ["api_key"] },
+      { needs: ["api_keys"] },
+      { needs: ["access_key_id", "secret_access_key"], mayHave: ["session_token"] },
+    ],
+  },
+  addressOf({ baseUrl, region }) {
+    if (baseUrl !== undefined || region === undefined) return baseUrl
+    return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`
+  },
+  speaks: { "anthropic-messages": messages },
+  signer,
+}

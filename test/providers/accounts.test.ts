@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import OpenAI from "openai"
+import { HI } from "../end-to-end/client-versions.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { raised } from "../stage/raised.ts"
+import { completion, type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+
+let upstream: Upstream
+let gateway: InProcessGateway
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  gateway = InProcessGateway.start({
+    config: `
+providers:
+  several: { type: openai-compatible, base_url: "${upstream.baseUrl}", api_keys: [key-one, key-two] }
+models:
+  - { id: test/model, targets: [{ provider: several, model: upstream-model }] }
+`,
+  })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+})
+beforeEach(() => {
+  upstream.requests.length = 0
+})
+
+type Answering = (reply: Reply, request: ReceivedRequest) => void
+
+/** Answers key-one in one way and key-two in another. */
+function byKey(one: Answering, two: Answering = well): void {
+  upstream.script = (request, reply) => (keyOf(request) === "key-one" ? one : two)(reply, request)
+}
+
+const well = (reply: Reply) => reply.json(completion("Hello."))
+const keyOf = ({ headers }: ReceivedRequest) => headers.authorization?.replace("Bearer ", "") ?? ""
+const ask = () => gateway.chat(HI)
+
+describe("two accounts of one provider", () => {
+  test("are called in turn", async () => {
+    byKey(well)
+    for (let call = 0; call < 4; call++) expect((await ask()).headers.get("x-gateway-attempts")).toBe("1")
+    const keys = upstream.requests.map(keyOf)
+    expect(keys.slice(0, 2).sort()).toEqual(["key-one", "key-two"])
+    expect(keys.slice(2)).toEqual(keys.slice(0, 2))
+  })
+
+  test.each([401, 403, 429, 500])("answer for each other where one answers %d", async (status) => {
+    byKey((reply) => reply.json({ error: { message: "No.", type: "x", code: "y" } }, status))
+    const answers = [await ask(), await ask()]
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200])
+    expect(answers.map((answer) => answer.headers.get("x-gateway-attempts")).sort()).toEqual(["1", "2"])
+    expect(answers[0]?.headers.get("x-gateway-provider")).toBe("several")
+  })
+
+  test("are not both asked what only the caller can mend", async () => {
+    const refuse = (reply: Reply) => reply.json({ error: { message: "`n` is too large.", param: "n" } }, 400)
+    byKey(refuse, refuse)
+    expect((await ask()).status).toBe(400)
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  test("when both fail are both told of, and neither key is", async () => {
+    const refuse = (reply: Reply, request: ReceivedRequest) =>
+      reply.json({ error: { message: `Key ${keyOf(request)} is disabled.`, type: "server_error" } }, 500)
+    byKey(refuse, refuse)
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
+    const error = await raised(openai.chat.completions.create(HI))
+    expect(error).toMatchObject({
+      status: 503,
+      error: { attempts: [{ provider: "several" }, { provider: "several" }] },
+    })
+    expect(JSON.stringify(error)).not.toMatch(/key-(one|two)/)
+  })
+})

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import Anthropic from "@anthropic-ai/sdk"
+import { GoogleGenAI } from "@google/genai"
+import OpenAI from "openai"
+import { recorded, recordings, streamText, wholeText } from "../conformance/recorded.ts"
+import { hello, textOf } from "../end-to-end/anthropic-versions.ts"
+import { HI } from "../end-to-end/client-versions.ts"
+import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
+import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { raised } from "../stage/raised.ts"
+import { completion, type Script, streams, Upstream } from "../stage/upstream.ts"
+import { keyFile, TokenOffice } from "./google.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "trivium-vertex-"))
+const PLACE = "projects/test-project/locations/europe-west4"
+let upstream: Upstream
+let gateway: InProcessGateway
+let office: TokenOffice
+
+/** A gateway that has no token yet. */
+beforeEach(async () => {
+  office = new TokenOffice()
+  const file = join(folder, "key.json")
+  writeFileSync(file, JSON.stringify(keyFile(`${upstream.origin}${office.path}`)))
+  await gateway?.stop()
+  gateway = InProcessGateway.start({
+    config: `
+providers:
+  vertex: { project: test-project, location: europe-west4, credentials_file: "${file}", base_url: "${upstream.origin}" }
+  spare: { type: gemini-compatible, base_url: "${upstream.origin}/spare", api_key: spare-key }
+models:
+  - { id: test/gemini, targets: [{ provider: vertex, model: gemini-test }] }
+  - { id: test/claude, targets: [{ provider: vertex, model: "claude-test@20260101" }] }
+  - { id: test/maas, targets: [{ provider: vertex, model: meta/llama-test-maas }] }
+  - { id: test/two, targets: [{ provider: vertex, model: gemini-test, priority: 1 },
+      { provider: spare, model: gemini-test, priority: 2 }] }
+`,
+  })
+})
+beforeAll(async () => {
+  upstream = await Upstream.start()
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Answers calls that bear a valid token by this script, and exchanges of tokens as Google does. */
+function answer(script: Script): void {
+  upstream.script = (request, reply) => {
+    if (request.path === office.path) return office.exchange(request, reply)
+    if (request.path.startsWith("/spare") || office.knows(request)) return script(request, reply)
+    return reply.json({ error: { code: 401, message: "Expired.", status: "UNAUTHENTICATED" } }, 401)
+  }
+}
+
+const google = () =>
+  new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: `${gateway.url}/gemini`, apiVersion: "v1beta" } })
+const anthropic = () => new Anthropic({ baseURL: `${gateway.url}/anthropic`, apiKey: gateway.key, maxRetries: 0 })
+const openai = () => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
+const ask = (model = "test/gemini") => google().models.generateContent({ model, contents: "hi" })
+const post = (method: string, signal?: AbortSignal) =>
+  fetch(`${gateway.url}/gemini/v1beta/models/test/gemini:${method}`, {
+    method: "POST",
+    headers: { "x-goog-api-key": gateway.key, "content-type": "application/json" },
+    body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] }),
+    ...(signal && { signal }),
+  })
+const body = () => JSON.parse(upstream.lastRequest().body.toString())
+const calls = () => upstream.requests.filter(({ path }) => path !== office.path)
+
+describe("Gemini on Vertex", () => {
+  test("is called with a token, which many calls share", async () => {
+    answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask()))
+    expect(answers.map(({ text }) => text)).toEqual(Array.from({ length: 20 }, () => "Hello."))
+    expect(answers[0]?.modelVersion).toBe("test/gemini")
+    expect(office.faults).toEqual([undefined])
+    expect(upstream.lastRequest().path).toBe(`/v1beta1/${PLACE}/publishers/google/models/gemini-test:generateContent`)
+  })
+
+  test("streams events, also to clients that read an array", async () => {
+    answer(streams(geminiWords("One two three.")))
+    const pieces = []
+    for await (const piece of await google().models.generateContentStream({ model: "test/gemini", contents: "hi" })) {
+      pieces.push(piece.text)
+    }
+    expect(pieces.join("")).toBe("One two three.")
+    expect(upstream.lastRequest().path).toEndWith("/models/gemini-test:streamGenerateContent?alt=sse")
+    expect(await (await post("streamGenerateContent")).json()).toHaveLength(3)
+  })
+
+  test("counts tokens, and calls tools", async () => {
+    answer((_, reply) => reply.json({ totalTokens: 13, totalBillableCharacters: 47 }))
+    expect((await google().models.countTokens({ model: "test/gemini", contents: "hi" })).totalTokens).toBe(13)
+    expect(upstream.lastRequest().path).toEndWith("/models/gemini-test:countTokens")
+    const call = { functionCall: { name: "weather", args: { city: "Köln" } }, thoughtSignature: "c2lnbmF0dXJl" }
+    const content = { role: "model", parts: [call] }
+    answer((_, reply) => reply.json({ candidates: [{ content, finishReason: "STOP" }] }))
+    expect((await ask()).functionCalls).toEqual([{ name: "weather", args: { city: "Köln" } }])
+  })
+
+  test("tells its errors, in an array or without", async () => {
+    const error = {
+      error: { code: 400, message: "Cannot fetch content from the provided URL.", status: "INVALID_ARGUMENT" },
+    }
+    for (const told of [error, [error]]) {
+      answer((_, reply) => reply.json(told, 400))
+      expect(await raised(ask())).toMatchObject({ status: 400 })
+      expect(String(await raised(ask()))).toContain("Cannot fetch content from the provided URL.")
+    }
+    answer((_, reply) => reply.json([{ error: { code: 429, message: "Quota.", status: "RESOURCE_EXHAUSTED" } }], 429))
+    expect(String(await raised(ask()))).toContain("upstream_rate_limited")
+  })
+
+  test("answers OpenAI's clients too, there by its maker's name; others by their own", async () => {
+    answer((_, reply) => reply.json(completion("Hello.")))
+    await openai().chat.completions.create({ ...HI, model: "test/gemini" })
+    expect(upstream.lastRequest().path).toBe(`/v1/${PLACE}/endpoints/openapi/chat/completions`)
+    expect(body().model).toBe("google/gemini-test")
+    await openai().chat.completions.create({ ...HI, model: "test/maas" })
+    expect(body().model).toBe("meta/llama-test-maas")
+    expect(String(await raised(ask("test/maas")))).toContain("model_not_found")
+  })
+
+  recorded("passes as it was recorded", async () => {
+    const whole = recordings("generateContent").filter(
+      ({ provider, status }) => provider === "vertex" && status === 200,
+    )
+    expect(whole.length).toBeGreaterThan(10)
+    for (const recording of whole) {
+      const text = Buffer.from(wholeText(recording) ?? "", "latin1").toString()
+      answer((_, reply) => reply.raw(text))
+      expect(await (await post("generateContent")).json()).toEqual({ ...JSON.parse(text), modelVersion: "test/gemini" })
+    }
+    for (const recording of recordings("streamGenerateContent").filter(({ provider }) => provider === "vertex")) {
+      const text = Buffer.from(streamText(recording) ?? "", "latin1").toString()
+      answer(streams([text]))
+      const pieces = []
+      for await (const piece of await google().models.generateContentStream({ model: "test/gemini", contents: "hi" })) {
+        pieces.push(piece.text ?? "")
+      }
+      expect(pieces.join("")).toBe("OK")
+    }
+  })
+})
+
+describe("Claude on Vertex", () => {
+  test("is named in the path, Vertex's version in the body, the betas that Vertex knows in the header", async () => {
+    answer((_, reply) => reply.json(anthropicMessage("Hello.")))
+    const betas = ["claude-code-20250219", "context-1m-2025-08-07"]
+    const message = await anthropic().beta.messages.create({ ...hello("test/claude"), betas } as never)
+    expect(message.model).toBe("test/claude")
+    const { path, headers } = upstream.lastRequest()
+    expect(path).toBe(`/v1/${PLACE}/publishers/anthropic/models/claude-test@20260101:rawPredict`)
+    expect(headers["anthropic-beta"]).toBe("context-1m-2025-08-07")
+    expect(headers["anthropic-version"]).toBeUndefined()
+    const { messages, max_tokens } = hello("")
+    expect(body()).toEqual({ messages, max_tokens, anthropic_version: "vertex-2023-10-16" })
+  })
+
+  test("streams Anthropic's own events", async () => {
+    answer(streams(anthropicWords("One two three.")))
+    expect(textOf(await anthropic().messages.stream(hello("test/claude")).finalMessage())).toBe("One two three.")
+    expect(upstream.lastRequest().path).toEndWith("claude-test@20260101:streamRawPredict")
+    expect(body().stream).toBe(true)
+  })
+
+  test("counts tokens at a path of its own, the model in the body", async () => {
+    answer((_, reply) => reply.json({ input_tokens: 14 }))
+    const { max_tokens: _, ...request } = hello("test/claude")
+    expect(await anthropic().messages.countTokens(request)).toMatchObject({ input_tokens: 14 })
+    expect(upstream.lastRequest().path).toBe(`/v1/${PLACE}/publishers/anthropic/models/count-tokens:rawPredict`)
+    expect(body()).toMatchObject({ model: "claude-test@20260101", anthropic_version: "vertex-2023-10-16" })
+  })
+
+  test("is not offered as Gemini, nor Gemini as Claude", async () => {
+    expect(String(await raised(ask("test/claude")))).toContain("model_not_found")
+    expect(await raised(anthropic().messages.create(hello("test/gemini")))).toMatchObject({ status: 400 })
+  })
+})
+
+describe("a token", () => {
+  const hello = () => answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
+
+  test("that has expired is replaced before the next call", async () => {
+    hello()
+    office.expiresIn = 20
+    await ask()
+    await ask()
+    expect(office.faults).toEqual([undefined, undefined])
+    expect(upstream.lastRequest().headers.authorization).toBe("Bearer ya29.token-2")
+  })
+
+  test("that is refused is replaced before the next call", async () => {
+    hello()
+    await ask()
+    office.revokeAll()
+    expect(String(await raised(ask()))).toContain("The provider refused the gateway's credential.")
+    expect((await ask()).text).toBe("Hello.")
+  })
+
+  test("that is not given fails the call as a refused credential, or moves it on, and is soon asked for again", async () => {
+    hello()
+    upstream.requests.length = 0
+    office.refusal = { status: 400, body: { error: "invalid_grant", error_description: "Invalid JWT Signature." } }
+    const error = String(await raised(ask()))
+    expect(error).toContain("The provider refused the gateway's credential.")
+    expect(error).toContain("upstream_unavailable")
+    expect(error).not.toContain("Invalid JWT")
+    expect((await ask("test/two")).text).toBe("Hello.")
+    expect(calls().map(({ path }) => path)).toEqual(["/spare/v1beta/models/gemini-test:generateContent"])
+    office.refusal = undefined
+    await Bun.sleep(1100)
+    expect((await ask()).text).toBe("Hello.")
+  })
+
+  test("whose office is broken moves the call on, too", async () => {
+    hello()
+    office.refusal = { status: 500, body: "" }
+    expect((await ask("test/two")).text).toBe("Hello.")
+    upstream.script = (request, reply) =>
+      request.path === office.path ? reply.cut("reset") : reply.json(geminiResponse("Spare.", "STOP"))
+    await Bun.sleep(1100)
+    expect((await ask("test/two")).text).toBe("Spare.")
+  })
+
+  test("is not told to callers, should the provider repeat it", async () => {
+    answer(({ headers }, reply) => {
+      const message = `The request with ${headers.authorization} has no contents.`
+      reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
+    })
+    expect(String(await raised(ask()))).toContain("Bearer [secret] has no contents")
+  })
+
+  test("is not waited for by a client that has left", async () => {
+    let closed: Promise<number> | undefined
+    upstream.script = (_, reply) => {
+      closed = reply.closed
+    }
+    const abort = new AbortController()
+    const asked = post("generateContent", abort.signal)
+    while (!closed) await Bun.sleep(5)
+    abort.abort()
+    await raised(asked)
+    while (gateway.logged("exchange").length === 0) await Bun.sleep(10)
+    expect(gateway.logged("exchange")).toMatchObject([{ outcome: "client-gone" }])
+  })
+})
