@@ -8,6 +8,8 @@ export interface LogFields {
   readonly protocol?: string | undefined
   readonly key_id?: string | undefined
   readonly tenant?: string | undefined
+  /** Of those who are not let in; an address, never what a caller wrote. */
+  readonly client_address?: string | undefined
   readonly model?: string | undefined
   readonly provider?: string | undefined
   readonly stream?: boolean | undefined
@@ -82,6 +84,7 @@ function allowed(time: string, level: LogLevel, event: string, fields: LogFields
     protocol: fields.protocol,
     key_id: fields.key_id,
     tenant: fields.tenant,
+    client_address: fields.client_address,
     model: fields.model,
     provider: fields.provider,
     stream: fields.stream,

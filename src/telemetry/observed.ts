@@ -1,0 +1,59 @@
+// What telemetry is told of an exchange. Text here is the gateway's own or an operator's, as in the log: names of the
+// catalogue and of the configuration, words of closed lists. Never what a caller or an upstream said.
+
+export interface ObservedError {
+  /** From the closed list of errors. */
+  readonly code: string
+  readonly owner: "caller" | "gateway" | "upstream"
+  /** What the upstream answered with, where the error comes from there. */
+  readonly upstreamStatus?: number | undefined
+}
+
+/** Where an attempt goes. */
+export interface ObservedTarget {
+  /** The account's id, as the configuration calls it. */
+  readonly provider: string
+  /** The model's name in the catalogue, and at that provider. */
+  readonly model: string
+  readonly upstreamModel: string
+  readonly baseUrl: string
+}
+
+/** Times are those of `performance.now()`. */
+export interface ObservedAttempt extends ObservedTarget {
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly error: ObservedError | undefined
+}
+
+/** Token counts in buckets that do not overlap. */
+export interface ObservedUsage {
+  readonly input?: number
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+  readonly cacheWrite1h?: number
+  readonly audioInput?: number
+  readonly imageInput?: number
+  readonly output?: number
+  readonly reasoning?: number
+  readonly audioOutput?: number
+  readonly imageOutput?: number
+}
+
+export interface ObservedExchange {
+  readonly protocol: string | undefined
+  /** The model that was found; undefined as long as none was. */
+  readonly model: string | undefined
+  readonly provider: string | undefined
+  readonly stream: boolean | undefined
+  readonly status: number
+  readonly outcome: "answered" | "refused" | "failed" | "client-gone"
+  readonly error: ObservedError | undefined
+  readonly attempts: number
+  /** Those after which another target was tried, or none was left. */
+  readonly failedAttempts: readonly ObservedAttempt[] | undefined
+  readonly startedAt: number
+  readonly firstEventAt: number | undefined
+  readonly usage: ObservedUsage | undefined
+  readonly costNanoUsd: bigint | undefined
+}

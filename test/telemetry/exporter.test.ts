@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, test } from "bun:test"
+import { type ExporterOptions, OtlpExporter } from "../../src/telemetry/otlp-exporter.ts"
+import { retryAfterMs } from "../../src/transport/retry-after.ts"
+import { eventually } from "../stage/eventually.ts"
+import { Collector } from "./collector.ts"
+
+const ends: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+function collect(respond?: ConstructorParameters<typeof Collector>[0]): Collector {
+  const collector = new Collector(respond)
+  ends.push(() => collector.stop())
+  return collector
+}
+
+function exporterTo(url: string, options: Partial<ExporterOptions> = {}) {
+  const counts = { sent: 0, failed: 0, dropped: 0 }
+  const changes: unknown[] = []
+  const exporter = new OtlpExporter({
+    url: `${url}/v1/traces`,
+    headers: { "x-api-key": "opens" },
+    resource: { "service.name": "test" },
+    retryAfterMs,
+    onSpans: (result, count) => {
+      counts[result] += count
+    },
+    onChange: (change) => changes.push(change),
+    gatherMs: 10,
+    retryMs: 50,
+    ...options,
+  })
+  ends.push(() => exporter.flush())
+  return { exporter, counts, changes }
+}
+
+const span = (name: string) => JSON.stringify({ name, kind: 3, attributes: [], status: {} })
+const spans = (count: number) => Array.from({ length: count }, (_, turn) => span(`s${turn}`))
+const names = (collector: Collector) => collector.spans.map(({ name }) => name)
+
+describe("spans", () => {
+  test("are gathered and posted as one request, with the resource and the headers", async () => {
+    const collector = collect()
+    const { exporter, counts } = exporterTo(collector.url)
+    exporter.add([span("one")])
+    exporter.add([span("two"), span("three")])
+    await eventually(() => counts.sent === 3)
+    const [request] = collector.requests
+    expect(collector.requests).toHaveLength(1)
+    expect(request?.path).toBe("/v1/traces")
+    expect(request?.headers.get("content-type")).toBe("application/json")
+    expect(request?.headers.get("x-api-key")).toBe("opens")
+    expect(names(collector)).toEqual(["one", "two", "three"])
+    expect(JSON.parse(request?.text ?? "").resourceSpans[0].resource).toEqual({
+      attributes: [{ key: "service.name", value: { stringValue: "test" } }],
+    })
+  })
+
+  test("leave in batches of at most 256, one after the other, none lost", async () => {
+    let open = 0
+    let most = 0
+    const collector = collect(async () => {
+      most = Math.max(most, ++open)
+      await Bun.sleep(5)
+      open--
+      return Response.json({})
+    })
+    const { exporter, counts } = exporterTo(collector.url)
+    for (const each of spans(1000)) exporter.add([each])
+    await eventually(() => counts.sent === 1000)
+    expect(most).toBe(1)
+    expect(names(collector)).toEqual(spans(1000).map((each) => JSON.parse(each).name))
+    for (const { text } of collector.requests) {
+      expect(JSON.parse(text).resourceSpans[0].scopeSpans[0].spans.length).toBeLessThanOrEqual(256)
+    }
+  })
+
+  test("that wait are sent when the gateway stops; later ones are dropped", async () => {
+    const collector = collect()
+    const { exporter, counts } = exporterTo(collector.url, { gatherMs: 60_000 })
+    exporter.add(spans(700))
+    await exporter.flush()
+    exporter.add([span("late")])
+    expect(collector.spans).toHaveLength(700)
+    expect(counts).toEqual({ sent: 700, failed: 0, dropped: 1 })
+  })
+})
+
+describe("a collector", () => {
+  test.each([429, 500, 503])("that answers %i is asked once more, then the batch is given up", async (status) => {
+    const collector = collect(() => new Response(null, { status }))
+    const { exporter, counts, changes } = exporterTo(collector.url)
+    exporter.add(spans(3))
+    await eventually(() => counts.failed === 3)
+    expect(collector.requests).toHaveLength(2)
+    expect(changes).toEqual([{ takes: false, status }])
+    collector.respond = () => Response.json({})
+    exporter.add(spans(2))
+    await eventually(() => counts.sent === 2)
+    expect(changes).toEqual([
+      { takes: false, status },
+      { takes: true, status: 200 },
+    ])
+  })
+
+  test("that asks for time gets it", async () => {
+    let asked = 0
+    const collector = collect(() =>
+      asked++ === 0 ? new Response(null, { status: 429, headers: { "retry-after": "1" } }) : Response.json({}),
+    )
+    const { exporter, counts } = exporterTo(collector.url)
+    exporter.add(spans(3))
+    await eventually(() => counts.sent === 3)
+    const [first, second] = collector.requests
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950)
+  })
+
+  test.each([400, 401, 404])("that answers %i is not asked again", async (status) => {
+    const collector = collect(() => new Response(null, { status }))
+    const { exporter, counts } = exporterTo(collector.url)
+    exporter.add(spans(3))
+    await eventually(() => counts.failed === 3)
+    await Bun.sleep(100)
+    expect(collector.requests).toHaveLength(1)
+  })
+
+  test("that points elsewhere is not followed: what opens it is for nobody else", async () => {
+    const elsewhere = collect()
+    const collector = collect(() => Response.redirect(`${elsewhere.url}/v1/traces`, 307))
+    const { exporter, counts } = exporterTo(collector.url)
+    exporter.add(spans(1))
+    await eventually(() => counts.failed === 1)
+    expect(elsewhere.requests).toHaveLength(0)
+  })
+
+  test("that nobody runs loses spans, and costs no more memory than the queue has room for", async () => {
+    const { exporter, counts, changes } = exporterTo("http://127.0.0.1:1", { maxQueued: 500, retryMs: 20 })
+    for (let turn = 0; turn < 10_000; turn++) exporter.add(spans(2))
+    expect(counts.dropped).toBeGreaterThanOrEqual(20_000 - 500 - 256)
+    await eventually(() => counts.dropped + counts.failed === 20_000)
+    expect(changes).toEqual([{ takes: false, status: undefined }])
+  })
+
+  test("that never answers is given up, and holds up a stop for two seconds at most", async () => {
+    const collector = collect(() => new Promise<Response>(() => {}))
+    const { exporter, counts } = exporterTo(collector.url, { timeoutMs: 100, retryMs: 10 })
+    exporter.add(spans(5))
+    await eventually(() => counts.failed === 5)
+    const stuck = exporterTo(collector.url)
+    stuck.exporter.add(spans(600))
+    const began = performance.now()
+    await stuck.exporter.flush()
+    expect(performance.now() - began).toBeLessThan(3000)
+    expect(stuck.counts.failed + stuck.counts.dropped).toBe(600)
+  })
+})
