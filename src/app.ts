@@ -1,16 +1,19 @@
 // The composition root: the only file that knows every room, and how they are joined.
 import { setTimeout } from "node:timers/promises"
+import { Credentials } from "./accounts/credentials.ts"
 import { hashingSecrets } from "./accounts/hashing-secret.ts"
 import { Keys } from "./accounts/keys.ts"
+import { Sealer } from "./accounts/sealing.ts"
+import type { GatewayView } from "./admin/house.ts"
+import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/error.ts"
-import { bundledModels } from "./catalog/bundled.ts"
-import { Catalog, type Model } from "./catalog/catalog.ts"
-import { joinModels } from "./catalog/overrides.ts"
-import type { Config } from "./config/config.ts"
+import type { Config, TracesSettings } from "./config/config.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
-import { recordFields, recordLevel, stackOf } from "./exchange/record.ts"
+import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
 import { Running } from "./exchange/running.ts"
+import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
 import { jsonAnswer } from "./http/answer.ts"
+import type { PlainServer } from "./http/plain-server.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
 import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
@@ -18,34 +21,27 @@ import type { Route, Visit } from "./http/visit.ts"
 import type { Protocol, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { protocols } from "./protocols.ts"
-import { openAccount } from "./providers/account.ts"
-import type { Account, Provider } from "./providers/contract.ts"
-import { simulatorProvider } from "./providers/simulator.ts"
-import { compatibleProviders, knownProviders as realProviders } from "./providers/table.ts"
-import { type RoutingTable, targetsOf } from "./routing/plan.ts"
-import { simulator } from "./simulator/simulator.ts"
+import { targetsOf } from "./routing/plan.ts"
 import type { Store } from "./store/contract.ts"
 import { openSqlite } from "./store/sqlite/open.ts"
 import type { Log } from "./telemetry/log.ts"
+import { Metrics } from "./telemetry/metrics.ts"
+import { EXPOSITION_TYPE } from "./telemetry/registry.ts"
+import type { Tracer } from "./telemetry/tracer.ts"
 import { Deadlines } from "./transport/deadlines.ts"
 import { httpSend } from "./transport/http-client.ts"
 import { OffLoop } from "./transport/off-loop.ts"
+import { OneByOne } from "./transport/one-by-one.ts"
+import { retryAfterMs } from "./transport/retry-after.ts"
 import type { ReadResult, ReadTask } from "./worker.ts"
-
-export const knownProviders: readonly Provider[] = [...realProviders, simulatorProvider]
-
-const MAX_IN_FLIGHT = 2000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Keys on the store of this configuration, for commands that work without a gateway. */
 export function openKeys(config: Config, environment: Environment): { keys: Keys; close: () => void } {
   const store = openSqlite(config.storePath)
-  return { keys: keysOn(store, config, environment), close: () => store.close() }
-}
-
-function keysOn(store: Store, config: Config, environment: Environment): Keys {
-  return new Keys({ table: store.keys, secrets: hashingSecrets(config.dataDir, environment) })
+  const secrets = hashingSecrets(config.dataDir, environment)
+  return { keys: new Keys({ table: store.keys, secrets }), close: () => store.close() }
 }
 
 export interface GatewayOptions {
@@ -53,42 +49,108 @@ export interface GatewayOptions {
   readonly environment: Environment
   readonly log: Log
   readonly timeouts?: Partial<Timeouts>
+  readonly version?: string
+  /** Reads the configuration anew, or this text in its place. */
+  readonly readConfig?: (text?: string) => Config
 }
 
 export class Gateway {
   readonly keys: Keys
+  readonly metrics: Metrics
+  private readonly tracer: Promise<Tracer> | undefined
   private readonly store: Store
   private readonly server: Server
+  private readonly admin: PlainServer
+  private readonly kept: KeptCredentials
   private readonly deadlines = new Deadlines()
   private readonly running: Running
   private readonly log: Log
   private readonly timeouts: Timeouts
-  private table: Table
+  private config: Config
+  private table: GatewayTable
   private ready = true
 
-  constructor({ config, environment, log, timeouts }: GatewayOptions) {
+  constructor(options: GatewayOptions) {
+    const { config, environment, log, timeouts } = options
     this.log = log
+    this.config = config
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
     this.running = new Running(this.timeouts.connectMs)
-    this.table = buildTable(config, httpSend)
     this.store = openSqlite(config.storePath)
-    this.keys = keysOn(this.store, config, environment)
+    const secrets = hashingSecrets(config.dataDir, environment)
+    this.keys = new Keys({ table: this.store.keys, secrets })
+    const credentials = new Credentials({ table: this.store.credentials, sealer: new Sealer(secrets) })
+    this.kept = new KeptCredentials(credentials, providerTypes)
+    this.table = buildTable(this.kept.join(config), httpSend)
     const house: House = {
       table: () => this.table,
       deadlines: this.deadlines,
       timeouts: this.timeouts,
       running: this.running,
       readLarge: largeReader(),
+      largeInTurn: new OneByOne(),
       onFault: (cause) => log.line("error", "observer-failed", { stack: stackOf(cause) }),
     }
     this.server = new Server({
       ...config.server,
       routes: new RouteTable([...protocols.flatMap((each) => protocolRoutes(each, house)), ...this.healthRoutes()]),
       authenticate: (key) => this.keys.authenticate(key),
-      maxInFlight: MAX_IN_FLIGHT,
+      deadlines: this.deadlines,
       protocolAt,
-      onRecord: (record) => log.line(recordLevel(record), "exchange", recordFields(record)),
+      traced: config.traces !== undefined,
+      onRecord: (record) => this.tell(record),
     })
+    this.metrics = new Metrics({
+      version: options.version ?? "0",
+      inFlight: () => this.server.inFlight,
+      bodyBytes: () => this.server.bodies.inUse,
+    })
+    if (config.traces)
+      this.tracer = openTracer(config.traces, { metrics: this.metrics, log, version: options.version ?? "0" })
+    this.admin = this.openAdmin(options)
+  }
+
+  private openAdmin({ config, environment, log, version = "0", readConfig = () => this.config }: GatewayOptions) {
+    const { keys, kept } = this
+    const startedAt = performance.now()
+    const view: GatewayView = {
+      status: () => ({
+        version,
+        uptime_seconds: Math.floor((performance.now() - startedAt) / 1000),
+        demo: this.isDemo,
+        in_flight: this.server.inFlight,
+        models: this.modelCount,
+      }),
+      models: () => modelStates(this.table),
+      providers: () => kept.states(this.config, this.table),
+      configProblems: (text) => problemsOf(() => readConfig(text)),
+      metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
+      setCredential: (provider, credential) => {
+        const set = kept.set(provider, { config: this.config, credential })
+        if (set) this.reload(this.config)
+        return set
+      },
+      removeCredential: (provider) => {
+        const removed = kept.remove(provider)
+        if (removed) this.reload(this.config)
+        return removed
+      },
+    }
+    const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
+    return openAdministration({ config, environment, view, keys, version, server: this.server, onFault })
+  }
+
+  /** Told once of every exchange, when it is over. */
+  private tell(record: ExchangeRecord): void {
+    this.log.line(recordLevel(record), "exchange", recordFields(record))
+    this.metrics.observe(record)
+    if (!this.tracer) return
+    const traced = tracedExchange(record)
+    void this.tracer.then((tracer) => tracer.trace(traced, record.traceparent))
+  }
+
+  get adminUrl(): string {
+    return this.admin.url
   }
 
   get url(): string {
@@ -112,7 +174,8 @@ export class Gateway {
 
   /** Serves by another configuration from the next request on. */
   reload(config: Config): void {
-    this.table = buildTable(config, httpSend)
+    this.config = config
+    this.table = buildTable(this.kept.join(config), httpSend)
   }
 
   /** Lets what is under way end well, then ends it all the same. */
@@ -126,6 +189,9 @@ export class Gateway {
     this.running.endAll(error)
     await this.server.drained(1000)
     await this.server.close()
+    await this.admin.close()
+    this.metrics.stop()
+    await (await this.tracer)?.stop()
     this.store.close()
     this.log.line("info", "stopped")
     this.log.flush()
@@ -158,32 +224,21 @@ function protocolAt(path: string): Protocol {
   return protocols.find(({ prefixes }) => prefixes.some((prefix) => path.startsWith(`${prefix}/`))) ?? openaiChat
 }
 
-export interface Table extends RoutingTable {
-  readonly isDemo: boolean
-}
-
-/** The models and accounts of one configuration. Without any account the simulator serves every model. */
-export function buildTable(config: Config, send: Account["send"]): Table {
-  const accounts = new Map<string, Account>()
-  for (const settings of config.providers) {
-    const provider = [...knownProviders, ...compatibleProviders].find(({ id }) => id === settings.type)
-    const baseUrl = settings.baseUrl ?? provider?.baseUrl
-    if (!provider || baseUrl === undefined || (provider.needsCredential && !settings.apiKey)) continue
-    const { id, apiKey: credential } = settings
-    const reach = provider === simulatorProvider ? simulator : send
-    accounts.set(id, openAccount(provider, { id, baseUrl, credential, send: reach }))
-  }
-  const models = joinModels(bundledModels(), config.models)
-  const isDemo = accounts.size === 0
-  if (!isDemo) return { catalog: new Catalog(models), accounts, isDemo }
-  const account = openAccount(simulatorProvider, { id: simulatorProvider.id, baseUrl: "simulator:", send: simulator })
-  for (const { targets } of models) for (const { provider } of targets) accounts.set(provider, account)
-  return { catalog: new Catalog(models.map(simulated)), accounts, isDemo }
-}
-
-/** Served where it always is, by the simulator in each host's place, under the name callers know. */
-function simulated(model: Model): Model {
-  return { ...model, targets: model.targets.map((target) => ({ ...target, model: model.id })) }
+/** Who asks for no traces does not load what makes them. */
+async function openTracer(
+  { headers, serviceName, ...traces }: TracesSettings,
+  { metrics, log, version }: { metrics: Metrics; log: Log; version: string },
+): Promise<Tracer> {
+  const { Tracer } = await import("./telemetry/tracer.ts")
+  return new Tracer({
+    ...traces,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.reveal()])),
+    resource: { "service.name": serviceName, "service.version": version },
+    retryAfterMs,
+    onSpans: (result, count) => metrics.countSpans(result, count),
+    onChange: ({ takes, status }) =>
+      log.line(takes ? "info" : "warn", takes ? "traces-taken" : "traces-refused", { status }),
+  })
 }
 
 function largeReader(): House["readLarge"] {

@@ -1,15 +1,25 @@
 // The command line's entry: joins the commands to the composition root, and watches over the process.
 import { version } from "../package.json"
-import { buildTable, Gateway, knownProviders, openKeys } from "./app.ts"
+import { knownAdminKey } from "./accounts/admin-key.ts"
+import { modelStates } from "./administration.ts"
+import { Gateway, openKeys } from "./app.ts"
 import { bundledModels } from "./catalog/bundled.ts"
+import { AdminClient } from "./cli/admin-client.ts"
 import { checkAccounts } from "./cli/check.ts"
-import type { ConfigFlags } from "./cli/flags.ts"
+import type { AdminFlags, ConfigFlags } from "./cli/flags.ts"
+import { leaveMark, removeMark, runningAdminUrl } from "./cli/gateway-mark.ts"
+import { type KeyDesk, portDesk, storeDesk } from "./cli/key-desk.ts"
+import type { ListedModel } from "./cli/models.ts"
 import { complain, print } from "./cli/print.ts"
 import { program } from "./cli/program.ts"
+import type { SimulateFlags } from "./cli/simulate.ts"
 import { welcome } from "./cli/welcome.ts"
 import { type ConfigSources, configFile, loadConfig } from "./config/load.ts"
 import { watchConfig } from "./config/watch.ts"
 import { stackOf } from "./exchange/record.ts"
+import { buildTable, knownProviders } from "./gateway-table.ts"
+import { BillLog } from "./simulator/bill.ts"
+import { SimulatorServer } from "./simulator/server.ts"
 import { Log } from "./telemetry/log.ts"
 
 /** How long a gateway that was told to stop stays in the load balancer's eyes, and how long it lets streams end. */
@@ -33,13 +43,16 @@ async function serve(flags: ConfigFlags): Promise<void> {
   let gateway: Gateway | undefined
   const watched = watchConfig(configFile(given).path, { onChange: () => gateway && reload(gateway, given, log) })
   const config = loadConfig(given)
-  gateway = new Gateway({ config, environment: env, log })
+  const readConfig = (text?: string) => loadConfig({ ...given, text })
+  gateway = new Gateway({ config, environment: env, log, version, readConfig })
+  leaveMark(config.dataDir, gateway)
   const firstKey = gateway.keys.isEmpty() ? gateway.keys.create({ name: "first" }).text : undefined
   const stopping = toldToStop()
-  const { url, isDemo, modelCount, exampleModel } = gateway
-  print(welcome({ url, isDemo, modelCount, exampleModel, firstKey }))
+  const { url, adminUrl, isDemo, modelCount, exampleModel } = gateway
+  print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey }))
   const cause = await stopping
   watched.stop()
+  removeMark(config.dataDir)
   await gateway.stop({ graceMs: cause === "SIGTERM" ? GRACE_MS : 0, drainMs: DRAIN_MS })
   process.exit(0)
 }
@@ -84,16 +97,53 @@ function toldToStop(): Promise<string> {
   })
 }
 
+const sendsNothing = () => Promise.reject(new Error("this command sends no requests to models"))
+
 async function check(flags: ConfigFlags): Promise<void> {
   const config = loadConfig(sources(flags))
-  const table = buildTable(config, () => Promise.reject(new Error("check sends no requests to models")))
+  const table = buildTable(config, sendsNothing)
   const { text, sound } = await checkAccounts(table, config)
   print(text)
   if (!sound) process.exitCode = 1
 }
 
+/** The administration to go through: that of the gateway named, or of the one that runs on the data folder. */
+function administration({ url, ...flags }: AdminFlags): AdminClient | undefined {
+  const { dataDir } = loadConfig(sources(flags))
+  const address = url?.replace(/\/+$/, "") ?? runningAdminUrl(dataDir)
+  if (address === undefined) return undefined
+  const key = knownAdminKey(dataDir, env)
+  if (key) return new AdminClient(address, key)
+  throw new Error(`Set TRIVIUM_ADMIN_KEY to the administration key of the gateway at ${address}.`)
+}
+
+function openDesk(flags: AdminFlags): KeyDesk {
+  const client = administration(flags)
+  if (client) return portDesk(client)
+  const { keys, close } = openKeys(loadConfig(sources(flags)), env)
+  return storeDesk(keys, close)
+}
+
+async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {
+  const client = administration(flags)
+  if (client) return ((await client.get("/models")) as unknown as { models: ListedModel[] }).models
+  return modelStates(buildTable(loadConfig(sources(flags)), sendsNothing))
+}
+
+async function simulate(flags: SimulateFlags): Promise<void> {
+  const { host, port, firstTokenMs, tokensPerSecond, jitter: jitterPercent, bill: file } = flags
+  const speed = { firstTokenMs, tokensPerSecond, jitterPercent }
+  const { add: onBill } = new BillLog({ file })
+  const stopping = toldToStop()
+  const server = await SimulatorServer.start({ host, port, simulator: { speed, seed: flags.seed, onBill } })
+  print(`listening on ${server.url}`)
+  await stopping
+  await server.stop()
+  process.exit(0)
+}
+
 try {
-  const actions = { serve, check, openKeys: (flags: ConfigFlags) => openKeys(loadConfig(sources(flags)), env) }
+  const actions = { serve, check, openDesk, listModels, simulate }
   await program(actions, version).parseAsync()
 } catch (thrown) {
   complain(thrown instanceof Error ? thrown.message : String(thrown))

@@ -8,9 +8,9 @@ const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
 
-export function mintKey(): string {
+export function mintKey(prefix = PREFIX): string {
   const secret = base62(BigInt(`0x${randomBytes(32).toString("hex")}`), SECRET_LENGTH)
-  return PREFIX + secret + checksum(secret)
+  return prefix + secret + checksum(secret)
 }
 
 /** Whether a text can be a key of ours at all. */

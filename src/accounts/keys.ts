@@ -37,11 +37,6 @@ export interface KeysOptions {
   readonly now?: () => number
 }
 
-/** No such key; the message says so in words for an operator. */
-class UnknownKeyError extends Error {
-  override readonly name = "UnknownKeyError"
-}
-
 const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000
 /** Recognised keys kept in memory, so that a request costs no hash and no query. */
 const MAX_KNOWN = 10_000
@@ -73,6 +68,11 @@ export class Keys {
     return { key: visible(row), text }
   }
 
+  /** The key of this id. */
+  get(id: string): Key {
+    return visible(this.row(id))
+  }
+
   list(): Key[] {
     return this.options.table.list().map(visible)
   }
@@ -84,7 +84,9 @@ export class Keys {
   /** A new text for the same key; the old one is taken for `graceMs` more. */
   rotate(id: string, { graceMs = DEFAULT_GRACE_MS }: { graceMs?: number } = {}): MintedKey {
     const row = this.row(id)
-    if (row.revokedAt !== null) throw new UnknownKeyError(`Key ${id} is revoked; create a new one instead.`)
+    if (row.revokedAt !== null) {
+      throw new GatewayError("invalid_parameter", `Key ${id} is revoked; create a new one instead.`, { param: "id" })
+    }
     const text = mintKey()
     const rotated: KeyRow = {
       ...row,
@@ -148,7 +150,7 @@ export class Keys {
 
   private row(id: string): KeyRow {
     const row = this.options.table.findById(id)
-    if (!row) throw new UnknownKeyError(`There is no key ${id}. See: trivium keys list`)
+    if (!row) throw new GatewayError("resource_not_found", `There is no key ${id}. See: trivium keys list`)
     return row
   }
 

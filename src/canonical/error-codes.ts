@@ -15,7 +15,10 @@ const limited = (meaning: string) => ({ status: 429, kind: "rate_limit_error", m
 const unavailable = (meaning: string) => ({ status: 503, kind: "service_unavailable_error", meaning }) as const
 
 export const ERROR_CODES = {
-  invalid_json: invalid(400, "The body is not JSON the gateway reads: a syntax error, bad UTF-8, or nested too deep."),
+  invalid_json: invalid(
+    400,
+    "The body is not JSON the gateway reads: a syntax error, bad UTF-8, nested too deep, or not there in time.",
+  ),
   invalid_content_type: invalid(400, "The body's media type is not JSON, or it is compressed."),
   missing_parameter: invalid(400, "A required member or header is absent."),
   invalid_parameter: invalid(400, "A member has the wrong type or a value out of bounds."),

@@ -4,6 +4,7 @@ import type { Command } from "commander"
 export interface ConfigFlags {
   readonly host?: string
   readonly port?: string
+  readonly adminPort?: string
   readonly config?: string
   readonly data?: string
 }
@@ -12,4 +13,16 @@ export function withStoreFlags(command: Command): Command {
   return command
     .option("--config <file>", "configuration file (TRIVIUM_CONFIG; default trivium.yaml where it exists)")
     .option("--data <folder>", "folder of the embedded store (TRIVIUM_DATA; default ./data)")
+}
+
+/** For commands that work on a store, or through the gateway that has it open. */
+export interface AdminFlags extends ConfigFlags {
+  readonly url?: string
+}
+
+export function withAdminFlags(command: Command): Command {
+  return withStoreFlags(command).option(
+    "--url <address>",
+    "administration address of a gateway elsewhere, with its key in TRIVIUM_ADMIN_KEY",
+  )
 }

@@ -1,12 +1,13 @@
 // trivium keys: create, list, rotate, revoke.
 import { Command, InvalidArgumentError } from "commander"
-import type { Key, Keys, MintedKey } from "../accounts/keys.ts"
-import { type ConfigFlags, withStoreFlags } from "./flags.ts"
+import type { AskedKey, ShownKey, ShownMintedKey } from "../accounts/shown-key.ts"
+import { type AdminFlags, withAdminFlags } from "./flags.ts"
+import type { KeyDesk } from "./key-desk.ts"
 import { print, table } from "./print.ts"
 
-export type OpenKeys = (flags: ConfigFlags) => { keys: Keys; close: () => void }
+export type OpenDesk = (flags: AdminFlags) => KeyDesk
 
-interface Common extends ConfigFlags {
+interface Common extends AdminFlags {
   readonly json?: true
 }
 
@@ -17,89 +18,77 @@ interface CreateFlags extends Common {
   readonly expires?: number
 }
 
-export function keysCommand(open: OpenKeys): Command {
+export function keysCommand(open: OpenDesk): Command {
   const command = new Command("keys").description("create, list, rotate and revoke API keys")
   const add = (name: string, description: string) =>
-    withStoreFlags(command.command(name).description(description)).option("--json", "print JSON")
+    withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
 
   add("create", "create a key and print it, this once")
     .requiredOption("--name <name>", "what it is for")
     .option("--tenant <tenant>", "whom it belongs to (default: default)")
     .option("--models <patterns>", "models it may call, such as openai/*,meta/llama-3.3-70b (default: all)", list)
     .option("--expires <when>", "30d, 12h, 45m or a date such as 2027-01-31 (default: never)", instant)
-    .action((flags: CreateFlags) => within(open, flags, (keys) => printMinted(keys.create(wish(flags)), flags)))
-  add("list", "list all keys").action((flags: Common) => within(open, flags, (keys) => printKeys(keys.list(), flags)))
+    .action((flags: CreateFlags) =>
+      within(open, flags, async (desk) => printMinted(await desk.create(asked(flags)), flags)),
+    )
+  add("list", "list all keys").action((flags: Common) =>
+    within(open, flags, async (desk) => printKeys(await desk.list(), flags)),
+  )
   add("rotate <id>", "give a key a new text; the old one works on for a while")
     .option("--grace <duration>", "how long the old text still works, such as 1h (default: 24h)", duration)
     .action((id: string, flags: Common & { grace?: number }) =>
-      within(open, flags, (keys) => {
-        printMinted(keys.rotate(id, flags.grace === undefined ? {} : { graceMs: flags.grace }), flags)
-      }),
+      within(open, flags, async (desk) => printMinted(await desk.rotate(id, { graceMs: flags.grace }), flags)),
     )
   add("revoke <id>", "let nobody in with this key any more").action((id: string, flags: Common) =>
-    within(open, flags, (keys) => {
-      const key = keys.revoke(id)
-      print(flags.json ? JSON.stringify(shown(key)) : `Revoked ${key.id} (${key.name}).`)
+    within(open, flags, async (desk) => {
+      const key = await desk.revoke(id)
+      print(flags.json ? JSON.stringify(key) : `Revoked ${key.id} (${key.name}).`)
     }),
   )
   return command
 }
 
-function within(open: OpenKeys, flags: ConfigFlags, act: (keys: Keys) => void): void {
-  const { keys, close } = open(flags)
+async function within(open: OpenDesk, flags: AdminFlags, act: (desk: KeyDesk) => Promise<void>): Promise<void> {
+  const desk = open(flags)
   try {
-    act(keys)
+    await act(desk)
   } finally {
-    close()
+    desk.close()
   }
 }
 
-function wish({ name, tenant, models, expires }: CreateFlags) {
+function asked({ name, tenant, models, expires }: CreateFlags): AskedKey {
   return {
     name,
     ...(tenant !== undefined && { tenant }),
     ...(models && { models }),
-    ...(expires !== undefined && { expiresAt: expires }),
+    ...(expires !== undefined && { expires_at: new Date(expires).toISOString() }),
   }
 }
 
-function printMinted({ key, text }: MintedKey, { json }: Common): void {
-  if (json) print(JSON.stringify({ ...shown(key), key: text }))
-  else print(`${key.name} (${key.id}), shown this once:\n\n  ${text}\n`)
+function printMinted(minted: ShownMintedKey, { json }: Common): void {
+  if (json) print(JSON.stringify(minted))
+  else print(`${minted.name} (${minted.id}), shown this once:\n\n  ${minted.key}\n`)
 }
 
-function printKeys(keys: readonly Key[], { json }: Common): void {
-  if (json) print(JSON.stringify(keys.map(shown)))
+function printKeys(keys: readonly ShownKey[], { json }: Common): void {
+  if (json) print(JSON.stringify(keys))
   else if (keys.length === 0) print("There are no keys. Create one: trivium keys create --name NAME")
   else print(table(["ID", "NAME", "TENANT", "KEY", "MODELS", "STATE"], keys.map(row)))
 }
 
-function row(key: Key): string[] {
+function row(key: ShownKey): string[] {
   return [key.id, key.name, key.tenant, key.hint, key.models?.join(",") ?? "all", state(key)]
 }
 
-function state({ revokedAt, expiresAt }: Key): string {
-  if (revokedAt !== null) return `revoked ${day(revokedAt)}`
-  if (expiresAt === null) return "valid"
-  return expiresAt <= Date.now() ? `expired ${day(expiresAt)}` : `valid until ${day(expiresAt)}`
+function state({ revoked_at, expires_at }: ShownKey): string {
+  if (revoked_at !== null) return `revoked ${day(revoked_at)}`
+  if (expires_at === null) return "valid"
+  return Date.parse(expires_at) <= Date.now() ? `expired ${day(expires_at)}` : `valid until ${day(expires_at)}`
 }
 
-function day(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
-}
-
-function shown({ id, name, tenant, hint, models, createdAt, expiresAt, revokedAt }: Key) {
-  const time = (value: number | null) => (value === null ? null : new Date(value).toISOString())
-  return {
-    id,
-    name,
-    tenant,
-    hint,
-    models,
-    created_at: time(createdAt),
-    expires_at: time(expiresAt),
-    revoked_at: time(revokedAt),
-  }
+function day(time: string): string {
+  return time.slice(0, 10)
 }
 
 function list(text: string): string[] {

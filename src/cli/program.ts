@@ -2,12 +2,16 @@
 import { Command } from "commander"
 import type { ConfigFlags } from "./flags.ts"
 import { withStoreFlags } from "./flags.ts"
-import { keysCommand, type OpenKeys } from "./keys.ts"
+import { keysCommand, type OpenDesk } from "./keys.ts"
+import { type ListModels, modelsCommand } from "./models.ts"
+import { type SimulateFlags, simulateCommand } from "./simulate.ts"
 
 export interface Actions {
   readonly serve: (flags: ConfigFlags) => Promise<void>
   readonly check: (flags: ConfigFlags) => Promise<void>
-  readonly openKeys: OpenKeys
+  readonly openDesk: OpenDesk
+  readonly listModels: ListModels
+  readonly simulate: (flags: SimulateFlags) => Promise<void>
 }
 
 export function program(actions: Actions, version: string): Command {
@@ -18,10 +22,13 @@ export function program(actions: Actions, version: string): Command {
   withStoreFlags(trivium.command("serve", { isDefault: true }).description("run the gateway (the default command)"))
     .option("--host <host>", "address to listen on (HOST; default 127.0.0.1)")
     .option("--port <port>", "port to listen on, 0 for any free one (PORT; default 8080)")
+    .option("--admin-port <port>", "port of the administration (ADMIN_PORT; default 8081, or any free one)")
     .action(actions.serve)
   withStoreFlags(trivium.command("check").description("check the configuration and the providers' credentials")).action(
     actions.check,
   )
-  trivium.addCommand(keysCommand(actions.openKeys))
+  trivium.addCommand(keysCommand(actions.openDesk))
+  trivium.addCommand(modelsCommand(actions.listModels))
+  trivium.addCommand(simulateCommand(actions.simulate))
   return trivium
 }

@@ -2,6 +2,7 @@
 
 export interface Welcome {
   readonly url: string
+  readonly adminUrl: string
   readonly isDemo: boolean
   readonly modelCount: number
   /** A model the key can call; absent where no provider serves any. */
@@ -10,7 +11,7 @@ export interface Welcome {
   readonly firstKey?: string | undefined
 }
 
-export function welcome({ url, isDemo, modelCount, exampleModel, firstKey }: Welcome): string {
+export function welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey }: Welcome): string {
   const lines: string[] = []
   if (isDemo) {
     lines.push(
@@ -33,6 +34,6 @@ export function welcome({ url, isDemo, modelCount, exampleModel, firstKey }: Wel
       "",
     )
   }
-  lines.push(`listening on ${url}`)
+  lines.push(`administration on ${adminUrl}`, `listening on ${url}`)
   return lines.join("\n")
 }

@@ -4,7 +4,7 @@ import type { Target } from "../routing/plan.ts"
 import { TransportError, type TransportFault } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import type { Call } from "./call.ts"
-import { ClientGoneError } from "./record.ts"
+import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./record.ts"
 
 const MAX_ATTEMPTS = 8
 
@@ -17,15 +17,14 @@ export async function attempt<Answer>(
   const failed: FailedAttempt[] = []
   for (const target of targets) {
     if (call.record.attempts === MAX_ATTEMPTS) break
-    call.record.attempts++
-    call.record.model = target.model.id
-    call.record.provider = target.account.id
+    noteAttempt(call.record, target)
     try {
       return await send(target)
     } catch (thrown) {
       if (call.isGone()) throw new ClientGoneError()
       const error = asUpstreamError(thrown)
       if (!mayMoveOn(error)) throw error
+      noteFailedAttempt(call.record, target, error)
       errors.push(error)
       failed.push(told(target, error))
     }

@@ -3,6 +3,7 @@ import type { Key } from "../accounts/keys.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { RoutingTable } from "../routing/plan.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
+import type { OneByOne } from "../transport/one-by-one.ts"
 import type { ExchangeRecord } from "./record.ts"
 import type { ReadLarge } from "./request.ts"
 import type { Running } from "./running.ts"
@@ -15,6 +16,8 @@ export interface Call {
   /** Whether the client has left. */
   isGone(): boolean
   readBody(): Promise<Uint8Array<ArrayBuffer>>
+  /** The body will not be needed again, though the exchange goes on. */
+  forgetBody(): void
   /** Keeps the client's connection open while nothing is sent. */
   keepOpen(): void
   /** Closes the connection of a client that does not read any more. */
@@ -56,6 +59,8 @@ export interface House {
   readonly running: Running
   /** Reads requests too large for the event loop. */
   readonly readLarge: ReadLarge
+  /** What they wait in: reading several at once would take memory and time from everybody else. */
+  readonly largeInTurn: OneByOne
   /** A fault of ours that no answer shows. */
   readonly onFault: (cause: unknown) => void
 }

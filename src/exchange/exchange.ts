@@ -10,13 +10,17 @@ import { relayStreamed } from "./relay-stream.ts"
 import { relayUnary } from "./relay-unary.ts"
 import { type ReadRequest, readRequest } from "./request.ts"
 
+/** Which account of a provider comes first is nobody's concern but the accounts', so one count serves all requests. */
+let turn = 0
+
 export async function exchange(call: Call, house: House): Promise<Response> {
   const table = house.table()
   const { protocol, envelope } = call
-  const read = readRequest(await call.readBody(), { protocol, envelope, readLarge: house.readLarge })
+  const { readLarge, largeInTurn } = house
+  const read = readRequest(await call.readBody(), { protocol, envelope, readLarge, largeInTurn })
   const request = read instanceof Promise ? await read : read
   const models = admit(call, request, table.catalog)
-  const targets = plan(models, protocol.id, table)
+  const targets = plan(models, { protocol: protocol.id, table, turn: turn++ })
   if (targets.length === 0) throw notServed(models)
   if (request.reading.stream) return relayStreamed({ call, house, request, targets })
   const answer = await attempt(targets, call, (target: Target) => relayUnary({ call, house, request, target }))

@@ -1,7 +1,11 @@
 // What is remembered of one exchange while it runs, and told once when it is over.
 import { GatewayError } from "../canonical/error.ts"
 import type { Usage } from "../canonical/usage.ts"
+import type { ProtocolId } from "../protocols/contract.ts"
+import type { Target } from "../routing/plan.ts"
 import type { LogFields, LogLevel } from "../telemetry/log.ts"
+import type { ObservedAttempt, ObservedTarget } from "../telemetry/observed.ts"
+import type { TracedExchange } from "../telemetry/spans.ts"
 
 type Outcome = "answered" | "refused" | "failed" | "client-gone"
 
@@ -11,38 +15,69 @@ export interface ExchangeRecord {
   readonly idHeader: string | undefined
   /** Such as `POST /v1/chat/completions`. */
   readonly route: string
+  readonly protocol: ProtocolId | undefined
+  /** What the route does, in the protocol's words. */
+  does: string | undefined
+  /** The caller's header, noted only where traces are on. */
+  traceparent: string | undefined
   readonly startedAt: number
   keyId: string | undefined
   tenant: string | undefined
+  /** Noted of those who are not let in. */
+  clientAddress: string | undefined
   model: string | undefined
+  /** The model that was asked for; another may answer. */
+  requestedModel: string | undefined
   provider: string | undefined
   stream: boolean | undefined
   attempts: number
+  /** Where the last attempt goes, and since when. */
+  target: Target | undefined
+  attemptStartedAt: number
+  /** Those after which another target was tried, or none was left. */
+  failedAttempts: ObservedAttempt[] | undefined
   status: number
   outcome: Outcome
   error: GatewayError | undefined
   firstEventAt: number | undefined
   usage: Usage | undefined
+  /** What the caller pays, once it is known. */
+  costNanoUsd: bigint | undefined
+}
+
+/** Whose words a route speaks. */
+interface Spoken {
+  readonly id: ProtocolId
+  readonly idHeader?: string
 }
 
 /** All members at once: an object that gets them one by one is slower to make and to read. */
-export function newRecord(requestId: string, route: string, idHeader?: string): ExchangeRecord {
+export function newRecord(requestId: string, route: string, protocol?: Spoken): ExchangeRecord {
   return {
     requestId,
-    idHeader,
+    idHeader: protocol?.idHeader,
     route,
+    protocol: protocol?.id,
+    does: undefined,
+    traceparent: undefined,
     startedAt: performance.now(),
     keyId: undefined,
     tenant: undefined,
+    clientAddress: undefined,
     model: undefined,
+    requestedModel: undefined,
     provider: undefined,
     stream: undefined,
     attempts: 0,
+    target: undefined,
+    attemptStartedAt: 0,
+    failedAttempts: undefined,
     status: 200,
     outcome: "answered",
     error: undefined,
     firstEventAt: undefined,
     usage: undefined,
+    costNanoUsd: undefined,
   }
 }
 
@@ -87,8 +122,41 @@ export function noteFailure(record: ExchangeRecord, error: GatewayError): void {
   record.outcome = error.owner === "caller" ? "refused" : "failed"
 }
 
+/** An attempt at this target begins. */
+export function noteAttempt(record: ExchangeRecord, target: Target): void {
+  record.requestedModel ??= record.model
+  record.attempts++
+  record.model = target.model.id
+  record.provider = target.account.id
+  record.target = target
+  record.attemptStartedAt = performance.now()
+}
+
+/** The attempt that was begun last has failed, and is not the exchange's last word. */
+export function noteFailedAttempt(record: ExchangeRecord, target: Target, error: GatewayError): void {
+  const attempt = { ...observedTarget(target), startedAt: record.attemptStartedAt, endedAt: performance.now(), error }
+  record.failedAttempts ??= []
+  record.failedAttempts.push(attempt)
+}
+
+/** An exchange that is over, with every attempt. */
+export function tracedExchange(record: ExchangeRecord): TracedExchange {
+  const endedAt = performance.now()
+  const { target, attemptStartedAt: startedAt, failedAttempts = [] } = record
+  const isOpen = target && record.attempts > failedAttempts.length
+  // What the exchange came to is what its last attempt came to.
+  const last = isOpen && { ...observedTarget(target), startedAt, endedAt, error: record.error }
+  return { ...record, endedAt, attemptsMade: last ? [...failedAttempts, last] : failedAttempts }
+}
+
+function observedTarget({ account, model, upstreamModel, line }: Target): ObservedTarget {
+  return { provider: account.id, model: model.id, upstreamModel, baseUrl: line.baseUrl }
+}
+
+/** To be too busy, or on the way out, is a state and not a fault. */
 export function recordLevel({ error }: ExchangeRecord): LogLevel {
-  return error?.owner === "gateway" ? "error" : "info"
+  if (error?.owner !== "gateway") return "info"
+  return error.code === "overloaded" || error.code === "shutting_down" ? "warn" : "error"
 }
 
 export function recordFields(record: ExchangeRecord): LogFields {
@@ -97,8 +165,10 @@ export function recordFields(record: ExchangeRecord): LogFields {
   return {
     request_id: record.requestId,
     route: record.route,
+    protocol: record.protocol,
     key_id: record.keyId,
     tenant: record.tenant,
+    client_address: record.clientAddress,
     model: record.model,
     provider: record.provider,
     stream: record.stream,
@@ -121,6 +191,14 @@ export function recordFields(record: ExchangeRecord): LogFields {
 /** Where in our own code a fault lies. Its message may quote what a caller or an upstream sent, so it is left out. */
 export function stackOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error) || cause instanceof GatewayError || cause.stack === undefined) return undefined
-  const frames = cause.stack.split("\n").filter((line) => /^\s*at /.test(line))
-  return [cause.name, ...frames.slice(0, 8)].join("\n")
+  const { name, message, stack } = cause
+  // A message may have lines that look like a frame's; it is what the stack begins with.
+  const messageAt = message === "" ? -1 : stack.indexOf(message)
+  const trace = messageAt < 0 ? stack : stack.slice(messageAt + message.length)
+  const frames = trace.split("\n").filter((line) => FRAME.test(line))
+  return [ERROR_NAME.test(name) ? name : "Error", ...frames.slice(0, 8)].join("\n")
 }
+
+/** `at function (file:line:column)`, as the runtime writes it. */
+const FRAME = /^\s*at .*:\d+(:\d+)?\)?$/
+const ERROR_NAME = /^[A-Za-z]{1,40}$/

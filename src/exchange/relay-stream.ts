@@ -19,8 +19,12 @@ interface StreamedCall {
 
 export async function relayStreamed({ call, house, request, targets }: StreamedCall): Promise<Response> {
   const opening = attempt(targets, call, (target) => UpstreamStream.open({ call, house, request, target }))
+  const forget = () => {
+    request.text = ""
+    call.forgetBody()
+  }
   // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
-  opening.catch(() => {})
+  opening.then(forget, forget)
   const opened = await withPatience(opening, house)
   const body = clientStream(opened ?? opening, { call, house, request })
   // While attempts still go on, nobody knows yet who will answer.

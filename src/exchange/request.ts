@@ -11,11 +11,13 @@ import {
   outline,
   outlineInSlices,
 } from "../transport/json-scan.ts"
+import type { OneByOne } from "../transport/one-by-one.ts"
 
 /** A request as it came, and what was read of it. */
 export interface ReadRequest {
   readonly reading: Reading
-  readonly text: string
+  /** Byte text; empty once it is not needed any more. */
+  text: string
   readonly outline: Outline
   readonly isAscii: boolean
 }
@@ -39,14 +41,15 @@ interface ReadOptions {
   readonly protocol: Protocol
   readonly envelope: Envelope
   readonly readLarge: ReadLarge
+  readonly largeInTurn: OneByOne
 }
 
 /** Most requests are read at once; those that would hold up the event loop, in slices and in another thread. */
 export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions): ReadRequest | Promise<ReadRequest> {
+  if (bytes.length > LARGE_LENGTH) return options.largeInTurn.run(() => readInSlices(bytes, options))
   const ascii = isAscii(bytes)
-  if (!ascii && !isValidUtf8(bytes)) throw invalidJson("it is not valid UTF-8")
+  if (!ascii && !isValidUtf8(bytes)) throw notUtf8()
   const text = toByteText(bytes)
-  if (text.length > LARGE_LENGTH) return readInSlices(bytes, text, options)
   let outlined: Outline | undefined
   try {
     outlined = outline(text, LIMITS)
@@ -59,14 +62,15 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
 
 async function readInSlices(
   bytes: Uint8Array<ArrayBuffer>,
-  text: string,
   { protocol, envelope, readLarge }: ReadOptions,
 ): Promise<ReadRequest> {
+  const ascii = isAscii(bytes)
+  if (!ascii && !isValidUtf8(bytes)) throw notUtf8()
+  const text = toByteText(bytes)
   const scan = outlineInSlices(text, { limits: LIMITS, sliceLength: SLICE_LENGTH })
   const outlined = await scan.catch((thrown) => {
     throw limitFault(thrown)
   })
-  const ascii = isAscii(bytes)
   const reading = await readLarge(bytes, { protocol: protocol.id, envelope })
   return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
 }
@@ -115,6 +119,10 @@ const LIMIT_SENTENCES: Readonly<Record<keyof JsonLimits, string>> = {
   maxDepth: `it nests deeper than ${LIMITS.maxDepth} levels`,
   maxValues: `it holds more than ${LIMITS.maxValues} values`,
   maxMembers: `it has more than ${LIMITS.maxMembers} members`,
+}
+
+function notUtf8(): GatewayError {
+  return invalidJson("it is not valid UTF-8")
 }
 
 function invalidJson(why: string): GatewayError {

@@ -1,5 +1,6 @@
 // Calls one target with the caller's request, the members the gateway owns changed.
 import { GatewayError } from "../canonical/error.ts"
+import type { Errand } from "../providers/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import { decodeUtf8, toBody } from "../transport/byte-text.ts"
 import { readAll } from "../transport/http-client.ts"
@@ -20,17 +21,29 @@ export interface Attempt {
 }
 
 /** Sends the caller's request to the target. */
-export function callUpstream({ call, request, target }: Attempt, running: RunningCall): Promise<Response> {
-  const { account, line, upstreamModel: model } = target
+export function callUpstream(attempt: Attempt, running: RunningCall): Promise<Response> {
+  const { call, request, target } = attempt
+  const { line, upstreamModel: model } = target
   const { reading } = request
-  const edits = call.protocol.requestEdits(reading, { model, streamUsage: line.streamUsage })
+  const usual = call.protocol.requestEdits(reading, { model, streamUsage: line.streamUsage })
+  const edits = line.edits ? [...line.edits(errandOf(attempt)), ...usual] : usual
   const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
-  return account.send({ url: running.url, headers: line.headersWith(reading.headers), body, abort: running.abort })
+  return line.send({ url: running.url, headers: line.headersWith(reading.headers), body, abort: running.abort })
 }
 
 /** Where this attempt goes. */
-export function upstreamUrl({ call, request, target }: Attempt): string {
-  return target.line.baseUrl + call.protocol.upstreamPath(request.reading, target.upstreamModel)
+export function upstreamUrl(attempt: Attempt): string {
+  const { line } = attempt.target
+  return line.baseUrl + (line.path ? line.path(errandOf(attempt)) : usualPath(attempt))
+}
+
+function usualPath({ call, request, target }: Attempt): string {
+  return call.protocol.upstreamPath(request.reading, target.upstreamModel)
+}
+
+function errandOf(attempt: Attempt): Errand {
+  const { operation, stream, headers } = attempt.request.reading
+  return { operation, stream, headers, model: attempt.target.upstreamModel, usualPath: usualPath(attempt) }
 }
 
 /** The error that an upstream answered with, as the protocol reads it. */
@@ -49,9 +62,10 @@ export async function upstreamError(
 
 /** A provider that quotes our credential in its sentence shall not tell it to the caller. */
 export function withoutCredential(error: GatewayError, { account }: Target): GatewayError {
-  const secret = account.credential?.reveal()
-  if (!secret || !error.message.includes(secret)) return error
-  return new GatewayError(error.code, error.message.replaceAll(secret, "[secret]"), { ...error, cause: undefined })
+  let { message } = error
+  for (const secret of account.secrets()) message = message.replaceAll(secret.reveal(), "[secret]")
+  if (message === error.message) return error
+  return new GatewayError(error.code, message, { ...error, cause: undefined })
 }
 
 /** An error is an error, also when its body is too long or breaks off. */

@@ -1,14 +1,46 @@
-// Reads a request's body: JSON by its media type, plain, and never more of it than the route takes.
+// Reads a request's body: JSON by its media type, plain, never more of it than the route takes, and not for ever.
 import { GatewayError } from "../canonical/error.ts"
+import type { Deadlines } from "../transport/deadlines.ts"
+import type { BodyShare } from "./body-budget.ts"
 
 const JSON_TYPE = /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i
 
-export function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+/** Bodies up to this many bytes are not counted: as many of them as may be in flight still fit. */
+const SMALL_BYTES = 64 * 1024
+/** A small body must be there by then; of a large one at least so much must have come each time. */
+const PACE_MS = 10_000
+const PACE_BYTES = 16 * 1024
+
+export interface ReadBodyOptions {
+  readonly limit: number
+  /** What a large body takes of the budget; who reads the body gives it back. */
+  readonly share: BodyShare
+  readonly deadlines: Deadlines
+}
+
+export function readBody(request: Request, options: ReadBodyOptions): Promise<Uint8Array<ArrayBuffer>> {
   checkHeaders(request.headers)
-  const length = request.headers.get("content-length")
-  if (length === null) return readUnannounced(request, limit)
-  if (Number(length) > limit) throw tooLarge(limit)
-  return request.bytes() as Promise<Uint8Array<ArrayBuffer>>
+  const announced = request.headers.get("content-length")
+  if (announced === null) return readInPieces(request, { ...options, announced: 0 })
+  const length = Number(announced)
+  if (length > options.limit) throw tooLarge(options.limit)
+  if (length > SMALL_BYTES) return readInPieces(request, { ...options, announced: length })
+  const reading = request.bytes() as Promise<Uint8Array<ArrayBuffer>>
+  // Most bodies come together with their head: nobody has to watch over those.
+  return Bun.peek.status(reading) === "pending" ? inTime(reading, options.deadlines) : reading
+}
+
+/** Whether a body counts against the budget, or may turn out to. */
+export function isLarge(headers: Headers): boolean {
+  const announced = headers.get("content-length")
+  return announced === null || Number(announced) > SMALL_BYTES
+}
+
+function inTime<Read>(reading: Promise<Read>, deadlines: Deadlines): Promise<Read> {
+  return new Promise((resolve, reject) => {
+    const deadline = deadlines.arm(PACE_MS, () => reject(new SlowBody()))
+    reading.then(resolve, reject).finally(() => deadline.clear())
+  })
 }
 
 function checkHeaders(headers: Headers): void {
@@ -22,17 +54,69 @@ function checkHeaders(headers: Headers): void {
   }
 }
 
-async function readUnannounced(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body ?? []) {
-    length += chunk.byteLength
-    if (length > limit) throw tooLarge(limit)
-    chunks.push(chunk)
+/** What was announced is taken from the budget at once, the rest as it comes. */
+async function readInPieces(
+  request: Request,
+  { limit, share, deadlines, announced }: ReadBodyOptions & { readonly announced: number },
+): Promise<Uint8Array<ArrayBuffer>> {
+  share.growTo(announced)
+  const body = new GrowingBytes(announced)
+  const reader = request.body?.getReader()
+  let slow = false
+  let before = 0
+  const deadline = deadlines.arm(PACE_MS, () => {
+    slow = body.length - before < PACE_BYTES
+    before = body.length
+    if (slow) void reader?.cancel().catch(() => {})
+    else deadline.extend(PACE_MS)
+  })
+  try {
+    for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+      const length = body.length + piece.value.byteLength
+      if (length > limit) throw tooLarge(limit)
+      share.growTo(length)
+      body.add(piece.value)
+    }
+  } finally {
+    deadline.clear()
   }
-  return Buffer.concat(chunks, length)
+  if (slow) throw new SlowBody()
+  return body.bytes()
+}
+
+/** Bytes that come in pieces, kept in one place from the start: pieces and their sum would take the memory twice. */
+class GrowingBytes {
+  length = 0
+  private place: Uint8Array<ArrayBuffer>
+
+  constructor(expected: number) {
+    this.place = new Uint8Array(expected)
+  }
+
+  add(piece: Uint8Array): void {
+    const end = this.length + piece.byteLength
+    if (end > this.place.byteLength) {
+      const larger = new Uint8Array(Math.max(end, 2 * this.place.byteLength))
+      larger.set(this.place.subarray(0, this.length))
+      this.place = larger
+    }
+    this.place.set(piece, this.length)
+    this.length = end
+  }
+
+  bytes(): Uint8Array<ArrayBuffer> {
+    return this.place.subarray(0, this.length)
+  }
 }
 
 function tooLarge(limit: number): GatewayError {
-  return new GatewayError("body_too_large", `The body is larger than ${limit / 1024 / 1024} MiB.`)
+  const size = limit >= 1024 * 1024 ? `${limit / 1024 / 1024} MiB` : `${limit / 1024} KiB`
+  return new GatewayError("body_too_large", `The body is larger than ${size}.`)
+}
+
+/** A body that does not come. */
+export class SlowBody extends GatewayError {
+  constructor() {
+    super("invalid_json", "The request body cannot be read: it did not arrive in time.")
+  }
 }

@@ -3,9 +3,14 @@ import type { Key } from "../accounts/keys.ts"
 import { asGatewayError, GatewayError } from "../canonical/error.ts"
 import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
+import type { Deadlines } from "../transport/deadlines.ts"
 import { errorAnswer } from "./answer.ts"
+import { isLarge, readBody, SlowBody } from "./body.ts"
+import { BodyBudget, BodyShare } from "./body-budget.ts"
+import { TrustedProxies } from "./client-address.ts"
+import { Cors } from "./cors.ts"
 import { presentedKey } from "./credential.ts"
-import type { RouteTable } from "./route-table.ts"
+import type { Match, RouteTable } from "./route-table.ts"
 import { type Door, type Route, Visit } from "./visit.ts"
 
 export interface ServerOptions {
@@ -14,8 +19,15 @@ export interface ServerOptions {
   readonly routes: RouteTable
   readonly authenticate: (key: string) => Key
   readonly maxInFlight: number
+  readonly deadlines: Deadlines
+  /** Origins whose pages may call from a browser. */
+  readonly cors: readonly string[]
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
   /** Speaks where no route does. */
   readonly protocolAt: (path: string) => Protocol
+  /** Whether anybody wants to know which trace of the caller's an exchange belongs to. */
+  readonly traced: boolean
   /** Told once of every exchange, when it is over. */
   readonly onRecord: (record: ExchangeRecord) => void
 }
@@ -23,15 +35,29 @@ export interface ServerOptions {
 /** Silence after which an idle connection, or one that stalls while sending, is closed. */
 const IDLE_SECONDS = 10
 const DRAIN_POLL_MS = 10
+const MAX_BODY_BYTES_AT_ONCE = 256 * 1024 * 1024
+
+/** A request whose address has been looked up. */
+interface Arrival {
+  readonly requestId: string
+  readonly url: string
+  readonly path: string
+  readonly match: Match
+}
 
 type BunServer = ReturnType<typeof Bun.serve>
 
 export class Server implements Door {
+  readonly bodies = new BodyBudget(MAX_BODY_BYTES_AT_ONCE)
   private readonly bun: BunServer
+  private readonly cors: Cors
+  private readonly proxies: TrustedProxies
   private underWay = 0
   private stopping = false
 
   constructor(private readonly options: ServerOptions) {
+    this.cors = new Cors(options.cors)
+    this.proxies = new TrustedProxies(options.trustedProxies)
     this.bun = Bun.serve({
       hostname: options.host,
       port: options.port,
@@ -76,13 +102,29 @@ export class Server implements Door {
     const { url } = request
     const path = pathOf(url)
     const match = this.options.routes.match(request.method, path)
+    const origin = this.cors.originOf(request.headers)
+    if (origin !== undefined) return this.receivePage(request, { requestId, url, path, match, origin })
+    return this.receiveAt(request, { requestId, url, path, match })
+  }
+
+  /** A page in a browser calls: it asks first, and may read only answers that say so. */
+  private async receivePage(request: Request, arrival: Arrival & { readonly origin: string }): Promise<Response> {
+    const { match, origin } = arrival
+    const isQuestion = request.method === "OPTIONS" && match.found === "other-method"
+    const answer = isQuestion ? Cors.preflight(request.headers, match.methods) : await this.receiveAt(request, arrival)
+    return Cors.open(answer, origin)
+  }
+
+  private receiveAt(request: Request, { requestId, url, path, match }: Arrival): Response | Promise<Response> {
     if (match.found === "route") {
       const { route } = match
-      const record = newRecord(requestId, route.name, route.protocol.idHeader)
+      const record = newRecord(requestId, route.name, route.protocol)
+      record.does = route.does
+      if (this.options.traced) record.traceparent = request.headers.get("traceparent") ?? undefined
       return this.enter(new Visit(this, request, route, envelopeOf(request.headers, url, match), record))
     }
     const protocol = this.options.protocolAt(path)
-    const record = newRecord(requestId, path, protocol.idHeader)
+    const record = newRecord(requestId, path, protocol)
     if (match.found === "nothing") {
       return errorAnswer(new GatewayError("route_not_found", `There is no route ${path}.`), record, protocol)
     }
@@ -137,10 +179,32 @@ export class Server implements Door {
     }
     const error = asGatewayError(thrown)
     noteFailure(record, error)
+    if (error.status === 401) record.clientAddress = this.clientAddress(visit.request)
     record.status = error.status
     if (visit.holdsPlace) visit.finish()
-    else if (visit.route.generates || error.status >= 500) this.options.onRecord(record)
-    return errorAnswer(error, record, protocol)
+    else if (visit.route.generates || error.status >= 500 || error.status === 401) this.options.onRecord(record)
+    const answer = errorAnswer(error, record, protocol)
+    if (isUnread(error, visit.request)) answer.headers.set("connection", "close")
+    return answer
+  }
+
+  private clientAddress(request: Request): string | undefined {
+    const peer = this.bun.requestIP(request)?.address
+    return peer && this.proxies.clientOf(peer, request.headers.get("x-forwarded-for"))
+  }
+
+  get deadlines(): Deadlines {
+    return this.options.deadlines
+  }
+
+  /** Reads a body of at most so many bytes that is not held any longer. */
+  async readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+    const share = new BodyShare(this.bodies)
+    try {
+      return await readBody(request, { limit, share, deadlines: this.deadlines })
+    } finally {
+      share.giveBack()
+    }
   }
 
   setSilence(request: Request, seconds: number): void {
@@ -160,6 +224,11 @@ function envelopeOf(headers: Headers, url: string, { route, rest }: { route: Rou
   const mark = url.indexOf("?")
   const query = mark < 0 ? "" : url.slice(mark + 1)
   return { does, rest, query, headers: headersRead(headers, protocol.readsHeaders) }
+}
+
+/** What is still to come of the request nobody wants: on an open connection it would fill memory, or never end. */
+function isUnread(error: GatewayError, { headers }: Request): boolean {
+  return error instanceof SlowBody || (error.code === "overloaded" && isLarge(headers))
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = {}

@@ -3,7 +3,9 @@ import type { Key } from "../accounts/keys.ts"
 import type { Call } from "../exchange/call.ts"
 import type { ExchangeRecord } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
+import type { Deadlines } from "../transport/deadlines.ts"
 import { readBody } from "./body.ts"
+import { type BodyBudget, BodyShare } from "./body-budget.ts"
 
 /** Who may enter: anyone, or the holder of a valid key. */
 type Who = "anyone" | "key"
@@ -28,6 +30,9 @@ export interface Route {
 
 /** What a visit needs of the listener. */
 export interface Door {
+  /** What all bodies share. */
+  readonly bodies: BodyBudget
+  readonly deadlines: Deadlines
   /** Sets after how many seconds of silence the visitor's connection is closed; 0 is never. */
   setSilence(request: Request, seconds: number): void
   /** A visit that held a place is over. */
@@ -40,6 +45,7 @@ export class Visit implements Call {
   /** Whether its connection may be silent for long. */
   isKeptOpen = false
   private key: Key | undefined
+  private share: BodyShare | undefined
 
   constructor(
     private readonly door: Door,
@@ -70,7 +76,9 @@ export class Visit implements Call {
   }
 
   readBody(): Promise<Uint8Array<ArrayBuffer>> {
-    return readBody(this.request, this.route.bodyLimit)
+    const { bodies, deadlines } = this.door
+    this.share = new BodyShare(bodies)
+    return readBody(this.request, { limit: this.route.bodyLimit, share: this.share, deadlines })
   }
 
   isGone(): boolean {
@@ -87,7 +95,12 @@ export class Visit implements Call {
     this.door.setSilence(this.request, 1)
   }
 
+  forgetBody(): void {
+    this.share?.giveBack()
+  }
+
   finish(): void {
+    this.forgetBody()
     if (!this.holdsPlace) return
     this.holdsPlace = false
     this.door.leave(this)

@@ -22,9 +22,9 @@ export function upstreamFault(said: Sentence, { status, retryAfterMs }: Circumst
   const told = { upstreamStatus: status, retryAfterMs }
   if (status === 429 || isLimit(said)) return limited(told)
   if (isRefusal(status) || aboutCredential(said)) return credentialRefused(told)
-  if (status === 400 || status === 413 || status === 422 || said.type === "invalid_request_error") {
-    return callersFault(said)
-  }
+  const isCallers = status === 400 || status === 413 || status === 422 || said.type === "invalid_request_error"
+  // What is not found is the model's name there, which is ours, whatever type it is told with.
+  if (isCallers && status !== 404) return callersFault(said)
   return unavailable(status, told)
 }
 

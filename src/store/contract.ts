@@ -28,8 +28,24 @@ export interface KeyTable {
   replace(row: KeyRow): void
 }
 
+/** A provider's credential, sealed for one address. */
+export interface CredentialRow {
+  readonly provider: string
+  readonly address: string
+  readonly sealed: string
+  readonly setAt: number
+}
+
+export interface CredentialTable {
+  put(row: CredentialRow): void
+  find(provider: string): CredentialRow | undefined
+  /** Whether there was one. */
+  remove(provider: string): boolean
+}
+
 export interface Store {
   readonly keys: KeyTable
+  readonly credentials: CredentialTable
   close(): void
 }
 

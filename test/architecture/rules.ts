@@ -20,8 +20,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   accounts: ["canonical", "config", "store"],
   simulator: ["canonical", "transport"],
   exchange: ["accounts", "canonical", "catalog", "protocols", "providers", "routing", "telemetry", "transport"],
-  http: ["accounts", "canonical", "exchange", "protocols"],
-  cli: ["accounts", "config", "providers", "routing", "transport"],
+  http: ["accounts", "canonical", "exchange", "protocols", "transport"],
+  admin: ["accounts", "canonical"],
+  cli: ["accounts", "canonical", "config", "providers", "routing", "transport"],
 }
 
 /** Rooms whose neighbours know only their contract. */

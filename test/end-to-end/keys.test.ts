@@ -182,13 +182,58 @@ describe("a gateway on a store that holds keys", () => {
     expect(await knock(keys[name])).toBe(expected)
   })
 
-  test("keeps its store to itself: commands say that it is in use", async () => {
-    for (const words of [["list"], ["create", "--name", "x"]]) {
-      const { code, stdout, stderr } = await folder.run(...words)
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-      expect(stderr).toMatch(/^The store .*trivium\.db is in use by another process.*gateway.*\n$/)
+  test("is told of keys by the command line while it runs, and obeys at once", async () => {
+    const { id, key } = await folder.create("late", "--models", "test/*", "--expires", "1h")
+    expect(await knock(key)).toBe("200")
+    expect(await folder.json<ShownKey[]>("list")).toContainEqual(
+      expect.objectContaining({ id, name: "late", models: ["test/*"] }) as unknown as ShownKey,
+    )
+    const rotated = await folder.json<ShownKey>("rotate", id, "--grace", "0m")
+    expect(await knock(key)).toBe("401 revoked_api_key")
+    expect(await knock(rotated.key ?? "")).toBe("200")
+    expect((await folder.run("revoke", id)).stdout).toBe(`Revoked ${id} (late).\n`)
+    expect(await knock(rotated.key ?? "")).toBe("401 revoked_api_key")
+  })
+
+  test("refuses an unknown id as the store itself would", async () => {
+    const { code, stdout, stderr } = await folder.run("revoke", "key_nobody/../../x")
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(/^There is no key key_nobody.*\n$/)
+  })
+
+  test("lists its models to the command line", async () => {
+    const { code, stdout } = await runCommand(["models", "--data", folder.path], { folder: folder.path })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^MODEL +KIND +CONTEXT +SERVED BY\ntest\/model +chat +1000 +scripted\n$/)
+    const all = await runCommand(["models", "--all", "--json", "--data", folder.path], { folder: folder.path })
+    expect(JSON.parse(all.stdout).length).toBeGreaterThan(150)
+  })
+
+  test("can be spoken to from elsewhere, by its address and its administration key", async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), "trivium-elsewhere-"))
+    try {
+      const words = ["keys", "list", "--json", "--url", gateway.adminUrl]
+      const stranger = await runCommand(words, { folder: elsewhere })
+      expect({ code: stranger.code, stdout: stranger.stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stranger.stderr).toContain("TRIVIUM_ADMIN_KEY")
+      const guess = await runCommand(words, {
+        folder: elsewhere,
+        environment: { TRIVIUM_ADMIN_KEY: "guessed-and-long-enough-key" },
+      })
+      expect(guess.stderr).toMatch(/not the administration key/)
+      const TRIVIUM_ADMIN_KEY = readFileSync(join(folder.path, "admin-key"), "utf8").trim()
+      const known = await runCommand(words, { folder: elsewhere, environment: { TRIVIUM_ADMIN_KEY } })
+      expect(JSON.parse(known.stdout)).not.toBeEmpty()
+    } finally {
+      rmSync(elsewhere, { recursive: true })
     }
-    expect(await knock(keys.whole)).toBe("200")
+  })
+
+  test("keeps its administration key to its owner", () => {
+    expect(statSync(join(folder.path, "admin-key")).mode & 0o777).toBe(0o600)
+    expect(gateway.output.stdout + gateway.output.stderr).not.toContain(
+      readFileSync(join(folder.path, "admin-key"), "utf8").trim(),
+    )
   })
 })
 

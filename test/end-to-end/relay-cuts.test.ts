@@ -15,6 +15,7 @@ import { encodeByteText } from "../../src/transport/byte-text.ts"
 import { Deadlines } from "../../src/transport/deadlines.ts"
 import { outline } from "../../src/transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../src/transport/json-splice.ts"
+import { OneByOne } from "../../src/transport/one-by-one.ts"
 import { jsonObject, memberText, type ObjectText, objectText, spelled } from "./json-text.ts"
 import { REWRITTEN, STREAMS } from "./sse-streams.ts"
 
@@ -26,6 +27,7 @@ const house: House = {
   timeouts: DEFAULT_TIMEOUTS,
   running: new Running(DEFAULT_TIMEOUTS.connectMs),
   readLarge: () => Promise.reject(new Error("the lane reads no request")),
+  largeInTurn: new OneByOne(),
   onFault: (cause) => {
     throw cause
   },
@@ -44,6 +46,7 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     keepOpen: () => {},
     cutOff: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
+    forgetBody: () => {},
     finish: () => {},
   }
   const reading: Reading = {

@@ -2,10 +2,13 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 
 const root = join(import.meta.dir, "..", "..")
-const LAUNCHER = join(root, "bin", "trivium.mjs")
+/** The launcher, or the single binary where the tests shall run on that. */
+const [PROGRAM, ...LAUNCHER] = process.env.TRIVIUM_TEST_BINARY
+  ? [resolve(root, process.env.TRIVIUM_TEST_BINARY)]
+  : ["node", join(root, "bin", "trivium.mjs")]
 
 export interface StartOptions {
   /** Lines of trivium.yaml; see `upstreamConfig`. */
@@ -23,6 +26,7 @@ export class RunningGateway {
     /** The first key, where this start made one; else the one given. */
     readonly key: string,
     readonly folder: string,
+    readonly dataDir: string,
     /** What it has printed and logged so far. */
     readonly output: { stdout: string; stderr: string },
     private readonly launcher: ChildProcess,
@@ -38,7 +42,7 @@ export class RunningGateway {
     const folder = mkdtempSync(join(tmpdir(), "trivium-e2e-"))
     if (config !== undefined) writeFileSync(join(folder, "trivium.yaml"), config)
     const data = dataDir ?? join(folder, "data")
-    const child = spawn("node", [LAUNCHER, "serve", "--port", "0", "--data", data], {
+    const child = spawn(PROGRAM, [...LAUNCHER, "serve", "--port", "0", "--admin-port", "0", "--data", data], {
       cwd: folder,
       env: { ...scratchEnvironment(folder), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
@@ -57,15 +61,27 @@ export class RunningGateway {
       void exit.then((code) => reject(new Error(`the gateway ended with ${code}: ${output.stderr}`)))
     })
     const key = /trv_[0-9A-Za-z]{49}/.exec(output.stdout)?.[0] ?? given
-    return new RunningGateway(url, key, folder, output, child, exit)
+    return new RunningGateway(url, key, folder, data, output, child, exit)
+  }
+
+  get adminUrl(): string {
+    return /^administration on (\S+)$/m.exec(this.output.stdout)?.[1] ?? ""
+  }
+
+  /** A call to the administration, by default with its key. */
+  administer(path: string, init: RequestInit = {}): Promise<Response> {
+    const key = readFileSync(join(this.dataDir, "admin-key"), "utf8").trim()
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+    return fetch(this.adminUrl + path, { headers, ...init })
   }
 
   get launcherPid(): number {
     return this.launcher.pid ?? 0
   }
 
-  /** The process that serves, a child of the launcher. */
+  /** The process that serves: a child of the launcher, or the binary itself. */
   get pid(): number {
+    if (LAUNCHER.length === 0) return this.launcherPid
     const children = readFileSync(`/proc/${this.launcherPid}/task/${this.launcherPid}/children`, "utf8")
     return Number(children.trim().split(" ")[0])
   }
@@ -111,7 +127,7 @@ export async function runCommand(
   words: readonly string[],
   { folder, environment = {} }: { folder: string; environment?: Record<string, string> },
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn("node", [LAUNCHER, ...words], {
+  const child = spawn(PROGRAM, [...LAUNCHER, ...words], {
     cwd: folder,
     env: { ...scratchEnvironment(folder), ...environment },
     stdio: ["ignore", "pipe", "pipe"],

@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Gateway, knownProviders } from "../../src/app.ts"
+import { Gateway } from "../../src/app.ts"
 import { loadConfig } from "../../src/config/load.ts"
 import type { Timeouts } from "../../src/exchange/call.ts"
+import { knownProviders } from "../../src/gateway-table.ts"
 import { Log } from "../../src/telemetry/log.ts"
 
 export class InProcessGateway {

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Keys } from "../../src/accounts/keys.ts"
-import { knownProviders, openKeys } from "../../src/app.ts"
+import { openKeys } from "../../src/app.ts"
 import { loadConfig } from "../../src/config/load.ts"
+import { knownProviders } from "../../src/gateway-table.ts"
 import { runCommand } from "./gateway.ts"
 
 export interface StagedKey {

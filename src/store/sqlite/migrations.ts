@@ -15,4 +15,10 @@ export const migrations: readonly string[] = [
      previous_until INTEGER
    ) STRICT;
    CREATE UNIQUE INDEX keys_previous_hash ON keys (previous_hash) WHERE previous_hash IS NOT NULL;`,
+  `CREATE TABLE credentials (
+     provider TEXT PRIMARY KEY,
+     address  TEXT NOT NULL,
+     sealed   TEXT NOT NULL,
+     set_at   INTEGER NOT NULL
+   ) STRICT;`,
 ]

@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite"
 import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { type Store, StoreError } from "../contract.ts"
+import { credentialTable } from "./credentials.ts"
 import { keyTable } from "./keys.ts"
 import { migrations } from "./migrations.ts"
 
@@ -11,7 +12,11 @@ export function openSqlite(path: string): Store {
   const database = openLocked(path)
   try {
     migrate(database, path)
-    return { keys: keyTable(database), close: () => database.close() }
+    return {
+      keys: keyTable(database),
+      credentials: credentialTable(database),
+      close: () => database.close(),
+    }
   } catch (thrown) {
     database.close()
     throw thrown

@@ -1,0 +1,43 @@
+// The administration key: from the environment, else a file made at first start, which the command line reads too.
+import { createHash, timingSafeEqual } from "node:crypto"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Secret } from "../config/secret.ts"
+import { mintKey } from "./key-text.ts"
+
+const LEAST_LENGTH = 24
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The key of the gateway on this data folder, where there is one. */
+export function knownAdminKey(dataDir: string, environment: Environment): Secret | undefined {
+  const given = environment.TRIVIUM_ADMIN_KEY
+  if (given) return sound(given, "TRIVIUM_ADMIN_KEY")
+  const path = fileIn(dataDir)
+  return existsSync(path) ? sound(readFileSync(path, "utf8").trim(), path) : undefined
+}
+
+/** As `knownAdminKey`, but makes one where there is none. */
+export function adminKey(dataDir: string, environment: Environment): Secret {
+  const known = knownAdminKey(dataDir, environment)
+  if (known) return known
+  const text = mintKey("tra_")
+  mkdirSync(dataDir, { recursive: true })
+  writeFileSync(fileIn(dataDir), `${text}\n`, { mode: 0o600, flag: "wx" })
+  return new Secret(text)
+}
+
+/** Whether this is the key, in a time that does not tell how much of it was right. */
+export function isSameKey(presented: string, key: Secret): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest()
+  return timingSafeEqual(digest(presented), digest(key.reveal()))
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, "admin-key")
+}
+
+function sound(text: string, from: string): Secret {
+  if (text.length >= LEAST_LENGTH && /^[\x21-\x7e]+$/.test(text)) return new Secret(text)
+  throw new Error(`${from} must hold an administration key of at least ${LEAST_LENGTH} characters without spaces.`)
+}

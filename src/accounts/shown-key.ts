@@ -1,0 +1,44 @@
+// A key as it is shown to operators, on the command line and over the administration port: everything but its text.
+import type { Key, KeyWish } from "./keys.ts"
+
+export interface ShownKey {
+  readonly id: string
+  readonly name: string
+  readonly tenant: string
+  readonly hint: string
+  readonly models: readonly string[] | null
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+}
+
+/** Its text too, this once. */
+export interface ShownMintedKey extends ShownKey {
+  readonly key: string
+}
+
+/** What somebody who makes a key may ask for. */
+export interface AskedKey {
+  readonly name: string
+  readonly tenant?: string
+  readonly models?: readonly string[]
+  readonly expires_at?: string
+}
+
+export function shownKey({ id, name, tenant, hint, models, createdAt, expiresAt, revokedAt }: Key): ShownKey {
+  const time = (value: number) => new Date(value).toISOString()
+  return {
+    id,
+    name,
+    tenant,
+    hint,
+    models,
+    created_at: time(createdAt),
+    expires_at: expiresAt === null ? null : time(expiresAt),
+    revoked_at: revokedAt === null ? null : time(revokedAt),
+  }
+}
+
+export function wishOf({ expires_at, ...asked }: AskedKey): KeyWish {
+  return { ...asked, ...(expires_at !== undefined && { expiresAt: Date.parse(expires_at) }) }
+}

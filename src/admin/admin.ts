@@ -1,0 +1,109 @@
+// The administration interface: finds the route, lets the administrator in and nobody else, checks what was sent.
+import { asGatewayError, GatewayError } from "../canonical/error.ts"
+import type { Json } from "../canonical/json.ts"
+import { type AnyAdminRoute, holeIn } from "./route.ts"
+
+export interface AdminOptions {
+  readonly routes: readonly AnyAdminRoute[]
+  readonly isAdministrator: (key: string) => boolean
+  /** Reads a body of at most so many bytes. */
+  readonly readBody: (request: Request, limit: number) => Promise<Uint8Array>
+  /** A fault of ours. */
+  readonly onFault: (cause: unknown) => void
+}
+
+interface Match {
+  readonly route: AnyAdminRoute
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+export class Admin {
+  private readonly patterns: readonly { readonly pattern: RegExp; readonly route: AnyAdminRoute }[]
+
+  /** A table with a hole in it does not start. */
+  constructor(private readonly options: AdminOptions) {
+    const seen = new Set<string>()
+    for (const route of options.routes) {
+      const named = `${route.method} ${route.path}`
+      const hole = seen.has(named) ? "stands twice" : holeIn(route)
+      if (hole !== undefined) throw new Error(`administration route ${named} ${hole}`)
+      seen.add(named)
+    }
+    this.patterns = options.routes.map((route) => ({ pattern: patternOf(route.path), route }))
+  }
+
+  async answer(request: Request): Promise<Response> {
+    try {
+      const { route, parameters } = this.find(request)
+      if (route.who === "administrator") this.admit(request.headers)
+      const body = (await this.read(request, route)) as never
+      const result = await route.handle({ parameters, body })
+      if (result instanceof Response) return result
+      return told(result, ("status" in route && route.status) || 200)
+    } catch (thrown) {
+      const error = asGatewayError(thrown)
+      if (error.owner === "gateway") this.options.onFault(error.cause ?? error)
+      return told(encodeError(error), error.status)
+    }
+  }
+
+  private find({ url, method }: Request): Match {
+    const path = new URL(url, "http://localhost").pathname
+    const others: string[] = []
+    for (const { pattern, route } of this.patterns) {
+      const groups = pattern.exec(path)?.groups
+      if (!groups) continue
+      if (route.method === method) return { route, parameters: decoded(groups) }
+      others.push(route.method)
+    }
+    if (others.length === 0) throw new GatewayError("route_not_found", `There is no administration route ${path}.`)
+    throw new GatewayError("method_not_allowed", `${path} takes ${others.join(", ")}, not ${method}.`)
+  }
+
+  private admit(headers: Headers): void {
+    const key = /^bearer (\S+)$/i.exec(headers.get("authorization") ?? "")?.[1]
+    if (key === undefined) {
+      const message = "No administration key was sent. Send it in the header `Authorization: Bearer ADMIN_KEY`."
+      throw new GatewayError("missing_api_key", message)
+    }
+    if (this.options.isAdministrator(key)) return
+    const message = "This is not the administration key. It stands in the file `admin-key` of the data folder."
+    throw new GatewayError("invalid_api_key", message)
+  }
+
+  private async read(request: Request, { bodyLimit, takes }: AnyAdminRoute): Promise<unknown> {
+    if (!takes) return undefined
+    const bytes = await this.options.readBody(request, bodyLimit)
+    return takes.read(parsed(bytes), "")
+  }
+}
+
+/** `{name}` stands for one segment. */
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/[.]/g, "\\$&").replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}(?<end>)$`)
+}
+
+function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
+  try {
+    return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]))
+  } catch {
+    throw new GatewayError("route_not_found", "The address holds a broken percent sign.")
+  }
+}
+
+function parsed(bytes: Uint8Array): Json {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+  } catch {
+    throw new GatewayError("invalid_json", "The body is not JSON in UTF-8.")
+  }
+}
+
+function encodeError({ code, message, kind, param }: GatewayError): Json {
+  return { error: { code, message, type: kind, ...(param && { param }) } }
+}
+
+function told(body: Json, status: number): Response {
+  const headers = { "content-type": "application/json", "cache-control": "no-store" }
+  return new Response(JSON.stringify(body), { status, headers })
+}

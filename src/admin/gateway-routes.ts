@@ -1,0 +1,140 @@
+// The gateway itself: its state, models, providers, configuration and metrics.
+import { excerpt, GatewayError } from "../canonical/error.ts"
+import type { Json } from "../canonical/json.ts"
+import type { GatewayView, ProviderState } from "./house.ts"
+import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
+import { boolean, integer, list, nullable, object, optional, required, text } from "./schema.ts"
+
+const asking = { method: "GET", who: "administrator", bodyLimit: 0 } as const
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
+
+const status = object({
+  version: required(text()),
+  uptime_seconds: required(count),
+  demo: required(boolean()),
+  in_flight: required(count),
+  models: required(count),
+})
+const target = object({ provider: required(text()), model: required(text()), live: required(boolean()) })
+const model = object({
+  id: required(text()),
+  kind: required(text()),
+  name: required(text()),
+  context_window: required(nullable(count)),
+  max_output_tokens: required(nullable(count)),
+  targets: required(list(target)),
+})
+const provider = object({
+  id: required(text()),
+  type: required(text()),
+  address: required(nullable(text({ max: 2000 }))),
+  protocols: required(list(text())),
+  credential: required(text({ about: "configuration, store, none, or not needed" })),
+  accounts: required(count),
+})
+const problem = object({
+  path: required(text({ max: 2000 })),
+  message: required(text({ max: 10_000 })),
+  line: optional(count),
+  column: optional(count),
+})
+
+export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
+  return [
+    route({
+      ...asking,
+      path: "/admin/v1/status",
+      summary: "Say how the gateway is.",
+      gives: status,
+      handle: () => ({ ...gateway.status() }),
+    }),
+    route({
+      ...asking,
+      path: "/admin/v1/models",
+      summary: "List every model with the places that serve it, and which of these can be reached.",
+      gives: object({ models: required(list(model, { max: 100_000 })) }),
+      handle: () => ({
+        models: gateway.models().map((each) => ({ ...each, targets: each.targets.map((place) => ({ ...place })) })),
+      }),
+    }),
+    route({
+      ...asking,
+      path: "/metrics",
+      summary: "Give the metrics in Prometheus' text format.",
+      givesText: "text/plain",
+      handle: () => {
+        const { text: exposed, type } = gateway.metrics()
+        return new Response(exposed, { headers: { "content-type": type } })
+      },
+    }),
+    route({
+      method: "POST",
+      who: "administrator",
+      path: "/admin/v1/config/check",
+      bodyLimit: BODY_LIMIT,
+      summary: "Say what is wrong with a configuration, or with the file in force; nothing is changed.",
+      takes: object({ text: optional(text({ max: BODY_LIMIT, about: "What trivium.yaml would hold." })) }),
+      gives: object({ valid: required(boolean()), problems: required(list(problem)) }),
+      handle: ({ body }) => {
+        const problems = gateway.configProblems(body.text).map((each) => ({ ...each }))
+        return { valid: problems.length === 0, problems } as Json
+      },
+    }),
+    ...providerRoutes(gateway),
+  ]
+}
+
+function providerRoutes(gateway: GatewayView): AnyAdminRoute[] {
+  const path = "/admin/v1/providers"
+  const credential = `${path}/{id}/credential`
+  const found = (id: string): Json => {
+    const state = gateway.providers().find((each) => each.id === id)
+    if (!state) throw unknownProvider(id)
+    return shown(state)
+  }
+  return [
+    route({
+      ...asking,
+      path,
+      summary: "List the providers, and where the credential of each comes from.",
+      gives: object({ providers: required(list(provider)) }),
+      handle: () => ({ providers: gateway.providers().map(shown) }),
+    }),
+    route({
+      method: "PUT",
+      who: "administrator",
+      path: credential,
+      bodyLimit: BODY_LIMIT,
+      summary: "Keep a provider's credential, sealed, for the address it has now. The configuration's own goes first.",
+      takes: object({ api_key: required(text({ max: 10_000 })) }),
+      gives: provider,
+      handle: ({ parameters: { id = "" }, body }) => {
+        if (!gateway.setCredential(id, body.api_key)) throw unknownProvider(id)
+        return found(id)
+      },
+    }),
+    route({
+      method: "DELETE",
+      who: "administrator",
+      path: credential,
+      bodyLimit: 0,
+      summary: "Forget a provider's kept credential.",
+      gives: provider,
+      handle: ({ parameters: { id = "" } }) => {
+        if (!gateway.removeCredential(id)) {
+          throw new GatewayError("resource_not_found", `No credential is kept for \`${excerpt(id)}\`.`)
+        }
+        return found(id)
+      },
+    }),
+  ]
+}
+
+function shown({ id, type, address, protocols, credential, accounts }: ProviderState): Json {
+  return { id, type, address, protocols: [...protocols], credential, accounts }
+}
+
+function unknownProvider(id: string): GatewayError {
+  const message = `There is no provider \`${excerpt(id)}\` that takes a credential. GET /admin/v1/providers lists them.`
+  return new GatewayError("resource_not_found", message)
+}

@@ -1,0 +1,53 @@
+// What the administration is told of the gateway, as it is shown, and may ask of it. The composition root joins it to
+// the rooms.
+
+interface GatewayStatus {
+  readonly version: string
+  readonly uptime_seconds: number
+  /** Whether the simulator answers for every model. */
+  readonly demo: boolean
+  readonly in_flight: number
+  readonly models: number
+}
+
+export interface ModelState {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly context_window: number | null
+  readonly max_output_tokens: number | null
+  readonly targets: readonly { readonly provider: string; readonly model: string; readonly live: boolean }[]
+}
+
+/** Where a provider's credential comes from. */
+export type CredentialSource = "configuration" | "store" | "none" | "not needed"
+
+export interface ProviderState {
+  readonly id: string
+  readonly type: string
+  readonly address: string | null
+  readonly protocols: readonly string[]
+  readonly credential: CredentialSource
+  /** How many of our accounts there can be used. */
+  readonly accounts: number
+}
+
+export interface ConfigProblem {
+  readonly path: string
+  readonly message: string
+  readonly line?: number
+  readonly column?: number
+}
+
+export interface GatewayView {
+  status(): GatewayStatus
+  models(): readonly ModelState[]
+  providers(): readonly ProviderState[]
+  /** What is wrong with this text as `trivium.yaml`; of the file in force where none is given. */
+  configProblems(text?: string): readonly ConfigProblem[]
+  metrics(): { readonly text: string; readonly type: string }
+  /** Seals a credential for a provider and uses it from now on; false where there is no such provider. */
+  setCredential(provider: string, credential: string): boolean
+  /** Whether there was one. */
+  removeCredential(provider: string): boolean
+}

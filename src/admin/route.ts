@@ -1,0 +1,56 @@
+// One declaration per administration route: who may, how large a body, what it takes and what it gives.
+import type { Json } from "../canonical/json.ts"
+import type { Schema } from "./schema.ts"
+
+interface AdminCall<Body> {
+  /** What stands in the path's `{name}` places, decoded. */
+  readonly parameters: Readonly<Record<string, string>>
+  readonly body: Body
+}
+
+interface Declared<Body> {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE"
+  /** Such as `/admin/v1/keys/{id}`. */
+  readonly path: string
+  /** One sentence for the description. */
+  readonly summary: string
+  readonly who: "anyone" | "administrator"
+  /** The most bytes a body may have; 0 where none is taken. */
+  readonly bodyLimit: number
+  /** Absent exactly where `bodyLimit` is 0. */
+  readonly takes?: Schema<Body>
+  readonly handle: (call: AdminCall<Body>) => Json | Response | Promise<Json | Response>
+}
+
+/** Answers with JSON of this schema. */
+interface Told<Body> extends Declared<Body> {
+  readonly gives: Schema<unknown>
+  readonly status?: 201
+}
+
+/** Answers with something else than JSON, of this media type. */
+interface Written<Body> extends Declared<Body> {
+  readonly givesText: string
+}
+
+export type AdminRoute<Body = never> = Told<Body> | Written<Body>
+
+/** Whatever it takes: the table checks what was sent before it is handed over. */
+export type AnyAdminRoute = AdminRoute<never>
+
+export const BODY_LIMIT = 256 * 1024
+
+export function route<Body>(declared: AdminRoute<Body>): AnyAdminRoute {
+  return declared as unknown as AnyAdminRoute
+}
+
+/** What is missing in a declaration; types alone do not hold at run time. */
+export function holeIn(declared: AnyAdminRoute): string | undefined {
+  const { who, bodyLimit, takes } = declared
+  if (who !== "anyone" && who !== "administrator") return "does not say who may enter"
+  if (!(Number.isInteger(bodyLimit) && bodyLimit >= 0 && bodyLimit <= BODY_LIMIT)) return "has no body limit"
+  if (bodyLimit > 0 && !takes) return "takes a body without a schema"
+  if (bodyLimit === 0 && takes) return "has a schema for a body it does not take"
+  if (!("gives" in declared) && !("givesText" in declared)) return "does not say what it gives"
+  return undefined
+}

@@ -1,0 +1,33 @@
+// Speaks to a gateway's administration port.
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
+import type { Secret } from "../config/secret.ts"
+
+export class AdminClient {
+  constructor(
+    private readonly url: string,
+    private readonly key: Secret,
+  ) {}
+
+  get(path: string): Promise<JsonObject> {
+    return this.call("GET", path)
+  }
+
+  post(path: string, body?: Json): Promise<JsonObject> {
+    return this.call("POST", path, body)
+  }
+
+  private async call(method: string, path: string, body?: Json): Promise<JsonObject> {
+    const headers = { authorization: `Bearer ${this.key.reveal()}`, "content-type": "application/json" }
+    const sent = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
+    const response = await fetch(`${this.url}/admin/v1${path}`, sent).catch(() => undefined)
+    if (!response) throw new Error(`The administration port ${this.url} does not answer.`)
+    const answer: unknown = await response.json().catch(() => undefined)
+    if (!isObject(answer)) throw new Error(`What answers at ${this.url} is not a gateway's administration.`)
+    if (!response.ok) throw new Error(messageIn(answer) ?? `${this.url} answered with status ${response.status}.`)
+    return answer
+  }
+}
+
+function messageIn({ error }: JsonObject): string | undefined {
+  return isObject(error) && typeof error.message === "string" ? error.message : undefined
+}

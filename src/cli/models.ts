@@ -1,0 +1,33 @@
+// trivium models: what there is to call, and who serves it.
+import { Command } from "commander"
+import { type AdminFlags, withAdminFlags } from "./flags.ts"
+import { print, table } from "./print.ts"
+
+/** A model as the administration shows it. */
+export interface ListedModel {
+  readonly id: string
+  readonly kind: string
+  readonly context_window: number | null
+  readonly targets: readonly { readonly provider: string; readonly live: boolean }[]
+}
+
+export type ListModels = (flags: AdminFlags) => Promise<readonly ListedModel[]>
+
+export function modelsCommand(list: ListModels): Command {
+  const command = new Command("models").description("list the models that can be called, and who serves each")
+  return withAdminFlags(command)
+    .option("--all", "list also those that no configured provider serves")
+    .option("--json", "print JSON")
+    .action(async (flags: AdminFlags & { all?: true; json?: true }) => {
+      const models = await list(flags)
+      const shown = flags.all ? models : models.filter(({ targets }) => targets.some(({ live }) => live))
+      if (flags.json) print(JSON.stringify(shown))
+      else if (shown.length === 0) print("No configured provider serves any model. See all: trivium models --all")
+      else print(table(["MODEL", "KIND", "CONTEXT", "SERVED BY"], shown.map(row)))
+    })
+}
+
+function row({ id, kind, context_window, targets }: ListedModel): string[] {
+  const live = [...new Set(targets.filter((target) => target.live).map(({ provider }) => provider))]
+  return [id, kind, context_window === null ? "" : String(context_window), live.join(", ")]
+}

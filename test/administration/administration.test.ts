@@ -1,0 +1,152 @@
+// The administration of a running gateway, over its own port.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Json } from "../../src/canonical/json.ts"
+import { eventually } from "../stage/eventually.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { Upstream } from "../stage/upstream.ts"
+import { allAdminRoutes } from "./routes.ts"
+
+const CANARY = "sk-canary-credential"
+
+/** A provider that needs a credential and has none; another has one, so that the simulator is off. */
+function config(baseUrl: string): string {
+  return `
+providers:
+  other: { type: openai, api_key: "other-credential" }
+  theirs: { type: openai, base_url: "${baseUrl}" }
+models:
+  - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100,
+      targets: [{ provider: theirs, model: upstream-model }] }
+`
+}
+
+let upstream: Upstream
+let gateway: RunningGateway
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  gateway = await RunningGateway.start({ config: config(upstream.baseUrl) })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+})
+
+async function ask(method: string, path: string, body?: Json) {
+  const sent = body === undefined ? { method } : { method, body: JSON.stringify(body) }
+  const response = await gateway.administer(path, sent)
+  return { status: response.status, body: (await response.json()) as Record<string, Json> }
+}
+
+describe("the description", () => {
+  test("names every route, who may and what it takes", async () => {
+    const described = (await (await fetch(`${gateway.adminUrl}/openapi.json`)).json()) as {
+      openapi: string
+      paths: Record<string, Record<string, { security: unknown[]; requestBody?: unknown }>>
+    }
+    expect(described.openapi).toBe("3.1.0")
+    for (const { method, path, who, takes } of allAdminRoutes()) {
+      const operation = described.paths[path]?.[method.toLowerCase()]
+      expect(operation?.security.length).toBe(who === "anyone" ? 0 : 1)
+      expect(operation?.requestBody !== undefined).toBe(takes !== undefined)
+    }
+  })
+
+  test("is true: what each route answers is what it says", async () => {
+    const made = await ask("POST", "/admin/v1/keys", { name: "described" })
+    const bodies: Record<string, Json> = {
+      "/admin/v1/keys": { name: "again", models: ["a/*"], expires_at: "2099-01-31T00:00:00Z" },
+      "/admin/v1/providers/{id}/credential": { api_key: CANARY },
+    }
+    for (const route of allAdminRoutes()) {
+      if (!("gives" in route) || route.path === "/openapi.json") continue
+      const path = route.path.replace("{id}", route.path.includes("/keys/") ? String(made.body.id) : "theirs")
+      const { status, body } = await ask(route.method, path, route.takes && (bodies[route.path] ?? {}))
+      expect(`${path} ${status}`).toBe(`${path} ${route.status ?? 200}`)
+      expect(() => route.gives.read(body, "")).not.toThrow()
+    }
+  })
+})
+
+describe("a provider's credential", () => {
+  const credential = "/admin/v1/providers/theirs/credential"
+  const state = async () => {
+    const { providers } = (await ask("GET", "/admin/v1/providers")).body as { providers: { id: string }[] }
+    return providers.find(({ id }) => id === "theirs")
+  }
+  const call = () => gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
+
+  test("is used from the next request on, rests sealed, and is told to nobody", async () => {
+    expect(await state()).toMatchObject({ credential: "none", accounts: 0 })
+    expect((await call()).status).toBe(400)
+    expect(await ask("PUT", credential, { api_key: CANARY })).toMatchObject({
+      status: 200,
+      body: { id: "theirs", credential: "store", accounts: 1 },
+    })
+    expect((await call()).status).toBe(200)
+    expect(upstream.lastRequest().headers.authorization).toBe(`Bearer ${CANARY}`)
+    for (const name of readdirSync(gateway.dataDir)) {
+      expect(readFileSync(join(gateway.dataDir, name), "latin1")).not.toContain(CANARY)
+    }
+    expect(JSON.stringify(await ask("GET", "/admin/v1/providers"))).not.toContain(CANARY)
+    expect(gateway.output.stderr).not.toContain(CANARY)
+  })
+
+  test("does not follow the provider to another address", async () => {
+    const file = join(gateway.folder, "trivium.yaml")
+    const asked = upstream.requests.length
+    writeFileSync(file, config(upstream.baseUrl.replace("127.0.0.1", "localhost")))
+    await eventually(() => gateway.logged("config-reloaded").length > 0)
+    expect((await call()).status).toBe(400)
+    writeFileSync(file, config(upstream.baseUrl))
+    await eventually(() => gateway.logged("config-reloaded").length > 1)
+    expect(await state()).toMatchObject({ credential: "none" })
+    expect(upstream.requests.length).toBe(asked)
+  })
+
+  test("can be forgotten", async () => {
+    await ask("PUT", credential, { api_key: CANARY })
+    expect(await ask("DELETE", credential)).toMatchObject({ status: 200, body: { credential: "none" } })
+    expect((await call()).status).toBe(400)
+    expect(await ask("DELETE", credential)).toMatchObject({
+      status: 404,
+      body: { error: { code: "resource_not_found" } },
+    })
+  })
+
+  test("is not kept for one that is not there", async () => {
+    const { status, body } = await ask("PUT", "/admin/v1/providers/nobody/credential", { api_key: CANARY })
+    expect({ status, body }).toMatchObject({ status: 404, body: { error: { code: "resource_not_found" } } })
+  })
+})
+
+describe("the configuration", () => {
+  test("is checked without being changed", async () => {
+    const text = 'providers:\n  opanai: { api_key: "sk-very-secret" }\n'
+    const { body } = await ask("POST", "/admin/v1/config/check", { text })
+    expect(body).toMatchObject({
+      valid: false,
+      problems: [
+        { path: "providers.opanai", line: 2, column: 3, message: expect.stringContaining('"openai"') as never },
+      ],
+    })
+    expect(JSON.stringify(body)).not.toContain("sk-very-secret")
+    expect((await ask("POST", "/admin/v1/config/check", {})).body).toEqual({ valid: true, problems: [] })
+  })
+})
+
+describe("bodies", () => {
+  test("beyond 256 KiB are refused", async () => {
+    const body = JSON.stringify({ name: "x".repeat(256 * 1024) })
+    const response = await gateway.administer("/admin/v1/keys", { method: "POST", body })
+    expect(response.status).toBe(413)
+    expect(await response.json()).toMatchObject({ error: { code: "body_too_large" } })
+  })
+
+  test("of another media type are refused", async () => {
+    const headers = { authorization: "Bearer x", "content-type": "text/plain" }
+    const response = await gateway.administer("/admin/v1/keys", { method: "POST", body: "{}", headers })
+    expect(response.status).toBe(401)
+  })
+})
