@@ -1,4 +1,4 @@
-// The launcher's module is plain JavaScript; this is what the benchmark uses of it.
+// The launcher's module is plain JavaScript; this is what TypeScript uses of it.
 declare module "*/bin/runtime.mjs" {
   export function findBun(): string
   export const isolation: string[]
