@@ -1,0 +1,16 @@
+// The proof table in its short form; `npm run proof` runs it whole.
+import { describe, expect, test } from "bun:test"
+import { describeFigure, isKept } from "./row.ts"
+import { rows } from "./rows.ts"
+
+describe("the proof table, in short", () => {
+  test.each(rows.map((row) => [`row ${row.number}: ${row.title}`, row] as const))(
+    "%s",
+    async (_, row) => {
+      const figures = await row.run({ short: true, say: () => {} })
+      expect(figures).not.toBeEmpty()
+      expect(figures.filter((figure) => !isKept(figure)).map(describeFigure)).toEqual([])
+    },
+    60_000,
+  )
+})

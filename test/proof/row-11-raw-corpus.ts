@@ -1,0 +1,90 @@
+// Requests on raw sockets that mean to be two, or somebody else's, or at another place.
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { within } from "../stage/eventually.ts"
+import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
+import { RawClient } from "../stage/raw-client.ts"
+import { completion, Upstream } from "../stage/upstream.ts"
+import { type RawCase, rawCorpus } from "./raw-corpus.ts"
+import type { Row } from "./row.ts"
+
+/** A connection that is still open then was not closed. */
+const CLOSED_WITHIN_MS = 13_000
+const AT_ONCE = 32
+
+interface Seen {
+  readonly statuses: readonly number[]
+  readonly closed: boolean
+}
+
+export const rawSockets: Row = {
+  number: 11,
+  title: "raw-socket corpus: smuggling, duplicate headers, path tricks",
+  async run({ say }) {
+    const upstream = await Upstream.start((_, reply) => reply.json(completion("reached")))
+    const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
+    try {
+      const adminKey = readFileSync(join(gateway.dataDir, "admin-key"), "utf8").trim()
+      const cases = rawCorpus({ key: gateway.key, admin: new URL(gateway.adminUrl).host, adminKey })
+      const before = await keyCount(gateway)
+      const seen = await inTurns(cases, (each) => put(gateway.url, each))
+      const wrong = cases.filter((_, at) => !isOneRefusal(seen[at]))
+      const silent = cases.filter((_, at) => seen[at]?.closed && seen[at]?.statuses.length === 0)
+      const open = cases.filter((_, at) => !seen[at]?.closed)
+      for (const { what } of wrong) say(`not refused once: ${what}`)
+      for (const { what } of silent) say(`closed without an answer: ${what}`)
+      for (const { what } of open) say(`left open: ${what}`)
+      return [
+        { what: "cases", seen: cases.length, atLeast: 150 },
+        { what: "not refused exactly once", seen: wrong.length, atMost: 0 },
+        { what: "of the refused, closed without an answer", seen: silent.length, atMost: 2 },
+        { what: "connections left open", seen: open.length, atMost: 0 },
+        { what: "requests that reached the provider", seen: upstream.requests.length, atMost: 0 },
+        { what: "keys made or lost", seen: Math.abs((await keyCount(gateway)) - before), atMost: 0 },
+        { what: "status of an honest request afterwards", seen: await honest(gateway), atLeast: 200, atMost: 200 },
+      ]
+    } finally {
+      await gateway.stop()
+      await upstream.stop()
+    }
+  },
+}
+
+/**
+ * One 4xx; or 505, which Bun itself answers to a first line that is no HTTP; or nothing but the end of the connection,
+ * which it answers to methods it does not know.
+ */
+function isOneRefusal(seen: Seen | undefined): boolean {
+  const [status, ...more] = seen?.statuses ?? []
+  if (status === undefined) return seen?.closed === true
+  return more.length === 0 && ((status >= 400 && status < 500) || status === 505)
+}
+
+async function put(url: string, { bytes }: RawCase): Promise<Seen> {
+  const client = await RawClient.connect(url)
+  await client.send(Buffer.from(bytes, "latin1"))
+  const closed = await within(client.closed, CLOSED_WITHIN_MS).then(
+    () => true,
+    () => false,
+  )
+  client.leave()
+  const statuses = [...client.received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status))
+  return { statuses, closed }
+}
+
+async function inTurns<Item, Result>(items: readonly Item[], act: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(act))))
+  }
+  return results
+}
+
+async function keyCount(gateway: RunningGateway): Promise<number> {
+  const { keys } = (await (await gateway.administer("/admin/v1/keys")).json()) as { keys: unknown[] }
+  return keys.length
+}
+
+async function honest(gateway: RunningGateway): Promise<number> {
+  return (await gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })).status
+}

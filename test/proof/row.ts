@@ -1,0 +1,41 @@
+// A row of the proof table: a fault or an attack on real processes, and the figures that say whether the promise held.
+
+/** One promise: what was seen, against its bound. */
+export interface Figure {
+  readonly what: string
+  readonly seen: number
+  /** The most, or the least, that keeps the promise. */
+  readonly atMost?: number
+  readonly atLeast?: number
+  /** Such as `ms`, `MB`, `of 150`. */
+  readonly unit?: string
+}
+
+interface RunOptions {
+  /** A form that takes seconds, for the tests; else the whole row. */
+  readonly short: boolean
+  /** Tells what goes on, in a run that takes long. */
+  readonly say: (text: string) => void
+}
+
+export interface Row {
+  /** As in the proof table. */
+  readonly number: number
+  readonly title: string
+  run(options: RunOptions): Promise<Figure[]>
+}
+
+export function isKept({ seen, atMost, atLeast }: Figure): boolean {
+  if (Number.isNaN(seen) || (atMost === undefined && atLeast === undefined)) return false
+  return (atMost === undefined || seen <= atMost) && (atLeast === undefined || seen >= atLeast)
+}
+
+/** One line for people. */
+export function describeFigure(figure: Figure): string {
+  const { what, seen, atMost, atLeast, unit } = figure
+  const written = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1))
+  const bounds = [...(atLeast === undefined ? [] : [`≥ ${written(atLeast)}`])]
+  if (atMost !== undefined) bounds.push(`≤ ${written(atMost)}`)
+  const verdict = isKept(figure) ? "kept" : "BROKEN"
+  return `  ${what}: ${written(seen)}${unit ? ` ${unit}` : ""} (${bounds.join(", ")}) ${verdict}`
+}

@@ -1,0 +1,115 @@
+// Each protocol as a caller asks in it, and as a provider answers in it, whole and streamed.
+import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
+import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
+import { responseObject, responseWords } from "../stage/responses-wire.ts"
+import { completion, streamedWords } from "../stage/upstream.ts"
+
+export type JsonBody = Readonly<Record<string, unknown>>
+
+export interface Spoken {
+  readonly name: "chat" | "responses" | "messages" | "gemini events" | "gemini array"
+  path(model: string, streamed: boolean): string
+  headers(key: string): Record<string, string>
+  body(question: string, asked: { readonly model: string; readonly streamed: boolean }): JsonBody
+  /** How the provider knows this protocol's requests. */
+  readonly upstreamPath: RegExp
+  answer(text: string): JsonBody
+  events(text: string): string[]
+  /** So many events before the first word. */
+  readonly openers: number
+  /** So many events at the end may be missing, and the answer is whole all the same. */
+  readonly dispensable: number
+}
+
+const json = { "content-type": "application/json" }
+const bearer = (key: string) => ({ ...json, authorization: `Bearer ${key}` })
+
+export const chat: Spoken = {
+  name: "chat",
+  path: () => "/v1/chat/completions",
+  headers: bearer,
+  body: (question, { model, streamed }) => ({
+    model,
+    messages: [{ role: "user", content: question }],
+    ...(streamed && { stream: true }),
+  }),
+  upstreamPath: /\/chat\/completions$/,
+  answer: (text) => completion(text),
+  events: streamedWords,
+  openers: 1,
+  dispensable: 1,
+}
+
+export const responses: Spoken = {
+  name: "responses",
+  path: () => "/v1/responses",
+  headers: bearer,
+  body: (question, { model, streamed }) => ({ model, input: question, ...(streamed && { stream: true }) }),
+  upstreamPath: /\/responses$/,
+  answer: (text) => responseObject(text),
+  events: responseWords,
+  openers: 4,
+  dispensable: 0,
+}
+
+export const messages: Spoken = {
+  name: "messages",
+  path: () => "/anthropic/v1/messages",
+  headers: (key) => ({ ...json, "x-api-key": key, "anthropic-version": "2023-06-01" }),
+  body: (question, { model, streamed }) => ({
+    model,
+    max_tokens: 100,
+    messages: [{ role: "user", content: question }],
+    ...(streamed && { stream: true }),
+  }),
+  upstreamPath: /\/messages$/,
+  answer: (text) => anthropicMessage(text),
+  events: anthropicWords,
+  openers: 3,
+  dispensable: 1,
+}
+
+const gemini = {
+  headers: (key: string) => ({ ...json, "x-goog-api-key": key }),
+  body: (question: string) => ({ contents: [{ role: "user", parts: [{ text: question }] }] }),
+  upstreamPath: /GenerateContent|:generateContent/,
+  answer: (text: string) => geminiResponse(text, "STOP"),
+  events: geminiWords,
+  openers: 0,
+  dispensable: 0,
+}
+
+export const geminiEvents: Spoken = {
+  ...gemini,
+  name: "gemini events",
+  path: (model, streamed) =>
+    `/gemini/v1beta/models/${model}:${streamed ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+}
+
+export const geminiArray: Spoken = {
+  ...gemini,
+  name: "gemini array",
+  path: (model, streamed) => `/gemini/v1beta/models/${model}:${streamed ? "streamGenerateContent" : "generateContent"}`,
+}
+
+/** Arrays are told from events only by the client: the provider is asked for events for both. */
+export const SPOKEN: readonly Spoken[] = [chat, responses, messages, geminiEvents, geminiArray]
+
+/** What a request to the provider is written in. */
+export function spokenAt(upstreamPath: string): Spoken {
+  const path = upstreamPath.split("?")[0] ?? ""
+  return SPOKEN.find((each) => each.upstreamPath.test(path)) ?? chat
+}
+
+/** Asks as a caller of this protocol does. */
+export function ask(
+  spoken: Spoken,
+  { url, key }: { readonly url: string; readonly key: string },
+  { question = "hi", model = "test/model", streamed = false } = {},
+): Promise<Response> {
+  return fetch(url + spoken.path(model, streamed), {
+    method: "POST",
+    headers: spoken.headers(key),
+    body: JSON.stringify(spoken.body(question, { model, streamed })),
+  })
+}

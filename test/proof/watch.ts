@@ -1,0 +1,39 @@
+// Watches a running gateway from outside while something is done to it: its memory, and how long a small question waits.
+import { setTimeout } from "node:timers/promises"
+import type { RunningGateway } from "../stage/gateway.ts"
+import { Pulse } from "../stage/pulse.ts"
+
+export interface Watched {
+  /** Resident memory at its most, above what it was before. */
+  readonly grownMb: number
+  /** How long each small question waited, in milliseconds. */
+  readonly waits: readonly number[]
+}
+
+export async function watch(gateway: RunningGateway, act: () => Promise<void>): Promise<Watched> {
+  const before = gateway.memoryMb
+  let most = before
+  const pulse = await Pulse.start(`${gateway.url}/healthz`)
+  const done = act().finally(() => {
+    acting = false
+  })
+  let acting = true
+  while (acting) {
+    most = Math.max(most, gateway.memoryMb)
+    await setTimeout(100)
+  }
+  await done
+  return { grownMb: most - before, waits: await pulse.stop() }
+}
+
+/** The wait that so many of a hundred stay below. */
+export function percentile(waits: readonly number[], percent: number): number {
+  const sorted = [...waits].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
+}
+
+/** Faults of the gateway's own that its log names. */
+export function faultsLogged(gateway: RunningGateway): number {
+  const lines = gateway.output.stderr.split("\n").filter((line) => line.startsWith("{"))
+  return lines.filter((line) => JSON.parse(line).level === "error").length
+}
