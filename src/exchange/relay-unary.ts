@@ -15,7 +15,7 @@ export async function relayUnary(attempt: Attempt): Promise<Response> {
     const response = await callUpstream(attempt, running)
     running.answered = true
     if (!response.ok) throw await upstreamError(response, attempt, running)
-    const bytes = Buffer.from(await readAll(response, MAX_ANSWER_BYTES))
+    const bytes = new Uint8Array(await readAll(response, MAX_ANSWER_BYTES))
     const { text, usage } = readAnswer(toByteText(bytes), attempt)
     call.record.usage = usage
     return answerOf(call.record, toBody(text, isAscii(bytes)), "application/json")

@@ -39,7 +39,14 @@ export function isLarge(headers: Headers): boolean {
 function inTime<Read>(reading: Promise<Read>, deadlines: Deadlines): Promise<Read> {
   return new Promise((resolve, reject) => {
     const deadline = deadlines.arm(PACE_MS, () => reject(new SlowBody()))
-    reading.then(resolve, reject).finally(() => deadline.clear())
+    const came = (bytes: Read) => {
+      deadline.clear()
+      resolve(bytes)
+    }
+    reading.then(came, (cause) => {
+      deadline.clear()
+      reject(cause)
+    })
   })
 }
 

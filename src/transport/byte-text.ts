@@ -5,7 +5,12 @@ import { Buffer, isAscii as bytesAreAscii, isUtf8 } from "node:buffer"
 
 /** Bytes as byte text; lossless. */
 export function toByteText(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString("latin1")
+  // To make a Buffer of the bytes first would cost as much again.
+  return latin1Slice.call(bytes, 0, bytes.byteLength)
+}
+
+const { latin1Slice } = Buffer.prototype as unknown as {
+  latin1Slice(this: Uint8Array, from: number, to: number): string
 }
 
 /** Byte text as the bytes it stands for; lossless. */

@@ -256,7 +256,7 @@ class JsonScanner {
     if (this.open < 0) return
     if (this.keyStart >= 0 && this.valueStart >= 0) {
       this.members.push({
-        name: memberName(this.text.slice(this.keyStart + 1, this.keyEnd - 1)),
+        name: memberName(this.text, this.keyStart + 1, this.keyEnd - 1),
         start: this.keyStart,
         valueStart: this.valueStart,
         end: this.lastEnd,
@@ -300,8 +300,13 @@ function isWord(code: number): boolean {
 }
 
 /** A name as a parser would read it: `"mod\u0065l"` names `model`. */
-function memberName(raw: string): string {
-  if (!raw.includes("\\")) return raw
+function memberName(text: string, start: number, end: number): string {
+  const raw = text.slice(start, end)
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === BACKSLASH) return unescaped(raw)
+  return raw
+}
+
+function unescaped(raw: string): string {
   try {
     return JSON.parse(`"${raw}"`)
   } catch {
