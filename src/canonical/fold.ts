@@ -1,17 +1,19 @@
 // A stream folded into the answer it spells out.
-import type { Part } from "./part.ts"
-import type { ChatResponse, Finish } from "./response.ts"
+import type { Citation, Part } from "./part.ts"
+import type { ChatResponse, Finish, TokenLogprob } from "./response.ts"
 import type { Sealed } from "./sealed.ts"
 import type { PartStart, StreamEvent } from "./stream.ts"
 
 interface OpenPart {
   readonly start: PartStart
   text: string
+  readonly citations: Citation[]
   sealed?: Sealed
 }
 
 interface OpenCandidate {
   readonly parts: Map<number, OpenPart>
+  readonly logprobs: TokenLogprob[]
   finish?: Finish
 }
 
@@ -36,27 +38,32 @@ export function fold(events: Iterable<StreamEvent>): ChatResponse {
 function grow(candidates: Map<number, OpenCandidate>, event: Extract<StreamEvent, { candidate: number }>): void {
   let candidate = candidates.get(event.candidate)
   if (!candidate) {
-    candidate = { parts: new Map() }
+    candidate = { parts: new Map(), logprobs: [] }
     candidates.set(event.candidate, candidate)
   }
   if (event.type === "candidate-end") candidate.finish = event.finish
-  else if (event.type === "part-start") candidate.parts.set(event.part, { start: event.start, text: "" })
+  else if (event.type === "logprobs") candidate.logprobs.push(...event.tokens)
+  else if (event.type === "part-start") candidate.parts.set(event.part, { start: event.start, text: "", citations: [] })
   else {
     const part = candidate.parts.get(event.part)
     if (!part) throw new Error(`part ${event.part} of candidate ${event.candidate} was never started`)
     if (event.type === "part-delta") part.text += event.text
+    else if (event.type === "part-cite") part.citations.push(event.citation)
     else if (event.sealed) part.sealed = event.sealed
   }
 }
 
 function close(index: number, open: OpenCandidate): ChatResponse["candidates"][number] {
   const parts = [...open.parts].sort(([a], [b]) => a - b).map(([, part]) => closePart(part))
-  return { index, parts, ...(open.finish && { finish: open.finish }) }
+  const { finish, logprobs } = open
+  return { index, parts, ...(finish && { finish }), ...(logprobs.length > 0 && { logprobs }) }
 }
 
-function closePart({ start, text, sealed }: OpenPart): Part {
+function closePart({ start, text, citations, sealed }: OpenPart): Part {
+  if (start.kind === "whole") return start.part
   const seal = sealed && { sealed }
   if (start.kind === "tool-call") return { ...start, arguments: text, ...seal }
   if (start.kind === "reasoning") return { ...start, text, ...seal }
+  if (start.kind === "text" && citations.length > 0) return { kind: "text", text, citations }
   return { kind: start.kind, text }
 }

@@ -6,6 +6,8 @@ import type { Sealed } from "./sealed.ts"
 export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolResultPart | RefusalPart | ForeignPart
 
 interface PartBase {
+  /** Where it stood in the caller's request, such as `messages[2].content[0]`: what a loss is named by. */
+  readonly at?: string
   /** A prompt-cache border stands after this part. */
   readonly cacheMark?: CacheMark
   readonly extra?: Extra
@@ -40,6 +42,7 @@ export interface MediaPart extends PartBase {
 }
 
 export type MediaSource =
+  | { readonly at: "text"; readonly mediaType: string; readonly text: string }
   | { readonly at: "inline"; readonly mediaType: string; readonly base64: string }
   | { readonly at: "url"; readonly url: string; readonly mediaType?: string }
   | { readonly at: "stored"; readonly id: string; readonly mintedBy: string }
@@ -57,6 +60,8 @@ export interface ToolCallPart extends PartBase {
   readonly name: string
   /** As written by the model: text, which need not be valid JSON. */
   readonly arguments: string
+  /** Said where the arguments do not mean to be JSON: a custom tool's. */
+  readonly input?: "text"
   readonly runsAt: "client" | "provider"
   readonly sealed?: Sealed
 }
@@ -64,6 +69,8 @@ export interface ToolCallPart extends PartBase {
 export interface ToolResultPart extends PartBase {
   readonly kind: "tool-result"
   readonly callId: string
+  /** The tool's name, where the protocol says it beside the id. */
+  readonly name?: string
   readonly parts: readonly Part[]
   readonly isError: boolean
 }

@@ -1,7 +1,7 @@
 // A request, in no vendor's words: instructions, turns, tools, settings, and where the caller wishes it to go.
 import type { Extra } from "./extra.ts"
 import type { Json } from "./json.ts"
-import type { Part } from "./part.ts"
+import type { CacheMark, Part } from "./part.ts"
 
 export interface ChatRequest {
   readonly model: string
@@ -17,25 +17,52 @@ export interface ChatRequest {
 }
 
 export interface Turn {
+  /** Where it stood in the caller's request, such as `messages[2]`. */
+  readonly at?: string
   readonly role: "instruction" | "user" | "assistant"
   readonly parts: readonly Part[]
   readonly extra?: Extra
 }
 
-export type Tool =
-  | {
-      readonly kind: "function"
-      readonly name: string
-      readonly description?: string
-      readonly parameters?: Json
-      readonly strict?: boolean
-      readonly extra?: Extra
-    }
-  | { readonly kind: "hosted"; readonly name: string; readonly protocol: string; readonly value: Json }
+export type Tool = FunctionTool | CustomTool | HostedTool
+
+interface ToolBase {
+  /** Where it stood in the caller's request, such as `tools[0]`. */
+  readonly at?: string
+  readonly name: string
+  readonly cacheMark?: CacheMark
+  readonly extra?: Extra
+}
+
+export interface FunctionTool extends ToolBase {
+  readonly kind: "function"
+  readonly description?: string
+  /** JSON Schema, as the caller wrote it. */
+  readonly parameters?: Json
+  readonly strict?: boolean
+}
+
+/** A tool of the caller's whose input is plain text, perhaps of a grammar. */
+export interface CustomTool extends ToolBase {
+  readonly kind: "custom"
+  readonly description?: string
+  readonly format?: Json
+}
+
+/** A tool the provider runs itself, or whose shape only its protocol knows. */
+export interface HostedTool extends ToolBase {
+  readonly kind: "hosted"
+  readonly does: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "other"
+  readonly protocol: string
+  /** The whole definition, in that protocol's words. */
+  readonly value: Json
+}
 
 export type ToolChoice =
   | { readonly mode: "auto" | "none" | "required" }
   | { readonly mode: "tool"; readonly name: string }
+  /** Only these; one of them must be called where `required`. */
+  | { readonly mode: "some"; readonly names: readonly string[]; readonly required: boolean }
 
 /** Each codec states a fate for every one of these; a new setting does not compile until all have. */
 export interface Settings {
@@ -48,10 +75,14 @@ export interface Settings {
   readonly stop?: readonly string[]
   readonly seed?: number
   readonly candidates?: number
+  /** How many alternatives to each token; 0 is the chosen one alone. */
   readonly logprobs?: number
   readonly format?: OutputFormat
   readonly reasoning?: ReasoningWish
   readonly parallelToolCalls?: boolean
+  readonly verbosity?: "low" | "medium" | "high"
+  /** What the answer may be made of, where it is not text alone. */
+  readonly modalities?: readonly ("text" | "image" | "audio")[]
   readonly cacheKey?: string
   readonly endUser?: string
 }
@@ -61,7 +92,7 @@ export type OutputFormat =
   | { readonly kind: "schema"; readonly name?: string; readonly schema: Json; readonly strict?: boolean }
 
 export interface ReasoningWish {
-  readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "max"
+  readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
   readonly budgetTokens?: number
   readonly show?: "full" | "summary" | "hidden"
 }

@@ -17,7 +17,16 @@ export interface Candidate {
   readonly index: number
   readonly parts: readonly Part[]
   readonly finish?: Finish
+  readonly logprobs?: readonly TokenLogprob[]
   readonly extra?: Extra
+}
+
+/** How likely a token was, and what else was likely in its place. */
+export interface TokenLogprob {
+  readonly token: string
+  readonly logprob: number
+  readonly bytes?: readonly number[]
+  readonly others: readonly { readonly token: string; readonly logprob: number; readonly bytes?: readonly number[] }[]
 }
 
 export interface Finish {

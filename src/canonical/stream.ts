@@ -1,7 +1,8 @@
 // An answer as it arrives. Parts of one candidate may overlap in time; each is started, grown and ended by its number.
 import type { GatewayError } from "./error.ts"
 import type { Json } from "./json.ts"
-import type { Finish } from "./response.ts"
+import type { Citation, ForeignPart, MediaPart, ToolResultPart } from "./part.ts"
+import type { Finish, TokenLogprob } from "./response.ts"
 import type { Sealed } from "./sealed.ts"
 import type { Usage } from "./usage.ts"
 
@@ -9,7 +10,9 @@ export type StreamEvent =
   | { readonly type: "stream-start"; readonly id?: string; readonly model?: string; readonly created?: number }
   | { readonly type: "part-start"; readonly candidate: number; readonly part: number; readonly start: PartStart }
   | { readonly type: "part-delta"; readonly candidate: number; readonly part: number; readonly text: string }
+  | { readonly type: "part-cite"; readonly candidate: number; readonly part: number; readonly citation: Citation }
   | { readonly type: "part-end"; readonly candidate: number; readonly part: number; readonly sealed?: Sealed }
+  | { readonly type: "logprobs"; readonly candidate: number; readonly tokens: readonly TokenLogprob[] }
   | { readonly type: "candidate-end"; readonly candidate: number; readonly finish: Finish }
   | { readonly type: "usage"; readonly usage: Usage }
   | { readonly type: "foreign"; readonly protocol: string; readonly value: Json }
@@ -20,7 +23,15 @@ export type PartStart =
   | { readonly kind: "text" }
   | { readonly kind: "refusal" }
   | { readonly kind: "reasoning"; readonly form: "full" | "summary" | "hidden" }
-  | { readonly kind: "tool-call"; readonly id: string; readonly name: string; readonly runsAt: "client" | "provider" }
+  | {
+      readonly kind: "tool-call"
+      readonly id: string
+      readonly name: string
+      readonly input?: "text"
+      readonly runsAt: "client" | "provider"
+    }
+  /** A part that does not grow: it is all there as it starts. */
+  | { readonly kind: "whole"; readonly part: MediaPart | ForeignPart | ToolResultPart }
 
 /**
  * Whether an event is one the caller can see an answer by. Before the first such event an attempt may still move to
@@ -28,7 +39,7 @@ export type PartStart =
  */
 export function isMeaningful(event: StreamEvent): boolean {
   if (event.type === "part-delta") return event.text !== ""
-  if (event.type === "part-start") return event.start.kind === "tool-call"
+  if (event.type === "part-start") return event.start.kind === "tool-call" || event.start.kind === "whole"
   return event.type === "candidate-end"
 }
 
