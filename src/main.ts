@@ -30,6 +30,8 @@ const SAME_SIGNAL_MS = 1000
 const LAUNCHER_POLL_MS = 500
 
 const { env } = process
+// What the gateway writes is its owner's alone to read.
+process.umask(0o077)
 
 function sources(flags: ConfigFlags): ConfigSources {
   const knownModels = bundledModels().map(({ id }) => id)
