@@ -37,7 +37,7 @@ export function openAdministration(options: AdministrationOptions): PlainServer 
     readBody: (request, limit) => server.readBody(request, limit),
     onFault,
   })
-  return new PlainServer({ ...config.admin, answer: (request) => admin.answer(request) })
+  return new PlainServer({ ...config.admin, answer: (request, path) => admin.answer(request, path) })
 }
 
 /** Every route, with the description of them all. */

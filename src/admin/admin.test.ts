@@ -40,7 +40,7 @@ function adminOf(...routes: AnyAdminRoute[]): Admin {
 async function ask(method: string, path: string, { key, body }: { key?: string; body?: string } = {}) {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
   const request = new Request(`http://gateway${path}`, { method, headers, ...(body !== undefined && { body }) })
-  const response = await adminOf(open, closed).answer(request)
+  const response = await adminOf(open, closed).answer(request, path)
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 

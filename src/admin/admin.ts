@@ -32,9 +32,9 @@ export class Admin {
     this.patterns = options.routes.map((route) => ({ pattern: patternOf(route.path), route }))
   }
 
-  async answer(request: Request): Promise<Response> {
+  async answer(request: Request, path: string): Promise<Response> {
     try {
-      const { route, parameters } = this.find(request)
+      const { route, parameters } = this.find(request.method, path)
       if (route.who === "administrator") this.admit(request.headers)
       const body = (await this.read(request, route)) as never
       const result = await route.handle({ parameters, body })
@@ -47,8 +47,7 @@ export class Admin {
     }
   }
 
-  private find({ url, method }: Request): Match {
-    const path = new URL(url, "http://localhost").pathname
+  private find(method: string, path: string): Match {
     const others: string[] = []
     for (const { pattern, route } of this.patterns) {
       const groups = pattern.exec(path)?.groups

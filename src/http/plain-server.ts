@@ -1,10 +1,11 @@
 // A listener that hands every request to one function: for the administration, which has a table of its own.
+import { pathOf } from "./path.ts"
 
 interface PlainServerOptions {
   readonly host: string
   /** The first that is free is taken; 0 is any free one. */
   readonly ports: readonly number[]
-  readonly answer: (request: Request) => Promise<Response>
+  readonly answer: (request: Request, path: string) => Promise<Response>
 }
 
 export class PlainServer {
@@ -33,7 +34,7 @@ function listen(options: PlainServerOptions, [port = 0, ...others]: readonly num
       reusePort: false,
       // The routes' own limits, enforced where the body is read, are far below.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: (request) => options.answer(request),
+      fetch: (request) => options.answer(request, pathOf(request.url)),
     })
   } catch (thrown) {
     if (others.length > 0) return listen(options, others)

@@ -10,6 +10,7 @@ import { BodyBudget, BodyShare } from "./body-budget.ts"
 import { TrustedProxies } from "./client-address.ts"
 import { Cors } from "./cors.ts"
 import { presentedKey } from "./credential.ts"
+import { pathOf } from "./path.ts"
 import type { Match, RouteTable } from "./route-table.ts"
 import { type Door, type Route, Visit } from "./visit.ts"
 
@@ -241,13 +242,4 @@ function headersRead(headers: Headers, names: readonly string[]): Readonly<Recor
     if (value !== null) read[name] = value
   }
   return read
-}
-
-const SCHEME_LENGTH = "http://".length
-
-/** Bun gives absolute, normalised addresses; only where the `Host` header makes no sense, the bare path. */
-function pathOf(url: string): string {
-  const start = url.startsWith("/") ? 0 : url.indexOf("/", SCHEME_LENGTH)
-  const end = url.indexOf("?", start)
-  return end < 0 ? url.slice(start) : url.slice(start, end)
 }

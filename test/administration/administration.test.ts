@@ -5,6 +5,7 @@ import { join } from "node:path"
 import type { Json } from "../../src/canonical/json.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
+import { sendRaw } from "../stage/raw-exchange.ts"
 import { Upstream } from "../stage/upstream.ts"
 import { allAdminRoutes } from "./routes.ts"
 
@@ -134,6 +135,15 @@ describe("the configuration", () => {
     expect(JSON.stringify(body)).not.toContain("sk-very-secret")
     expect((await ask("POST", "/admin/v1/config/check", {})).body).toEqual({ valid: true, problems: [] })
   })
+})
+
+test.each(["a[b", "a%b", "a:b", "", "x y"])("a Host that makes no sense (%j) is no fault", async (host) => {
+  const { status } = await sendRaw(
+    gateway.adminUrl,
+    `GET /admin/v1/status HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+  )
+  expect([400, 401]).toContain(status)
+  expect(gateway.logged("administration-failed")).toEqual([])
 })
 
 describe("bodies", () => {

@@ -1,9 +1,27 @@
 // The rows that stand, by their number in the proof table.
 import type { Row } from "./row.ts"
+import { brokenStreams } from "./row-08-broken-streams.ts"
+import { timeOuts } from "./row-09-time-outs.ts"
+import { slowReaders } from "./row-10-slow-readers.ts"
 import { rawSockets } from "./row-11-raw-corpus.ts"
+import { fuzz } from "./row-12-fuzz.ts"
 import { jsonBombs } from "./row-13-json-bombs.ts"
 import { slowloris } from "./row-14-slowloris.ts"
+import { destinations } from "./row-15-destinations.ts"
 import { privileges } from "./row-18-privileges.ts"
 import { canaries } from "./row-19-canaries.ts"
+import { soak } from "./row-21-soak.ts"
 
-export const rows: readonly Row[] = [rawSockets, jsonBombs, slowloris, privileges, canaries]
+export const rows: readonly Row[] = [
+  brokenStreams,
+  timeOuts,
+  slowReaders,
+  rawSockets,
+  fuzz,
+  jsonBombs,
+  slowloris,
+  destinations,
+  privileges,
+  canaries,
+  soak,
+]

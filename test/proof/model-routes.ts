@@ -1,0 +1,81 @@
+// Every route that calls a model, generating and counting, with the smallest request it takes and the answer to that.
+import type { Script } from "../stage/upstream.ts"
+import { chat, geminiEvents, type JsonBody, messages, responses, type Spoken, spokenAt } from "./spoken.ts"
+
+export interface ModelRoute {
+  readonly what: string
+  path(model: string): string
+  headers(key: string): Record<string, string>
+  body(question: string, model: string): JsonBody
+}
+
+function spokenRoute(spoken: Spoken, streamed: boolean): ModelRoute {
+  return {
+    what: streamed ? `${spoken.name}, streamed` : spoken.name,
+    path: (model) => spoken.path(model, streamed),
+    headers: spoken.headers,
+    body: (question, model) => spoken.body(question, { model, streamed }),
+  }
+}
+
+export const MODEL_ROUTES: readonly ModelRoute[] = [
+  ...[chat, responses, messages, geminiEvents].flatMap((each) => [spokenRoute(each, false), spokenRoute(each, true)]),
+  {
+    what: "embeddings",
+    path: () => "/v1/embeddings",
+    headers: chat.headers,
+    body: (question) => ({ model: "test/vectors", input: question }),
+  },
+  {
+    what: "images",
+    path: () => "/v1/images/generations",
+    headers: chat.headers,
+    body: (question) => ({ model: "test/pictures", prompt: question }),
+  },
+  {
+    what: "messages, counted",
+    path: () => "/anthropic/v1/messages/count_tokens",
+    headers: messages.headers,
+    body: (question, model) => ({ model, messages: [{ role: "user", content: question }] }),
+  },
+  {
+    what: "gemini, counted",
+    path: (model) => `/gemini/v1beta/models/${model}:countTokens`,
+    headers: geminiEvents.headers,
+    body: (question, model) => geminiEvents.body(question, { model, streamed: false }),
+  },
+]
+
+/** Models for each kind of them; what `vendorsConfig` has beside its chat model. */
+export const OTHER_MODELS = `
+  - { id: test/vectors, kind: embedding, context_window: 1000,
+      targets: [{ provider: openai-like, model: upstream-vectors }] }
+  - { id: test/pictures, kind: image, targets: [{ provider: openai-like, model: upstream-pictures }] }
+`
+
+const VECTORS = {
+  object: "list",
+  data: [{ object: "embedding", index: 0, embedding: [0.25, -1] }],
+  model: "upstream-vectors",
+  usage: { prompt_tokens: 1, total_tokens: 1 },
+}
+
+/** What a sound provider answers to a request at this path; a stream where it asks for one. */
+export function soundAnswer(path: string, body: string): JsonBody | readonly string[] {
+  if (path.endsWith("/embeddings")) return VECTORS
+  if (path.endsWith("/images/generations")) return { created: 1, data: [{ b64_json: "AAAA" }] }
+  if (path.endsWith("/count_tokens")) return { input_tokens: 5 }
+  if (path.endsWith(":countTokens")) return { totalTokens: 5 }
+  const spoken = spokenAt(path)
+  const streamed = path.includes(":stream") || /"stream": ?true/.test(body)
+  return streamed ? spoken.events("one two") : spoken.answer("one two")
+}
+
+/** A provider that answers everything well. */
+export const answersAll: Script = async ({ path, body }, reply) => {
+  const answer = soundAnswer(path, body.toString())
+  if (!Array.isArray(answer)) return reply.json(answer)
+  reply.stream()
+  await reply.write(answer.join(""))
+  reply.end()
+}

@@ -1,0 +1,167 @@
+// Streams that die at some byte, in each way a stream can: whoever reads them with the vendor's own library is told.
+import { within } from "../stage/eventually.ts"
+import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { type Reply, type Script, Upstream } from "../stage/upstream.ts"
+import { inTurns } from "./in-turns.ts"
+import { STREAM_READERS, type StreamReader } from "./official-clients.ts"
+import type { Row } from "./row.ts"
+import { type Spoken, spokenAt } from "./spoken.ts"
+
+const TEXT = 'The quick brown fox says "zwölf" 😀 and jumps over the lazy dog.'
+const GARBAGE = Buffer.from("\u0000\xff}]<html>502 Bad Gateway</html>\n\n", "latin1")
+/** What a cut overtakes on its way is lost; so it waits until the bytes before it are there. */
+const ARRIVAL_MS = 5
+const PATIENCE_MS = 20_000
+
+const DEATHS: Readonly<Record<string, (reply: Reply) => void | Promise<void>>> = {
+  reset: (reply) => reply.cut("reset"),
+  fin: (reply) => reply.cut("fin"),
+  end: (reply) => reply.end(),
+  garbage: async (reply) => {
+    await reply.write(GARBAGE)
+    reply.end()
+  },
+  stall: () => {},
+}
+
+interface Stream {
+  readonly events: readonly Buffer[]
+  readonly length: number
+  /** From here on the answer is whole, whatever happens. */
+  readonly wholeAt: number
+}
+
+function streamOf({ events, dispensable }: Spoken): Stream {
+  const texts = events(TEXT)
+  const needed = texts.slice(0, texts.length - dispensable).join("")
+  const length = Buffer.byteLength(texts.join(""))
+  return { events: texts.map((text) => Buffer.from(text)), length, wholeAt: Buffer.byteLength(needed.trimEnd()) }
+}
+
+/** The question says how and where the stream shall die: `die reset at 17`. */
+const dying: Script = async (request, reply) => {
+  const [, how = "", place = ""] = /die (\w+) at (\d+)/.exec(request.body.toString()) ?? []
+  const { events } = streamOf(spokenAt(request.path))
+  const bytes = Buffer.concat(events).subarray(0, Number(place))
+  reply.stream()
+  // Half of them in one piece, half event by event.
+  if (Number(place) % 2 === 0 && bytes.length > 0) await reply.write(bytes)
+  else for (const piece of cutInto(bytes, events)) await reply.write(piece)
+  await Bun.sleep(ARRIVAL_MS)
+  await DEATHS[how]?.(reply)
+}
+
+function cutInto(bytes: Buffer, events: readonly Buffer[]): Buffer[] {
+  let at = 0
+  return events.flatMap(({ length }) => {
+    const piece = bytes.subarray(at, at + length)
+    at += length
+    return piece.length === 0 ? [] : [piece]
+  })
+}
+
+interface Case {
+  readonly reader: StreamReader
+  readonly how: string
+  readonly place: number
+}
+
+type Ending = "raised" | "whole" | "truncated" | "hung"
+
+/** Every so many bytes, and on both sides of every border between events. */
+function places({ events, length }: Stream, count: number): number[] {
+  const step = Math.max(1, Math.floor(length / count))
+  const spread = Array.from({ length: Math.ceil(length / step) }, (_, index) => index * step)
+  let border = 0
+  const borders = events.flatMap((event) => {
+    border += event.length
+    return [border - 1, border, border + 1]
+  })
+  const near = count < borders.length ? [] : borders
+  return [...new Set([...spread, ...near])].filter((place) => place < length)
+}
+
+function casesOf(hows: readonly string[], count: number): Case[] {
+  return STREAM_READERS.flatMap((reader) => {
+    const stream = streamOf(reader.spoken)
+    return hows.flatMap((how) => places(stream, count).map((place) => ({ reader, how, place })))
+  })
+}
+
+/** OpenAI's library writes every event it cannot read to the console, beside raising it. */
+async function muted<Result>(act: () => Promise<Result>): Promise<Result> {
+  const { error } = console
+  console.error = () => {}
+  try {
+    return await act()
+  } finally {
+    console.error = error
+  }
+}
+
+async function endings(cases: readonly Case[], address: { url: string; key: string }, atOnce: number) {
+  const readers = new Map(STREAM_READERS.map((reader) => [reader, reader.at(address)]))
+  return inTurns(cases, {
+    atOnce,
+    act: async ({ reader, how, place }): Promise<Ending> => {
+      const reading = readers.get(reader)?.(`die ${how} at ${place}`) ?? Promise.resolve("")
+      const ended = reading.then(
+        (text): Ending => (text === TEXT ? "whole" : "truncated"),
+        (): Ending => "raised",
+      )
+      return within(ended, PATIENCE_MS).catch((): Ending => "hung")
+    },
+  })
+}
+
+export const brokenStreams: Row = {
+  number: 8,
+  title: "mid-stream death: RST, FIN, a clean end, garbage, stall",
+  async run({ short, say }) {
+    const upstream = await Upstream.start(dying)
+    const config = vendorsConfig(upstream.origin)
+    const real = await RunningGateway.start({ config })
+    // The gap that ends a stall is a minute in a real one. A heart-beat makes a failure before the first word one inside
+    // a stream that has begun.
+    const limits = { firstEventMs: 300, gapMs: 300 }
+    const quiet = InProcessGateway.start({ config, timeouts: limits })
+    const beating = InProcessGateway.start({ config, timeouts: { ...limits, heartbeatMs: 100 } })
+    try {
+      const cuts = casesOf(["reset", "fin", "end", "garbage"], short ? 12 : 400)
+      const stalls = casesOf(["stall"], short ? 8 : 300)
+      const cases = [...cuts, ...stalls, ...stalls]
+      const seen = [
+        ...(await muted(() => endings(cuts, real, 16))),
+        ...(await endings(stalls, quiet, 64)),
+        ...(await endings(stalls, beating, 64)),
+      ]
+      return figures(cases, seen, { short, say })
+    } finally {
+      await real.stop()
+      await quiet.stop()
+      await beating.stop()
+      await upstream.stop()
+    }
+  },
+}
+
+function figures(cases: readonly Case[], seen: readonly Ending[], { short, say }: Parameters<Row["run"]>[0]) {
+  const wholeAt = new Map(STREAM_READERS.map(({ spoken }) => [spoken, streamOf(spoken).wholeAt]))
+  const ended = cases.map((each, index) => ({ ...each, ending: seen[index] }))
+  const died = ended.filter(({ reader, place }) => place < (wholeAt.get(reader.spoken) ?? 0))
+  const silent = ended.filter(({ ending }) => ending === "truncated" || ending === "hung")
+  const missed = died.filter(({ ending }) => ending !== "raised")
+  for (const { reader, how, place, ending } of new Set([...silent, ...missed])) {
+    say(`${reader.name}: ${how} at byte ${place} of ${streamOf(reader.spoken).length}: ${ending}`)
+  }
+  const early = died.filter(({ place }) => place === 0).length
+  const beyond = ended.filter(({ ending }) => ending === "whole").length
+  say(`${ended.length} streams, ${beyond} of them whole before they died, ${early} dead before their first byte`)
+  return [
+    { what: "streams that died before their answer was whole", seen: died.length, atLeast: short ? 300 : 10_000 },
+    { what: "raised", seen: (100 * (died.length - missed.length)) / died.length, atLeast: 100, unit: "% of them" },
+    { what: "silently truncated, or without an end", seen: silent.length, atMost: 0 },
+    { what: "readers", seen: STREAM_READERS.length, atLeast: 9 },
+  ]
+}

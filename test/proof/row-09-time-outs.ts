@@ -1,0 +1,275 @@
+// Providers that stall, at each stage and in each protocol: an error in time, and everything given back.
+import type { Timeouts } from "../../src/exchange/call.ts"
+import { eventually, within } from "../stage/eventually.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { type Reply, type Script, Upstream } from "../stage/upstream.ts"
+import { FullHost } from "./full-host.ts"
+import type { Figure, Row } from "./row.ts"
+import { ask, SPOKEN, type Spoken, spokenAt } from "./spoken.ts"
+
+/** How late an error and the release of a socket may come. */
+const SLACK_MS = 500
+/** Clocks are read in two places. */
+const EARLY_MS = 50
+const DRIP_MS = 40
+
+interface Stall {
+  readonly what: string
+  readonly streamed: boolean
+  readonly model: "test/model" | "test/thinker" | "test/far"
+  readonly limitMs: number
+  /** What the provider does; resolves when its silence begins, where the limit counts from then. */
+  act?(reply: Reply, spoken: Spoken): void | Promise<void>
+  readonly countsFrom: "question" | "silence"
+}
+
+const TEXT = "one two three"
+
+/** The events up to the first word, or with it. */
+function begun({ events, openers }: Spoken, words: 0 | 1): string {
+  return events(TEXT)
+    .slice(0, openers + words)
+    .join("")
+}
+
+const SILENCES: Readonly<Record<string, Stall["act"]>> = {
+  "no headers": () => {},
+  "no event": (reply) => reply.stream(),
+  "openers only": async (reply, spoken) => {
+    reply.stream()
+    await reply.write(`${begun(spoken, 0)}: hello\n\n`)
+  },
+}
+
+async function afterAWord(reply: Reply, spoken: Spoken): Promise<void> {
+  reply.stream()
+  await reply.write(begun(spoken, 1))
+}
+
+async function lively(reply: Reply, spoken: Spoken): Promise<void> {
+  const [word = ""] = spoken.events(TEXT).slice(spoken.openers)
+  await afterAWord(reply, spoken)
+  await repeat(reply, word)
+}
+
+async function drips(reply: Reply): Promise<void> {
+  reply.stream({ "content-type": "application/json" })
+  await repeat(reply, " ")
+}
+
+async function repeat(reply: Reply, piece: string): Promise<void> {
+  let open = true
+  void reply.closed.then(() => {
+    open = false
+  })
+  while (open) {
+    await reply.write(piece)
+    await Bun.sleep(DRIP_MS)
+  }
+}
+
+const far = { model: "test/far", countsFrom: "question" } as const
+const asked = { model: "test/model", countsFrom: "question" } as const
+const silent = { countsFrom: "silence", act: afterAWord, streamed: true } as const
+
+function connecting(limitMs: number): Stall[] {
+  return [
+    { ...far, what: "connect", streamed: false, limitMs },
+    { ...far, what: "connect, streamed", streamed: true, limitMs },
+  ]
+}
+
+function firstEvents(limitMs: number, model: Stall["model"] = "test/model"): Stall[] {
+  return Object.entries(SILENCES).map(([what, act]) => {
+    return { ...asked, model, what: `first event: ${what}`, streamed: true, limitMs, ...(act && { act }) }
+  })
+}
+
+function gaps(limitMs: number, model: Stall["model"] = "test/model"): Stall[] {
+  return [{ ...silent, model, what: "gap", limitMs }]
+}
+
+/** A limit at a time, so that no other ends the call before. */
+const SCALED: readonly { readonly timeouts: Partial<Timeouts>; readonly stalls: readonly Stall[] }[] = [
+  { timeouts: { connectMs: 1000 }, stalls: connecting(1000) },
+  { timeouts: { firstEventMs: 500 }, stalls: firstEvents(500) },
+  { timeouts: { firstEventMs: 500, heartbeatMs: 100 }, stalls: firstEvents(500) },
+  { timeouts: { gapMs: 500 }, stalls: gaps(500) },
+  {
+    timeouts: { firstEventMs: 200, gapMs: 200, patientMs: 800 },
+    stalls: [...firstEvents(800, "test/thinker"), ...gaps(800, "test/thinker")],
+  },
+  {
+    timeouts: { streamMs: 800 },
+    stalls: [{ ...asked, what: "whole stream", streamed: true, limitMs: 800, act: lively }],
+  },
+  {
+    timeouts: { unaryMs: 600 },
+    stalls: [
+      { ...asked, what: "whole unary answer: no headers", streamed: false, limitMs: 600 },
+      { ...asked, what: "whole unary answer: drips", streamed: false, limitMs: 600, act: drips },
+    ],
+  },
+]
+
+const DEFAULTS: readonly Stall[] = [...connecting(5000), ...firstEvents(60_000), ...gaps(60_000)]
+
+interface Outcome {
+  readonly stall: Stall
+  readonly spoken: Spoken
+  /** By how much the error came after its limit; negative where before. */
+  readonly lateMs: number
+  readonly told: boolean
+  readonly freed: boolean
+}
+
+/** One provider for all: each question says which stall it is about. */
+class StallingHost {
+  private readonly stalls: Stall[] = []
+  private readonly replies: Reply[] = []
+  private readonly silentSince: number[] = []
+
+  private constructor(readonly upstream: Upstream) {}
+
+  static async start(): Promise<StallingHost> {
+    const host = new StallingHost(await Upstream.start())
+    host.upstream.script = host.script
+    return host
+  }
+
+  private readonly script: Script = async (request, reply) => {
+    const number = Number(/stall (\d+)/.exec(request.body.toString())?.[1])
+    this.replies[number] = reply
+    await this.stalls[number]?.act?.(reply, spokenAt(request.path))
+    this.silentSince[number] = performance.now()
+  }
+
+  async suffer(stall: Stall, spoken: Spoken, address: { url: string; key: string }): Promise<Outcome> {
+    const number = this.stalls.push(stall) - 1
+    const { model, streamed, limitMs } = stall
+    const askedAt = performance.now()
+    const text = await (await ask(spoken, address, { question: `stall ${number}`, model, streamed })).text()
+    const endedAt = performance.now()
+    const from = stall.countsFrom === "question" ? askedAt : (this.silentSince[number] ?? Number.NaN)
+    const closed = this.replies[number]?.closed
+    const freed = closed
+      ? await within(closed, SLACK_MS).then(
+          () => true,
+          () => false,
+        )
+      : model === "test/far"
+    return { stall, spoken, lateMs: endedAt - from - limitMs, told: text.includes("upstream_unavailable"), freed }
+  }
+}
+
+function config(origin: string, farOrigin: string): string {
+  const accounts = ["near", "far"].flatMap((name) => {
+    const base = name === "near" ? origin : farOrigin
+    return [
+      `  ${name}-openai: { type: openai-compatible, base_url: "${base}/v1", api_key: "upstream-credential" }`,
+      `  ${name}-anthropic: { type: anthropic-compatible, base_url: "${base}", api_key: "upstream-credential" }`,
+      `  ${name}-gemini: { type: gemini-compatible, base_url: "${base}", api_key: "upstream-credential" }`,
+    ]
+  })
+  const model = (id: string, place: string, reasoning: boolean) => {
+    const targets = ["openai", "anthropic", "gemini"].map((vendor) => `{ provider: ${place}-${vendor}, model: m }`)
+    return `  - { id: ${id}, kind: chat, reasoning: ${reasoning}, context_window: 1000, max_output_tokens: 100, targets: [${targets.join(", ")}] }`
+  }
+  const models = [
+    model("test/model", "near", false),
+    model("test/thinker", "near", true),
+    model("test/far", "far", false),
+  ]
+  return ["providers:", ...accounts, "models:", ...models, ""].join("\n")
+}
+
+export const timeOuts: Row = {
+  number: 9,
+  title: "the time-outs",
+  async run({ short, say }) {
+    const host = await StallingHost.start()
+    const full = await FullHost.start()
+    const text = config(host.upstream.origin, full.origin)
+    try {
+      const seen = await scaledOutcomes(host, text)
+      if (!short) seen.push(await defaultOutcomes(host, text))
+      await eventually(() => full.callers === 0, { withinMs: SLACK_MS }).catch(() => {})
+      const outcomes = seen.flatMap((each) => each.outcomes)
+      for (const { stall, spoken, lateMs, told, freed } of outcomes) {
+        if (told && freed && lateMs <= SLACK_MS && lateMs >= -EARLY_MS) continue
+        say(
+          `${spoken.name}, ${stall.what} (${stall.limitMs} ms): ${lateMs.toFixed(0)} ms late, ${told ? "" : "not "}told, freed: ${freed}`,
+        )
+      }
+      return figures(outcomes, { places: sum(seen.map(({ places }) => places)), callers: full.callers, short })
+    } finally {
+      full.stop()
+      await host.upstream.stop()
+    }
+  },
+}
+
+interface Suffered {
+  readonly outcomes: readonly Outcome[]
+  /** Still taken afterwards. */
+  readonly places: number
+}
+
+async function scaledOutcomes(host: StallingHost, text: string): Promise<Suffered[]> {
+  // All of them first: to start one holds up this process, and with it whatever another has to end in time.
+  const started = SCALED.map(({ timeouts, stalls }) => {
+    return { stalls, gateway: InProcessGateway.start({ config: text, timeouts }) }
+  })
+  try {
+    return await Promise.all(
+      started.map(async ({ stalls, gateway }) => {
+        const outcomes = await suffered(host, stalls, gateway)
+        const [, places] = /^trivium_in_flight (\d+)$/m.exec(gateway.gateway.metrics.expose()) ?? []
+        return { outcomes, places: Number(places) }
+      }),
+    )
+  } finally {
+    for (const { gateway } of started) await gateway.stop()
+  }
+}
+
+async function defaultOutcomes(host: StallingHost, text: string): Promise<Suffered> {
+  const gateway = await RunningGateway.start({ config: text })
+  try {
+    const outcomes = await suffered(host, DEFAULTS, gateway)
+    const status = (await (await gateway.administer("/admin/v1/status")).json()) as { in_flight: number }
+    return { outcomes, places: status.in_flight }
+  } finally {
+    await gateway.stop()
+  }
+}
+
+function suffered(host: StallingHost, stalls: readonly Stall[], gateway: { url: string; key: string }) {
+  const { url, key } = gateway
+  return Promise.all(stalls.flatMap((stall) => SPOKEN.map((spoken) => host.suffer(stall, spoken, { url, key }))))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+function figures(
+  outcomes: readonly Outcome[],
+  { places, callers, short }: { places: number; callers: number; short: boolean },
+): Figure[] {
+  const count = (wrong: (outcome: Outcome) => boolean) => outcomes.filter(wrong).length
+  return [
+    { what: "stalls", seen: outcomes.length, atLeast: short ? 75 : 100 },
+    {
+      what: "the latest error past its limit",
+      seen: Math.max(...outcomes.map(({ lateMs }) => lateMs)),
+      atMost: SLACK_MS,
+      unit: "ms",
+    },
+    { what: "errors before their limit", seen: count(({ lateMs }) => lateMs < -EARLY_MS), atMost: 0 },
+    { what: "not told as an error", seen: count(({ told }) => !told), atMost: 0 },
+    { what: "upstream sockets not freed", seen: count(({ freed }) => !freed) + callers, atMost: 0 },
+    { what: "places not given back", seen: places, atMost: 0 },
+  ]
+}

@@ -1,0 +1,110 @@
+// Malformed everything: requests, bodies, the administration's and the providers' answers, by dice that can be repeated.
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
+import { type Script, Upstream } from "../stage/upstream.ts"
+import { Dice } from "./dice.ts"
+import { type FuzzStage, fuzzCase } from "./fuzz-cases.ts"
+import { inTurns } from "./in-turns.ts"
+import { answersAll, OTHER_MODELS } from "./model-routes.ts"
+import type { Row } from "./row.ts"
+import { UnsoundHost } from "./unsound-host.ts"
+import { watch } from "./watch.ts"
+
+const SHORT_MS = 4000
+const LONG_MS = 90_000
+const BATCH = 256
+const AT_ONCE = 16
+/** The log gathers its lines for a moment. */
+const LOGGED_MS = 80
+const SHOWN_BYTES = 6000
+const MAX_FAILURES = 20
+const FAULTS = ["uncaught-exception", "unhandled-rejection", "observer-failed", "administration-failed"]
+
+/** Runs cases until the time is up; tells of each that failed how it can be had again. */
+class Fuzz {
+  cases = 0
+  failures = 0
+  private faults = 0
+
+  constructor(
+    private readonly gateway: RunningGateway,
+    private readonly seed: number,
+    private readonly host: UnsoundHost,
+    private readonly say: (text: string) => void,
+  ) {}
+
+  async run(forMs: number): Promise<void> {
+    const { url, adminUrl, key, dataDir } = this.gateway
+    const adminKey = readFileSync(join(dataDir, "admin-key"), "utf8").trim()
+    const end = performance.now() + forMs
+    while (performance.now() < end && this.failures < MAX_FAILURES) await this.batch({ url, adminUrl, key, adminKey })
+  }
+
+  private async batch(stage: FuzzStage): Promise<void> {
+    const first = this.cases
+    const numbers = Array.from({ length: BATCH }, (_, index) => first + index)
+    this.cases += BATCH
+    this.host.forget()
+    await inTurns(numbers, { atOnce: AT_ONCE, act: (number) => this.one(number, stage) })
+    await setTimeout(LOGGED_MS)
+    const faults = this.faultsLogged()
+    for (const stack of faults.slice(this.faults)) this.fail(`cases ${first} to ${this.cases - 1}: ${stack}`)
+    this.faults = faults.length
+  }
+
+  private async one(number: number, stage: FuzzStage): Promise<void> {
+    const { what, bytes, run } = fuzzCase(number, new Dice({ seed: this.seed, number }), stage)
+    const wrong = await run(stage).catch((thrown) => `no connection: ${thrown}`)
+    if (wrong === undefined) return
+    const shown = (sent: Buffer) => sent.subarray(0, SHOWN_BYTES).toString("base64")
+    const answered = this.host.answerTo(number)
+    this.fail(`case ${number}, ${what}: ${wrong}`)
+    this.say(`  sent, in base64: ${shown(bytes)}`)
+    if (answered) this.say(`  answered by the provider, in base64: ${shown(answered)}`)
+  }
+
+  private fail(what: string): void {
+    this.failures++
+    this.say(`seed ${this.seed}, ${what}`)
+  }
+
+  private faultsLogged(): string[] {
+    const broken = this.gateway.logged("exchange").filter(({ error_code }) => error_code === "internal_error")
+    const told = FAULTS.flatMap((event) => this.gateway.logged(event))
+    return [...told, ...broken].map(({ event, stack }) => `${event} ${stack}`)
+  }
+}
+
+export const fuzz: Row = {
+  number: 12,
+  title: "malformed everything",
+  async run({ short, say }) {
+    const seed = Number(process.env.TRIVIUM_FUZZ_SEED) || (short ? 1 : Date.now() % 1_000_000)
+    const unsound = new UnsoundHost(seed)
+    const host: Script = (request, reply) => {
+      return /case \d+/.test(request.body.toString()) ? unsound.script(request, reply) : answersAll(request, reply)
+    }
+    const upstream = await Upstream.start(host)
+    const gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, OTHER_MODELS) })
+    const run = new Fuzz(gateway, seed, unsound, say)
+    try {
+      const { waits } = await watch(gateway, () => run.run(short ? SHORT_MS : LONG_MS))
+      say(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} gives them again, but for the keys`)
+      return [
+        { what: "cases", seen: run.cases, atLeast: short ? 500 : 10_000 },
+        { what: "crashes, faults logged, answers that admit one", seen: run.failures, atMost: 0 },
+        { what: "longest wait of a small question beside them", seen: Math.max(...waits), atMost: 150, unit: "ms" },
+        { what: "status of an honest request afterwards", seen: await honest(gateway), atLeast: 200, atMost: 200 },
+      ]
+    } finally {
+      await gateway.stop()
+      await upstream.stop()
+    }
+  },
+}
+
+async function honest(gateway: RunningGateway): Promise<number> {
+  return (await gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })).status
+}

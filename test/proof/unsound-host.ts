@@ -1,0 +1,105 @@
+// A provider whose every answer is unsound in some way. Which way, the case's dice say.
+import type { Reply, Script } from "../stage/upstream.ts"
+import { Dice } from "./dice.ts"
+import { soundAnswer } from "./model-routes.ts"
+import { mutateBytes, mutateJson, mutateStream, pieces } from "./mutations.ts"
+
+const TYPES = [
+  "application/json",
+  "text/event-stream",
+  "text/html",
+  "",
+  "application/json; charset=utf-16",
+  "\xff",
+  "x",
+]
+const STATUSES = [100, 101, 199, 201, 202, 204, 206, 301, 304, 400, 401, 402, 403, 404, 408, 409, 413, 418, 422, 429]
+const FAULTS = [500, 501, 502, 503, 504, 520, 529, 599, 600, 999]
+const HEADERS: readonly Record<string, string>[] = [
+  {},
+  { "retry-after": "-1" },
+  { "retry-after": "1e999" },
+  { "retry-after": "Thu, 01 Jan 1970 00:00:00 GMT" },
+  { "retry-after": "\xff" },
+  { "retry-after-ms": "NaN" },
+  { "content-encoding": "gzip" },
+  { "content-encoding": "br" },
+  { "x-request-id": "x".repeat(5000) },
+  { "set-cookie": "a=b" },
+]
+/** A provider that does not end its answer itself is gone by then. */
+const GONE_MS = 150
+
+interface UnsoundAnswer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: Buffer
+  readonly isStream: boolean
+}
+
+function unsoundAnswer(path: string, asked: string, dice: Dice): UnsoundAnswer {
+  const sound = soundAnswer(path, asked)
+  const isStream = Array.isArray(sound)
+  const failing = dice.chance(0.15)
+  const status = failing ? dice.pick([...STATUSES, ...FAULTS]) : 200
+  const odd = dice.chance(0.15) ? { "content-type": dice.pick(TYPES) } : {}
+  const headers = { ...odd, ...(dice.chance(0.15) ? dice.pick(HEADERS) : {}) }
+  if (failing) return { status, headers, body: unsoundError(dice), isStream: dice.chance(0.2) }
+  const body = isStream ? mutateStream(sound as string[], dice) : mutateJson(sound, dice)
+  return { status, headers, body, isStream: dice.chance(0.05) ? !isStream : isStream }
+}
+
+const ERROR = {
+  error: { message: "no", type: "invalid_request_error", code: "x", status: "INVALID_ARGUMENT", details: [] },
+}
+
+function unsoundError(dice: Dice): Buffer {
+  const body = mutateJson(dice.chance(0.2) ? [ERROR] : ERROR, dice)
+  return dice.chance(0.3) ? mutateBytes(body, dice) : body
+}
+
+/** Apart from the case's own dice, which have fallen for what is asked. */
+const OTHER_DICE = 0x5bd1e995
+
+export class UnsoundHost {
+  private readonly said = new Map<number, Buffer>()
+
+  constructor(private readonly seed: number) {}
+
+  /** What was answered in this case, where it was one of those remembered. */
+  answerTo(number: number): Buffer | undefined {
+    return this.said.get(number)
+  }
+
+  forget(): void {
+    this.said.clear()
+  }
+
+  /** The question says which case it is: `case 17`. */
+  readonly script: Script = async ({ path, body }, reply) => {
+    const asked = body.toString()
+    const number = Number(/case (\d+)/.exec(asked)?.[1])
+    const dice = new Dice({ seed: this.seed ^ OTHER_DICE, number })
+    const answer = unsoundAnswer(path, asked, dice)
+    this.said.set(number, answer.body)
+    if (answer.isStream) await stream(reply, answer, dice)
+    else whole(reply, answer, dice)
+    await Bun.sleep(GONE_MS)
+    reply.cut(dice.chance(0.5) ? "fin" : "reset")
+  }
+}
+
+async function stream(reply: Reply, { headers, body }: UnsoundAnswer, dice: Dice): Promise<void> {
+  reply.stream(headers)
+  for (const piece of pieces(body, dice)) {
+    await reply.write(piece)
+    if (dice.chance(0.05)) await Bun.sleep(1)
+  }
+  if (dice.chance(0.7)) reply.end()
+}
+
+function whole(reply: Reply, { status, headers, body }: UnsoundAnswer, dice: Dice): void {
+  const wrong = dice.chance(0.1)
+  const length = String(Math.max(0, body.length + dice.pick([-5, -1, 1, 100, 1e9])))
+  reply.raw(body, { ...headers, ...(wrong && { "content-length": length }) }, status)
+}
