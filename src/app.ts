@@ -75,7 +75,7 @@ export class Gateway {
     this.log = log
     this.config = config
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
-    this.running = new Running(this.timeouts.connectMs)
+    this.running = new Running()
     this.store = openSqlite(config.storePath)
     const secrets = hashingSecrets(config.dataDir, environment)
     this.keys = new Keys({ table: this.store.keys, secrets })

@@ -1,8 +1,8 @@
 // Tries one target after the other until one answers. Only what is not the caller's doing moves on to the next.
 import { asGatewayError, type FailedAttempt, GatewayError } from "../canonical/error.ts"
 import type { Target } from "../routing/plan.ts"
-import { TransportError, type TransportFault } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
+import { TransportError, type TransportFault } from "../transport/transport-error.ts"
 import type { Call } from "./call.ts"
 import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./record.ts"
 

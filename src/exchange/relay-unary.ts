@@ -13,9 +13,8 @@ export async function relayUnary(attempt: Attempt): Promise<Response> {
   const running = house.running.begin(call, { url: upstreamUrl(attempt), limitMs: house.timeouts.unaryMs })
   try {
     const response = await callUpstream(attempt, running)
-    running.answered = true
     if (!response.ok) throw await upstreamError(response, attempt, running)
-    const bytes = new Uint8Array(await readAll(response, MAX_ANSWER_BYTES))
+    const bytes = await readAll(response, MAX_ANSWER_BYTES)
     const { text, usage } = readAnswer(toByteText(bytes), attempt)
     call.record.usage = usage
     return answerOf(call.record, toBody(text, isAscii(bytes)), "application/json")

@@ -1,15 +1,10 @@
 // The upstream calls under way, each ended when its client leaves, when its time is up, or when the gateway stops.
 import { GatewayError } from "../canonical/error.ts"
-import { acceptsConnections } from "../transport/connect-probe.ts"
-import { TransportError } from "../transport/http-client.ts"
 import { Roster } from "../transport/roster.ts"
 import { ClientGoneError } from "./record.ts"
 
 /** How late a client that left, or a call that takes too long, may be noticed. */
 const SWEEP_MS = 50
-/** The share of the time for connecting after which an upstream without answer is looked for. */
-const PROBE_AFTER = 0.6
-
 /** A client waits for long when so much time has passed: well before a silent connection would be closed. */
 const LONG_MS = 4000
 
@@ -25,9 +20,6 @@ export class RunningCall {
   place = -1
   readonly abort = new AbortController()
   readonly startedAt = performance.now()
-  /** The upstream's headers are in. */
-  answered = false
-  probed = false
   long = false
   /** Since when we have been waiting for the upstream's next bytes; 0 while we are not, as when the client is slow. */
   waitingSince = 0
@@ -44,8 +36,6 @@ export class RunningCall {
 export class Running {
   private readonly calls = new Roster<RunningCall>()
   private timer: ReturnType<typeof setInterval> | undefined
-
-  constructor(private readonly connectMs: number) {}
 
   begin(client: Client, { url, limitMs }: { url: string; limitMs: number }): RunningCall {
     const call = new RunningCall(client, url, limitMs)
@@ -82,15 +72,6 @@ export class Running {
       call.long = true
       call.client.keepOpen()
     }
-    if (!call.answered && !call.probed && elapsedMs >= this.connectMs * PROBE_AFTER) {
-      call.probed = true
-      void this.probe(call, this.connectMs - elapsedMs)
-    }
-  }
-
-  private async probe(call: RunningCall, leftMs: number): Promise<void> {
-    const accepted = await acceptsConnections(call.url, leftMs)
-    if (!accepted && !call.answered) call.abort.abort(new TransportError("connect-timeout"))
   }
 }
 

@@ -70,7 +70,6 @@ export class UpstreamStream {
     const stream = new UpstreamStream(attempt)
     try {
       const response = await callUpstream(attempt, stream.running)
-      stream.running.answered = true
       if (!response.ok) throw await upstreamError(response, attempt, stream.running)
       if (!response.body) throw incomplete()
       stream.reader = response.body.getReader()

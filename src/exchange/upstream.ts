@@ -3,6 +3,7 @@ import { GatewayError } from "../canonical/error.ts"
 import type { Errand } from "../providers/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import { decodeUtf8, toBody } from "../transport/byte-text.ts"
+import type { Answer } from "../transport/http-answer.ts"
 import { readAll } from "../transport/http-client.ts"
 import { splice } from "../transport/json-splice.ts"
 import { retryAfterMs } from "../transport/retry-after.ts"
@@ -21,14 +22,15 @@ export interface Attempt {
 }
 
 /** Sends the caller's request to the target. */
-export function callUpstream(attempt: Attempt, running: RunningCall): Promise<Response> {
-  const { call, request, target } = attempt
+export function callUpstream(attempt: Attempt, { url, abort }: RunningCall): Promise<Answer> {
+  const { call, house, request, target } = attempt
   const { line, upstreamModel: model } = target
   const { reading } = request
   const usual = call.protocol.requestEdits(reading, { model, streamUsage: line.streamUsage })
   const edits = line.edits ? [...line.edits(errandOf(attempt)), ...usual] : usual
   const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
-  return line.send({ url: running.url, headers: line.headersWith(reading.headers), body, abort: running.abort })
+  const { connectMs } = house.timeouts
+  return line.send({ url, headers: line.headersWith(reading.headers), body, abort, connectMs })
 }
 
 /** Where this attempt goes. */
@@ -48,7 +50,7 @@ function errandOf(attempt: Attempt): Errand {
 
 /** The error that an upstream answered with, as the protocol reads it. */
 export async function upstreamError(
-  response: Response,
+  response: Answer,
   { call, target }: Attempt,
   { abort }: RunningCall,
 ): Promise<GatewayError> {
@@ -69,9 +71,9 @@ export function withoutCredential(error: GatewayError, { account }: Target): Gat
 }
 
 /** An error is an error, also when its body is too long or breaks off. */
-async function errorText(response: Response, abort: AbortController): Promise<string> {
+async function errorText(response: Answer, abort: AbortController): Promise<string> {
   try {
-    return decodeUtf8(new Uint8Array(await readAll(response, MAX_ERROR_BYTES)))
+    return decodeUtf8(await readAll(response, MAX_ERROR_BYTES))
   } catch (thrown) {
     if (abort.signal.aborted) throw thrown
     return ""

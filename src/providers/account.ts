@@ -65,7 +65,7 @@ interface LineOptions {
 function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): Line {
   const own = {
     "content-type": "application/json",
-    // Otherwise Bun asks for compression, and unpacks what it gets.
+    accept: "*/*",
     "accept-encoding": "identity",
     "user-agent": "trivium",
     ...dialect.headers(settings.apiKey),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { encodeEventMessage } from "../transport/aws-event-stream.fixture.ts"
-import { TransportError } from "../transport/http-client.ts"
+import { TransportError } from "../transport/transport-error.ts"
 import { asAnthropic } from "./bedrock-answer.ts"
 
 const EVENT = { ":event-type": "chunk", ":message-type": "event" }
@@ -11,7 +11,7 @@ async function reframed(body: ReadableStream<Uint8Array>): Promise<ReadableStrea
   const headers = { "content-type": "application/vnd.amazon.eventstream" }
   const response = await asAnthropic(new Response(body, { headers }), { counts: false })
   if (!response.body) throw new Error("an answer has a body")
-  return response.body
+  return response.body as ReadableStream<Uint8Array>
 }
 
 /** Frames without end; counts how many were asked for, and whether it was told to stop. */

@@ -2,13 +2,15 @@
 // The bytes of a message, and of each event of a stream, stay as they are.
 import { decodeEventStream, type EventMessage, EventStreamError } from "../transport/aws-event-stream.ts"
 import { decodeUtf8, encodeByteText, fromByteText, toByteText } from "../transport/byte-text.ts"
-import { readAll, TransportError } from "../transport/http-client.ts"
+import type { Answer, AnswerBody } from "../transport/http-answer.ts"
+import { readAll } from "../transport/http-client.ts"
 import { encodeSse } from "../transport/sse.ts"
+import { TransportError } from "../transport/transport-error.ts"
 
 const FRAMED = "application/vnd.amazon.eventstream"
 const MAX_SMALL_BYTES = 64 * 1024
 
-export async function asAnthropic(response: Response, { counts }: { counts: boolean }): Promise<Response> {
+export async function asAnthropic(response: Answer, { counts }: { counts: boolean }): Promise<Answer> {
   if (!response.ok) return anthropicError(response)
   const { headers, body } = response
   if (body && headers.get("content-type")?.startsWith(FRAMED)) {
@@ -18,7 +20,7 @@ export async function asAnthropic(response: Response, { counts }: { counts: bool
 }
 
 /** The events of a framed stream as server-sent events. Nothing is read before it is asked for. */
-function reframed(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function reframed(body: AnswerBody): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   const decoder = decodeEventStream()
   const next = async (): Promise<Uint8Array | undefined> => {
@@ -99,7 +101,7 @@ function errorBody(name: string | undefined, message: unknown) {
 /** Which models there are, and under which name, is the operator's to mend, although it is told as a bad request. */
 const ABOUT_MODEL = /model identifier is invalid|on-demand throughput|model ID or ARN|doesn.t support the model/i
 
-async function anthropicError(response: Response): Promise<Response> {
+async function anthropicError(response: Answer): Promise<Response> {
   const { headers } = response
   const said = parsed(await smallText(response))
   const message = said?.message ?? said?.Message
@@ -116,14 +118,14 @@ async function anthropicError(response: Response): Promise<Response> {
 /** Those that AWS tells with another. */
 const STATUSES: Readonly<Record<string, number>> = { rate_limit_error: 429, not_found_error: 404 }
 
-async function anthropicCount(response: Response): Promise<Response> {
+async function anthropicCount(response: Answer): Promise<Response> {
   return Response.json({ input_tokens: parsed(await smallText(response))?.inputTokens })
 }
 
 /** An error is an error, also when its body is too long or breaks off. */
-async function smallText(response: Response): Promise<string> {
+async function smallText(response: Answer): Promise<string> {
   try {
-    return decodeUtf8(new Uint8Array(await readAll(response, MAX_SMALL_BYTES)))
+    return decodeUtf8(await readAll(response, MAX_SMALL_BYTES))
   } catch {
     return ""
   }

@@ -4,7 +4,8 @@ import { createSign } from "node:crypto"
 import type { ServiceAccount } from "../config/config.ts"
 import { Secret } from "../config/secret.ts"
 import { decodeUtf8 } from "../transport/byte-text.ts"
-import { httpSend, readAll, type Send, TransportError } from "../transport/http-client.ts"
+import { httpSend, readAll, type Send } from "../transport/http-client.ts"
+import { TransportError } from "../transport/transport-error.ts"
 
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -99,8 +100,9 @@ export class GoogleTokens {
         headers: new Headers({ "content-type": "application/x-www-form-urlencoded", "accept-encoding": "identity" }),
         body: new URLSearchParams({ grant_type: GRANT, assertion }).toString(),
         abort,
+        connectMs: EXCHANGE_MS,
       })
-      const text = decodeUtf8(new Uint8Array(await readAll(response, MAX_ANSWER_BYTES)))
+      const text = decodeUtf8(await readAll(response, MAX_ANSWER_BYTES))
       return readToken(response.status, text, this.now())
     } catch (thrown) {
       throw abort.signal.aborted ? abort.signal.reason : thrown

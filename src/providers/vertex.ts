@@ -1,6 +1,7 @@
 // Google Vertex AI: Gemini, Anthropic's models and others under one project, with tokens of a service account.
-import { failure, type Send, TransportError } from "../transport/http-client.ts"
+import { failure, type Send } from "../transport/http-client.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
+import { TransportError } from "../transport/transport-error.ts"
 import type { AccountSettings, Dialect, Provider, Signer, Verdict } from "./contract.ts"
 import { GoogleTokens, TokenRefusedError } from "./google-token.ts"
 

@@ -1,15 +1,14 @@
 // Calls a simulator as the gateway would, and reads its answers whole.
 import type { Json, JsonObject } from "../canonical/json.ts"
-import type { Send } from "../transport/http-client.ts"
-import { createSimulator } from "./simulator.ts"
+import { createSimulator, type SimulatedSend } from "./simulator.ts"
 
-export function call(path: string, body: Json | string, send: Send = createSimulator()): Promise<Response> {
+export function call(path: string, body: Json | string, send: SimulatedSend = createSimulator()): Promise<Response> {
   const text = typeof body === "string" ? body : JSON.stringify(body)
   return send({ url: `simulator:${path}`, headers: new Headers(), body: text, abort: new AbortController() })
 }
 
 /** The answer, read as what the test expects it to be. */
-export async function json<Answer>(path: string, body: Json, send?: Send): Promise<Answer> {
+export async function json<Answer>(path: string, body: Json, send?: SimulatedSend): Promise<Answer> {
   return (await (await call(path, body, send)).json()) as Answer
 }
 
@@ -19,7 +18,7 @@ export interface SentEvent<Data> {
   readonly data: Data | undefined
 }
 
-export async function events<Data>(path: string, body: JsonObject, send?: Send): Promise<SentEvent<Data>[]> {
+export async function events<Data>(path: string, body: JsonObject, send?: SimulatedSend): Promise<SentEvent<Data>[]> {
   const text = await (await call(path, body, send)).text()
   return text
     .split("\n\n")

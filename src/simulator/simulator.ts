@@ -1,6 +1,6 @@
 // A provider without a network: takes what an upstream would be sent, answers as that vendor would, fails on request.
 import { isObject, type JsonObject } from "../canonical/json.ts"
-import type { Send } from "../transport/http-client.ts"
+import type { Outgoing } from "../transport/http-client.ts"
 import { acts, failureOf, type Stage, statusOf } from "./acts.ts"
 import { anthropicCountTokens, anthropicMessages } from "./anthropic-messages.ts"
 import { type Bill, Meter } from "./bill.ts"
@@ -90,8 +90,11 @@ export class Simulator {
   }
 }
 
+/** Takes what an upstream would be sent. */
+export type SimulatedSend = (outgoing: Outgoing) => Promise<Response>
+
 /** The simulator in this process, in the network's place. */
-export function createSimulator(options?: SimulatorOptions): Send {
+export function createSimulator(options?: SimulatorOptions): SimulatedSend {
   const simulator = new Simulator(options)
   return async ({ url, headers, body, abort: { signal } }) => {
     signal.throwIfAborted()

@@ -1,57 +1,152 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
+import type { Answer, AnswerBody } from "./http-answer.ts"
+import { unpacked } from "./http-packed.ts"
+import { HttpPool } from "./http-pool.ts"
+import { TransportError, type TransportFault } from "./transport-error.ts"
+import type { Dial } from "./wire.ts"
 
-interface Outgoing {
+export interface Outgoing {
   readonly url: string
   readonly headers: Headers
+  /** Text is ASCII. */
   readonly body: string | Uint8Array<ArrayBuffer>
   /** Ends the call and the reading of its answer; both then fail with the reason given. */
   readonly abort: AbortController
+  /** How long it may take until the host has accepted a connection, and proved its name. */
+  readonly connectMs?: number
 }
 
 /** How an upstream is called: over the network, or in this process by the simulator. */
-export type Send = (outgoing: Outgoing) => Promise<Response>
+export type Send = (outgoing: Outgoing) => Promise<Answer>
 
-export type TransportFault = "connect" | "connect-timeout" | "reset" | "too-large"
+/** Over the network. What goes wrong is told by `failure`. */
+export const httpSend: Send = proxied() ? fetchSend : httpSender()
 
-export class TransportError extends Error {
-  override readonly name = "TransportError"
-  constructor(
-    readonly fault: TransportFault,
-    cause?: unknown,
-  ) {
-    super(`upstream ${fault}`, { cause })
+/** Bun's own client knows how to go through a proxy; ours costs less and holds back no more than it is asked for. */
+function proxied(): boolean {
+  return ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
+}
+
+function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
+  return fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual" })
+}
+
+const CONNECT_MS = 5000
+
+/** A client with connections of its own; `dial` says how they are made, where it is not the usual way. */
+export function httpSender(dial?: Dial): Send {
+  const hosts = new Hosts(dial)
+  return (outgoing) => poolSend(outgoing, hosts)
+}
+
+async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
+  const { url, abort, connectMs = CONNECT_MS } = outgoing
+  const { signal } = abort
+  signal.throwIfAborted()
+  const { host, path } = hosts.addressOf(url)
+  const bytes = requestBytes(outgoing, host, path)
+  const reused = host.pool.take()
+  const connection = reused ?? (await host.pool.open(connectMs, signal))
+  let answer = connection.request(bytes)
+  signal.onabort = () => answer.abandon(signal.reason)
+  try {
+    await answer.arrived
+  } catch (thrown) {
+    // The host closed it just when we took it up, and has not seen the request.
+    if (signal.aborted || connection !== reused || !connection.isUntouched) throw thrown
+    const fresh = await host.pool.open(connectMs, signal)
+    answer = fresh.request(bytes)
+    signal.onabort = () => answer.abandon(signal.reason)
+    await answer.arrived
+  }
+  return answer.headers.has("content-encoding") ? unpacked(answer) : answer
+}
+
+interface Host {
+  readonly pool: HttpPool
+  readonly name: string
+}
+
+class Hosts {
+  private readonly known = new Map<string, Host>()
+
+  constructor(private readonly dial?: Dial) {}
+
+  /** Most calls go to few origins. */
+  addressOf(url: string): { host: Host; path: string } {
+    const slash = url.indexOf("/", "https://".length)
+    const origin = slash < 0 ? url : url.slice(0, slash)
+    const path = slash < 0 ? "/" : url.slice(slash)
+    const host = this.known.get(origin) ?? this.open(origin)
+    // What may not stand in a request line is written as a browser would.
+    return { host, path: /^[\x21-\x7e]+$/.test(path) && !path.includes("#") ? path : requestTarget(url) }
+  }
+
+  private open(origin: string): Host {
+    const { hostname, port, protocol, host: name } = new URL(origin)
+    const tls = protocol === "https:"
+    const at = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (tls ? 443 : 80), tls }
+    const host = { pool: new HttpPool(at, this.dial), name }
+    this.known.set(origin, host)
+    return host
   }
 }
 
-/** Over the network. What goes wrong is told by `failure`. */
-export const httpSend: Send = ({ url, headers, body, abort }) =>
-  fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual" })
+function requestTarget(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+/** The lines of headers that are used again and again. */
+const written = new WeakMap<Headers, string>()
+
+function requestBytes({ headers, body }: Outgoing, { name }: Host, path: string): string | Uint8Array {
+  let lines = written.get(headers)
+  if (lines === undefined) {
+    lines = [...headers].map(([header, value]) => `${header}: ${value}\r\n`).join("")
+    written.set(headers, lines)
+  }
+  const length = typeof body === "string" ? body.length : body.byteLength
+  const head = `POST ${path} HTTP/1.1\r\nhost: ${name}\r\n${lines}content-length: ${length}\r\n\r\n`
+  if (typeof body === "string") return head + body
+  const bytes = Buffer.allocUnsafe(head.length + length)
+  bytes.write(head, 0, "latin1")
+  bytes.set(body, head.length)
+  return bytes
+}
 
 /** All of an answer's bytes; rejects once there are more than `maxBytes`. What goes wrong is told by `failure`. */
-export function readAll(response: Response, maxBytes: number): Promise<ArrayBuffer> {
-  const { headers } = response
+export function readAll(answer: Answer, maxBytes: number): Promise<Uint8Array> {
+  const { headers } = answer
   const length = headers.get("content-length")
   // A compressed answer unpacks to more than it announces.
-  if (length === null || headers.has("content-encoding")) return readBounded(response, maxBytes)
-  if (Number(length) > maxBytes) return Promise.reject(new TransportError("too-large"))
-  return response.arrayBuffer()
+  if (length === null || headers.has("content-encoding")) return readBounded(answer.body, maxBytes)
+  if (Number(length) > maxBytes) {
+    void answer.body?.cancel().catch(() => {})
+    return Promise.reject(new TransportError("too-large"))
+  }
+  return answer.bytes()
+}
+
+async function readBounded(body: AnswerBody | null, maxBytes: number): Promise<Uint8Array> {
+  const reader = body?.getReader()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+    length += piece.value.byteLength
+    if (length > maxBytes) {
+      void reader?.cancel().catch(() => {})
+      throw new TransportError("too-large")
+    }
+    chunks.push(piece.value)
+  }
+  return Buffer.concat(chunks, length)
 }
 
 /** Why a call failed: the reason it was aborted with, where it was; else what was met on the wire. */
 export function failure(thrown: unknown, abort: AbortController): unknown {
   if (abort.signal.aborted) return abort.signal.reason
   return thrown instanceof TransportError ? thrown : new TransportError(faultOf(thrown), thrown)
-}
-
-async function readBounded(response: Response, maxBytes: number): Promise<ArrayBuffer> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.byteLength
-    if (length > maxBytes) throw new TransportError("too-large")
-    chunks.push(chunk)
-  }
-  return new Uint8Array(Buffer.concat(chunks, length)).buffer
 }
 
 const CONNECT_CODES = new Set([

@@ -1,7 +1,8 @@
 // How long an upstream asks to be left alone, from its headers.
+import type { Answer } from "./http-answer.ts"
 
 /** `retry-after-ms`, else `retry-after` in seconds or as a date. */
-export function retryAfterMs(headers: Headers, now = Date.now()): number | undefined {
+export function retryAfterMs(headers: Answer["headers"], now = Date.now()): number | undefined {
   const exact = Number(headers.get("retry-after-ms") ?? Number.NaN)
   if (exact >= 0) return exact
   const said = headers.get("retry-after")

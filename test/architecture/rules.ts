@@ -31,7 +31,7 @@ const BY_CONTRACT = ["protocols", "providers", "store"]
 /** Rooms whose inner folders do not know each other. */
 const SEPARATE_FOLDERS = ["protocols", "store"]
 
-const BUN_ALLOWED = [/^http\//, /^store\//, /^transport\/http-client\.ts$/, /^main\.ts$/]
+const BUN_ALLOWED = [/^http\//, /^store\//, /^transport\/bun-wire\.ts$/, /^main\.ts$/]
 
 export function violations(files: readonly SourceFile[]): string[] {
   return [...files.flatMap(importViolations), ...files.flatMap(bunViolations), ...circles(files)]

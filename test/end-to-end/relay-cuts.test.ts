@@ -25,7 +25,7 @@ const house: House = {
   },
   deadlines: new Deadlines(),
   timeouts: DEFAULT_TIMEOUTS,
-  running: new Running(DEFAULT_TIMEOUTS.connectMs),
+  running: new Running(),
   readLarge: () => Promise.reject(new Error("the lane reads no request")),
   largeInTurn: new OneByOne(),
   onFault: (cause) => {

@@ -1,12 +1,11 @@
 // Calls the simulator in process as the gateway does, and reads an answer to where it breaks.
 
-import { createSimulator } from "../../src/simulator/simulator.ts"
-import type { Send } from "../../src/transport/http-client.ts"
+import { createSimulator, type SimulatedSend } from "../../src/simulator/simulator.ts"
 import type { Question } from "./voices.ts"
 
 export interface CallOptions {
   readonly words?: string
-  readonly send?: Send
+  readonly send?: SimulatedSend
   readonly abort?: AbortController
 }
 

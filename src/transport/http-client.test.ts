@@ -1,0 +1,384 @@
+// The client against hosts on real sockets, which do what hosts do.
+import { afterEach, describe, expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type Server, type Socket } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { dialQuickly } from "./bun-wire.ts"
+import { failure, httpSend, httpSender, type Outgoing, readAll } from "./http-client.ts"
+import { TransportError } from "./transport-error.ts"
+import { dialPatiently } from "./wire.ts"
+
+interface Heard {
+  readonly head: string
+  readonly body: string
+}
+
+/** A host that answers each request as it is told, and remembers what it heard. */
+class Host {
+  readonly heard: Heard[] = []
+  readonly sockets: Socket[] = []
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static start(answer: (socket: Socket, index: number, heard: Heard) => void): Promise<Host> {
+    return new Promise((resolve) => {
+      const server = createServer((socket) => {
+        host.sockets.push(socket)
+        socket.on("error", () => {})
+        let text = ""
+        socket.on("data", (bytes) => {
+          text += bytes.toString("latin1")
+          for (let request = cut(text); request; request = cut(text)) {
+            text = text.slice(request.length)
+            host.heard.push(request)
+            answer(socket, host.heard.length - 1, request)
+          }
+        })
+      })
+      let host: Host
+      server.listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as { port: number }
+        host = new Host(server, `http://127.0.0.1:${port}/v1/x`)
+        hosts.push(host)
+        resolve(host)
+      })
+    })
+  }
+
+  stop(): void {
+    for (const socket of this.sockets) socket.destroy()
+    this.server.close()
+  }
+}
+
+function cut(text: string): (Heard & { length: number }) | undefined {
+  const border = text.indexOf("\r\n\r\n")
+  if (border < 0) return undefined
+  const length = border + 4 + Number(/content-length: (\d+)/.exec(text)?.[1] ?? 0)
+  return text.length < length
+    ? undefined
+    : { head: text.slice(0, border), body: text.slice(border + 4, length), length }
+}
+
+const hosts: Host[] = []
+afterEach(() => {
+  for (const host of hosts.splice(0)) host.stop()
+})
+
+const said = (body: string, more = "") => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${more}\r\n${body}`
+
+function outgoing(url: string, wishes: Partial<Outgoing> = {}): Outgoing {
+  return { url, headers: new Headers({ "x-a": "b" }), body: "{}", abort: new AbortController(), ...wishes }
+}
+
+async function text(answer: Awaited<ReturnType<typeof httpSend>>): Promise<string> {
+  return Buffer.from(await readAll(answer, 1_000_000)).toString("latin1")
+}
+
+async function fault(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => "no fault",
+    (thrown) => (thrown instanceof TransportError ? thrown.fault : thrown),
+  )
+}
+
+describe.each([
+  ["patiently", dialPatiently],
+  ["quickly", dialQuickly],
+])("dialled %s,", (_, dial) => {
+  const httpSend = httpSender(dial)
+
+  describe("a call", () => {
+    test("sends what it is given, and nothing else", async () => {
+      const host = await Host.start((socket) => socket.write(said("hello")))
+      const answer = await httpSend(outgoing(`${host.url}?q=1`, { body: '{"a":1}' }))
+      expect(answer).toMatchObject({ status: 200, ok: true })
+      expect(await text(answer)).toBe("hello")
+      const origin = new URL(host.url).host
+      expect(host.heard).toEqual([
+        {
+          head: `POST /v1/x?q=1 HTTP/1.1\r\nhost: ${origin}\r\nx-a: b\r\ncontent-length: 7`,
+          body: '{"a":1}',
+          length: expect.any(Number) as never,
+        } as Heard,
+      ])
+    })
+
+    test("sends bytes as they are", async () => {
+      const host = await Host.start((socket) => socket.write(said("")))
+      const body = new Uint8Array(256).map((_, at) => at)
+      await httpSend(outgoing(host.url, { body }))
+      expect(Buffer.from(host.heard[0]?.body ?? "", "latin1")).toEqual(Buffer.from(body))
+    })
+
+    test("of a large body arrives whole, however slowly it is taken", async () => {
+      const host = await Host.start((socket) => socket.write(said("taken")))
+      const body = Buffer.alloc(20_000_000, "abcdefghij")
+      const calling = httpSend(outgoing(host.url, { body }))
+      while (!host.sockets[0]) await Bun.sleep(1)
+      host.sockets[0].pause()
+      await Bun.sleep(50)
+      host.sockets[0].resume()
+      expect(await text(await calling)).toBe("taken")
+      expect(host.heard[0]?.body.length).toBe(body.length)
+    })
+
+    test("writes a path that is no path as a browser would", async () => {
+      const host = await Host.start((socket) => socket.write(said("")))
+      await httpSend(outgoing(`${host.url}/ä b\r\nx: y#z`))
+      expect(host.heard[0]?.head.split("\r\n")[0]).toMatch(/^POST \/v1\/x\/%C3%A4%20b[^ ]* HTTP\/1\.1$/)
+    })
+  })
+
+  describe("a connection", () => {
+    test("is used again", async () => {
+      const host = await Host.start((socket, index) => socket.write(said(String(index))))
+      for (let index = 0; index < 5; index++) expect(await text(await httpSend(outgoing(host.url)))).toBe(String(index))
+      expect(host.sockets).toHaveLength(1)
+    })
+
+    test("is used again while the last answer is still being read from memory", async () => {
+      const host = await Host.start((socket, index) => socket.write(said(`answer ${index}`)))
+      const first = await httpSend(outgoing(host.url))
+      await Bun.sleep(5)
+      const second = await httpSend(outgoing(host.url))
+      expect([await text(first), await text(second)]).toEqual(["answer 0", "answer 1"])
+      expect(host.sockets).toHaveLength(1)
+    })
+
+    test("is not shared: calls at once have one each", async () => {
+      const host = await Host.start((socket) => setTimeout(() => socket.write(said("x")), 20))
+      await Promise.all(Array.from({ length: 5 }, () => httpSend(outgoing(host.url))))
+      expect(host.sockets).toHaveLength(5)
+    })
+
+    test.each([
+      ["the host says so", said("x", "connection: close\r\n")],
+      ["more came than was announced", `${said("x")}y`],
+    ])("is not used again when %s", async (_, bytes) => {
+      const host = await Host.start((socket) => socket.write(bytes))
+      await httpSend(outgoing(host.url))
+        .then(text)
+        .catch(() => {})
+      await Bun.sleep(10)
+      await httpSend(outgoing(host.url))
+        .then(text)
+        .catch(() => {})
+      expect(host.sockets.length).toBeGreaterThan(1)
+    })
+
+    test("that the host closed while it was idle is replaced, and the request sent once", async () => {
+      const host = await Host.start((socket) => socket.write(said("x")))
+      await text(await httpSend(outgoing(host.url)))
+      host.sockets[0]?.end()
+      await Bun.sleep(20)
+      expect(await text(await httpSend(outgoing(host.url)))).toBe("x")
+      expect(host.heard).toHaveLength(2)
+    })
+
+    test("that the host closes just as it is used again is replaced once", async () => {
+      const host = await Host.start((socket, index) => (index === 1 ? socket.destroy() : socket.write(said("x"))))
+      await text(await httpSend(outgoing(host.url)))
+      expect(await text(await httpSend(outgoing(host.url)))).toBe("x")
+      expect(host.heard).toHaveLength(3)
+    })
+
+    test("that breaks when it is fresh, or after the first byte, is not tried again", async () => {
+      const fresh = await Host.start((socket) => socket.destroy())
+      expect(await fault(httpSend(outgoing(fresh.url)))).toBe("reset")
+      expect(fresh.heard).toHaveLength(1)
+      const begun = await Host.start((socket, index) => {
+        if (index === 0) socket.write(said("x"))
+        else socket.write("HTTP/1.1 2", () => socket.destroy())
+      })
+      await text(await httpSend(outgoing(begun.url)))
+      expect(await fault(httpSend(outgoing(begun.url)))).toBe("reset")
+      expect(begun.heard).toHaveLength(2)
+    })
+  })
+
+  describe("an answer", () => {
+    test("that is no HTTP is a broken connection", async () => {
+      const host = await Host.start((socket) => socket.write("SSH-2.0-hello\r\n\r\n"))
+      expect(await fault(httpSend(outgoing(host.url)))).toBe("reset")
+    })
+
+    test("that is cut off is told as such, after what came before", async () => {
+      const host = await Host.start((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"))
+      const reader = (await httpSend(outgoing(host.url))).body?.getReader()
+      expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("hello")
+      expect(await fault(reader?.read() ?? Promise.resolve())).toBe("reset")
+    })
+
+    test("without length ends with its connection", async () => {
+      const host = await Host.start((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"))
+      expect(await text(await httpSend(outgoing(host.url)))).toBe("all of it")
+    })
+
+    test("that was compressed although nobody asked arrives plain", async () => {
+      const packed = gzipSync("hello ".repeat(1000))
+      const host = await Host.start((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`)
+        socket.write(packed)
+      })
+      expect(await text(await httpSend(outgoing(host.url)))).toBe("hello ".repeat(1000))
+    })
+
+    test("that nobody reads makes the host wait", async () => {
+      let written = 0
+      const host = await Host.start((socket) => {
+        socket.write("HTTP/1.1 200 OK\r\n\r\n")
+        const pour = () => {
+          while (written < 200_000_000 && socket.write(Buffer.alloc(65_536))) written += 65_536
+        }
+        socket.on("drain", pour)
+        pour()
+      })
+      const abort = new AbortController()
+      const answer = await httpSend(outgoing(host.url, { abort }))
+      await Bun.sleep(300)
+      const before = written
+      await Bun.sleep(200)
+      expect(written).toBe(before)
+      expect(before).toBeLessThan(20_000_000)
+      await answer.body?.getReader().read()
+      abort.abort()
+    })
+
+    test("larger than is taken is refused and its connection closed", async () => {
+      const host = await Host.start((socket) =>
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n${"x".repeat(500)}`),
+      )
+      expect(await fault(httpSend(outgoing(host.url)).then((answer) => readAll(answer, 1000)))).toBe("too-large")
+      await Bun.sleep(20)
+      expect(host.sockets[0]?.closed).toBe(true)
+    })
+  })
+
+  describe("a call that is ended", () => {
+    const reason = new Error("enough")
+
+    test.each([
+      ["before it begins", 0, () => {}],
+      ["before the head", 20, () => {}],
+      ["within the head", 20, (socket: Socket) => void socket.write("HTTP/1.1 200")],
+    ])("%s fails with the reason and frees the connection", async (_, afterMs, answer) => {
+      const host = await Host.start(answer)
+      const abort = new AbortController()
+      if (afterMs === 0) abort.abort(reason)
+      else setTimeout(() => abort.abort(reason), afterMs)
+      const thrown = await httpSend(outgoing(host.url, { abort })).catch((cause) => failure(cause, abort))
+      expect(thrown).toBe(reason)
+      await Bun.sleep(20)
+      for (const socket of host.sockets) expect(socket.closed).toBe(true)
+    })
+
+    test("within the body fails with the reason and frees the connection", async () => {
+      const host = await Host.start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"))
+      const abort = new AbortController()
+      const reader = (await httpSend(outgoing(host.url, { abort }))).body?.getReader()
+      await reader?.read()
+      setTimeout(() => abort.abort(reason), 10)
+      expect(await reader?.read().catch((cause) => failure(cause, abort))).toBe(reason)
+      await Bun.sleep(20)
+      expect(host.sockets[0]?.closed).toBe(true)
+    })
+
+    test("after its answer was read does not touch the call that has its connection now", async () => {
+      const host = await Host.start((socket, index) => {
+        setTimeout(() => socket.write(said(`answer ${index}`)), index === 1 ? 50 : 0)
+      })
+      const abort = new AbortController()
+      await text(await httpSend(outgoing(host.url, { abort })))
+      const second = httpSend(outgoing(host.url))
+      await Bun.sleep(10)
+      abort.abort(reason)
+      expect(await text(await second)).toBe("answer 1")
+      expect(host.sockets).toHaveLength(1)
+    })
+  })
+
+  test("a call that is ended while it connects leaves the connection to the next", async () => {
+    const host = await Host.start((socket) => socket.write(said("x")))
+    const abort = new AbortController()
+    const calling = httpSend(outgoing(host.url, { abort }))
+    abort.abort(new Error("enough"))
+    expect(await calling.catch((cause) => failure(cause, abort))).toBe(abort.signal.reason)
+    await Bun.sleep(20)
+    await text(await httpSend(outgoing(host.url)))
+    expect(host.sockets).toHaveLength(1)
+  })
+
+  describe("a host", () => {
+    test("where nobody listens cannot be reached", async () => {
+      const host = await Host.start(() => {})
+      host.stop()
+      expect(await fault(httpSend(outgoing(host.url)))).toBe("connect")
+    })
+
+    test("that has no address cannot be reached", async () => {
+      expect(await fault(httpSend(outgoing("http://nobody.invalid/x")))).toBe("connect")
+    })
+  })
+})
+
+test("is dialled anew after a while, the quicker way, which does the same", async () => {
+  const host = await Host.start((socket, index) => socket.write(said(String(index))))
+  for (let index = 0; index < 40; index++) expect(await text(await httpSend(outgoing(host.url)))).toBe(String(index))
+  expect(host.sockets).toHaveLength(2)
+})
+
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
+const SCRIPT = `
+import { httpSender } from "${join(import.meta.dir, "http-client.ts")}"
+import { dialQuickly } from "${join(import.meta.dir, "bun-wire.ts")}"
+import { dialPatiently } from "${join(import.meta.dir, "wire.ts")}"
+const [port] = process.argv.slice(2)
+for (const dial of [dialPatiently, dialQuickly]) for (const host of ["localhost", "127.0.0.1", "wrong.localhost"]) {
+  const outgoing = { url: "https://" + host + ":" + port + "/", headers: new Headers(), body: "{}", abort: new AbortController() }
+  const seen = await httpSender(dial)(outgoing).then((answer) => answer.status, (thrown) => thrown.fault + " " + thrown.cause?.code)
+  console.log(host, seen)
+}
+process.exit(0)
+`
+
+describe.skipIf(!hasOpenssl)("a host over TLS (needs openssl to make certificates)", () => {
+  test("must prove its name, by an authority we trust", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "trivium-tls-"))
+    const path = (name: string) => join(folder, name)
+    const words = [
+      "req",
+      "-x509",
+      "-newkey",
+      "rsa:2048",
+      "-nodes",
+      "-keyout",
+      path("key"),
+      "-out",
+      path("cert"),
+      "-days",
+      "2",
+    ]
+    spawnSync("openssl", [...words, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
+    const tls = { key: readFileSync(path("key")), cert: readFileSync(path("cert")) }
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", tls, fetch: () => new Response("hello") })
+    writeFileSync(path("call.ts"), SCRIPT)
+    const run = async (environment: Record<string, string>) => {
+      const child = Bun.spawn([process.execPath, path("call.ts"), String(server.port)], { env: environment })
+      return (await new Response(child.stdout).text()).trim().split("\n")
+    }
+    try {
+      const proven = ["localhost 200", "127.0.0.1 200", expect.stringMatching(/^wrong\.localhost connect /)]
+      expect(await run({ NODE_EXTRA_CA_CERTS: path("cert") })).toEqual([...proven, ...proven] as string[])
+      for (const line of await run({})) expect(line).toMatch(/ connect /)
+    } finally {
+      await server.stop(true)
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,170 @@
+// One connection to an upstream, which carries one request after the other.
+import { HttpAnswer } from "./http-answer.ts"
+import { HttpAnswerParser } from "./http-answer-parser.ts"
+import { TransportError } from "./transport-error.ts"
+import type { Wire, WireListener } from "./wire.ts"
+
+export interface ConnectionOptions {
+  readonly dial: (listener: WireListener) => Wire
+  readonly connectMs: number
+  /** It can carry another request. */
+  readonly onIdle: (connection: HttpConnection) => void
+  /** It cannot any more. */
+  readonly onClosed: (connection: HttpConnection) => void
+}
+
+export class HttpConnection implements WireListener {
+  /** Requests it has carried to their end. */
+  served = 0
+  idleSince = 0
+  private readonly wire: Wire
+  private opening: { resolve(): void; reject(error: TransportError): void } | undefined
+  private answer: HttpAnswer | undefined
+  private parser: HttpAnswerParser | undefined
+  private closed = false
+  /** Whether anything of the answer has come: before that, nobody has acted on the request. */
+  private touched = false
+
+  private constructor(private readonly options: ConnectionOptions) {
+    this.wire = options.dial(this)
+  }
+
+  /** Rejects with a TransportError. */
+  static async open(options: ConnectionOptions): Promise<HttpConnection> {
+    const connection = new HttpConnection(options)
+    await connection.settled()
+    return connection
+  }
+
+  get isOpen(): boolean {
+    return !this.closed
+  }
+
+  get isUntouched(): boolean {
+    return !this.touched
+  }
+
+  /** Idle from now on: no reason for the process to live on. */
+  rest(): void {
+    this.idleSince = performance.now()
+    this.wire.hold(false)
+  }
+
+  /** Sends a request; one at a time. Text is ASCII. */
+  request(bytes: string | Uint8Array): HttpAnswer {
+    const answer = new HttpAnswer(this)
+    this.answer = answer
+    this.parser = new HttpAnswerParser(answer)
+    this.touched = false
+    this.wire.hold(true)
+    this.wire.write(bytes)
+    return answer
+  }
+
+  /** Closes it, idle or not. */
+  destroy(reason: unknown): void {
+    this.close(reason)
+    this.wire.destroy()
+  }
+
+  // What an answer asks for.
+
+  abandon(answer: HttpAnswer, reason: unknown): void {
+    if (this.answer === answer) this.destroy(reason)
+    else answer.fail(reason)
+  }
+
+  pause(): void {
+    this.wire.pause()
+  }
+
+  resume(): void {
+    this.wire.resume()
+  }
+
+  // What the wire tells.
+
+  opened(): void {
+    this.opening?.resolve()
+    this.opening = undefined
+  }
+
+  received(bytes: Uint8Array): void {
+    const { parser } = this
+    // Nobody asked: whatever it is, this connection is of no use any more.
+    if (!parser) this.destroy(new TransportError("reset"))
+    else if (this.parsed(parser, bytes) && parser.isDone) this.complete(parser.keepsAlive)
+  }
+
+  ended(): void {
+    if (this.closed || this.opening) this.failed(undefined)
+    else if (this.parser) this.endAnswer(this.parser)
+    else this.destroy(undefined)
+  }
+
+  failed(cause: unknown): void {
+    this.opening?.reject(new TransportError("connect", cause))
+    this.opening = undefined
+    this.destroy(new TransportError("reset", cause))
+  }
+
+  private settled(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(() => {
+        this.opening?.reject(new TransportError("connect-timeout"))
+        this.opening = undefined
+        this.destroy(undefined)
+      }, this.options.connectMs)
+      this.opening = {
+        resolve: () => {
+          clearTimeout(limit)
+          resolve()
+        },
+        reject: (error) => {
+          clearTimeout(limit)
+          reject(error)
+        },
+      }
+    })
+  }
+
+  /** Whether these bytes can be of an answer; where not, there is no telling what follows. */
+  private parsed(parser: HttpAnswerParser, bytes: Uint8Array): boolean {
+    this.touched = true
+    try {
+      parser.push(bytes)
+      return true
+    } catch (cause) {
+      this.destroy(new TransportError("reset", cause))
+      return false
+    }
+  }
+
+  private endAnswer(parser: HttpAnswerParser): void {
+    try {
+      parser.close()
+      this.complete(false)
+    } catch (cause) {
+      this.destroy(new TransportError("reset", cause))
+    }
+  }
+
+  /** The answer is all there; what of it is not read yet is in memory. */
+  private complete(keepsAlive: boolean): void {
+    this.answer = undefined
+    this.parser = undefined
+    this.served++
+    if (keepsAlive && this.wire.isFlushed() && !this.closed) {
+      this.wire.resume()
+      this.options.onIdle(this)
+    } else this.destroy(undefined)
+  }
+
+  private close(reason: unknown): void {
+    if (this.closed) return
+    this.closed = true
+    this.answer?.fail(reason)
+    this.answer = undefined
+    this.options.onClosed(this)
+  }
+}

@@ -1,0 +1,23 @@
+// Answers that came compressed although nobody asked: unpacked as they are read.
+import type { Answer, HttpAnswer } from "./http-answer.ts"
+
+/** An encoding that nobody knows is left as it is; whoever reads it finds that it is no answer. */
+export function unpacked(answer: HttpAnswer): Answer {
+  const format = FORMATS[answer.headers.get("content-encoding")?.toLowerCase() ?? ""]
+  if (!format) return answer
+  const source = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        const piece = await answer.read()
+        if (piece.done) controller.close()
+        else controller.enqueue(piece.value as Uint8Array<ArrayBuffer>)
+      },
+      cancel: (reason) => answer.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+  const headers = { "content-encoding": answer.headers.get("content-encoding") ?? "" }
+  return new Response(source.pipeThrough(new DecompressionStream(format)), { status: answer.status, headers })
+}
+
+const FORMATS: Readonly<Record<string, "gzip" | "deflate">> = { gzip: "gzip", "x-gzip": "gzip", deflate: "deflate" }
