@@ -1,10 +1,9 @@
 // Upstreams that take too long, at each stage: an error in time, and the upstream's connection freed. The limits are
 // short here; the sockets are real.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test"
-import { type ChildProcess, spawn } from "node:child_process"
-import { connect, type Socket } from "node:net"
 import type { Timeouts } from "../../src/exchange/call.ts"
 import { eventually, within } from "../stage/eventually.ts"
+import { FullHost } from "../stage/full-host.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { RawClient } from "../stage/raw-client.ts"
@@ -386,43 +385,4 @@ function bound(running: InProcessGateway) {
     chat: (body: unknown) => running.chat(body),
     logged: (event: string) => running.logged(event),
   }
-}
-
-/** A host that listens but is stopped, its queue of connections full: connecting to it takes for ever. */
-class FullHost {
-  private constructor(
-    readonly port: number,
-    private readonly child: ChildProcess,
-    private readonly waiting: readonly Socket[],
-  ) {}
-
-  static async start(): Promise<FullHost> {
-    // Node, because Bun's listeners take no backlog.
-    const listen = `const server = require("node:net").createServer()
-      server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => console.log(server.address().port))`
-    const child = spawn("node", ["-e", listen], { stdio: ["ignore", "pipe", "inherit"] })
-    const port = await new Promise<number>((resolve) => child.stdout.once("data", (text) => resolve(Number(text))))
-    child.kill("SIGSTOP")
-    const waiting = Array.from({ length: 16 }, () => connect({ port, host: "127.0.0.1" }).on("error", () => {}))
-    await eventually(async () => !(await connects(port)), { what: "a full queue" })
-    return new FullHost(port, child, waiting)
-  }
-
-  stop(): void {
-    for (const socket of this.waiting) socket.destroy()
-    this.child.kill("SIGKILL")
-  }
-}
-
-function connects(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1" })
-    const timer = setTimeout(() => end(false), 300)
-    const end = (connected: boolean) => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(connected)
-    }
-    socket.once("connect", () => end(true)).once("error", () => end(false))
-  })
 }

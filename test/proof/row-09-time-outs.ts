@@ -1,10 +1,10 @@
 // Providers that stall, at each stage and in each protocol: an error in time, and everything given back.
 import type { Timeouts } from "../../src/exchange/call.ts"
 import { eventually, within } from "../stage/eventually.ts"
+import { FullHost } from "../stage/full-host.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { type Reply, type Script, Upstream } from "../stage/upstream.ts"
-import { FullHost } from "./full-host.ts"
 import type { Figure, Row } from "./row.ts"
 import { ask, SPOKEN, type Spoken, spokenAt } from "./spoken.ts"
 

@@ -5,6 +5,7 @@ import { within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import { completion, Upstream } from "../stage/upstream.ts"
+import { inTurns } from "./in-turns.ts"
 import { type RawCase, rawCorpus } from "./raw-corpus.ts"
 import type { Row } from "./row.ts"
 
@@ -27,7 +28,7 @@ export const rawSockets: Row = {
       const adminKey = readFileSync(join(gateway.dataDir, "admin-key"), "utf8").trim()
       const cases = rawCorpus({ key: gateway.key, admin: new URL(gateway.adminUrl).host, adminKey })
       const before = await keyCount(gateway)
-      const seen = await inTurns(cases, (each) => put(gateway.url, each))
+      const seen = await inTurns(cases, { atOnce: AT_ONCE, act: (each) => put(gateway.url, each) })
       const wrong = cases.filter((_, at) => !isOneRefusal(seen[at]))
       const silent = cases.filter((_, at) => seen[at]?.closed && seen[at]?.statuses.length === 0)
       const open = cases.filter((_, at) => !seen[at]?.closed)
@@ -70,14 +71,6 @@ async function put(url: string, { bytes }: RawCase): Promise<Seen> {
   client.leave()
   const statuses = [...client.received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status))
   return { statuses, closed }
-}
-
-async function inTurns<Item, Result>(items: readonly Item[], act: (item: Item) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = []
-  for (let at = 0; at < items.length; at += AT_ONCE) {
-    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(act))))
-  }
-  return results
 }
 
 async function keyCount(gateway: RunningGateway): Promise<number> {

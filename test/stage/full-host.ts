@@ -1,7 +1,7 @@
 // A host that listens but is stopped, its queue of connections full: connecting to it takes for ever.
 import { type ChildProcess, spawn } from "node:child_process"
 import { connect, type Socket } from "node:net"
-import { eventually } from "../stage/eventually.ts"
+import { eventually } from "./eventually.ts"
 import { kernelSockets } from "./kernel-sockets.ts"
 
 export class FullHost {
