@@ -30,9 +30,14 @@ const FINISHES: Readonly<Record<string, Finish["reason"]>> = {
   refusal: "refusal",
 }
 
+/** What a stop reason of the vendor's means; undefined for a word that is not its. */
+export function finishOf(word: string): Finish["reason"] | undefined {
+  return Object.hasOwn(FINISHES, word) ? FINISHES[word] : undefined
+}
+
 export function decodeFinish(word: string, sequence: Json | undefined): Finish {
   return {
-    reason: FINISHES[word] ?? "other",
+    reason: finishOf(word) ?? "other",
     word,
     ...(typeof sequence === "string" && { stopSequence: sequence }),
   }

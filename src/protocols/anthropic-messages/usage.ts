@@ -63,3 +63,20 @@ function sum(one: Usage, other: Usage): Usage {
   for (const [bucket, tokens] of Object.entries(other)) both[bucket] = (both[bucket] ?? 0) + tokens
   return both
 }
+
+/** The report of an answer. What is unknown is 0: clients count on numbers. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { cacheWrite = 0, cacheWrite1h = 0, reasoning } = usage
+  const known = usage.cacheWrite1h !== undefined
+  return {
+    input_tokens: (usage.input ?? 0) + (usage.audioInput ?? 0) + (usage.imageInput ?? 0),
+    cache_creation_input_tokens: cacheWrite + cacheWrite1h,
+    cache_read_input_tokens: usage.cacheRead ?? 0,
+    cache_creation: known ? { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWrite1h } : null,
+    output_tokens: (usage.output ?? 0) + (reasoning ?? 0) + (usage.audioOutput ?? 0) + (usage.imageOutput ?? 0),
+    output_tokens_details: reasoning === undefined ? null : { thinking_tokens: reasoning },
+    server_tool_use: null,
+    service_tier: null,
+    inference_geo: null,
+  }
+}

@@ -1,0 +1,21 @@
+// Anthropic's messages protocol in the translate lane.
+import type { Codec } from "../codec.ts"
+import { decodeRequest } from "./decode-request.ts"
+import { decodeResponse } from "./decode-response.ts"
+import { encodeRequest } from "./encode-request.ts"
+import { encodeResponse } from "./encode-response.ts"
+import { encodeStream } from "./encode-stream.ts"
+import { fates } from "./fates.ts"
+import { decodeStream } from "./stream.ts"
+
+export const anthropicMessagesCodec: Codec = {
+  ingress: { decodeRequest, encodeResponse, encodeStream },
+  upstream: {
+    fates,
+    toolName: /^[a-zA-Z0-9_-]{1,128}$/,
+    callId: /^[a-zA-Z0-9_-]+$/,
+    encodeRequest,
+    decodeResponse,
+    decodeStream,
+  },
+}

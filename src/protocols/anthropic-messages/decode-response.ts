@@ -1,0 +1,28 @@
+// A whole answer of the vendor's, in canonical words.
+import { claim } from "../../canonical/extra.ts"
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import type { ChatResponse } from "../../canonical/response.ts"
+import type { DecodeContext } from "../codec.ts"
+import { decodeBlock } from "./decode-block.ts"
+import { PROTOCOL } from "./own.ts"
+import { decodeFinish } from "./response.ts"
+import { decodeUsage } from "./usage.ts"
+
+export function decodeResponse(body: JsonObject, { minter }: DecodeContext): ChatResponse | undefined {
+  if (body.type === "error" || !Array.isArray(body.content)) return undefined
+  const held = claim(body)
+  for (const name of ["type", "role", "content", "stop_reason", "stop_sequence", "usage"]) held.take(name)
+  const id = held.take("id")
+  const model = held.take("model")
+  const usage = decodeUsage(body.usage)
+  const finish = typeof body.stop_reason === "string" ? decodeFinish(body.stop_reason, body.stop_sequence) : undefined
+  const parts = body.content.map((block: Json) => decodeBlock(block, { minter }))
+  const extra = held.rest(PROTOCOL)
+  return {
+    ...(typeof id === "string" && { id }),
+    ...(typeof model === "string" && { model }),
+    candidates: [{ index: 0, parts, ...(finish && { finish }) }],
+    ...(usage && { usage }),
+    ...(extra && { extra }),
+  }
+}

@@ -1,0 +1,78 @@
+// Tools and which of them may be called, as a messages request says it.
+import { claim } from "../../canonical/extra.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { HostedTool, Settings, Tool, ToolChoice } from "../../canonical/request.ts"
+import { takeCacheMark } from "./decode-block.ts"
+import { PROTOCOL } from "./own.ts"
+
+export function decodeTools(value: Json | undefined): Tool[] {
+  if (!Array.isArray(value)) return []
+  return value.map((tool: Json, index) => decodeTool(tool, `tools[${index}]`))
+}
+
+function decodeTool(value: Json, at: string): Tool {
+  if (!isObject(value)) return { kind: "hosted", at, name: "", does: "other", protocol: PROTOCOL, value }
+  const { type, name, description, input_schema: parameters, strict } = value
+  const isFunction = type === undefined || type === null || type === "custom"
+  if (!isFunction || typeof name !== "string" || parameters === undefined) return hostedTool(value, at)
+  const held = claim(value)
+  for (const taken of ["type", "name", "input_schema"]) held.take(taken)
+  if (typeof description === "string" || description === null) held.take("description")
+  if (typeof strict === "boolean" || strict === null) held.take("strict")
+  const cacheMark = takeCacheMark(held, value)
+  const extra = held.rest(PROTOCOL)
+  return {
+    kind: "function",
+    at,
+    name,
+    ...(typeof description === "string" && { description }),
+    parameters,
+    ...(typeof strict === "boolean" && { strict }),
+    ...(cacheMark && { cacheMark }),
+    ...(extra && { extra }),
+  }
+}
+
+/** By the beginning of its dated type, such as `web_search_20250305`. */
+const DOES: readonly (readonly [prefix: string, does: HostedTool["does"]])[] = [
+  ["web_search_", "web-search"],
+  ["web_fetch_", "web-fetch"],
+  ["code_execution_", "code"],
+  ["computer_", "computer"],
+  ["bash_", "shell"],
+]
+
+function hostedTool(value: JsonObject, at: string): HostedTool {
+  const type = typeof value.type === "string" ? value.type : ""
+  const name = typeof value.name === "string" ? value.name : type
+  const does = DOES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? "other"
+  return { kind: "hosted", at, name, does, protocol: PROTOCOL, value }
+}
+
+interface Choice {
+  readonly toolChoice?: ToolChoice
+  readonly parallelToolCalls?: Settings["parallelToolCalls"] & boolean
+  /** What of the member has no word. */
+  readonly left?: JsonObject
+}
+
+/** Undefined where it is not understood, and rides along whole. */
+export function decodeToolChoice(value: Json | undefined): Choice | undefined {
+  if (!isObject(value)) return undefined
+  const held = claim(value)
+  const toolChoice = choiceOf(value)
+  if (!toolChoice) return undefined
+  held.take("type")
+  if (toolChoice.mode === "tool") held.take("name")
+  const { disable_parallel_tool_use: disabled } = value
+  const counts = typeof disabled === "boolean" && toolChoice.mode !== "none"
+  if (counts) held.take("disable_parallel_tool_use")
+  const left = held.rest(PROTOCOL)?.members
+  return { toolChoice, ...(counts && { parallelToolCalls: !disabled }), ...(left && { left }) }
+}
+
+function choiceOf({ type, name }: JsonObject): ToolChoice | undefined {
+  if (type === "auto" || type === "none") return { mode: type }
+  if (type === "any") return { mode: "required" }
+  return type === "tool" && typeof name === "string" ? { mode: "tool", name } : undefined
+}

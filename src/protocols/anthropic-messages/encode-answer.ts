@@ -1,0 +1,76 @@
+// What whole and streamed answers to a client of this protocol have in common: which parts it can be shown, and why an
+// answer ended.
+import type { JsonObject } from "../../canonical/json.ts"
+import type { Citation, ForeignPart, MediaPart, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
+import type { Finish } from "../../canonical/response.ts"
+import type { EncodeContext } from "../codec.ts"
+import { foreignCitation, ownCitation } from "./citations.ts"
+import { dropped, isOwn, PROTOCOL } from "./own.ts"
+import { finishOf } from "./response.ts"
+
+export function messageId(id: string | undefined, context: EncodeContext): string {
+  return id !== undefined && /^msg_[\w-]+$/.test(id) ? id : `msg_${context.id}`
+}
+
+export function encodeCitation(citation: Citation): JsonObject {
+  return ownCitation(citation) ?? foreignCitation(citation)
+}
+
+type Call = Pick<ToolCallPart, "id" | "name" | "runsAt" | "extra">
+
+/** How a call opens, but for its input; undefined for one that another provider ran, which would never be answered. */
+export function callOpening(
+  call: Call,
+  { id: fallback, number }: { id: string; number: number },
+): JsonObject | undefined {
+  const { name, runsAt, extra } = call
+  const members = isOwn(extra) ? extra.members : {}
+  const direct = { caller: { type: "direct" } }
+  if (runsAt === "client") {
+    return { type: "tool_use", id: call.id || `toolu_${fallback}${number}`, name, ...direct, ...members }
+  }
+  if (call.id.startsWith("mcptoolu_")) return { type: "mcp_tool_use", id: call.id, name, ...members }
+  return call.id.startsWith("srvtoolu_")
+    ? { type: "server_tool_use", id: call.id, name, ...direct, ...members }
+    : undefined
+}
+
+/** A part that is all there as a block of this protocol; undefined where it cannot be one. */
+export function wholeBlock(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
+  if (part.kind === "foreign") return part.protocol === PROTOCOL ? (part.value as JsonObject) : undefined
+  if (part.kind === "media" || part.name === undefined) return undefined
+  const [found] = part.parts
+  if (found?.kind !== "foreign" || found.protocol !== PROTOCOL) return undefined
+  const members = isOwn(part.extra) ? part.extra.members : {}
+  return { type: `${part.name}_tool_result`, tool_use_id: part.callId, content: found.value, ...members }
+}
+
+export function lose({ losses }: EncodeContext, { path, what }: { path: string; what: string }): void {
+  losses.push(dropped.meaning(path, `an answer of the messages protocol cannot hold ${what}`))
+}
+
+interface Ending {
+  readonly calls: boolean
+  readonly refuses: boolean
+}
+
+const WORDS: Readonly<Record<Finish["reason"], string>> = {
+  stop: "end_turn",
+  "stop-sequence": "stop_sequence",
+  length: "max_tokens",
+  "tool-calls": "tool_use",
+  filtered: "refusal",
+  refusal: "refusal",
+  paused: "pause_turn",
+  other: "end_turn",
+}
+
+/** Why it ended. Some hosts say that an answer just stopped where it calls a tool, or refuses. */
+export function stopMembers(finish: Finish | undefined, { calls, refuses }: Ending): JsonObject {
+  if (!finish) return { stop_reason: null, stop_sequence: null }
+  const { reason, word, stopSequence } = finish
+  const isVendors = word !== undefined && finishOf(word) === reason
+  const plain = refuses ? "refusal" : calls ? "tool_use" : "end_turn"
+  const stop_reason = isVendors ? word : reason === "stop" ? plain : WORDS[reason]
+  return { stop_reason, stop_sequence: stopSequence ?? null }
+}

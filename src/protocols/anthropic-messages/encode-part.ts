@@ -1,0 +1,156 @@
+// The parts of a request as content blocks. A part that cannot be said is left out and named in the losses.
+import type { JsonObject } from "../../canonical/json.ts"
+import type { CacheMark, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
+import type { Sealed } from "../../canonical/sealed.ts"
+import { isVendors, ownCitation } from "./citations.ts"
+import { mediaBlock } from "./encode-media.ts"
+import { approximated, dropped, member, ownMembers, PROTOCOL } from "./own.ts"
+import { redactedData } from "./seals.ts"
+import { toolInput } from "./tool-input.ts"
+import type { Writing } from "./writing.ts"
+
+type Place = "system" | "user" | "assistant" | "result"
+
+/** Which kinds may stand where. A caller's own words are not judged here. */
+const PLACES: Readonly<Record<Place, readonly Part["kind"][]>> = {
+  system: ["text", "refusal"],
+  user: ["text", "refusal", "media", "tool-result"],
+  assistant: ["text", "refusal", "reasoning", "tool-call"],
+  result: ["text", "refusal", "media"],
+}
+
+export interface Where {
+  readonly place: Place
+  readonly writing: Writing
+}
+
+export function encodeParts(parts: readonly Part[], where: Where): JsonObject[] {
+  return parts.flatMap((part) => {
+    const block = encodePart(part, where)
+    return block ? [block] : []
+  })
+}
+
+function encodePart(part: Part, { place, writing }: Where): JsonObject | undefined {
+  if (part.kind === "foreign") return foreignBlock(part, writing)
+  if (!writing.own && !PLACES[place].includes(part.kind)) {
+    const why = `a ${part.kind} cannot stand here in the messages protocol`
+    writing.losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](part.at ?? place, why))
+    return undefined
+  }
+  const block = blockOf(part, writing)
+  if (!block) return undefined
+  const rest = ownMembers(part.extra, { at: part.at ?? "", losses: writing.losses })
+  const members = part.kind === "media" ? withoutSource(rest) : rest
+  const marked = part.kind === "reasoning" ? undefined : part.cacheMark
+  return { ...block, ...(marked && { cache_control: cacheControl(marked) }), ...members }
+}
+
+/** What was left of a source went back into it. */
+function withoutSource({ source: _, ...members }: JsonObject): JsonObject {
+  return members
+}
+
+export function cacheControl({ ttl }: CacheMark): JsonObject {
+  return { type: "ephemeral", ...(ttl !== undefined && { ttl }) }
+}
+
+function blockOf(part: Exclude<Part, { kind: "foreign" }>, writing: Writing): JsonObject | undefined {
+  switch (part.kind) {
+    case "text":
+      return textBlock(part, writing)
+    case "refusal":
+      return part.text.trim() === "" ? undefined : { type: "text", text: part.text }
+    case "media":
+      return mediaBlock(part, writing)
+    case "reasoning":
+      return reasoningBlock(part, writing)
+    case "tool-call":
+      return callBlock(part, writing)
+    case "tool-result":
+      return resultBlock(part, writing)
+  }
+}
+
+function foreignBlock({ protocol, value, at }: Extract<Part, { kind: "foreign" }>, writing: Writing) {
+  if (protocol === PROTOCOL) return value as JsonObject
+  writing.losses.push(dropped.meaning(at ?? "messages", "only the protocol it was written in knows this content"))
+  return undefined
+}
+
+/** The vendor refuses blocks of nothing but white space. */
+function textBlock(part: TextPart, { own, losses }: Writing): JsonObject | undefined {
+  const { text, citations } = part
+  if (!own && text.trim() === "") return undefined
+  if (!citations) return { type: "text", text }
+  const known = citations.flatMap((citation) => {
+    const wire = ownCitation(citation)
+    return wire && isVendors(wire) ? [wire] : []
+  })
+  if (known.length < citations.length) {
+    const why = "the vendor takes back only citations it made"
+    losses.push(dropped.hint(member(part.at, "citations"), why))
+  }
+  const cited = known.length > 0 || citations.length === 0
+  return { type: "text", text, ...(cited && { citations: known }) }
+}
+
+function reasoningBlock(part: ReasoningPart, writing: Writing): JsonObject | undefined {
+  const { sealed, text, at } = part
+  if (sealed && isFor(sealed, writing)) {
+    const data = redactedData(sealed)
+    return data === undefined
+      ? { type: "thinking", thinking: text, signature: sealed.data }
+      : { type: "redacted_thinking", data }
+  }
+  if (!sealed && writing.own) return { type: "thinking", thinking: text, signature: "" }
+  const why = sealed ? "only its minter reads this seal" : "the vendor takes back only reasoning it has signed"
+  writing.losses.push(dropped.hint(at ?? "messages", why))
+  return undefined
+}
+
+function isFor({ mintedBy }: Sealed, { minter }: Writing): boolean {
+  return mintedBy === minter || mintedBy === PROTOCOL
+}
+
+function callBlock(part: ToolCallPart, writing: Writing): JsonObject | undefined {
+  const { id, name, runsAt, sealed, at } = part
+  if (runsAt === "provider" && !writing.own) {
+    writing.losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
+    return undefined
+  }
+  if (sealed) writing.losses.push(dropped.hint(member(at, "sealed"), "only its minter reads this seal"))
+  const { input, exact } = toolInput(part)
+  if (!exact) {
+    const why = "its arguments are no JSON object, and are sent as the text they are"
+    writing.losses.push(approximated.meaning(member(at, "arguments"), why))
+  }
+  const isMcp = part.extra?.members.server_name !== undefined
+  const type = runsAt === "client" ? "tool_use" : isMcp ? "mcp_tool_use" : "server_tool_use"
+  return { type, id, name, input }
+}
+
+function resultBlock(part: ToolResultPart, writing: Writing): JsonObject | undefined {
+  const { callId, parts, isError, name } = part
+  const [found] = parts
+  if (writing.own && name !== undefined) {
+    const content = found?.kind === "foreign" ? { content: found.value } : undefined
+    return { type: `${name}_tool_result`, tool_use_id: callId, ...content }
+  }
+  const content = loneText(parts) ?? encodeParts(parts, { place: "result", writing })
+  // A list of nothing and no list at all are the same to the vendor; a string was written as one.
+  const filled = typeof content === "string" || content.length > 0
+  return {
+    type: "tool_result",
+    tool_use_id: callId,
+    ...(filled && { content }),
+    ...(isError && { is_error: true }),
+  }
+}
+
+/** The text of content that was written as a string, and says no more than that. */
+export function loneText(parts: readonly Part[]): string | undefined {
+  const [part] = parts
+  if (parts.length !== 1 || part?.kind !== "text" || part.citations || part.cacheMark || part.extra) return undefined
+  return part.at !== undefined && !part.at.endsWith("]") ? part.text : undefined
+}

@@ -1,0 +1,70 @@
+// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { Part } from "../../canonical/part.ts"
+import type { ChatRequest, Turn } from "../../canonical/request.ts"
+import type { UpstreamContext } from "../codec.ts"
+import { encodeMessages } from "./encode-messages.ts"
+import { encodeParts, loneText } from "./encode-part.ts"
+import { encodeSettings } from "./encode-settings.ts"
+import { encodeTools } from "./encode-tools.ts"
+import { isOwn, ownMembers } from "./own.ts"
+import type { Writing } from "./writing.ts"
+
+export function encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject {
+  const writing: Writing = { ...context, own: isOwn(request.extra) }
+  const { instructions, turns } = writing.own ? request : withLeadingInstructions(request, writing)
+  const { members, instruction } = encodeSettings(request, writing)
+  const system = encodeSystem(instructions, { instruction, writing })
+  const body = {
+    model: context.model,
+    ...encodeTools(request, writing),
+    ...(system !== undefined && { system }),
+    ...members,
+    ...(context.stream && { stream: true }),
+  }
+  const messages = encodeMessages(turns, writing)
+  return { ...withRest(body, ownMembers(request.extra, { at: "", losses: context.losses })), messages }
+}
+
+/** Instructions before anybody has spoken are instructions for all of it. */
+type Spoken = Pick<ChatRequest, "instructions" | "turns">
+
+function withLeadingInstructions({ instructions, turns }: Spoken, { losses }: Writing): Spoken {
+  const first = turns.findIndex(({ role }) => role !== "instruction")
+  if (first === 0) return { instructions, turns }
+  const leading: readonly Turn[] = first < 0 ? turns : turns.slice(0, first)
+  for (const { at = "", extra } of leading) ownMembers(extra, { at, losses })
+  return {
+    instructions: [...instructions, ...leading.flatMap(({ parts }) => parts)],
+    turns: turns.slice(leading.length),
+  }
+}
+
+interface Saying {
+  readonly instruction: string | undefined
+  readonly writing: Writing
+}
+
+function encodeSystem(parts: readonly Part[], { instruction, writing }: Saying): Json | undefined {
+  const lone = instruction === undefined ? loneText(parts) : undefined
+  if (lone !== undefined && (writing.own || lone.trim() !== "")) return lone
+  const blocks = encodeParts(parts, { place: "system", writing })
+  if (instruction !== undefined) blocks.push({ type: "text", text: instruction })
+  return blocks.length > 0 ? blocks : undefined
+}
+
+/** What no canonical word was found for, where it stood; inside an object that was read in part, beside what was. */
+function withRest(body: JsonObject, rest: JsonObject): JsonObject {
+  const known = rest.output_format === undefined ? body : withoutFormat(body)
+  const merged = Object.entries(rest).map(([name, value]) => {
+    const read = known[name]
+    return [name, isObject(read) && isObject(value) ? { ...read, ...value } : value] as const
+  })
+  return { ...known, ...Object.fromEntries<Json>(merged) }
+}
+
+/** The older spelling of the format was read, and goes back as it came. */
+function withoutFormat({ output_config, ...body }: JsonObject): JsonObject {
+  const { format: _, ...config } = isObject(output_config) ? output_config : {}
+  return Object.keys(config).length > 0 ? { ...body, output_config: config } : body
+}

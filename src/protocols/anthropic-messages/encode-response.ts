@@ -1,0 +1,88 @@
+// A whole answer as clients of this protocol read it.
+import type { JsonObject } from "../../canonical/json.ts"
+import type { Part, ReasoningPart, TextPart, ToolCallPart } from "../../canonical/part.ts"
+import type { ChatResponse } from "../../canonical/response.ts"
+import type { EncodeContext } from "../codec.ts"
+import { callOpening, encodeCitation, lose, messageId, stopMembers, wholeBlock } from "./encode-answer.ts"
+import { approximated, dropped, isOwn } from "./own.ts"
+import { encloseCallSeal, slotText } from "./seals.ts"
+import { toolInput } from "./tool-input.ts"
+import { encodeUsage } from "./usage.ts"
+
+export function encodeResponse(response: ChatResponse, context: EncodeContext): JsonObject {
+  const [candidate, ...others] = response.candidates
+  for (const { index } of others) lose(context, { path: `candidates[${index}]`, what: "a second candidate" })
+  if (candidate?.logprobs) context.losses.push(dropped.hint("logprobs", "an answer tells no probabilities here"))
+  const parts = candidate?.parts ?? []
+  const content = parts.flatMap((part, index) => encodePart(part, { index, context }))
+  const calls = parts.some((part) => part.kind === "tool-call" && part.runsAt === "client")
+  const refuses = parts.some(({ kind }) => kind === "refusal")
+  return {
+    id: messageId(response.id, context),
+    type: "message",
+    role: "assistant",
+    model: context.model,
+    content,
+    ...stopMembers(candidate?.finish, { calls, refuses }),
+    stop_details: null,
+    container: null,
+    usage: encodeUsage(response.usage ?? {}),
+    ...(isOwn(response.extra) && response.extra.members),
+  }
+}
+
+interface Place {
+  readonly index: number
+  readonly context: EncodeContext
+}
+
+function encodePart(part: Part, { index, context }: Place): JsonObject[] {
+  const path = `content[${index}]`
+  switch (part.kind) {
+    case "text":
+      return textBlock(part, path, context)
+    case "refusal":
+      return part.text === "" ? [] : [{ type: "text", text: part.text, citations: null }]
+    case "reasoning":
+      return reasoningBlock(part)
+    case "tool-call":
+      return callBlocks(part, { index, context })
+    default: {
+      const block = wholeBlock(part)
+      if (!block) lose(context, { path, what: part.kind === "media" ? part.media : "what only another protocol knows" })
+      return block ? [block] : []
+    }
+  }
+}
+
+/** Clients send back what they were told, and the vendor refuses text that is empty. */
+function textBlock({ text, citations, extra }: TextPart, path: string, { losses }: EncodeContext): JsonObject[] {
+  if (text === "") return []
+  if (citations?.some(({ start }) => start !== undefined)) {
+    losses.push(approximated.hint(`${path}.citations`, "a citation is of its whole text here"))
+  }
+  const cited = citations && citations.length > 0 ? citations.map(encodeCitation) : null
+  return [{ type: "text", text, citations: cited, ...(isOwn(extra) && extra.members) }]
+}
+
+function reasoningBlock({ form, text, sealed }: ReasoningPart): JsonObject[] {
+  if (text === "" && !sealed) return []
+  if (sealed && form === "hidden" && text === "") return [{ type: "redacted_thinking", data: slotText(sealed) }]
+  return [{ type: "thinking", thinking: text, signature: sealed ? slotText(sealed) : "" }]
+}
+
+function callBlocks(part: ToolCallPart, { index, context }: Place): JsonObject[] {
+  const opening = callOpening(part, { id: context.id, number: index })
+  if (!opening) {
+    lose(context, { path: `content[${index}]`, what: "a call that another provider ran" })
+    return []
+  }
+  const { input, exact } = toolInput(part)
+  if (!exact) {
+    const why = "its arguments are no JSON object, and are told as the text they are"
+    context.losses.push(approximated.meaning(`content[${index}].input`, why))
+  }
+  const { sealed } = part
+  const seal = sealed && { type: "redacted_thinking", data: encloseCallSeal(String(opening.id), sealed) }
+  return [{ ...opening, input }, ...(seal ? [seal] : [])]
+}

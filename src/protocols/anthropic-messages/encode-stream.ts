@@ -1,0 +1,166 @@
+// A streamed answer as clients of this protocol read it: one block at a time, in order, each piece as soon as it is
+// there. Parts that overlap wait for one another; a part that has said nothing yet makes nobody wait.
+import type { Finish } from "../../canonical/response.ts"
+import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import { encodeByteText } from "../../transport/byte-text.ts"
+import type { Step } from "../../transport/step.ts"
+import type { EncodeContext } from "../codec.ts"
+import { lose, messageId, stopMembers } from "./encode-answer.ts"
+import { dropped } from "./own.ts"
+import { encodeUsage } from "./usage.ts"
+import { WireBlock } from "./wire-block.ts"
+
+export function encodeStream(context: EncodeContext): Step<StreamEvent, string> {
+  const stream = new MessageWriter(context)
+  return { push: (event) => stream.take(event), finish: () => [] }
+}
+
+type PartEvent = Extract<StreamEvent, { part: number }>
+
+class MessageWriter {
+  private id: string | undefined
+  private opened = false
+  private ended = false
+  private calls = false
+  private refuses = false
+  private candidate: number | undefined
+  private finish: Finish | undefined
+  private usage: Usage = {}
+  private blocks = 0
+  private partsSeen = 0
+  private readonly lost = new Set<string>()
+  private readonly parts = new Map<number, WireBlock>()
+  /** Blocks with something to say, the first of them on the wire. */
+  private readonly queue: WireBlock[] = []
+
+  constructor(private readonly context: EncodeContext) {}
+
+  take(event: StreamEvent): string[] {
+    if (this.ended) return []
+    switch (event.type) {
+      case "stream-start":
+        this.id ??= event.id
+        return []
+      case "usage":
+        this.usage = event.usage
+        return []
+      case "part-start":
+      case "part-delta":
+      case "part-cite":
+      case "part-end":
+        if (!this.isShown(event.candidate)) return []
+        return this.opened ? this.part(event) : [...this.open(), ...this.part(event)]
+      case "candidate-end":
+        return this.isShown(event.candidate) ? [...this.open(), ...this.conclude(event.finish)] : []
+      case "logprobs":
+        this.loseOnce("logprobs", () =>
+          this.context.losses.push(dropped.hint("logprobs", "an answer tells no probabilities here")),
+        )
+        return []
+      case "stream-end":
+        return [...this.open(), ...this.endParts(), ...this.close()]
+      default:
+        return []
+    }
+  }
+
+  /** The first candidate to speak is the answer. */
+  private isShown(candidate: number): boolean {
+    this.candidate ??= candidate
+    if (this.candidate === candidate) return true
+    const path = `candidates[${candidate}]`
+    this.loseOnce(path, () => lose(this.context, { path, what: "a second candidate" }))
+    return false
+  }
+
+  private loseOnce(what: string, report: () => void): void {
+    if (this.lost.has(what)) return
+    this.lost.add(what)
+    report()
+  }
+
+  /** Held back until there is more to say than this, so that it tells what is known of the input. */
+  private open(): string[] {
+    if (this.opened) return []
+    this.opened = true
+    const message = {
+      id: messageId(this.id, this.context),
+      type: "message",
+      role: "assistant",
+      model: this.context.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: encodeUsage(this.usage),
+    }
+    return [frame("message_start", { type: "message_start", message })]
+  }
+
+  private part(event: PartEvent): string[] {
+    if (this.finish) return []
+    if (event.type === "part-start") return this.startPart(event.part, event.start)
+    const block = this.parts.get(event.part)
+    if (!block) return []
+    if (event.type === "part-delta") block.grow(event.text)
+    else if (event.type === "part-cite") block.cite(event.citation)
+    else {
+      this.parts.delete(event.part)
+      block.end(event.sealed)
+    }
+    return this.advance(block)
+  }
+
+  private startPart(part: number, start: PartStart): string[] {
+    const before = this.parts.has(part) ? this.endPart(part) : []
+    if (start.kind === "tool-call" && start.runsAt === "client") this.calls = true
+    if (start.kind === "refusal") this.refuses = true
+    const block = new WireBlock(start, { number: this.partsSeen++, context: this.context })
+    this.parts.set(part, block)
+    return [...before, ...this.advance(block)]
+  }
+
+  private endPart(part: number): string[] {
+    return this.part({ type: "part-end", candidate: this.candidate ?? 0, part })
+  }
+
+  private endParts(): string[] {
+    return [...this.parts.keys()].flatMap((part) => this.endPart(part))
+  }
+
+  /** Writes what may be written now that this block knows more. */
+  private advance(block: WireBlock): string[] {
+    if (!this.queue.includes(block) && block.speaks) this.queue.push(block)
+    if (this.queue[0] !== block) return []
+    const frames: string[] = []
+    for (let head: WireBlock | undefined = block; head; head = this.queue[0]) {
+      head.index ??= this.blocks++
+      frames.push(...head.write())
+      if (!head.ended) break
+      this.queue.shift()
+      frames.push(...head.behind(() => this.blocks++))
+    }
+    return frames.map(encodeByteText)
+  }
+
+  /** Usage may still come, and the last event but one tells both. */
+  private conclude(finish: Finish): string[] {
+    const frames = this.endParts()
+    this.finish ??= finish
+    return frames
+  }
+
+  private close(): string[] {
+    this.ended = true
+    const delta = stopMembers(this.finish, { calls: this.calls, refuses: this.refuses })
+    const usage = encodeUsage(this.usage)
+    return [
+      frame("message_delta", { type: "message_delta", delta, usage }),
+      frame("message_stop", { type: "message_stop" }),
+    ]
+  }
+}
+
+function frame(event: string, data: object): string {
+  return encodeByteText(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+}

@@ -1,0 +1,38 @@
+// What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
+import type { Extra } from "../../canonical/extra.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import type { Loss, Losses } from "../../canonical/loss.ts"
+
+export const PROTOCOL = "anthropic-messages"
+
+const NOTHING: JsonObject = {}
+
+export function isOwn(extra: Extra | undefined): extra is Extra & { readonly protocol: typeof PROTOCOL } {
+  return extra?.protocol === PROTOCOL
+}
+
+/** The members that came from this protocol and go back to it; those of another are named as lost. */
+export function ownMembers(extra: Extra | undefined, { at, losses }: { at: string; losses: Losses }): JsonObject {
+  if (!extra) return NOTHING
+  if (isOwn(extra)) return extra.members
+  for (const name of Object.keys(extra.members)) {
+    losses.push(dropped.hint(member(at, name), "the messages protocol has no such member"))
+  }
+  return NOTHING
+}
+
+export function member(at: string | undefined, name: string): string {
+  return at === undefined || at === "" ? name : `${at}.${name}`
+}
+
+type Report = Readonly<Record<Loss["weight"], (path: string, why: string) => Loss>>
+
+export const dropped: Report = {
+  hint: (path, why) => ({ path, weight: "hint", how: "dropped", why }),
+  meaning: (path, why) => ({ path, weight: "meaning", how: "dropped", why }),
+}
+
+export const approximated: Report = {
+  hint: (path, why) => ({ path, weight: "hint", how: "approximated", why }),
+  meaning: (path, why) => ({ path, weight: "meaning", how: "approximated", why }),
+}
