@@ -1,7 +1,13 @@
-// One candidate of a stream as its parts come in: says by which events they begin, grow and end.
+// One candidate of an answer as its parts come in: says by which events they begin, grow and end.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { Part, ToolCallPart } from "../../canonical/part.ts"
 import type { Sealed } from "../../canonical/sealed.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
+import type { DecodeContext } from "../codec.ts"
+import { type Cited, citationsIn } from "./citations.ts"
+import { OF_PART_BEFORE, PartDecoder } from "./decode-part.ts"
+import { decodeLogprobs } from "./logprobs.ts"
+import { PartialArgs } from "./partial-args.ts"
 import { decodeFinish } from "./response.ts"
 
 type Kind = "text" | "reasoning"
@@ -12,19 +18,50 @@ const STARTS: Readonly<Record<Kind, PartStart>> = {
   reasoning: { kind: "reasoning", form: "summary" },
 }
 
+/** Who only observes needs no ids, and knows the maker of seals. */
+const OBSERVING: DecodeContext = { id: "", minter: "google" }
+
+interface GrowingCall {
+  readonly part: number
+  readonly args: PartialArgs
+  sealed: Sealed | undefined
+}
+
 export class GrowingCandidate {
   ended = false
   private parts = 0
   private calledTools = false
   /** The part that grows by text. */
-  private open: { readonly part: number; readonly kind: Kind } | undefined
+  private open: { readonly part: number; readonly kind: Kind; readonly from: number; text: string } | undefined
+  /** The call whose arguments come bit by bit. */
+  private call: GrowingCall | undefined
+  /** A seal that follows the open part, held back so that citations still find that open. */
+  private seal: Sealed | undefined
+  /** How many bytes of visible text there were before the open part. */
+  private bytes = 0
+  private readonly cited = new Set<string>()
+  private readonly decoder: PartDecoder
+  private readonly minter: string
 
-  constructor(private readonly index: number) {}
+  /** Without a context it only observes: it tells no citations and no probabilities. */
+  constructor(
+    private readonly index: number,
+    private readonly context?: DecodeContext,
+  ) {
+    const { id, minter } = context ?? OBSERVING
+    this.minter = minter
+    this.decoder = new PartDecoder({
+      mintId: (nth) => (id === "" ? "" : `call_${id}_${index}_${nth}`),
+      seal: (data) => ({ mintedBy: minter, data }),
+    })
+  }
 
-  grow({ content, finishReason }: JsonObject, events: StreamEvent[]): void {
+  grow(said: JsonObject, events: StreamEvent[]): void {
+    const { content, finishReason } = said
     if (isObject(content) && Array.isArray(content.parts)) {
       for (const part of content.parts) if (isObject(part)) this.take(part, events)
     }
+    if (this.context) this.tellMore(said, events)
     if (typeof finishReason !== "string" || finishReason === "FINISH_REASON_UNSPECIFIED" || this.ended) return
     this.endOpen(events)
     this.ended = true
@@ -40,42 +77,111 @@ export class GrowingCandidate {
     events.push({ type: "candidate-end", candidate: this.index, finish: { reason: "filtered", word: reason } })
   }
 
+  /** Ends what is still open, in an answer that does not say why it ended. */
+  close(events: StreamEvent[]): void {
+    if (!this.ended) this.endOpen(events)
+  }
+
+  /** Nearly all parts are text: these are read without ado. */
   private take(part: JsonObject, events: StreamEvent[]): void {
-    const { text, functionCall, thought, thoughtSignature, ...others } = part
-    const sealed = sealedBy(thoughtSignature)
-    if (isObject(functionCall) && typeof functionCall.name === "string") this.call(functionCall, sealed, events)
-    else if (typeof text === "string" || (Object.keys(others).length === 0 && functionCall === undefined)) {
-      const kind = thought === true ? "reasoning" : "text"
-      this.text({ kind, text: typeof text === "string" ? text : "", sealed }, events)
-    } else {
-      this.endOpen(events)
-      events.push({ type: "foreign", protocol: "gemini-generate", value: part })
+    const { text, thought, thoughtSignature: signature } = part
+    if (typeof text !== "string") {
+      this.takeOther(part, events)
+      return
+    }
+    const sealed = typeof signature === "string" && signature !== "" ? this.sealedBy(signature) : undefined
+    if (thought === true) this.grown({ kind: "reasoning", text, sealed }, events)
+    else if (!sealed) this.grown({ kind: "text", text, sealed }, events)
+    else {
+      this.grown({ kind: "text", text, sealed: undefined }, events)
+      this.sealAfter(text === "" ? sealed : { ...sealed, data: OF_PART_BEFORE + sealed.data }, events)
     }
   }
 
-  /** A signature may follow its text in a part of its own that is empty. */
-  private text(
+  private takeOther(part: JsonObject, events: StreamEvent[]): void {
+    const { functionCall } = part
+    if (isObject(functionCall) && this.takeBit(functionCall, part.thoughtSignature, events)) return
+    for (const each of this.decoder.part(part)) {
+      if (each.kind === "reasoning" && each.form === "hidden" && each.sealed) this.sealAfter(each.sealed, events)
+      else this.whole(each, events)
+    }
+  }
+
+  private grown(
     { kind, text, sealed }: { kind: Kind; text: string; sealed: Sealed | undefined },
     events: StreamEvent[],
   ) {
     if (text === "" && !sealed) return
-    if (this.open?.kind !== kind) {
+    if (this.open?.kind !== kind || this.seal) {
       this.endOpen(events)
-      this.open = { part: this.start(STARTS[kind], events), kind }
+      this.open = { part: this.start(STARTS[kind], events), kind, from: this.bytes, text: "" }
     }
     if (text !== "") events.push({ type: "part-delta", candidate: this.index, part: this.open.part, text })
+    // Only spans of citations need it, so an observer does not keep it.
+    if (this.context && kind === "text") this.open.text += text
     if (sealed) this.endOpen(events, sealed)
   }
 
-  /** A call comes whole. */
-  private call({ id, name, args }: JsonObject, sealed: Sealed | undefined, events: StreamEvent[]): void {
+  private sealAfter(sealed: Sealed, events: StreamEvent[]): void {
+    if (this.seal || this.open?.kind !== "text") this.endOpen(events)
+    this.seal = sealed
+  }
+
+  private whole(part: Part, events: StreamEvent[]): void {
     this.endOpen(events)
-    this.calledTools = true
+    if (part.kind === "tool-call") this.called(part, events)
+    else if (part.kind === "media" || part.kind === "foreign" || part.kind === "tool-result") {
+      const number = this.start({ kind: "whole", part }, events)
+      events.push({ type: "part-end", candidate: this.index, part: number })
+    }
+  }
+
+  /** A call mostly comes whole. */
+  private called({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
+    this.calledTools ||= runsAt === "client"
     const candidate = this.index
-    const named = { id: typeof id === "string" ? id : "", name: typeof name === "string" ? name : "" }
-    const part = this.start({ kind: "tool-call", ...named, runsAt: "client" }, events)
-    events.push({ type: "part-delta", candidate, part, text: JSON.stringify(args ?? {}) })
+    const part = this.start({ kind: "tool-call", id, name, runsAt }, events)
+    events.push({ type: "part-delta", candidate, part, text })
     events.push({ type: "part-end", candidate, part, ...(sealed && { sealed }) })
+  }
+
+  /** Whether it is a call that comes bit by bit: a name, then arguments, then an empty end. */
+  private takeBit(call: JsonObject, signature: Json | undefined, events: StreamEvent[]): boolean {
+    const { name, args, willContinue, partialArgs } = call
+    const begins = typeof name === "string" && willContinue === true && args === undefined
+    if (!begins && (typeof name === "string" || !this.call)) return false
+    if (begins) {
+      this.endOpen(events)
+      this.calledTools = true
+      const [begun] = this.decoder.part({ functionCall: call })
+      const id = begun?.kind === "tool-call" ? begun.id : ""
+      const part = this.start({ kind: "tool-call", id, name, runsAt: "client" }, events)
+      this.call = { part, args: new PartialArgs(), sealed: undefined }
+    }
+    if (this.call && typeof signature === "string" && signature !== "") this.call.sealed = this.sealedBy(signature)
+    this.call?.args.take(partialArgs)
+    if (willContinue !== true) this.endOpen(events)
+    return true
+  }
+
+  private tellMore(said: JsonObject, events: StreamEvent[]): void {
+    for (const cited of citationsIn(said)) this.cite(cited, events)
+    const tokens = decodeLogprobs(said.logprobsResult)
+    if (tokens.length > 0) events.push({ type: "logprobs", candidate: this.index, tokens })
+  }
+
+  /** Told again with every event that follows, it is told once. A span in a part that has ended is not told. */
+  private cite({ citation, startByte, endByte }: Cited, events: StreamEvent[]): void {
+    const { open } = this
+    const key = JSON.stringify([citation, startByte, endByte])
+    if (open?.kind !== "text" || this.cited.has(key)) return
+    this.cited.add(key)
+    const bytes = startByte === undefined ? undefined : Buffer.from(open.text)
+    const unit = (byte: number) => bytes?.subarray(0, byte - open.from).toString().length ?? 0
+    const inside = bytes && startByte !== undefined && endByte !== undefined
+    const fits = inside && startByte >= open.from && endByte - open.from <= bytes.length
+    const span = fits ? { start: unit(startByte), end: unit(endByte) } : {}
+    events.push({ type: "part-cite", candidate: this.index, part: open.part, citation: { ...citation, ...span } })
   }
 
   private start(start: PartStart, events: StreamEvent[]): number {
@@ -85,12 +191,35 @@ export class GrowingCandidate {
   }
 
   private endOpen(events: StreamEvent[], sealed?: Sealed): void {
-    const { open } = this
-    if (open) events.push({ type: "part-end", candidate: this.index, part: open.part, ...(sealed && { sealed }) })
+    const { open, call, seal } = this
+    const candidate = this.index
+    if (open) {
+      events.push({ type: "part-end", candidate, part: open.part, ...(sealed && { sealed }) })
+      if (open.text !== "") this.bytes += Buffer.byteLength(open.text)
+    }
+    if (call) {
+      events.push({ type: "part-delta", candidate, part: call.part, text: call.args.json() })
+      events.push({ type: "part-end", candidate, part: call.part, ...(call.sealed && { sealed: call.sealed }) })
+    }
     this.open = undefined
+    this.call = undefined
+    this.seal = undefined
+    if (seal) events.push({ type: "part-end", candidate, part: this.start(HIDDEN, events), sealed: seal })
+  }
+
+  private sealedBy(data: string): Sealed {
+    return { mintedBy: this.minter, data }
   }
 }
 
-function sealedBy(signature: Json | undefined): Sealed | undefined {
-  return typeof signature === "string" && signature !== "" ? { mintedBy: "google", data: signature } : undefined
+const HIDDEN: PartStart = { kind: "reasoning", form: "hidden" }
+
+/** What a candidate says beside its content and its end; undefined where that is all. */
+export function besideContent({
+  content: _content,
+  finishReason: _finish,
+  index: _index,
+  ...beside
+}: JsonObject): JsonObject | undefined {
+  return Object.keys(beside).length === 0 ? undefined : beside
 }

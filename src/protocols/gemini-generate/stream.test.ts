@@ -96,29 +96,75 @@ describe("the decoder", () => {
     ])
   })
 
-  test("a signature in an empty part of its own ends the part before it", () => {
-    const ends = (...parts: object[]) =>
-      events(...parts.map((part) => said([part]))).filter(({ type }) => type === "part-end")
-    const end = { type: "part-end", candidate: 0, part: 0, sealed: { mintedBy: "google", data: "s" } }
-    expect(ends({ text: "a" }, { text: "", thoughtSignature: "s" })).toEqual([end] as never)
-    expect(ends({ text: "a" }, { thoughtSignature: "s" })).toEqual([end] as never)
-    expect(ends({ text: "", thoughtSignature: "s" })).toEqual([end] as never)
+  test("a signature that is of no thought and no call is a hidden thought behind what it signs", () => {
+    const parts = (...parts: object[]) =>
+      fold(events(...parts.map((part) => said([part])), said([], stop))).candidates[0]?.parts
+    const sealedBy = (data: string) => ({
+      kind: "reasoning",
+      form: "hidden",
+      text: "",
+      sealed: { mintedBy: "google", data },
+    })
+    const a = { kind: "text", text: "a" }
+    expect(parts({ text: "a" }, { text: "", thoughtSignature: "s" })).toEqual([a, sealedBy("s")] as never)
+    expect(parts({ text: "a" }, { thoughtSignature: "s" })).toEqual([a, sealedBy("s")] as never)
+    expect(parts({ text: "", thoughtSignature: "s" })).toEqual([sealedBy("s")] as never)
+    expect(parts({ text: "a", thoughtSignature: "s" })).toEqual([a, sealedBy("@s")] as never)
   })
 
-  test("hands parts of other kinds on as they are", () => {
-    const parts = [
-      { inlineData: { mimeType: "image/png", data: "aGk=" } },
-      { executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "s" },
-      { functionCall: { willContinue: true } },
-    ]
+  test("reads media, and hands on as it is what only this protocol knows", () => {
+    const unknown = { functionCall: { willContinue: true } }
+    const parts = [{ inlineData: { mimeType: "image/png", data: "aGk=" } }, { newThing: { x: 1 } }, unknown]
     const read = events(said([{ text: "a" }, ...parts, { text: "b" }], stop))
-    expect(read.filter(({ type }) => type === "foreign")).toEqual(
-      parts.map((value) => ({ type: "foreign", protocol: "gemini-generate", value })) as never,
-    )
     expect(fold(read).candidates[0]?.parts).toEqual([
       { kind: "text", text: "a" },
+      { kind: "media", media: "image", source: { at: "inline", mediaType: "image/png", base64: "aGk=" } },
+      { kind: "foreign", protocol: "gemini-generate", value: { newThing: { x: 1 } } },
+      { kind: "foreign", protocol: "gemini-generate", value: unknown },
       { kind: "text", text: "b" },
     ])
+    expect(events(said(parts)).some(isMeaningful)).toBe(true)
+  })
+
+  test("reads code the provider ran, and what came of it", () => {
+    const read = events(
+      said([{ executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "s" }]),
+      said([{ codeExecutionResult: { outcome: "OUTCOME_OK", output: "1\n" } }], stop),
+    )
+    expect(fold(read).candidates[0]).toMatchObject({
+      parts: [
+        {
+          kind: "tool-call",
+          name: "code_execution",
+          arguments: '{"language":"PYTHON","code":"1"}',
+          runsAt: "provider",
+        },
+        { kind: "tool-result", name: "code_execution", parts: [{ kind: "text", text: "1\n" }], isError: false },
+      ],
+      finish: { reason: "stop" },
+    })
+  })
+
+  test("puts together arguments that come bit by bit", () => {
+    const bit = (more: object) => said([{ functionCall: { willContinue: true, ...more } }])
+    const args = (...partialArgs: object[]) => bit({ partialArgs })
+    const read = events(
+      said([{ functionCall: { name: "cook", willContinue: true }, thoughtSignature: "s" }]),
+      args({ jsonPath: "$.dish.name", stringValue: "Las", willContinue: true }),
+      args(
+        { jsonPath: "$.dish.name", stringValue: "agna", willContinue: true },
+        { jsonPath: "$.dish.name", stringValue: "" },
+      ),
+      args({ jsonPath: "$.steps[0]", stringValue: "boil" }, { jsonPath: "$.steps[1]['min']", numberValue: 5 }),
+      args({ jsonPath: "$.hot", boolValue: true }, { jsonPath: "$.__proto__.x", nullValue: null }, { jsonPath: "odd" }),
+      said([{ functionCall: {} }]),
+      said([{ text: "" }], stop),
+    )
+    const [call] = fold(read).candidates[0]?.parts ?? []
+    expect(call).toMatchObject({ kind: "tool-call", name: "cook", sealed: { data: "s" } })
+    expect(call?.kind === "tool-call" && call.arguments).toBe(
+      '{"dish":{"name":"Lasagna"},"steps":["boil",{"min":5}],"hot":true,"__proto__":{"x":null}}',
+    )
   })
 
   test("keeps candidates apart, and ends when all have", () => {

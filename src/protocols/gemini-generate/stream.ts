@@ -1,6 +1,6 @@
 // Reads a streamGenerateContent stream into canonical events, and says what of each frame passes in the relay lane: as
 // events, or as the elements of one JSON array.
-import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json } from "../../canonical/json.ts"
 import type { StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { toByteText } from "../../transport/byte-text.ts"
@@ -8,9 +8,10 @@ import { outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { Step } from "../../transport/step.ts"
+import type { DecodeContext } from "../codec.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { brokenEvent, parseData } from "../event-data.ts"
-import { GrowingCandidate } from "./candidate.ts"
+import { ChunkReader, unsaid } from "./chunk.ts"
 import { decodeErrorBody, errorFrame } from "./errors.ts"
 import { decodeUsage } from "./usage.ts"
 
@@ -99,10 +100,9 @@ function usageIn(text: string): Usage | undefined {
   return isObject(chunk) ? decodeUsage(chunk.usageMetadata) : undefined
 }
 
-export function decodeStream(): Step<Frame, StreamEvent> {
-  const candidates = new Map<number, GrowingCandidate>()
-  let started = false
-
+/** Without a context it only observes, which costs less. */
+export function decodeStream(context?: DecodeContext): Step<Frame, StreamEvent> {
+  const reader = new ChunkReader(context)
   return {
     push(frame) {
       const text = saidIn(frame)
@@ -110,24 +110,11 @@ export function decodeStream(): Step<Frame, StreamEvent> {
       const chunk = parseData(text)
       if (isError(chunk)) return [{ type: "stream-error", error: decodeErrorBody(chunk) }]
       if (frame.data === undefined || !isObject(chunk)) return [brokenEvent()]
-      const events: StreamEvent[] = []
-      if (!started) events.push(streamStart(chunk))
-      started = true
-      if (Array.isArray(chunk.candidates)) {
-        for (const said of chunk.candidates) if (isObject(said)) candidateOf(said, candidates).grow(said, events)
-      }
-      const blocked = isObject(chunk.promptFeedback) ? chunk.promptFeedback.blockReason : undefined
-      if (typeof blocked === "string") candidateOf({}, candidates).block(blocked, events)
-      const usage = decodeUsage(chunk.usageMetadata)
-      if (usage) events.push({ type: "usage", usage })
-      return events
+      const events = reader.read(chunk)
+      const more = context && unsaid(chunk)
+      return more ? [more, ...events] : events
     },
-    /** There is no terminal event: an answer whose every candidate has said why it ended is whole. */
-    finish() {
-      if (candidates.size === 0) return []
-      for (const candidate of candidates.values()) if (!candidate.ended) return []
-      return [{ type: "stream-end" }]
-    },
+    finish: () => (reader.isWhole() ? [{ type: "stream-end" }] : []),
   }
 }
 
@@ -140,23 +127,4 @@ function saidIn({ raw, data }: Frame): string | undefined {
 function isError(chunk: Json | undefined): boolean {
   const said = Array.isArray(chunk) ? chunk[0] : chunk
   return isObject(said) && said.error !== undefined && said.error !== null
-}
-
-function streamStart({ responseId, modelVersion, createTime }: JsonObject): StreamEvent {
-  const created = typeof createTime === "string" ? Math.floor(Date.parse(createTime) / 1000) : Number.NaN
-  return {
-    type: "stream-start",
-    ...(typeof responseId === "string" && { id: responseId }),
-    ...(typeof modelVersion === "string" && { model: modelVersion }),
-    ...(!Number.isNaN(created) && { created }),
-  }
-}
-
-function candidateOf({ index }: JsonObject, candidates: Map<number, GrowingCandidate>): GrowingCandidate {
-  const number = typeof index === "number" ? index : 0
-  const known = candidates.get(number)
-  if (known) return known
-  const candidate = new GrowingCandidate(number)
-  candidates.set(number, candidate)
-  return candidate
 }

@@ -1,0 +1,21 @@
+// Google's generateContent protocol as the translate lane speaks it.
+import type { Codec } from "../codec.ts"
+import { decodeRequest } from "./decode-request.ts"
+import { decodeResponse } from "./decode-response.ts"
+import { encodeRequest } from "./encode-request.ts"
+import { encodeResponse } from "./encode-response.ts"
+import { encodeStream } from "./encode-stream.ts"
+import { fates } from "./fates.ts"
+import { decodeStream } from "./stream.ts"
+
+export const geminiGenerateCodec: Codec = {
+  ingress: { decodeRequest, encodeResponse, encodeStream },
+  upstream: {
+    fates,
+    toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/,
+    callId: /^\S{1,256}$/,
+    encodeRequest,
+    decodeResponse,
+    decodeStream,
+  },
+}

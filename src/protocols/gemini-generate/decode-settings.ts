@@ -1,0 +1,81 @@
+// A request's `generationConfig` as canonical settings.
+import type { Json } from "../../canonical/json.ts"
+import type { OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
+import { finite, type Members, text, whole } from "./members.ts"
+import { toJsonSchema } from "./schema.ts"
+
+export function decodeSettings(config: Members): Settings {
+  const settings: { [Name in keyof Settings]: Settings[Name] | undefined } = {
+    maxOutputTokens: config.take("maxOutputTokens", whole),
+    temperature: config.take("temperature", finite),
+    topP: config.take("topP", finite),
+    topK: config.take("topK", finite),
+    frequencyPenalty: config.take("frequencyPenalty", finite),
+    presencePenalty: config.take("presencePenalty", finite),
+    stop: config.take("stopSequences", texts),
+    seed: config.take("seed", whole),
+    candidates: config.take("candidateCount", whole),
+    logprobs: logprobs(config),
+    format: format(config),
+    reasoning: config.within("thinkingConfig", reasoning),
+    modalities: config.take("responseModalities", modalities),
+  }
+  return present(settings)
+}
+
+function present(settings: { [Name in keyof Settings]: Settings[Name] | undefined }): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+}
+
+function texts(value: Json): readonly string[] | undefined {
+  return Array.isArray(value) && value.every((each) => typeof each === "string") ? value : undefined
+}
+
+/** A number of alternatives is of no use until probabilities are asked for. */
+function logprobs(config: Members): number | undefined {
+  const asked = config.take("responseLogprobs", (value) => (value === true ? true : undefined))
+  return asked && (config.take("logprobs", whole) ?? 0)
+}
+
+/** Types the canonical form has no word for, such as that of an enumeration, ride along with their schema. */
+function format(config: Members): OutputFormat | undefined {
+  const kind = config.take("responseMimeType", (value) => FORMATS[String(value)])
+  if (kind !== "json") return kind && { kind }
+  const schema =
+    config.take("responseJsonSchema", (value) => value) ?? config.take("responseSchema", (value) => toJsonSchema(value))
+  return schema === undefined ? { kind } : { kind: "schema", schema }
+}
+
+const FORMATS: Readonly<Record<string, "text" | "json">> = { "text/plain": "text", "application/json": "json" }
+
+function reasoning(config: Members): ReasoningWish | undefined {
+  const effort = config.take("thinkingLevel", (value) => EFFORTS[String(text(value)).toUpperCase()])
+  // Less than nothing leaves the number to the model, for which there is no word.
+  const budgetTokens = config.take("thinkingBudget", (value) => (Number(value) < 0 ? undefined : whole(value)))
+  const show = config.take("includeThoughts", (value) =>
+    value === true ? "summary" : value === false ? "hidden" : undefined,
+  )
+  if (effort === undefined && budgetTokens === undefined && show === undefined) return undefined
+  return {
+    ...(effort && { effort }),
+    ...(budgetTokens !== undefined && { budgetTokens }),
+    ...(show && { show }),
+  }
+}
+
+const EFFORTS: Readonly<Record<string, NonNullable<ReasoningWish["effort"]>>> = {
+  MINIMAL: "minimal",
+  LOW: "low",
+  MEDIUM: "medium",
+  HIGH: "high",
+}
+
+type Modality = NonNullable<Settings["modalities"]>[number]
+
+const MODALITIES: Readonly<Record<string, Modality>> = { TEXT: "text", IMAGE: "image", AUDIO: "audio" }
+
+function modalities(value: Json): readonly Modality[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const known = value.flatMap((each: Json) => (typeof each === "string" ? (MODALITIES[each] ?? []) : []))
+  return known.length === value.length ? known : undefined
+}

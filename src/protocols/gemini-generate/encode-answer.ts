@@ -1,0 +1,47 @@
+// What whole answers and streams write alike: parts for clients, why an answer ended, and what it cannot say.
+import type { Loss } from "../../canonical/loss.ts"
+import type { Finish } from "../../canonical/response.ts"
+import { encloseSeal } from "../../canonical/sealed.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import type { EncodeContext } from "../codec.ts"
+import { PartEncoder } from "./encode-part.ts"
+import { PROTOCOL } from "./members.ts"
+
+/** Seals cross the client in an envelope, so that each comes back to whoever made it. */
+export function answerParts({ losses }: EncodeContext): PartEncoder {
+  return new PartEncoder({
+    losses,
+    isOurs: (mintedBy) => mintedBy === PROTOCOL,
+    enclose: encloseSeal,
+    mediaInResults: true,
+    foreignRuns: "hint",
+  })
+}
+
+const WORDS: Readonly<Record<Finish["reason"], string>> = {
+  stop: "STOP",
+  "stop-sequence": "STOP",
+  length: "MAX_TOKENS",
+  "tool-calls": "STOP",
+  filtered: "SAFETY",
+  refusal: "SAFETY",
+  paused: "OTHER",
+  other: "OTHER",
+}
+
+/** The vendor's own word, of which there are more every year, stands in capitals; other vendors' do not. */
+export function encodeFinish({ reason, word, stopSequence }: Finish, losses: Loss[]): string {
+  if (stopSequence !== undefined) {
+    const why = "Gemini does not tell which stop sequence ended the answer."
+    losses.push({ path: "finish.stopSequence", weight: "hint", how: "dropped", why })
+  }
+  return word !== undefined && /^[A-Z][A-Z_]*$/.test(word) ? word : WORDS[reason]
+}
+
+/** Whether there was something to report. */
+export function reportUsage({ cacheWrite, cacheWrite1h }: Usage, losses: Loss[]): boolean {
+  if (cacheWrite === undefined && cacheWrite1h === undefined) return false
+  const why = "Gemini counts what was written to a cache with the rest of the prompt."
+  losses.push({ path: "usage.cacheWrite", weight: "hint", how: "approximated", why })
+  return true
+}

@@ -1,0 +1,112 @@
+// A canonical request as a generateContent body. What stays from turn to turn stands first, so that caches hit.
+import type { JsonObject } from "../../canonical/json.ts"
+import type { ChatRequest, Turn } from "../../canonical/request.ts"
+import type { UpstreamContext } from "../codec.ts"
+import { PartEncoder } from "./encode-part.ts"
+import { encodeSettings } from "./encode-settings.ts"
+import { encodeTools } from "./encode-tools.ts"
+import { generationOf } from "./generation.ts"
+import { reportExtra } from "./losses.ts"
+import { isNative, joined, PROTOCOL } from "./members.ts"
+
+/** The vendor's documented value for a call whose signature is not there. */
+const NO_SIGNATURE = "skip_thought_signature_validator"
+
+export function encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject {
+  const { losses, minter, model } = context
+  const encoder = new PartEncoder({
+    losses,
+    isOurs: (mintedBy) => mintedBy === minter || mintedBy === PROTOCOL,
+    mediaInResults: generationOf(model).mediaInResults,
+    foreignRuns: "meaning",
+  })
+  const instructions = encoder.encode(request.instructions, "instructions")
+  const contents = new Contents(encoder, context)
+  for (const [index, turn] of request.turns.entries()) contents.add(turn, turn.at ?? `turns[${index}]`)
+  if (contents.written.length === 0 && instructions.length > 0) contents.sayInstructions(instructions.splice(0))
+  const { tools, toolConfig } = encodeTools(request, context)
+  const native = request.turns.some(({ at }) => isNative(at))
+  const generationConfig = encodeSettings(request.settings, { context, native })
+  reportExtra(request.extra, { at: "", losses })
+  const steady = {
+    ...(instructions.length > 0 && { systemInstruction: { parts: instructions } }),
+    ...(tools.length > 0 && { tools }),
+    ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
+    ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+  }
+  return { ...joined(steady, request.extra), contents: contents.written }
+}
+
+interface Growing {
+  readonly role: "user" | "model"
+  readonly results: boolean
+  readonly parts: JsonObject[]
+}
+
+/** Contents as the vendor wants them: a turn's results together, right behind its calls, and nothing else among them. */
+class Contents {
+  readonly written: JsonObject[] = []
+  /** The last content, while it may grow. */
+  private last: Growing | undefined
+
+  constructor(
+    private readonly encoder: PartEncoder,
+    private readonly context: UpstreamContext,
+  ) {}
+
+  add(turn: Turn, at: string): void {
+    const { losses } = this.context
+    reportExtra(turn.extra, { at, losses })
+    if (turn.role === "instruction") {
+      const why = "Gemini takes instructions only at the beginning; this one is said by the user."
+      losses.push({ path: at, weight: "meaning", how: "approximated", why })
+    }
+    const role = turn.role === "assistant" ? "model" : "user"
+    const parts = this.signed(this.encoder.encode(turn.parts, `${at}.parts`), at)
+    if (isNative(turn.at)) {
+      this.asItCame(turn, { role, parts })
+      return
+    }
+    const results = parts.filter(({ functionResponse }) => functionResponse !== undefined)
+    const others = parts.filter(({ functionResponse }) => functionResponse === undefined)
+    if (results.length > 0) this.grow({ role: "user", results: true, parts: results })
+    if (others.length > 0) this.grow({ role, results: false, parts: others })
+  }
+
+  sayInstructions(parts: JsonObject[]): void {
+    const why = "Gemini wants something said; the instructions are said by the user."
+    this.context.losses.push({ path: "instructions", weight: "meaning", how: "approximated", why })
+    this.grow({ role: "user", results: false, parts })
+  }
+
+  private asItCame(
+    { parts: said, extra }: Turn,
+    { role, parts }: { role: "user" | "model"; parts: JsonObject[] },
+  ): void {
+    this.last = undefined
+    if (parts.length === 0 && said.length > 0) return
+    const named = extra?.members.role === undefined ? { role } : {}
+    this.written.push(joined({ ...named, parts }, extra))
+  }
+
+  private grow(content: Growing): void {
+    const { last } = this
+    if (last?.role === content.role && last.results === content.results) {
+      last.parts.push(...content.parts)
+      return
+    }
+    this.last = content
+    this.written.push({ role: content.role, parts: content.parts })
+  }
+
+  /** Of calls made at once only the first bears a signature. */
+  private signed(parts: JsonObject[], at: string): JsonObject[] {
+    if (!generationOf(this.context.model).demandsSignatures) return parts
+    const first = parts.findIndex(({ functionCall }) => functionCall !== undefined)
+    const call = parts[first]
+    if (!call || call.thoughtSignature !== undefined) return parts
+    const why = "This model wants each call signed by itself; the value that stands for no signature is sent."
+    this.context.losses.push({ path: at, weight: "hint", how: "approximated", why })
+    return parts.with(first, { ...call, thoughtSignature: NO_SIGNATURE })
+  }
+}

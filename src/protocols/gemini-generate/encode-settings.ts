@@ -1,0 +1,130 @@
+// Canonical settings as `generationConfig`, in one order.
+import { GatewayError } from "../../canonical/error.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import type { Loss } from "../../canonical/loss.ts"
+import { budgetOf, nearestEffort } from "../../canonical/reasoning.ts"
+import type { OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
+import type { UpstreamContext } from "../codec.ts"
+import { generationOf } from "./generation.ts"
+import type { Draft } from "./members.ts"
+import { projectSchema } from "./schema.ts"
+
+interface Encoding {
+  readonly context: UpstreamContext
+  /** Whether the request was made in this protocol, so that its schemas go back as they came. */
+  readonly native: boolean
+}
+
+const MAX_STOPS = 5
+const MAX_SEED = 2 ** 31 - 1
+/** What every model with a budget takes. */
+const MAX_BUDGET = 24_576
+
+export function encodeSettings(settings: Settings, encoding: Encoding): JsonObject {
+  const { losses } = encoding.context
+  reportUnsaid(settings, losses)
+  const { stop, logprobs, modalities, candidates } = settings
+  if (stop && stop.length > MAX_STOPS) throw tooManyStops(stop.length)
+  const config: { [member: string]: JsonObject[string] | undefined } = {
+    candidateCount: candidates,
+    maxOutputTokens: settings.maxOutputTokens,
+    temperature: settings.temperature,
+    topP: settings.topP,
+    topK: settings.topK,
+    frequencyPenalty: settings.frequencyPenalty,
+    presencePenalty: settings.presencePenalty,
+    stopSequences: stop,
+    seed: encodeSeed(settings.seed, losses),
+    responseLogprobs: logprobs === undefined ? undefined : true,
+    logprobs: logprobs === 0 ? undefined : logprobs,
+    ...encodeFormat(settings.format, encoding),
+    responseModalities: modalities?.map((modality) => modality.toUpperCase()),
+    thinkingConfig: encodeReasoning(settings.reasoning, encoding.context),
+  }
+  const given: Draft = {}
+  for (const [name, value] of Object.entries(config)) if (value !== undefined) given[name] = value
+  return given
+}
+
+function reportUnsaid({ parallelToolCalls, verbosity, cacheKey, endUser }: Settings, losses: Loss[]): void {
+  const lose = (path: keyof Settings, weight: Loss["weight"], why: string) =>
+    losses.push({ path, weight, how: "dropped", why })
+  if (parallelToolCalls === false) lose("parallelToolCalls", "meaning", "Gemini may call several tools at once.")
+  if (verbosity !== undefined) lose("verbosity", "hint", "Gemini takes no wish for the answer's length.")
+  if (cacheKey !== undefined) lose("cacheKey", "hint", "Gemini finds what it has cached by itself.")
+  if (endUser !== undefined) lose("endUser", "hint", "Gemini is not told who asks.")
+}
+
+function tooManyStops(count: number): GatewayError {
+  const message = `This model takes at most ${MAX_STOPS} stop sequences; the request has ${count}. Send fewer.`
+  return new GatewayError("unsupported_parameter", message, { param: "stop" })
+}
+
+function encodeSeed(seed: number | undefined, losses: Loss[]): number | undefined {
+  if (seed === undefined || Math.abs(seed) <= MAX_SEED) return seed
+  losses.push({ path: "seed", weight: "hint", how: "approximated", why: "Gemini's seeds have 31 bits." })
+  return Math.abs(seed) % MAX_SEED
+}
+
+function encodeFormat(format: OutputFormat | undefined, { native, context: { losses } }: Encoding): JsonObject {
+  if (!format) return {}
+  if (format.kind !== "schema") return { responseMimeType: format.kind === "text" ? "text/plain" : "application/json" }
+  if (format.name !== undefined) {
+    losses.push({ path: "format.name", weight: "hint", how: "dropped", why: "Gemini's schemas have no names." })
+  }
+  if (format.strict === false) {
+    losses.push({ path: "format.strict", weight: "hint", how: "approximated", why: "Gemini always keeps to a schema." })
+  }
+  if (native) return { responseMimeType: "application/json", responseJsonSchema: format.schema }
+  const { schema, dropped } = projectSchema(format.schema)
+  if (dropped.length > 0) losses.push(droppedKeywords("format.schema", dropped))
+  return { responseMimeType: "application/json", responseJsonSchema: schema }
+}
+
+export function droppedKeywords(path: string, keywords: readonly string[]): Loss {
+  const why = `Gemini's schemas have no ${keywords.join(", ")}.`
+  return { path, weight: "hint", how: "approximated", why }
+}
+
+function encodeReasoning(wish: ReasoningWish | undefined, context: UpstreamContext): JsonObject | undefined {
+  if (!wish) return undefined
+  const { losses } = context
+  if (!context.reasons) {
+    if (wish.effort === "none" || wish.budgetTokens === 0) return undefined
+    losses.push({
+      path: "reasoning",
+      weight: "hint",
+      how: "dropped",
+      why: "The model does not think before it answers.",
+    })
+    return undefined
+  }
+  if (wish.show === "full") {
+    losses.push({
+      path: "reasoning.show",
+      weight: "hint",
+      how: "approximated",
+      why: "Gemini shows thoughts summed up.",
+    })
+  }
+  const shown = wish.show === undefined ? {} : { includeThoughts: wish.show !== "hidden" }
+  return { ...shown, ...encodeDepth(wish, context) }
+}
+
+function encodeDepth({ effort, budgetTokens }: ReasoningWish, { model, losses }: UpstreamContext): JsonObject {
+  const near = (path: string, why: string) => losses.push({ path, weight: "hint", how: "approximated", why })
+  if (budgetTokens !== undefined) {
+    if (effort !== undefined) near("reasoning.effort", "Gemini takes one of the two; the budget is sent.")
+    return { thinkingBudget: budgetTokens }
+  }
+  if (effort === undefined) return {}
+  const { thinksByLevel, leastBudget } = generationOf(model)
+  if (thinksByLevel) {
+    const level = nearestEffort(effort, ["minimal", "low", "medium", "high"])
+    if (level !== effort) near("reasoning.effort", `The nearest this model has is ${level}.`)
+    return { thinkingLevel: level.toUpperCase() }
+  }
+  const budget = Math.max(leastBudget, Math.min(MAX_BUDGET, budgetOf(effort)))
+  near("reasoning.effort", `This model takes a number of tokens; ${effort} is sent as ${budget}.`)
+  return { thinkingBudget: budget }
+}

@@ -1,0 +1,113 @@
+// Canonical events as a stream of chunks. Text leaves as it comes; all else leaves whole, one part after the other: one
+// that begins before another has ended waits for it. Why it ended, and the usage, are one chunk at the end: the vendor's
+// client forgets a whole turn for a single chunk without a part (genai 2.32).
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { StreamEvent } from "../../canonical/stream.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import { encodeByteText } from "../../transport/byte-text.ts"
+import type { Step } from "../../transport/step.ts"
+import type { EncodeContext } from "../codec.ts"
+import { reportUsage } from "./encode-answer.ts"
+import { isBlocked } from "./encode-response.ts"
+import { encodeUsage } from "./encode-usage.ts"
+import { type Draft, PROTOCOL } from "./members.ts"
+import { type OfCandidate, WritingCandidate } from "./writing-candidate.ts"
+
+export function encodeStream(context: EncodeContext): Step<StreamEvent, string> {
+  return new StreamEncoder(context)
+}
+
+class StreamEncoder implements Step<StreamEvent, string> {
+  private readonly candidates = new Map<number, WritingCandidate>()
+  /** What the next chunk tells beside its candidate. */
+  private beside: JsonObject | undefined
+  private usage: Usage | undefined
+  /** Whether the answer is one of this protocol, which tells what it has no word for in its own. */
+  private native = false
+  private reported = false
+  private begun = false
+  private over = false
+
+  constructor(private readonly context: EncodeContext) {}
+
+  push(event: StreamEvent): string[] {
+    if (this.over) return []
+    if ("candidate" in event) return this.ofCandidate(event)
+    if (event.type === "usage" && this.context.usageAsked) this.count(event.usage)
+    if (event.type === "foreign") this.take(event)
+    return event.type === "stream-end" ? this.end() : []
+  }
+
+  /** A stream that was not ended is not whole, and nothing is written that would make it look so. */
+  finish(): string[] {
+    return []
+  }
+
+  private ofCandidate(event: OfCandidate): string[] {
+    const candidate = this.candidate(event.candidate)
+    if (candidate.ended) return []
+    if (this.native && (event.type === "part-cite" || event.type === "logprobs")) return []
+    return candidate.take(event).map((said) => this.chunk([said]))
+  }
+
+  private count(usage: Usage): void {
+    if (!this.reported) this.reported = reportUsage(usage, this.context.losses)
+    this.usage = usage
+  }
+
+  private candidate(index: number): WritingCandidate {
+    const known = this.candidates.get(index)
+    if (known) return known
+    const candidate = new WritingCandidate(index, this.context)
+    this.candidates.set(index, candidate)
+    return candidate
+  }
+
+  private take({ protocol, value }: { protocol: string; value: Json }): void {
+    if (protocol !== PROTOCOL || !isObject(value)) {
+      const why = `It is an event that only ${protocol} knows.`
+      this.context.losses.push({ path: "stream", weight: "hint", how: "dropped", why })
+      return
+    }
+    this.native = true
+    const { candidates, ...beside } = value
+    this.beside = { ...this.beside, ...beside }
+    for (const said of Array.isArray(candidates) ? candidates.filter(isObject) : []) {
+      const { index, ...more } = said
+      this.candidate(typeof index === "number" ? index : 0).tellBeside(more)
+    }
+  }
+
+  private end(): string[] {
+    const candidates = [...this.candidates.values()]
+    const refused = isBlocked(this.beside)
+    const written = candidates.flatMap((candidate) => candidate.rest()).map((said) => this.chunk([said]))
+    if (candidates.length > 0 || refused || this.usage) {
+      written.push(this.chunk(refused ? [] : candidates.map((candidate) => candidate.last())))
+    }
+    this.over = true
+    if (this.context.framing === "array") written.push(this.begun ? "]" : "[]")
+    return written
+  }
+
+  /** What has been used so far goes with whatever is written next. Plain assignments: this runs for every word. */
+  private chunk(candidates: readonly JsonObject[]): string {
+    const chunk: Draft = {}
+    if (candidates.length > 0) chunk.candidates = candidates
+    if (this.usage) chunk.usageMetadata = encodeUsage(this.usage)
+    chunk.modelVersion = this.context.model
+    chunk.responseId = this.context.id
+    const { beside } = this
+    this.usage = undefined
+    this.beside = undefined
+    return this.framed(beside ? { ...chunk, ...beside } : chunk)
+  }
+
+  private framed(chunk: JsonObject): string {
+    const text = encodeByteText(JSON.stringify(chunk))
+    const first = !this.begun
+    this.begun = true
+    if (this.context.framing === "events") return `data: ${text}\n\n`
+    return (first ? "[" : ",\n") + text
+  }
+}
