@@ -11,7 +11,7 @@ import type { Step } from "../transport/step.ts"
 import type { Envelope } from "./contract.ts"
 
 /** What a client says to us, and what we say back. */
-export interface IngressCodec {
+interface IngressCodec {
   /**
    * Reads a request that `readRequest` has found sound. What it has no word for rides along in `extra` and `foreign`;
    * envelopes of seals in the protocol's opaque slots are opened.
@@ -41,7 +41,7 @@ export interface EncodeContext {
 }
 
 /** What we say to an upstream, and what it says back. */
-export interface UpstreamCodec {
+interface UpstreamCodec {
   readonly fates: Fates
   /** What names of tools, and ids of calls, must look like; the lane sees to it that they do. */
   readonly toolName: RegExp
