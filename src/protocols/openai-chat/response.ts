@@ -1,4 +1,5 @@
 // A unary chat completion: how it passes in the relay lane, and what its finish reasons mean.
+import type { Json } from "../../canonical/json.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
@@ -22,12 +23,30 @@ export function relayAnswer(
 
 const FINISHES: Readonly<Record<string, Finish["reason"]>> = {
   stop: "stop",
+  eos: "stop",
+  end_turn: "stop",
   length: "length",
+  max_tokens: "length",
+  model_length: "length",
   tool_calls: "tool-calls",
   function_call: "tool-calls",
   content_filter: "filtered",
+  sensitive: "filtered",
 }
 
-export function decodeFinish(word: string): Finish {
-  return { reason: FINISHES[word] ?? "other", word }
+interface Ending {
+  readonly hasCalls: boolean
+  readonly refused: boolean
+  /** vLLM's: the stop sequence that was met, in a member of its own. */
+  readonly stopReason: Json | undefined
+}
+
+/** Some hosts say that a model has stopped where it waits for its tools; all say so where it refused. */
+export function decodeFinish(word: string, { hasCalls, refused, stopReason }: Ending): Finish {
+  const reason = Object.hasOwn(FINISHES, word) ? (FINISHES[word] ?? "other") : "other"
+  if (reason !== "stop") return { reason, word }
+  if (hasCalls) return { reason: "tool-calls", word }
+  if (refused) return { reason: "refusal", word }
+  if (typeof stopReason === "string") return { reason: "stop-sequence", word, stopSequence: stopReason }
+  return { reason, word }
 }

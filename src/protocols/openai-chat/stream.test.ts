@@ -4,7 +4,8 @@ import { isMeaningful, type StreamEvent } from "../../canonical/stream.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
 import { decodeSse } from "../../transport/sse.ts"
 import { streamReading } from "../relay.fixture.ts"
-import { decodeStream, relayStream } from "./stream.ts"
+import { decodeStream } from "./decode-stream.ts"
+import { relayStream } from "./stream.ts"
 
 function frames(text: string) {
   const step = decodeSse()

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { totalTokens, type Usage } from "../../canonical/usage.ts"
-import { decodeUsage } from "./usage.ts"
+import { decodeUsage, encodeUsage } from "./usage.ts"
 
 const cases: [string, object, Usage][] = [
   ["plain", { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }, { input: 9, output: 3 }],
@@ -88,4 +88,23 @@ test("the buckets add up to the total and none is negative", () => {
       expect(totalTokens(usage ?? {})).toBe(fresh + cached + visible + reasoning)
     }),
   )
+})
+
+test("what is written is read back as it was", () => {
+  const some = fc.integer({ min: 1, max: 1000 })
+  const known = {
+    input: some,
+    cacheRead: some,
+    cacheWrite: some,
+    audioInput: some,
+    output: some,
+    reasoning: some,
+    audioOutput: some,
+  }
+  fc.assert(
+    fc.property(fc.record(known), (usage) => {
+      expect(decodeUsage(encodeUsage(usage))).toEqual(usage)
+    }),
+  )
+  expect(encodeUsage({ cacheWrite1h: 1, imageInput: 2, imageOutput: 4 }).total_tokens).toBe(7)
 })

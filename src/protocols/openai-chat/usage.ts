@@ -12,6 +12,31 @@ export function decodeUsage(wire: Json | undefined): Usage | undefined {
   return usage.input === undefined && usage.output === undefined ? undefined : usage
 }
 
+/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0, audioInput = 0, imageInput = 0 } = usage
+  const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage
+  const written = cacheWrite + cacheWrite1h
+  const prompt = (usage.input ?? 0) + cacheRead + written + audioInput + imageInput
+  const completion = (usage.output ?? 0) + reasoning + audioOutput + imageOutput
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: cacheRead,
+      audio_tokens: audioInput,
+      ...(written > 0 && { cache_write_tokens: written }),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: audioOutput,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+}
+
 type Buckets = { -readonly [Name in keyof Usage]: Usage[Name] }
 
 function readInput(wire: JsonObject, usage: Buckets): void {

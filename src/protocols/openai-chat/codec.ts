@@ -1,0 +1,22 @@
+// Chat completions in the translate lane: both halves.
+import type { Codec } from "../codec.ts"
+import { decodeRequest } from "./decode-request.ts"
+import { decodeResponse } from "./decode-response.ts"
+import { decodeStream } from "./decode-stream.ts"
+import { encodeRequest } from "./encode-request.ts"
+import { encodeResponse } from "./encode-response.ts"
+import { encodeStream } from "./encode-stream.ts"
+import { fates } from "./fates.ts"
+
+export const openaiChatCodec: Codec = {
+  ingress: { decodeRequest, encodeResponse, encodeStream },
+  upstream: {
+    fates,
+    toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+    // OpenAI refuses longer ones; hosts make theirs of all kinds of signs.
+    callId: /^[\x21-\x7e]{1,40}$/,
+    encodeRequest,
+    decodeResponse,
+    decodeStream,
+  },
+}

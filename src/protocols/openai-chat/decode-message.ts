@@ -1,0 +1,160 @@
+// The messages of a request as instructions and turns: each message is a turn, but for the instructions all begin with.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { Part, ReasoningPart, ToolCallPart } from "../../canonical/part.ts"
+import type { Turn } from "../../canonical/request.ts"
+import { decodeContent } from "./decode-part.ts"
+import { Fields, list, object, ownExtra, PROTOCOL, text, type Written, writtenIn } from "./own.ts"
+import { sealCall, sealReasoning } from "./seals.ts"
+
+interface Conversation {
+  readonly instructions: readonly Part[]
+  readonly turns: readonly Turn[]
+}
+
+export function decodeMessages(messages: Json | undefined): Conversation {
+  const instructions: Part[] = []
+  const turns: Turn[] = []
+  for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
+    if (!isObject(message)) continue
+    const turn = decodeMessage(message, `messages[${index}]`)
+    const opening = turns.length === 0 ? openingParts(turn, instructions.length === 0) : undefined
+    if (opening) instructions.push(...opening)
+    else turns.push(turn)
+  }
+  return { instructions, turns }
+}
+
+function decodeMessage(message: JsonObject, at: string): Turn {
+  const fields = new Fields(message)
+  const role = fields.take("role", text)
+  if (role === "assistant") return decodeAssistant(fields, at)
+  const content = fields.take("content", (value) => decodeContent(value, at))
+  const { parts = [], written = {} } = content ?? {}
+  if (role === "tool") {
+    const callId = fields.take("tool_call_id", text) ?? ""
+    const result: Part = { kind: "tool-result", at, callId, parts, isError: false }
+    return turnOf({ at, role: "user", parts: [result] }, fields, written)
+  }
+  if (role === "user") return turnOf({ at, role, parts }, fields, written)
+  const word = role === "system" || role === undefined ? undefined : role
+  return turnOf({ at, role: "instruction", parts }, fields, { ...written, ...(word && { word }) })
+}
+
+function turnOf(turn: Turn, fields: Fields, written: Written): Turn {
+  const extra = ownExtra(fields.rest(), written)
+  return extra ? { ...turn, extra } : turn
+}
+
+/**
+ * The parts of an instruction that stands before all turns; undefined for any other turn. What its message said beside
+ * them stands on the first of them.
+ */
+function openingParts({ role, parts, extra }: Turn, isFirst: boolean): readonly Part[] | undefined {
+  const [first, ...others] = parts
+  if (role !== "instruction" || !first) return undefined
+  if (isFirst && !extra) return parts
+  const { word = "system", content } = writtenIn(extra)
+  const members = Object.keys(extra?.members ?? {})
+  const opens = {
+    role: word,
+    ...(content === "list" && { content }),
+    ...(members.length > 0 && { members }),
+  } as const
+  const said = ownExtra({ ...first.extra?.members, ...extra?.members }, { ...writtenIn(first.extra), opens })
+  return [{ ...first, ...(said && { extra: said }) }, ...others]
+}
+
+function decodeAssistant(fields: Fields, at: string): Turn {
+  const reasoning = decodeReasoning(fields, at)
+  const content = fields.take("content", (value) => decodeContent(value, at))
+  const refusal = fields.take("refusal", (value) => (value === "" ? undefined : text(value)))
+  const calls = fields.take("tool_calls", (value) => list(value)?.map((call, index) => decodeCall(call, { at, index })))
+  const legacy = fields.take("function_call", (value) => decodeFunctionCall(value, at))
+  const parts: Part[] = [
+    ...(reasoning ? [reasoning] : []),
+    ...(content?.parts ?? []),
+    ...(refusal === undefined ? [] : [{ kind: "refusal", at: `${at}.refusal`, text: refusal } as const]),
+    ...(calls ?? []),
+    ...(legacy ? [legacy] : []),
+  ]
+  const noCalls = calls?.length === 0 ? { plain: { tool_calls: [] } } : {}
+  return turnOf({ at, role: "assistant", parts }, fields, { ...content?.written, ...noCalls })
+}
+
+/** What is empty is left to ride along: some hosts want it back all the same. */
+function decodeReasoning(fields: Fields, at: string): ReasoningPart | undefined {
+  const said = (value: Json) => (value === "" ? undefined : text(value))
+  const word = (["reasoning_content", "reasoning"] as const).find((name) => fields.peek(name, said) !== undefined)
+  const details = fields.take("reasoning_details", (value) => (list(value)?.length ? list(value) : undefined))
+  if (!word && !details) return undefined
+  const thought = word ? fields.take(word, said) : undefined
+  const { form, joined } = detailed(details ?? [])
+  const extra = word === "reasoning" ? ownExtra({}, { word }) : undefined
+  return {
+    kind: "reasoning",
+    at: `${at}.${word ?? "reasoning_details"}`,
+    form,
+    text: thought ?? joined,
+    ...(details && { sealed: sealReasoning({ ...(word && { member: word }), details }, PROTOCOL) }),
+    ...(extra && { extra }),
+  }
+}
+
+/** What OpenRouter's pieces of reasoning say, and in which form. */
+export function detailed(details: readonly Json[]): { form: ReasoningPart["form"]; joined: string } {
+  let joined = ""
+  let form: ReasoningPart["form"] | undefined
+  for (const detail of details) {
+    if (!isObject(detail)) continue
+    const piece = detail.type === "reasoning.summary" ? detail.summary : detail.text
+    if (typeof piece !== "string" || piece === "") continue
+    form ??= detail.type === "reasoning.summary" ? "summary" : "full"
+    joined += piece
+  }
+  return { form: form ?? (details.length > 0 ? "hidden" : "full"), joined }
+}
+
+function decodeCall(value: Json, { at, index }: { at: string; index: number }): Part {
+  const place = `${at}.tool_calls[${index}]`
+  const among = ownExtra({}, { word: "tool_calls" })
+  const foreign: Part = { kind: "foreign", at: place, protocol: PROTOCOL, value, ...(among && { extra: among }) }
+  if (!isObject(value)) return foreign
+  const fields = new Fields(value)
+  const id = fields.take("id", text)
+  const type = fields.take("type", text)
+  const called =
+    type === "custom"
+      ? fields.within("custom", (custom) => calledIn(custom, "input"))
+      : fields.within("function", (fn) => calledIn(fn, "arguments"))
+  if (!called || (type !== undefined && type !== "function" && type !== "custom")) return foreign
+  const sealed = fields.take("extra_content", (content) => object(content) && sealCall(content as JsonObject, PROTOCOL))
+  const { absent, ...words } = called
+  const odd = [...(id === undefined ? ["id"] : []), ...(type === undefined ? ["type"] : []), ...absent]
+  const extra = ownExtra(fields.rest(), odd.length > 0 ? { word: odd.join() } : {})
+  return {
+    kind: "tool-call",
+    at: place,
+    id: id ?? "",
+    ...words,
+    ...(type === "custom" && { input: "text" }),
+    runsAt: "client",
+    ...(sealed && { sealed }),
+    ...(extra && { extra }),
+  }
+}
+
+function calledIn(fields: Fields, member: "arguments" | "input") {
+  const name = fields.take("name", text)
+  const said = fields.take(member, text)
+  if (name === undefined) return undefined
+  return { name, arguments: said ?? "", absent: said === undefined ? [member] : [] }
+}
+
+/** The older form, which had one call and no id for it. */
+function decodeFunctionCall(value: Json, at: string): ToolCallPart | undefined {
+  const { name, arguments: said, ...more } = object(value) ?? {}
+  if (typeof name !== "string" || typeof said !== "string" || Object.keys(more).length > 0) return undefined
+  const extra = ownExtra({}, { legacy: true })
+  const place = `${at}.function_call`
+  return { kind: "tool-call", at: place, id: "", name, arguments: said, runsAt: "client", ...(extra && { extra }) }
+}

@@ -1,0 +1,60 @@
+// A chat completions request in canonical words. Its `extra` is always there, if empty: it says whose words these were.
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import type { ChatRequest } from "../../canonical/request.ts"
+import { checked } from "../check.ts"
+import { readRouting } from "../extension.ts"
+import { decodeMessages } from "./decode-message.ts"
+import { decodeSettings } from "./decode-settings.ts"
+import { decodeFunctionChoice, decodeFunctions, decodeToolChoice, decodeTools, searchTool } from "./decode-tools.ts"
+import { Fields, flag, list, PROTOCOL, text, type Written } from "./own.ts"
+
+export function decodeRequest(body: JsonObject): ChatRequest {
+  const fields = new Fields(body)
+  const model = fields.take("model", text) ?? ""
+  const { instructions, turns } = decodeMessages(fields.take("messages", list) as Json | undefined)
+  const { settings, written } = decodeSettings(fields)
+  const { tools, toolChoice, legacy } = readTools(fields)
+  const stream = fields.take("stream", flag)
+  const usageAsked = readUsageAsked(fields)
+  const routing = checked(() => readRouting(fields.take("provider", (value) => value)))
+  const how: Written = {
+    ...written,
+    ...(legacy && { legacy }),
+    plain: {
+      ...written.plain,
+      ...(stream === false && { stream }),
+      ...(Array.isArray(body.tools) && body.tools.length === 0 && { tools: [] }),
+    },
+    ...(usageAsked !== undefined && { usageAsked }),
+  }
+  return {
+    model,
+    instructions,
+    turns,
+    tools,
+    ...(toolChoice && { toolChoice }),
+    settings,
+    stream: stream === true,
+    routing,
+    extra: Object.assign({ protocol: PROTOCOL, members: fields.rest() }, { written: how }),
+  }
+}
+
+function readTools(fields: Fields): Pick<ChatRequest, "tools" | "toolChoice"> & { readonly legacy?: true } {
+  const listed = fields.take("tools", list)
+  const functions = listed ? undefined : fields.take("functions", decodeFunctions)
+  const search = fields.take("web_search_options", searchTool)
+  const toolChoice = functions
+    ? fields.take("function_call", decodeFunctionChoice)
+    : fields.take("tool_choice", decodeToolChoice)
+  return {
+    tools: [...(functions ?? decodeTools(listed as Json | undefined)), ...(search ? [search] : [])],
+    ...(toolChoice && { toolChoice }),
+    ...(functions && { legacy: true as const }),
+  }
+}
+
+/** Whether usage is reported inside a stream is the gateway's to see to; what else the object says rides along. */
+function readUsageAsked(fields: Fields): boolean | undefined {
+  return fields.within("stream_options", (options) => options.take("include_usage", flag))
+}

@@ -1,0 +1,124 @@
+// The settings of a request, in canonical words.
+import { isObject, type Json } from "../../canonical/json.ts"
+import { EFFORT_BUDGETS, type Effort } from "../../canonical/reasoning.ts"
+import type { OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
+import { type Draft, type Fields, finite, flag, list, object, text, type Written } from "./own.ts"
+
+interface ReadSettings {
+  readonly settings: Settings
+  readonly written: Written
+}
+
+export function decodeSettings(fields: Fields): ReadSettings {
+  const plain: Draft = {}
+  const limit = either(fields, ["max_completion_tokens", "max_tokens"], finite)
+  const endUser = either(fields, ["safety_identifier", "user"], text)
+  const stop = fields.take("stop", stopSequences)
+  const reasoning = decodeReasoning(fields, plain)
+  const said = {
+    maxOutputTokens: limit?.value,
+    temperature: fields.take("temperature", finite),
+    topP: fields.take("top_p", finite),
+    topK: fields.take("top_k", finite),
+    frequencyPenalty: fields.take("frequency_penalty", finite),
+    presencePenalty: fields.take("presence_penalty", finite),
+    stop: stop?.texts,
+    seed: fields.take("seed", finite),
+    candidates: fields.take("n", finite),
+    logprobs: decodeLogprobs(fields, plain),
+    format: fields.within("response_format", (format) => decodeFormat(format, plain)),
+    reasoning,
+    parallelToolCalls: fields.take("parallel_tool_calls", flag),
+    verbosity: fields.take("verbosity", (value) => VERBOSITIES.find((word) => word === value)),
+    modalities: fields.take("modalities", modalities),
+    cacheKey: fields.take("prompt_cache_key", text),
+    endUser: endUser?.value,
+  }
+  const written: Written = {
+    ...(limit && { limit: limit.name }),
+    ...(endUser && { endUser: endUser.name }),
+    ...(stop?.isText && { stop: "text" as const }),
+    ...(Object.keys(plain).length > 0 && { plain }),
+  }
+  return { settings: Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)), written }
+}
+
+const VERBOSITIES = ["low", "medium", "high"] as const
+
+/** The first of these members that says something; a second one rides along. */
+function either<T>(
+  fields: Fields,
+  names: readonly string[],
+  read: (value: Json) => T | undefined,
+): { readonly name: string; readonly value: T } | undefined {
+  for (const name of names) {
+    const value = fields.take(name, read)
+    if (value !== undefined) return { name, value }
+  }
+  return undefined
+}
+
+function stopSequences(value: Json): { readonly texts: readonly string[]; readonly isText: boolean } | undefined {
+  if (typeof value === "string") return { texts: [value], isText: true }
+  const texts = list(value)?.flatMap((each) => text(each) ?? [])
+  return texts && texts.length === list(value)?.length ? { texts, isText: false } : undefined
+}
+
+function decodeLogprobs(fields: Fields, plain: Draft): number | undefined {
+  const asked = fields.take("logprobs", flag)
+  if (asked === undefined) return undefined
+  if (!asked) plain.logprobs = false
+  const others = asked ? fields.take("top_logprobs", finite) : undefined
+  if (asked && others === undefined) plain.top_logprobs = "absent"
+  return asked ? (others ?? 0) : undefined
+}
+
+function decodeFormat(fields: Fields, plain: Draft): OutputFormat | undefined {
+  const type = fields.take("type", text)
+  if (type === "text") return { kind: "text" }
+  if (type === "json_object") return { kind: "json" }
+  if (type !== "json_schema") return undefined
+  return fields.within("json_schema", (named) => {
+    const name = named.take("name", text)
+    const schema = named.take("schema", object)
+    const strict = named.take("strict", flag)
+    if (!schema) plain.schema = "absent"
+    return {
+      kind: "schema",
+      ...(name !== undefined && { name }),
+      schema: schema ?? {},
+      ...(strict !== undefined && { strict }),
+    }
+  })
+}
+
+const EFFORTS: ReadonlyMap<Json, Effort> = new Map(EFFORT_BUDGETS.map(([effort]) => [effort, effort]))
+
+/** OpenAI has a word; OpenRouter an object, which other hosts took over. */
+function decodeReasoning(fields: Fields, plain: Draft): ReasoningWish | undefined {
+  const effort = fields.take("reasoning_effort", (value) => EFFORTS.get(value))
+  if (effort !== undefined) return { effort }
+  return fields.take("reasoning", (value) => {
+    if (!isObject(value)) return undefined
+    const wish = reasoningWish(value)
+    if (wish) plain.reasoning = value
+    return wish
+  })
+}
+
+function reasoningWish({ effort, max_tokens, exclude, enabled, ...more }: Draft): ReasoningWish | undefined {
+  if (Object.keys(more).length > 0) return undefined
+  const word = enabled === false ? "none" : effort === undefined ? undefined : EFFORTS.get(effort)
+  return {
+    ...(word && { effort: word }),
+    ...(typeof max_tokens === "number" && { budgetTokens: max_tokens }),
+    ...(exclude === true && { show: "hidden" as const }),
+  }
+}
+
+const MODALITIES = ["text", "image", "audio"] as const
+
+function modalities(value: Json): Settings["modalities"] {
+  const known = list(value)?.flatMap((each) => MODALITIES.find((word) => word === each) ?? [])
+  return known && known.length === list(value)?.length ? known : undefined
+}

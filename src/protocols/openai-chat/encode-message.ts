@@ -1,0 +1,122 @@
+// Instructions and turns as messages. Results of tools are messages of their own, right behind the calls they answer.
+import type { Extra } from "../../canonical/extra.ts"
+import type { Json } from "../../canonical/json.ts"
+import type { Part, ToolResultPart } from "../../canonical/part.ts"
+import type { ChatRequest, Turn } from "../../canonical/request.ts"
+import { encodeAssistant } from "./encode-assistant.ts"
+import { encodeContent, encodePart } from "./encode-part.ts"
+import { approximated, type Draft, isOwn, join, member, putBack, writtenIn } from "./own.ts"
+import type { Saying } from "./saying.ts"
+
+const PARAGRAPH = "\n\n"
+
+export function encodeMessages({ instructions, turns }: ChatRequest, saying: Saying): Json[] {
+  const messages: Json[] = openings(instructions).map((parts) => encodeOpening(parts, saying))
+  // What is said between a call and its result waits for the result.
+  let waiting: Json[] = []
+  for (const turn of saying.own ? turns : joinedTurns(turns)) {
+    if (turn.role === "assistant") {
+      messages.push(...waiting)
+      waiting = []
+      const message = encodeAssistant(turn, saying)
+      if (message) messages.push(message)
+    } else {
+      const { results, others } = encodeTurn(turn, saying)
+      messages.push(...results)
+      if (saying.own) messages.push(...others)
+      else waiting.push(...others)
+    }
+  }
+  messages.push(...waiting)
+  return messages
+}
+
+/** Calls that are answered together stand in one message. */
+function joinedTurns(turns: readonly Turn[]): Turn[] {
+  const joined: Turn[] = []
+  for (const turn of turns) {
+    const before = joined.at(-1)
+    if (before?.role !== "assistant" || turn.role !== "assistant") joined.push(turn)
+    else {
+      const extra = before.extra && turn.extra ? both(before.extra, turn.extra) : (before.extra ?? turn.extra)
+      joined[joined.length - 1] = { ...before, parts: [...before.parts, ...turn.parts], ...(extra && { extra }) }
+    }
+  }
+  return joined
+}
+
+function both(one: Extra, other: Extra): Extra {
+  return { protocol: one.protocol, members: { ...one.members, ...other.members } }
+}
+
+/** The parts of each message that the instructions came in; of another protocol's they are one. */
+function openings(instructions: readonly Part[]): Part[][] {
+  const groups: Part[][] = []
+  for (const part of instructions) {
+    const group = groups.at(-1)
+    if (group && !writtenIn(part.extra).opens) group.push(part)
+    else groups.push([part])
+  }
+  return groups
+}
+
+function encodeOpening(parts: readonly Part[], saying: Saying): Json {
+  const extra = parts[0]?.extra
+  const { opens } = writtenIn(extra)
+  const content = encodeContent(parts, saying, { content: opens?.content, between: PARAGRAPH })
+  const names = opens?.members ?? []
+  const members = Object.entries(extra?.members ?? {}).filter(([name]) => names.includes(name))
+  return join({ role: opens?.role ?? "system", content }, Object.fromEntries(members))
+}
+
+interface Encoded {
+  readonly results: readonly Json[]
+  readonly others: readonly Json[]
+}
+
+function encodeTurn(turn: Turn, saying: Saying): Encoded {
+  const { losses } = saying.context
+  const results = turn.parts.filter((part) => part.kind === "tool-result")
+  const rest = turn.parts.filter((part) => part.kind !== "tool-result")
+  const { content, word } = writtenIn(turn.extra)
+  const place = { at: turn.at ?? "", losses }
+  if (isOwn(turn.extra) && results.length > 0) {
+    return {
+      results: results.map((part) => putBack(encodeOwnResult(part, turn, saying), turn.extra, place)),
+      others: [],
+    }
+  }
+  const answers = results.map((part) => encodeResult(part, saying))
+  const moved = answers.flatMap(({ pictures }) => pictures)
+  const said: Json[] = answers.map(({ message }) => message)
+  const isInstruction = turn.role === "instruction"
+  const role = isInstruction ? (word ?? "system") : "user"
+  const between = isInstruction ? { between: PARAGRAPH } : {}
+  const others: Json[] = moved.length > 0 ? [{ role: "user", content: moved }] : []
+  if (rest.length > 0 || results.length === 0) {
+    others.push(putBack({ role, content: encodeContent(rest, saying, { content, ...between }) }, turn.extra, place))
+  } else putBack({}, turn.extra, place)
+  return { results: said, others }
+}
+
+function encodeOwnResult(part: ToolResultPart, turn: Turn, saying: Saying): Draft {
+  const { content } = writtenIn(turn.extra)
+  return { role: "tool", tool_call_id: part.callId, content: encodeContent(part.parts, saying, { content }) }
+}
+
+/** A result is text here; pictures in it follow in a message of the user's. */
+function encodeResult(part: ToolResultPart, saying: Saying): { message: Json; pictures: readonly Json[] } {
+  const { losses } = saying.context
+  const at = part.at ?? ""
+  const pictures = part.parts.filter((each) => each.kind === "media" && each.media !== "document")
+  const texts = part.parts.filter((each) => !pictures.includes(each))
+  if (pictures.length > 0) {
+    const why = "a tool's result is text in chat completions: the rest follows in a message of the user"
+    losses.push(approximated(member(at, "content"), "meaning", why))
+  }
+  const said = encodeContent(texts, saying, { content: undefined, between: PARAGRAPH })
+  if (part.isError) losses.push(approximated(at, "hint", "that the tool failed is said in the text of its result"))
+  const content = part.isError && typeof said === "string" ? `Error: ${said}` : said
+  const message = putBack({ role: "tool", tool_call_id: part.callId, content }, part.extra, { at, losses })
+  return { message, pictures: pictures.flatMap((picture) => encodePart(picture, saying) ?? []) }
+}

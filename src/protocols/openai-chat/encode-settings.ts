@@ -1,0 +1,105 @@
+// Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
+import type { Json } from "../../canonical/json.ts"
+import { effortOf } from "../../canonical/reasoning.ts"
+import type { ChatRequest, OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
+import { SPOKEN } from "./media.ts"
+import { approximated, type Draft, dropped } from "./own.ts"
+import { refused, type Saying } from "./saying.ts"
+
+const MAX_STOPS = 4
+const MAX_ALTERNATIVES = 20
+
+export function encodeSettings(request: ChatRequest, saying: Saying): Draft {
+  const { settings } = request
+  const { written } = saying
+  const { losses, reasons } = saying.context
+  // Models that reason refuse the older word at OpenAI; most other hosts know no other.
+  const limit = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
+  if (settings.topK !== undefined && !saying.own) losses.push(dropped("topK", "hint", "chat completions has no top_k"))
+  const members: { readonly [name: string]: Json | undefined } = {
+    [limit]: settings.maxOutputTokens,
+    temperature: settings.temperature,
+    top_p: settings.topP,
+    top_k: saying.own ? settings.topK : undefined,
+    frequency_penalty: settings.frequencyPenalty,
+    presence_penalty: settings.presencePenalty,
+    stop: encodeStop(settings, saying),
+    seed: settings.seed,
+    n: settings.candidates,
+    ...encodeLogprobs(settings, saying),
+    response_format: settings.format && encodeFormat(settings.format, saying),
+    ...encodeReasoning(settings.reasoning, saying),
+    parallel_tool_calls: saying.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
+    verbosity: settings.verbosity,
+    ...encodeModalities(settings, saying),
+    prompt_cache_key: settings.cacheKey,
+    [written.endUser ?? "user"]: settings.endUser,
+  }
+  const draft: Draft = {}
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) draft[name] = value
+  return draft
+}
+
+function encodeStop({ stop }: Settings, { own, written }: Saying): Json | undefined {
+  if (!stop) return undefined
+  if (written.stop === "text") return stop[0]
+  if (own) return stop
+  if (stop.length === 0) return undefined
+  if (stop.length > MAX_STOPS) {
+    throw refused("stop", `holds ${stop.length} sequences; this model's provider takes at most ${MAX_STOPS}.`)
+  }
+  return stop
+}
+
+function encodeLogprobs({ logprobs }: Settings, { own, written: { plain }, context }: Saying): Draft {
+  if (plain?.logprobs === false) return { logprobs: false }
+  if (logprobs === undefined) return {}
+  const others = own ? logprobs : Math.min(logprobs, MAX_ALTERNATIVES)
+  if (others < logprobs) {
+    const why = `chat completions tells at most ${MAX_ALTERNATIVES} alternatives`
+    context.losses.push(approximated("logprobs", "hint", why))
+  }
+  return { logprobs: true, ...(plain?.top_logprobs !== "absent" && { top_logprobs: others }) }
+}
+
+function encodeFormat(format: OutputFormat, { written: { plain } }: Saying): Json {
+  if (format.kind !== "schema") return { type: format.kind === "text" ? "text" : "json_object" }
+  const { name = "answer", schema, strict } = format
+  return {
+    type: "json_schema",
+    json_schema: {
+      name,
+      ...(plain?.schema !== "absent" && { schema }),
+      ...(strict !== undefined && { strict }),
+    },
+  }
+}
+
+function encodeReasoning(wish: ReasoningWish | undefined, { own, written, context }: Saying): Draft {
+  if (written.plain?.reasoning) return { reasoning: written.plain.reasoning }
+  if (!wish) return {}
+  const { effort, budgetTokens, show } = wish
+  if (own) return effort ? { reasoning_effort: effort } : {}
+  const { losses, reasons } = context
+  if (show) losses.push(dropped("reasoning.show", "hint", "whether reasoning is shown is the provider's to say"))
+  const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
+  if (!reasons) {
+    if (word && word !== "none") losses.push(dropped("reasoning", "hint", "the model does not reason"))
+    return {}
+  }
+  if (budgetTokens !== undefined && budgetTokens > 0) {
+    losses.push(approximated("reasoning.budgetTokens", "hint", "chat completions knows words for effort, not numbers"))
+  }
+  return word ? { reasoning_effort: word } : {}
+}
+
+function encodeModalities({ modalities }: Settings, { own, context }: Saying): Draft {
+  if (!modalities) return {}
+  if (own) return { modalities }
+  if (modalities.includes("image")) {
+    throw refused("modalities", "asks for images, which this model's provider does not answer with here.")
+  }
+  if (!modalities.includes("audio")) return {}
+  context.losses.push(approximated("modalities", "hint", "a voice must be named, so one is chosen"))
+  return { modalities: ["text", "audio"], audio: { voice: "alloy", format: SPOKEN.format } }
+}

@@ -1,0 +1,43 @@
+// What the writers of a request share: whose words they write, for whom, and how they say that something cannot be said.
+import { GatewayError } from "../../canonical/error.ts"
+import type { CacheMark } from "../../canonical/part.ts"
+import type { Sealed } from "../../canonical/sealed.ts"
+import type { UpstreamContext } from "../codec.ts"
+import { type Draft, dropped, member, PROTOCOL, type Written } from "./own.ts"
+
+export interface Saying {
+  /** Whether the request came in this protocol, and goes back as it was written. */
+  readonly own: boolean
+  /** How the caller wrote the request's own members. */
+  readonly written: Written
+  readonly context: UpstreamContext
+}
+
+export function refused(param: string, sentence: string): GatewayError {
+  return new GatewayError("unsupported_parameter", `\`${param}\` ${sentence}`, { param })
+}
+
+export function mayReturn({ mintedBy }: Sealed, { context }: Saying): boolean {
+  return mintedBy === context.minter || mintedBy === PROTOCOL
+}
+
+interface Marked {
+  readonly at?: string
+  readonly cacheMark?: CacheMark
+}
+
+/** Prompts are cached without being told; only who wrote a mark in this protocol knows a host that wants it. */
+export function writeMark(
+  draft: Draft,
+  { at, cacheMark }: Marked,
+  { word, saying }: { word: Written["word"]; saying: Saying },
+) {
+  if (!cacheMark) return
+  if (word === "prompt_cache_breakpoint") draft.prompt_cache_breakpoint = { mode: "explicit" }
+  else if (word === "cache_control")
+    draft.cache_control = { type: "ephemeral", ...(cacheMark.ttl && { ttl: cacheMark.ttl }) }
+  else {
+    const why = "chat completions caches prompts without marks"
+    saying.context.losses.push(dropped(member(at, "cache_control"), "hint", why))
+  }
+}
