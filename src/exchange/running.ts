@@ -1,5 +1,6 @@
 // The upstream calls under way, each ended when its client leaves, when its time is up, or when the gateway stops.
 import { GatewayError } from "../canonical/error.ts"
+import { Abort } from "../transport/abort.ts"
 import { Roster } from "../transport/roster.ts"
 import { ClientGoneError } from "./record.ts"
 
@@ -18,7 +19,7 @@ interface Client {
 /** One upstream call under way. */
 export class RunningCall {
   place = -1
-  readonly abort = new AbortController()
+  readonly abort = new Abort()
   readonly startedAt = performance.now()
   long = false
   /** Since when we have been waiting for the upstream's next bytes; 0 while we are not, as when the client is slow. */

@@ -98,7 +98,7 @@ export class UpstreamStream {
     const known = thrown instanceof GatewayError || thrown instanceof SseLimitError || thrown instanceof ClientGoneError
     const error = asUpstreamError(known ? thrown : failure(thrown, abort))
     this.release()
-    if (!abort.signal.aborted) abort.abort(known ? thrown : error)
+    if (!abort.aborted) abort.abort(known ? thrown : error)
     return error
   }
 

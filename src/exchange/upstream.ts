@@ -2,6 +2,7 @@
 import { GatewayError } from "../canonical/error.ts"
 import type { Errand } from "../providers/contract.ts"
 import type { Target } from "../routing/plan.ts"
+import type { Abort } from "../transport/abort.ts"
 import { decodeUtf8, toBody } from "../transport/byte-text.ts"
 import type { Answer } from "../transport/http-answer.ts"
 import { readAll } from "../transport/http-client.ts"
@@ -71,11 +72,11 @@ export function withoutCredential(error: GatewayError, { account }: Target): Gat
 }
 
 /** An error is an error, also when its body is too long or breaks off. */
-async function errorText(response: Answer, abort: AbortController): Promise<string> {
+async function errorText(response: Answer, abort: Abort): Promise<string> {
   try {
     return decodeUtf8(await readAll(response, MAX_ERROR_BYTES))
   } catch (thrown) {
-    if (abort.signal.aborted) throw thrown
+    if (abort.aborted) throw thrown
     return ""
   }
 }

@@ -3,6 +3,7 @@
 import { createSign } from "node:crypto"
 import type { ServiceAccount } from "../config/config.ts"
 import { Secret } from "../config/secret.ts"
+import { Abort } from "../transport/abort.ts"
 import { decodeUtf8 } from "../transport/byte-text.ts"
 import { httpSend, readAll, type Send } from "../transport/http-client.ts"
 import { TransportError } from "../transport/transport-error.ts"
@@ -91,7 +92,7 @@ export class GoogleTokens {
   }
 
   private async ask(): Promise<Token> {
-    const abort = new AbortController()
+    const abort = new Abort()
     const limit = setTimeout(() => abort.abort(new TransportError("connect-timeout")), EXCHANGE_MS)
     try {
       const assertion = signedStatement(this.account, this.now())
@@ -105,7 +106,7 @@ export class GoogleTokens {
       const text = decodeUtf8(await readAll(response, MAX_ANSWER_BYTES))
       return readToken(response.status, text, this.now())
     } catch (thrown) {
-      throw abort.signal.aborted ? abort.signal.reason : thrown
+      throw abort.aborted ? abort.reason : thrown
     } finally {
       clearTimeout(limit)
     }

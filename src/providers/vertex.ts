@@ -1,4 +1,5 @@
 // Google Vertex AI: Gemini, Anthropic's models and others under one project, with tokens of a service account.
+import { Abort } from "../transport/abort.ts"
 import { failure, type Send } from "../transport/http-client.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
 import { TransportError } from "../transport/transport-error.ts"
@@ -104,7 +105,7 @@ function refusalOf(thrown: unknown): Response {
 }
 
 /** Several calls wait for one token; each leaves when its own time is up. */
-function untilAborted<T>(promise: Promise<T>, { signal }: AbortController): Promise<T> {
+function untilAborted<T>(promise: Promise<T>, { signal }: Abort): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason)
     if (signal.aborted) leave()
@@ -121,7 +122,7 @@ async function checkToken(tokens: GoogleTokens): Promise<Verdict> {
     if (thrown instanceof TokenRefusedError) {
       return { verdict: `refused (status ${thrown.status}, ${thrown.reason})`, sound: false }
     }
-    const met = failure(thrown, new AbortController())
+    const met = failure(thrown, new Abort())
     const why = met instanceof TransportError ? met.fault : "unknown"
     return { verdict: `unknown: no answer from the token's address (${why})`, sound: false }
   }

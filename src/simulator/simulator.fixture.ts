@@ -1,10 +1,12 @@
 // Calls a simulator as the gateway would, and reads its answers whole.
+
 import type { Json, JsonObject } from "../canonical/json.ts"
+import { Abort } from "../transport/abort.ts"
 import { createSimulator, type SimulatedSend } from "./simulator.ts"
 
 export function call(path: string, body: Json | string, send: SimulatedSend = createSimulator()): Promise<Response> {
   const text = typeof body === "string" ? body : JSON.stringify(body)
-  return send({ url: `simulator:${path}`, headers: new Headers(), body: text, abort: new AbortController() })
+  return send({ url: `simulator:${path}`, headers: new Headers(), body: text, abort: new Abort() })
 }
 
 /** The answer, read as what the test expects it to be. */

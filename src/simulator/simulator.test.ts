@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { JsonObject } from "../canonical/json.ts"
+import { Abort } from "../transport/abort.ts"
 import { call, words } from "./simulator.fixture.ts"
 import { createSimulator } from "./simulator.ts"
 
@@ -36,7 +37,7 @@ describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
   })
 
   test("ends with the reason it was aborted for", async () => {
-    const abort = new AbortController()
+    const abort = new Abort()
     const request = { headers: new Headers(), body: JSON.stringify(body), abort }
     const reader = (await simulator({ url: `https://api.example.com${path}`, ...request })).body?.getReader()
     await reader?.read()
@@ -56,7 +57,7 @@ describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
 
 test("bytes are read like text", async () => {
   const body = new TextEncoder().encode(JSON.stringify({ model: "m", messages: [{ role: "user", content: "Grüße" }] }))
-  const request = { headers: new Headers(), body, abort: new AbortController() }
+  const request = { headers: new Headers(), body, abort: new Abort() }
   const response = await simulator({ url: "simulator:/chat/completions", ...request })
   expect(await response.text()).toContain("Grüße")
 })

@@ -184,27 +184,44 @@ function headEnd(bytes: Uint8Array, from: number): number {
 }
 
 const STATUS_LINE = /^HTTP\/1\.[01] ([1-5]\d\d)(?: |$)/
-const HEADER_LINE = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/
+/** A line may end in nothing else, and hold neither. */
+const STRAY = /\0|\r(?!\n)|(?<!\r)\n/
 
 function parseHead(text: string): AnswerHead {
   const [first = "", ...lines] = text.split("\r\n")
   const status = STATUS_LINE.exec(first)?.[1]
   if (status === undefined) throw new HttpSyntaxError("the first line is no status line")
+  if (STRAY.test(text)) throw new HttpSyntaxError("a control character in the head")
   const headers = new Map<string, string>()
   for (const line of lines) {
-    const [, name = "", value = ""] = HEADER_LINE.exec(line) ?? []
-    if (name === "" || /[\0\n\r]/.test(value)) throw new HttpSyntaxError("a header line is malformed")
-    const lower = name.toLowerCase()
-    const before = headers.get(lower)
-    if (before !== undefined && lower === "content-length" && before !== value) {
+    const colon = line.indexOf(":")
+    const name = headerName(line.slice(0, Math.max(colon, 0)))
+    const value = line.slice(colon + 1).trim()
+    const before = headers.get(name)
+    if (before !== undefined && name === "content-length" && before !== value) {
       throw new HttpSyntaxError("two different lengths")
     }
-    headers.set(lower, before === undefined || lower === "content-length" ? value : `${before}, ${value}`)
+    headers.set(name, before === undefined || name === "content-length" ? value : `${before}, ${value}`)
   }
   // A host that speaks HTTP/1.0 closes unless it says otherwise.
-  if (first.startsWith("HTTP/1.0") && !/keep-alive/i.test(headers.get("connection") ?? ""))
+  if (first.startsWith("HTTP/1.0") && !/keep-alive/i.test(headers.get("connection") ?? "")) {
     headers.set("connection", "close")
+  }
   return { status: Number(status), headers }
+}
+
+/** Hosts use few names, so each is looked at once. */
+const names = new Map<string, string>()
+const MAX_NAMES = 1000
+
+function headerName(written: string): string {
+  const known = names.get(written)
+  if (known !== undefined) return known
+  if (!NAME.test(written)) throw new HttpSyntaxError("a header line is malformed")
+  const name = written.toLowerCase()
+  if (names.size < MAX_NAMES) names.set(written, name)
+  return name
 }
 
 function lengthOf(text: string): number {

@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
+import { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
 import { failure, httpSend, httpSender, type Outgoing, readAll } from "./http-client.ts"
 import { TransportError } from "./transport-error.ts"
@@ -73,7 +74,7 @@ afterEach(() => {
 const said = (body: string, more = "") => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${more}\r\n${body}`
 
 function outgoing(url: string, wishes: Partial<Outgoing> = {}): Outgoing {
-  return { url, headers: new Headers({ "x-a": "b" }), body: "{}", abort: new AbortController(), ...wishes }
+  return { url, headers: new Headers({ "x-a": "b" }), body: "{}", abort: new Abort(), ...wishes }
 }
 
 async function text(answer: Awaited<ReturnType<typeof httpSend>>): Promise<string> {
@@ -239,7 +240,7 @@ describe.each([
         socket.on("drain", pour)
         pour()
       })
-      const abort = new AbortController()
+      const abort = new Abort()
       const answer = await httpSend(outgoing(host.url, { abort }))
       await Bun.sleep(300)
       const before = written
@@ -247,7 +248,7 @@ describe.each([
       expect(written).toBe(before)
       expect(before).toBeLessThan(20_000_000)
       await answer.body?.getReader().read()
-      abort.abort()
+      abort.abort(undefined)
     })
 
     test("larger than is taken is refused and its connection closed", async () => {
@@ -269,7 +270,7 @@ describe.each([
       ["within the head", 20, (socket: Socket) => void socket.write("HTTP/1.1 200")],
     ])("%s fails with the reason and frees the connection", async (_, afterMs, answer) => {
       const host = await Host.start(answer)
-      const abort = new AbortController()
+      const abort = new Abort()
       if (afterMs === 0) abort.abort(reason)
       else setTimeout(() => abort.abort(reason), afterMs)
       const thrown = await httpSend(outgoing(host.url, { abort })).catch((cause) => failure(cause, abort))
@@ -280,7 +281,7 @@ describe.each([
 
     test("within the body fails with the reason and frees the connection", async () => {
       const host = await Host.start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"))
-      const abort = new AbortController()
+      const abort = new Abort()
       const reader = (await httpSend(outgoing(host.url, { abort }))).body?.getReader()
       await reader?.read()
       setTimeout(() => abort.abort(reason), 10)
@@ -293,7 +294,7 @@ describe.each([
       const host = await Host.start((socket, index) => {
         setTimeout(() => socket.write(said(`answer ${index}`)), index === 1 ? 50 : 0)
       })
-      const abort = new AbortController()
+      const abort = new Abort()
       await text(await httpSend(outgoing(host.url, { abort })))
       const second = httpSend(outgoing(host.url))
       await Bun.sleep(10)
@@ -305,10 +306,10 @@ describe.each([
 
   test("a call that is ended while it connects leaves the connection to the next", async () => {
     const host = await Host.start((socket) => socket.write(said("x")))
-    const abort = new AbortController()
+    const abort = new Abort()
     const calling = httpSend(outgoing(host.url, { abort }))
     abort.abort(new Error("enough"))
-    expect(await calling.catch((cause) => failure(cause, abort))).toBe(abort.signal.reason)
+    expect(await calling.catch((cause) => failure(cause, abort))).toBe(abort.reason)
     await Bun.sleep(20)
     await text(await httpSend(outgoing(host.url)))
     expect(host.sockets).toHaveLength(1)
@@ -335,12 +336,13 @@ test("is dialled anew after a while, the quicker way, which does the same", asyn
 
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
 const SCRIPT = `
+import { Abort } from "${join(import.meta.dir, "abort.ts")}"
 import { httpSender } from "${join(import.meta.dir, "http-client.ts")}"
 import { dialQuickly } from "${join(import.meta.dir, "bun-wire.ts")}"
 import { dialPatiently } from "${join(import.meta.dir, "wire.ts")}"
 const [port] = process.argv.slice(2)
 for (const dial of [dialPatiently, dialQuickly]) for (const host of ["localhost", "127.0.0.1", "wrong.localhost"]) {
-  const outgoing = { url: "https://" + host + ":" + port + "/", headers: new Headers(), body: "{}", abort: new AbortController() }
+  const outgoing = { url: "https://" + host + ":" + port + "/", headers: new Headers(), body: "{}", abort: new Abort() }
   const seen = await httpSender(dial)(outgoing).then((answer) => answer.status, (thrown) => thrown.fault + " " + thrown.cause?.code)
   console.log(host, seen)
 }

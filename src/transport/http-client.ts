@@ -1,4 +1,5 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
+import type { Abort } from "./abort.ts"
 import type { Answer, AnswerBody } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
 import { HttpPool } from "./http-pool.ts"
@@ -11,7 +12,7 @@ export interface Outgoing {
   /** Text is ASCII. */
   readonly body: string | Uint8Array<ArrayBuffer>
   /** Ends the call and the reading of its answer; both then fail with the reason given. */
-  readonly abort: AbortController
+  readonly abort: Abort
   /** How long it may take until the host has accepted a connection, and proved its name. */
   readonly connectMs?: number
 }
@@ -41,22 +42,21 @@ export function httpSender(dial?: Dial): Send {
 
 async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
   const { url, abort, connectMs = CONNECT_MS } = outgoing
-  const { signal } = abort
-  signal.throwIfAborted()
+  if (abort.aborted) throw abort.reason
   const { host, path } = hosts.addressOf(url)
   const bytes = requestBytes(outgoing, host, path)
   const reused = host.pool.take()
-  const connection = reused ?? (await host.pool.open(connectMs, signal))
+  const connection = reused ?? (await host.pool.open(connectMs, abort))
   let answer = connection.request(bytes)
-  signal.onabort = () => answer.abandon(signal.reason)
+  abort.onAbort = () => answer.abandon(abort.reason)
   try {
     await answer.arrived
   } catch (thrown) {
     // The host closed it just when we took it up, and has not seen the request.
-    if (signal.aborted || connection !== reused || !connection.isUntouched) throw thrown
-    const fresh = await host.pool.open(connectMs, signal)
+    if (abort.aborted || connection !== reused || !connection.isUntouched) throw thrown
+    const fresh = await host.pool.open(connectMs, abort)
     answer = fresh.request(bytes)
-    signal.onabort = () => answer.abandon(signal.reason)
+    abort.onAbort = () => answer.abandon(abort.reason)
     await answer.arrived
   }
   return answer.headers.has("content-encoding") ? unpacked(answer) : answer
@@ -144,8 +144,8 @@ async function readBounded(body: AnswerBody | null, maxBytes: number): Promise<U
 }
 
 /** Why a call failed: the reason it was aborted with, where it was; else what was met on the wire. */
-export function failure(thrown: unknown, abort: AbortController): unknown {
-  if (abort.signal.aborted) return abort.signal.reason
+export function failure(thrown: unknown, abort: Abort): unknown {
+  if (abort.aborted) return abort.reason
   return thrown instanceof TransportError ? thrown : new TransportError(faultOf(thrown), thrown)
 }
 

@@ -1,4 +1,5 @@
 // Connections to one origin, kept for the next request as long as they are likely to be open at the other end.
+import type { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
 import { type ConnectionOptions, HttpConnection } from "./http-connection.ts"
 import { type Dial, dialPatiently, type Origin } from "./wire.ts"
@@ -29,14 +30,14 @@ export class HttpPool {
     return undefined
   }
 
-  /** A new connection, unless the signal comes first: then the next one to ask gets it. */
-  open(connectMs: number, signal: AbortSignal): Promise<HttpConnection> {
+  /** A new connection, unless the call ends first: then the next one to ask gets it. */
+  open(connectMs: number, abort: Abort): Promise<HttpConnection> {
     const trusted = this.dial !== undefined || performance.now() - this.acceptedAt < TRUSTED_MS
     return new Promise((resolve, reject) => {
-      signal.onabort = () => reject(signal.reason)
+      abort.onAbort = () => reject(abort.reason)
       const opened = (connection: HttpConnection) => {
         this.acceptedAt = performance.now()
-        if (signal.aborted) this.keep(connection)
+        if (abort.aborted) this.keep(connection)
         else resolve(connection)
       }
       const failed = (thrown: unknown) => {

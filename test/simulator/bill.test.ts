@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Bill, BillLog } from "../../src/simulator/bill.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
+import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
 import { type Question, SPOKEN } from "./voices.ts"
 
@@ -76,7 +77,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
   test("a caller that leaves pays for what it has read", async () => {
     for (const how of ["cancel", "abort"] as const) {
       const { send, bills } = billed()
-      const abort = new AbortController()
+      const abort = new Abort()
       const reader = (await simulated(stream, { send, abort })).body?.getReader()
       // Google says eight tokens at once.
       const reads = spoken.name.startsWith("gemini") ? 2 : 9
@@ -93,7 +94,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (_, 
 
   test("a caller that leaves before a word was said pays for the prompt", async () => {
     const { send, bills } = billed()
-    const abort = new AbortController()
+    const abort = new Abort()
     const answer = simulated(whole, { send, abort, words: "first-token-ms-5000" })
     abort.abort(new Error("gone"))
     await answer.catch(() => {})

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { createSimulator } from "../../src/simulator/simulator.ts"
+import { Abort } from "../../src/transport/abort.ts"
 import { eventsIn, readStream, simulated } from "./simulated-call.ts"
 import { asked, SPOKEN } from "./voices.ts"
 
@@ -121,7 +122,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   describe("a stall", () => {
     const reason = new Error("tired of waiting")
     const soon = () => {
-      const abort = new AbortController()
+      const abort = new Abort()
       setTimeout(() => abort.abort(reason), 30)
       return abort
     }

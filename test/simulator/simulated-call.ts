@@ -1,16 +1,17 @@
 // Calls the simulator in process as the gateway does, and reads an answer to where it breaks.
 
 import { createSimulator, type SimulatedSend } from "../../src/simulator/simulator.ts"
+import { Abort } from "../../src/transport/abort.ts"
 import type { Question } from "./voices.ts"
 
 export interface CallOptions {
   readonly words?: string
   readonly send?: SimulatedSend
-  readonly abort?: AbortController
+  readonly abort?: Abort
 }
 
 export function simulated({ path, body }: Question, options: CallOptions = {}): Promise<Response> {
-  const { words, send = createSimulator(), abort = new AbortController() } = options
+  const { words, send = createSimulator(), abort = new Abort() } = options
   const headers = new Headers(words === undefined ? {} : { "x-simulate": words })
   return send({ url: `https://upstream.example${path}`, headers, body: JSON.stringify(body), abort })
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test"
 import { Pace } from "../../src/simulator/pace.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
+import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
 import { SPOKEN } from "./voices.ts"
 
@@ -50,7 +51,7 @@ test("an error does not wait for tokens that nobody says", async () => {
 })
 
 test("a wait ends when the caller leaves", async () => {
-  const abort = new AbortController()
+  const abort = new Abort()
   const reason = new Error("gone")
   setTimeout(() => abort.abort(reason), 30)
   const begun = performance.now()

@@ -1,0 +1,20 @@
+import { expect, test } from "bun:test"
+import { Abort } from "./abort.ts"
+
+test("the first reason counts, and is told once to both who listen", () => {
+  const abort = new Abort()
+  const told: unknown[] = []
+  abort.onAbort = () => told.push(abort.reason)
+  abort.signal.addEventListener("abort", () => told.push(abort.signal.reason))
+  abort.abort("first")
+  abort.abort("second")
+  expect(told).toEqual(["first", "first"])
+  expect(abort).toMatchObject({ aborted: true, reason: "first" })
+})
+
+test("a signal that is asked for afterwards has been aborted", () => {
+  const abort = new Abort()
+  abort.abort("enough")
+  expect(abort.signal.aborted).toBe(true)
+  expect(abort.signal.reason).toBe("enough")
+})
