@@ -16,6 +16,8 @@ export interface Call {
   /** Whether the client has left. */
   isGone(): boolean
   readBody(): Promise<Uint8Array<ArrayBuffer>>
+  /** Of the body no more than its text is needed. Said at most once. */
+  bodyRead(): void
   /** The body will not be needed again, though the exchange goes on. */
   forgetBody(): void
   /** Keeps the client's connection open while nothing is sent. */

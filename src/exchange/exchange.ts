@@ -19,6 +19,7 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   const { readLarge, largeInTurn } = house
   const read = readRequest(await call.readBody(), { protocol, envelope, readLarge, largeInTurn })
   const request = read instanceof Promise ? await read : read
+  call.bodyRead()
   const models = admit(call, request, table.catalog)
   const targets = plan(models, { protocol: protocol.id, table, turn: turn++ })
   if (targets.length === 0) throw notServed(models)

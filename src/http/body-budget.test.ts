@@ -33,11 +33,13 @@ function read(request: Request, budget: BodyBudget) {
 test.each([
   ["announced", announced],
   ["unannounced", unannounced],
-])("an %s body counts until its share is given back, however often that is said", async (_, request) => {
-  const budget = new BodyBudget(100_000)
+])("an %s body counts twice while it is read, then once, until its share is given back", async (_, request) => {
+  const budget = new BodyBudget(200_000)
   const { share, reading } = read(request(95_000), budget)
   const bytes = await reading
   expect(Buffer.from(bytes).equals(Buffer.from(await new Response(request(95_000).body).arrayBuffer()))).toBe(true)
+  expect(budget.inUse).toBe(190_000)
+  share.shrink()
   expect(budget.inUse).toBe(95_000)
   share.giveBack()
   share.giveBack()
@@ -45,17 +47,17 @@ test.each([
 })
 
 test("what does not fit beside the others is refused before it is read, and told when to come again", async () => {
-  const budget = new BodyBudget(150_000)
+  const budget = new BodyBudget(300_000)
   const first = read(announced(100_000), budget)
   const second = read(announced(100_000), budget)
   await expect(second.reading).rejects.toMatchObject({ code: "overloaded", status: 503, retryAfterMs: 1000 })
   second.share.giveBack()
   await first.reading
-  expect(budget.inUse).toBe(100_000)
+  expect(budget.inUse).toBe(200_000)
 })
 
 test("an unannounced body that outgrows the budget is refused, and its share can be given back", async () => {
-  const budget = new BodyBudget(50_000)
+  const budget = new BodyBudget(100_000)
   const { share, reading } = read(unannounced(100_000), budget)
   await expect(reading).rejects.toMatchObject({ code: "overloaded" })
   share.giveBack()

@@ -24,17 +24,28 @@ export class BodyBudget {
   }
 }
 
+/** While a body is read it is there twice: as bytes, and as the text made of them. */
+const WHILE_READ = 2
+
 /** One request's share of the budget. */
 export class BodyShare {
   private taken = 0
 
   constructor(private readonly budget: BodyBudget) {}
 
-  /** So many bytes in all. */
+  /** The body has so many bytes by now, or will have. */
   growTo(bytes: number): void {
-    if (bytes <= this.taken) return
-    this.budget.take(bytes - this.taken)
-    this.taken = bytes
+    const wanted = bytes * WHILE_READ
+    if (wanted <= this.taken) return
+    this.budget.take(wanted - this.taken)
+    this.taken = wanted
+  }
+
+  /** It has been read: what is kept of it is its text. */
+  shrink(): void {
+    const kept = this.taken / WHILE_READ
+    this.budget.giveBack(this.taken - kept)
+    this.taken = kept
   }
 
   giveBack(): void {

@@ -95,6 +95,10 @@ export class Visit implements Call {
     this.door.setSilence(this.request, 1)
   }
 
+  bodyRead(): void {
+    this.share?.shrink()
+  }
+
   forgetBody(): void {
     this.share?.giveBack()
   }

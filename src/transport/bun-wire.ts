@@ -6,9 +6,12 @@ export function dialQuickly(origin: Origin, listener: WireListener): Wire {
   return new BunWire(origin, listener)
 }
 
+const NOTHING = new Uint8Array(0)
+
 class BunWire implements Wire {
   private socket: Socket | undefined
-  private unsent: Uint8Array | undefined
+  /** What the kernel has not taken yet, in order. */
+  private unsent: (string | Uint8Array)[] = []
   private destroyed = false
 
   constructor(
@@ -35,16 +38,12 @@ class BunWire implements Wire {
   }
 
   write(bytes: string | Uint8Array): void {
-    const sent = this.socket?.write(bytes) ?? -1
-    const length = typeof bytes === "string" ? bytes.length : bytes.byteLength
-    if (sent < 0) this.listener.failed(undefined)
-    else if (sent < length) {
-      this.unsent = typeof bytes === "string" ? Buffer.from(bytes.slice(sent)) : bytes.subarray(sent)
-    }
+    if (this.unsent.length > 0) this.unsent.push(bytes)
+    else this.send(bytes)
   }
 
   isFlushed(): boolean {
-    return this.unsent === undefined
+    return this.unsent.length === 0
   }
 
   pause(): void {
@@ -75,10 +74,21 @@ class BunWire implements Wire {
     if (!tls) this.listener.opened()
   }
 
+  private send(bytes: string | Uint8Array): void {
+    const sent = this.socket?.write(bytes) ?? -1
+    const length = typeof bytes === "string" ? bytes.length : bytes.byteLength
+    if (sent < 0) this.listener.failed(undefined)
+    else if (sent < length) {
+      this.unsent.unshift(typeof bytes === "string" ? bytes.slice(sent) : bytes.subarray(sent))
+    }
+  }
+
   private flush(): void {
-    const { unsent } = this
-    if (!unsent) return
-    this.unsent = undefined
-    this.write(unsent)
+    while (this.unsent.length > 0) {
+      const [next = NOTHING] = this.unsent.splice(0, 1)
+      const waiting = this.unsent.length
+      this.send(next)
+      if (this.unsent.length > waiting) return
+    }
   }
 }

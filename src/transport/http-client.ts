@@ -1,5 +1,6 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
 import type { Abort } from "./abort.ts"
+import { fromByteText } from "./byte-text.ts"
 import type { Answer, AnswerBody } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
 import { HttpPool } from "./http-pool.ts"
@@ -44,10 +45,10 @@ async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
   const { url, abort, connectMs = CONNECT_MS } = outgoing
   if (abort.aborted) throw abort.reason
   const { host, path } = hosts.addressOf(url)
-  const bytes = requestBytes(outgoing, host, path)
+  const pieces = requestPieces(outgoing, host, path)
   const reused = host.pool.take()
   const connection = reused ?? (await host.pool.open(connectMs, abort))
-  let answer = connection.request(bytes)
+  let answer = connection.request(pieces)
   abort.onAbort = () => answer.abandon(abort.reason)
   try {
     await answer.arrived
@@ -55,7 +56,7 @@ async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
     // The host closed it just when we took it up, and has not seen the request.
     if (abort.aborted || connection !== reused || !connection.isUntouched) throw thrown
     const fresh = await host.pool.open(connectMs, abort)
-    answer = fresh.request(bytes)
+    answer = fresh.request(pieces)
     abort.onAbort = () => answer.abandon(abort.reason)
     await answer.arrived
   }
@@ -100,7 +101,10 @@ function requestTarget(url: string): string {
 /** The lines of headers that are used again and again. */
 const written = new WeakMap<Headers, string>()
 
-function requestBytes({ headers, body }: Outgoing, { name }: Host, path: string): string | Uint8Array {
+/** A small body goes with its head in one piece; a large one is not copied for that. */
+const SMALL_BODY_LENGTH = 64 * 1024
+
+function requestPieces({ headers, body }: Outgoing, { name }: Host, path: string): (string | Uint8Array)[] {
   let lines = written.get(headers)
   if (lines === undefined) {
     lines = [...headers].map(([header, value]) => `${header}: ${value}\r\n`).join("")
@@ -108,11 +112,13 @@ function requestBytes({ headers, body }: Outgoing, { name }: Host, path: string)
   }
   const length = typeof body === "string" ? body.length : body.byteLength
   const head = `POST ${path} HTTP/1.1\r\nhost: ${name}\r\n${lines}content-length: ${length}\r\n\r\n`
-  if (typeof body === "string") return head + body
+  // The kernel takes a large one in many turns: of bytes the rest is a view, of text it would be a copy.
+  if (length > SMALL_BODY_LENGTH) return [head, typeof body === "string" ? fromByteText(body) : body]
+  if (typeof body === "string") return [head + body]
   const bytes = Buffer.allocUnsafe(head.length + length)
   bytes.write(head, 0, "latin1")
   bytes.set(body, head.length)
-  return bytes
+  return [bytes]
 }
 
 /** All of an answer's bytes; rejects once there are more than `maxBytes`. What goes wrong is told by `failure`. */

@@ -51,13 +51,13 @@ export class HttpConnection implements WireListener {
   }
 
   /** Sends a request; one at a time. Text is ASCII. */
-  request(bytes: string | Uint8Array): HttpAnswer {
+  request(pieces: readonly (string | Uint8Array)[]): HttpAnswer {
     const answer = new HttpAnswer(this)
     this.answer = answer
     this.parser = new HttpAnswerParser(answer)
     this.touched = false
     this.wire.hold(true)
-    this.wire.write(bytes)
+    for (const piece of pieces) this.wire.write(piece)
     return answer
   }
 

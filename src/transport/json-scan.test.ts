@@ -102,14 +102,29 @@ test("a scan in slices finds what a scan in one finds", async () => {
   )
 })
 
-test("a scan in slices lets others run", async () => {
-  let turns = 0
-  const timer = setInterval(() => turns++, 0)
-  const text = `{"a":[${"1,".repeat(500_000)}1]}`
-  await outlineInSlices(text, { limits: limits({}), sliceLength: 10_000 })
-  clearInterval(timer)
-  expect(turns).toBeGreaterThan(2)
-})
+const long = "1".repeat(5000)
+const gap = " ".repeat(5000)
+test.each([`{"a":${long},"b":2}`, `{"a"${gap}:1,"b":2}`, `{"a":${gap}1${gap},"b":2}`, `{"a":[${long}],"b":${gap}"x"}`])(
+  "numbers and white space of any length are part of it: case %#",
+  async (text) => {
+    const found = outline(text)
+    expect(found?.members.map(({ name, valueStart, end }) => [name, JSON.parse(text.slice(valueStart, end))])).toEqual(
+      Object.entries(JSON.parse(text)),
+    )
+    expect(await outlineInSlices(text, { limits: limits({}), sliceLength: 100 })).toEqual(found)
+  },
+)
+
+test.each(["1".repeat(3_000_000), `${" ".repeat(3_000_000)}1`, `[${"1,".repeat(500_000)}1]`])(
+  "a scan in slices lets others run: case %#",
+  async (value) => {
+    let turns = 0
+    const timer = setInterval(() => turns++, 0)
+    await outlineInSlices(`{"a":${value}}`, { limits: limits({}), sliceLength: 10_000 })
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(2)
+  },
+)
 
 function parses(text: string): boolean {
   try {

@@ -279,16 +279,21 @@ function plainStringEnd(text: string, start: number): number {
   return quote < 0 || text.charCodeAt(quote - 1) === BACKSLASH ? -1 : quote + 1
 }
 
+/** What is longer than this is left to the scan in slices. */
+const MAX_IN_ONE_GO = 1024
+
 function skipSpace(text: string, from: number): number {
+  const last = from + MAX_IN_ONE_GO
   let at = from
-  while (text.charCodeAt(at) <= SPACE) at++
+  while (at < last && text.charCodeAt(at) <= SPACE) at++
   return at
 }
 
 /** The place after a number or a literal; `at` itself where there is none. */
 function wordEnd(text: string, start: number): number {
+  const last = start + MAX_IN_ONE_GO
   let at = start
-  for (let code = text.charCodeAt(at); isWord(code); code = text.charCodeAt(at)) at++
+  while (at < last && isWord(text.charCodeAt(at))) at++
   return at
 }
 

@@ -46,6 +46,7 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     keepOpen: () => {},
     cutOff: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
+    bodyRead: () => {},
     forgetBody: () => {},
     finish: () => {},
   }

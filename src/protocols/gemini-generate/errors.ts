@@ -46,7 +46,7 @@ export function decodeError({ status, retryAfterMs, body }: UpstreamError): Gate
 /** An error inside a stream that began well: its status stands in its code, or follows from its word. */
 export function decodeErrorBody(body: Json | undefined): GatewayError {
   const error = errorIn(body)
-  const status = typeof error.code === "number" ? error.code : STATUSES[String(error.status)]
+  const status = typeof error.code === "number" ? error.code : STATUSES[wireWord(error.status) ?? ""]
   return fault(error, { status, retryAfterMs: retryDelayMs(error.details) })
 }
 
