@@ -10,7 +10,7 @@ import { PartDecoder } from "./decode-part.ts"
 import { decodeSettings } from "./decode-settings.ts"
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
 import { readPath } from "./endpoints.ts"
-import { list, Members, PROTOCOL } from "./members.ts"
+import { list, Members, PROTOCOL, text } from "./members.ts"
 
 /** Calls that came without an id; when they go to this protocol again, they go without one. */
 const UNNAMED = "call_unnamed_"
@@ -61,7 +61,7 @@ function decodeTurns(value: Json, decoder: PartDecoder): readonly Turn[] | undef
 
 function decodeTurn(content: JsonObject, partsOf: (parts: readonly Json[]) => Part[]): Turn {
   const members = new Members(content)
-  const role = members.take("role", (value) => ROLES[String(value)]) ?? "user"
+  const role = members.take("role", (value) => ROLES[text(value) ?? ""]) ?? "user"
   const parts = partsOf(members.take("parts", list) ?? [])
   const extra = members.rest()
   return { role, parts, ...(extra && { extra }) }

@@ -39,7 +39,7 @@ function logprobs(config: Members): number | undefined {
 
 /** Types the canonical form has no word for, such as that of an enumeration, ride along with their schema. */
 function format(config: Members): OutputFormat | undefined {
-  const kind = config.take("responseMimeType", (value) => FORMATS[String(value)])
+  const kind = config.take("responseMimeType", (value) => FORMATS[text(value) ?? ""])
   if (kind !== "json") return kind && { kind }
   const schema =
     config.take("responseJsonSchema", (value) => value) ?? config.take("responseSchema", (value) => toJsonSchema(value))
