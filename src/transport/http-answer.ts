@@ -26,7 +26,7 @@ export type Piece =
   | { readonly done: false; readonly value: Uint8Array }
 
 /** More than this waits in the kernel, and then at the upstream. */
-const MAX_WAITING_BYTES = 64 * 1024
+const MAX_WAITING_BYTES = 16 * 1024
 
 const DONE: Piece = { done: true }
 
