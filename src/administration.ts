@@ -8,7 +8,6 @@ import type { ConfigProblem, CredentialSource, GatewayView, ModelState, Provider
 import { keyRoutes } from "./admin/key-routes.ts"
 import { describe } from "./admin/openapi.ts"
 import { type AnyAdminRoute, route } from "./admin/route.ts"
-import { object } from "./admin/schema.ts"
 import type { Config, ProviderSettings } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
 import { Secret } from "./config/secret.ts"
@@ -54,7 +53,7 @@ export function administrationRoutes({
       who: "anyone",
       bodyLimit: 0,
       summary: "Describe the administration interface.",
-      gives: object({}),
+      givesText: "application/json",
       handle: () => describe(routes, version),
     }),
   )

@@ -1,7 +1,7 @@
 // Pictures, sound and files in this protocol: addresses, `data:` addresses, and bare base64 with a format beside it.
 import type { MediaSource } from "../../canonical/part.ts"
 
-/** With its parameters, if it has any. */
+/** With its parameters, where it has some. */
 const DATA_URL = /^data:([^,;][^,]*);base64,/
 
 /** An address, or what stands in it. */
