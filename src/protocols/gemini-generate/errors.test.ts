@@ -74,7 +74,7 @@ describe("an upstream's error", () => {
 })
 
 test("an upstream's error with nothing in it that makes sense is one all the same", () => {
-  for (const odd of [{ toString: 1 }, [], null, true, 1e400, { constructor: null }]) {
+  for (const odd of [{ toString: 1 }, [], null, true, Number.POSITIVE_INFINITY, { constructor: null }]) {
     const error = { code: odd, status: odd, message: odd, details: odd }
     expect(decodeErrorBody({ error } as never)).toBeInstanceOf(GatewayError)
     expect(decodeError({ status: 500, body: JSON.stringify({ error }) })).toBeInstanceOf(GatewayError)
