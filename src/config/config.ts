@@ -41,6 +41,8 @@ export interface ProviderSettings {
   readonly type: string
   /** Without trailing slash, query, fragment or user info. */
   readonly baseUrl?: string
+  /** What it is asked to speak, the best first; left out, what its type usually does. */
+  readonly protocols?: readonly string[]
   readonly apiKey?: Secret
   /** Each makes an account of its own. Never beside `apiKey`. */
   readonly apiKeys?: readonly Secret[]

@@ -17,6 +17,8 @@ export interface KnownProvider {
   /** Where its key is usually found. */
   readonly environmentVariable?: string
   readonly form?: AccountForm
+  /** By protocol, what it can be asked to speak; absent where any will do. */
+  readonly speaks?: Readonly<Record<string, unknown>>
 }
 
 interface ReadingOptions {
@@ -38,6 +40,17 @@ const COMPATIBLE: readonly KnownProvider[] = [
   { id: "openai-compatible" },
   { id: "anthropic-compatible" },
   { id: "gemini-compatible" },
+]
+
+/** What an entry may say that its host speaks. */
+const PROTOCOLS = [
+  "openai-chat",
+  "openai-responses",
+  "openai-embeddings",
+  "openai-images",
+  "anthropic-messages",
+  "gemini-generate",
+  "bedrock-converse",
 ]
 
 /** A vendor with one public address is given a key, or several. */
@@ -67,7 +80,9 @@ export function providerReading(options: ReadingOptions): ProviderReading {
   const typeNames = types.map(({ id }) => id)
   const type = oneOf("provider type", typeNames)
   const parsers = parsersAt(workingDir)
-  const shapes = { type: optional(text(type)), ...memberShapes(parsers) }
+  const protocol = text(oneOf("protocol", PROTOCOLS))
+  const protocols = optional(list(protocol, { atLeast: 1 }))
+  const shapes = { type: optional(text(type)), protocols, ...memberShapes(parsers) }
   const variables = new Variables(options, parsers)
 
   const readEntry = (name: string, place: Place): FileProvider | typeof invalid => {
@@ -76,7 +91,7 @@ export function providerReading(options: ReadingOptions): ProviderReading {
     const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
     // Which members an unknown type takes, nobody knows.
     if (!provider) return object(shapes).read(place)
-    const taken = ["type", "base_url", ...Object.keys(formOf(provider).members)]
+    const taken = ["type", "base_url", "protocols", ...Object.keys(formOf(provider).members)]
     const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
     const said = object(members as typeof shapes).read(place)
     const entry = completed(said === invalid ? {} : said, provider, variables)
@@ -228,6 +243,11 @@ function faultsOf(entry: FileProvider, provider: KnownProvider, place: Place): s
     })
   const said = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
   const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoted).join(" with ")).join(" or ")
+  const { speaks } = provider
+  const unspoken = entry.protocols?.filter((protocol) => speaks && !Object.hasOwn(speaks, protocol)) ?? []
+  if (speaks && unspoken.length > 0) {
+    faults.push(`${type} does not speak ${unspoken.join(", ")}; it speaks ${Object.keys(speaks).join(", ")}`)
+  }
   if (said.length > 1) faults.push(`it may have only one of ${ways(said)}`)
   const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined
   if (provider.form && !proofs.some(({ needs }) => needs.every(holds))) faults.push(`${type} needs ${ways(proofs)}`)

@@ -1,14 +1,17 @@
 // What the translate lane asks of a protocol: to say in its own words what is said, and to read what is said in them.
 // Codecs are pure: no clock, no chance, no input or output, no log.
+import type { GatewayError } from "../canonical/error.ts"
 import type { Fates } from "../canonical/fates.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Losses } from "../canonical/loss.ts"
+import type { MediaPart } from "../canonical/part.ts"
+import type { Effort } from "../canonical/reasoning.ts"
 import type { ChatRequest } from "../canonical/request.ts"
 import type { ChatResponse } from "../canonical/response.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
 import type { Frame } from "../transport/sse.ts"
 import type { Step } from "../transport/step.ts"
-import type { Envelope } from "./contract.ts"
+import type { Envelope, FrameContext, UpstreamError } from "./contract.ts"
 
 /** What a client says to us, and what we say back. */
 interface IngressCodec {
@@ -22,7 +25,15 @@ interface IngressCodec {
    * Writes a stream's events as the bytes this protocol's clients read, in byte text, each event as soon as it is there.
    * An order of events that the protocol forbids is put right, never written. `stream-error` is not its business.
    */
-  encodeStream(context: EncodeContext): Step<StreamEvent, string>
+  encodeStream(context: EncodeContext): StreamWriter
+}
+
+/** A stream as it is written to a client. */
+export interface StreamWriter extends Step<StreamEvent, string> {
+  /** An error after what has been written so far, such that this protocol's clients raise it. */
+  errorFrame(error: GatewayError, context: FrameContext): string
+  /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
+  readonly errorPauseMs?: number
 }
 
 /** What an answer must say that no upstream can know. */
@@ -31,6 +42,8 @@ export interface EncodeContext {
   readonly id: string
   /** The `<provider>/<model-name>` the caller shall read. */
   readonly model: string
+  /** What the caller asked for, but for what was said. */
+  readonly asked: Asked
   /** In seconds. */
   readonly unixTime: number
   /** Whether the caller asked for usage inside the stream. */
@@ -40,17 +53,34 @@ export interface EncodeContext {
   readonly losses: Losses
 }
 
+/** A request without its conversation. Plain data: it crosses threads. */
+export type Asked = Omit<ChatRequest, "turns" | "instructions">
+
 /** What we say to an upstream, and what it says back. */
-interface UpstreamCodec {
+export interface UpstreamCodec {
   readonly fates: Fates
   /** What names of tools, and ids of calls, must look like; the lane sees to it that they do. */
   readonly toolName: RegExp
   readonly callId: RegExp
+  /** Whether media of this kind must stand in the request itself, so that an address of it is of no use. */
+  inlines(media: MediaPart["media"]): boolean
+  /** How a call that generates is put. */
+  errand(model: string, stream: boolean): GeneratingErrand
   /** Every leaf of the request is read, or named in the losses; what is refused throws a GatewayError. */
   encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject
   /** Undefined where it is no answer of this protocol. */
   decodeResponse(body: JsonObject, context: DecodeContext): ChatResponse | undefined
   decodeStream(context: DecodeContext): Step<Frame, StreamEvent>
+  decodeError(error: UpstreamError): GatewayError
+}
+
+interface GeneratingErrand {
+  /** In the protocol's own word. */
+  readonly operation: string
+  /** Below the upstream's base address. */
+  readonly path: string
+  /** What the protocol asks every call to carry. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export interface UpstreamContext {
@@ -64,6 +94,12 @@ export interface UpstreamContext {
   /** The most the model puts out, for protocols that must be told a limit. */
   readonly maxOutputTokens: number
   readonly reasons: boolean
+  /** The words for effort that the model takes, where they are known. */
+  readonly efforts?: readonly Effort[]
+  /** How many tokens it may be told to think, where it takes a number. */
+  readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
+  /** Whether it lets nobody set a temperature and its like. */
+  readonly fixedSampling?: boolean
   readonly losses: Losses
 }
 

@@ -78,7 +78,7 @@ interface ErrorContext {
   readonly requestId: string
 }
 
-interface FrameContext extends ErrorContext {
+export interface FrameContext extends ErrorContext {
   /** In seconds. */
   readonly unixTime: number
 }

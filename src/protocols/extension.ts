@@ -80,9 +80,11 @@ function storedSentence(path: string): string {
 
 /** Members that choose a dearer or cheaper service, with the values that choose the ordinary one. */
 export function refuseUnpriced(body: JsonObject, ordinary: Readonly<Record<string, readonly string[]>>): void {
-  for (const [param, values] of Object.entries(ordinary)) {
+  for (const param in ordinary) {
     const value = body[param]
-    if (value === undefined || value === null || (typeof value === "string" && values.includes(value))) continue
+    if (value === undefined || value === null) continue
+    const values = ordinary[param] ?? []
+    if (typeof value === "string" && values.includes(value)) continue
     const message = `\`${param}\` chooses a service without a price. It may be ${values.join(" or ")}, or left out.`
     throw new GatewayError("model_not_priced", message, { param })
   }

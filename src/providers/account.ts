@@ -22,7 +22,9 @@ export function openAccount(provider: Provider, { send, ...settings }: AccountOp
   const signer = provider.signer?.(settings, baseUrl)
   const signed = signer ? signer.sign(send) : send
   const lines: Record<string, Line> = {}
-  for (const [protocol, dialect] of Object.entries(provider.speaks)) {
+  for (const protocol of settings.protocols ?? provider.usually ?? Object.keys(provider.speaks)) {
+    const dialect = provider.speaks[protocol]
+    if (!dialect) continue
     const at = lineAddress(dialect, { provider, settings, baseUrl })
     if (at === undefined) continue
     lines[protocol] = openLine(dialect, { settings, baseUrl: at, send: signed })
@@ -83,21 +85,23 @@ function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): L
 }
 
 const MAX_REMEMBERED = 100
+const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /** Callers send few different headers along, so what is made of them is kept. */
 function remembered(own: Readonly<Record<string, string>>, takes: Dialect["takesHeaders"]): Line["headersWith"] {
   const plain = new Headers(own)
   const known = new Map<string, Headers>()
+  const last = { others: NO_HEADERS, headers: plain }
   return (others) => {
+    if (others === last.others) return last.headers
     const names = Object.keys(others)
     if (names.length === 0) return plain
     const key = names.map((name) => `${name}:${others[name]}`).join("\n")
-    const ready = known.get(key)
-    if (ready) return ready
-    const made = new Headers({ ...(takes ? taken(others, takes) : others), ...own })
+    last.headers = known.get(key) ?? new Headers({ ...(takes ? taken(others, takes) : others), ...own })
+    last.others = others
     if (known.size >= MAX_REMEMBERED) known.clear()
-    known.set(key, made)
-    return made
+    known.set(key, last.headers)
+    return last.headers
   }
 }
 

@@ -17,8 +17,10 @@ export interface Provider {
   readonly needsCredential: boolean
   /** What its entries in the configuration say beside an address; left out, a key. */
   readonly form?: AccountForm
-  /** By protocol id. */
+  /** By protocol id; what it speaks best comes first. */
   readonly speaks: Readonly<Record<string, Dialect>>
+  /** What of that an installation is taken to speak where nothing is said of it; left out, all. */
+  readonly usually?: readonly string[]
   /** For credentials that headers made once do not prove; undefined where these settings hold none. */
   signer?(settings: AccountSettings, address: string): Signer | undefined
 }
@@ -78,7 +80,7 @@ export interface Verdict {
 export interface Account {
   readonly id: string
   readonly baseUrl: string
-  /** By protocol id. */
+  /** By protocol id; what it speaks best comes first. */
   readonly lines: Readonly<Record<string, Line>>
   /** All it holds that nobody else may read. */
   secrets(): readonly Secret[]

@@ -13,6 +13,7 @@ interface Row {
   /** What the vendor's own client library would be given; absent where each installation has its own. */
   readonly at?: string
   readonly speaks: Readonly<Record<string, Dialect>>
+  readonly usually?: readonly string[]
   readonly local?: boolean
 }
 
@@ -46,7 +47,7 @@ const ROWS: readonly Row[] = [
     name: "OpenAI",
     env: "OPENAI_API_KEY",
     at: "https://api.openai.com/v1",
-    speaks: { ...chat, ...responses, ...embeddings, ...images },
+    speaks: { ...responses, ...chat, ...embeddings, ...images },
   },
   {
     id: "anthropic",
@@ -232,6 +233,8 @@ const COMPATIBLE: readonly Row[] = [
     id: "openai-compatible",
     name: "OpenAI-compatible",
     speaks: { ...chat, ...responses, ...embeddings, ...images },
+    // Few such hosts have more; what is said in responses reaches them in chat's words.
+    usually: ["openai-chat", "openai-embeddings", "openai-images"],
     local: true,
   },
   {
@@ -246,7 +249,7 @@ const COMPATIBLE: readonly Row[] = [
 export const knownProviders: readonly Provider[] = [...ROWS.map(providerOf), azure, bedrock, vertex]
 export const compatibleProviders: readonly Provider[] = COMPATIBLE.map(providerOf)
 
-function providerOf({ id, name, env, at, speaks, local = false }: Row): Provider {
+function providerOf({ id, name, env, at, speaks, usually, local = false }: Row): Provider {
   return {
     id,
     name,
@@ -254,5 +257,6 @@ function providerOf({ id, name, env, at, speaks, local = false }: Row): Provider
     ...(env !== undefined && { environmentVariable: env }),
     needsCredential: !local,
     speaks,
+    ...(usually && { usually }),
   }
 }

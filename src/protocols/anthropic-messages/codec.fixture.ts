@@ -24,7 +24,8 @@ function upstreamContext(changes: Partial<UpstreamContext> = {}): UpstreamContex
 
 export function encodeContext(losses: Loss[] = []): EncodeContext {
   const id = "0123456789abcdefghijklmn"
-  return { id, model: "a/b", unixTime: 1, usageAsked: true, framing: "events", losses }
+  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  return { id, model: "a/b", asked, unixTime: 1, usageAsked: true, framing: "events", losses }
 }
 
 const envelope = { does: "generate", rest: "", query: "", headers: { "anthropic-version": "2026-10-21" } } as const

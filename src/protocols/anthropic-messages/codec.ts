@@ -5,8 +5,11 @@ import { decodeResponse } from "./decode-response.ts"
 import { encodeRequest } from "./encode-request.ts"
 import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
+import { decodeError } from "./errors.ts"
 import { fates } from "./fates.ts"
 import { decodeStream } from "./stream.ts"
+
+const HEADERS = { "anthropic-version": "2023-06-01" }
 
 export const anthropicMessagesCodec: Codec = {
   ingress: { decodeRequest, encodeResponse, encodeStream },
@@ -14,8 +17,11 @@ export const anthropicMessagesCodec: Codec = {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,128}$/,
     callId: /^[a-zA-Z0-9_-]+$/,
+    inlines: () => false,
+    errand: () => ({ operation: "messages", path: "/v1/messages", headers: HEADERS }),
     encodeRequest,
     decodeResponse,
     decodeStream,
+    decodeError,
   },
 }

@@ -4,16 +4,16 @@ import type { Finish } from "../../canonical/response.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
-import type { Step } from "../../transport/step.ts"
-import type { EncodeContext } from "../codec.ts"
+import type { EncodeContext, StreamWriter } from "../codec.ts"
 import { lose, messageId, stopMembers } from "./encode-answer.ts"
+import { errorFrame } from "./errors.ts"
 import { dropped } from "./own.ts"
 import { encodeUsage } from "./usage.ts"
 import { WireBlock } from "./wire-block.ts"
 
-export function encodeStream(context: EncodeContext): Step<StreamEvent, string> {
+export function encodeStream(context: EncodeContext): StreamWriter {
   const stream = new MessageWriter(context)
-  return { push: (event) => stream.take(event), finish: () => [] }
+  return { push: (event) => stream.take(event), finish: () => [], errorFrame }
 }
 
 type PartEvent = Extract<StreamEvent, { part: number }>

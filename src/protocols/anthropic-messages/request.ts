@@ -29,8 +29,8 @@ export function readRequest(body: JsonObject, envelope: Envelope): Reading {
     checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
-    refuseStored(body, ["container"])
-    refuseUnpriced(body, { service_tier: ["auto", "standard_only"], speed: ["standard"] })
+    refuseStored(body, STORED)
+    refuseUnpriced(body, ORDINARY)
     return {
       operation: counts ? "count_tokens" : "messages",
       model: named,
@@ -49,6 +49,9 @@ function checkSettings(body: JsonObject): void {
   topK(body.top_k)
   stopSequences(body.stop_sequences)
 }
+
+const STORED = ["container"]
+const ORDINARY = { service_tier: ["auto", "standard_only"], speed: ["standard"] }
 
 const model = required("model", nonEmptyString)
 const maxTokens = required("max_tokens", integer({ min: 1 }))

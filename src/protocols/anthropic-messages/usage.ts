@@ -6,11 +6,21 @@ import { count, detail } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
-  const usage = { ...inputOf(wire), ...outputOf(wire) }
+  const usage = countsIn(wire)
   return usage.input === undefined && usage.output === undefined ? undefined : compacted(wire, usage)
 }
 
-function inputOf(wire: JsonObject): Usage {
+type Counting = { -readonly [Bucket in keyof Usage]: Usage[Bucket] }
+
+/** Plain assignments: this runs for every answer. */
+function countsIn(wire: JsonObject): Usage {
+  const usage: Counting = {}
+  countInput(wire, usage)
+  countOutput(wire, usage)
+  return usage
+}
+
+function countInput(wire: JsonObject, usage: Counting): void {
   const input = count(wire, "input_tokens")
   const cacheRead = count(wire, "cache_read_input_tokens")
   const written = detail(wire, "cache_creation")
@@ -19,21 +29,19 @@ function inputOf(wire: JsonObject): Usage {
   const cacheWrite =
     count(written, "ephemeral_5m_input_tokens") ??
     (allWritten === undefined ? undefined : Math.max(0, allWritten - (cacheWrite1h ?? 0)))
-  return {
-    ...(input !== undefined && { input }),
-    ...(cacheRead !== undefined && { cacheRead }),
-    ...(cacheWrite !== undefined && { cacheWrite }),
-    ...(cacheWrite1h !== undefined && { cacheWrite1h }),
-  }
+  if (input !== undefined) usage.input = input
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead
+  if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite
+  if (cacheWrite1h !== undefined) usage.cacheWrite1h = cacheWrite1h
 }
 
-function outputOf(wire: JsonObject): Usage {
+function countOutput(wire: JsonObject, usage: Counting): void {
   const all = count(wire, "output_tokens")
-  if (all === undefined) return {}
+  if (all === undefined) return
   const thought = count(detail(wire, "output_tokens_details"), "thinking_tokens")
-  if (thought === undefined) return { output: all }
-  const reasoning = Math.min(thought, all)
-  return { output: all - reasoning, reasoning }
+  const reasoning = thought === undefined ? 0 : Math.min(thought, all)
+  usage.output = all - reasoning
+  if (thought !== undefined) usage.reasoning = reasoning
 }
 
 /**
@@ -53,7 +61,7 @@ function compacted(wire: JsonObject, usage: Usage): Usage {
   if (!Array.isArray(wire.iterations)) return usage
   let whole = usage
   for (const each of wire.iterations) {
-    if (isObject(each) && each.type === "compaction") whole = sum(whole, { ...inputOf(each), ...outputOf(each) })
+    if (isObject(each) && each.type === "compaction") whole = sum(whole, countsIn(each))
   }
   return whole
 }

@@ -8,12 +8,27 @@ const OLDEST = "2023-01-01"
 
 export const readsHeaders: readonly string[] = ["msg-version", "anthropic-version", "anthropic-beta"]
 
+/** Callers send few different ones, so what was made of them is kept. */
+const versions = new Map<string, string>()
+const upstream = new Map<string, Readonly<Record<string, string>>>()
+const MAX_KEPT = 100
+
 /** The newest version known that is not after the one asked for. */
 export function readVersion({ headers }: Envelope): string {
   const asked = headers["msg-version"] ?? headers["anthropic-version"]
   if (asked === undefined) throw invalid("The header `msg-version` (or `anthropic-version`) is missing")
+  return versions.get(asked) ?? keep(versions, asked, newestUntil(asked))
+}
+
+function newestUntil(asked: string): string {
   if (!isDate(asked) || asked < OLDEST) throw invalid("The header `msg-version` is not a version")
   return KNOWN.find((known) => known <= asked) ?? OLDEST
+}
+
+function keep<Value>(kept: Map<string, Value>, key: string, value: Value): Value {
+  if (kept.size >= MAX_KEPT) kept.clear()
+  kept.set(key, value)
+  return value
 }
 
 /** Newer clients put instructions among the messages; they are known by the vendor's own spelling. */
@@ -21,9 +36,13 @@ export function takesInstructions({ headers }: Envelope): boolean {
   return headers["anthropic-version"] !== undefined
 }
 
-export function upstreamHeaders(envelope: Envelope): Record<string, string> {
+export function upstreamHeaders(envelope: Envelope): Readonly<Record<string, string>> {
+  const version = readVersion(envelope)
   const beta = envelope.headers["anthropic-beta"]
-  return { "anthropic-version": readVersion(envelope), ...(beta !== undefined && { "anthropic-beta": beta }) }
+  const key = beta === undefined ? version : `${version} ${beta}`
+  const made = upstream.get(key)
+  if (made) return made
+  return keep(upstream, key, { "anthropic-version": version, ...(beta !== undefined && { "anthropic-beta": beta }) })
 }
 
 function isDate(text: string): boolean {

@@ -27,7 +27,8 @@ export function upstream(more: Partial<UpstreamContext> = {}): UpstreamContext &
 
 export function client(more: Partial<EncodeContext> = {}): EncodeContext & { readonly losses: Losses } {
   const id = "abcdefghijklmnopqrstuvwx"
-  return { id, model: "a/b", unixTime: 0, usageAsked: true, framing: "events", losses: [], ...more }
+  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  return { id, model: "a/b", asked, unixTime: 0, usageAsked: true, framing: "events", losses: [], ...more }
 }
 
 export const decoding: DecodeContext = { id: "abcdefghijklmnopqrstuvwx", minter: "google" }

@@ -1,11 +1,14 @@
 // Google's generateContent protocol as the translate lane speaks it.
 import type { Codec } from "../codec.ts"
+import { NO_HEADERS } from "../extension.ts"
 import { decodeRequest } from "./decode-request.ts"
 import { decodeResponse } from "./decode-response.ts"
 import { encodeRequest } from "./encode-request.ts"
 import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
+import { decodeError } from "./errors.ts"
 import { fates } from "./fates.ts"
+import { pathOf } from "./request.ts"
 import { decodeStream } from "./stream.ts"
 
 export const geminiGenerateCodec: Codec = {
@@ -14,8 +17,14 @@ export const geminiGenerateCodec: Codec = {
     fates,
     toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/,
     callId: /^\S{1,256}$/,
+    inlines: () => false,
+    errand(model, stream) {
+      const operation = stream ? "streamGenerateContent" : "generateContent"
+      return { operation, path: pathOf(operation, { model, stream }), headers: NO_HEADERS }
+    },
     encodeRequest,
     decodeResponse,
     decodeStream,
+    decodeError,
   },
 }

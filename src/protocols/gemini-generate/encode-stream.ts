@@ -1,23 +1,25 @@
 // Canonical events as a stream of chunks. Text leaves as it comes; all else leaves whole, one part after the other: one
 // that begins before another has ended waits for it. Why it ended, and the usage, are one chunk at the end: the vendor's
 // client forgets a whole turn for a single chunk without a part (genai 2.32).
+
+import type { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
-import type { Step } from "../../transport/step.ts"
-import type { EncodeContext } from "../codec.ts"
+import type { EncodeContext, StreamWriter } from "../codec.ts"
 import { reportUsage } from "./encode-answer.ts"
 import { isBlocked } from "./encode-response.ts"
 import { encodeUsage } from "./encode-usage.ts"
+import { ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
 import { type Draft, PROTOCOL } from "./members.ts"
 import { type OfCandidate, WritingCandidate } from "./writing-candidate.ts"
 
-export function encodeStream(context: EncodeContext): Step<StreamEvent, string> {
+export function encodeStream(context: EncodeContext): StreamWriter {
   return new StreamEncoder(context)
 }
 
-class StreamEncoder implements Step<StreamEvent, string> {
+class StreamEncoder implements StreamWriter {
   private readonly candidates = new Map<number, WritingCandidate>()
   /** What the next chunk tells beside its candidate. */
   private beside: JsonObject | undefined
@@ -28,7 +30,11 @@ class StreamEncoder implements Step<StreamEvent, string> {
   private begun = false
   private over = false
 
-  constructor(private readonly context: EncodeContext) {}
+  readonly errorPauseMs: number
+
+  constructor(private readonly context: EncodeContext) {
+    this.errorPauseMs = context.framing === "events" ? ERROR_PAUSE_MS : 0
+  }
 
   push(event: StreamEvent): string[] {
     if (this.over) return []
@@ -41,6 +47,10 @@ class StreamEncoder implements Step<StreamEvent, string> {
   /** A stream that was not ended is not whole, and nothing is written that would make it look so. */
   finish(): string[] {
     return []
+  }
+
+  errorFrame(error: GatewayError): string {
+    return this.context.framing === "events" ? errorFrame(error) : errorElement(error, this.begun)
   }
 
   private ofCandidate(event: OfCandidate): string[] {

@@ -29,6 +29,14 @@ export function errorFrame(error: GatewayError): string {
   return encodeByteText(JSON.stringify({ error: { code: error.status, ...said(error), details } }))
 }
 
+/** The vendor's clients raise an error only if they read it apart from the events before it. */
+export const ERROR_PAUSE_MS = 50
+
+/** The same as the last element of a stream that is written as an array. */
+export function errorElement(error: GatewayError, begun: boolean): string {
+  return `${begun ? "," : "["}${errorFrame(error)}]`
+}
+
 function said(error: GatewayError): JsonObject {
   return {
     message: error.message,

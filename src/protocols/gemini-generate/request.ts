@@ -22,6 +22,7 @@ import { refuseStoredObjects } from "./stored.ts"
 /** The spellings in which countTokens may hold a whole request, which then names its model itself. */
 const WRAPPERS = ["generateContentRequest", "generate_content_request"]
 const ORDINARY_TIERS = ["standard", "SERVICE_TIER_STANDARD", "unspecified", "SERVICE_TIER_UNSPECIFIED"]
+const ORDINARY = { serviceTier: ORDINARY_TIERS, service_tier: ORDINARY_TIERS }
 
 export function readRequest(body: JsonObject, { rest, query }: Envelope): Reading {
   const { model, method } = readPath(rest)
@@ -33,7 +34,7 @@ export function readRequest(body: JsonObject, { rest, query }: Envelope): Readin
     refuseStoredObjects(body)
     const inner = wrapper && body[wrapper]
     if (isObject(inner)) refuseStoredObjects(inner, `${wrapper}.`)
-    refuseUnpriced(body, { serviceTier: ORDINARY_TIERS, service_tier: ORDINARY_TIERS })
+    refuseUnpriced(body, ORDINARY)
     return {
       operation: wrapper === undefined ? method : `${method}/${wrapper}`,
       model,
@@ -51,6 +52,7 @@ function isPresent(value: Json | undefined): value is Json {
 }
 
 function wantsEvents(query: string): boolean {
+  if (query === "") return false
   const parameters = new URLSearchParams(query)
   return (parameters.get("alt") ?? parameters.get("$alt")) === "sse"
 }
@@ -181,7 +183,11 @@ function methodOf(operation: string): string {
 
 /** The upstream is asked for events whatever the client wants: they can be told apart without reading JSON. */
 export function upstreamPath({ operation, stream }: Reading, model: string): string {
-  return `/v1beta/models/${pathName(model)}:${methodOf(operation)}${stream ? "?alt=sse" : ""}`
+  return pathOf(methodOf(operation), { model, stream })
+}
+
+export function pathOf(method: string, { model, stream }: { model: string; stream: boolean }): string {
+  return `/v1beta/models/${pathName(model)}:${method}${stream ? "?alt=sse" : ""}`
 }
 
 /** A model's slashes, colons and at signs mean themselves in a path. */

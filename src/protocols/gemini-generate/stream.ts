@@ -12,14 +12,11 @@ import type { DecodeContext } from "../codec.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { brokenEvent, parseData } from "../event-data.ts"
 import { ChunkReader, unsaid } from "./chunk.ts"
-import { decodeErrorBody, errorFrame } from "./errors.ts"
+import { decodeErrorBody, ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
 import { decodeUsage } from "./usage.ts"
 
 /** Clients take a blank line for a sign of life, between events and between the elements of an array; no comment. */
 export const heartbeat = "\n"
-
-/** The vendor's clients raise an error only if they read it apart from the events before it. */
-const ERROR_PAUSE_MS = 50
 
 /** What other protocols' hosts send and this one's clients fail on: an event that says nothing, or only that it is over. */
 function isIdle(data: string): boolean {
@@ -74,7 +71,7 @@ function arrayRelay(edits: readonly Edit[]): StreamRelay {
     },
     mayVary: MAY_VARY,
     terminal: () => (begun ? "]" : "[]"),
-    errorFrame: (error) => `${begun ? "," : "["}${errorFrame(error)}]`,
+    errorFrame: (error) => errorElement(error, begun),
   }
 }
 

@@ -18,8 +18,9 @@ export function upstreamContext(more: Partial<UpstreamContext> = {}): UpstreamCo
 }
 
 export function encodeContext(more: Partial<EncodeContext> = {}): EncodeContext & { losses: Losses } {
-  const asked = { usageAsked: true, framing: "events", losses: [] } as const
-  return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", unixTime: 1_700_000_000, ...asked, ...more, losses: [] }
+  const asked = { model: "a/b", tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  const usual = { asked, usageAsked: true, framing: "events", losses: [] } as const
+  return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", unixTime: 1_700_000_000, ...usual, ...more, losses: [] }
 }
 
 export const DECODING: DecodeContext = { id: "abcdefghijklmnopqrstuvwx", minter: "host" }

@@ -1,5 +1,7 @@
 // Chat completions in the translate lane: both halves.
 import type { Codec } from "../codec.ts"
+import { NO_HEADERS } from "../extension.ts"
+import { decodeError } from "../openai-error.ts"
 import { decodeRequest } from "./decode-request.ts"
 import { decodeResponse } from "./decode-response.ts"
 import { decodeStream } from "./decode-stream.ts"
@@ -15,8 +17,11 @@ export const openaiChatCodec: Codec = {
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,
     // OpenAI refuses longer ones; hosts make theirs of all kinds of signs.
     callId: /^[\x21-\x7e]{1,40}$/,
+    inlines: (media) => media === "document" || media === "audio",
+    errand: () => ({ operation: "chat", path: "/chat/completions", headers: NO_HEADERS }),
     encodeRequest,
     decodeResponse,
     decodeStream,
+    decodeError,
   },
 }

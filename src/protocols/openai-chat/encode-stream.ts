@@ -8,8 +8,7 @@ import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
 import { asciiJson } from "../../transport/json-splice.ts"
-import type { Step } from "../../transport/step.ts"
-import type { EncodeContext } from "../codec.ts"
+import type { EncodeContext, StreamWriter } from "../codec.ts"
 import {
   BETWEEN_THOUGHTS,
   callId,
@@ -22,10 +21,11 @@ import {
 } from "./answer.ts"
 import { encodeAnnotation } from "./citations.ts"
 import { DONE } from "./decode-stream.ts"
+import { errorFrame } from "./errors.ts"
 import { encodeLogprobs } from "./logprobs.ts"
 import { encodeUsage } from "./usage.ts"
 
-export function encodeStream(context: EncodeContext): Step<StreamEvent, string> {
+export function encodeStream(context: EncodeContext): StreamWriter {
   return new ChatStream(context)
 }
 
@@ -50,7 +50,8 @@ interface Choice {
   ended: boolean
 }
 
-class ChatStream implements Step<StreamEvent, string> {
+class ChatStream implements StreamWriter {
+  readonly errorFrame = errorFrame
   private readonly choices = new Map<number, Choice>()
   private head = ""
   private readonly tail: string

@@ -27,18 +27,21 @@ import {
   storedObject,
 } from "../extension.ts"
 
+const STORED = ["previous_response_id", "conversation", "prompt"]
+const ORDINARY = { service_tier: ["auto", "default"] }
+
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
     refuseDestinations(body)
     const named = model(body.model)
-    refuseStored(body, ["previous_response_id", "conversation", "prompt"])
+    refuseStored(body, STORED)
     input(body.input)
     instructions(body.instructions)
     checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     if (background(body.background)) throw inBackground()
-    refuseUnpriced(body, { service_tier: ["auto", "default"] })
+    refuseUnpriced(body, ORDINARY)
     return {
       operation: "responses",
       model: named,
