@@ -48,9 +48,9 @@ function createKey(data: string, env: Record<string, string>): string {
   return key
 }
 
-function configuration({ type, base }: Spoken, upstreamPort: number): string {
+function configuration({ protocol, type, base }: Spoken, upstreamPort: number): string {
   return `providers:
-  bench: { type: ${type}, base_url: "http://127.0.0.1:${upstreamPort}${base}", api_key: "upstream-secret" }
+  bench: { type: ${type}, protocols: [${protocol}], base_url: "http://127.0.0.1:${upstreamPort}${base}", api_key: "upstream-secret" }
 models:
   - id: ${GATEWAY_MODEL}
     kind: chat

@@ -9,8 +9,10 @@ import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./
 import { GatewayError } from "./canonical/error.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
+import { KeptSeals } from "./exchange/kept-seals.ts"
 import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
 import { Running } from "./exchange/running.ts"
+import type { TranslatedRequest, WantedMedia } from "./exchange/translate-request.ts"
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
 import { jsonAnswer } from "./http/answer.ts"
 import type { PlainServer } from "./http/plain-server.ts"
@@ -20,7 +22,7 @@ import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
 import type { Protocol, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
-import { protocols } from "./protocols.ts"
+import { codecs, protocols } from "./protocols.ts"
 import { targetsOf } from "./routing/plan.ts"
 import type { Store } from "./store/contract.ts"
 import { openSqlite } from "./store/sqlite/open.ts"
@@ -33,7 +35,7 @@ import { httpSend } from "./transport/http-client.ts"
 import { OffLoop } from "./transport/off-loop.ts"
 import { OneByOne } from "./transport/one-by-one.ts"
 import { retryAfterMs } from "./transport/retry-after.ts"
-import type { ReadResult, ReadTask } from "./worker.ts"
+import type { LargeTranslateTask, ReadTask, WorkerResult } from "./worker.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -87,7 +89,9 @@ export class Gateway {
       deadlines: this.deadlines,
       timeouts: this.timeouts,
       running: this.running,
-      readLarge: largeReader(),
+      ...largeRequests(),
+      codecs,
+      seals: new KeptSeals(),
       largeInTurn: new OneByOne(),
       onFault: (cause) => log.line("error", "observer-failed", { stack: stackOf(cause) }),
     }
@@ -241,11 +245,16 @@ async function openTracer(
   })
 }
 
-function largeReader(): House["readLarge"] {
+/** What is done about requests too large for the event loop. */
+function largeRequests(): Pick<House, "readLarge" | "translateLarge"> {
   const offLoop = new OffLoop({ module: new URL("./worker.ts", import.meta.url) })
-  return async (bytes, spoken): Promise<Reading> => {
-    const result = await offLoop.run<ReadTask, ReadResult>({ ...spoken, bytes }, [bytes.buffer])
-    if ("reading" in result) return result.reading
+  const run = async <Task, Result>(task: Task, transfer: ArrayBuffer[] = []): Promise<Result> => {
+    const result = await offLoop.run<Task, WorkerResult<Result>>(task, transfer)
+    if ("result" in result) return result.result
     throw new GatewayError(result.code, result.message, result.details)
+  }
+  return {
+    readLarge: (bytes, spoken) => run<ReadTask, Reading>({ ...spoken, bytes }, [bytes.buffer]),
+    translateLarge: (text, translate) => run<LargeTranslateTask, TranslatedRequest | WantedMedia>({ text, translate }),
   }
 }

@@ -3,6 +3,7 @@ import { bundledModels } from "./catalog/bundled.ts"
 import { Catalog, type Model } from "./catalog/catalog.ts"
 import { joinModels } from "./catalog/overrides.ts"
 import type { Config } from "./config/config.ts"
+import { codecs } from "./protocols.ts"
 import { openAccounts } from "./providers/account.ts"
 import type { Account, Provider } from "./providers/contract.ts"
 import { simulatorProvider } from "./providers/simulator.ts"
@@ -18,6 +19,7 @@ export const knownProviders: readonly Provider[] = [...realProviders, simulatorP
 export const providerTypes: readonly Provider[] = [...knownProviders, ...compatibleProviders]
 
 const simulator = createSimulator()
+const translated = new Set(codecs.upstream.keys())
 
 export interface GatewayTable extends RoutingTable {
   readonly isDemo: boolean
@@ -37,10 +39,10 @@ export function buildTable(config: Config, send: Send): GatewayTable {
   const isSimulated = (provider: string) => {
     return config.providers.some(({ id, type }) => id === provider && type === simulatorProvider.id)
   }
-  if (!isDemo) return { catalog: new SimulatedCatalog(models, isSimulated), accounts, isDemo }
+  if (!isDemo) return { catalog: new SimulatedCatalog(models, isSimulated), accounts, translated, isDemo }
   const account = openAccounts(simulatorProvider, { id: simulatorProvider.id, send: simulator })
   for (const { targets } of models) for (const { provider } of targets) accounts.set(provider, account)
-  return { catalog: new SimulatedCatalog(models.map(simulated), () => true), accounts, isDemo }
+  return { catalog: new SimulatedCatalog(models.map(simulated), () => true), accounts, translated, isDemo }
 }
 
 /** Where the simulator serves, a model's name may end in what is asked of it: `@status-503`. Nobody else hears that. */

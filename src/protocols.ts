@@ -1,7 +1,11 @@
-// The list of protocols, for the two composition roots: the gateway's and its worker thread's.
+// The list of protocols and their codecs, for the two composition roots: the gateway's and its worker thread's.
 import { anthropicMessages } from "./protocols/anthropic-messages/anthropic-messages.ts"
+import { anthropicMessagesCodec } from "./protocols/anthropic-messages/codec.ts"
+import type { Codec, Codecs } from "./protocols/codec.ts"
 import type { Protocol } from "./protocols/contract.ts"
+import { geminiGenerateCodec } from "./protocols/gemini-generate/codec.ts"
 import { geminiGenerate } from "./protocols/gemini-generate/gemini-generate.ts"
+import { openaiChatCodec } from "./protocols/openai-chat/codec.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { openaiEmbeddings } from "./protocols/openai-embeddings/openai-embeddings.ts"
 import { openaiImages } from "./protocols/openai-images/openai-images.ts"
@@ -15,3 +19,15 @@ export const protocols: readonly Protocol[] = [
   anthropicMessages,
   geminiGenerate,
 ]
+
+const both: readonly (readonly [string, Codec])[] = [
+  [openaiChat.id, openaiChatCodec],
+  [anthropicMessages.id, anthropicMessagesCodec],
+  [geminiGenerate.id, geminiGenerateCodec],
+]
+
+/** What can be said again in another protocol. */
+export const codecs: Codecs = {
+  ingress: new Map(both.map(([id, { ingress }]) => [id, ingress])),
+  upstream: new Map(both.map(([id, { upstream }]) => [id, upstream])),
+}

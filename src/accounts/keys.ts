@@ -12,6 +12,7 @@ export interface Key {
   readonly tenant: string
   readonly hint: string
   readonly models: readonly string[] | null
+  readonly strict: boolean
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
@@ -21,6 +22,8 @@ export interface KeyWish {
   readonly name: string
   readonly tenant?: string
   readonly models?: readonly string[]
+  /** Its requests are rather refused than changed in meaning on the way to a provider of another protocol. */
+  readonly strict?: boolean
   readonly expiresAt?: number
 }
 
@@ -49,7 +52,7 @@ export class Keys {
     this.now = options.now ?? Date.now
   }
 
-  create({ name, tenant = "default", models, expiresAt }: KeyWish): MintedKey {
+  create({ name, tenant = "default", models, strict = false, expiresAt }: KeyWish): MintedKey {
     const text = mintKey()
     const row: KeyRow = {
       id: `key_${randomUUID().replaceAll("-", "").slice(0, 16)}`,
@@ -63,6 +66,7 @@ export class Keys {
       revokedAt: null,
       previousHash: null,
       previousUntil: null,
+      strict,
     }
     this.options.table.insert(row)
     return { key: visible(row), text }
@@ -174,6 +178,6 @@ function invalidKey(): GatewayError {
   return new GatewayError("invalid_api_key", "This API key is not valid here. Check that it was copied whole.")
 }
 
-function visible({ id, name, tenant, hint, models, createdAt, expiresAt, revokedAt }: KeyRow): Key {
-  return { id, name, tenant, hint, models, createdAt, expiresAt, revokedAt }
+function visible({ id, name, tenant, hint, models, strict, createdAt, expiresAt, revokedAt }: KeyRow): Key {
+  return { id, name, tenant, hint, models, strict, createdAt, expiresAt, revokedAt }
 }

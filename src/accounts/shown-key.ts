@@ -7,6 +7,7 @@ export interface ShownKey {
   readonly tenant: string
   readonly hint: string
   readonly models: readonly string[] | null
+  readonly strict: boolean
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
@@ -22,17 +23,15 @@ export interface AskedKey {
   readonly name: string
   readonly tenant?: string
   readonly models?: readonly string[]
+  readonly strict?: boolean
   readonly expires_at?: string
 }
 
-export function shownKey({ id, name, tenant, hint, models, createdAt, expiresAt, revokedAt }: Key): ShownKey {
+export function shownKey({ createdAt, expiresAt, revokedAt, ...key }: Key): ShownKey {
   const time = (value: number) => new Date(value).toISOString()
+  const { id, name, tenant, hint, models, strict } = key
   return {
-    id,
-    name,
-    tenant,
-    hint,
-    models,
+    ...{ id, name, tenant, hint, models, strict },
     created_at: time(createdAt),
     expires_at: expiresAt === null ? null : time(expiresAt),
     revoked_at: revokedAt === null ? null : time(revokedAt),

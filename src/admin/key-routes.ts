@@ -3,7 +3,7 @@ import type { Keys, MintedKey } from "../accounts/keys.ts"
 import { shownKey, wishOf } from "../accounts/shown-key.ts"
 import type { Json } from "../canonical/json.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
-import { integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
+import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
 
 const shown = {
   id: required(text()),
@@ -11,6 +11,7 @@ const shown = {
   tenant: required(text()),
   hint: required(text()),
   models: required(nullable(list(text()))),
+  strict: required(boolean()),
   created_at: required(time()),
   expires_at: required(nullable(time())),
   revoked_at: required(nullable(time())),
@@ -22,6 +23,7 @@ const asked = object({
   name: required(text({ about: "What it is for." })),
   tenant: optional(text({ about: "Whom it belongs to." })),
   models: optional(list(text({ about: "A model id, or a pattern such as openai/*." }))),
+  strict: optional(boolean()),
   expires_at: optional(time()),
 })
 const rotation = object({ grace_seconds: optional(integer({ min: 0, max: 365 * 86_400 })) })

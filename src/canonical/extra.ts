@@ -7,6 +7,11 @@ export interface Extra {
   readonly members: JsonObject
 }
 
+/** The names of those that say something: a null member says as much as an absent one. */
+export function saidIn({ members }: Extra): string[] {
+  return Object.keys(members).filter((name) => members[name] !== null)
+}
+
 export interface Claim {
   /** The member's value, which the decoder now answers for; undefined when absent or null. */
   take(name: string): Json | undefined

@@ -101,4 +101,6 @@ export interface ReasoningWish {
 export interface RoutingWishes {
   readonly strategy?: "cost" | "latency" | "quality"
   readonly fallback: readonly string[]
+  /** Rather refused than changed in meaning. */
+  readonly strict?: boolean
 }

@@ -7,20 +7,20 @@ export interface Sealed {
 }
 
 /** What no vendor's own opaque text begins with. */
-const MARK = "trv-seal-1."
+export const SEAL_MARK = "trv-seal-1."
 
 /**
  * A seal as it crosses a client of another protocol, in that protocol's own opaque slot: letters, digits, `-`, `_`, `.`.
  * Whoever sends it back sends all of it, so no state is kept here.
  */
 export function encloseSeal({ mintedBy, data }: Sealed): string {
-  return MARK + [mintedBy, data].map(encoded).join(".")
+  return SEAL_MARK + [mintedBy, data].map(encoded).join(".")
 }
 
 /** The seal in an envelope of ours; undefined for any other text. */
 export function openSeal(text: string): Sealed | undefined {
-  if (!text.startsWith(MARK)) return undefined
-  const [mintedBy, data, ...more] = text.slice(MARK.length).split(".").map(decoded)
+  if (!text.startsWith(SEAL_MARK)) return undefined
+  const [mintedBy, data, ...more] = text.slice(SEAL_MARK.length).split(".").map(decoded)
   return mintedBy !== undefined && data !== undefined && more.length === 0 ? { mintedBy, data } : undefined
 }
 

@@ -15,6 +15,7 @@ interface CreateFlags extends Common {
   readonly name: string
   readonly tenant?: string
   readonly models?: string[]
+  readonly strict?: true
   readonly expires?: number
 }
 
@@ -27,6 +28,10 @@ export function keysCommand(open: OpenDesk): Command {
     .requiredOption("--name <name>", "what it is for")
     .option("--tenant <tenant>", "whom it belongs to (default: default)")
     .option("--models <patterns>", "models it may call, such as openai/*,meta/llama-3.3-70b (default: all)", list)
+    .option(
+      "--strict",
+      "refuse requests that a provider of another protocol cannot be told without a change of meaning",
+    )
     .option("--expires <when>", "30d, 12h, 45m or a date such as 2027-01-31 (default: never)", instant)
     .action((flags: CreateFlags) =>
       within(open, flags, async (desk) => printMinted(await desk.create(asked(flags)), flags)),
@@ -57,11 +62,12 @@ async function within(open: OpenDesk, flags: AdminFlags, act: (desk: KeyDesk) =>
   }
 }
 
-function asked({ name, tenant, models, expires }: CreateFlags): AskedKey {
+function asked({ name, tenant, models, strict, expires }: CreateFlags): AskedKey {
   return {
     name,
     ...(tenant !== undefined && { tenant }),
     ...(models && { models }),
+    ...(strict && { strict }),
     ...(expires !== undefined && { expires_at: new Date(expires).toISOString() }),
   }
 }

@@ -3,24 +3,42 @@ import { asGatewayError, type FailedAttempt, GatewayError } from "../canonical/e
 import type { Target } from "../routing/plan.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import { TransportError, type TransportFault } from "../transport/transport-error.ts"
-import type { Call } from "./call.ts"
+import type { Call, House } from "./call.ts"
+import type { Attempt } from "./lane.ts"
+import { laneTo } from "./lane-choice.ts"
 import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./record.ts"
+import type { ReadRequest } from "./request.ts"
+import { UnsayableError } from "./translate-lane.ts"
 
 const MAX_ATTEMPTS = 8
 
+/** A request, and where it may go. */
+export interface Attempts {
+  readonly call: Call
+  readonly house: House
+  readonly request: ReadRequest
+  readonly targets: readonly Target[]
+}
+
 export async function attempt<Answer>(
-  targets: readonly Target[],
-  call: Call,
-  send: (target: Target) => Promise<Answer>,
+  { call, house, request, targets }: Attempts,
+  send: (attempt: Attempt) => Promise<Answer>,
 ): Promise<Answer> {
   const errors: GatewayError[] = []
   const failed: FailedAttempt[] = []
+  let unsayable: GatewayError | undefined
   for (const target of targets) {
     if (call.record.attempts === MAX_ATTEMPTS) break
-    noteAttempt(call.record, target)
     try {
-      return await send(target)
+      const chosen = laneTo(target, { call, house, request })
+      const lane = chosen instanceof Promise ? await chosen : chosen
+      noteAttempt(call.record, target)
+      return await send({ call, house, request, target, lane })
     } catch (thrown) {
+      if (thrown instanceof UnsayableError) {
+        unsayable ??= thrown.error
+        continue
+      }
       if (call.isGone()) throw new ClientGoneError()
       const error = asUpstreamError(thrown)
       if (!mayMoveOn(error)) throw error
@@ -29,6 +47,7 @@ export async function attempt<Answer>(
       failed.push(told(target, error))
     }
   }
+  if (unsayable && errors.length === 0) throw unsayable
   throw exhausted(errors, failed)
 }
 

@@ -1,12 +1,15 @@
 // One client call as the exchange sees it, and the house it is answered from.
 import type { Key } from "../accounts/keys.ts"
+import type { Codecs } from "../protocols/codec.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { RoutingTable } from "../routing/plan.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import type { OneByOne } from "../transport/one-by-one.ts"
+import type { KeptSeals } from "./kept-seals.ts"
 import type { ExchangeRecord } from "./record.ts"
 import type { ReadLarge } from "./request.ts"
 import type { Running } from "./running.ts"
+import type { InlineMedia, TranslatedRequest, TranslateTask, WantedMedia } from "./translate-request.ts"
 
 export interface Call {
   readonly protocol: Protocol
@@ -61,8 +64,14 @@ export interface House {
   readonly running: Running
   /** Reads requests too large for the event loop. */
   readonly readLarge: ReadLarge
+  /** Translates such requests; rejects with a GatewayError as `translateRequest` throws it. */
+  readonly translateLarge: (text: string, task: TranslateTask) => Promise<TranslatedRequest | WantedMedia>
   /** What they wait in: reading several at once would take memory and time from everybody else. */
   readonly largeInTurn: OneByOne
+  readonly codecs: Codecs
+  readonly seals: KeptSeals
+  /** Fetches what stands at addresses of a caller's, for upstreams that do not; absent where the operator does not allow it. */
+  readonly fetchMedia?: (addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>
   /** A fault of ours that no answer shows. */
   readonly onFault: (cause: unknown) => void
 }

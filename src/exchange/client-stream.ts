@@ -96,12 +96,12 @@ class ClientStream {
     const error = asGatewayError(this.opened ? this.opened.fail(thrown) : thrown)
     noteFailure(call.record, error)
     // Where nobody has answered yet, there is still a way in which the stream would have been written.
-    const relay =
-      this.opened?.relay ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: this.reading })
-    if (relay.errorPauseMs) await setTimeout(relay.errorPauseMs)
+    const written =
+      this.opened?.passage ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: this.reading })
+    if (written.errorPauseMs) await setTimeout(written.errorPauseMs)
     if (this.over) return
     const context = { requestId: call.record.requestId, unixTime: Math.floor(Date.now() / 1000) }
-    this.send(fromByteText(relay.errorFrame(error, context)))
+    this.send(fromByteText(written.errorFrame(error, context)))
     this.end()
   }
 

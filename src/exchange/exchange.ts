@@ -3,12 +3,12 @@ import { allowsModel } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Catalog, Model } from "../catalog/catalog.ts"
 import { KINDS } from "../protocols/contract.ts"
-import { plan, type Target } from "../routing/plan.ts"
+import { plan } from "../routing/plan.ts"
 import { attempt } from "./attempt.ts"
 import type { Call, House } from "./call.ts"
-import { relayStreamed } from "./relay-stream.ts"
-import { relayUnary } from "./relay-unary.ts"
 import { type ReadRequest, readRequest } from "./request.ts"
+import { answerStreamed } from "./streamed.ts"
+import { answerUnary } from "./unary.ts"
 
 /** Which account of a provider comes first is nobody's concern but the accounts', so one count serves all requests. */
 let turn = 0
@@ -21,10 +21,12 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   const request = read instanceof Promise ? await read : read
   call.bodyRead()
   const models = admit(call, request, table.catalog)
-  const targets = plan(models, { protocol: protocol.id, table, turn: turn++ })
+  const translates = envelope.does === "generate"
+  const targets = plan(models, { protocol: protocol.id, table, turn: turn++, translates })
   if (targets.length === 0) throw notServed(models)
-  if (request.reading.stream) return relayStreamed({ call, house, request, targets })
-  const answer = await attempt(targets, call, (target: Target) => relayUnary({ call, house, request, target }))
+  const attempts = { call, house, request, targets }
+  if (request.reading.stream) return answerStreamed(attempts)
+  const answer = await attempt(attempts, answerUnary)
   call.finish()
   return answer
 }

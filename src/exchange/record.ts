@@ -1,5 +1,6 @@
 // What is remembered of one exchange while it runs, and told once when it is over.
 import { GatewayError } from "../canonical/error.ts"
+import type { Loss } from "../canonical/loss.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { ProtocolId } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
@@ -41,6 +42,8 @@ export interface ExchangeRecord {
   error: GatewayError | undefined
   firstEventAt: number | undefined
   usage: Usage | undefined
+  /** What could not be said again; absent where nothing had to be. */
+  losses: readonly Loss[] | undefined
   /** What the caller pays, once it is known. */
   costNanoUsd: bigint | undefined
 }
@@ -77,6 +80,7 @@ export function newRecord(requestId: string, route: string, protocol?: Spoken): 
     error: undefined,
     firstEventAt: undefined,
     usage: undefined,
+    losses: undefined,
     costNanoUsd: undefined,
   }
 }
@@ -90,7 +94,22 @@ export function answerOf(
   const answer = new Response(body, { status: record.status, headers: originHeaders(record, contentType) })
   answer.headers.set("x-request-id", record.requestId)
   if (record.idHeader !== undefined) answer.headers.set(record.idHeader, record.requestId)
+  if (record.losses && record.losses.length > 0) answer.headers.set("x-gateway-losses", lossesTold(record.losses))
   return answer
+}
+
+const MAX_LOSSES_LENGTH = 2048
+
+/** How many, and where each stood; as many as there is room for. A path may hold a caller's own words. */
+function lossesTold(losses: readonly Loss[]): string {
+  const paths = [...new Set(losses.map(({ path }) => path.replace(/[^\x21-\x7e]/g, "?").slice(0, 200)))]
+  let told = `${losses.length}`
+  for (const [index, path] of paths.entries()) {
+    const longer = `${told}${index === 0 ? "; " : ", "}${path}`
+    if (longer.length > MAX_LOSSES_LENGTH - 5) return `${told}, ...`
+    told = longer
+  }
+  return told
 }
 
 const origins = new Map<string, Headers>()
@@ -126,6 +145,7 @@ export function noteFailure(record: ExchangeRecord, error: GatewayError): void {
 export function noteAttempt(record: ExchangeRecord, target: Target): void {
   record.requestedModel ??= record.model
   record.attempts++
+  record.losses = undefined
   record.model = target.model.id
   record.provider = target.account.id
   record.target = target
@@ -184,6 +204,8 @@ export function recordFields(record: ExchangeRecord): LogFields {
     cache_write_tokens: usage?.cacheWrite,
     output_tokens: usage?.output,
     reasoning_tokens: usage?.reasoning,
+    upstream_protocol: record.losses ? record.target?.protocol : undefined,
+    losses: record.losses?.length,
     stack: stackOf(error?.cause),
   }
 }

@@ -37,6 +37,10 @@ const LARGE_LENGTH = 256 * 1024
 /** At 2 ns a byte a slice takes about half a millisecond. */
 const SLICE_LENGTH = 256 * 1024
 
+export function isLarge(length: number): boolean {
+  return length > LARGE_LENGTH
+}
+
 interface ReadOptions {
   readonly protocol: Protocol
   readonly envelope: Envelope
@@ -46,7 +50,7 @@ interface ReadOptions {
 
 /** Most requests are read at once; those that would hold up the event loop, in slices and in another thread. */
 export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions): ReadRequest | Promise<ReadRequest> {
-  if (bytes.length > LARGE_LENGTH) return options.largeInTurn.run(() => readInSlices(bytes, options))
+  if (isLarge(bytes.length)) return options.largeInTurn.run(() => readInSlices(bytes, options))
   const ascii = isAscii(bytes)
   if (!ascii && !isValidUtf8(bytes)) throw notUtf8()
   const text = toByteText(bytes)

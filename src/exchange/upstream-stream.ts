@@ -1,15 +1,15 @@
 // One upstream stream as it is read: the bytes to pass on, until its terminal event or its failure.
 import { GatewayError } from "../canonical/error.ts"
-import { grownPart, isMeaningful, type StreamEvent } from "../canonical/stream.ts"
-import type { StreamRelay } from "../protocols/contract.ts"
+import { isMeaningful, type StreamEvent } from "../canonical/stream.ts"
 import { fromByteText } from "../transport/byte-text.ts"
 import { failure } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
-import { Tee, type Verdict } from "../transport/tee.ts"
+import type { Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
+import type { Attempt, Passage } from "./lane.ts"
 import { ClientGoneError } from "./record.ts"
 import type { RunningCall } from "./running.ts"
-import { type Attempt, callUpstream, upstreamError, upstreamUrl, withoutCredential } from "./upstream.ts"
+import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
@@ -29,9 +29,8 @@ export class UpstreamStream {
   /** What came before, and with, the first meaningful event. */
   readonly held: Uint8Array[] = []
   private readonly running: RunningCall
-  private readonly tee: Tee<StreamEvent>
   /** How it is written to the client, and so how its failure is. */
-  readonly relay: StreamRelay
+  readonly passage: Passage
   private readonly gapMs: number
   private reader: Reader = NOBODY
   private meaningful = false
@@ -43,17 +42,12 @@ export class UpstreamStream {
   error: GatewayError | undefined
 
   private constructor(private readonly attempt: Attempt) {
-    const { call, house, request, target } = attempt
+    const { call, house, target, lane } = attempt
     const { timeouts } = house
-    this.running = house.running.begin(call, { url: upstreamUrl(attempt), limitMs: timeouts.streamMs })
-    const relay = call.protocol.relayStream({ model: target.model.id, reading: request.reading })
-    this.relay = relay
-    this.tee = new Tee({
-      observer: relay.observer,
-      edit: (frame) => relay.edit(frame),
-      growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: (bytes) => relay.passedAlike?.(bytes) },
+    this.running = house.running.begin(call, { url: lane.url(attempt), limitMs: timeouts.streamMs })
+    this.passage = lane.passage(attempt, {
       onEvent: (event) => this.note(event),
-      onObserverFailure: (cause) => {
+      onBlindness: (cause) => {
         this.blind = true
         house.onFault(cause)
       },
@@ -89,7 +83,7 @@ export class UpstreamStream {
   /** The bytes to pass for what was read, if any; sets `ended` or `error` where they are the last. */
   take(result: ReadResult): Uint8Array | undefined {
     if (this.committed) this.running.waitingSince = 0
-    return result.done ? this.finish() : this.tee.push(result.value)
+    return result.done ? this.finish() : this.passage.push(result.value)
   }
 
   /** Ends the upstream call for this reason, and says it as an error. */
@@ -124,10 +118,10 @@ export class UpstreamStream {
   }
 
   private finish(): Uint8Array | undefined {
-    const passed = this.tee.finish()
+    const passed = this.passage.finish()
     if (this.ended || this.error) return passed
-    this.tee.conclude()
-    if (this.ended) return withTerminal(passed, this.relay.terminal())
+    this.passage.conclude()
+    if (this.ended) return withTerminal(passed, this.passage.terminal())
     if (this.blind) this.ended = true
     else this.error = incomplete()
     // A piece of an event that was cut off would be all that a client then reads.
@@ -161,7 +155,7 @@ export class UpstreamStream {
 
   private release(): void {
     const { call, house } = this.attempt
-    const usage = this.relay.usageAlike?.()
+    const usage = this.passage.usageAlike?.()
     if (usage) call.record.usage = usage
     house.running.end(this.running)
   }

@@ -6,7 +6,7 @@ import type { JsonObject } from "../canonical/json.ts"
 import type { Losses } from "../canonical/loss.ts"
 import type { MediaPart } from "../canonical/part.ts"
 import type { Effort } from "../canonical/reasoning.ts"
-import type { ChatRequest } from "../canonical/request.ts"
+import type { ChatRequest, Settings } from "../canonical/request.ts"
 import type { ChatResponse } from "../canonical/response.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
 import type { Frame } from "../transport/sse.ts"
@@ -14,12 +14,16 @@ import type { Step } from "../transport/step.ts"
 import type { Envelope, FrameContext, UpstreamError } from "./contract.ts"
 
 /** What a client says to us, and what we say back. */
-interface IngressCodec {
+export interface IngressCodec {
+  /** Whether its clients drop what they do not know, so that a seal does not come back by them. */
+  readonly dropsSeals?: boolean
   /**
    * Reads a request that `readRequest` has found sound. What it has no word for rides along in `extra` and `foreign`;
    * envelopes of seals in the protocol's opaque slots are opened.
    */
   decodeRequest(body: JsonObject, envelope: Envelope): ChatRequest
+  /** Where each setting stands in a request; what it has no word for is never set by it. */
+  readonly places: Places
   encodeResponse(response: ChatResponse, context: EncodeContext): JsonObject
   /**
    * Writes a stream's events as the bytes this protocol's clients read, in byte text, each event as soon as it is there.
@@ -27,6 +31,8 @@ interface IngressCodec {
    */
   encodeStream(context: EncodeContext): StreamWriter
 }
+
+export type Places = { readonly [Name in keyof Required<Settings>]: string }
 
 /** A stream as it is written to a client. */
 export interface StreamWriter extends Step<StreamEvent, string> {
@@ -113,4 +119,10 @@ export interface DecodeContext {
 export interface Codec {
   readonly ingress: IngressCodec
   readonly upstream: UpstreamCodec
+}
+
+/** Those there are, by protocol id. */
+export interface Codecs {
+  readonly ingress: ReadonlyMap<string, IngressCodec>
+  readonly upstream: ReadonlyMap<string, UpstreamCodec>
 }

@@ -3,7 +3,7 @@ import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { RoutingWishes } from "../canonical/request.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
-import { arrayOf, misfit, nonEmptyString, object, oneOf, optional, refusal } from "./check.ts"
+import { arrayOf, boolean, misfit, nonEmptyString, object, oneOf, optional, refusal } from "./check.ts"
 import type { Reading, RelayTarget } from "./contract.ts"
 
 /** For readings that send no header of the caller's along. */
@@ -28,11 +28,12 @@ export function neverStreams(): never {
 }
 
 const MAX_FALLBACKS = 5
-const KNOWN = ["routing", "fallback"]
+const KNOWN = ["routing", "fallback", "strict"]
 const NO_WISHES: RoutingWishes = { fallback: [] }
 
 const models = arrayOf(nonEmptyString)
 const strategy = optional("routing", oneOf(["cost", "latency", "quality"]))
+const strict = optional("strict", boolean)
 const fallbacks = optional("fallback", (value) => {
   const fallback = models(value)
   if (fallback.length > MAX_FALLBACKS) throw misfit(`at most ${MAX_FALLBACKS} models`)
@@ -42,7 +43,11 @@ const provider = optional("provider", (value): RoutingWishes => {
   const wishes = object(value)
   for (const name of Object.keys(wishes)) if (!KNOWN.includes(name)) throw unknownWish(name)
   const routing = strategy(wishes.routing)
-  return { ...(routing && { strategy: routing }), fallback: fallbacks(wishes.fallback) ?? [] }
+  return {
+    ...(routing && { strategy: routing }),
+    fallback: fallbacks(wishes.fallback) ?? [],
+    ...(strict(wishes.strict) && { strict: true }),
+  }
 })
 
 /** The routing extension, as its member `provider` says it. */

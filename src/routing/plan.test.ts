@@ -44,14 +44,17 @@ describe("the plan", () => {
     account("c"),
     account("d"),
     account("other", { protocol: "gemini" }),
+    account("mute", { protocol: "braille" }),
+    account("shy", { protocol: "gemini", serves: () => false }),
     account("picky", { serves: (model) => model === "liked@picky" }),
     account("two", { keys: ["one", "two"] }),
     account("four", { keys: ["one", "two", "three", "four"] }),
   ])
-  const planned = (models: readonly Model[], turn = 0) => {
+  const translated = new Set(["openai-chat", "gemini"])
+  const planned = (models: readonly Model[], turn = 0, translates = false) => {
     const catalog = new Catalog(models)
     const known = models.flatMap(({ id }) => catalog.find(id) ?? [])
-    return plan(known, { protocol: "openai-chat", table: { catalog, accounts }, turn })
+    return plan(known, { protocol: "openai-chat", table: { catalog, accounts, translated }, turn, translates })
   }
   const order = (...models: Model[]) => planned(models).map((target) => target.upstreamModel)
   const keys = (turn: number, ...models: Model[]) =>
@@ -63,6 +66,21 @@ describe("the plan", () => {
 
   test("leaves out providers without an account, and those that do not speak the protocol", () => {
     expect(order(model("m", ["nobody", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
+  })
+
+  describe("where the request can be said in another protocol", () => {
+    const spoken = (...targets: [string, number, number][]) =>
+      planned([model("m", ...targets)], 0, true).map(({ account: { id }, protocol }) => `${id}:${protocol}`)
+
+    test("has providers that speak one of those, and no others", () => {
+      expect(spoken(["mute", 1, 1], ["shy", 1, 1], ["other", 1, 1])).toEqual(["other:gemini"])
+    })
+
+    test("has those that speak the client's own first, of providers that are equal", () => {
+      expect(spoken(["other", 1, 1], ["a", 1, 1])).toEqual(["a:openai-chat", "other:gemini"])
+      expect(spoken(["other", 1, 2], ["a", 1, 1])).toEqual(["other:gemini", "a:openai-chat"])
+      expect(spoken(["other", 1, 1], ["a", 2, 1])).toEqual(["other:gemini", "a:openai-chat"])
+    })
   })
 
   test("leaves out what a provider does not serve in this protocol", () => {

@@ -1,5 +1,5 @@
 // Where one request goes: the targets to try, in order. A pure function of the catalogue and the accounts at hand.
-import type { Catalog, Model } from "../catalog/catalog.ts"
+import type { Catalog, Model, TargetRow } from "../catalog/catalog.ts"
 import type { Account, Line } from "../providers/contract.ts"
 
 /** Where one attempt goes. */
@@ -8,6 +8,8 @@ export interface Target {
   readonly account: Account
   /** The model's name there. */
   readonly upstreamModel: string
+  /** What is spoken there. */
+  readonly protocol: string
   readonly line: Line
 }
 
@@ -17,11 +19,13 @@ export interface RoutingTable {
   readonly catalog: Catalog
   /** By the id a target names: one for each credential there. */
   readonly accounts: ReadonlyMap<string, readonly Account[]>
+  /** The protocols in which can be said again what was said in any of them. */
+  readonly translated: ReadonlySet<string>
 }
 
 /** The model's live targets for clients of this protocol, best first. */
 export function targetsOf(model: Model, protocol: string, table: RoutingTable): Target[] {
-  return inTurn(model, { protocol, table, turn: 0 })
+  return inTurn(model, { protocol, table, turn: 0, translates: true })
 }
 
 interface Occasion {
@@ -29,6 +33,8 @@ interface Occasion {
   readonly table: RoutingTable
   /** Counts requests, so that each account of a provider comes first as often as the others. */
   readonly turn: number
+  /** Whether what is asked for can be asked for in another protocol. */
+  readonly translates: boolean
 }
 
 /** The order of trial: the targets of the first model, then those of the next. */
@@ -38,19 +44,50 @@ export function plan(models: readonly Model[], occasion: Occasion): Target[] {
   return targets
 }
 
-/** All accounts of a provider before the next provider, begun with another one each turn. */
-function inTurn(model: Model, { protocol, table, turn }: Occasion): Target[] {
+/**
+ * All accounts of a provider before the next provider, begun with another one each turn. Of providers that are equal,
+ * those that speak the client's protocol come first.
+ */
+function inTurn(model: Model, occasion: Occasion): Target[] {
+  const { table, turn } = occasion
   const found: Target[] = []
-  for (const { provider, model: upstreamModel } of model.targets) {
-    const accounts = table.accounts.get(provider)
+  let others: Target[] = []
+  let last: TargetRow | undefined
+  for (const row of model.targets) {
+    if (others.length > 0 && last && !areEqual(row, last)) {
+      found.push(...others)
+      others = []
+    }
+    last = row
+    const accounts = table.accounts.get(row.provider)
     if (!accounts) continue
     for (let index = 0; index < accounts.length; index++) {
       const account = accounts[(turn + index) % accounts.length]
-      const line = account?.lines[protocol]
-      if (account && line && line.serves?.(upstreamModel) !== false) found.push({ model, account, upstreamModel, line })
+      const target = account && targetAt(account, { model, upstreamModel: row.model }, occasion)
+      if (target) (target.protocol === occasion.protocol ? found : others).push(target)
     }
   }
-  return found
+  return others.length > 0 ? [...found, ...others] : found
+}
+
+function areEqual(one: TargetRow, other: TargetRow): boolean {
+  return one.priority === other.priority && one.weight === other.weight
+}
+
+/** The account's line of the client's protocol, or of the one it speaks best that the request can be said in. */
+function targetAt(
+  account: Account,
+  { model, upstreamModel }: Pick<Target, "model" | "upstreamModel">,
+  { protocol, table, translates }: Occasion,
+): Target | undefined {
+  const own = account.lines[protocol]
+  if (own && own.serves?.(upstreamModel) !== false) return { model, account, upstreamModel, protocol, line: own }
+  if (!translates || !table.translated.has(protocol)) return undefined
+  for (const [spoken, line] of Object.entries(account.lines)) {
+    const serves = table.translated.has(spoken) && line.serves?.(upstreamModel) !== false
+    if (serves) return { model, account, upstreamModel, protocol: spoken, line }
+  }
+  return undefined
 }
 
 /** As many as are tried. The last of them is another provider's where there is one: all accounts of one fail together. */

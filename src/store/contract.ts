@@ -16,6 +16,8 @@ export interface KeyRow {
   /** The hash before the last rotation, and until when it is still taken. */
   readonly previousHash: string | null
   readonly previousUntil: number | null
+  /** Rather refused than changed in meaning on the way to a provider of another protocol. */
+  readonly strict: boolean
 }
 
 export interface KeyTable {

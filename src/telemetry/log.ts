@@ -25,6 +25,9 @@ export interface LogFields {
   readonly cache_write_tokens?: number | undefined
   readonly output_tokens?: number | undefined
   readonly reasoning_tokens?: number | undefined
+  /** What was spoken with the upstream, where it is not the client's protocol; and how much could not be said in it. */
+  readonly upstream_protocol?: string | undefined
+  readonly losses?: number | undefined
   readonly reason?: string | undefined
   readonly stack?: string | undefined
   readonly config_file?: string | undefined
@@ -100,6 +103,8 @@ function allowed(time: string, level: LogLevel, event: string, fields: LogFields
     cache_write_tokens: fields.cache_write_tokens,
     output_tokens: fields.output_tokens,
     reasoning_tokens: fields.reasoning_tokens,
+    upstream_protocol: fields.upstream_protocol,
+    losses: fields.losses,
     reason: fields.reason,
     stack: fields.stack,
     config_file: fields.config_file,

@@ -18,7 +18,7 @@ let gateway: RunningGateway
 
 beforeAll(async () => {
   upstream = await Upstream.start()
-  const config = vendorsConfig(upstream.origin)
+  const config = vendorsConfig(upstream.origin, "", ["gemini-like"])
   gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
 })
 beforeEach(() => {

@@ -14,7 +14,7 @@ let gateway: RunningGateway
 
 beforeAll(async () => {
   upstream = await Upstream.start()
-  gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin) })
+  gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, "", ["gemini-like"]) })
 })
 beforeEach(() => {
   upstream.requests.length = 0

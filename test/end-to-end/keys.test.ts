@@ -21,6 +21,7 @@ interface ShownKey {
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
+  readonly strict: boolean
   readonly key?: string
 }
 
@@ -55,6 +56,7 @@ describe("trivium keys", () => {
       created_at: expect.any(String) as unknown as string,
       expires_at: "2099-01-31T00:00:00.000Z",
       revoked_at: null,
+      strict: false,
     })
   })
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
     keys.whole = store.create({ name: "whole" }).text
     keys.narrow = store.create({ name: "narrow", models: ["other/*"] }).text
   })
-  const config = vendorsConfig(upstream.origin, OTHERS)
+  const config = vendorsConfig(upstream.origin, OTHERS, ["openai-like"])
   gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
 })
 beforeEach(() => {

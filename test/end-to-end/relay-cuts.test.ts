@@ -3,9 +3,10 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
+import { KeptSeals } from "../../src/exchange/kept-seals.ts"
 import { newRecord } from "../../src/exchange/record.ts"
-import { relayStreamed } from "../../src/exchange/relay-stream.ts"
 import { Running } from "../../src/exchange/running.ts"
+import { answerStreamed } from "../../src/exchange/streamed.ts"
 import type { Reading } from "../../src/protocols/contract.ts"
 import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
 import { openAccount } from "../../src/providers/account.ts"
@@ -27,7 +28,10 @@ const house: House = {
   timeouts: DEFAULT_TIMEOUTS,
   running: new Running(),
   readLarge: () => Promise.reject(new Error("the lane reads no request")),
+  translateLarge: () => Promise.reject(new Error("the lane translates nothing")),
   largeInTurn: new OneByOne(),
+  codecs: { ingress: new Map(), upstream: new Map() },
+  seals: new KeptSeals(),
   onFault: (cause) => {
     throw cause
   },
@@ -40,7 +44,10 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const call: Call = {
     protocol: openaiChat,
     envelope: { does: "generate", rest: "", query: "", headers: {} },
-    caller: { id: "", name: "", tenant: "", hint: "", models: null, createdAt: 0, expiresAt: null, revokedAt: null },
+    caller: {
+      ...{ id: "", name: "", tenant: "", hint: "", models: null, strict: false },
+      ...{ createdAt: 0, expiresAt: null, revokedAt: null },
+    },
     record: newRecord("request", "route"),
     isGone: () => false,
     keepOpen: () => {},
@@ -62,7 +69,7 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const outlined = outline(REQUEST)
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
-  const response = await relayStreamed({ call, house, request, targets: [target(pieces)] })
+  const response = await answerStreamed({ call, house, request, targets: [target(pieces)] })
   return Buffer.from(await response.arrayBuffer()).toString("latin1")
 }
 
@@ -89,6 +96,7 @@ function target(pieces: readonly string[]): Target {
     },
     account,
     upstreamModel: "upstream-model",
+    protocol: "openai-chat",
     line,
   }
 }

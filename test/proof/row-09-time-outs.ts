@@ -167,7 +167,7 @@ function config(origin: string, farOrigin: string): string {
   const accounts = ["near", "far"].flatMap((name) => {
     const base = name === "near" ? origin : farOrigin
     return [
-      `  ${name}-openai: { type: openai-compatible, base_url: "${base}/v1", api_key: "upstream-credential" }`,
+      `  ${name}-openai: { type: openai-compatible, protocols: [openai-chat, openai-responses, openai-embeddings, openai-images], base_url: "${base}/v1", api_key: "upstream-credential" }`,
       `  ${name}-anthropic: { type: anthropic-compatible, base_url: "${base}", api_key: "upstream-credential" }`,
       `  ${name}-gemini: { type: gemini-compatible, base_url: "${base}", api_key: "upstream-credential" }`,
     ]

@@ -25,7 +25,7 @@ function config(origin: string): string {
       { provider: gemini-like, model: "${name}" }] }`
   return `
 providers:
-  openai-like: { type: openai-compatible, base_url: "${origin}/v1", api_key: "k" }
+  openai-like: { type: openai-compatible, protocols: [openai-chat, openai-responses, openai-embeddings, openai-images], base_url: "${origin}/v1", api_key: "k" }
   anthropic-like: { type: anthropic-compatible, base_url: "${origin}", api_key: "k" }
   gemini-like: { type: gemini-compatible, base_url: "${origin}", api_key: "k" }
 models:${model("test/model", "well")}${FAULTS.map((fault) => model(`test/${fault}`, `well@${fault}`)).join("")}

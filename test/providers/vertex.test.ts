@@ -125,7 +125,12 @@ describe("Gemini on Vertex", () => {
     expect(body().model).toBe("google/gemini-test")
     await openai().chat.completions.create({ ...HI, model: "test/maas" })
     expect(body().model).toBe("meta/llama-test-maas")
-    expect(String(await raised(ask("test/maas")))).toContain("model_not_found")
+  })
+
+  test("is called by clients of other protocols where it is served, in the words spoken there", async () => {
+    answer((_, reply) => reply.json(completion("Hello.")))
+    expect((await ask("test/maas")).text).toBe("Hello.")
+    expect(body()).toMatchObject({ model: "meta/llama-test-maas", messages: [{ role: "user" }] })
   })
 
   recorded("passes as it was recorded", async () => {
@@ -179,9 +184,16 @@ describe("Claude on Vertex", () => {
     expect(body()).toMatchObject({ model: "claude-test@20260101", anthropic_version: "vertex-2023-10-16" })
   })
 
-  test("is not offered as Gemini, nor Gemini as Claude", async () => {
-    expect(String(await raised(ask("test/claude")))).toContain("model_not_found")
-    expect(await raised(anthropic().messages.create(hello("test/gemini")))).toMatchObject({ status: 400 })
+  test("is spoken to in Anthropic's words whoever calls, and Gemini in Google's", async () => {
+    answer((_, reply) => reply.json(anthropicMessage("Hello.")))
+    expect((await ask("test/claude")).text).toBe("Hello.")
+    expect(upstream.lastRequest().path).toContain("/publishers/anthropic/models/")
+    expect(body()).toMatchObject({ anthropic_version: "vertex-2023-10-16", messages: [{ role: "user" }] })
+    expect(body().model).toBeUndefined()
+    answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
+    const { content } = await anthropic().messages.create(hello("test/gemini"))
+    expect(content).toMatchObject([{ type: "text", text: "Hello." }])
+    expect(upstream.lastRequest().path).toContain("/publishers/google/models/")
   })
 })
 

@@ -46,9 +46,9 @@ export class ScriptedGateway {
     return bodyOf(this.upstream.lastRequest())
   }
 
-  /** The models that were asked for, in order. */
+  /** The models that were asked for, in order, each once however many of its hosts were tried. */
   asked(): string[] {
-    return this.upstream.requests.map((request) => `test/${nameIn(request)}`)
+    return [...new Set(this.upstream.requests.map((request) => `test/${nameIn(request)}`))]
   }
 
   async stop(): Promise<void> {

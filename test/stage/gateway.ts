@@ -153,27 +153,30 @@ function residentMb(pid: number): number {
 export function upstreamConfig(baseUrl: string, more = ""): string {
   return `
 providers:
-  scripted: { type: openai-compatible, base_url: "${baseUrl}", api_key: "upstream-credential" }
+  scripted: { type: openai-compatible, protocols: [openai-chat, openai-responses, openai-embeddings, openai-images], base_url: "${baseUrl}", api_key: "upstream-credential" }
 models:
   - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100,
       targets: [{ provider: scripted, model: upstream-model }] }
 ${more}`
 }
 
-/** One model, `test/model`, served under the name `upstream-model` in each of the vendors' protocols by one upstream. */
-export function vendorsConfig(origin: string, more = ""): string {
+/**
+ * One model, `test/model`, served under the name `upstream-model` in each of the vendors' protocols by one upstream; or
+ * only by some of these hosts, where it matters how often it is called.
+ */
+export function vendorsConfig(origin: string, more = "", hosts: readonly string[] = HOSTS): string {
+  const targets = hosts.map((provider) => `{ provider: ${provider}, model: upstream-model }`)
   return `
 providers:
-  openai-like: { type: openai-compatible, base_url: "${origin}/v1", api_key: "upstream-credential" }
+  openai-like: { type: openai-compatible, protocols: [openai-chat, openai-responses, openai-embeddings, openai-images], base_url: "${origin}/v1", api_key: "upstream-credential" }
   anthropic-like: { type: anthropic-compatible, base_url: "${origin}", api_key: "upstream-credential" }
   gemini-like: { type: gemini-compatible, base_url: "${origin}", api_key: "upstream-credential" }
 models:
-  - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100, targets: [
-      { provider: openai-like, model: upstream-model },
-      { provider: anthropic-like, model: upstream-model },
-      { provider: gemini-like, model: upstream-model }] }
+  - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100, targets: [${targets}] }
 ${more}`
 }
+
+const HOSTS = ["openai-like", "anthropic-like", "gemini-like"]
 
 function scratchEnvironment(folder: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: folder }

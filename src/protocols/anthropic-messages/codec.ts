@@ -7,12 +7,13 @@ import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
 import { decodeError } from "./errors.ts"
 import { fates } from "./fates.ts"
+import { places } from "./places.ts"
 import { decodeStream } from "./stream.ts"
 
 const HEADERS = { "anthropic-version": "2023-06-01" }
 
 export const anthropicMessagesCodec: Codec = {
-  ingress: { decodeRequest, encodeResponse, encodeStream },
+  ingress: { decodeRequest, places, encodeResponse, encodeStream },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,128}$/,

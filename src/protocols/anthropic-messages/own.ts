@@ -1,5 +1,5 @@
 // What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
-import type { Extra } from "../../canonical/extra.ts"
+import { type Extra, saidIn } from "../../canonical/extra.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Loss, Losses } from "../../canonical/loss.ts"
 
@@ -15,7 +15,7 @@ export function isOwn(extra: Extra | undefined): extra is Extra & { readonly pro
 export function ownMembers(extra: Extra | undefined, { at, losses }: { at: string; losses: Losses }): JsonObject {
   if (!extra) return NOTHING
   if (isOwn(extra)) return extra.members
-  for (const name of Object.keys(extra.members)) {
+  for (const name of saidIn(extra)) {
     losses.push(dropped.hint(member(at, name), "the messages protocol has no such member"))
   }
   return NOTHING

@@ -8,11 +8,12 @@ import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
 import { decodeError } from "./errors.ts"
 import { fates } from "./fates.ts"
+import { places } from "./places.ts"
 import { pathOf } from "./request.ts"
 import { decodeStream } from "./stream.ts"
 
 export const geminiGenerateCodec: Codec = {
-  ingress: { decodeRequest, encodeResponse, encodeStream },
+  ingress: { decodeRequest, places, encodeResponse, encodeStream },
   upstream: {
     fates,
     toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/,

@@ -1,12 +1,12 @@
 // Names what another protocol's request holds that this one has no place for.
-import type { Extra } from "../../canonical/extra.ts"
+import { type Extra, saidIn } from "../../canonical/extra.ts"
 import type { Losses } from "../../canonical/loss.ts"
 import { PROTOCOL } from "./members.ts"
 
 /** Each member that came from another protocol and has no canonical word. */
 export function reportExtra(extra: Extra | undefined, { at, losses }: { at: string; losses: Losses }): void {
   if (!extra || extra.protocol === PROTOCOL) return
-  for (const name of Object.keys(extra.members)) {
+  for (const name of saidIn(extra)) {
     const path = at === "" ? name : `${at}.${name}`
     losses.push({
       path,

@@ -9,9 +9,10 @@ import { encodeRequest } from "./encode-request.ts"
 import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
 import { fates } from "./fates.ts"
+import { places } from "./places.ts"
 
 export const openaiChatCodec: Codec = {
-  ingress: { decodeRequest, encodeResponse, encodeStream },
+  ingress: { dropsSeals: true, decodeRequest, places, encodeResponse, encodeStream },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,

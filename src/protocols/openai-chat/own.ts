@@ -1,5 +1,5 @@
 // What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
-import { claim, type Extra } from "../../canonical/extra.ts"
+import { claim, type Extra, saidIn } from "../../canonical/extra.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Loss, Losses } from "../../canonical/loss.ts"
 
@@ -118,7 +118,7 @@ export function list(value: Json): readonly Json[] | undefined {
 export function putBack(draft: Draft, extra: Extra | undefined, { at, losses }: { at: string; losses: Losses }): Draft {
   if (!extra) return draft
   if (isOwn(extra)) return join(draft, extra.members)
-  for (const name of Object.keys(extra.members)) {
+  for (const name of saidIn(extra)) {
     losses.push(dropped(member(at, name), "hint", "chat completions has no such member"))
   }
   return draft

@@ -13,17 +13,18 @@ interface Columns {
   readonly revoked_at: bigint | null
   readonly previous_hash: string | null
   readonly previous_until: bigint | null
+  readonly strict: bigint
 }
 
 export function keyTable(database: Database): KeyTable {
   const insert = database.query(
     `INSERT INTO keys VALUES ($id, $name, $tenant, $hash, $hint, $models, $createdAt, $expiresAt, $revokedAt,
-       $previousHash, $previousUntil)`,
+       $previousHash, $previousUntil, $strict)`,
   )
   const replace = database.query(
     `UPDATE keys SET name = $name, tenant = $tenant, hash = $hash, hint = $hint, models = $models,
        created_at = $createdAt, expires_at = $expiresAt, revoked_at = $revokedAt,
-       previous_hash = $previousHash, previous_until = $previousUntil
+       previous_hash = $previousHash, previous_until = $previousUntil, strict = $strict
      WHERE id = $id`,
   )
   const byHash = database.query<Columns, [string]>("SELECT * FROM keys WHERE hash = ?1 OR previous_hash = ?1")
@@ -53,6 +54,7 @@ function bindings(row: KeyRow): Record<string, string | number | null> {
     $revokedAt: row.revokedAt,
     $previousHash: row.previousHash,
     $previousUntil: row.previousUntil,
+    $strict: Number(row.strict),
   }
 }
 
@@ -73,6 +75,7 @@ function fromColumns(columns: Columns): KeyRow {
     revokedAt: time(columns.revoked_at),
     previousHash: columns.previous_hash,
     previousUntil: time(columns.previous_until),
+    strict: columns.strict !== 0n,
   }
 }
 

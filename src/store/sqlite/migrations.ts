@@ -21,4 +21,5 @@ export const migrations: readonly string[] = [
      sealed   TEXT NOT NULL,
      set_at   INTEGER NOT NULL
    ) STRICT;`,
+  "ALTER TABLE keys ADD COLUMN strict INTEGER NOT NULL DEFAULT 0;",
 ]

@@ -27,6 +27,7 @@ const row: KeyRow = {
   revokedAt: null,
   previousHash: null,
   previousUntil: null,
+  strict: false,
 }
 
 test("what was written is there after the store was closed", () => {

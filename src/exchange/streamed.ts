@@ -1,24 +1,16 @@
-// The relay lane, streamed: attempts until one speaks, then its bytes, heart-beats in silence, and one proper end.
-import type { Target } from "../routing/plan.ts"
+// A streamed answer: attempts until one speaks, then what it says, heart-beats in silence, and one proper end.
 import type { Deadline } from "../transport/deadlines.ts"
-import { attempt } from "./attempt.ts"
-import type { Call, House } from "./call.ts"
+import { type Attempts, attempt } from "./attempt.ts"
+import type { House } from "./call.ts"
 import { clientStream } from "./client-stream.ts"
 import { answerOf } from "./record.ts"
-import type { ReadRequest } from "./request.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 
 const CONTENT_TYPES = { events: "text/event-stream; charset=utf-8", array: "application/json; charset=utf-8" }
 
-interface StreamedCall {
-  readonly call: Call
-  readonly house: House
-  readonly request: ReadRequest
-  readonly targets: readonly Target[]
-}
-
-export async function relayStreamed({ call, house, request, targets }: StreamedCall): Promise<Response> {
-  const opening = attempt(targets, call, (target) => UpstreamStream.open({ call, house, request, target }))
+export async function answerStreamed(attempts: Attempts): Promise<Response> {
+  const { call, house, request } = attempts
+  const opening = attempt(attempts, (each) => UpstreamStream.open(each))
   const forget = () => {
     request.text = ""
     call.forgetBody()

@@ -1,0 +1,119 @@
+// An upstream's answer with what the translation of the request did undone: tools get their names back, and custom
+// tools their input as text. Seals that the client would drop are kept on the way.
+import type { Part, ReasoningPart, ToolCallPart } from "../canonical/part.ts"
+import type { ChatResponse } from "../canonical/response.ts"
+import type { StreamEvent } from "../canonical/stream.ts"
+import { InputText, inputOf } from "./input-text.ts"
+import type { Kept } from "./kept-seals.ts"
+
+export interface Mending {
+  /** The caller's names of tools, by what they were sent as. */
+  readonly names: ReadonlyMap<string, string>
+  /** The tools, as they were sent, whose input is plain text. */
+  readonly customs: ReadonlySet<string>
+  /** Told of seals with the calls they belong to; absent where the client holds them itself. */
+  readonly keep?: ((callId: string, kept: Kept) => void) | undefined
+}
+
+export function mendResponse(response: ChatResponse, mending: Mending): ChatResponse {
+  if (isIdle(mending)) return response
+  return {
+    ...response,
+    candidates: response.candidates.map((candidate) => {
+      if (mending.keep) keepOf(candidate.parts, mending.keep)
+      return { ...candidate, parts: candidate.parts.map((part) => mendPart(part, mending)) }
+    }),
+  }
+}
+
+export function isIdle({ names, customs, keep }: Mending): boolean {
+  return names.size === 0 && customs.size === 0 && !keep
+}
+
+function mendPart(part: Part, { names, customs }: Mending): Part {
+  if (part.kind !== "tool-call") return part
+  const name = names.get(part.name) ?? part.name
+  const input = customs.has(part.name) && part.input !== "text" ? inputOf(part.arguments) : undefined
+  return { ...part, name, ...(input !== undefined && { arguments: input, input: "text" as const }) }
+}
+
+function keepOf(parts: readonly Part[], keep: NonNullable<Mending["keep"]>): void {
+  const keeper = new Keeper(keep)
+  for (const part of parts) keeper.take(part)
+}
+
+/** Thoughts belong to the call that follows them. */
+class Keeper {
+  private before: ReasoningPart[] = []
+
+  constructor(private readonly keep: NonNullable<Mending["keep"]>) {}
+
+  take(part: Part): void {
+    if (part.kind === "reasoning" && part.sealed) this.before.push(part)
+    if (part.kind !== "tool-call" || part.runsAt !== "client") return
+    const { sealed } = part
+    if (sealed || this.before.length > 0) this.keep(part.id, { before: this.before, ...(sealed && { sealed }) })
+    this.before = []
+  }
+}
+
+/** A part of a stream that something is done about. */
+interface OpenPart {
+  readonly part: ToolCallPart | ReasoningPart
+  text: string
+  readonly input?: InputText
+}
+
+/** The same for a stream, event by event. */
+export class MendedStream {
+  private readonly open = new Map<string, OpenPart>()
+  private readonly keepers = new Map<number, Keeper>()
+
+  constructor(private readonly mending: Mending) {}
+
+  push(event: StreamEvent): readonly StreamEvent[] {
+    if (event.type === "part-start") return [this.start(event)]
+    if (event.type !== "part-delta" && event.type !== "part-end") return [event]
+    const key = `${event.candidate}.${event.part}`
+    const open = this.open.get(key)
+    if (!open) return [event]
+    if (event.type === "part-delta") return this.grow(event, open)
+    this.open.delete(key)
+    return this.end(event, open)
+  }
+
+  private start(event: Extract<StreamEvent, { type: "part-start" }>): StreamEvent {
+    const { candidate, part, start } = event
+    const { names, customs, keep } = this.mending
+    const key = `${candidate}.${part}`
+    if (start.kind === "reasoning" && keep) this.open.set(key, { part: { ...start, text: "" }, text: "" })
+    if (start.kind !== "tool-call") return event
+    const isText = customs.has(start.name) && start.input !== "text"
+    if (isText || keep) {
+      const call: ToolCallPart = { ...start, arguments: "" }
+      this.open.set(key, { part: call, text: "", ...(isText && { input: new InputText() }) })
+    }
+    const name = names.get(start.name) ?? start.name
+    return { ...event, start: { ...start, name, ...(isText && { input: "text" as const }) } }
+  }
+
+  private grow(event: Extract<StreamEvent, { type: "part-delta" }>, open: OpenPart): StreamEvent[] {
+    if (open.part.kind === "reasoning") open.text += event.text
+    if (!open.input) return [event]
+    const text = open.input.push(event.text)
+    return text === "" ? [] : [{ ...event, text }]
+  }
+
+  private end(event: Extract<StreamEvent, { type: "part-end" }>, open: OpenPart): StreamEvent[] {
+    const { candidate, part, sealed } = event
+    const { keep } = this.mending
+    if (keep) {
+      const keeper = this.keepers.get(candidate) ?? new Keeper(keep)
+      this.keepers.set(candidate, keeper)
+      const whole = open.part.kind === "reasoning" ? { ...open.part, text: open.text } : open.part
+      keeper.take({ ...whole, ...(sealed && { sealed }) })
+    }
+    const rest = open.input?.finish() ?? ""
+    return rest === "" ? [event] : [{ type: "part-delta", candidate, part, text: rest }, event]
+  }
+}

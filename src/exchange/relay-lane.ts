@@ -1,0 +1,72 @@
+// The relay lane: client and upstream speak the same protocol, so bytes pass, with the members the gateway owns changed.
+import { grownPart } from "../canonical/stream.ts"
+import type { StreamRelay } from "../protocols/contract.ts"
+import type { Errand } from "../providers/contract.ts"
+import { isAscii, toBody, toByteText } from "../transport/byte-text.ts"
+import { outline } from "../transport/json-scan.ts"
+import { splice } from "../transport/json-splice.ts"
+import { Tee } from "../transport/tee.ts"
+import type { Attempt, Lane, Passage, Watch } from "./lane.ts"
+
+export const relayLane: Lane = {
+  url(attempt) {
+    const { line } = attempt.target
+    return line.baseUrl + (line.path ? line.path(errandOf(attempt)) : usualPath(attempt))
+  },
+
+  message(attempt) {
+    const { call, request, target } = attempt
+    const { line, upstreamModel: model } = target
+    const usual = call.protocol.requestEdits(request.reading, { model, streamUsage: line.streamUsage })
+    const edits = line.edits ? [...line.edits(errandOf(attempt)), ...usual] : usual
+    const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
+    return { headers: line.headersWith(request.reading.headers), body }
+  },
+
+  answer(bytes, { call, request, target }) {
+    const text = toByteText(bytes)
+    const outlined = outline(text)
+    const answer = outlined && call.protocol.relayAnswer(text, outlined, contextOf({ request, target }))
+    if (!answer) return undefined
+    const body = toBody(answer.text, isAscii(bytes))
+    return answer.usage ? { body, usage: answer.usage } : { body }
+  },
+
+  passage({ call, request, target }, watch) {
+    return relayPassage(call.protocol.relayStream(contextOf({ request, target })), watch)
+  },
+
+  decodeError: (error, { call }) => call.protocol.decodeError(error),
+}
+
+function contextOf({ request, target }: Pick<Attempt, "request" | "target">) {
+  return { model: target.model.id, reading: request.reading }
+}
+
+function usualPath({ call, request, target }: Attempt): string {
+  return call.protocol.upstreamPath(request.reading, target.upstreamModel)
+}
+
+function errandOf(attempt: Attempt): Errand {
+  const { operation, stream, headers } = attempt.request.reading
+  return { operation, stream, headers, model: attempt.target.upstreamModel, usualPath: usualPath(attempt) }
+}
+
+function relayPassage(relay: StreamRelay, watch: Watch): Passage {
+  const tee = new Tee({
+    observer: relay.observer,
+    edit: (frame) => relay.edit(frame),
+    growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: (bytes) => relay.passedAlike?.(bytes) },
+    onEvent: (event) => watch.onEvent(event),
+    onObserverFailure: (cause) => watch.onBlindness(cause),
+  })
+  return {
+    push: (bytes) => tee.push(bytes),
+    finish: () => tee.finish(),
+    conclude: () => tee.conclude(),
+    terminal: () => relay.terminal(),
+    errorFrame: (error, context) => relay.errorFrame(error, context),
+    errorPauseMs: relay.errorPauseMs,
+    usageAlike: () => relay.usageAlike?.(),
+  }
+}

@@ -1,0 +1,240 @@
+// The translate lane: what the client said in its protocol is said to the upstream in another, and what that answers
+// in the client's.
+import { GatewayError } from "../canonical/error.ts"
+import { isObject } from "../canonical/json.ts"
+import type { Loss } from "../canonical/loss.ts"
+import type { EncodeContext, IngressCodec, UpstreamCodec } from "../protocols/codec.ts"
+import type { Errand } from "../providers/contract.ts"
+import type { Target } from "../routing/plan.ts"
+import { decodeUtf8, encodeByteText, fromByteText, toBody } from "../transport/byte-text.ts"
+import { outline } from "../transport/json-scan.ts"
+import { splice } from "../transport/json-splice.ts"
+import type { Call, House } from "./call.ts"
+import { callIdsIn, type Kept } from "./kept-seals.ts"
+import type { Answered, Attempt, Lane, Passage, Watch } from "./lane.ts"
+import { type Mending, mendResponse } from "./mended-answer.ts"
+import { isLarge, type ReadRequest } from "./request.ts"
+import {
+  refuseLosses,
+  type TranslatedRequest,
+  type TranslateTask,
+  translateRequest,
+  type WantedMedia,
+} from "./translate-request.ts"
+import { TranslatedPassage } from "./translated-passage.ts"
+
+/** The request on its way, whoever it goes to. */
+export interface Occasion {
+  readonly call: Call
+  readonly house: House
+  readonly request: ReadRequest
+}
+
+/** What this caller asks cannot be said to this target. No call was made; another target may take it. */
+export class UnsayableError extends Error {
+  override readonly name = "UnsayableError"
+
+  constructor(readonly error: GatewayError) {
+    super(error.message)
+  }
+}
+
+/** Where a model's most is not known, as much as most models put out. */
+const USUAL_MAX_OUTPUT_TOKENS = 8192
+const NO_SEALS: ReadonlyMap<string, Kept> = new Map()
+
+export function translateLane(target: Target, occasion: Occasion): Lane | Promise<Lane> {
+  const { request, house } = occasion
+  const task = taskOf(target, occasion)
+  if (isLarge(request.text.length)) return translatedApart(task, target, occasion)
+  const result = sayable(() => translateRequest(request.text, task, house.codecs))
+  if ("wanted" in result) return translatedWith(result, { task, target, occasion })
+  return laneOf(result, target, occasion)
+}
+
+/** In another thread, one after the other: it would take time and memory from everybody else. */
+async function translatedApart(task: TranslateTask, target: Target, occasion: Occasion): Promise<Lane> {
+  const { house, request } = occasion
+  const result = await house.largeInTurn
+    .run(() => house.translateLarge(request.text, task))
+    .catch((thrown: unknown) => {
+      throw asUnsayable(thrown)
+    })
+  if ("wanted" in result) return translatedWith(result, { task, target, occasion })
+  return laneOf(result, target, occasion)
+}
+
+interface Waiting {
+  readonly task: TranslateTask
+  readonly target: Target
+  readonly occasion: Occasion
+}
+
+async function translatedWith({ wanted }: WantedMedia, { task, target, occasion }: Waiting): Promise<Lane> {
+  const { house, request } = occasion
+  if (!house.fetchMedia) throw new Error("media is wanted where nobody fetches it")
+  const media = await house.fetchMedia(wanted).catch((thrown: unknown) => {
+    throw asUnsayable(thrown)
+  })
+  const whole = { ...task, media }
+  const result = isLarge(request.text.length)
+    ? await house.largeInTurn.run(() => house.translateLarge(request.text, whole))
+    : sayable(() => translateRequest(request.text, whole, house.codecs))
+  if ("wanted" in result) throw new Error("media was fetched and is wanted again")
+  return laneOf(result, target, occasion)
+}
+
+function sayable<Result>(say: () => Result): Result {
+  try {
+    return say()
+  } catch (thrown) {
+    throw asUnsayable(thrown)
+  }
+}
+
+function asUnsayable(thrown: unknown): unknown {
+  return thrown instanceof GatewayError && thrown.owner === "caller" ? new UnsayableError(thrown) : thrown
+}
+
+function taskOf(target: Target, { call, house, request }: Occasion): TranslateTask {
+  const { model, line } = target
+  const { tenant } = call.caller
+  const looks = house.codecs.ingress.get(call.protocol.id)?.dropsSeals === true && house.seals.has(tenant)
+  return {
+    from: call.protocol.id,
+    envelope: call.envelope,
+    to: target.protocol,
+    context: {
+      model: target.upstreamModel,
+      stream: request.reading.stream,
+      streamUsage: line.streamUsage,
+      minter: minterOf(target),
+      maxOutputTokens: model.maxOutputTokens ?? USUAL_MAX_OUTPUT_TOKENS,
+      reasons: model.reasoning,
+    },
+    kept: looks ? house.seals.find(tenant, callIdsIn(request.text)) : NO_SEALS,
+    ...(house.fetchMedia && { media: new Map() }),
+  }
+}
+
+/**
+ * Whose seals a target takes. A signature is its author's, whichever host the model is called at; what OpenAI encrypts
+ * only the account it was made for can read.
+ */
+function minterOf({ protocol, model, account }: Target): string {
+  const [author = ""] = model.id.split("/")
+  if (protocol === "openai-responses") return `${protocol}/${author}/${account.id}`
+  const family = protocol === "bedrock-converse" && author === "anthropic" ? "anthropic-messages" : protocol
+  return `${family}/${author}`
+}
+
+function laneOf(said: TranslatedRequest, target: Target, { call, house, request }: Occasion): Lane {
+  const ingress = house.codecs.ingress.get(call.protocol.id)
+  const upstream = house.codecs.upstream.get(target.protocol)
+  if (!ingress || !upstream) throw new Error("a translated request has its codecs")
+  if (request.reading.routing.strict || call.caller.strict) sayable(() => refuseLosses(said.losses))
+  return new TranslateLane(said, { ingress, upstream })
+}
+
+interface Halves {
+  readonly ingress: IngressCodec
+  readonly upstream: UpstreamCodec
+}
+
+class TranslateLane implements Lane {
+  private readonly losses: Loss[]
+
+  constructor(
+    private readonly said: TranslatedRequest,
+    private readonly halves: Halves,
+  ) {
+    this.losses = [...said.losses]
+  }
+
+  url({ target, request }: Attempt): string {
+    const { line } = target
+    const errand = this.errand(target, request.reading.stream)
+    return line.baseUrl + (line.path ? line.path(errand) : errand.usualPath)
+  }
+
+  message({ call, target, request }: Attempt) {
+    call.record.losses = this.losses
+    const { line } = target
+    const errand = this.errand(target, request.reading.stream)
+    return { headers: line.headersWith(errand.headers), body: edited(this.said.body, line.edits?.(errand) ?? []) }
+  }
+
+  answer(bytes: Uint8Array, attempt: Attempt): Answered | undefined {
+    const said = parsed(decodeUtf8(bytes))
+    const response = said && this.halves.upstream.decodeResponse(said, this.decoding(attempt))
+    if (!response) return undefined
+    const mended = mendResponse(response, this.mending(attempt))
+    const body = JSON.stringify(this.halves.ingress.encodeResponse(mended, this.encoding(attempt)))
+    return response.usage ? { body, usage: response.usage } : { body }
+  }
+
+  passage(attempt: Attempt, watch: Watch): Passage {
+    return new TranslatedPassage({
+      decoder: this.halves.upstream.decodeStream(this.decoding(attempt)),
+      writer: this.halves.ingress.encodeStream(this.encoding(attempt)),
+      mending: this.mending(attempt),
+      watch,
+    })
+  }
+
+  decodeError(error: Parameters<UpstreamCodec["decodeError"]>[0]): GatewayError {
+    return this.halves.upstream.decodeError(error)
+  }
+
+  private errand({ upstreamModel: model }: Target, stream: boolean): Errand {
+    const { operation, path, headers } = this.halves.upstream.errand(model, stream)
+    return { operation, model, stream, usualPath: path, headers }
+  }
+
+  private decoding({ call, target }: Attempt) {
+    return { id: idOf(call), minter: minterOf(target) }
+  }
+
+  private encoding({ call, target, request }: Attempt): EncodeContext {
+    const { usageAsked, framing } = request.reading
+    return {
+      id: idOf(call),
+      model: target.model.id,
+      asked: this.said.asked,
+      unixTime: Math.floor(Date.now() / 1000),
+      usageAsked,
+      framing,
+      losses: this.losses,
+    }
+  }
+
+  private mending({ call, house }: Attempt): Mending {
+    const { names, customs } = this.said
+    const { tenant } = call.caller
+    if (!this.halves.ingress.dropsSeals) return { names, customs }
+    return { names, customs, keep: (callId, kept) => house.seals.keep(tenant, callId, kept) }
+  }
+}
+
+/** Of the request's id as much as vendors' ids hold. */
+function idOf({ record }: Call): string {
+  return record.requestId.replaceAll("-", "").slice(-24)
+}
+
+/** What a provider changes of every body it is sent. */
+function edited(body: string, edits: Parameters<typeof splice>[1]): string | Uint8Array<ArrayBuffer> {
+  const text = encodeByteText(body)
+  if (edits.length === 0) return toBody(text, text === body)
+  const outlined = outline(text)
+  if (!outlined) throw new Error("a codec writes one object")
+  return fromByteText(splice(text, edits, outlined))
+}
+
+function parsed(text: string) {
+  try {
+    const said: unknown = JSON.parse(text)
+    return isObject(said) ? said : undefined
+  } catch {
+    return undefined
+  }
+}

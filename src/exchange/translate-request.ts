@@ -1,0 +1,125 @@
+// A request said in one protocol, said again in another. Pure, and its task and result are plain data: large requests
+// are translated in another thread.
+import { GatewayError } from "../canonical/error.ts"
+import { isObject } from "../canonical/json.ts"
+import type { Loss } from "../canonical/loss.ts"
+import type { MediaPart, Part } from "../canonical/part.ts"
+import type { ChatRequest } from "../canonical/request.ts"
+import type { Asked, Codecs, Places, UpstreamCodec, UpstreamContext } from "../protocols/codec.ts"
+import type { Envelope } from "../protocols/contract.ts"
+import { decodeByteText } from "../transport/byte-text.ts"
+import { fitNames } from "./fit-names.ts"
+import { type Kept, withKept } from "./kept-seals.ts"
+
+export interface TranslateTask {
+  readonly from: string
+  readonly envelope: Envelope
+  readonly to: string
+  readonly context: Omit<UpstreamContext, "losses">
+  /** By the id of the call they stood with. */
+  readonly kept: ReadonlyMap<string, Kept>
+  /** What stands at addresses that the upstream would not fetch from; absent where nobody does. */
+  readonly media?: ReadonlyMap<string, InlineMedia>
+}
+
+export interface InlineMedia {
+  readonly mediaType: string
+  readonly base64: string
+}
+
+export interface TranslatedRequest {
+  /** JSON, in ordinary text. */
+  readonly body: string
+  readonly losses: readonly Loss[]
+  readonly asked: Asked
+  /** The caller's names of tools, by what they were sent as. */
+  readonly names: ReadonlyMap<string, string>
+  /** The tools, as they were sent, whose input is plain text. */
+  readonly customs: ReadonlySet<string>
+}
+
+/** Addresses whose content must be known first. */
+export interface WantedMedia {
+  readonly wanted: readonly string[]
+}
+
+export function translateRequest(text: string, task: TranslateTask, codecs: Codecs): TranslatedRequest | WantedMedia {
+  const ingress = codecs.ingress.get(task.from)
+  const upstream = codecs.upstream.get(task.to)
+  if (!ingress || !upstream) throw new Error(`nothing is said from ${task.from} in ${task.to}`)
+  const body: unknown = JSON.parse(decodeByteText(text))
+  if (!isObject(body)) throw new Error("a request that was read is an object")
+  const said = ingress.decodeRequest(body, task.envelope)
+  const { places } = ingress
+  const wanted = task.media ? addressesIn(said, { upstream, known: task.media }) : []
+  if (wanted.length > 0) return { wanted }
+  const whole = task.media && task.media.size > 0 ? withMedia(said, task.media) : said
+  const { request, names } = fitNames(withKept(whole, task.kept), upstream)
+  const losses: Loss[] = []
+  const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...task.context, losses }))
+  const { turns: _turns, instructions: _instructions, ...asked } = said
+  const customs = new Set(request.tools.filter(({ kind }) => kind === "custom").map(({ name }) => name))
+  const told = losses.map((loss) => ({ ...loss, path: placeOf(loss.path, places) }))
+  return { body: JSON.stringify(encoded), losses: told, asked, names, customs }
+}
+
+/** A codec knows a setting by what it is; a caller by where it wrote it. */
+function placeOf(path: string, places: Places): string {
+  const [name = ""] = path.split(".", 1)
+  const place = Object.hasOwn(places, name) ? places[name as keyof Places] : ""
+  return place === "" ? path : place + path.slice(name.length)
+}
+
+function inCallersWords<Result>(places: Places, say: () => Result): Result {
+  try {
+    return say()
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.param === undefined) throw thrown
+    const { code, message, owner, param } = thrown
+    const place = placeOf(param, places)
+    throw new GatewayError(code, message.replaceAll(`\`${param}\``, `\`${place}\``), { owner, param: place })
+  }
+}
+
+interface Looking {
+  readonly upstream: UpstreamCodec
+  readonly known: ReadonlyMap<string, InlineMedia>
+}
+
+function addressesIn({ instructions, turns }: ChatRequest, { upstream, known }: Looking): string[] {
+  const found = new Set<string>()
+  const look = (part: Part): void => {
+    if (part.kind === "tool-result") part.parts.forEach(look)
+    if (part.kind !== "media" || part.source.at !== "url" || !upstream.inlines(part.media)) return
+    if (!known.has(part.source.url)) found.add(part.source.url)
+  }
+  instructions.forEach(look)
+  for (const { parts } of turns) parts.forEach(look)
+  return [...found]
+}
+
+function withMedia(request: ChatRequest, media: ReadonlyMap<string, InlineMedia>): ChatRequest {
+  const inlined = (part: Part): Part => {
+    if (part.kind === "tool-result") return { ...part, parts: part.parts.map(inlined) }
+    const found = part.kind === "media" && part.source.at === "url" ? media.get(part.source.url) : undefined
+    return found ? ({ ...part, source: { at: "inline", ...found } } as MediaPart) : part
+  }
+  return {
+    ...request,
+    instructions: request.instructions.map(inlined),
+    turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(inlined) })),
+  }
+}
+
+/** A strict caller is rather refused than changed in meaning. */
+export function refuseLosses(losses: readonly Loss[]): void {
+  const meant = losses.filter(({ weight }) => weight === "meaning")
+  const [first] = meant
+  if (!first) return
+  const named = meant.slice(0, MAX_NAMED).map(({ path, why }) => `\`${path}\` (${why})`)
+  const more = meant.length > MAX_NAMED ? `, and ${meant.length - MAX_NAMED} more` : ""
+  const message = `The request is strict, and this model's provider cannot be told all of it: ${named.join(", ")}${more}.`
+  throw new GatewayError("lossy_translation", message, { param: first.path })
+}
+
+const MAX_NAMED = 5

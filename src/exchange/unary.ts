@@ -1,0 +1,40 @@
+// A unary answer: read whole, then given to the client as the lane has it.
+import { GatewayError } from "../canonical/error.ts"
+import { decodeByteText, toByteText } from "../transport/byte-text.ts"
+import { failure, readAll } from "../transport/http-client.ts"
+import { findMember, outline } from "../transport/json-scan.ts"
+import type { Answered, Attempt } from "./lane.ts"
+import { answerOf } from "./record.ts"
+import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
+
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+export async function answerUnary(attempt: Attempt): Promise<Response> {
+  const { call, house, lane } = attempt
+  const running = house.running.begin(call, { url: lane.url(attempt), limitMs: house.timeouts.unaryMs })
+  try {
+    const response = await callUpstream(attempt, running)
+    if (!response.ok) throw await upstreamError(response, attempt, running)
+    const { body, usage } = readAnswer(await readAll(response, MAX_ANSWER_BYTES), attempt)
+    call.record.usage = usage
+    return answerOf(call.record, body, "application/json")
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? thrown : failure(thrown, running.abort)
+  } finally {
+    house.running.end(running)
+  }
+}
+
+function readAnswer(bytes: Uint8Array, attempt: Attempt): Answered {
+  const answer = attempt.lane.answer(bytes, attempt)
+  if (answer) return answer
+  const text = toByteText(bytes)
+  const outlined = outline(text)
+  // Some hosts send an error with status 200.
+  if (outlined && findMember(outlined, "error")) {
+    const error = attempt.lane.decodeError({ status: 502, body: decodeByteText(text) }, attempt)
+    throw withoutCredential(error, attempt.target)
+  }
+  const message = "The provider's answer is not one of this protocol."
+  throw new GatewayError("upstream_unavailable", message, { owner: "upstream" })
+}

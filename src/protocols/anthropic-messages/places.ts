@@ -1,0 +1,22 @@
+// Where each setting stands in a request of this protocol; empty where it has no word for it.
+import type { Places } from "../codec.ts"
+
+export const places: Places = {
+  maxOutputTokens: "max_tokens",
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  frequencyPenalty: "",
+  presencePenalty: "",
+  stop: "stop_sequences",
+  seed: "",
+  candidates: "",
+  logprobs: "",
+  format: "output_config.format",
+  reasoning: "thinking",
+  parallelToolCalls: "tool_choice.disable_parallel_tool_use",
+  verbosity: "",
+  modalities: "",
+  cacheKey: "",
+  endUser: "metadata.user_id",
+}

@@ -1,0 +1,22 @@
+// Where each setting stands in a request of this protocol; empty where it has no word for it.
+import type { Places } from "../codec.ts"
+
+export const places: Places = {
+  maxOutputTokens: "generationConfig.maxOutputTokens",
+  temperature: "generationConfig.temperature",
+  topP: "generationConfig.topP",
+  topK: "generationConfig.topK",
+  frequencyPenalty: "generationConfig.frequencyPenalty",
+  presencePenalty: "generationConfig.presencePenalty",
+  stop: "generationConfig.stopSequences",
+  seed: "generationConfig.seed",
+  candidates: "generationConfig.candidateCount",
+  logprobs: "generationConfig.logprobs",
+  format: "generationConfig.responseJsonSchema",
+  reasoning: "generationConfig.thinkingConfig",
+  parallelToolCalls: "",
+  verbosity: "",
+  modalities: "generationConfig.responseModalities",
+  cacheKey: "",
+  endUser: "",
+}

@@ -1,0 +1,22 @@
+// Where each setting stands in a request of this protocol; empty where it has no word for it.
+import type { Places } from "../codec.ts"
+
+export const places: Places = {
+  maxOutputTokens: "max_output_tokens",
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  stop: "",
+  seed: "",
+  candidates: "",
+  logprobs: "top_logprobs",
+  format: "text.format",
+  reasoning: "reasoning",
+  parallelToolCalls: "parallel_tool_calls",
+  verbosity: "text.verbosity",
+  modalities: "",
+  cacheKey: "prompt_cache_key",
+  endUser: "safety_identifier",
+}
