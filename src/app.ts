@@ -9,6 +9,7 @@ import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./
 import { GatewayError } from "./canonical/error.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
+import { inlineMedia } from "./exchange/inline-media.ts"
 import { KeptSeals } from "./exchange/kept-seals.ts"
 import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
 import { Running } from "./exchange/running.ts"
@@ -32,6 +33,7 @@ import { EXPOSITION_TYPE } from "./telemetry/registry.ts"
 import type { Tracer } from "./telemetry/tracer.ts"
 import { Deadlines } from "./transport/deadlines.ts"
 import { httpSend } from "./transport/http-client.ts"
+import { fetchMedia } from "./transport/media-fetch.ts"
 import { OffLoop } from "./transport/off-loop.ts"
 import { OneByOne } from "./transport/one-by-one.ts"
 import { retryAfterMs } from "./transport/retry-after.ts"
@@ -84,6 +86,7 @@ export class Gateway {
     const credentials = new Credentials({ table: this.store.credentials, sealer: new Sealer(secrets) })
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.table = buildTable(this.kept.join(config), httpSend)
+    const mayFetch = () => this.config.media.fetch
     const house: House = {
       table: () => this.table,
       deadlines: this.deadlines,
@@ -92,6 +95,9 @@ export class Gateway {
       ...largeRequests(),
       codecs,
       seals: new KeptSeals(),
+      get fetchMedia() {
+        return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined
+      },
       largeInTurn: new OneByOne(),
       onFault: (cause) => log.line("error", "observer-failed", { stack: stackOf(cause) }),
     }

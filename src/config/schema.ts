@@ -3,7 +3,7 @@ import type { ModelSettings } from "./config.ts"
 import type { Place } from "./document.ts"
 import { modelSchema } from "./model-schema.ts"
 import type { FileProvider } from "./provider-schema.ts"
-import { dictionary, integer, list, object, optional, otherwise, type Shape, text } from "./shape.ts"
+import { boolean, dictionary, integer, list, object, optional, otherwise, type Shape, text } from "./shape.ts"
 import { type FileTelemetry, telemetrySchema } from "./telemetry-schema.ts"
 import { addressRange, corsOrigin, host, providerId, sqlitePath } from "./values.ts"
 
@@ -19,6 +19,7 @@ export interface FileSettings {
   readonly store: { readonly url?: string }
   readonly providers: ReadonlyMap<string, FileProvider>
   readonly models: readonly ModelSettings[]
+  readonly media: { readonly fetch: boolean }
   readonly telemetry?: FileTelemetry
 }
 
@@ -54,6 +55,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     store: otherwise(store, {}),
     providers: otherwise(dictionary(providerId, provider), new Map()),
     models: otherwise(list(modelSchema({ providers, knownModels })), []),
+    media: otherwise(object({ fetch: otherwise(boolean(), false) }), { fetch: false }),
     telemetry: optional(telemetrySchema()),
   })
 }

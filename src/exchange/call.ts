@@ -71,7 +71,7 @@ export interface House {
   readonly codecs: Codecs
   readonly seals: KeptSeals
   /** Fetches what stands at addresses of a caller's, for upstreams that do not; absent where the operator does not allow it. */
-  readonly fetchMedia?: (addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>
+  readonly fetchMedia?: ((addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>) | undefined
   /** A fault of ours that no answer shows. */
   readonly onFault: (cause: unknown) => void
 }

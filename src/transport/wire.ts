@@ -8,6 +8,8 @@ export interface Origin {
   readonly hostname: string
   readonly port: number
   readonly tls: boolean
+  /** The name it has to prove over TLS, where that is not what it is connected by. */
+  readonly name?: string
 }
 
 export interface Wire {
@@ -33,8 +35,8 @@ export interface WireListener {
 
 export type Dial = (origin: Origin, listener: WireListener) => Wire
 
-export function dialPatiently({ hostname: host, port, tls }: Origin, listener: WireListener): Wire {
-  const secure = () => connectSecurely({ host, port, ...(isIP(host) === 0 && { servername: host }) })
+export function dialPatiently({ hostname: host, port, tls, name = host }: Origin, listener: WireListener): Wire {
+  const secure = () => connectSecurely({ host, port, ...(isIP(name) === 0 && { servername: name }) })
   const socket: Socket = tls ? secure() : connect({ host, port })
   socket.setNoDelay(true)
   socket.once(tls ? "secureConnect" : "connect", () => listener.opened())
