@@ -14,6 +14,9 @@ export const EFFORT_BUDGETS: readonly (readonly [effort: Effort, budgetTokens: n
   ["max", 65_536],
 ]
 
+/** From the least to the most. */
+export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const satisfies Effort[]
+
 export function budgetOf(effort: Effort): number {
   return EFFORT_BUDGETS.find(([word]) => word === effort)?.[1] ?? 0
 }

@@ -1,11 +1,18 @@
 // The models a caller may name, and where each is served. Every name is looked up, none is searched for.
 import type { ModelCard, Pricing } from "../canonical/model.ts"
+import type { Effort } from "../canonical/reasoning.ts"
 
 export interface Model extends ModelCard {
   /** Every other name it answers to, its bare one among them. */
   readonly aliases: readonly string[]
   /** Thinks before it speaks: its silence is allowed to last longer. */
   readonly reasoning: boolean
+  /** The words for effort that it takes, from the least, where they are known. */
+  readonly efforts?: readonly Effort[]
+  /** How many tokens it may be told to think, where it takes a number. */
+  readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
+  /** Lets nobody set a temperature and its like. */
+  readonly fixedSampling?: boolean
   /** The project's own coarse tier from 0 to 100, or the operator's. */
   readonly quality?: number
   /** In the catalogue in order of trial: lower priority first, then higher weight. */

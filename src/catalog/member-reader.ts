@@ -40,6 +40,12 @@ export class MemberReader {
     return min
   }
 
+  flag(name: string): boolean {
+    const value = this.members[name]
+    if (typeof value !== "boolean") this.wrong(name, "true or false")
+    return value === true
+  }
+
   word<const Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const value = this.members[name]
     const word = words.find((candidate) => candidate === value)

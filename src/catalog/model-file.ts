@@ -10,6 +10,7 @@ import {
   type PriceTier,
   type Pricing,
 } from "../canonical/model.ts"
+import { EFFORTS } from "../canonical/reasoning.ts"
 import { bareName, type Model, type TargetRow } from "./catalog.ts"
 import { MemberReader } from "./member-reader.ts"
 
@@ -27,7 +28,9 @@ const FILE_MEMBERS = new Set(["author", "also", "models"])
 const MODEL_MEMBERS = new Set([
   ...["id", "display_name", "aliases", "version", "kind", "status", "released", "knowledge_cutoff", "context_window"],
   ...["max_input_tokens", "max_output_tokens", "modalities", "capabilities", "quality", "pricing", "targets"],
+  ...["efforts", "thinking_tokens", "fixed_sampling"],
 ])
+const BOUND_MEMBERS = new Set(["min", "max"])
 const MODALITY_MEMBERS = new Set(["input", "output"])
 const TARGET_MEMBERS = new Set(["provider", "model", "priority", "weight", "pricing"])
 const PRICING_MEMBERS = new Set([...BUCKETS.keys(), "tiers"])
@@ -68,6 +71,7 @@ function readModel(entry: unknown, { spellings, problems }: Origin): Model {
     modalities: { input: modalities.words("input", MODALITIES), output: modalities.words("output", MODALITIES) },
     capabilities,
     reasoning: capabilities.includes("reasoning"),
+    ...readTraits(reader),
     quality: reader.whole("quality", { min: 0, max: 100 }),
     pricing: readPricing(reader.inner("pricing")),
     targets: reader.list("targets").map((target) => readTarget(reader.inner("targets", target))),
@@ -75,6 +79,18 @@ function readModel(entry: unknown, { spellings, problems }: Origin): Model {
   modalities.refuseOthers(MODALITY_MEMBERS)
   reader.refuseOthers(MODEL_MEMBERS)
   return model
+}
+
+function readTraits(reader: MemberReader): Pick<Model, "efforts" | "thinkingTokens" | "fixedSampling"> {
+  const bounds = reader.has("thinking_tokens") ? reader.inner("thinking_tokens") : undefined
+  const bound = (name: "min" | "max") => (bounds?.has(name) ? { [name]: bounds.whole(name, { min: 0 }) } : {})
+  bounds?.refuseOthers(BOUND_MEMBERS)
+  if (reader.has("fixed_sampling") && !reader.flag("fixed_sampling")) reader.report("fixed_sampling", "leave it out")
+  return {
+    ...(reader.has("efforts") && { efforts: reader.words("efforts", EFFORTS) }),
+    ...(bounds && { thinkingTokens: { ...bound("min"), ...bound("max") } }),
+    ...(reader.has("fixed_sampling") && { fixedSampling: true }),
+  }
 }
 
 function readLimits(reader: MemberReader): Pick<Model, "contextWindow" | "maxInputTokens" | "maxOutputTokens"> {

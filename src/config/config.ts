@@ -118,6 +118,12 @@ export interface ModelSettings {
   readonly modalities?: { readonly input: readonly Modality[]; readonly output: readonly Modality[] }
   readonly capabilities?: readonly Capability[]
   readonly reasoning?: boolean
+  /** The words for effort that it takes. */
+  readonly efforts?: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[]
+  /** How many tokens it may be told to think. */
+  readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
+  /** Lets nobody set a temperature and its like. */
+  readonly fixedSampling?: boolean
   /** From 0 to 100. */
   readonly quality?: number
   readonly pricing?: PricingSettings

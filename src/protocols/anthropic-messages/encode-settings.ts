@@ -29,7 +29,7 @@ export function encodeSettings({ settings, toolChoice }: ChatRequest, writing: W
   return {
     members: {
       max_tokens,
-      ...sampling(settings, { thinks, losses: writing.losses }),
+      ...sampling(settings, { fixed: fixedWhy(thinks, writing), losses: writing.losses }),
       ...stopSequences(settings.stop, writing),
       ...outputMembers(thought, format.wire),
       ...endUser(settings),
@@ -88,14 +88,19 @@ function dropHints(settings: Settings, { losses }: Writing): void {
   }
 }
 
-function sampling(settings: Settings, { thinks, losses }: { thinks: boolean; losses: Losses }): JsonObject {
+/** Why nobody may say how tokens are chosen; undefined where anybody may. */
+function fixedWhy(thinks: boolean, { fixedSampling }: Writing): string | undefined {
+  if (fixedSampling) return "the model lets nobody set it"
+  return thinks ? "the vendor sets it while the model thinks" : undefined
+}
+
+function sampling(settings: Settings, { fixed, losses }: { fixed: string | undefined; losses: Losses }): JsonObject {
   const { temperature, topP, topK } = settings
   const lose = (name: string, why: string) => losses.push(dropped.hint(name, why))
-  if (thinks) {
-    const why = "the vendor sets it while the model thinks"
-    if (temperature !== undefined && temperature !== 1) lose("temperature", why)
-    if (topP !== undefined && topP !== 1) lose("topP", why)
-    if (topK !== undefined) lose("topK", why)
+  if (fixed !== undefined) {
+    if (temperature !== undefined && temperature !== 1) lose("temperature", fixed)
+    if (topP !== undefined && topP !== 1) lose("topP", fixed)
+    if (topK !== undefined) lose("topK", fixed)
     return {}
   }
   if (temperature !== undefined && temperature > 1) {

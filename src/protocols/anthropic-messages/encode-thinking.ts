@@ -1,6 +1,6 @@
 // How hard to think, for the vendor: `thinking` says whether, `output_config.effort` how hard, a budget how long.
 import type { JsonObject } from "../../canonical/json.ts"
-import { nearestEffort } from "../../canonical/reasoning.ts"
+import { budgetOf, effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { ReasoningWish } from "../../canonical/request.ts"
 import { approximated, dropped } from "./own.ts"
 import type { Writing } from "./writing.ts"
@@ -34,35 +34,70 @@ export function ownThinking({ effort, budgetTokens, show }: ReasoningWish): Thin
 }
 
 export function encodeThinking(wish: ReasoningWish, around: Circumstances): Thinking {
-  const { writing } = around
-  const { effort, budgetTokens, show } = wish
-  const off = effort === "none" || budgetTokens === 0
-  if (!writing.reasons) {
-    if (!off) writing.losses.push(dropped.hint("reasoning", "the model does not reason"))
+  const { losses, reasons, thinkingTokens } = around.writing
+  const off = wish.effort === "none" || wish.budgetTokens === 0
+  if (!reasons) {
+    if (!off) losses.push(dropped.hint("reasoning", "the model does not reason"))
     return {}
   }
   if (off) return { thinking: { type: "disabled" } }
-  if (show === "full") writing.losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
+  return thinkingTokens ? byBudget(wish, around) : byEffort(wish, around)
+}
+
+/** Older models are told how long to think; some of them how hard, too. */
+function byBudget(wish: ReasoningWish, around: Circumstances): Thinking {
+  const { losses, efforts } = around.writing
+  const { effort, budgetTokens, show } = wish
+  const asked = budgetTokens ?? budgetOf(effort ?? "medium")
+  if (budgetTokens === undefined && effort !== undefined && !efforts) {
+    losses.push(approximated.hint("reasoning.effort", `the model takes a number of tokens; ${effort} is ${asked}`))
+  }
+  if (show === "hidden") losses.push(dropped.hint("reasoning.show", "the model shows what it thinks"))
+  const budget = fitting(asked, around)
+  const word = efforts && wordFor(effort, around)
+  return {
+    ...(budget !== undefined && { thinking: { type: "enabled", budget_tokens: budget } }),
+    ...(word !== undefined && { effort: word }),
+  }
+}
+
+/** Newer models are told how hard to think, and know themselves for how long. */
+function byEffort(wish: ReasoningWish, around: Circumstances): Thinking {
+  const { losses, efforts } = around.writing
+  const { budgetTokens, show } = wish
+  if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
   const display = show === undefined ? undefined : (DISPLAYS[show] ?? "summarized")
   const shown = display !== undefined && { display }
-  const word = effort === undefined ? undefined : nearestEffort(effort, EFFORTS)
-  if (word !== effort) writing.losses.push(approximated.hint("reasoning.effort", `the least effort is \`${word}\``))
-  const budget = budgetTokens !== undefined && budgetTokens > 0 ? fitting(budgetTokens, around) : undefined
+  const counted = budgetTokens !== undefined && budgetTokens > 0 ? budgetTokens : undefined
+  const budget = counted !== undefined && !efforts ? fitting(counted, around) : undefined
+  if (counted !== undefined && efforts) {
+    losses.push(approximated.hint("reasoning.budgetTokens", "the model is told how hard to think, not how long"))
+  }
+  const word = wordFor(wish.effort ?? (efforts && counted !== undefined ? effortOf(counted) : undefined), around)
   const thinking =
     budget === undefined ? { type: "adaptive", ...shown } : { type: "enabled", budget_tokens: budget, ...shown }
   return { thinking, ...(word !== undefined && { effort: word }) }
 }
 
+function wordFor(effort: ReasoningWish["effort"], { writing }: Circumstances): string | undefined {
+  if (effort === undefined) return undefined
+  const word = nearestEffort(effort, writing.efforts ?? EFFORTS)
+  if (word !== effort) writing.losses.push(approximated.hint("reasoning.effort", `the nearest it takes is \`${word}\``))
+  return word
+}
+
 /** A budget within the vendor's bounds; undefined where there is none, and the model thinks as it sees fit. */
-function fitting(asked: number, { maxTokens, forced, writing: { losses } }: Circumstances): number | undefined {
-  if (forced || maxTokens <= LEAST_BUDGET) {
+function fitting(asked: number, { maxTokens, forced, writing }: Circumstances): number | undefined {
+  const { losses, thinkingTokens } = writing
+  const { min: least = LEAST_BUDGET, max: most = maxTokens - 1 } = thinkingTokens ?? {}
+  if (forced || maxTokens <= least) {
     const why = forced ? "a budget does not go with a tool that must be called" : "the answer's limit leaves no room"
     losses.push(approximated.hint("reasoning.budgetTokens", why))
     return undefined
   }
-  const budget = Math.min(Math.max(Math.floor(asked), LEAST_BUDGET), maxTokens - 1)
+  const budget = Math.min(Math.max(Math.floor(asked), least), most, maxTokens - 1)
   if (budget !== asked) {
-    const why = `a budget is at least ${LEAST_BUDGET} tokens and below the answer's limit`
+    const why = `a budget is at least ${least} tokens and below the answer's limit`
     losses.push(approximated.hint("reasoning.budgetTokens", why))
   }
   return budget

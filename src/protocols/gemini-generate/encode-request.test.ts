@@ -288,6 +288,30 @@ describe("settings", () => {
       { thinkingConfig: { includeThoughts: true, thinkingBudget: 500 } },
       ["reasoning.show hint approximated"],
     ],
+    [
+      { reasoning: { effort: "minimal" } },
+      { thinkingConfig: { thinkingLevel: "LOW" } },
+      ["reasoning.effort hint approximated"],
+      { efforts: ["low", "medium", "high"] },
+    ],
+    [
+      { reasoning: { budgetTokens: 9000 } },
+      { thinkingConfig: { thinkingLevel: "MEDIUM" } },
+      ["reasoning.budgetTokens hint approximated"],
+      { efforts: ["low", "medium", "high"] },
+    ],
+    [
+      { reasoning: { budgetTokens: 0 } },
+      { thinkingConfig: { thinkingBudget: 128 } },
+      ["reasoning.budgetTokens hint approximated"],
+      { thinkingTokens: { min: 128, max: 32_768 } },
+    ],
+    [
+      { reasoning: { effort: "max" } },
+      { thinkingConfig: { thinkingBudget: 32_768 } },
+      ["reasoning.effort hint approximated"],
+      { thinkingTokens: { min: 128, max: 32_768 } },
+    ],
     [{ reasoning: { effort: "high" } }, undefined, ["reasoning hint dropped"], { reasons: false }],
     [{ reasoning: { effort: "none" } }, undefined, [], { reasons: false }],
   ]

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Loss } from "../../canonical/loss.ts"
-import { budgetOf, nearestEffort } from "../../canonical/reasoning.ts"
+import { budgetOf, effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
 import type { UpstreamContext } from "../codec.ts"
 import { generationOf } from "./generation.ts"
@@ -111,20 +111,48 @@ function encodeReasoning(wish: ReasoningWish | undefined, context: UpstreamConte
   return { ...shown, ...encodeDepth(wish, context) }
 }
 
-function encodeDepth({ effort, budgetTokens }: ReasoningWish, { model, losses }: UpstreamContext): JsonObject {
-  const near = (path: string, why: string) => losses.push({ path, weight: "hint", how: "approximated", why })
-  if (budgetTokens !== undefined) {
-    if (effort !== undefined) near("reasoning.effort", "Gemini takes one of the two; the budget is sent.")
-    return { thinkingBudget: budgetTokens }
-  }
-  if (effort === undefined) return {}
+const LEVELS = ["minimal", "low", "medium", "high"] as const
+
+function encodeDepth(wish: ReasoningWish, context: UpstreamContext): JsonObject {
+  const { effort, budgetTokens } = wish
+  if (effort === undefined && budgetTokens === undefined) return {}
+  const { efforts, thinkingTokens, model } = context
   const { thinksByLevel, leastBudget } = generationOf(model)
-  if (thinksByLevel) {
-    const level = nearestEffort(effort, ["minimal", "low", "medium", "high"])
-    if (level !== effort) near("reasoning.effort", `The nearest this model has is ${level}.`)
-    return { thinkingLevel: level.toUpperCase() }
-  }
-  const budget = Math.max(leastBudget, Math.min(MAX_BUDGET, budgetOf(effort)))
-  near("reasoning.effort", `This model takes a number of tokens; ${effort} is sent as ${budget}.`)
+  const byLevel = efforts !== undefined || (thinksByLevel && !thinkingTokens && budgetTokens === undefined)
+  if (byLevel) return encodeLevel(wish, { levels: LEVELS.filter((level) => efforts?.includes(level) ?? true), context })
+  const { min = leastBudget, max = MAX_BUDGET } = thinkingTokens ?? {}
+  return encodeBudget(wish, { min, max, context })
+}
+
+interface Levels {
+  readonly levels: readonly (typeof LEVELS)[number][]
+  readonly context: UpstreamContext
+}
+
+function encodeLevel({ effort, budgetTokens }: ReasoningWish, { levels, context: { losses } }: Levels): JsonObject {
+  const wanted = effort ?? effortOf(budgetTokens ?? 0)
+  const level = nearestEffort(wanted, levels.length > 0 ? levels : LEVELS)
+  const why = `The nearest this model has is ${level}.`
+  const path = effort === undefined ? "reasoning.budgetTokens" : "reasoning.effort"
+  if (level !== effort) losses.push({ path, weight: "hint", how: "approximated", why })
+  return { thinkingLevel: level.toUpperCase() }
+}
+
+interface Bounds {
+  readonly min: number
+  readonly max: number
+  readonly context: UpstreamContext
+}
+
+function encodeBudget({ effort, budgetTokens }: ReasoningWish, { min, max, context }: Bounds): JsonObject {
+  const near = (path: string, why: string) => context.losses.push({ path, weight: "hint", how: "approximated", why })
+  const asked = budgetTokens ?? budgetOf(effort ?? "medium")
+  // What is negative lets the model think as long as it likes.
+  const budget = asked < 0 ? asked : Math.max(min, Math.min(max, asked))
+  if (budgetTokens === undefined) {
+    near("reasoning.effort", `This model takes a number of tokens; ${effort} is sent as ${budget}.`)
+  } else if (budget !== budgetTokens) {
+    near("reasoning.budgetTokens", `This model takes ${min} to ${max}.`)
+  } else if (effort !== undefined) near("reasoning.effort", "Gemini takes one of the two; the budget is sent.")
   return { thinkingBudget: budget }
 }

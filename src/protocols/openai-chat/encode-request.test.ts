@@ -318,6 +318,16 @@ describe("settings", () => {
     ],
     [{ reasoning: { effort: "max" } }, { reasoning_effort: "max" }, { reasons: true }],
     [
+      { reasoning: { effort: "max" } },
+      { reasoning_effort: "high", losses: ["hint approximated reasoning.effort"] },
+      { reasons: true, efforts: ["low", "medium", "high"] },
+    ],
+    [
+      { temperature: 0.5, topP: 1, frequencyPenalty: 0 },
+      { losses: ["hint dropped temperature"] },
+      { fixedSampling: true },
+    ],
+    [
       { reasoning: { budgetTokens: 8000, show: "full" } },
       {
         reasoning_effort: "medium",

@@ -1,6 +1,6 @@
 // Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
 import type { Json } from "../../canonical/json.ts"
-import { effortOf } from "../../canonical/reasoning.ts"
+import { effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { ChatRequest, OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
 import { SPOKEN } from "./media.ts"
 import { approximated, type Draft, dropped } from "./own.ts"
@@ -18,11 +18,7 @@ export function encodeSettings(request: ChatRequest, saying: Saying): Draft {
   if (settings.topK !== undefined && !saying.own) losses.push(dropped("topK", "hint", "chat completions has no top_k"))
   const members: { readonly [name: string]: Json | undefined } = {
     [limit]: settings.maxOutputTokens,
-    temperature: settings.temperature,
-    top_p: settings.topP,
-    top_k: saying.own ? settings.topK : undefined,
-    frequency_penalty: settings.frequencyPenalty,
-    presence_penalty: settings.presencePenalty,
+    ...encodeSampling(settings, saying),
     stop: encodeStop(settings, saying),
     seed: settings.seed,
     n: settings.candidates,
@@ -38,6 +34,25 @@ export function encodeSettings(request: ChatRequest, saying: Saying): Draft {
   const draft: Draft = {}
   for (const [name, value] of Object.entries(members)) if (value !== undefined) draft[name] = value
   return draft
+}
+
+function encodeSampling(settings: Settings, { own, context }: Saying): { readonly [name: string]: Json | undefined } {
+  const { temperature, topP, topK, frequencyPenalty, presencePenalty } = settings
+  if (!own && context.fixedSampling) {
+    const lose = (name: string) => context.losses.push(dropped(name, "hint", "the model lets nobody set it"))
+    if (temperature !== undefined && temperature !== 1) lose("temperature")
+    if (topP !== undefined && topP !== 1) lose("topP")
+    if (frequencyPenalty) lose("frequencyPenalty")
+    if (presencePenalty) lose("presencePenalty")
+    return {}
+  }
+  return {
+    temperature,
+    top_p: topP,
+    top_k: own ? topK : undefined,
+    frequency_penalty: frequencyPenalty,
+    presence_penalty: presencePenalty,
+  }
 }
 
 function encodeStop({ stop }: Settings, { own, written }: Saying): Json | undefined {
@@ -90,7 +105,10 @@ function encodeReasoning(wish: ReasoningWish | undefined, { own, written, contex
   if (budgetTokens !== undefined && budgetTokens > 0) {
     losses.push(approximated("reasoning.budgetTokens", "hint", "chat completions knows words for effort, not numbers"))
   }
-  return word ? { reasoning_effort: word } : {}
+  if (!word) return {}
+  const taken = context.efforts ? nearestEffort(word, context.efforts) : word
+  if (taken !== word) losses.push(approximated("reasoning.effort", "hint", `the nearest the model takes is ${taken}`))
+  return { reasoning_effort: taken }
 }
 
 function encodeModalities({ modalities }: Settings, { own, context }: Saying): Draft {
