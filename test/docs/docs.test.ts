@@ -2,6 +2,7 @@ import { expect, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { errorsPage, providersPage } from "../../scripts/docs-pages.ts"
+import { fidelityPage } from "../../scripts/fidelity-page.ts"
 import { specificationPage } from "../../scripts/specification-page.ts"
 
 const root = join(import.meta.dir, "..", "..")
@@ -9,6 +10,10 @@ const read = (path: string) => readFileSync(join(root, path), "utf8")
 
 test("the page of errors is what the code says; npm run docs writes it", () => {
   expect(read("docs/errors.md")).toBe(errorsPage())
+})
+
+test("the page of fidelity is what the codecs say; npm run docs writes it", () => {
+  expect(read("docs/fidelity.md")).toBe(fidelityPage())
 })
 
 test("the page of the specification's lines is what the tests' table says; npm run docs writes it", () => {

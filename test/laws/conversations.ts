@@ -1,0 +1,202 @@
+// Requests as anybody might make them, in no vendor's words: what the laws are tried on. Each text in one is unlike all
+// others, so that it can be found again in what was made of it.
+import fc from "fast-check"
+import type { MediaPart, Part } from "../../src/canonical/part.ts"
+import { EFFORTS } from "../../src/canonical/reasoning.ts"
+import type { ChatRequest, Settings, Tool, ToolChoice, Turn } from "../../src/canonical/request.ts"
+
+/** Who made the seals in the conversation. */
+export const MINTER = "minter"
+
+const name = fc.stringMatching(/^[a-z][a-z0-9_]{2,12}$/)
+/** Texts that JSON, UTF-8 and escaping must get right. */
+const words = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 })
+
+interface Numbered {
+  next(): number
+}
+
+/** Marks a text with a number of its own. */
+const marked = (text: string, numbers: Numbered) => `⟨${numbers.next()}⟩${text}`
+
+type Made<Value> = fc.Arbitrary<(numbers: Numbered) => Value>
+
+const text: Made<Part> = fc
+  .record({ words, mark: fc.option(fc.constantFrom("5m", "1h") as fc.Arbitrary<"5m" | "1h">) })
+  .map(({ words: said, mark }) => (numbers) => ({
+    kind: "text",
+    text: marked(said, numbers),
+    ...(mark && { cacheMark: { ttl: mark } }),
+  }))
+
+const bytes = fc.uint8Array({ minLength: 3, maxLength: 12 }).map((raw) => Buffer.from(raw).toString("base64"))
+const media: Made<Part> = fc
+  .oneof(
+    fc.record({ media: fc.constant("image" as const), mediaType: fc.constantFrom("image/png", "image/jpeg") }),
+    fc.record({ media: fc.constant("document" as const), mediaType: fc.constant("application/pdf") }),
+  )
+  .chain((kind) => fc.tuple(fc.constant(kind), bytes))
+  .map(([{ media: what, mediaType }, base64]) => (numbers): MediaPart => {
+    const source = {
+      at: "inline",
+      mediaType,
+      base64: Buffer.from(`${numbers.next()}.`).toString("base64") + base64,
+    } as const
+    return { kind: "media", media: what, source, ...(what === "document" && { name: `file ${numbers.next()}` }) }
+  })
+
+const reasoning: Made<Part> = fc
+  .record({ form: fc.constantFrom("full", "summary") as fc.Arbitrary<"full" | "summary">, words, sealed: fc.boolean() })
+  .map(({ form, words: said, sealed }) => (numbers) => ({
+    kind: "reasoning",
+    form,
+    text: marked(said, numbers),
+    ...(sealed && { sealed: { mintedBy: MINTER, data: `seal${numbers.next()}` } }),
+  }))
+
+interface Exchange {
+  readonly user: readonly ((numbers: Numbered) => Part)[]
+  readonly thoughts: readonly ((numbers: Numbered) => Part)[]
+  readonly said: boolean
+  readonly calls: readonly {
+    readonly tool: number
+    readonly result: (numbers: Numbered) => Part
+    readonly isError: boolean
+  }[]
+}
+
+const exchange: fc.Arbitrary<Exchange> = fc.record({
+  user: fc.tuple(text, fc.array(fc.oneof(text, media), { maxLength: 2 })).map(([first, more]) => [first, ...more]),
+  thoughts: fc.array(reasoning, { maxLength: 1 }),
+  said: fc.boolean(),
+  calls: fc.array(fc.record({ tool: fc.nat(3), result: fc.oneof(text, media), isError: fc.boolean() }), {
+    maxLength: 2,
+  }),
+})
+
+const tool: fc.Arbitrary<Tool> = fc.record({ name, description: words, required: fc.boolean() }).map((made) => ({
+  kind: "function" as const,
+  name: made.name,
+  description: `${made.name} ${made.description}`,
+  parameters: {
+    type: "object",
+    properties: { city: { type: "string", description: made.description } },
+    ...(made.required && { required: ["city"] }),
+  },
+}))
+const tools = fc.uniqueArray(tool, { selector: (each) => each.name, minLength: 1, maxLength: 3 })
+
+const SCHEMA = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+  additionalProperties: false,
+}
+
+export const settings: fc.Arbitrary<Settings> = fc
+  .record(
+    {
+      maxOutputTokens: fc.integer({ min: 2048, max: 4000 }),
+      temperature: fc.constantFrom(0, 0.5, 1, 1.5),
+      topP: fc.constantFrom(0.1, 0.9),
+      topK: fc.integer({ min: 1, max: 100 }),
+      frequencyPenalty: fc.constantFrom(0.5, 1),
+      presencePenalty: fc.constantFrom(0.5, 1),
+      stop: fc.uniqueArray(fc.stringMatching(/^[A-Z]{3,6}$/), { minLength: 1, maxLength: 4 }),
+      seed: fc.integer({ min: 1, max: 1000 }),
+      candidates: fc.constantFrom(2, 3),
+      logprobs: fc.integer({ min: 0, max: 5 }),
+      format: fc.constantFrom<Settings["format"][]>(
+        { kind: "json" },
+        { kind: "schema", name: "answer", schema: SCHEMA },
+      ),
+      reasoning: fc.record(
+        {
+          effort: fc.constantFrom(...EFFORTS),
+          budgetTokens: fc.integer({ min: 1024, max: 2000 }),
+          show: fc.constantFrom("full", "summary", "hidden"),
+        },
+        { requiredKeys: [] },
+      ),
+      parallelToolCalls: fc.boolean(),
+      verbosity: fc.constantFrom("low", "medium", "high"),
+      cacheKey: name,
+      endUser: name,
+    },
+    { requiredKeys: [] },
+  )
+  .map((made) => made as Settings)
+
+const choice = (names: readonly string[]): fc.Arbitrary<ToolChoice | undefined> =>
+  fc.constantFrom<(ToolChoice | undefined)[]>(
+    undefined,
+    { mode: "auto" },
+    { mode: "none" },
+    { mode: "required" },
+    { mode: "tool", name: names[0] ?? "" },
+  )
+
+export interface Limits {
+  /** Settings too; left out, none. */
+  readonly settings?: fc.Arbitrary<Settings>
+}
+
+export function conversations(limits: Limits = {}): fc.Arbitrary<ChatRequest> {
+  const parts = {
+    instructions: fc.array(text, { maxLength: 2 }),
+    exchanges: fc.array(exchange, { maxLength: 2 }),
+    last: text,
+    tools,
+    settings: limits.settings ?? fc.constant({}),
+  }
+  return fc.record(parts).chain((made) =>
+    choice(made.tools.map((each) => each.name)).map((toolChoice) => {
+      let number = 0
+      const numbers = { next: () => number++ }
+      const instructions = made.instructions.map((make, index) => ({ ...make(numbers), at: `instructions[${index}]` }))
+      const turns = made.exchanges.flatMap((each) => turnsOf(each, made.tools, numbers))
+      turns.push({ role: "user", parts: [made.last(numbers)] })
+      return {
+        model: "a/b",
+        instructions,
+        turns: turns.map(placed),
+        tools: made.tools.map((each, index) => ({ ...each, at: `tools[${index}]` })),
+        ...(toolChoice && { toolChoice }),
+        settings: made.settings,
+        stream: false,
+        routing: { fallback: [] },
+      }
+    }),
+  )
+}
+
+function turnsOf({ user, thoughts, said, calls }: Exchange, all: readonly Tool[], numbers: Numbered): Turn[] {
+  const made = calls.map(({ tool: index, result, isError }) => {
+    const { name: called } = all[index % all.length] as Tool
+    const id = `call_${numbers.next()}`
+    const args = JSON.stringify({ city: `⟨${numbers.next()}⟩` })
+    const call: Part = { kind: "tool-call", id, name: called, arguments: args, runsAt: "client" }
+    const answer: Part = { kind: "tool-result", callId: id, name: called, parts: [result(numbers)], isError }
+    return { call, answer }
+  })
+  const spoken: Part[] = [
+    ...thoughts.map((make) => make(numbers)),
+    ...(said || made.length === 0 ? [{ kind: "text" as const, text: marked("so", numbers) }] : []),
+    ...made.map(({ call }) => call),
+  ]
+  return [
+    { role: "user", parts: user.map((make) => make(numbers)) },
+    { role: "assistant", parts: spoken },
+    ...(made.length > 0 ? [{ role: "user" as const, parts: made.map(({ answer }) => answer) }] : []),
+  ]
+}
+
+function placed(turn: Turn, index: number): Turn {
+  const at = `messages[${index}]`
+  return { ...turn, at, parts: turn.parts.map((part, place) => standing(part, `${at}.content[${place}]`)) }
+}
+
+function standing(part: Part, at: string): Part {
+  if (part.kind !== "tool-result") return { ...part, at }
+  return { ...part, at, parts: part.parts.map((inner, index) => standing(inner, `${at}.content[${index}]`)) }
+}

@@ -1,0 +1,188 @@
+// Law 5: whatever a request says is said again, or named in the losses, or the request is refused.
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { GatewayError } from "../../src/canonical/error.ts"
+import type { Loss } from "../../src/canonical/loss.ts"
+import type { Part } from "../../src/canonical/part.ts"
+import type { ChatRequest, Settings } from "../../src/canonical/request.ts"
+import type { UpstreamCodec } from "../../src/protocols/codec.ts"
+import { codecs } from "../../src/protocols.ts"
+import { conversations, settings } from "./conversations.ts"
+
+interface Said {
+  readonly text: string
+  readonly losses: readonly Loss[]
+}
+
+function say(
+  request: ChatRequest,
+  { upstream, minter = "nobody" }: { upstream: UpstreamCodec; minter?: string },
+): Said | undefined {
+  const losses: Loss[] = []
+  const context = {
+    model: "up-1",
+    stream: false,
+    streamUsage: "sent",
+    minter,
+    maxOutputTokens: 4096,
+    reasons: true,
+    losses,
+  } as const
+  try {
+    return { text: JSON.stringify(upstream.encodeRequest(request, context)), losses }
+  } catch (thrown) {
+    if (thrown instanceof GatewayError && thrown.owner === "caller") return undefined
+    throw thrown
+  }
+}
+
+/** What a part says that must not be lost, and where it stood. */
+function sayings(part: Part): { said: string; at: string }[] {
+  const at = part.at ?? ""
+  if (part.kind === "text" || part.kind === "reasoning") return [{ said: part.text, at }]
+  if (part.kind === "tool-call")
+    return [
+      { said: part.arguments, at },
+      { said: part.name, at },
+    ]
+  if (part.kind === "tool-result") return part.parts.flatMap(sayings)
+  if (part.kind === "media" && part.source.at === "inline") return [{ said: part.source.base64, at }]
+  return []
+}
+
+/** As text inside JSON, once more inside JSON, or as an object. */
+function isSaid(said: string, text: string): boolean {
+  const inner = JSON.stringify(said).slice(1, -1)
+  if (text.includes(inner) || text.includes(JSON.stringify(inner).slice(1, -1))) return true
+  return said.startsWith("{") && text.includes(JSON.stringify(JSON.parse(said)))
+}
+
+const covers = (losses: readonly Loss[], at: string) =>
+  losses.some(({ path }) => path !== "" && (at.startsWith(path) || path.startsWith(at)))
+
+describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
+  test("every piece of a conversation is said, or named as lost", () => {
+    fc.assert(
+      fc.property(conversations(), (request) => {
+        const said = say(request, { upstream })
+        if (!said) return
+        const parts = [...request.instructions, ...request.turns.flatMap((turn) => turn.parts)]
+        for (const { said: piece, at } of parts.flatMap(sayings)) {
+          const told = isSaid(piece, said.text) || covers(said.losses, at)
+          expect(told ? "told" : `${at}: ${piece} is nowhere`).toBe("told")
+        }
+        for (const tool of request.tools) {
+          const told = said.text.includes(tool.name) || covers(said.losses, tool.at ?? "")
+          expect(told ? "told" : `${tool.at} is nowhere`).toBe("told")
+        }
+      }),
+    )
+  })
+
+  test("every tool's result stands with its call", () => {
+    fc.assert(
+      fc.property(conversations(), (request) => {
+        const said = say(request, { upstream })
+        if (!said) return
+        const calls = request.turns.flatMap(({ parts }) =>
+          parts.flatMap((part) => (part.kind === "tool-call" ? part.id : [])),
+        )
+        for (const id of calls) expect(said.text.split(`"${id}"`).length - 1).toBeGreaterThanOrEqual(2)
+      }),
+    )
+  })
+
+  test("a cache mark is said, or named as lost", () => {
+    fc.assert(
+      fc.property(conversations(), (request) => {
+        const bare = {
+          ...request,
+          instructions: request.instructions.map(unmarked),
+          turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(unmarked) })),
+        }
+        const [said, without] = [say(request, { upstream }), say(bare, { upstream })]
+        if (!said || !without || JSON.stringify(bare) === JSON.stringify(request)) return
+        expect(said.text !== without.text || said.losses.length > without.losses.length).toBe(true)
+      }),
+    )
+  })
+
+  test("every setting is said, named as lost, or refused", () => {
+    // Those that are refused are tried below.
+    const isTaken = (name: string) => upstream.fates[name as keyof Settings].fate !== "refused"
+    const idle = (name: keyof Settings, value: unknown) =>
+      (name === "parallelToolCalls" && value === true) ||
+      (name === "reasoning" && Object.keys(value as object).length === 0) ||
+      (name === "temperature" && value === 1)
+    fc.assert(
+      fc.property(conversations(), settings, (request, wished) => {
+        const chosen = Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))) as Settings
+        const all = say({ ...request, settings: chosen }, { upstream })
+        if (!all) return
+        for (const name of Object.keys(chosen) as (keyof Settings)[]) {
+          if (idle(name, chosen[name])) continue
+          if (name === "parallelToolCalls" && request.toolChoice?.mode === "none") continue
+          const { [name]: _left, ...others } = chosen
+          const without = say({ ...request, settings: others }, { upstream })
+          if (!without) continue
+          const told = all.text !== without.text || JSON.stringify(all.losses) !== JSON.stringify(without.losses)
+          expect(told ? "told" : `${name} is nowhere`).toBe("told")
+        }
+      }),
+    )
+  })
+
+  test("the codec's word on each setting is kept: what is mapped is in the body, what is dropped is named", () => {
+    for (const [name, { fate }] of Object.entries(upstream.fates)) {
+      const value = ONE_OF_EACH[name as keyof Settings]
+      const request = { ...PLAIN, settings: { [name]: value } }
+      const said = say(request, { upstream })
+      const plain = say(PLAIN, { upstream })
+      const seen = !said
+        ? "refused"
+        : said.text !== plain?.text
+          ? "said"
+          : said.losses.length > 0
+            ? "dropped"
+            : "nothing"
+      const allowed = {
+        mapped: ["said"],
+        approximated: ["said", "dropped"],
+        dropped: ["dropped"],
+        refused: ["refused"],
+      }[fate]
+      expect(allowed.includes(seen) ? "kept" : `${name} is ${fate}, seen ${seen}`).toBe("kept")
+    }
+  })
+})
+
+function unmarked(part: Part): Part {
+  const { cacheMark: _, ...rest } = part
+  return rest.kind === "tool-result" ? { ...rest, parts: rest.parts.map(unmarked) } : rest
+}
+
+const PLAIN: ChatRequest = {
+  ...{ model: "a/b", instructions: [], stream: false, routing: { fallback: [] }, settings: {} },
+  turns: [{ role: "user", parts: [{ kind: "text", text: "Hi" }] }],
+  tools: [{ kind: "function", name: "look_up", parameters: { type: "object", properties: {} } }],
+}
+
+const ONE_OF_EACH: Required<Settings> = {
+  maxOutputTokens: 100,
+  temperature: 0.3,
+  topP: 0.4,
+  topK: 5,
+  frequencyPenalty: 0.6,
+  presencePenalty: 0.7,
+  stop: ["END"],
+  seed: 8,
+  candidates: 2,
+  logprobs: 3,
+  format: { kind: "schema", name: "answer", schema: { type: "object", properties: {}, additionalProperties: false } },
+  reasoning: { effort: "high" },
+  parallelToolCalls: false,
+  verbosity: "low",
+  modalities: ["text", "image"],
+  cacheKey: "key",
+  endUser: "user",
+}
