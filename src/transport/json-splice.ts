@@ -22,16 +22,52 @@ const MAX_WRITTEN = 10_000
 export function asciiJson(value: string): string {
   const known = written.get(value)
   if (known !== undefined) return known
-  const json = JSON.stringify(value).replace(
-    NOT_ASCII,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  )
+  const json = asciiOf(value)
   if (written.size >= MAX_WRITTEN) written.clear()
   if (value.length <= 200) written.set(value, json)
   return json
 }
 
 const NOT_ASCII = /[^\0-\x7f]/g
+
+/** JSON text for anything, in ASCII only. */
+export function asciiOf(value: unknown): string {
+  return JSON.stringify(value).replace(NOT_ASCII, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+}
+
+/** Edits the objects in the array that is a member, each by the edits of its place. */
+export function spliceElements(text: string, name: string, edits: readonly (readonly Edit[])[]): string {
+  const member = outline(text)?.members.find((each) => each.name === name)
+  if (!member) return text
+  let out = ""
+  let at = member.valueStart + 1
+  for (const each of edits) {
+    const start = text.indexOf("{", at)
+    const end = start < 0 || start >= member.end ? -1 : objectEnd(text, start)
+    if (end < 0) break
+    out += text.slice(at, start) + splice(text.slice(start, end), each)
+    at = end
+  }
+  return text.slice(0, member.valueStart + 1) + out + text.slice(at)
+}
+
+const MARKS = /["{}]/g
+const STRING = /"(?:[^"\\]|\\.)*"/gs
+
+/** The place after the object that begins here; -1 where it has no end. */
+function objectEnd(text: string, start: number): number {
+  let depth = 0
+  MARKS.lastIndex = start
+  for (let mark = MARKS.exec(text); mark; mark = MARKS.exec(text)) {
+    if (mark[0] === '"') {
+      STRING.lastIndex = mark.index
+      STRING.test(text)
+      MARKS.lastIndex = STRING.lastIndex
+    } else depth += mark[0] === "{" ? 1 : -1
+    if (depth === 0) return MARKS.lastIndex
+  }
+  return -1
+}
 
 /** `outlined` is the outline of `text`, where the caller has it already. Text that is not an object comes back as it is. */
 export function splice(text: string, edits: readonly Edit[], outlined = outline(text)): string {

@@ -267,7 +267,7 @@ describe("splicing random JSON texts", () => {
 
 test("a stream of any text passes the same in any pieces", async () => {
   const event = (content: string) => {
-    const choices = [{ index: 0, delta: { content }, finish_reason: null }]
+    const choices = [{ index: 0, delta: { role: "assistant", content }, finish_reason: null }]
     return `{"choices":${JSON.stringify(choices)},"model":"upstream-model"}`
   }
   const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'

@@ -14,7 +14,8 @@ const NAME = '"upstream-model"'
 const OURS = '"test/model"'
 
 const role = (model: string) => `{"id":"c","model":${model},"choices":[{"index":0,"delta":{"role":"assistant"}}]}`
-const text = (model: string) => `{"choices":[{"delta":{"content":"Hi"},"index":0}], "model" : ${model} ,"x":1.0}`
+const text = (model: string) =>
+  `{"choices":[{"delta":{"role":"assistant","content":"Hi"},"index":0}], "model" : ${model} ,"x":1.0}`
 const stop = (model: string) => `{"model":${model},"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 
 /** The same stream with one line end or another. */
@@ -32,7 +33,7 @@ function stream(name: string, make: (model: string) => string): RelayedStream {
 }
 
 const usageBeside = (model: string, { one, two }: { one: string; two: string }) =>
-  `data: {"model":${model},"choices":[{"index":0,"delta":{"content":"Hi"}}]${one}}\n\n` +
+  `data: {"model":${model},"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]${one}}\n\n` +
   `data: {"model":${model},"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]${two}}\n\ndata: [DONE]\n\n`
 
 const BESIDE = { one: ', "usage":null', two: ',"usage" : {"prompt_tokens":1,"completion_tokens":2}' }
@@ -43,7 +44,7 @@ const nullUsage = (model: string, usage: string) =>
 
 /** The data of one event on two lines. */
 const twoLines = (model: string, { before = "", end }: { before?: string; end: string }) =>
-  `${before}data: {"model":${model},${end}data: "choices":[{"index":0,"delta":{"content":"Hi"}}]}${end}${end}` +
+  `${before}data: {"model":${model},${end}data: "choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}${end}${end}` +
   `data: ${stop(model)}${end}${end}data: [DONE]${end}${end}`
 
 const answer = (model: string) => `data: ${text(model)}\n\ndata: ${stop(model)}`
@@ -71,18 +72,19 @@ export const STREAMS: readonly RelayedStream[] = [
     "a stream with unknown members, escapes and raw bytes",
     (model) =>
       `data:  {"x_new":{"model":"upstream-model","usage":{}},"mod\\u0065l":${model},"choices":[{"index":0,` +
-      `"delta":{"content":"\\u0041 \\ud800 \xf0\x9f\xa6\x8a \xe2\x80\xa8"}}],"created":1731000000.0}\n\n` +
+      `"delta":{"role":"assistant","content":"\\u0041 \\ud800 \xf0\x9f\xa6\x8a \xe2\x80\xa8"}}],"created":1731000000.0}\n\n` +
       `data: ${stop(model)}\n\ndata: [DONE]\n\n`,
   ),
   stream(
     "a stream that is not valid UTF-8",
     (model) =>
-      `data: {"model":${model},"choices":[{"index":0,"delta":{"content":"\xff\xc3( \xed\xa0\x80"}}]}\n\n` +
+      `data: {"model":${model},"choices":[{"index":0,"delta":{"role":"assistant","content":"\xff\xc3( \xed\xa0\x80"}}]}\n\n` +
       `data: ${stop(model)}\n\ndata: [DONE]\n\n`,
   ),
   stream(
     "a stream whose events do not name a model",
-    () => 'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+    () =>
+      'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
   ),
   {
     name: "a stream with usage beside its choices",

@@ -129,31 +129,34 @@ describe("the relay", () => {
   }
 
   test("names the model the caller knows and leaves the rest", () => {
-    const chunk = 'data: {"id":"x", "model" : "up-1","n":1.0,"choices":[{"delta":{"model":"m"}}]}\r\n\r\n'
+    const chunk =
+      'data: {"id":"x", "model" : "up-1","n":1.0,"choices":[{"delta":{"role":"assistant","model":"m"}}]}\r\n\r\n'
     expect(pass(chunk, true)).toBe(chunk.replace('"up-1"', '"a/b"'))
   })
 
   test("names the model in every event, however they differ", () => {
     const texts = [
-      '{"id":"1","model":"up","x":1}',
-      '{"id":"1","model":"up","x":2}',
-      '{"id":"1","model":"up2"}',
-      '{"id":"2","model":"up"}',
+      '{"id":"1","model":"up","choices":[1]}',
+      '{"id":"1","model":"up","choices":[2]}',
+      '{"id":"1","model":"up2","choices":[]}',
+      '{"choices":[],"id":"1","model":"up"}',
     ]
     const passed = pass(texts.map((text) => `data: ${text}\n\n`).join(""), true)
     expect(passed).toBe(texts.map((text) => `data: ${text.replace(/"up2?"/, '"a/b"')}\n\n`).join(""))
-    const numbers = ['{"model":1}', '{"model":12}', '{"model":1,"model":"up"}']
+    const numbers = ['{"model":1}', '{"model":12}', '{"model":1,"model":"up"}'].map((text) =>
+      text.replace("{", '{"choices":[],'),
+    )
     expect(pass(numbers.map((text) => `data: ${text}\n\n`).join(""), true)).toBe(
-      'data: {"model":"a/b"}\n\ndata: {"model":"a/b"}\n\ndata: {"model":"a/b","model":"a/b"}\n\n',
+      `${'data: {"choices":[],"model":"a/b"}\n\n'.repeat(2)}data: {"choices":[],"model":"a/b","model":"a/b"}\n\n`,
     )
   })
 
   test("hides usage nobody asked for, and drops the chunk that held nothing else", () => {
-    expect(pass('data: {"model":"m","choices":[{"delta":{}}],"usage":null}\n\n', false)).toBe(
-      'data: {"model":"a/b","choices":[{"delta":{}}]}\n\n',
+    expect(pass('data: {"model":"m","choices":[{"delta":{"role":"assistant"}}],"usage":null}\n\n', false)).toBe(
+      'data: {"model":"a/b","choices":[{"delta":{"role":"assistant"}}]}\n\n',
     )
-    expect(pass('data: {"choices":[{"delta":{}}],"usage":{"prompt_tokens":1}}\n\n', false)).toBe(
-      'data: {"choices":[{"delta":{}}]}\n\n',
+    expect(pass('data: {"choices":[{"delta":{"role":"assistant"}}],"usage":{"prompt_tokens":1}}\n\n', false)).toBe(
+      'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n',
     )
     expect(pass('data: {"model":"m","choices":[ ],"usage":{"prompt_tokens":1}}\n\n', false)).toBe("")
     expect(pass('data: {"model":"m","choices":[],"usage":null}\n\n', false)).toBe(

@@ -5,6 +5,7 @@ import { type Frame, withData } from "../../transport/sse.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { DONE, decodeStream } from "./decode-stream.ts"
 import { errorFrame } from "./errors.ts"
+import { ChunkMender } from "./mend.ts"
 
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
@@ -24,9 +25,11 @@ const MAY_VARY: ReadonlySet<string> = new Set(["content", "reasoning_content", "
 function editFrame({ model, reading: { usageAsked } }: RelayContext): (frame: Frame) => string {
   const name = asciiJson(model)
   const rename = renaming(name)
-  return (frame) => {
-    const { raw, data } = frame
-    if (data === undefined || data === DONE) return raw
+  const mender = new ChunkMender()
+  return (arrived) => {
+    if (arrived.data === undefined || arrived.data === DONE) return arrived.raw
+    const frame = withMended(arrived, mender.mend(arrived.data))
+    const { raw, data = "" } = frame
     const quick = usageAsked || !raw.includes('"usage"') ? rename.quickly(raw) : undefined
     if (quick !== undefined) return quick
     const outlined = outline(data)
@@ -43,6 +46,10 @@ function editFrame({ model, reading: { usageAsked } }: RelayContext): (frame: Fr
     }
     return withData(frame, splice(data, edits, outlined))
   }
+}
+
+function withMended(frame: Frame, data: string): Frame {
+  return data === frame.data ? frame : { ...frame, raw: withData(frame, data), data }
 }
 
 const HIDE_USAGE: Edit = { path: ["usage"], remove: true }
