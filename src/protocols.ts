@@ -1,6 +1,7 @@
 // The list of protocols and their codecs, for the two composition roots: the gateway's and its worker thread's.
 import { anthropicMessages } from "./protocols/anthropic-messages/anthropic-messages.ts"
 import { anthropicMessagesCodec } from "./protocols/anthropic-messages/codec.ts"
+import { bedrockConverseCodec } from "./protocols/bedrock-converse/codec.ts"
 import type { Codec, Codecs } from "./protocols/codec.ts"
 import type { Protocol } from "./protocols/contract.ts"
 import { geminiGenerateCodec } from "./protocols/gemini-generate/codec.ts"
@@ -29,5 +30,9 @@ const both: readonly (readonly [string, Codec])[] = [
 /** What can be said again in another protocol. */
 export const codecs: Codecs = {
   ingress: new Map(both.map(([id, { ingress }]) => [id, ingress])),
-  upstream: new Map(both.map(([id, { upstream }]) => [id, upstream])),
+  upstream: new Map([
+    ...both.map(([id, { upstream }]) => [id, upstream] as const),
+    // Nobody speaks it to us.
+    ["bedrock-converse", bedrockConverseCodec],
+  ]),
 }

@@ -83,9 +83,9 @@ test("one or the other vendor's models are served on a host of several, by their
   expect(speaking("vertex", vertex, "xai/grok-4.3")).toEqual(["openai-chat"])
   const bedrock = { ...aws, region: "eu-west-1" }
   for (const model of ["anthropic.claude-opus-5", "global.anthropic.claude-opus-5", "arn:aws:bedrock:x:1:y/z"]) {
-    expect(speaking("bedrock", bedrock, model)).toEqual(["anthropic-messages"])
+    expect(speaking("bedrock", bedrock, model)).toEqual(["anthropic-messages", "bedrock-converse"])
   }
-  expect(speaking("bedrock", bedrock, "openai.gpt-5.5")).toEqual([])
+  expect(speaking("bedrock", bedrock, "openai.gpt-5.5")).toEqual(["bedrock-converse"])
   expect(speaking("azure", { apiKey, resource: "mine" }, "claude-opus-5")).toEqual(["anthropic-messages"])
   expect(speaking("azure", { apiKey, resource: "mine" }, "gpt-4o")).not.toContain("anthropic-messages")
 })

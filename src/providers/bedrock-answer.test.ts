@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { encodeEventMessage } from "../transport/aws-event-stream.fixture.ts"
 import { TransportError } from "../transport/transport-error.ts"
-import { asAnthropic } from "./bedrock-answer.ts"
+import { asAnthropic, asConverse } from "./bedrock-answer.ts"
 
 const EVENT = { ":event-type": "chunk", ":message-type": "event" }
 const framed = (event: string) =>
@@ -67,5 +67,46 @@ describe("a framed stream", () => {
     const reader = (await reframed(new Response(sent).body ?? new ReadableStream())).getReader()
     expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n')
     expect(reader.read()).rejects.toBeInstanceOf(TransportError)
+  })
+})
+
+describe("an answer of Converse", () => {
+  const headers = { "content-type": "application/vnd.amazon.eventstream" }
+  const message = (type: string, payload: string) =>
+    encodeEventMessage({ ":event-type": type, ":message-type": "event" }, payload)
+
+  test("that streams has its events behind their names, their bytes unchanged", async () => {
+    const payload = '{"contentBlockIndex":0,"delta":{"text":"Grüße \\n"},"p":"abc"}'
+    const frames = [message("contentBlockDelta", payload), message("two\nlines", "{}"), message("metadata", "{}")]
+    const response = await asConverse(new Response(Buffer.concat(frames), { headers }))
+    expect(await new Response(response.body as ReadableStream).text()).toBe(
+      `event: contentBlockDelta\ndata: ${payload}\n\nevent: metadata\ndata: {}\n\n`,
+    )
+  })
+
+  test("that fails within its stream names the exception in the event", async () => {
+    const told = { ":message-type": "exception", ":exception-type": "throttlingException" }
+    const broken = { ":message-type": "error", ":error-code": "InternalFailure", ":error-message": "Oh." }
+    const frames = [encodeEventMessage(told, '{"message":"Langsam, bitte: Grüße."}'), encodeEventMessage(broken, "")]
+    const response = await asConverse(new Response(Buffer.concat(frames), { headers }))
+    expect(await new Response(response.body as ReadableStream).text()).toBe(
+      'event: error\ndata: {"__type":"throttlingException","message":"Langsam, bitte: Grüße."}\n\n' +
+        'event: error\ndata: {"__type":"InternalFailure","message":"Oh."}\n\n',
+    )
+  })
+
+  test("that is a refusal names the exception in its body", async () => {
+    const refused = Response.json(
+      { message: "Slow." },
+      { status: 429, headers: { "x-amzn-errortype": "ThrottlingException:http://x/", "retry-after": "3" } },
+    )
+    const told = await asConverse(refused)
+    expect([told.status, told.headers.get("retry-after")]).toEqual([429, "3"])
+    expect(await (told as Response).json()).toEqual({ __type: "ThrottlingException", message: "Slow." })
+  })
+
+  test("that came whole stays as it is", async () => {
+    const response = Response.json({ output: {} })
+    expect(await asConverse(response)).toBe(response)
   })
 })

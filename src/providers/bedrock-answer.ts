@@ -1,5 +1,5 @@
-// Bedrock's answers as Anthropic would give them: streams out of AWS's frames, errors and counts in Anthropic's words.
-// The bytes of a message, and of each event of a stream, stay as they are.
+// Bedrock's answers out of AWS's forms: streams as server-sent events, errors with their names in the body; what is said
+// in Anthropic's protocol in its words. The bytes of a message, and of each event of a stream, stay as they are.
 import { decodeEventStream, type EventMessage, EventStreamError } from "../transport/aws-event-stream.ts"
 import { decodeUtf8, encodeByteText, fromByteText, toByteText } from "../transport/byte-text.ts"
 import type { Answer, AnswerBody } from "../transport/http-answer.ts"
@@ -12,22 +12,31 @@ const MAX_SMALL_BYTES = 64 * 1024
 
 export async function asAnthropic(response: Answer, { counts }: { counts: boolean }): Promise<Answer> {
   if (!response.ok) return anthropicError(response)
-  const { headers, body } = response
-  if (body && headers.get("content-type")?.startsWith(FRAMED)) {
-    return new Response(reframed(body), { headers: { "content-type": "text/event-stream" } })
-  }
-  return counts ? anthropicCount(response) : response
+  return events(response, invokeText) ?? (counts ? anthropicCount(response) : response)
+}
+
+export async function asConverse(response: Answer): Promise<Answer> {
+  if (!response.ok) return converseError(response)
+  return events(response, converseText) ?? response
+}
+
+/** One message of a stream as an event, in byte text; "" for what is none. */
+type Write = (message: EventMessage) => string
+
+function events({ headers, body }: Answer, write: Write): Answer | undefined {
+  if (!body || !headers.get("content-type")?.startsWith(FRAMED)) return undefined
+  return new Response(reframed(body, write), { headers: { "content-type": "text/event-stream" } })
 }
 
 /** The events of a framed stream as server-sent events. Nothing is read before it is asked for. */
-function reframed(body: AnswerBody): ReadableStream<Uint8Array> {
+function reframed(body: AnswerBody, write: Write): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   const decoder = decodeEventStream()
   const next = async (): Promise<Uint8Array | undefined> => {
     while (!decoder.fault) {
       const { done, value } = await reader.read()
       if (done) return void decoder.finish()
-      const text = decoder.push(value).map(eventText).join("")
+      const text = decoder.push(value).map(write).join("")
       if (text !== "") return fromByteText(text)
     }
     throw decoder.fault
@@ -51,12 +60,20 @@ function reframed(body: AnswerBody): ReadableStream<Uint8Array> {
   )
 }
 
-/** One message as the event it holds, in byte text; "" for what is none. */
-function eventText({ headers, payload }: EventMessage): string {
+/** Of a message that is an error, its name and what is said of it. */
+function exceptionIn({ headers, payload }: EventMessage): Told | undefined {
   const kind = headers[":message-type"]
-  if (kind === "exception") return errorText(headers[":exception-type"], parsed(decodeUtf8(payload))?.message)
-  if (kind === "error") return errorText(headers[":error-code"], headers[":error-message"])
-  const bytes = parsed(toByteText(payload))?.bytes
+  if (kind === "exception") {
+    return { name: headers[":exception-type"], message: parsed(decodeUtf8(payload))?.message }
+  }
+  return kind === "error" ? { name: headers[":error-code"], message: headers[":error-message"] } : undefined
+}
+
+/** What the model's own interface would send stands inside. */
+function invokeText(message: EventMessage): string {
+  const told = exceptionIn(message)
+  if (told) return errorText(errorBody(told))
+  const bytes = parsed(toByteText(message.payload))?.bytes
   if (typeof bytes !== "string") return ""
   const data = Buffer.from(bytes, "base64").toString("latin1")
   return encodeSse({ event: eventType(data), data })
@@ -69,8 +86,22 @@ function eventType(data: string): string {
   return typeof type === "string" && /^[a-z_]{1,50}$/.test(type) ? type : "message"
 }
 
-function errorText(name: string | undefined, message: unknown): string {
-  return encodeSse({ event: "error", data: encodeByteText(JSON.stringify(errorBody(name, message))) })
+function converseText(message: EventMessage): string {
+  const told = exceptionIn(message)
+  if (told) return errorText(converseBody(told))
+  const event = message.headers[":event-type"]
+  if (event === undefined || !/^[A-Za-z]{1,50}$/.test(event)) return ""
+  return encodeSse({ event, data: toByteText(message.payload) })
+}
+
+function errorText(body: object): string {
+  return encodeSse({ event: "error", data: encodeByteText(JSON.stringify(body)) })
+}
+
+/** An error as AWS tells it, in a header and a body. */
+interface Told {
+  readonly name: string | undefined
+  readonly message: unknown
 }
 
 /** Anthropic's words for AWS's, by the name without `Exception` and in lower case. */
@@ -89,28 +120,53 @@ const ERROR_TYPES: Readonly<Record<string, string>> = {
   serviceunavailable: "overloaded_error",
 }
 
-function errorBody(name: string | undefined, message: unknown) {
-  // Behind a colon may stand where the name is explained.
-  const word = name?.replace(/(Exception)?(:.*)?$/i, "").toLowerCase() ?? ""
+function errorBody({ name, message }: Told) {
+  const word = bareName(name)
+    ?.replace(/Exception$/i, "")
+    .toLowerCase()
   return {
     type: "error",
-    error: { type: ERROR_TYPES[word] ?? "api_error", message: typeof message === "string" ? message : "" },
+    error: { type: ERROR_TYPES[word ?? ""] ?? "api_error", message: typeof message === "string" ? message : "" },
   }
+}
+
+/** Where AWS puts the name of an error in a body, of those of its interfaces that do. */
+function converseBody({ name, message }: Told) {
+  return { __type: bareName(name), message: typeof message === "string" ? message : "" }
+}
+
+/** Behind a colon may stand where the name is explained. */
+function bareName(name: string | undefined): string | undefined {
+  return name?.replace(/:.*$/, "")
 }
 
 /** Which models there are, and under which name, is the operator's to mend, although it is told as a bad request. */
 const ABOUT_MODEL = /model identifier is invalid|on-demand throughput|model ID or ARN|doesn.t support the model/i
 
 async function anthropicError(response: Answer): Promise<Response> {
-  const { headers } = response
+  const told = await toldIn(response)
+  return errorAnswer(errorBody(told), { told, response })
+}
+
+async function converseError(response: Answer): Promise<Response> {
+  const told = await toldIn(response)
+  return errorAnswer(converseBody(told), { told, response })
+}
+
+async function toldIn(response: Answer): Promise<Told> {
   const said = parsed(await smallText(response))
   const message = said?.message ?? said?.Message
   const aboutModel = typeof message === "string" && ABOUT_MODEL.test(message)
-  const name = aboutModel ? "ResourceNotFoundException" : (headers.get("x-amzn-errortype") ?? undefined)
-  const body = errorBody(name, message)
-  const wait = headers.get("retry-after")
+  return {
+    name: aboutModel ? "ResourceNotFoundException" : (response.headers.get("x-amzn-errortype") ?? undefined),
+    message,
+  }
+}
+
+function errorAnswer(body: object, { told, response }: { told: Told; response: Answer }): Response {
+  const wait = response.headers.get("retry-after")
   return Response.json(body, {
-    status: STATUSES[body.error.type] ?? response.status,
+    status: STATUSES[errorBody(told).error.type] ?? response.status,
     headers: wait === null ? {} : { "retry-after": wait },
   })
 }

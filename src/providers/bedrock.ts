@@ -1,8 +1,9 @@
-// Amazon Bedrock: Anthropic's protocol, the model in the path, signed calls, streams in AWS's own frames.
+// Amazon Bedrock: Anthropic's protocol for Claude, Converse for every model; the model in the path, signed calls, streams
+// in AWS's own frames.
 import type { Send } from "../transport/http-client.ts"
 import type { Edit } from "../transport/json-splice.ts"
 import { checkGet, takenValues } from "./account.ts"
-import { asAnthropic } from "./bedrock-answer.ts"
+import { asAnthropic, asConverse } from "./bedrock-answer.ts"
 import type { AccountSettings, Dialect, Errand, Provider, Signer } from "./contract.ts"
 import { encodeSegment, signedHeaders } from "./sigv4.ts"
 
@@ -44,6 +45,13 @@ const messages: Dialect = {
     const answer = await send(counts ? { ...outgoing, body: countBody(outgoing.body) } : outgoing)
     return asAnthropic(answer, { counts })
   },
+}
+
+const converse: Dialect = {
+  streamUsage: "sent",
+  headers: () => ({}),
+  takesHeaders: {},
+  wrap: (send) => async (outgoing) => asConverse(await send(outgoing)),
 }
 
 function bodyEdits({ operation, headers }: Errand): Edit[] {
@@ -115,6 +123,6 @@ export const bedrock: Provider = {
     if (baseUrl !== undefined || region === undefined) return baseUrl
     return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`
   },
-  speaks: { "anthropic-messages": messages },
+  speaks: { "anthropic-messages": messages, "bedrock-converse": converse },
   signer,
 }

@@ -53,6 +53,11 @@ export function framedEvent(event: string): Buffer {
   return encodeEventMessage(EVENT, JSON.stringify({ bytes: Buffer.from(event).toString("base64"), p: "abcdefgh" }))
 }
 
+/** One event of Converse's, framed and padded as Bedrock does. */
+export function converseEvent(type: string, event: object): Buffer {
+  return encodeEventMessage({ ...EVENT, ":event-type": type }, JSON.stringify({ ...event, p: "abcdefgh" }))
+}
+
 export function framedException(type: string, message: string): Buffer {
   const headers = { ":exception-type": type, ":content-type": "application/json", ":message-type": "exception" }
   return encodeEventMessage(headers, JSON.stringify({ message }))

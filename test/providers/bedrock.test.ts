@@ -26,12 +26,14 @@ providers:
     access_key_id: "${credential.accessKeyId}", secret_access_key: "${credential.secretAccessKey}",
     session_token: "the/session+token" }
   keyed: { type: bedrock, region: us-east-1, base_url: "${upstream.origin}", api_key: "bedrock-api-key" }
+  messages-alone: { type: bedrock, region: us-east-1, base_url: "${upstream.origin}", api_key: "bedrock-api-key",
+    protocols: [anthropic-messages] }
 models:
   - { id: test/model, targets: [{ provider: bedrock, model: "eu.anthropic.claude-test-v1:0" }] }
   - { id: test/profile, targets: [{ provider: bedrock, model: "${ARN}" }] }
   - { id: test/session, targets: [{ provider: in-session, model: anthropic.claude-test }] }
   - { id: test/keyed, targets: [{ provider: keyed, model: anthropic.claude-test }] }
-  - { id: test/foreign, targets: [{ provider: bedrock, model: "meta.llama3-v1:0" }] }
+  - { id: test/foreign, targets: [{ provider: messages-alone, model: "meta.llama3-v1:0" }] }
   - { id: test/two, targets: [{ provider: bedrock, model: anthropic.first, priority: 1 },
       { provider: keyed, model: anthropic.second, priority: 2 }] }
 `,
@@ -117,7 +119,7 @@ describe("a message through Bedrock", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("is not offered for models of other makers", async () => {
+  test("is not offered for models of other makers, where no more than it is spoken", async () => {
     const error = await raised(client().messages.create(hello("test/foreign")))
     expect(error).toMatchObject({ status: 400, error: { error: { code: "model_not_found" } } })
   })

@@ -14,7 +14,7 @@ const PLAIN = "text/plain"
 /** The block without its cache mark and what rode along. */
 export function mediaBlock(part: MediaPart, writing: Writing): JsonObject {
   const { media, name, at } = part
-  if (part.detail !== undefined) {
+  if (part.detail !== undefined && part.detail !== "auto") {
     writing.losses.push(dropped.hint(member(at, "detail"), "the messages protocol has no detail of a picture"))
   }
   if (media !== "image" && media !== "document") throw refused(part, `${media} cannot be sent to this model's provider`)

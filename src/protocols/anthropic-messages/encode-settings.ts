@@ -16,14 +16,14 @@ export interface EncodedSettings {
   readonly instruction?: string
 }
 
-export function encodeSettings({ settings, toolChoice }: ChatRequest, writing: Writing): EncodedSettings {
+export function encodeSettings({ settings, toolChoice, turns }: ChatRequest, writing: Writing): EncodedSettings {
   if (writing.own) return { members: ownSettings(settings, writing) }
   refuse(settings)
   dropHints(settings, writing)
   const max_tokens = maxTokens(settings, writing)
   const forced = toolChoice !== undefined && isForced(toolChoice)
   const wish = settings.reasoning
-  const thought = wish ? encodeThinking(wish, { maxTokens: max_tokens, forced, writing }) : {}
+  const thought = wish ? encodeThinking(wish, { maxTokens: max_tokens, forced, turns, writing }) : {}
   const format = encodeFormat(settings.format, writing)
   const thinks = thought.thinking !== undefined && thought.thinking.type !== "disabled"
   return {

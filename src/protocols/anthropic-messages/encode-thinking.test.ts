@@ -89,3 +89,25 @@ test("a temperature is not sent to a model that lets nobody set it", () => {
   expect(Object.keys(body)).not.toContain("temperature")
   expect(lost).toEqual(["temperature", "topP", "topK"].map((name) => `dropped ${name} (hint)`))
 })
+
+test("an older model is not asked to think on where its thoughts before its calls are not there", () => {
+  const thought = (mintedBy: string) =>
+    ({ kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy, data: "s" } }) as const
+  const said = (mintedBy: string) =>
+    encoded(
+      {
+        ...{ model: "a/b", instructions: [], stream: false, routing: { fallback: [] } },
+        settings: { reasoning: { budgetTokens: 2000 } },
+        tools: [{ kind: "function", name: "f" }],
+        turns: [
+          { role: "user", parts: [{ kind: "text", text: "Hi" }] },
+          { role: "assistant", parts: [thought(mintedBy)] },
+          { role: "assistant", parts: [{ kind: "tool-call", id: "c", name: "f", arguments: "{}", runsAt: "client" }] },
+          { role: "user", parts: [{ kind: "tool-result", callId: "c", parts: [], isError: false }] },
+        ],
+      },
+      OLDER,
+    ).body.thinking
+  expect(said("anthropic")).toEqual({ type: "enabled", budget_tokens: 2000 })
+  expect(said("somebody")).toBeUndefined()
+})

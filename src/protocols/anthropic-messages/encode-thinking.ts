@@ -1,8 +1,9 @@
 // How hard to think, for the vendor: `thinking` says whether, `output_config.effort` how hard, a budget how long.
+import { beforeResults } from "../../canonical/before-results.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import { budgetOf, effortOf, nearestEffort } from "../../canonical/reasoning.ts"
-import type { ReasoningWish } from "../../canonical/request.ts"
-import { approximated, dropped } from "./own.ts"
+import type { ReasoningWish, Turn } from "../../canonical/request.ts"
+import { approximated, dropped, PROTOCOL } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 export interface Thinking {
@@ -18,6 +19,7 @@ interface Circumstances {
   readonly maxTokens: number
   /** Whether a tool must be called, which a budget does not go with. */
   readonly forced: boolean
+  readonly turns: readonly Turn[]
   readonly writing: Writing
 }
 
@@ -47,6 +49,10 @@ export function encodeThinking(wish: ReasoningWish, around: Circumstances): Thin
 /** Older models are told how long to think; some of them how hard, too. */
 function byBudget(wish: ReasoningWish, around: Circumstances): Thinking {
   const { losses, efforts } = around.writing
+  if (isUnsigned(around)) {
+    losses.push(dropped.hint("reasoning", "what the model thought before it called its tools is not there"))
+    return {}
+  }
   const { effort, budgetTokens, show } = wish
   const asked = budgetTokens ?? budgetOf(effort ?? "medium")
   if (budgetTokens === undefined && effort !== undefined && !efforts) {
@@ -59,6 +65,16 @@ function byBudget(wish: ReasoningWish, around: Circumstances): Thinking {
     ...(budget !== undefined && { thinking: { type: "enabled", budget_tokens: budget } }),
     ...(word !== undefined && { effort: word }),
   }
+}
+
+/** An older model goes on after its tools' results only with its own thoughts before the calls. */
+function isUnsigned({ turns, writing: { minter } }: Circumstances): boolean {
+  const parts = beforeResults(turns)
+  const isSigned = parts.some((part) => {
+    if (part.kind !== "reasoning" || !part.sealed) return false
+    return part.sealed.mintedBy === minter || part.sealed.mintedBy === PROTOCOL
+  })
+  return !isSigned && parts.some(({ kind }) => kind === "tool-call")
 }
 
 /** Newer models are told how hard to think, and know themselves for how long. */

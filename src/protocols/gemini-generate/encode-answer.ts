@@ -40,7 +40,7 @@ export function encodeFinish({ reason, word, stopSequence }: Finish, losses: Los
 
 /** Whether there was something to report. */
 export function reportUsage({ cacheWrite, cacheWrite1h }: Usage, losses: Loss[]): boolean {
-  if (cacheWrite === undefined && cacheWrite1h === undefined) return false
+  if (!cacheWrite && !cacheWrite1h) return false
   const why = "Gemini counts what was written to a cache with the rest of the prompt."
   losses.push({ path: "usage.cacheWrite", weight: "hint", how: "approximated", why })
   return true

@@ -102,7 +102,8 @@ export class PartEncoder {
   }
 
   private media(part: MediaPart, at: string): JsonObject[] {
-    if (part.detail !== undefined) this.lose(`${at}.detail`, "Gemini takes no wish for how closely to look.")
+    if (part.detail !== undefined && part.detail !== "auto")
+      this.lose(`${at}.detail`, "Gemini takes no wish for how closely to look.")
     if (part.name !== undefined) this.lose(`${at}.name`, "Gemini takes no names of files.")
     const written = encodeMedia(part, { mayRead: this.encoding.isOurs })
     if (!written) this.lose(at, "It is a file in another provider's account.", { weight: "meaning" })

@@ -218,6 +218,15 @@ describe("turns", () => {
     expect(older.losses).toEqual(["messages[2] hint approximated"])
   })
 
+  test("calls that were made at once in turns of their own bear one signature, the first's", () => {
+    const signed = call("a", { sealed: { mintedBy: "google", data: "s" } })
+    const turns: Turn[] = [signed, call("b")].map((part) => ({ role: "assistant", parts: [part] }))
+    const { contents: said, losses } = contents(turns, NEWER)
+    expect(said).toMatchObject([{ parts: [{ thoughtSignature: "s" }, {}] }])
+    expect(JSON.stringify(said).match(/thoughtSignature/g)).toHaveLength(1)
+    expect(losses).toEqual([])
+  })
+
   test("the first unsigned call of a turn gets the vendor's skip value where signatures are demanded", () => {
     const turns: Turn[] = [{ role: "assistant", parts: [call("a"), call("b")], at: "messages[1]" }]
     const { contents: said, losses } = contents(turns, NEWER)

@@ -99,12 +99,17 @@ class Contents {
     this.written.push({ role: content.role, parts: content.parts })
   }
 
+  /** Whether calls were made right before, in a turn of their own: those made at once are then several turns. */
+  private goesOn(): boolean {
+    return this.last?.role === "model" && this.last.parts.some(({ functionCall }) => functionCall !== undefined)
+  }
+
   /** Of calls made at once only the first bears a signature. */
   private signed(parts: JsonObject[], at: string): JsonObject[] {
     if (!generationOf(this.context.model).demandsSignatures) return parts
     const first = parts.findIndex(({ functionCall }) => functionCall !== undefined)
     const call = parts[first]
-    if (!call || call.thoughtSignature !== undefined) return parts
+    if (!call || call.thoughtSignature !== undefined || this.goesOn()) return parts
     const why = "This model wants each call signed by itself; the value that stands for no signature is sent."
     this.context.losses.push({ path: at, weight: "hint", how: "approximated", why })
     return parts.with(first, { ...call, thoughtSignature: NO_SIGNATURE })

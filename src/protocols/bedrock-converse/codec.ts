@@ -1,0 +1,24 @@
+// Bedrock's Converse protocol in the translate lane. Nobody speaks it to us, so it has the upstream half alone.
+import type { UpstreamCodec } from "../codec.ts"
+import { NO_HEADERS } from "../extension.ts"
+import { decodeResponse } from "./decode-response.ts"
+import { encodeRequest } from "./encode-request.ts"
+import { decodeError } from "./errors.ts"
+import { fates } from "./fates.ts"
+import { decodeStream } from "./stream.ts"
+
+export const bedrockConverseCodec: UpstreamCodec = {
+  fates,
+  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  callId: /^[a-zA-Z0-9_-]{1,64}$/,
+  /** A place in Amazon's own store could be named instead, which is nobody's to send. */
+  inlines: () => true,
+  errand(model, stream) {
+    const operation = stream ? "converse-stream" : "converse"
+    return { operation, path: `/model/${encodeURIComponent(model)}/${operation}`, headers: NO_HEADERS }
+  },
+  encodeRequest,
+  decodeResponse,
+  decodeStream,
+  decodeError,
+}

@@ -1,0 +1,57 @@
+// Turns as messages: user and assistant take turns strictly, and what tools found stands first in the user's.
+import type { JsonObject } from "../../canonical/json.ts"
+import type { Turn } from "../../canonical/request.ts"
+import { withCachePoints } from "./cache-points.ts"
+import { encodeParts, type Placed } from "./encode-part.ts"
+import { approximated, reportExtra } from "./own.ts"
+import type { Writing } from "./writing.ts"
+
+interface Spoken {
+  readonly role: "user" | "assistant"
+  readonly results: Placed[]
+  readonly others: Placed[]
+}
+
+/** What is put where something has to be said and nothing was. */
+const SILENCE: JsonObject = { text: "." }
+
+export function encodeMessages(turns: readonly Turn[], writing: Writing): JsonObject[] {
+  const spoken: Spoken[] = []
+  for (const turn of turns) speak(turn, { spoken, writing })
+  if (spoken[0]?.role !== "user") {
+    const why = "a conversation begins with the user: an empty remark was put first"
+    writing.losses.push(approximated.hint("messages", why))
+    spoken.unshift({ role: "user", results: [], others: [{ block: SILENCE }] })
+  }
+  return spoken.map(({ role, results, others }) => {
+    const content = withCachePoints([...results, ...others], writing)
+    return { role, content: withText(content, writing) }
+  })
+}
+
+function speak(turn: Turn, { spoken, writing }: { spoken: Spoken[]; writing: Writing }): void {
+  const { at = "messages", role: said, parts, extra } = turn
+  const { losses } = writing
+  reportExtra(extra, { at, losses })
+  if (said === "instruction") {
+    losses.push(approximated.meaning(at, "an instruction amid the turns is said as the user"))
+  }
+  const role = said === "assistant" ? "assistant" : "user"
+  const placed = encodeParts(parts, { place: role, writing })
+  if (placed.length === 0) return
+  let last = spoken.at(-1)
+  if (last?.role !== role) {
+    last = { role, results: [], others: [] }
+    spoken.push(last)
+  }
+  for (const each of placed) (each.block.toolResult === undefined ? last.others : last.results).push(each)
+}
+
+/** A document alone is refused: there must be a word beside it. */
+function withText(content: JsonObject[], { losses }: Writing): JsonObject[] {
+  const alone =
+    content.some(({ document }) => document !== undefined) && !content.some(({ text }) => text !== undefined)
+  if (!alone) return content
+  losses.push(approximated.hint("messages", "a document needs a word beside it: an empty remark was put there"))
+  return [...content, SILENCE]
+}

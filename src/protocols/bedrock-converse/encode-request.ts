@@ -1,0 +1,68 @@
+// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { Part } from "../../canonical/part.ts"
+import type { ChatRequest } from "../../canonical/request.ts"
+import type { UpstreamContext } from "../codec.ts"
+import { withCachePoints } from "./cache-points.ts"
+import { encodeFormat } from "./encode-format.ts"
+import { encodeMessages } from "./encode-messages.ts"
+import { encodeParts } from "./encode-part.ts"
+import { encodeSettings } from "./encode-settings.ts"
+import { encodeThinking } from "./encode-thinking.ts"
+import { encodeTools } from "./encode-tools.ts"
+import { familyOf } from "./family.ts"
+import { reportExtra } from "./own.ts"
+import type { Writing } from "./writing.ts"
+
+export function encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject {
+  const writing: Writing = { ...context, family: familyOf(context.model), documents: new Set() }
+  reportExtra(request.extra, { at: "", losses: context.losses })
+  const { instructions, turns } = withLeadingInstructions(request, writing)
+  const messages = encodeMessages(turns, writing)
+  const thought = encodeThinking(request, writing)
+  const settings = encodeSettings(request.settings, { thought, writing })
+  const { outputConfig, answer, instruction: form } = encodeFormat(request, { thinks: thought.thinks, writing })
+  const called = calledIn(messages)
+  const { toolConfig, instruction: choice } = encodeTools(request, { answer, called, writing })
+  const words = [form, choice].filter((each) => each !== undefined).map((text) => ({ text }))
+  const system = [...encodeSystem(instructions, writing), ...words]
+  return {
+    ...(toolConfig && { toolConfig }),
+    ...(system.length > 0 && { system }),
+    ...settings,
+    ...(outputConfig && { outputConfig }),
+    messages,
+  }
+}
+
+type Spoken = Pick<ChatRequest, "instructions" | "turns">
+
+/** Instructions before anybody has spoken are instructions for all of it. */
+function withLeadingInstructions({ instructions, turns }: Spoken, { losses }: Writing): Spoken {
+  const first = turns.findIndex(({ role }) => role !== "instruction")
+  const leading = first < 0 ? turns : turns.slice(0, first)
+  if (leading.length === 0) return { instructions, turns }
+  for (const { at = "", extra } of leading) reportExtra(extra, { at, losses })
+  return {
+    instructions: [...instructions, ...leading.flatMap(({ parts }) => parts)],
+    turns: turns.slice(leading.length),
+  }
+}
+
+function encodeSystem(parts: readonly Part[], writing: Writing): JsonObject[] {
+  return withCachePoints(encodeParts(parts, { place: "system", writing }), writing)
+}
+
+/** The names of the tools that were called, in the order of their first calls; undefined where nothing is said of any. */
+function calledIn(messages: readonly JsonObject[]): string[] | undefined {
+  const names = new Set<string>()
+  let found = false
+  for (const { content } of messages) {
+    for (const block of content as readonly Json[]) {
+      if (!isObject(block)) continue
+      if (isObject(block.toolUse) && typeof block.toolUse.name === "string") names.add(block.toolUse.name)
+      found ||= block.toolUse !== undefined || block.toolResult !== undefined
+    }
+  }
+  return found ? [...names] : undefined
+}

@@ -1,0 +1,44 @@
+// The three axes of the matrix: who speaks, who is spoken to, and what about.
+
+export const CLIENTS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
+export type ClientProtocol = (typeof CLIENTS)[number]
+
+export const UPSTREAMS = [...CLIENTS, "bedrock-converse"] as const
+export type UpstreamProtocol = (typeof UPSTREAMS)[number]
+
+/** Each, and whether a pair of protocols may refuse it instead of carrying it. */
+export const FEATURES = {
+  text: { mayBeRefused: false },
+  stream: { mayBeRefused: false },
+  "multi-turn": { mayBeRefused: false },
+  tools: { mayBeRefused: false },
+  "parallel tools": { mayBeRefused: false },
+  "forced tool": { mayBeRefused: false },
+  "tool result with image": { mayBeRefused: true },
+  "tool error": { mayBeRefused: true },
+  "image in": { mayBeRefused: false },
+  "document in": { mayBeRefused: true },
+  "JSON schema": { mayBeRefused: false },
+  reasoning: { mayBeRefused: false },
+  "reasoning with tools over turns": { mayBeRefused: true },
+  "cache marks": { mayBeRefused: true },
+  "stop sequence": { mayBeRefused: true },
+  usage: { mayBeRefused: false },
+  "length finish": { mayBeRefused: false },
+  refusal: { mayBeRefused: true },
+  "mid-stream error": { mayBeRefused: false },
+} as const satisfies Record<string, { readonly mayBeRefused: boolean }>
+
+export type Feature = keyof typeof FEATURES
+export const FEATURE_NAMES = Object.keys(FEATURES) as Feature[]
+
+export interface CellName {
+  readonly client: ClientProtocol
+  readonly upstream: UpstreamProtocol
+  readonly feature: Feature
+}
+
+/** The model that stands for an upstream, by the name a caller gives it. */
+export function modelOf(upstream: UpstreamProtocol): string {
+  return `matrix/${upstream}`
+}

@@ -1,0 +1,121 @@
+// One cell: a client and an upstream, what they say to each other, and whether both ends saw what was meant.
+import { isDeepStrictEqual } from "node:util"
+import { type CellName, modelOf } from "./axes.ts"
+import type { Client } from "./clients/client.ts"
+import type { Answer, Ask, Ending, Heard, Outcome, Reply } from "./conversation.ts"
+import { SERVED } from "./gateway-config.ts"
+import type { Host } from "./upstreams/host.ts"
+
+/** A call was refused as one that this pair cannot carry. */
+export class Refused extends Error {}
+/** A call failed, so that there is nothing more to see. */
+class Stuck extends Error {}
+
+interface Saying {
+  readonly answer: Answer
+  readonly stream: boolean
+  /** Whether something may be lost on the way; else no loss may be told. */
+  readonly mayLose?: boolean
+}
+
+export interface Exchanged {
+  readonly reply: Reply
+  readonly heard: Heard
+  readonly pieces: readonly string[]
+}
+
+export class Cell {
+  /** What was expected and not seen. */
+  readonly problems: string[] = []
+  /** What a reader of the table should know of a cell that passes. */
+  readonly notes = new Set<string>()
+
+  private readonly client: Client
+  private readonly host: Host
+
+  constructor(
+    readonly name: CellName,
+    { client, host }: { client: Client; host: Host },
+  ) {
+    this.client = client
+    this.host = host
+  }
+
+  /** Whether nothing is translated: the client's bytes pass. */
+  get isRelayed(): boolean {
+    return this.name.client === this.name.upstream
+  }
+
+  /** Says it and is answered, or the cell ends here. */
+  async say(ask: Ask, saying: Saying): Promise<Exchanged> {
+    const { reply, failure, pieces } = await this.hear(ask, saying)
+    const [heard] = this.host.heard
+    if (failure?.status === 400 && failure.code === "unsupported_parameter") {
+      this.seen("requests at the upstream, of a call that is refused", this.host.heard.length).is(0)
+      throw new Refused(failure.message)
+    }
+    if (failure) throw this.stuck("an answer", `${failure.status ?? "no status"}: ${failure.message}`)
+    if (!reply || !heard) throw this.stuck("a request at the upstream", "none")
+    const { upstream } = this.name
+    this.seen("number of requests at the upstream", this.host.heard.length).is(1)
+    this.seen("model at the upstream", heard.model).is(SERVED[upstream].model)
+    this.seen("stream at the upstream", heard.stream).is(saying.stream)
+    if (saying.stream) this.seen("text in pieces", pieces.join("")).is(reply.text)
+    if (!saying.mayLose && !this.isRelayed) this.seen("losses", reply.losses).is(undefined)
+    return { reply, heard, pieces }
+  }
+
+  /** Says it, whatever comes of it. */
+  async hear(ask: Ask, { answer, stream }: Saying): Promise<Outcome> {
+    this.host.willAnswer(answer)
+    const outcome = await this.client.say(ask, { stream })
+    for (const fault of this.host.faults) this.problems.push(`the upstream got ${fault}`)
+    return outcome
+  }
+
+  /** What was seen, to be compared with what was meant. */
+  seen(what: string, seen: unknown): { is(expected: unknown): void } {
+    return {
+      is: (expected) => {
+        if (!isDeepStrictEqual(plain(seen), plain(expected))) this.problem(what, { expected, seen })
+      },
+    }
+  }
+
+  /** The answer ended as the client's protocol says it. */
+  ended({ finish }: Reply, ending: Ending): void {
+    const words = this.client.endings[ending]
+    if (!words.includes(finish)) this.problem("finish", { expected: words.join(" or "), seen: finish })
+  }
+
+  /** Something was lost on the way, and the header says so. */
+  lost(what: string, { reply: { losses = "" }, as }: { reply: Reply; as: RegExp }): void {
+    if (!as.test(losses)) this.problem(`${what}, or its loss in the header`, { expected: String(as), seen: losses })
+  }
+
+  problem(what: string, { expected, seen }: { expected: unknown; seen: unknown }): void {
+    this.problems.push(`${what}: expected ${shown(expected)}, saw ${shown(seen)}`)
+  }
+
+  note(sentence: string): void {
+    this.notes.add(sentence)
+  }
+
+  get model(): string {
+    return modelOf(this.name.upstream)
+  }
+
+  private stuck(expected: string, seen: string): Stuck {
+    return new Stuck(`expected ${expected}, saw ${seen}`)
+  }
+}
+
+/** Without members that are undefined, which JSON does not tell either. */
+function plain(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
+}
+
+function shown(value: unknown): string {
+  const said = typeof value === "string" ? value : JSON.stringify(value)
+  return said === undefined || said.length <= 600 ? String(said) : `${said.slice(0, 600)}…`
+}

@@ -1,0 +1,133 @@
+// Cells about what stands beside plain text: files, a schema for the answer, thoughts, and marks for the cache.
+import type { Cell } from "../cell.ts"
+import type { Answer, Ask, UserPart } from "../conversation.ts"
+import {
+  asked,
+  CALL,
+  DOCUMENT,
+  essence,
+  INSTRUCTIONS,
+  mediaIn,
+  PICTURE,
+  resultsIn,
+  sealsIn,
+  textsIn,
+  WEATHER,
+} from "./props.ts"
+import { goneOn } from "./tools.ts"
+
+const DONE: Answer = { parts: [{ text: "I see a dot." }], finish: "stop" }
+const QUESTION = "What do you see?"
+
+function askedAbout(part: UserPart): Ask {
+  return { instructions: INSTRUCTIONS, turns: [{ by: "user", parts: [{ text: QUESTION }, part] }] }
+}
+
+export async function imageIn(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const { reply, heard } = await cell.say(askedAbout({ image: PICTURE }), { answer: DONE, stream })
+    cell.seen("text", reply.text).is("I see a dot.")
+    cell.seen("images at the upstream", mediaIn(heard, "image")).is([PICTURE])
+    cell.seen("text beside it", textsIn(heard)).is([["user", QUESTION]])
+  }
+}
+
+export async function documentIn(cell: Cell): Promise<void> {
+  const asking = askedAbout({ document: DOCUMENT })
+  const { reply, heard } = await cell.say(asking, { answer: DONE, stream: false, mayLose: true })
+  const { mediaType, base64 } = DOCUMENT
+  cell.seen("text", reply.text).is("I see a dot.")
+  cell.seen("documents at the upstream", mediaIn(heard, "document")).is([{ mediaType, base64 }])
+  cell.seen("text beside it", textsIn(heard)).is([["user", QUESTION]])
+}
+
+const FORMAT = {
+  name: "verdict",
+  schema: {
+    type: "object",
+    properties: {
+      verdict: { type: "string", enum: ["yes", "no"] },
+      reasons: { type: "array", items: { type: "string" } },
+      place: {
+        type: "object",
+        properties: { city: { type: "string" } },
+        required: ["city"],
+        additionalProperties: false,
+      },
+    },
+    required: ["verdict", "reasons", "place"],
+    additionalProperties: false,
+  },
+}
+const VERDICT = { verdict: "yes", reasons: ["because", "ü"], place: { city: "Köln" } }
+
+export async function jsonSchema(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const answer: Answer = { parts: [{ text: JSON.stringify(VERDICT) }], finish: "stop" }
+    const asking = { ...asked("Is it so?"), format: FORMAT }
+    const { reply, heard } = await cell.say(asking, { answer, stream, mayLose: true })
+    cell.seen("text", reply.text).is(JSON.stringify(VERDICT))
+    cell.ended(reply, "stop")
+    cell.seen("schema at the upstream", essence(heard.schema)).is(essence(FORMAT.schema))
+  }
+}
+
+const THOUGHT = "The user wants to know. Let me think about it at length."
+/** With characters that a careless hand would escape or cut. */
+const SEAL = "EqQBCkYIBxgCKkD+/x9Zf0+seal/AAECAwQFBgcICQ=="
+const HARD_BUDGET = 24_576
+
+export async function reasoning(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const answer: Answer = { parts: [{ reasoning: THOUGHT, seal: SEAL }, { text: "42." }], finish: "stop" }
+    const asking: Ask = { ...asked("What is the answer?"), thinkHard: true }
+    const { reply, heard } = await cell.say(asking, { answer, stream, mayLose: true })
+    cell.seen("reasoning", reply.reasoning).is(THOUGHT)
+    cell.seen("text", reply.text).is("42.")
+    cell.ended(reply, "stop")
+    const { effort, budgetTokens } = heard
+    if (effort !== "high" && budgetTokens !== HARD_BUDGET) {
+      cell.problem("how hard to think", { expected: `high, or ${HARD_BUDGET} tokens`, seen: { effort, budgetTokens } })
+    }
+  }
+}
+
+export async function reasoningOverTurns(cell: Cell): Promise<void> {
+  const asking: Ask = { ...asked("How is the weather in Köln?"), tools: [WEATHER], thinkHard: true }
+  for (const stream of [false, true]) {
+    const seal = stream ? `streamed${SEAL}` : SEAL
+    const call = { ...CALL, id: stream ? "call_streamed1" : CALL.id }
+    const answer: Answer = { parts: [{ reasoning: THOUGHT, seal }, { call }], finish: "tool-calls" }
+    const first = await cell.say(asking, { answer, stream, mayLose: true })
+    cell.seen("reasoning", first.reply.reasoning).is(THOUGHT)
+    cell.seen("calls", first.reply.calls.length).is(1)
+    const [seen = call] = first.reply.calls
+    const second = goneOn(asking, { ...first, results: [{ call: seen, text: "12 °C" }] })
+    const { reply, heard } = await cell.say(second, { answer: DONE, stream, mayLose: true })
+    cell.seen("text after the result", reply.text).is("I see a dot.")
+    cell
+      .seen(
+        "results",
+        resultsIn(heard).map(({ text, of }) => [text, of?.name]),
+      )
+      .is([["12 °C", CALL.name]])
+    // Chat completions has no seals; what was thought is not asked back.
+    if (cell.name.upstream !== "openai-chat") cell.seen("seals at their maker", sealsIn(heard)).is([seal])
+  }
+}
+
+export async function cacheMarks(cell: Cell): Promise<void> {
+  const { client, upstream } = cell.name
+  const asking: Ask = { ...asked(QUESTION), cached: true }
+  const { reply, heard } = await cell.say(asking, { answer: DONE, stream: false, mayLose: true })
+  cell.seen("text", reply.text).is("I see a dot.")
+  const marks = client === "anthropic-messages"
+  const takesMarks = upstream === "anthropic-messages" || upstream === "bedrock-converse"
+  const takesKeys = upstream === "openai-chat" || upstream === "openai-responses"
+  if (marks && takesMarks) cell.seen("marked at the upstream", heard.marked).is([INSTRUCTIONS, QUESTION])
+  else if (!marks && takesKeys) cell.seen("key at the upstream", heard.cacheKey).is("matrix-key")
+  else {
+    cell.lost(marks ? "the marks" : "the key", { reply, as: /cache/i })
+    cell.note("The upstream has no such mark or key; it is left out, and `x-gateway-losses` names it.")
+  }
+}

@@ -1,0 +1,28 @@
+// What is done in the cells of each feature.
+import type { Feature } from "../axes.ts"
+import type { Cell } from "../cell.ts"
+import { cacheMarks, documentIn, imageIn, jsonSchema, reasoning, reasoningOverTurns } from "./beyond-text.ts"
+import { lengthFinish, midStreamError, multiTurn, refusal, stopSequence, stream, text, usage } from "./plain.ts"
+import { forcedTool, parallelTools, toolError, toolResultWithImage, tools } from "./tools.ts"
+
+export const cells: Readonly<Record<Feature, (cell: Cell) => Promise<void>>> = {
+  text,
+  stream,
+  "multi-turn": multiTurn,
+  tools,
+  "parallel tools": parallelTools,
+  "forced tool": forcedTool,
+  "tool result with image": toolResultWithImage,
+  "tool error": toolError,
+  "image in": imageIn,
+  "document in": documentIn,
+  "JSON schema": jsonSchema,
+  reasoning,
+  "reasoning with tools over turns": reasoningOverTurns,
+  "cache marks": cacheMarks,
+  "stop sequence": stopSequence,
+  usage,
+  "length finish": lengthFinish,
+  refusal,
+  "mid-stream error": midStreamError,
+}

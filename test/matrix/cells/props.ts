@@ -1,0 +1,92 @@
+// What the cells speak about: tools, files and texts, and how to find them in what an upstream heard.
+import type { Ask, Call, Heard, HeardPart, Json, Media, Tool } from "../conversation.ts"
+import { list, type Members, members, text } from "../wire.ts"
+
+export const INSTRUCTIONS = "You are terse. Antworte höflich."
+
+/** A picture of one dot. */
+export const PICTURE: Media = {
+  mediaType: "image/png",
+  base64: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+}
+
+const PDF = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 0/Kids[]>>endobj\n%%EOF\n"
+export const DOCUMENT = {
+  mediaType: "application/pdf",
+  base64: Buffer.from(PDF).toString("base64"),
+  name: "report.pdf",
+}
+
+export const WEATHER: Tool = {
+  name: "get_weather",
+  description: "The weather in a city.",
+  schema: {
+    type: "object",
+    properties: { city: { type: "string", description: "Its name." }, unit: { type: "string", enum: ["C", "F"] } },
+    required: ["city"],
+  },
+}
+
+export const TIME: Tool = {
+  name: "get_time",
+  description: "The time in a city.",
+  schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+}
+
+export const CALL: Call = { id: "call_a1B2c3D4", name: "get_weather", arguments: { city: "Köln", unit: "C" } }
+
+export function asked(question: string): Ask {
+  return { instructions: INSTRUCTIONS, turns: [{ by: "user", parts: [{ text: question }] }] }
+}
+
+/** A schema without what dialects differ in: words in capitals, order, and keywords that not all of them have. */
+export function essence(schema: unknown): Json {
+  const { type, properties, required, enum: values, items } = members(schema)
+  return {
+    ...(type !== undefined && { type: text(type).toLowerCase() }),
+    ...(properties !== undefined && { properties: essences(members(properties)) }),
+    ...(required !== undefined && { required: list(required).map(text).sort() }),
+    ...(values !== undefined && { enum: list(values) as Json[] }),
+    ...(items !== undefined && { items: essence(items) }),
+  }
+}
+
+function essences(properties: Members): { [name: string]: Json } {
+  const names = Object.keys(properties).sort()
+  return Object.fromEntries(names.map((name) => [name, essence(properties[name])]))
+}
+
+export function toolEssence({ name, description, schema }: Tool): Json {
+  return { name, description, schema: essence(schema) }
+}
+
+function partsOf({ turns }: Heard): HeardPart[] {
+  return turns.flatMap(({ parts }) => parts)
+}
+
+export function callsIn(heard: Heard): Call[] {
+  return partsOf(heard).flatMap((part) => (part.kind === "call" ? [part.call] : []))
+}
+
+type HeardResult = Extract<HeardPart, { kind: "result" }>
+
+/** Each result with the call it is attached to. */
+export function resultsIn(heard: Heard): (HeardResult & { readonly of: Call | undefined })[] {
+  const calls = callsIn(heard)
+  return partsOf(heard).flatMap((part) =>
+    part.kind === "result" ? [{ ...part, of: calls.find(({ id }) => id === part.callId) }] : [],
+  )
+}
+
+export function mediaIn(heard: Heard, kind: "image" | "document"): Media[] {
+  return partsOf(heard).flatMap((part) => (part.kind === kind ? [part.media] : []))
+}
+
+export function sealsIn(heard: Heard): string[] {
+  return partsOf(heard).flatMap((part) => ("seal" in part && part.seal !== undefined ? [part.seal] : []))
+}
+
+/** Who said what, of texts alone. */
+export function textsIn({ turns }: Heard): string[][] {
+  return turns.map(({ by, parts }) => [by, ...parts.flatMap((part) => (part.kind === "text" ? [part.text] : []))])
+}

@@ -1,0 +1,157 @@
+// Cells about tools: what is defined, called, forced, and given back.
+import type { Cell, Exchanged } from "../cell.ts"
+import { type Answer, type Ask, type AskedResult, type Call, type Reply, UNSEEN_SEAL } from "../conversation.ts"
+import {
+  asked,
+  CALL,
+  callsIn,
+  INSTRUCTIONS,
+  mediaIn,
+  PICTURE,
+  resultsIn,
+  sealsIn,
+  TIME,
+  toolEssence,
+  WEATHER,
+} from "./props.ts"
+
+const TOOLS = [WEATHER, TIME]
+const ASK: Ask = { ...asked("How is the weather in Köln?"), tools: TOOLS }
+const CALLS: Answer = { parts: [{ text: "Let me see." }, { call: CALL }], finish: "tool-calls" }
+const DONE: Answer = { parts: [{ text: "It is mild." }], finish: "stop" }
+/** The vendor gives calls no ids, so there are none to keep. */
+const WITHOUT_IDS = "gemini-generate"
+
+interface GoingOn {
+  readonly reply: Reply
+  readonly results: readonly AskedResult[]
+}
+
+/** As the client's user would go on after an answer that called tools. */
+export function goneOn({ turns, ...ask }: Ask, { reply, results }: GoingOn): Ask {
+  return { ...ask, turns: [...turns, { by: "assistant", echo: reply.echo }, { by: "tools", results }] }
+}
+
+export async function tools(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const first = await cell.say(ASK, { answer: CALLS, stream })
+    cell.seen("text beside the call", first.reply.text).is("Let me see.")
+    cell.ended(first.reply, "tool-calls")
+    checkCalls(cell, first, [CALL])
+    cell.seen("tools at the upstream", first.heard.tools.map(toolEssence)).is(TOOLS.map(toolEssence))
+    cell.seen("choice of tools at the upstream", first.heard.choice).is("auto")
+    const [call = CALL] = first.reply.calls
+    const second = goneOn(ASK, { ...first, results: [{ call, text: "12 °C" }] })
+    const { reply, heard } = await cell.say(second, { answer: DONE, stream })
+    cell.seen("text after the result", reply.text).is("It is mild.")
+    cell
+      .seen(
+        "turns at the upstream",
+        heard.turns.map(({ by }) => by),
+      )
+      .is(["user", "assistant", "user"])
+    cell.seen("instructions at the upstream", heard.instructions).is(INSTRUCTIONS)
+    checkHistory(cell, heard, [CALL])
+    const results = resultsIn(heard).map(({ text, failed, of }) => ({ text, failed, of: of && saidIn(of) }))
+    cell.seen("results at the upstream", results).is([{ text: "12 °C", failed: false, of: saidIn(CALL) }])
+  }
+}
+
+/** Calls came to the client with their arguments, and with ids to answer them by. */
+function checkCalls(cell: Cell, { reply }: Exchanged, expected: readonly Call[]): void {
+  cell.seen("calls", reply.calls.map(saidIn)).is(expected.map(saidIn))
+  const ids = new Set(reply.calls.map(({ id }) => id))
+  const mayLack = cell.name.client === WITHOUT_IDS && cell.name.upstream === WITHOUT_IDS
+  if (!mayLack && (ids.has("") || ids.size < expected.length))
+    cell.problem("ids of calls", { expected: "one each", seen: [...ids] })
+}
+
+/** Calls came back to who made them, under the ids they were made with. */
+function checkHistory(cell: Cell, heard: Exchanged["heard"], expected: readonly Call[]): void {
+  const seen = callsIn(heard)
+  if (cell.name.upstream === WITHOUT_IDS) {
+    cell.seen("signatures in the history", sealsIn(heard)).is([UNSEEN_SEAL])
+    cell.seen("calls in the history", seen.map(saidIn)).is(expected.map(saidIn))
+  } else cell.seen("calls in the history", seen).is(expected)
+}
+
+function saidIn({ name, arguments: said }: Call): Omit<Call, "id"> {
+  return { name, arguments: said }
+}
+
+const THREE: readonly Call[] = [
+  CALL,
+  { id: "call_e5F6g7H8", name: "get_weather", arguments: { city: "Roma" } },
+  { id: "call_i9J0k1L2", name: "get_time", arguments: { city: "Oslo" } },
+]
+const RESULTS = ["12 °C", "24 °C", "noon"]
+
+export async function parallelTools(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const answer: Answer = { parts: THREE.map((call) => ({ call })), finish: "tool-calls" }
+    const first = await cell.say(ASK, { answer, stream })
+    checkCalls(cell, first, THREE)
+    cell.ended(first.reply, "tool-calls")
+    const results = first.reply.calls.map((call, index) => ({ call, text: RESULTS[index] ?? "" }))
+    // In another order, so that place alone does not tell whose they are.
+    const last = results.slice(-1)
+    const second = goneOn(ASK, { ...first, results: [...last, ...results.slice(0, -1)] })
+    const { reply, heard } = await cell.say(second, { answer: DONE, stream })
+    cell.seen("text after the results", reply.text).is("It is mild.")
+    checkHistory(cell, heard, THREE)
+    const byText = (text: string) => resultsIn(heard).find((result) => result.text === text)?.of
+    const attached = RESULTS.map((text) => byText(text)).map((call) => call && saidIn(call))
+    cell.seen("calls that the results are attached to", attached).is(THREE.map(saidIn))
+    cell
+      .seen(
+        "turns at the upstream",
+        heard.turns.map(({ by }) => by),
+      )
+      .is(["user", "assistant", "user"])
+  }
+}
+
+export async function forcedTool(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const answer: Answer = { parts: [{ call: CALL }], finish: "tool-calls" }
+    const exchanged = await cell.say({ ...ASK, forcedTool: CALL.name }, { answer, stream })
+    cell.seen("choice of tools at the upstream", exchanged.heard.choice).is({ tool: CALL.name })
+    checkCalls(cell, exchanged, [CALL])
+  }
+}
+
+async function resultArrives(cell: Cell, result: Omit<AskedResult, "call">): Promise<Exchanged> {
+  const first = await cell.say(ASK, { answer: CALLS, stream: false })
+  const [call = CALL] = first.reply.calls
+  const exchanged = await cell.say(goneOn(ASK, { ...first, results: [{ call, ...result }] }), {
+    answer: DONE,
+    stream: false,
+    mayLose: true,
+  })
+  const [seen] = resultsIn(exchanged.heard)
+  cell.seen("call that the result is attached to", seen?.of && saidIn(seen.of)).is(saidIn(CALL))
+  if (!seen?.text.includes(result.text)) cell.problem("text of the result", { expected: result.text, seen: seen?.text })
+  return exchanged
+}
+
+export async function toolResultWithImage(cell: Cell): Promise<void> {
+  const { heard, reply } = await resultArrives(cell, { text: "A photograph:", image: PICTURE })
+  const [result] = resultsIn(heard)
+  if (result?.images.length) cell.seen("images in the result", result.images).is([PICTURE])
+  else {
+    cell.seen("images beside the result", mediaIn(heard, "image")).is([PICTURE])
+    cell.lost("the image's place", { reply, as: /./ })
+    cell.note("The image follows the result in a message of the user, and `x-gateway-losses` says so.")
+  }
+}
+
+export async function toolError(cell: Cell): Promise<void> {
+  const { heard, reply } = await resultArrives(cell, { text: "The service is down.", failed: true })
+  const [result] = resultsIn(heard)
+  const hasFlag = cell.name.client === "anthropic-messages" || cell.name.client === "gemini-generate"
+  if (!hasFlag) cell.note("OpenAI's protocols say in the text alone that a tool failed.")
+  else if (!result?.failed) {
+    cell.lost("the mark of an error", { reply, as: /./ })
+    cell.note("That the tool failed is said in the text of its result, and `x-gateway-losses` says so.")
+  }
+}

@@ -1,0 +1,54 @@
+// A driver: says a conversation with the protocol's official library, and tells what the library's own objects say.
+import type { ClientProtocol } from "../axes.ts"
+import type { Ask, Ending, Failure, Outcome, Reply } from "../conversation.ts"
+
+export interface Client {
+  readonly protocol: ClientProtocol
+  /** How the library is called at npm. */
+  readonly library: string
+  /** Its protocol's words for how an answer ended. */
+  readonly endings: Readonly<Record<Ending, readonly string[]>>
+  say(ask: Ask, options: { readonly stream: boolean }): Promise<Outcome>
+}
+
+export interface Connection {
+  readonly gateway: GatewayAddress
+  readonly key: string
+  readonly model: string
+}
+
+/** What each library is given as its base address. */
+export interface GatewayAddress {
+  readonly openai: string
+  readonly anthropic: string
+  readonly gemini: string
+}
+
+export const LOSSES_HEADER = "x-gateway-losses"
+
+/** A call is given up after this long: a stream that neither ends nor fails is a failure. */
+export const PATIENCE_MS = 10_000
+
+/** What a call came to, whether it answers or raises. */
+export async function outcomeOf(
+  call: (pieces: string[]) => Promise<Reply>,
+  told: (thrown: unknown) => Failure,
+): Promise<Outcome> {
+  const pieces: string[] = []
+  try {
+    return { pieces, reply: await call(pieces) }
+  } catch (thrown) {
+    return { pieces, failure: told(thrown) }
+  }
+}
+
+/** A `fetch` that remembers the header of the last answer, which not every library shows. */
+export class ListeningFetch {
+  losses: string | undefined
+
+  readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(input, init)
+    this.losses = response.headers.get(LOSSES_HEADER) ?? undefined
+    return response
+  }
+}

@@ -1,0 +1,178 @@
+// What is said in a cell, in no protocol's words: what a client asks and is answered, what an upstream hears and says.
+
+/** What a driver says with its library. */
+export interface Ask {
+  readonly instructions?: string
+  readonly turns: readonly AskedTurn[]
+  readonly tools?: readonly Tool[]
+  readonly forcedTool?: string
+  readonly format?: { readonly name: string; readonly schema: Json }
+  /** Think hard, and show it. */
+  readonly thinkHard?: true
+  readonly stop?: readonly string[]
+  readonly maxOutputTokens?: number
+  /** Keep the instructions and the first turn in the prompt cache, in whatever way the protocol has. */
+  readonly cached?: true
+}
+
+export type AskedTurn =
+  | { readonly by: "user"; readonly parts: readonly UserPart[] }
+  | { readonly by: "assistant"; readonly text: string }
+  /** An earlier answer, in the library's own objects. */
+  | { readonly by: "assistant"; readonly echo: unknown }
+  | { readonly by: "tools"; readonly results: readonly AskedResult[] }
+
+export type UserPart =
+  | { readonly text: string }
+  | { readonly image: Media }
+  | { readonly document: Media & { readonly name: string } }
+
+export interface Media {
+  readonly mediaType: string
+  readonly base64: string
+}
+
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  readonly schema: Json
+}
+
+export interface AskedResult {
+  readonly call: Call
+  readonly text: string
+  readonly image?: Media
+  readonly failed?: true
+}
+
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly arguments: Json
+}
+
+/** What a client's library told of one call; it raised where there is a failure. */
+export interface Outcome {
+  /** The texts that came one by one, of a stream. */
+  readonly pieces: readonly string[]
+  readonly reply?: Reply
+  readonly failure?: Failure
+}
+
+export interface Reply {
+  readonly text: string
+  readonly reasoning: string
+  /** What it says where it will not answer, apart from the text. */
+  readonly refusal?: string
+  readonly calls: readonly Call[]
+  /** In the protocol's own word. */
+  readonly finish: string
+  /** Which sequence stopped it, where the protocol tells. */
+  readonly stopSequence?: string
+  readonly usage?: TokenCounts
+  /** The model's name in the answer's body. */
+  readonly model: string
+  /** The header that names what was lost. */
+  readonly losses?: string
+  /** The answer as the library's users put it into their next request. */
+  readonly echo: unknown
+}
+
+export interface Failure {
+  /** Whether it is the library's own error, which its users catch. */
+  readonly isOfLibrary: boolean
+  readonly status?: number
+  readonly code?: string
+  readonly message: string
+}
+
+/** Sums as both ends understand them; what a protocol does not tell is absent. */
+interface TokenCounts {
+  /** Everything read, from a cache or not. */
+  readonly input: number
+  readonly cacheRead?: number
+  /** Everything written, thoughts included. */
+  readonly output: number
+  readonly reasoning?: number
+}
+
+/** What an upstream answers. */
+export interface Answer {
+  readonly parts: readonly AnswerPart[]
+  readonly finish: Ending
+  readonly stopSequence?: string
+  /** Some of the prompt was written to a cache, where the protocol tells that. */
+  readonly wroteCache?: true
+  /** A stream breaks off behind its text: by an error of the protocol's, or by a connection that closes. */
+  readonly breaks?: "with an error" | "without a word"
+}
+
+export type AnswerPart =
+  | { readonly reasoning: string; readonly seal: string }
+  | { readonly text: string }
+  | { readonly refusal: string }
+  | { readonly call: Call }
+
+/** What Gemini puts on the first call of an answer where no thought was shown, and wants back. */
+export const UNSEEN_SEAL = "CrYBAR/unseen+thought=="
+
+export type Ending = "stop" | "stop-sequence" | "length" | "tool-calls" | "refusal"
+
+/** What an upstream reports for every answer. */
+export const USAGE = { fresh: 40, cacheRead: 20, visible: 11, reasoning: 6 } as const
+export const OUTPUT_TOKENS = USAGE.visible + USAGE.reasoning
+const CACHE_WRITE = 10
+
+export function cacheWriteOf({ wroteCache }: Answer): number {
+  return wroteCache ? CACHE_WRITE : 0
+}
+
+/** Everything read, written to a cache or not. */
+export function inputOf(answer: Answer): number {
+  return USAGE.fresh + USAGE.cacheRead + cacheWriteOf(answer)
+}
+
+/** What a request said, as its receiver reads it. */
+export interface Heard {
+  readonly model: string
+  readonly stream: boolean
+  readonly instructions: string
+  readonly turns: readonly HeardTurn[]
+  readonly tools: readonly Tool[]
+  readonly choice: "auto" | "none" | "any" | { readonly tool: string }
+  readonly schema?: Json
+  readonly stop: readonly string[]
+  readonly maxOutputTokens?: number
+  readonly effort?: string
+  readonly budgetTokens?: number
+  /** The texts right before each cache mark. */
+  readonly marked: readonly string[]
+  readonly cacheKey?: string
+}
+
+export interface HeardTurn {
+  readonly by: "user" | "assistant"
+  readonly parts: readonly HeardPart[]
+}
+
+export type HeardPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "image" | "document"; readonly media: Media }
+  | { readonly kind: "reasoning"; readonly text: string; readonly seal?: string }
+  | { readonly kind: "call"; readonly call: Call; readonly seal?: string }
+  | {
+      readonly kind: "result"
+      readonly callId: string
+      readonly text: string
+      readonly images: readonly Media[]
+      readonly failed: boolean
+    }
+  | { readonly kind: "unknown"; readonly value: unknown }
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
+export type JsonObject = { readonly [member: string]: Json }
+
+/** Text as models send it: a few characters at a time. */
+export function inPieces(text: string): string[] {
+  return text.match(/[\s\S]{1,7}/gu) ?? []
+}

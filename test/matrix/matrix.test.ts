@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { existsSync, readFileSync } from "node:fs"
+import { CLIENTS, type ClientProtocol, FEATURE_NAMES, type Feature, UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
+import { allCells, type CellResult, runCell } from "./matrix.ts"
+import { conformancePage, PAGE } from "./page.ts"
+import { refusalOf, unlawfulRefusals } from "./refusals.ts"
+import { type Stage, startStage } from "./stage.ts"
+import { type Lie, startUnfaithfulStage, type UnfaithfulStage } from "./unfaithful-gateway.ts"
+
+/** Why a pair is not asked for yet. */
+function pending(client: ClientProtocol, upstream: UpstreamProtocol): string | undefined {
+  if (client === upstream) return undefined
+  const codecless = ["openai-responses", "bedrock-converse"]
+  if (codecless.includes(client) || codecless.includes(upstream)) return "the gateway's list lacks the codec"
+  const isNamed = client === "gemini-generate" && upstream === "anthropic-messages"
+  return isNamed ? "a count of 0 is named as a loss" : undefined
+}
+
+describe("through the gateway", () => {
+  let stage: Stage
+  beforeAll(async () => {
+    stage = await startStage(UPSTREAMS)
+  })
+  afterAll(() => stage.stop())
+
+  for (const client of CLIENTS) {
+    for (const upstream of UPSTREAMS) {
+      const reason = pending(client, upstream)
+      const sentence = `${client} is understood by ${upstream}: text, streams and tools`
+      test.skipIf(reason !== undefined)(reason === undefined ? sentence : `${sentence} (${reason})`, async () => {
+        for (const feature of ["text", "stream", "tools"] as const) {
+          const { status, problems } = await runCell({ client, upstream, feature }, stage)
+          expect({ feature, status, problems }).toEqual({ feature, status: "passes", problems: [] })
+        }
+      })
+    }
+  }
+})
+
+/** The matrix when nothing fails, but for its footnotes. */
+function soundResults(): CellResult[] {
+  return allCells().map((cell) => ({
+    ...cell,
+    status: refusalOf(cell) ? "refused" : "passes",
+    problems: [],
+    notes: [],
+  }))
+}
+
+function withoutFootnotes(page: string): string {
+  return page.replaceAll(/ \(\d+\)/g, "").replaceAll(/^\d+\. .*\n/gm, "")
+}
+
+const written = existsSync(PAGE) ? "" : " (there is none yet)"
+test.skipIf(written !== "")(
+  `docs/conformance.md tells of every cell, and none fails${written}; npm run conformance writes it`,
+  () => {
+    expect(withoutFootnotes(readFileSync(PAGE, "utf8"))).toBe(withoutFootnotes(conformancePage(soundResults())))
+  },
+)
+
+test("what must pass for every pair is never documented as refused", () => {
+  expect(unlawfulRefusals()).toEqual([])
+})
+
+/** The text without the first match, or with something else in its place. */
+function changed(what: string | RegExp, by = ""): (text: string) => string {
+  return (text) => text.replace(what, by)
+}
+
+/** For each feature what a careless gateway might do, and a cell must see. */
+const LIES: Readonly<Record<Feature, Readonly<Record<string, Lie>>>> = {
+  text: {
+    "drops instructions": { asked: changed(/\{"role":"system"[^}]*\},/) },
+    "makes instructions a user's": { asked: changed('"role":"system"', '"role":"user"') },
+    "cuts the text": { answered: changed("So it is.") },
+    "leaks the caller's key": { leaksKey: true },
+    "names another model": { answered: changed("matrix/openai-chat", "other") },
+    "says it was cut off": { answered: changed('"finish_reason":"stop"', '"finish_reason":"length"') },
+  },
+  stream: {
+    "loses a piece": { answered: changed(/data: \{[^\n]*"content":"I am a "[^\n]*\n\n/) },
+    "asks for no stream": { asked: changed('"stream":true', '"stream":false') },
+  },
+  "multi-turn": {
+    "drops a turn": { asked: changed('{"role":"assistant","content":"Good day."},') },
+    "mixes up who speaks": { asked: changed('"role":"assistant"', '"role":"user"') },
+  },
+  tools: {
+    "drops a definition's schema": {
+      asked: changed(/"parameters":\{.*?\}\},"required":\["city"\]\}/, '"parameters":{}'),
+    },
+    "renames a call": { asked: changed('"id":"call_a1B2c3D4"', '"id":"call_other"') },
+    "detaches a result": { asked: changed('"tool_call_id":"call_a1B2c3D4"', '"tool_call_id":"call_other"') },
+    "changes an argument": { answered: changed('\\"unit\\":\\"C\\"', '\\"unit\\":\\"F\\"') },
+    "forgets why it ended": { answered: changed('"finish_reason":"tool_calls"', '"finish_reason":"stop"') },
+  },
+  "parallel tools": {
+    "swaps results": { asked: (text) => text.replace("12 °C", "~").replace("24 °C", "12 °C").replace("~", "24 °C") },
+    "gives two calls one id": { answered: (text) => text.replaceAll("call_e5F6g7H8", "call_a1B2c3D4") },
+  },
+  "forced tool": { "leaves it open": { asked: changed(/"tool_choice":\{[^}]*\}\}/, '"tool_choice":"auto"') } },
+  "tool result with image": {
+    "drops the image in silence": { asked: changed(/,\{"type":"image_url"[^}]*\}\}/) },
+  },
+  "tool error": { "drops what it says": { asked: changed("The service is down.", "OK") } },
+  "image in": { "changes its bytes": { asked: changed("iVBORw0", "iVBORw1") } },
+  "document in": { "changes its type": { asked: changed("application/pdf", "text/plain") } },
+  "JSON schema": { "drops a keyword": { asked: changed('"required":["city"],') } },
+  reasoning: {
+    "thinks less": { asked: changed('"reasoning_effort":"high"', '"reasoning_effort":"low"') },
+    "mixes thought and text": { answered: (text) => text.replaceAll("reasoning_content", "content") },
+  },
+  "reasoning with tools over turns": {
+    "keeps the thought to itself": { answered: (text) => text.replaceAll("reasoning_content", "hidden") },
+  },
+  "cache marks": { "drops the key in silence": { asked: changed(/,?"prompt_cache_key":"[^"]*"/) } },
+  "stop sequence": { "drops one": { asked: changed('"THE END",') } },
+  usage: {
+    "counts what was cached twice": { answered: changed('"prompt_tokens":70', '"prompt_tokens":90') },
+    "forgets what was cached": { answered: changed('"cached_tokens":20', '"cached_tokens":0') },
+  },
+  "length finish": {
+    "says it is whole": { answered: changed('"finish_reason":"length"', '"finish_reason":"stop"') },
+    "drops the limit": { asked: changed(/,?"max_completion_tokens":64/) },
+  },
+  refusal: {
+    "says it is an answer": { answered: changed("content_filter", "stop") },
+    "makes it text": { answered: changed(/"content":null,"refusal":("[^"]*")/, '"content":$1,"refusal":null') },
+  },
+  "mid-stream error": { "says it is whole": { answered: changed(/data: \{"error".*\n\n/), hidesBreaks: true } },
+}
+
+describe("a cell notices a gateway that", () => {
+  let stage: UnfaithfulStage
+  beforeAll(async () => {
+    stage = await startUnfaithfulStage()
+  })
+  afterAll(() => stage.stop())
+
+  const run = (feature: Feature) => runCell({ client: "openai-chat", upstream: "openai-chat", feature }, stage)
+
+  test.each(FEATURE_NAMES)("is faithful about %s", async (feature) => {
+    stage.lie = {}
+    expect((await run(feature)).problems).toEqual([])
+  })
+
+  const lies = FEATURE_NAMES.flatMap((feature) =>
+    Object.entries(LIES[feature]).map(([name, lie]) => [feature, name, lie] as const),
+  )
+  test.each(lies)("lies about %s: %s", async (feature, _, lie) => {
+    stage.lie = lie
+    expect((await run(feature)).status).toBe("fails")
+  })
+})

@@ -1,0 +1,40 @@
+// The cells that are refused, and why. Written before the cells are run: a cell that is refused and not listed fails,
+// and so does one that is listed and passes.
+import { type CellName, type ClientProtocol, FEATURES, type Feature, type UpstreamProtocol } from "./axes.ts"
+
+interface Refusal {
+  readonly feature: Feature
+  /** Absent where it is so for every one. */
+  readonly client?: ClientProtocol
+  readonly upstream?: UpstreamProtocol
+  readonly why: string
+}
+
+const REFUSALS: readonly Refusal[] = [
+  {
+    feature: "cache marks",
+    client: "gemini-generate",
+    why: "The protocol has no marks; what it has, `cachedContent`, is an object of the upstream's account, which callers share.",
+  },
+  {
+    feature: "stop sequence",
+    upstream: "openai-responses",
+    why: "Responses has no stop sequences, and an answer that runs on past one is another answer.",
+  },
+]
+
+export function refusalOf({ client, upstream, feature }: CellName): Refusal | undefined {
+  return REFUSALS.find(
+    (refusal) =>
+      refusal.feature === feature &&
+      (refusal.client ?? client) === client &&
+      (refusal.upstream ?? upstream) === upstream &&
+      // What a client cannot say, nobody refuses.
+      !(feature === "stop sequence" && client === "openai-responses"),
+  )
+}
+
+/** What is listed, and may not be. */
+export function unlawfulRefusals(): readonly string[] {
+  return REFUSALS.filter(({ feature }) => !FEATURES[feature].mayBeRefused).map(({ feature }) => feature)
+}

@@ -1,0 +1,72 @@
+// A gateway that passes chat completions on and tells one lie: what a cell must notice.
+import { modelOf } from "./axes.ts"
+import { CREDENTIAL, SERVED } from "./gateway-config.ts"
+import { addressesAt, type Stage, startHosts, stopHosts } from "./stage.ts"
+
+const PROTOCOL = "openai-chat"
+
+/** What it makes of the request's text, and of the answer's. */
+export interface Lie {
+  asked?(request: string): string
+  answered?(answer: string): string
+  /** Passes the caller's key on instead of its own. */
+  readonly leaksKey?: true
+  /** Takes a stream that breaks for one that ends. */
+  readonly hidesBreaks?: true
+}
+
+export interface UnfaithfulStage extends Stage {
+  lie: Lie
+}
+
+export async function startUnfaithfulStage(): Promise<UnfaithfulStage> {
+  const hosts = await startHosts([PROTOCOL])
+  const origin = hosts.get(PROTOCOL)?.origin ?? ""
+  const server = Bun.serve({
+    port: 0,
+    fetch: async (request) => {
+      const { lie } = stage
+      const asked = (await request.text()).replace(modelOf(PROTOCOL), SERVED[PROTOCOL].model)
+      const authorization = lie.leaksKey ? "Bearer key" : `Bearer ${CREDENTIAL.secretAccessKey}`
+      const upstream = await fetch(`${origin}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization, "content-type": "application/json" },
+        body: lie.asked?.(asked) ?? asked,
+      })
+      const { text, broke } = await received(upstream)
+      const answer = text.replaceAll(/"model":"[^"]*"/g, `"model":"${modelOf(PROTOCOL)}"`)
+      const whole = (lie.answered?.(answer) ?? answer) + ending({ lie, text, broke })
+      return new Response(whole, { headers: { "content-type": upstream.headers.get("content-type") ?? "" } })
+    },
+  })
+  const stage: UnfaithfulStage = {
+    lie: {},
+    gateway: addressesAt(`http://127.0.0.1:${server.port}`),
+    key: "key",
+    hosts,
+    async stop() {
+      await server.stop(true)
+      await stopHosts(hosts)
+    },
+  }
+  return stage
+}
+
+async function received(response: Response): Promise<{ text: string; broke: boolean }> {
+  const pieces: Uint8Array[] = []
+  try {
+    for await (const piece of response.body ?? []) pieces.push(piece)
+    return { text: Buffer.concat(pieces).toString(), broke: false }
+  } catch {
+    return { text: Buffer.concat(pieces).toString(), broke: true }
+  }
+}
+
+const FINISHED =
+  'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+/** How it ends what broke off: with an error, or as if nothing had been. */
+function ending({ lie, text, broke }: { lie: Lie; text: string; broke: boolean }): string {
+  if (lie.hidesBreaks) return broke || text.includes('{"error"') ? FINISHED : ""
+  return broke ? 'data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":null}}\n\n' : ""
+}

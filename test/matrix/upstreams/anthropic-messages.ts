@@ -1,0 +1,176 @@
+// Anthropic's messages at the upstream's end.
+import {
+  type Answer,
+  type AnswerPart,
+  cacheWriteOf,
+  type Ending,
+  type Heard,
+  type HeardPart,
+  inPieces,
+  type Json,
+  type JsonObject,
+  type Media,
+  OUTPUT_TOKENS,
+  USAGE,
+} from "../conversation.ts"
+import { given, list, type Members, members, numberOrNone, text, textOrNone } from "../wire.ts"
+import { joined, Speech, type Spoken, type Voice } from "./voice.ts"
+
+export const anthropicMessagesVoice: Voice = {
+  protocol: "anthropic-messages",
+  contentType: "text/event-stream; charset=utf-8",
+  addressed(path, { model, stream }) {
+    return path === "/v1/messages" ? { model: text(model), stream: stream === true } : undefined
+  },
+  heard,
+  whole,
+  stream,
+  errorEvent: event("error", { error: { type: "overloaded_error", message: "Overloaded" } }),
+}
+
+const WORDS: Readonly<Record<Ending, string>> = {
+  stop: "end_turn",
+  "stop-sequence": "stop_sequence",
+  length: "max_tokens",
+  "tool-calls": "tool_use",
+  refusal: "refusal",
+}
+
+function usageOf(answer: Answer): JsonObject {
+  return {
+    input_tokens: USAGE.fresh,
+    cache_creation_input_tokens: cacheWriteOf(answer),
+    cache_read_input_tokens: USAGE.cacheRead,
+    output_tokens: OUTPUT_TOKENS,
+    output_tokens_details: { thinking_tokens: USAGE.reasoning },
+  }
+}
+
+function whole(answer: Answer): JsonObject {
+  const { parts, finish, stopSequence } = answer
+  return {
+    id: "msg_01AbCdEfGhIjKlMnOpQrStUv",
+    type: "message",
+    role: "assistant",
+    model: "upstream-model-20260101",
+    content: parts.flatMap(blocksOf),
+    stop_reason: WORDS[finish],
+    stop_sequence: stopSequence ?? null,
+    usage: usageOf(answer),
+  }
+}
+
+/** A refusal is a reason to stop here, not something said. */
+function blocksOf(part: AnswerPart): JsonObject[] {
+  if ("text" in part) return [{ type: "text", text: part.text }]
+  if ("reasoning" in part) return [{ type: "thinking", thinking: part.reasoning, signature: part.seal }]
+  if ("refusal" in part) return []
+  const { id, name, arguments: input } = part.call
+  return [{ type: "tool_use", id, name, input }]
+}
+
+function event(type: string, more: JsonObject = {}): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
+}
+
+function stream(answer: Answer): Spoken {
+  const speech = new Speech()
+  const { output_tokens_details: _, ...early } = usageOf(answer)
+  const message = {
+    ...whole({ ...answer, parts: [] }),
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { ...early, output_tokens: 1 },
+  }
+  speech.add(event("message_start", { message }))
+  speech.add(event("ping"))
+  for (const [index, part] of answer.parts.filter((each) => !("refusal" in each)).entries()) {
+    const [block = {}] = blocksOf(part)
+    const start = { ...block, ...emptied(block) }
+    speech.add(event("content_block_start", { index, content_block: start }))
+    for (const delta of deltasOf(part)) speech.addPiece(event("content_block_delta", { index, delta }))
+    speech.add(event("content_block_stop", { index }))
+  }
+  const delta = { stop_reason: WORDS[answer.finish], stop_sequence: answer.stopSequence ?? null }
+  speech.add(event("message_delta", { delta, usage: usageOf(answer) }))
+  speech.add(event("message_stop"))
+  return speech
+}
+
+function emptied({ type }: JsonObject): JsonObject {
+  if (type === "text") return { text: "" }
+  return type === "thinking" ? { thinking: "", signature: "" } : { input: {} }
+}
+
+function deltasOf(part: AnswerPart): JsonObject[] {
+  if ("text" in part) return inPieces(part.text).map((piece) => ({ type: "text_delta", text: piece }))
+  if ("call" in part) {
+    const pieces = ["", ...inPieces(JSON.stringify(part.call.arguments))]
+    return pieces.map((piece) => ({ type: "input_json_delta", partial_json: piece }))
+  }
+  if ("refusal" in part) return []
+  const thoughts = inPieces(part.reasoning).map((piece) => ({ type: "thinking_delta", thinking: piece }))
+  return [...thoughts, { type: "signature_delta", signature: part.seal }]
+}
+
+function heard(body: Members, { model, stream: streams }: { model: string; stream: boolean }): Heard {
+  const system = typeof body.system === "string" ? [{ text: body.system }] : list(body.system).map(members)
+  const messages = list(body.messages).map(members)
+  const output = members(body.output_config)
+  const choice = members(body.tool_choice)
+  const blocks = [...system, ...messages.flatMap(({ content }) => list(content).map(members))]
+  return {
+    model,
+    stream: streams,
+    instructions: system.map((block) => text(block.text)).join("\n\n"),
+    turns: joined(
+      messages.map(({ role, content }) => ({
+        by: role === "assistant" ? "assistant" : "user",
+        parts: typeof content === "string" ? [{ kind: "text", text: content }] : list(content).map(partOf),
+      })),
+    ),
+    tools: list(body.tools).map((tool) => {
+      const { name, description, input_schema } = members(tool)
+      return { name: text(name), description: text(description), schema: (input_schema ?? null) as Json }
+    }),
+    choice: choice.type === "tool" ? { tool: text(choice.name) } : wordOf(choice.type),
+    stop: list(body.stop_sequences).map(text),
+    marked: blocks.filter((block) => "cache_control" in block).map((block) => text(block.text)),
+    ...given({
+      schema: members(output.format).schema as Json | undefined,
+      maxOutputTokens: numberOrNone(body.max_tokens),
+      effort: textOrNone(output.effort),
+      budgetTokens: numberOrNone(members(body.thinking).budget_tokens),
+    }),
+  }
+}
+
+function wordOf(type: unknown): "auto" | "none" | "any" {
+  return type === "any" || type === "none" ? type : "auto"
+}
+
+function partOf(value: unknown): HeardPart {
+  const part = members(value)
+  if (part.type === "text") return { kind: "text", text: text(part.text) }
+  if (part.type === "image") return { kind: "image", media: sourceOf(part) }
+  if (part.type === "document") return { kind: "document", media: sourceOf(part) }
+  if (part.type === "thinking") return { kind: "reasoning", text: text(part.thinking), seal: text(part.signature) }
+  if (part.type === "tool_use") {
+    return { kind: "call", call: { id: text(part.id), name: text(part.name), arguments: part.input as Json } }
+  }
+  if (part.type !== "tool_result") return { kind: "unknown", value }
+  const content =
+    typeof part.content === "string" ? [{ type: "text", text: part.content }] : list(part.content).map(members)
+  return {
+    kind: "result",
+    callId: text(part.tool_use_id),
+    text: content.map((block) => text(block.text)).join(""),
+    images: content.filter(({ type }) => type === "image").map(sourceOf),
+    failed: part.is_error === true,
+  }
+}
+
+function sourceOf({ source }: Members): Media {
+  const { media_type, data } = members(source)
+  return { mediaType: text(media_type), base64: text(data) }
+}

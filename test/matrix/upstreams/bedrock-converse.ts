@@ -1,0 +1,187 @@
+// Bedrock's Converse at the upstream's end. Its streams come in AWS's own frames.
+import { encodeEventMessage } from "../../../src/transport/aws-event-stream.fixture.ts"
+import { framedException } from "../../providers/aws.ts"
+import {
+  type Answer,
+  type AnswerPart,
+  cacheWriteOf,
+  type Ending,
+  type Heard,
+  type HeardPart,
+  inPieces,
+  inputOf,
+  type Json,
+  type JsonObject,
+  type Media,
+  OUTPUT_TOKENS,
+  USAGE,
+} from "../conversation.ts"
+import { given, list, type Members, members, numberOrNone, parsed, text, textOrNone } from "../wire.ts"
+import { type Addressed, joined, Speech, type Spoken, type Voice } from "./voice.ts"
+
+export const bedrockConverseVoice: Voice = {
+  protocol: "bedrock-converse",
+  contentType: "application/vnd.amazon.eventstream",
+  addressed(path): Addressed | undefined {
+    const said = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path)
+    return said ? { model: decodeURIComponent(said[1] ?? ""), stream: said[2] === "converse-stream" } : undefined
+  },
+  heard,
+  whole,
+  stream,
+  errorEvent: framedException("modelStreamErrorException", "The model stopped."),
+}
+
+const WORDS: Readonly<Record<Ending, string>> = {
+  stop: "end_turn",
+  "stop-sequence": "stop_sequence",
+  length: "max_tokens",
+  "tool-calls": "tool_use",
+  refusal: "content_filtered",
+}
+
+function usageOf(answer: Answer): JsonObject {
+  return {
+    inputTokens: USAGE.fresh,
+    outputTokens: OUTPUT_TOKENS,
+    totalTokens: inputOf(answer) + OUTPUT_TOKENS,
+    cacheReadInputTokens: USAGE.cacheRead,
+    cacheWriteInputTokens: cacheWriteOf(answer),
+  }
+}
+
+function whole(answer: Answer, body: Members): JsonObject {
+  const { parts, finish, stopSequence = null } = answer
+  return {
+    output: { message: { role: "assistant", content: parts.flatMap(blocksOf) } },
+    stopReason: WORDS[finish],
+    usage: usageOf(answer),
+    metrics: { latencyMs: 123 },
+    ...(asksFor(body, "/stop_sequence") && { additionalModelResponseFields: { stop_sequence: stopSequence } }),
+  }
+}
+
+/** What only some models tell is told where it was asked for. */
+function asksFor(body: Members, path: string): boolean {
+  return list(body.additionalModelResponseFieldPaths).includes(path)
+}
+
+function blocksOf(part: AnswerPart): JsonObject[] {
+  if ("text" in part) return [{ text: part.text }]
+  if ("reasoning" in part) {
+    return [{ reasoningContent: { reasoningText: { text: part.reasoning, signature: part.seal } } }]
+  }
+  if ("refusal" in part) return []
+  const { id, name, arguments: input } = part.call
+  return [{ toolUse: { toolUseId: id, name, input } }]
+}
+
+/** One event, padded as Bedrock pads. */
+function frame(type: string, payload: JsonObject): Uint8Array {
+  const headers = { ":event-type": type, ":content-type": "application/json", ":message-type": "event" }
+  return encodeEventMessage(headers, JSON.stringify({ ...payload, p: "abcdefghijk" }))
+}
+
+function stream(answer: Answer, body: Members): Spoken {
+  const { parts, finish, stopSequence = null } = answer
+  const speech = new Speech()
+  speech.add(frame("messageStart", { role: "assistant" }))
+  for (const [contentBlockIndex, part] of parts.filter((each) => !("refusal" in each)).entries()) {
+    // Only calls are announced: texts and thoughts begin with their first piece.
+    if ("call" in part) {
+      const { id, name } = part.call
+      speech.add(frame("contentBlockStart", { contentBlockIndex, start: { toolUse: { toolUseId: id, name } } }))
+    }
+    for (const delta of deltasOf(part)) speech.addPiece(frame("contentBlockDelta", { contentBlockIndex, delta }))
+    speech.add(frame("contentBlockStop", { contentBlockIndex }))
+  }
+  const fields = { delta: { stop_sequence: stopSequence } }
+  const told = asksFor(body, "/delta/stop_sequence") ? { additionalModelResponseFields: fields } : {}
+  speech.add(frame("messageStop", { stopReason: WORDS[finish], ...told }))
+  speech.add(frame("metadata", { usage: usageOf(answer), metrics: { latencyMs: 123 } }))
+  return speech
+}
+
+function deltasOf(part: AnswerPart): JsonObject[] {
+  if ("text" in part) return inPieces(part.text).map((piece) => ({ text: piece }))
+  if ("call" in part) {
+    return inPieces(JSON.stringify(part.call.arguments)).map((piece) => ({ toolUse: { input: piece } }))
+  }
+  if ("refusal" in part) return []
+  const thoughts = inPieces(part.reasoning).map((piece) => ({ reasoningContent: { text: piece } }))
+  return [...thoughts, { reasoningContent: { signature: part.seal } }]
+}
+
+function heard(body: Members, { model, stream: streams }: Addressed): Heard {
+  const inference = members(body.inferenceConfig)
+  const more = members(body.additionalModelRequestFields)
+  const format = members(members(members(members(body.outputConfig).textFormat).structure).jsonSchema)
+  const system = list(body.system).map(members)
+  const messages = list(body.messages).map(members)
+  const { tools, toolChoice } = members(body.toolConfig)
+  return {
+    model,
+    stream: streams,
+    instructions: system.flatMap((block) => textOrNone(block.text) ?? []).join("\n\n"),
+    turns: joined(
+      messages.map(({ role, content }) => ({
+        by: role === "assistant" ? "assistant" : "user",
+        parts: list(content)
+          .map(members)
+          .filter((block) => !("cachePoint" in block))
+          .map(partOf),
+      })),
+    ),
+    tools: list(tools).flatMap((tool) => {
+      const { toolSpec } = members(tool)
+      const { name, description, inputSchema } = members(toolSpec)
+      const schema = (members(inputSchema).json ?? null) as Json
+      return toolSpec === undefined ? [] : [{ name: text(name), description: text(description), schema }]
+    }),
+    choice: choiceOf(members(toolChoice)),
+    stop: list(inference.stopSequences).map(text),
+    marked: [system, ...messages.map(({ content }) => list(content).map(members))].flatMap(markedIn),
+    ...given({
+      schema: format.schema === undefined ? undefined : (parsed(text(format.schema)) as Json),
+      maxOutputTokens: numberOrNone(inference.maxTokens),
+      effort: textOrNone(members(more.output_config).effort),
+      budgetTokens: numberOrNone(members(more.thinking).budget_tokens),
+    }),
+  }
+}
+
+function markedIn(blocks: readonly Members[]): string[] {
+  return blocks.flatMap((block, index) => ("cachePoint" in block ? [text(blocks[index - 1]?.text)] : []))
+}
+
+function choiceOf(choice: Members): Heard["choice"] {
+  if ("tool" in choice) return { tool: text(members(choice.tool).name) }
+  return "any" in choice ? "any" : "auto"
+}
+
+function partOf(part: Members): HeardPart {
+  const { image, document, toolUse, toolResult, reasoningContent } = part
+  if (typeof part.text === "string") return { kind: "text", text: part.text }
+  if (image) return { kind: "image", media: mediaOf(members(image), "image") }
+  if (document) return { kind: "document", media: mediaOf(members(document), "application") }
+  if (reasoningContent) {
+    const { text: thought, signature } = members(members(reasoningContent).reasoningText)
+    return { kind: "reasoning", text: text(thought), ...given({ seal: textOrNone(signature) }) }
+  }
+  if (toolUse) {
+    const { toolUseId, name, input } = members(toolUse)
+    return { kind: "call", call: { id: text(toolUseId), name: text(name), arguments: input as Json } }
+  }
+  return toolResult ? resultOf(members(toolResult)) : { kind: "unknown", value: part }
+}
+
+function resultOf({ toolUseId, content, status }: Members): HeardPart {
+  const blocks = list(content).map(members)
+  const said = blocks.map((block) => ("json" in block ? JSON.stringify(block.json) : text(block.text)))
+  const images = blocks.flatMap(({ image }) => (image ? [mediaOf(members(image), "image")] : []))
+  return { kind: "result", callId: text(toolUseId), text: said.join(""), images, failed: status === "error" }
+}
+
+function mediaOf({ format, source }: Members, type: string): Media {
+  return { mediaType: `${type}/${text(format)}`, base64: text(members(source).bytes) }
+}

@@ -1,0 +1,200 @@
+// Google's generateContent at the upstream's end.
+import {
+  type Answer,
+  type Call,
+  type Ending,
+  type Heard,
+  type HeardPart,
+  inPieces,
+  inputOf,
+  type Json,
+  type JsonObject,
+  type Media,
+  OUTPUT_TOKENS,
+  UNSEEN_SEAL,
+  USAGE,
+} from "../conversation.ts"
+import { given, list, type Members, members, numberOrNone, text, textOrNone } from "../wire.ts"
+import { type Addressed, joined, Speech, type Spoken, type Voice } from "./voice.ts"
+
+export const geminiGenerateVoice: Voice = {
+  protocol: "gemini-generate",
+  contentType: "text/event-stream",
+  addressed(path): Addressed | undefined {
+    const said = /^\/v1beta\/models\/([^:?]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path)
+    return said ? { model: said[1] ?? "", stream: said[2] !== "generateContent" } : undefined
+  },
+  heard,
+  whole,
+  stream,
+  errorEvent: event({ error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } }),
+}
+
+/** Calls end an answer like any other; what was refused bears the vendor's reason. */
+const WORDS: Readonly<Record<Ending, string>> = {
+  stop: "STOP",
+  "stop-sequence": "STOP",
+  length: "MAX_TOKENS",
+  "tool-calls": "STOP",
+  refusal: "SAFETY",
+}
+
+function usageOf(answer: Answer): JsonObject {
+  return {
+    promptTokenCount: inputOf(answer),
+    candidatesTokenCount: USAGE.visible,
+    totalTokenCount: inputOf(answer) + OUTPUT_TOKENS,
+    cachedContentTokenCount: USAGE.cacheRead,
+    promptTokensDetails: [{ modality: "TEXT", tokenCount: inputOf(answer) }],
+    cacheTokensDetails: [{ modality: "TEXT", tokenCount: USAGE.cacheRead }],
+    thoughtsTokenCount: USAGE.reasoning,
+  }
+}
+
+function whole(answer: Answer): JsonObject {
+  return response(writtenParts(answer), { answer, finishReason: WORDS[answer.finish] })
+}
+
+interface Around {
+  readonly answer: Answer
+  readonly finishReason?: string
+}
+
+function response(parts: readonly JsonObject[], { answer, finishReason }: Around): JsonObject {
+  const content = parts.length > 0 ? { parts, role: "model" } : { role: "model" }
+  return {
+    candidates: [{ content, ...(finishReason !== undefined && { finishReason }), index: 0 }],
+    usageMetadata: usageOf(answer),
+    modelVersion: "upstream-model-001",
+    responseId: "mOsAaf3xBL2jvdIP0u2j0Ag",
+  }
+}
+
+/** The first call of an answer bears a signature, always; without a call the last text does, where there was a thought. */
+function writtenParts({ parts }: Answer): JsonObject[] {
+  const [seal] = parts.flatMap((part) => ("reasoning" in part ? [part.seal] : []))
+  const firstCall = parts.findIndex((part) => "call" in part)
+  return parts.flatMap((part, index): JsonObject[] => {
+    if ("refusal" in part) return []
+    if ("reasoning" in part) return [{ text: part.reasoning, thought: true }]
+    if ("text" in part) {
+      const isLast = firstCall < 0 && index === parts.length - 1
+      return [{ text: part.text, ...(isLast && seal !== undefined && { thoughtSignature: seal }) }]
+    }
+    // The vendor gives calls no ids.
+    const { name, arguments: args } = part.call
+    return [{ functionCall: { name, args }, ...(index === firstCall && { thoughtSignature: seal ?? UNSEEN_SEAL }) }]
+  })
+}
+
+function event(value: JsonObject): string {
+  return `data: ${JSON.stringify(value)}\r\n\r\n`
+}
+
+/** Texts come in pieces, a signature behind the last of them; arguments come whole: this vendor does not stream them. */
+function stream(answer: Answer): Spoken {
+  const speech = new Speech()
+  const written = writtenParts(answer)
+  for (const { text: said, thoughtSignature, ...more } of written) {
+    const signed = thoughtSignature === undefined ? {} : { thoughtSignature }
+    const pieces =
+      said === undefined ? [{ ...more, ...signed }] : inPieces(text(said)).map((piece) => ({ text: piece, ...more }))
+    for (const piece of pieces) speech.addPiece(event(response([piece], { answer })))
+    if (said !== undefined && thoughtSignature !== undefined)
+      speech.add(event(response([{ text: "", ...signed }], { answer })))
+  }
+  const finishReason = WORDS[answer.finish]
+  speech.add(event(response(written.length > 0 ? [{ text: "" }] : [], { answer, finishReason })))
+  return speech
+}
+
+function heard(body: Members, { model, stream: streams }: Addressed): Heard {
+  const config = members(body.generationConfig)
+  const thinking = members(config.thinkingConfig)
+  const calls = new Calls()
+  return {
+    model,
+    stream: streams,
+    instructions: list(members(body.systemInstruction).parts)
+      .map((part) => text(members(part).text))
+      .join("\n\n"),
+    turns: joined(
+      list(body.contents).map((content) => {
+        const { role, parts } = members(content)
+        return { by: role === "model" ? "assistant" : "user", parts: list(parts).map((part) => partOf(part, calls)) }
+      }),
+    ),
+    tools: list(body.tools)
+      .flatMap((tool) => list(members(tool).functionDeclarations).map(members))
+      .map(({ name, description, parametersJsonSchema, parameters }) => ({
+        name: text(name),
+        description: text(description),
+        schema: (parametersJsonSchema ?? parameters ?? null) as Json,
+      })),
+    choice: choiceOf(members(members(body.toolConfig).functionCallingConfig)),
+    stop: list(config.stopSequences).map(text),
+    marked: [],
+    ...given({
+      schema: (config.responseJsonSchema ?? config.responseSchema) as Json | undefined,
+      maxOutputTokens: numberOrNone(config.maxOutputTokens),
+      effort: textOrNone(thinking.thinkingLevel)?.toLowerCase(),
+      budgetTokens: numberOrNone(thinking.thinkingBudget),
+    }),
+  }
+}
+
+function choiceOf({ mode, allowedFunctionNames }: Members): Heard["choice"] {
+  const [only, ...others] = list(allowedFunctionNames).map(text)
+  if (mode === "NONE") return "none"
+  if (mode !== "ANY") return "auto"
+  return only !== undefined && others.length === 0 ? { tool: only } : "any"
+}
+
+/** Calls may have no ids; then results answer the calls of their tool in order. */
+class Calls {
+  private readonly waiting: Call[] = []
+  private count = 0
+
+  called(call: Members): Call {
+    const id = textOrNone(call.id) ?? `unnamed ${this.count++}`
+    const told = { id, name: text(call.name), arguments: (call.args ?? {}) as Json }
+    this.waiting.push(told)
+    return told
+  }
+
+  answered({ id, name }: Members): string {
+    const isIt = (call: Call) => (id === undefined ? call.name === name : call.id === id)
+    const index = this.waiting.findIndex(isIt)
+    return index < 0 ? `no call ${text(id)} of ${text(name)}` : text(this.waiting.splice(index, 1)[0]?.id)
+  }
+}
+
+function partOf(value: unknown, calls: Calls): HeardPart {
+  const part = members(value)
+  const { functionCall, functionResponse, inlineData } = part
+  const seal = given({ seal: textOrNone(part.thoughtSignature) })
+  if (functionCall) return { kind: "call", call: calls.called(members(functionCall)), ...seal }
+  if (functionResponse) return resultOf(members(functionResponse), calls)
+  if (inlineData) {
+    const media = mediaOf(members(inlineData))
+    return { kind: media.mediaType.startsWith("image/") ? "image" : "document", media }
+  }
+  if (part.thought === true) return { kind: "reasoning", text: text(part.text), ...seal }
+  return typeof part.text === "string" ? { kind: "text", text: part.text } : { kind: "unknown", value }
+}
+
+function mediaOf({ mimeType, data }: Members): Media {
+  return { mediaType: text(mimeType), base64: text(data) }
+}
+
+function resultOf(result: Members, calls: Calls): HeardPart {
+  const response = members(result.response)
+  const said = response.error ?? response.output ?? response.result
+  return {
+    kind: "result",
+    callId: calls.answered(result),
+    text: typeof said === "string" ? said : JSON.stringify(said ?? response),
+    images: list(result.parts).map((part) => mediaOf(members(members(part).inlineData))),
+    failed: "error" in response,
+  }
+}

@@ -1,0 +1,107 @@
+// A scripted upstream on a real socket: hears what it is sent, and gives the answers it was told to, in one protocol.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { signatureFault } from "../../providers/aws.ts"
+import type { Answer, Heard } from "../conversation.ts"
+import { CREDENTIAL } from "../gateway-config.ts"
+import { members, parsed } from "../wire.ts"
+import { brokenRules } from "./vendor-rules.ts"
+import type { Bytes, Voice } from "./voice.ts"
+
+const PLAIN: Answer = { parts: [{ text: "Hello." }], finish: "stop" }
+
+export class Host {
+  /** What it was sent since it was last told what to answer, the last request at the end. */
+  readonly heard: Heard[] = []
+  /** What is wrong with what it was sent, whatever the cell is about. */
+  readonly faults: string[] = []
+  private answer: Answer = PLAIN
+
+  private constructor(
+    readonly voice: Voice,
+    private readonly server: Server,
+    readonly port: number,
+  ) {}
+
+  static async start(voice: Voice, port = 0): Promise<Host> {
+    const server = createServer((request, response) => void host.serve(request, response))
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(port, "127.0.0.1", resolve)
+    })
+    const address = server.address()
+    if (address === null || typeof address === "string") throw new Error("the upstream does not listen")
+    const host = new Host(voice, server, address.port)
+    return host
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  willAnswer(answer: Answer): void {
+    this.answer = answer
+    this.heard.length = 0
+    this.faults.length = 0
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections()
+    await new Promise((resolve) => this.server.close(resolve))
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece)
+    const raw = Buffer.concat(pieces)
+    const body = members(parsed(raw.toString()))
+    const { voice, answer } = this
+    const addressed = voice.addressed(request.url ?? "", body)
+    if (!addressed) {
+      this.faults.push(`a call to ${request.method} ${request.url}, which generates nothing`)
+      response.writeHead(404, { "content-type": "application/json" }).end("{}")
+      return
+    }
+    const fault = credentialFault(request, raw)
+    if (fault !== undefined) this.faults.push(fault)
+    const heard = voice.heard(body, addressed)
+    this.faults.push(...brokenRules(voice.protocol, { heard, body }))
+    this.heard.push(heard)
+    if (addressed.stream) await this.stream(answer, { body, response })
+    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(voice.whole(answer, body)))
+  }
+
+  private async stream(
+    answer: Answer,
+    { body, response }: { body: ReturnType<typeof members>; response: ServerResponse },
+  ): Promise<void> {
+    const { events, untilLastPiece } = this.voice.stream(answer, body)
+    response.writeHead(200, { "content-type": this.voice.contentType })
+    const sent = answer.breaks === undefined ? events : events.slice(0, untilLastPiece)
+    for (const event of sent) await written(response, event)
+    if (answer.breaks === undefined) response.end()
+    else {
+      // So that what was said has arrived when the stream breaks.
+      await Bun.sleep(20)
+      if (answer.breaks === "with an error") response.end(this.voice.errorEvent)
+      else response.destroy()
+    }
+  }
+}
+
+function written(response: ServerResponse, bytes: Bytes): Promise<void> {
+  return new Promise((resolve) => response.write(bytes, () => resolve()))
+}
+
+/** Our credential there must come with every call, and the caller's key with none. */
+function credentialFault(request: IncomingMessage, body: Buffer): string | undefined {
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join() : (value ?? "")]),
+  )
+  const { method = "", url: path = "" } = request
+  const { authorization = "" } = headers
+  if (authorization.startsWith("AWS4")) {
+    return signatureFault({ method, path, headers, head: "", body }, CREDENTIAL)
+  }
+  const told = [authorization.replace("Bearer ", ""), headers["x-api-key"], headers["x-goog-api-key"]]
+  return told.includes(CREDENTIAL.secretAccessKey) ? undefined : "a call without the upstream's credential"
+}

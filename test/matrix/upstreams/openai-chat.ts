@@ -1,0 +1,200 @@
+// Chat completions at the upstream's end.
+import {
+  type Answer,
+  type Ending,
+  type Heard,
+  type HeardPart,
+  type HeardTurn,
+  inPieces,
+  inputOf,
+  type Json,
+  type JsonObject,
+  OUTPUT_TOKENS,
+  type Tool,
+  USAGE,
+} from "../conversation.ts"
+import { dataIn, given, list, type Members, members, numberOrNone, parsed, text, textOrNone } from "../wire.ts"
+import { joined, Speech, type Spoken, type Voice } from "./voice.ts"
+
+export const openaiChatVoice: Voice = {
+  protocol: "openai-chat",
+  contentType: "text/event-stream",
+  addressed(path, { model, stream }) {
+    return path === "/v1/chat/completions" ? { model: text(model), stream: stream === true } : undefined
+  },
+  heard,
+  whole,
+  stream,
+  errorEvent: event({
+    error: { message: "The server had an error.", type: "server_error", param: null, code: null },
+  }),
+}
+
+const HEAD = { id: "chatcmpl-AbC123", created: 1_760_000_000, model: "upstream-model-2026-01-01" }
+
+function usageOf(answer: Answer): JsonObject {
+  return {
+    prompt_tokens: inputOf(answer),
+    completion_tokens: OUTPUT_TOKENS,
+    total_tokens: inputOf(answer) + OUTPUT_TOKENS,
+    prompt_tokens_details: { cached_tokens: USAGE.cacheRead, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: USAGE.reasoning, audio_tokens: 0 },
+  }
+}
+
+const WORDS: Readonly<Record<Ending, string>> = {
+  stop: "stop",
+  "stop-sequence": "stop",
+  length: "length",
+  "tool-calls": "tool_calls",
+  refusal: "content_filter",
+}
+
+/** Whoever refuses in words has ended well, in this protocol. */
+function finishWord({ finish, parts }: Answer): string {
+  return parts.some((part) => "refusal" in part) ? "stop" : WORDS[finish]
+}
+
+function whole(answer: Answer): JsonObject {
+  const { parts } = answer
+  const thoughts = parts.flatMap((part) => ("reasoning" in part ? [part.reasoning] : []))
+  const texts = parts.flatMap((part) => ("text" in part ? [part.text] : []))
+  const refusals = parts.flatMap((part) => ("refusal" in part ? [part.refusal] : []))
+  const calls = parts.flatMap((part) => ("call" in part ? [part.call] : []))
+  const message = {
+    role: "assistant",
+    content: texts.length > 0 ? texts.join("") : null,
+    refusal: refusals.length > 0 ? refusals.join("") : null,
+    annotations: [],
+    ...(thoughts.length > 0 && { reasoning_content: thoughts.join("") }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name, arguments: said }) => ({
+        id,
+        type: "function",
+        function: { name, arguments: JSON.stringify(said) },
+      })),
+    }),
+  }
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: finishWord(answer) }]
+  return { ...HEAD, object: "chat.completion", choices, usage: usageOf(answer) }
+}
+
+function event(value: JsonObject): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
+function stream(answer: Answer, body: Members): Spoken {
+  const asked = members(body.stream_options).include_usage === true
+  const chunk = (choices: readonly Json[], usage: Json = null) =>
+    event({ ...HEAD, object: "chat.completion.chunk", choices, ...(asked && { usage }) })
+  const delta = (value: JsonObject, finish: string | null = null) =>
+    chunk([{ index: 0, delta: value, logprobs: null, finish_reason: finish }])
+  const speech = new Speech()
+  speech.add(delta({ role: "assistant", content: "", refusal: null }))
+  let index = 0
+  for (const part of answer.parts) {
+    if ("call" in part) {
+      const { id, name, arguments: said } = part.call
+      speech.addPiece(delta({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }))
+      for (const piece of inPieces(JSON.stringify(said))) {
+        speech.addPiece(delta({ tool_calls: [{ index, function: { arguments: piece } }] }))
+      }
+      index++
+    } else if ("reasoning" in part) {
+      for (const piece of inPieces(part.reasoning)) speech.addPiece(delta({ reasoning_content: piece }))
+    } else {
+      const [member, said] = "text" in part ? ["content", part.text] : ["refusal", part.refusal]
+      for (const piece of inPieces(said as string)) speech.addPiece(delta({ [member as string]: piece }))
+    }
+  }
+  speech.add(delta({}, finishWord(answer)))
+  if (asked) speech.add(chunk([], usageOf(answer)))
+  speech.add("data: [DONE]\n\n")
+  return speech
+}
+
+function heard(body: Members, { model, stream: streams }: { model: string; stream: boolean }): Heard {
+  const messages = list(body.messages).map(members)
+  const instructs = ({ role }: Members) => role === "system" || role === "developer"
+  const format = members(members(body.response_format).json_schema)
+  return {
+    model,
+    stream: streams,
+    instructions: messages
+      .filter(instructs)
+      .map(({ content }) => textIn(content))
+      .join("\n\n"),
+    turns: joined(messages.filter((message) => !instructs(message)).map(turnOf)),
+    tools: list(body.tools).map((tool) => toolOf(members(members(tool).function))),
+    choice: choiceOf(body.tool_choice),
+    stop: typeof body.stop === "string" ? [body.stop] : list(body.stop).map(text),
+    marked: messages.flatMap(({ content }) =>
+      list(content).flatMap((part) => ("cache_control" in members(part) ? [text(members(part).text)] : [])),
+    ),
+    ...given({
+      schema: format.schema as Json | undefined,
+      maxOutputTokens: numberOrNone(body.max_completion_tokens) ?? numberOrNone(body.max_tokens),
+      effort: textOrNone(body.reasoning_effort),
+      cacheKey: textOrNone(body.prompt_cache_key),
+    }),
+  }
+}
+
+function textIn(content: unknown): string {
+  return typeof content === "string"
+    ? content
+    : list(content)
+        .map((part) => text(members(part).text))
+        .join("")
+}
+
+function turnOf(message: Members): HeardTurn {
+  const { role, content } = message
+  const parts =
+    typeof content === "string" && content !== ""
+      ? [{ kind: "text" as const, text: content }]
+      : list(content).map(partOf)
+  if (role === "tool") {
+    const images = parts.flatMap((part) => (part.kind === "image" ? [part.media] : []))
+    const result: HeardPart = {
+      kind: "result",
+      callId: text(message.tool_call_id),
+      text: textIn(content),
+      images,
+      failed: false,
+    }
+    return { by: "user", parts: [result] }
+  }
+  if (role !== "assistant") return { by: "user", parts }
+  const thought = text(message.reasoning_content)
+  const calls = list(message.tool_calls).map((call): HeardPart => {
+    const { name, arguments: said } = members(members(call).function)
+    return {
+      kind: "call",
+      call: { id: text(members(call).id), name: text(name), arguments: parsed(text(said)) as Json },
+    }
+  })
+  return {
+    by: "assistant",
+    parts: [...(thought === "" ? [] : [{ kind: "reasoning" as const, text: thought }]), ...parts, ...calls],
+  }
+}
+
+function partOf(value: unknown): HeardPart {
+  const part = members(value)
+  if (part.type === "text") return { kind: "text", text: text(part.text) }
+  if (part.type === "image_url") return { kind: "image", media: dataIn(text(members(part.image_url).url)) }
+  if (part.type === "file") return { kind: "document", media: dataIn(text(members(part.file).file_data)) }
+  return { kind: "unknown", value }
+}
+
+function toolOf({ name, description, parameters }: Members): Tool {
+  return { name: text(name), description: text(description), schema: (parameters ?? null) as Json }
+}
+
+function choiceOf(choice: unknown): Heard["choice"] {
+  if (choice === "none") return "none"
+  if (choice === "required") return "any"
+  const { name } = members(members(choice).function)
+  return name === undefined ? "auto" : { tool: text(name) }
+}

@@ -1,0 +1,186 @@
+// Responses at the upstream's end: what an answer looks like. What a request says stands in its own file.
+import {
+  type Answer,
+  type AnswerPart,
+  inPieces,
+  inputOf,
+  type JsonObject,
+  OUTPUT_TOKENS,
+  USAGE,
+} from "../conversation.ts"
+import { text } from "../wire.ts"
+import { heardInResponses, REASONING_ID } from "./openai-responses-heard.ts"
+import { Speech, type Spoken, type Voice } from "./voice.ts"
+
+export const openaiResponsesVoice: Voice = {
+  protocol: "openai-responses",
+  contentType: "text/event-stream; charset=utf-8",
+  addressed(path, { model, stream }) {
+    return path === "/v1/responses" ? { model: text(model), stream: stream === true } : undefined
+  },
+  heard: heardInResponses,
+  whole,
+  stream,
+  errorEvent: event("error", {
+    sequence_number: 99,
+    code: "server_error",
+    message: "The server had an error.",
+    param: null,
+  }),
+}
+
+function usageOf(answer: Answer): JsonObject {
+  return {
+    input_tokens: inputOf(answer),
+    input_tokens_details: { cached_tokens: USAGE.cacheRead },
+    output_tokens: OUTPUT_TOKENS,
+    output_tokens_details: { reasoning_tokens: USAGE.reasoning },
+    total_tokens: inputOf(answer) + OUTPUT_TOKENS,
+  }
+}
+
+/** The reason why an answer is not complete; undefined where it is. */
+function incompleteReason({ finish, parts }: Answer): string | undefined {
+  if (finish === "length") return "max_output_tokens"
+  return finish === "refusal" && !parts.some((part) => "refusal" in part) ? "content_filter" : undefined
+}
+
+function whole(answer: Answer): JsonObject {
+  const reason = incompleteReason(answer)
+  return {
+    id: "resp_0a1b2c3d4e5f",
+    object: "response",
+    created_at: 1_760_000_000,
+    status: reason === undefined ? "completed" : "incomplete",
+    background: false,
+    error: null,
+    incomplete_details: reason === undefined ? null : { reason },
+    instructions: null,
+    max_output_tokens: null,
+    max_tool_calls: null,
+    model: "upstream-model-2026-01-01",
+    output: answer.parts.map((part, index) => itemOf(part, index)),
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    reasoning: { effort: "high", summary: "detailed" },
+    safety_identifier: null,
+    service_tier: "default",
+    store: false,
+    temperature: 1,
+    text: { format: { type: "text" }, verbosity: "medium" },
+    tool_choice: "auto",
+    tools: [],
+    top_logprobs: 0,
+    top_p: 1,
+    truncation: "disabled",
+    usage: usageOf(answer),
+    user: null,
+    metadata: {},
+  }
+}
+
+function itemOf(part: AnswerPart, index: number): JsonObject {
+  if ("reasoning" in part) {
+    const summary = [{ type: "summary_text", text: part.reasoning }]
+    return { id: REASONING_ID, type: "reasoning", encrypted_content: part.seal, summary }
+  }
+  if ("call" in part) {
+    const { id, name, arguments: said } = part.call
+    return {
+      id: `fc_0a1b2c${index}`,
+      type: "function_call",
+      status: "completed",
+      arguments: JSON.stringify(said),
+      call_id: id,
+      name,
+    }
+  }
+  return {
+    id: `msg_0a1b2c${index}`,
+    type: "message",
+    status: "completed",
+    content: [contentOf(part)],
+    role: "assistant",
+  }
+}
+
+type Message = Extract<AnswerPart, { text: string } | { refusal: string }>
+
+function contentOf(part: Message): JsonObject {
+  if ("refusal" in part) return { type: "refusal", refusal: part.refusal }
+  return { type: "output_text", annotations: [], logprobs: [], text: part.text }
+}
+
+function event(type: string, more: JsonObject): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
+}
+
+function stream(answer: Answer): Spoken {
+  const numbered = new NumberedSpeech()
+  const { usage: _, ...begun } = whole({ ...answer, parts: [], finish: "stop" })
+  const response = { ...begun, status: "in_progress", usage: null }
+  numbered.add("response.created", { response })
+  numbered.add("response.in_progress", { response })
+  for (const [output_index, part] of answer.parts.entries()) speakItem(part, output_index, numbered)
+  const ending = incompleteReason(answer) === undefined ? "response.completed" : "response.incomplete"
+  numbered.add(ending, { response: whole(answer) })
+  return numbered.speech
+}
+
+/** Numbers the events as they go. */
+class NumberedSpeech {
+  readonly speech = new Speech()
+
+  add(type: string, more: JsonObject): void {
+    this.speech.add(event(type, { sequence_number: this.speech.events.length, ...more }))
+  }
+
+  addPiece(type: string, more: JsonObject): void {
+    const sequence_number = this.speech.events.length
+    this.speech.addPiece(event(type, { sequence_number, ...more, obfuscation: "Xb2kQ" }))
+  }
+}
+
+function speakItem(part: AnswerPart, output_index: number, numbered: NumberedSpeech): void {
+  const item = itemOf(part, output_index)
+  const at = { item_id: item.id ?? "", output_index }
+  if ("reasoning" in part) {
+    numbered.add("response.output_item.added", { output_index, item: { ...item, summary: [] } })
+    const place = { ...at, summary_index: 0 }
+    const empty = { type: "summary_text", text: "" }
+    numbered.add("response.reasoning_summary_part.added", { ...place, part: empty })
+    for (const delta of inPieces(part.reasoning)) {
+      numbered.addPiece("response.reasoning_summary_text.delta", { ...place, delta })
+    }
+    numbered.add("response.reasoning_summary_text.done", { ...place, text: part.reasoning })
+    numbered.add("response.reasoning_summary_part.done", { ...place, part: { ...empty, text: part.reasoning } })
+  } else if ("call" in part) {
+    const begun = { ...item, status: "in_progress", arguments: "" }
+    numbered.add("response.output_item.added", { output_index, item: begun })
+    const said = JSON.stringify(part.call.arguments)
+    for (const delta of inPieces(said)) numbered.addPiece("response.function_call_arguments.delta", { ...at, delta })
+    numbered.add("response.function_call_arguments.done", { ...at, arguments: said })
+  } else speakMessage(part, { item, output_index, numbered })
+  numbered.add("response.output_item.done", { output_index, item })
+}
+
+interface SpokenMessage {
+  readonly item: JsonObject
+  readonly output_index: number
+  readonly numbered: NumberedSpeech
+}
+
+function speakMessage(part: Message, { item, output_index, numbered }: SpokenMessage): void {
+  const place = { item_id: item.id ?? "", output_index, content_index: 0 }
+  const isText = "text" in part
+  const said = isText ? part.text : part.refusal
+  const empty = contentOf(isText ? { text: "" } : { refusal: "" })
+  const word = isText ? "response.output_text" : "response.refusal"
+  const logprobs = isText ? { logprobs: [] } : {}
+  numbered.add("response.output_item.added", { output_index, item: { ...item, status: "in_progress", content: [] } })
+  numbered.add("response.content_part.added", { ...place, part: empty })
+  for (const delta of inPieces(said)) numbered.addPiece(`${word}.delta`, { ...place, delta, ...logprobs })
+  numbered.add(`${word}.done`, { ...place, ...(isText ? { text: said } : { refusal: said }), ...logprobs })
+  numbered.add("response.content_part.done", { ...place, part: contentOf(part) })
+}

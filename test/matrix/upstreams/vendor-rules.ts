@@ -1,0 +1,67 @@
+// What a vendor would refuse in a request, although it can be read: rules of order that hold in every cell.
+import type { UpstreamProtocol } from "../axes.ts"
+import type { Heard, HeardTurn } from "../conversation.ts"
+import { list, type Members, members, text } from "../wire.ts"
+
+export function brokenRules(protocol: UpstreamProtocol, { heard, body }: { heard: Heard; body: Members }): string[] {
+  return [...unreadParts(heard), ...looseCalls(heard), ...OWN_RULES[protocol](heard, body)]
+}
+
+function unreadParts({ turns }: Heard): string[] {
+  return turns.flatMap(({ parts }) =>
+    parts.flatMap((part) =>
+      part.kind === "unknown" ? [`a part it does not know: ${JSON.stringify(part.value)}`] : [],
+    ),
+  )
+}
+
+/** Every call is answered in the turn right behind it, once, and nothing else is answered there. */
+function looseCalls({ turns }: Heard): string[] {
+  return turns.flatMap((turn, index) => {
+    const calls = turn.parts.flatMap((part) => (part.kind === "call" ? [part.call.id] : []))
+    const next = turns[index + 1]?.parts ?? []
+    const answered = next.flatMap((part) => (part.kind === "result" ? [part.callId] : []))
+    const isEven = calls.toSorted().join() === answered.toSorted().join()
+    return isEven ? [] : [`calls ${calls.join(", ")}, and behind them results of ${answered.join(", ")}`]
+  })
+}
+
+type OwnRules = (heard: Heard, body: Members) => string[]
+
+const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
+  "openai-chat": ({ turns }) => turns.flatMap(lateResults),
+  "openai-responses": ({ turns }) => turns.flatMap(lateResults),
+  "anthropic-messages": ({ turns }, body) => [
+    ...turns.flatMap(lateResults),
+    ...(typeof body.max_tokens === "number" ? [] : ["no max_tokens"]),
+  ],
+  "gemini-generate": ({ turns }) => turns.flatMap(unsignedCalls),
+  "bedrock-converse": ({ turns }, body) => [...turns.flatMap(lateResults), ...unevenTurns(body), ...toolsUntold(body)],
+}
+
+/** Results stand before whatever else the user says. */
+function lateResults({ parts }: HeardTurn): string[] {
+  const last = parts.findLastIndex(({ kind }) => kind === "result")
+  const isFirst = parts.slice(0, last + 1).every(({ kind }) => kind === "result")
+  return isFirst ? [] : ["a result behind something else"]
+}
+
+/** Models of the third generation want the first call of each step signed. */
+function unsignedCalls({ parts }: HeardTurn): string[] {
+  const first = parts.find((part) => part.kind === "call")
+  return first && first.seal === undefined ? [`a call of ${first.call.name} without a signature`] : []
+}
+
+/** The sides take turns, and the user begins. */
+function unevenTurns({ messages }: Members): string[] {
+  const roles = list(messages).map((message) => text(members(message).role))
+  const isEven = roles.every((role, index) => role === (index % 2 === 0 ? "user" : "assistant"))
+  return isEven ? [] : [`messages of ${roles.join(", ")}`]
+}
+
+/** Where calls are told of, their tools must be. */
+function toolsUntold({ messages, toolConfig }: Members): string[] {
+  const blocks = list(messages).flatMap((message) => list(members(message).content).map(members))
+  const isNeeded = blocks.some((block) => "toolUse" in block || "toolResult" in block)
+  return isNeeded && toolConfig === undefined ? ["calls without toolConfig"] : []
+}
