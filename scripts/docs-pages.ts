@@ -93,8 +93,8 @@ providers:
     # api_key: "\${AWS_BEARER_TOKEN_BEDROCK}"
 \`\`\`
 
-It serves Anthropic's models to clients of their protocol. A target's \`model\` is a model's id
-(\`anthropic.claude-opus-5\`), that of an inference profile (\`eu.anthropic.claude-opus-5\`), or an ARN. Calls are signed
+Every model is called in Converse, Anthropic's by clients of their protocol in that. A target's \`model\` is a model's id
+(\`amazon.nova-pro-v1:0\`, \`anthropic.claude-opus-5\`), that of an inference profile (\`eu.anthropic.claude-opus-5\`), or an ARN. Calls are signed
 (signature version 4), and streams are taken out of AWS's frames with the bytes of every event unchanged. Of the
 features that clients name in \`anthropic-beta\` those that Bedrock knows are passed on: it would refuse the whole request
 for another. The account must be allowed \`bedrock:InvokeModel\` and \`bedrock:InvokeModelWithResponseStream\`;
@@ -113,8 +113,8 @@ providers:
 
 \`credentials_file\` is a service account's key; the account needs the role _Vertex AI User_. It is read with the
 configuration and not watched: give a new key a new name. \`location\` is a region, \`global\`, \`us\` or \`eu\`.
-Gemini is served to clients of Google's and OpenAI's protocols, Claude (\`claude-opus-5@default\`) to those of
-Anthropic's, and models of other makers (\`meta/llama-4-maverick-17b-128e-instruct-maas\`) to those of OpenAI's.
+Gemini speaks Google's and OpenAI's protocols there, Claude (\`claude-opus-5@default\`) Anthropic's, and models of other
+makers (\`meta/llama-4-maverick-17b-128e-instruct-maas\`) OpenAI's.
 
 \`GOOGLE_APPLICATION_CREDENTIALS\`, \`GOOGLE_CLOUD_PROJECT\` and \`GOOGLE_CLOUD_LOCATION\` fill in what an entry \`vertex:\`
 leaves out, and never make one by themselves. With a \`base_url\`, nothing secret is taken from the environment, for any
