@@ -8,6 +8,8 @@ import type { CaseName } from "./workload.ts"
 const UNARY_OVER_BARE = 1.6
 const CHUNK_OVER_BARE = 1.5
 const BARE_OVER_NGINX = 3.2
+const TRANSLATED_UNARY_OVER_RELAYED = 3
+const TRANSLATED_CHUNK_OVER_RELAYED = 2.5
 const IDLE_MB = 80
 const START_MS = 1000
 /** With fewer chunks at the client than this share of those written, "per chunk" would flatter whoever joins them. */
@@ -36,11 +38,15 @@ export type Evidence = {
 export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
   const overBare = (of: CaseName) => cpuRatio(samples, { above: "gateway", below: "bare", of })
   const overNginx = (of: CaseName) => cpuRatio(samples, { above: "bare", below: "nginx", of })
+  const overRelayed = (of: CaseName) => cpuRatio(samples, { above: "translated", below: "gateway", of })
   const start = startsMs.length > 0 ? median(startsMs) : undefined
   return [
     bound("gateway / bare, unary 1 KB", overBare("unary 1 KB"), { most: UNARY_OVER_BARE }),
     bound("gateway / bare, unary 50 KB", overBare("unary 50 KB"), { most: UNARY_OVER_BARE }),
     bound("gateway / bare, streamed chunk", overBare("stream"), { most: CHUNK_OVER_BARE }),
+    bound("translated / relayed, unary 1 KB", overRelayed("unary 1 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
+    bound("translated / relayed, unary 50 KB", overRelayed("unary 50 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
+    bound("translated / relayed, streamed chunk", overRelayed("stream"), { most: TRANSLATED_CHUNK_OVER_RELAYED }),
     yardstick(bound("bare / nginx, unary 1 KB", overNginx("unary 1 KB"), { most: BARE_OVER_NGINX })),
     // nginx does not parse what it forwards, so this one grows with the body and says nothing about the machine.
     bound("bare / nginx, unary 50 KB", overNginx("unary 50 KB"), undefined),
@@ -48,6 +54,7 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
     yardstick(chunksApart(samples, "nginx")),
     yardstick(chunksApart(samples, "bare")),
     chunksApart(samples, "gateway"),
+    chunksApart(samples, "translated"),
     bound("gateway idle memory, MB", memory.gateway?.idleMb, { most: IDLE_MB }),
     bound("npm start to first answer, ms", start, { most: START_MS }),
   ].flat()

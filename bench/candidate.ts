@@ -1,7 +1,7 @@
 // Something that answers chat completions and is measured: the upstream itself, nginx, the bare proxy, the gateway.
 import type { Children } from "./children.ts"
 
-export type CandidateName = "direct" | "nginx" | "bare" | "gateway"
+export type CandidateName = "direct" | "nginx" | "bare" | "gateway" | "translated"
 
 export type Candidate = {
   name: CandidateName

@@ -1,7 +1,7 @@
 // What the fixed upstream says in each protocol: one unary answer and one stream, as bytes ready to be written.
 import type { SpokenProtocol } from "./spoken.ts"
 
-const CONTENT_CHUNKS = 200
+export const CONTENT_CHUNKS = 200
 
 const id = "chatcmpl-BenchFixedAnswer0000000001"
 const shared = {

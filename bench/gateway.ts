@@ -10,20 +10,27 @@ export const GATEWAY_MODEL = "bench/fixed"
 const root = join(import.meta.dir, "..")
 const launcher = join(root, "bin", "trivium.mjs")
 
+type Tested = {
+  /** What it is spoken to in, and what stands behind it. */
+  spoken: Spoken
+  behind: Spoken
+  name: "gateway" | "translated"
+}
+
 export async function startGateway(
-  spoken: Spoken,
+  { spoken, behind, name }: Tested,
   { children, upstreamPort, folder, cpu }: StartOptions,
 ): Promise<Candidate> {
-  const home = join(folder, "gateway")
+  const home = join(folder, name)
   const data = join(home, "data")
   mkdirSync(data, { recursive: true })
   const config = join(home, "trivium.yaml")
-  writeFileSync(config, configuration(spoken, upstreamPort))
+  writeFileSync(config, configuration(behind, upstreamPort))
   const env = scratchEnvironment(home)
   const key = createKey(data, env)
   const port = freePort()
   const log = join(home, "output.log")
-  const address = ["--host", "127.0.0.1", "--port", String(port)]
+  const address = ["--host", "127.0.0.1", "--port", String(port), "--admin-port", "0"]
   const command = ["node", launcher, "serve", ...address, "--data", data, "--config", config]
   const child = children.spawn(command, { cpu, cwd: home, env, log })
   const pid = await waitFor("the gateway", () => {
@@ -31,7 +38,7 @@ export async function startGateway(
     if (output.includes(`listening on http://127.0.0.1:${port}`)) return childPids(child.pid)[0]
     throw new Error(`its output so far: ${output.slice(-2000)}`)
   })
-  return { name: "gateway", port, headers: { authorization: `Bearer ${key}`, ...spoken.headers }, pid }
+  return { name, port, headers: { authorization: `Bearer ${key}`, ...spoken.headers }, pid }
 }
 
 /** Nothing of the caller's shell may change what is measured. */

@@ -9,6 +9,8 @@ export type Options = {
   quick: boolean
   only: "unary" | "stream" | undefined
   protocol: SpokenProtocol
+  /** Measures the translate lane to this protocol beside the relay lane, in the place of the yardsticks. */
+  to: SpokenProtocol | undefined
   /** Leaves the gateway out, to see how steady the machine and the yardsticks are. */
   calibrate: boolean
   pin: boolean
@@ -23,6 +25,7 @@ export function readOptions(args: string[]): Options {
       quick: { type: "boolean", default: false },
       only: { type: "string" },
       protocol: { type: "string", default: "openai-chat" },
+      to: { type: "string" },
       calibrate: { type: "boolean", default: false },
       "no-pin": { type: "boolean", default: false },
     },
@@ -31,7 +34,9 @@ export function readOptions(args: string[]): Options {
   if (only !== undefined && only !== "unary" && only !== "stream") throw new Error("--only takes unary or stream")
   const protocol = PROTOCOLS.find((name) => name === values.protocol)
   if (!protocol) throw new Error(`--protocol takes ${PROTOCOLS.join(", ")}`)
+  const to = PROTOCOLS.find((name) => name === values.to && name !== protocol)
+  if (values.to !== undefined && !to) throw new Error("--to takes another protocol than that of --protocol")
   const rounds = Number(values.rounds ?? (quick ? 2 : 5))
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a whole number from 1 on")
-  return { json, rounds, quick, only, protocol, calibrate, pin: !values["no-pin"] }
+  return { json, rounds, quick, only, protocol, to, calibrate, pin: !values["no-pin"] }
 }

@@ -1,16 +1,16 @@
-// Cuts the bytes of one upstream connection into requests and hands over each body. Just enough HTTP/1.1 for a proxy
+// Cuts the bytes of one upstream connection into requests and hands over each head and body. Just enough HTTP/1.1 for a proxy
 // in front: a Content-Length or a chunked body, no trailers.
 
 const headEnd = Buffer.from("\r\n\r\n")
 
 export class RequestReader {
-  readonly #onRequest: (body: Buffer) => void
+  readonly #onRequest: (body: Buffer, head: string) => void
   #parts: Buffer[] = []
   #length = 0
   /** Bytes without which another look is useless. */
   #needed = 0
 
-  constructor(onRequest: (body: Buffer) => void) {
+  constructor(onRequest: (body: Buffer, head: string) => void) {
     this.#onRequest = onRequest
   }
 
@@ -35,15 +35,15 @@ export class RequestReader {
     if (end < 0) return 0
     const head = whole.toString("latin1", 0, end)
     const start = end + headEnd.length
-    if (/\r\ntransfer-encoding: *chunked/i.test(head)) return this.#readChunked(whole, start)
+    if (/\r\ntransfer-encoding: *chunked/i.test(head)) return this.#readChunked(whole, { start, head })
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
     this.#needed = start + length
     if (whole.length < this.#needed) return 0
-    this.#onRequest(whole.subarray(start, start + length))
+    this.#onRequest(whole.subarray(start, start + length), head)
     return start + length
   }
 
-  #readChunked(whole: Buffer, start: number): number {
+  #readChunked(whole: Buffer, { start, head }: { start: number; head: string }): number {
     const chunks: Buffer[] = []
     for (let at = start; ; ) {
       const lineEnd = whole.indexOf("\r\n", at, "latin1")
@@ -52,7 +52,7 @@ export class RequestReader {
       const next = lineEnd + 2 + size + 2
       if (whole.length < next) return 0
       if (size === 0) {
-        this.#onRequest(Buffer.concat(chunks))
+        this.#onRequest(Buffer.concat(chunks), head)
         return next
       }
       chunks.push(whole.subarray(lineEnd + 2, lineEnd + 2 + size))

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--protocol NAME] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
+// npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
 // Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
 // Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 6 minutes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -67,7 +67,7 @@ async function gather(options: Options): Promise<Evidence> {
   const startsMs = calibrate || only ? [] : await startTimes({ children, folder, times: STARTS })
   const spoken = spokenIn(options.protocol)
   const candidates = await startCandidates(options, spoken)
-  const all = workload({ spoken, model: GATEWAY_MODEL, quick, only: undefined })
+  const all = workload({ spoken, model: GATEWAY_MODEL, quick, only: undefined, translated: options.to !== undefined })
   const idle = await idleMemory(candidates, all)
   const cases = all.filter(({ kind }) => only === undefined || kind === only)
   const load = await startLoadTool({ children, cpu: options.pin ? DRIVING_CPU : undefined })
@@ -81,14 +81,22 @@ async function gather(options: Options): Promise<Evidence> {
   return { samples, memory, startsMs }
 }
 
-async function startCandidates({ pin, calibrate }: Options, spoken: Spoken): Promise<Candidate[]> {
-  const upstream = await startUpstream(spoken.protocol, { children, cpu: pin ? DRIVING_CPU : undefined })
+async function startCandidates({ pin, calibrate, to }: Options, spoken: Spoken): Promise<Candidate[]> {
+  const driving = { children, cpu: pin ? DRIVING_CPU : undefined }
+  const upstream = await startUpstream(spoken.protocol, driving)
   const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
   const candidates = [upstream]
+  if (to) {
+    const { port } = await startUpstream(to, driving)
+    candidates.push(await startGateway({ spoken, behind: spoken, name: "gateway" }, options))
+    const translated = { spoken, behind: spokenIn(to), name: "translated" } as const
+    candidates.push(await startGateway(translated, { ...options, upstreamPort: port }))
+    return candidates
+  }
   const nginx = findNginx()
   if (nginx) candidates.push(await startNginx(nginx, options))
   candidates.push(await startBare(options))
-  if (!calibrate) candidates.push(await startGateway(spoken, options))
+  if (!calibrate) candidates.push(await startGateway({ spoken, behind: spoken, name: "gateway" }, options))
   return candidates
 }
 

@@ -22,7 +22,7 @@ const server = Bun.listen<Connection>({
   socket: {
     open(socket) {
       socket.setNoDelay(true)
-      socket.data = { reader: new RequestReader((body) => answer(socket, body)), nextPiece: 0 }
+      socket.data = { reader: new RequestReader((body, head) => answer(socket, body, head)), nextPiece: 0 }
     },
     data(socket, bytes) {
       socket.data.reader.push(bytes)
@@ -35,8 +35,9 @@ const server = Bun.listen<Connection>({
 process.on("disconnect", () => process.exit())
 process.send?.({ port: server.port })
 
-function answer(socket: Socket<Connection>, body: Buffer): void {
-  if (body.includes(streamMark)) beginStream(socket)
+/** One protocol asks for a stream in the path alone. */
+function answer(socket: Socket<Connection>, body: Buffer, head: string): void {
+  if (body.includes(streamMark) || head.includes(":streamGenerateContent")) beginStream(socket)
   else write(socket, unaryAnswer)
 }
 

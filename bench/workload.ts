@@ -1,5 +1,5 @@
 // What every candidate is put through, and how hard.
-import { cannedAnswers } from "./canned-answers.ts"
+import { CONTENT_CHUNKS, cannedAnswers } from "./canned-answers.ts"
 import { chatBody } from "./chat-body.ts"
 import type { LoadPlan } from "./load-job.ts"
 import type { Spoken } from "./spoken.ts"
@@ -30,9 +30,16 @@ export type Case = {
   pieces: number
 }
 
-type WorkloadOptions = { spoken: Spoken; model: string; quick: boolean; only: "unary" | "stream" | undefined }
+type WorkloadOptions = {
+  spoken: Spoken
+  model: string
+  quick: boolean
+  only: "unary" | "stream" | undefined
+  /** Whether some candidate says the answer in words of its own: as many, and ending as streams of the protocol do. */
+  translated: boolean
+}
 
-export function workload({ spoken, model, quick, only }: WorkloadOptions): Case[] {
+export function workload({ spoken, model, quick, only, translated }: WorkloadOptions): Case[] {
   const small = chatBody(spoken, { model, bytes: 1024, stream: false })
   const large = chatBody(spoken, { model, bytes: 50 * 1024, stream: false })
   const streamed = chatBody(spoken, { model, bytes: 1024, stream: true })
@@ -40,7 +47,10 @@ export function workload({ spoken, model, quick, only }: WorkloadOptions): Case[
   const warmUp: LoadPlan = { kind: "closed", durationMs: quick ? 500 : WARM_UP_MS }
   const paced: LoadPlan = { kind: "paced", perSecond: 1000, durationMs: 500 }
   const streams = { kind: "counted", perConnection: 1, staggerMs: STREAM_STAGGER_MS } as const
-  const { minimumEvents, endMark, pieces } = cannedAnswers(spoken.protocol)
+  const canned = cannedAnswers(spoken.protocol)
+  const { pieces } = canned
+  const minimumEvents = translated ? CONTENT_CHUNKS : canned.minimumEvents
+  const endMark = translated ? canned.endMark.slice(-3) : canned.endMark
   const told = { endMark, pieces: pieces.length }
   const path = spoken.path({ model, stream: false })
   const unary = { kind: "unary", path, connections: 64, plan: closed, warmUp, minimumEvents: 0, ...told } as const

@@ -6,7 +6,7 @@ import type { Loss } from "../canonical/loss.ts"
 import type { EncodeContext, IngressCodec, UpstreamCodec } from "../protocols/codec.ts"
 import type { Errand } from "../providers/contract.ts"
 import type { Target } from "../routing/plan.ts"
-import { decodeUtf8, encodeByteText, fromByteText, toBody } from "../transport/byte-text.ts"
+import { decodeUtf8, encodeByteText, fromByteText } from "../transport/byte-text.ts"
 import { outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
 import type { Call, House } from "./call.ts"
@@ -47,7 +47,7 @@ export function translateLane(target: Target, occasion: Occasion): Lane | Promis
   const { request, house } = occasion
   const task = taskOf(target, occasion)
   if (isLarge(request.text.length)) return translatedApart(task, target, occasion)
-  const result = sayable(() => translateRequest(request.text, task, house.codecs))
+  const result = sayable(() => translateRequest(textOf(request), task, house.codecs))
   if ("wanted" in result) return translatedWith(result, { task, target, occasion })
   return laneOf(result, target, occasion)
 }
@@ -56,7 +56,7 @@ export function translateLane(target: Target, occasion: Occasion): Lane | Promis
 async function translatedApart(task: TranslateTask, target: Target, occasion: Occasion): Promise<Lane> {
   const { house, request } = occasion
   const result = await house.largeInTurn
-    .run(() => house.translateLarge(request.text, task))
+    .run(() => house.translateLarge(textOf(request), task))
     .catch((thrown: unknown) => {
       throw asUnsayable(thrown)
     })
@@ -78,10 +78,14 @@ async function translatedWith({ wanted }: WantedMedia, { task, target, occasion 
   })
   const whole = { ...task, media }
   const result = isLarge(request.text.length)
-    ? await house.largeInTurn.run(() => house.translateLarge(request.text, whole))
-    : sayable(() => translateRequest(request.text, whole, house.codecs))
+    ? await house.largeInTurn.run(() => house.translateLarge(textOf(request), whole))
+    : sayable(() => translateRequest(textOf(request), whole, house.codecs))
   if ("wanted" in result) throw new Error("media was fetched and is wanted again")
   return laneOf(result, target, occasion)
+}
+
+function textOf({ text, isAscii }: ReadRequest): string {
+  return isAscii ? text : decodeUtf8(fromByteText(text))
 }
 
 function sayable<Result>(say: () => Result): Result {
@@ -226,8 +230,8 @@ function idOf({ record }: Call): string {
 
 /** What a provider changes of every body it is sent. */
 function edited(body: string, edits: Parameters<typeof splice>[1]): string | Uint8Array<ArrayBuffer> {
+  if (edits.length === 0) return Buffer.from(body)
   const text = encodeByteText(body)
-  if (edits.length === 0) return toBody(text, text === body)
   const outlined = outline(text)
   if (!outlined) throw new Error("a codec writes one object")
   return fromByteText(splice(text, edits, outlined))

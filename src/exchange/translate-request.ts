@@ -7,7 +7,6 @@ import type { MediaPart, Part } from "../canonical/part.ts"
 import type { ChatRequest } from "../canonical/request.ts"
 import type { Asked, Codecs, Places, UpstreamCodec, UpstreamContext } from "../protocols/codec.ts"
 import type { Envelope } from "../protocols/contract.ts"
-import { decodeByteText } from "../transport/byte-text.ts"
 import { fitNames } from "./fit-names.ts"
 import { type Kept, withKept } from "./kept-seals.ts"
 
@@ -43,11 +42,12 @@ export interface WantedMedia {
   readonly wanted: readonly string[]
 }
 
+/** `text` is ordinary text, and was found sound. */
 export function translateRequest(text: string, task: TranslateTask, codecs: Codecs): TranslatedRequest | WantedMedia {
   const ingress = codecs.ingress.get(task.from)
   const upstream = codecs.upstream.get(task.to)
   if (!ingress || !upstream) throw new Error(`nothing is said from ${task.from} in ${task.to}`)
-  const body: unknown = JSON.parse(decodeByteText(text))
+  const body: unknown = JSON.parse(text)
   if (!isObject(body)) throw new Error("a request that was read is an object")
   const said = ingress.decodeRequest(body, task.envelope)
   const { places } = ingress
