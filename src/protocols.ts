@@ -10,6 +10,7 @@ import { openaiChatCodec } from "./protocols/openai-chat/codec.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { openaiEmbeddings } from "./protocols/openai-embeddings/openai-embeddings.ts"
 import { openaiImages } from "./protocols/openai-images/openai-images.ts"
+import { openaiResponsesCodec } from "./protocols/openai-responses/codec.ts"
 import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
 
 export const protocols: readonly Protocol[] = [
@@ -23,6 +24,7 @@ export const protocols: readonly Protocol[] = [
 
 const both: readonly (readonly [string, Codec])[] = [
   [openaiChat.id, openaiChatCodec],
+  [openaiResponses.id, openaiResponsesCodec],
   [anthropicMessages.id, anthropicMessagesCodec],
   [geminiGenerate.id, geminiGenerateCodec],
 ]

@@ -20,11 +20,16 @@ export function relayAnswer(
   return { text: passed, ...(usage && { usage }) }
 }
 
-export function decodeFinish({ incomplete_details }: JsonObject, calledTools: boolean): Finish {
+interface Ending {
+  readonly calledTools: boolean
+  readonly refused: boolean
+}
+
+export function decodeFinish({ incomplete_details }: JsonObject, { calledTools, refused }: Ending): Finish {
   const reason: Json | undefined = isObject(incomplete_details) ? incomplete_details.reason : undefined
   if (reason === "max_output_tokens") return { reason: "length", word: reason }
   if (reason === "content_filter") return { reason: "filtered", word: reason }
-  return typeof reason === "string"
-    ? { reason: "other", word: reason }
-    : { reason: calledTools ? "tool-calls" : "stop" }
+  if (typeof reason === "string") return { reason: "other", word: reason }
+  if (calledTools) return { reason: "tool-calls" }
+  return { reason: refused ? "refusal" : "stop" }
 }

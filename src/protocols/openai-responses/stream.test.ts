@@ -134,6 +134,14 @@ describe("the relay", () => {
     ).toBe(expected)
   })
 
+  test("keeps the response's first id where a host gives it another with every event", () => {
+    const { push } = relayed()
+    const again = { type: "response.completed", response: response({ id: "resp_2", status: "completed" }) }
+    const passed = push(streamOf(created, again))
+    expect(passed).not.toContain("resp_2")
+    expect(passed.match(/"resp_1"/g)).toHaveLength(2)
+  })
+
   const data = (frames: string): JsonObject[] =>
     [...frames.matchAll(/^data: (.*)$/gm)].map(([, json = ""]) => JSON.parse(json) as JsonObject)
   const error = new GatewayError("upstream_unavailable", "Gone.")

@@ -3,7 +3,7 @@ import type { GatewayError } from "../../canonical/error.ts"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
 import { toByteText } from "../../transport/byte-text.ts"
 import { findMember, outline } from "../../transport/json-scan.ts"
-import { asciiJson, splice } from "../../transport/json-splice.ts"
+import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { parseEvent } from "../event-data.ts"
@@ -41,7 +41,12 @@ class ResponsesRelay implements StreamRelay {
     if (!data.includes('"model"')) return frame.raw
     const outlined = outline(data)
     if (!outlined || !findMember(outlined, "response")) return frame.raw
-    const passed = splice(data, [{ path: ["response", "model"], set: this.name }], outlined)
+    const edits: Edit[] = [{ path: ["response", "model"], set: this.name }]
+    // Clients refuse a stream whose response changes its name, which some hosts do with every event.
+    if (typeof this.created?.id === "string") {
+      edits.push({ path: ["response", "id"], set: asciiJson(this.created.id) })
+    }
+    const passed = splice(data, edits, outlined)
     this.created ??= responseIn(passed)
     return withData(frame, passed)
   }

@@ -36,3 +36,20 @@ function outputOf(wire: JsonObject): Usage {
   const inside = Math.min(Math.max(said - outside, 0), all)
   return { output: all - inside, reasoning: inside + outside }
 }
+
+/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { cacheRead = 0, cacheWrite, cacheWrite1h, audioInput = 0, imageInput = 0 } = usage
+  const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage
+  const written = (cacheWrite ?? 0) + (cacheWrite1h ?? 0)
+  const isWritten = cacheWrite !== undefined || cacheWrite1h !== undefined
+  const input = (usage.input ?? 0) + cacheRead + written + audioInput + imageInput
+  const output = (usage.output ?? 0) + reasoning + audioOutput + imageOutput
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cacheRead, ...(isWritten && { cache_write_tokens: written }) },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  }
+}

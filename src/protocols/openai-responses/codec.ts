@@ -1,0 +1,27 @@
+// OpenAI's responses interface in the translate lane: both halves, as far as it needs no memory of earlier responses.
+import type { Codec } from "../codec.ts"
+import { NO_HEADERS } from "../extension.ts"
+import { decodeError } from "../openai-error.ts"
+import { decodeRequest } from "./decode-request.ts"
+import { decodeResponse } from "./decode-response.ts"
+import { encodeRequest } from "./encode-request.ts"
+import { encodeResponse } from "./encode-response.ts"
+import { encodeStream } from "./encode-stream.ts"
+import { decodeStream } from "./events.ts"
+import { fates } from "./fates.ts"
+import { places } from "./places.ts"
+
+export const openaiResponsesCodec: Codec = {
+  ingress: { decodeRequest, places, encodeResponse, encodeStream },
+  upstream: {
+    fates,
+    toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+    callId: /^[\x21-\x7e]{1,64}$/,
+    inlines: (media) => media === "audio" || media === "video",
+    errand: () => ({ operation: "responses", path: "/responses", headers: NO_HEADERS }),
+    encodeRequest,
+    decodeResponse,
+    decodeStream,
+    decodeError,
+  },
+}

@@ -1,0 +1,79 @@
+// Calls among the items of an answer: which items are one, what it was made with, and what came of those that the
+// provider ran itself. What came of them is kept as the whole item, for clients of this protocol.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { MediaPart, ToolResultPart } from "../../canonical/part.ts"
+import type { PartStart } from "../../canonical/stream.ts"
+import { LOCAL_SHELL } from "./local-shell.ts"
+import { flatName } from "./namespaces.ts"
+import { ownExtra, PROTOCOL } from "./own.ts"
+
+type CallStart = Extract<PartStart, { kind: "tool-call" }>
+
+/** The start of a call, for items that are one: the client's own, or one the provider runs. */
+export function callIn({ type, call_id, id, name, namespace }: JsonObject): CallStart | undefined {
+  if (typeof type !== "string" || !type.endsWith("_call")) return undefined
+  const isCustom = type === "custom_tool_call"
+  const isShell = type === "local_shell_call"
+  const runsAt = type === "function_call" || isCustom || isShell ? "client" : "provider"
+  // xAI names the functions behind its own tools.
+  const isNamed = runsAt === "client" || type === "mcp_call"
+  const named = isShell ? LOCAL_SHELL : (isNamed && word(name)) || type
+  return {
+    kind: "tool-call",
+    id: word(call_id) || word(id),
+    name: typeof namespace === "string" && namespace !== "" ? flatName(namespace, named) : named,
+    ...((isCustom || type === "code_interpreter_call") && { input: "text" }),
+    runsAt,
+  }
+}
+
+interface Ran {
+  /** What it was made with, as text. */
+  readonly said: string
+  readonly result?: ToolResultPart | MediaPart
+}
+
+export function ranIn(item: JsonObject): Ran {
+  const { type } = item
+  if (type === "function_call") return { said: word(item.arguments) }
+  if (type === "custom_tool_call") return { said: word(item.input) }
+  if (type === "local_shell_call") return { said: shellSaid(item.action) }
+  return { said: hostedSaid(item), result: pictureIn(item) ?? resultIn(item) }
+}
+
+function shellSaid(action: Json | undefined): string {
+  if (!isObject(action)) return ""
+  const { type: _, ...said } = action
+  return JSON.stringify(said)
+}
+
+function hostedSaid({ arguments: said, code, action, queries }: JsonObject): string {
+  if (typeof said === "string") return said
+  if (typeof code === "string") return code
+  if (isObject(action)) return JSON.stringify(action)
+  return Array.isArray(queries) ? JSON.stringify({ queries }) : ""
+}
+
+function resultIn(item: JsonObject): ToolResultPart {
+  const call = callIn(item)
+  const isError = item.status === "failed" || (item.error !== undefined && item.error !== null)
+  const value = { kind: "foreign", protocol: PROTOCOL, value: item } as const
+  return { kind: "tool-result", callId: call?.id ?? "", name: call?.name ?? "", parts: [value], isError }
+}
+
+function pictureIn(item: JsonObject): MediaPart | undefined {
+  if (item.type !== "image_generation_call" || typeof item.result !== "string" || item.result === "") return undefined
+  const { type: _, id: __, status: ___, result: base64, ...members } = item
+  const format = typeof item.output_format === "string" ? item.output_format : "png"
+  const extra = ownExtra(members)
+  return {
+    kind: "media",
+    media: "image",
+    source: { at: "inline", mediaType: `image/${format}`, base64 },
+    ...(extra && { extra }),
+  }
+}
+
+function word(value: Json | undefined): string {
+  return typeof value === "string" ? value : ""
+}

@@ -1,0 +1,192 @@
+// Instructions and turns as items of the input: messages, reasoning, calls and their outputs, each an item by itself.
+import type { Json } from "../../canonical/json.ts"
+import type { Part, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
+import type { ChatRequest, Turn } from "../../canonical/request.ts"
+import { encodeContent } from "./encode-content.ts"
+import { encodeReasoning, endThoughts, type Thoughts } from "./encode-reasoning.ts"
+import { approximated, type Draft, dropped, isOwn, join, member, putBack, writtenIn } from "./own.ts"
+import type { Saying } from "./saying.ts"
+
+const PARAGRAPH = "\n\n"
+
+interface Instructions {
+  /** As the member of this name. */
+  readonly instructions?: string
+  /** What of them stands at the beginning of the input. */
+  readonly items: readonly Json[]
+}
+
+export function encodeInstructions({ instructions }: ChatRequest, saying: Saying): Instructions {
+  const items = openings(instructions).map((parts) => encodeOpening(parts, saying))
+  const others = instructions.filter((part) => !isOpened(part, instructions))
+  const texts = others.flatMap((part) => (part.kind === "text" ? [part] : []))
+  // What is said in other protocols' instructions is said as text; pictures among them are said by the developer.
+  const more = others.filter(({ kind }) => kind !== "text")
+  if (!saying.own) for (const part of texts) reportBeside(part, saying)
+  if (more.length > 0) items.push(messageItem({ role: "developer", parts: more }, saying))
+  return { ...(texts.length > 0 && { instructions: texts.map(({ text }) => text).join(PARAGRAPH) }), items }
+}
+
+/** A cache mark, and what rode along from another protocol. */
+function reportBeside(part: Part, saying: Saying): void {
+  encodeContent([part], saying, { word: "input_text" })
+}
+
+/** The parts of each message that instructions came in. */
+function openings(instructions: readonly Part[]): Part[][] {
+  const groups: Part[][] = []
+  for (const part of instructions) {
+    const group = groups.at(-1)
+    if (writtenIn(part.extra).opens) groups.push([part])
+    else group?.push(part)
+  }
+  return groups
+}
+
+function isOpened(part: Part, instructions: readonly Part[]): boolean {
+  const first = instructions.findIndex(({ extra }) => writtenIn(extra).opens)
+  return first >= 0 && instructions.indexOf(part) >= first
+}
+
+function encodeOpening(parts: readonly Part[], saying: Saying): Json {
+  const extra = parts[0]?.extra
+  const { opens } = writtenIn(extra)
+  const content = encodeContent(parts, saying, { content: opens?.content, word: "input_text" })
+  const names = opens?.members ?? []
+  const members = Object.entries(extra?.members ?? {}).filter(([name]) => names.includes(name))
+  return join({ ...opens?.plain, role: opens?.role ?? "developer", content }, Object.fromEntries(members))
+}
+
+interface Around {
+  readonly opening: readonly Json[]
+  readonly saying: Saying
+}
+
+export function encodeInput({ turns }: ChatRequest, { opening, saying }: Around): Json {
+  const [first] = turns
+  if (saying.own && saying.written.content && first && turns.length === 1) {
+    return first.parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+  }
+  const writer = new Items(saying)
+  for (const turn of turns) writer.add(turn)
+  return [...opening, ...writer.items]
+}
+
+const ROLES = { instruction: "developer", user: "user", assistant: "assistant" } as const
+
+function messageItem(turn: Turn | { role: "developer"; parts: readonly Part[] }, saying: Saying): Draft {
+  const role = turn.role === "developer" ? turn.role : ROLES[turn.role]
+  const content = encodeContent(turn.parts, saying, { word: role === "assistant" ? "output_text" : "input_text" })
+  return { type: "message", role, content }
+}
+
+class Items {
+  readonly items: Json[] = []
+  /** What is being said, until something else is. */
+  private spoken: Part[] = []
+  private readonly thoughts: Thoughts = { held: undefined }
+  /** The calls whose input is text, whose outputs have a word of their own. */
+  private readonly textCalls = new Set<string>()
+
+  constructor(private readonly saying: Saying) {}
+
+  add(turn: Turn): void {
+    const { item } = writtenIn(turn.extra)
+    const place = { at: turn.at ?? "", losses: this.saying.context.losses }
+    if (item === "message") {
+      this.items.push(putBack(this.ownMessage(turn), turn.extra, place))
+      return
+    }
+    for (const each of turn.parts) {
+      const part = each.at === undefined ? { ...each, at: place.at } : each
+      this.addPart(part, turn)
+    }
+    this.flush(turn)
+    endThoughts(this.thoughts, this.saying)
+    if (!isOwn(turn.extra)) putBack({}, turn.extra, place)
+  }
+
+  private ownMessage({ role, parts, extra }: Turn): Draft {
+    const { content, plain, word } = writtenIn(extra)
+    const texts = role === "assistant" ? "output_text" : "input_text"
+    const said = encodeContent(parts, this.saying, { ...(content && { content }), word: texts })
+    return { ...plain, role: role === "instruction" ? (word ?? "developer") : role, content: said }
+  }
+
+  private addPart(part: Part, turn: Turn): void {
+    const isItem = part.kind === "foreign" && writtenIn(turn.extra).item === "other"
+    const isSpoken = part.kind === "text" || part.kind === "refusal" || part.kind === "media" || part.kind === "foreign"
+    if (isSpoken && !isItem) {
+      if (part.kind === "media" && turn.role === "assistant")
+        this.lose(part, "an assistant's message cannot hold media there")
+      else this.spoken.push(part)
+      return
+    }
+    this.flush(turn)
+    if (part.kind === "foreign") this.items.push(part.value)
+    else if (part.kind === "tool-call") this.call(part)
+    else if (part.kind === "tool-result") this.result(part)
+    else if (part.kind === "reasoning") this.items.push(...encodeReasoning(part, this.thoughts, this.saying))
+  }
+
+  /** What was said so far, as a message; none where nothing of it can be said. */
+  private flush(turn: Turn): void {
+    const { spoken } = this
+    if (spoken.length === 0) return
+    this.spoken = []
+    const item = messageItem({ ...turn, parts: spoken }, this.saying)
+    if (item.content !== "" || spoken.some((part) => part.kind === "text")) this.items.push(item)
+  }
+
+  private lose(part: Part, why: string): void {
+    this.saying.context.losses.push(dropped(part.at ?? "", "meaning", why))
+  }
+
+  private call(part: ToolCallPart): void {
+    const { losses } = this.saying.context
+    const at = part.at ?? ""
+    if (part.runsAt === "provider") {
+      this.lose(part, "another provider ran this tool")
+      return
+    }
+    if (part.sealed) losses.push(dropped(member(at, "sealed"), "hint", "a seal goes back only to who made it"))
+    const { as, plain, namespace } = writtenIn(part.extra)
+    const named = namespace ? { name: namespace.inner, namespace: namespace.name } : { name: part.name }
+    if (part.input === "text") this.textCalls.add(part.id)
+    const item: Draft =
+      as !== undefined
+        ? { type: "local_shell_call", call_id: part.id, action: as }
+        : part.input === "text"
+          ? { type: "custom_tool_call", call_id: part.id, ...named, input: part.arguments }
+          : { type: "function_call", call_id: part.id, ...named, arguments: this.argumentsOf(part) }
+    this.items.push(putBack({ ...item, ...plain }, part.extra, { at, losses }))
+  }
+
+  private argumentsOf({ arguments: said }: ToolCallPart): string {
+    return said === "" && !this.saying.own ? "{}" : said
+  }
+
+  private result(part: ToolResultPart): void {
+    const { losses } = this.saying.context
+    const at = part.at ?? ""
+    const [found] = part.parts
+    if (found?.kind === "foreign" && part.name !== undefined && !this.saying.own) {
+      this.lose(part, "another provider ran this tool")
+      return
+    }
+    const { item, plain, content, word } = writtenIn(part.extra)
+    const type = item ?? (this.textCalls.has(part.callId) ? "custom_tool_call_output" : "function_call_output")
+    const said = encodeContent(part.parts, this.saying, { ...(content && { content }), word: "input_text" })
+    if (part.isError) losses.push(approximated(at, "hint", "that the tool failed is said in the text of its result"))
+    const output = part.isError ? failed(said) : said
+    const named = word === "id" ? {} : { call_id: part.callId }
+    this.items.push(putBack({ type, ...named, output, ...plain }, part.extra, { at, losses }))
+  }
+}
+
+const FAILED = "Error: "
+
+function failed(output: Json): Json {
+  if (typeof output === "string") return FAILED + output
+  return [{ type: "input_text", text: FAILED.trim() }, ...(Array.isArray(output) ? output : [])]
+}

@@ -1,0 +1,209 @@
+// Calls of tools, and parts that are all there at once, on their way to the client: items by themselves. A tool is called
+// by what its caller named it, in the item that the caller's client expects of such a tool.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { ForeignPart, MediaPart, ToolResultPart } from "../../canonical/part.ts"
+import type { Tool } from "../../canonical/request.ts"
+import type { PartStart } from "../../canonical/stream.ts"
+import { shellAction } from "./local-shell.ts"
+import { namesOf } from "./namespaces.ts"
+import { type Around, around, type Place } from "./output.ts"
+import { isOwn, PROTOCOL, writtenIn } from "./own.ts"
+import { encloseCallSeal } from "./seals.ts"
+import { type Writing, WritingPart } from "./writing-part.ts"
+
+type CallStart = Extract<PartStart, { kind: "tool-call" }>
+
+export function writingCall(start: CallStart, writing: Writing): WritingPart {
+  const { context } = writing.output
+  const tool = context.asked.tools.find(({ name }) => name === start.name)
+  const id = start.id === "" ? `call_${context.id}${writing.number}` : start.id
+  if (start.runsAt === "provider") return new HostedCall(start, writing)
+  if (tool && writtenIn(tool.extra).as !== undefined) return new ShellCall({ ...start, id }, writing)
+  return new ClientCall({ start: { ...start, id }, tool }, writing)
+}
+
+/** The two kinds of calls that a client answers: of a function, and of a tool that takes text. */
+const CALLS = {
+  function: { item: "function_call", prefix: "fc", event: "response.function_call_arguments", member: "arguments" },
+  custom: { item: "custom_tool_call", prefix: "ctc", event: "response.custom_tool_call_input", member: "input" },
+} as const
+
+class ClientCall extends WritingPart {
+  readonly speaks = true
+  private text = ""
+  private place: Place | undefined
+  private around: Around | undefined
+  private readonly kind: "function" | "custom"
+  private readonly start: CallStart
+  private readonly names: ReturnType<typeof namesOf>
+
+  constructor({ start, tool }: { start: CallStart; tool: Tool | undefined }, writing: Writing) {
+    super(writing)
+    this.start = start
+    this.kind = tool?.kind === "custom" || start.input === "text" ? "custom" : "function"
+    this.names = namesOf(tool, start.name)
+  }
+
+  write(): void {
+    const { output } = this.writing
+    const { prefix, event } = CALLS[this.kind]
+    if (!this.place || !this.around) {
+      this.place = output.place(prefix)
+      this.around = around(`${event}.delta`, this.place, "")
+      output.begin(this.place, this.item("in_progress"))
+    }
+    this.say(this.pending)
+    this.pending = ""
+    if (this.ended) this.finish(this.place)
+  }
+
+  private say(text: string): void {
+    if (text === "" || !this.around) return
+    this.writing.output.wire.grow(this.around, text)
+    this.text += text
+  }
+
+  private item(status: string): JsonObject {
+    const { item, member } = CALLS[this.kind]
+    const { id: call_id } = this.start
+    return { id: this.place?.id ?? "", type: item, status, call_id, ...this.names, [member]: this.text }
+  }
+
+  private finish(place: Place): void {
+    const { output } = this.writing
+    const { event, member } = CALLS[this.kind]
+    // Clients parse the arguments of a function, and there is always an object to parse.
+    if (this.kind === "function" && this.text === "") this.say("{}")
+    const named = this.kind === "function" ? { name: this.names.name } : {}
+    output.wire.tell(`${event}.done`, { item_id: place.id, output_index: place.index, ...named, [member]: this.text })
+    output.end(place, this.item(this.status))
+    if (this.sealed) sealBehind(this.start.id, this.sealed, this.writing)
+  }
+}
+
+/** The seal of a call stands in an item of its own behind it. */
+function sealBehind(callId: string, sealed: { mintedBy: string; data: string }, { output }: Writing): void {
+  const place = output.place("rs")
+  output.begin(place, { id: place.id, type: "reasoning", summary: [] })
+  const encrypted_content = encloseCallSeal(callId, sealed)
+  output.end(place, { id: place.id, type: "reasoning", summary: [], encrypted_content })
+}
+
+/** A command for the caller's own shell: told when it is all there, for it is no text that could grow. */
+class ShellCall extends WritingPart {
+  readonly speaks = true
+  private text = ""
+
+  constructor(
+    private readonly start: CallStart,
+    writing: Writing,
+  ) {
+    super(writing)
+  }
+
+  write(): void {
+    this.text += this.pending
+    this.pending = ""
+    if (!this.ended) return
+    const { output } = this.writing
+    const action = shellAction(this.text)
+    const { id: call_id, name } = this.start
+    const place = output.place(action ? "lsh" : "fc")
+    const { id } = place
+    // What is no command goes to the client as it is, so that the model is told.
+    const item: JsonObject = action
+      ? { id, type: "local_shell_call", status: this.status, call_id, action }
+      : { id, type: "function_call", status: this.status, call_id, name, arguments: this.text }
+    output.begin(place, { ...item, status: "in_progress" })
+    output.end(place, item)
+    if (this.sealed) sealBehind(call_id, this.sealed, this.writing)
+  }
+}
+
+/** What a provider ran. Its own items are told with their results; of others, only a search has a place here. */
+class HostedCall extends WritingPart {
+  readonly speaks: boolean
+  private text = ""
+
+  constructor(start: CallStart, writing: Writing) {
+    super(writing)
+    this.speaks = start.name === "web_search"
+    const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_")
+    if (!this.speaks && !isOurs) this.lose("a call of a tool that another provider ran")
+  }
+
+  write(): void {
+    this.text += this.pending
+    this.pending = ""
+    if (!this.ended) return
+    const { output } = this.writing
+    const place = output.place("ws")
+    const item = { id: place.id, type: "web_search_call", action: { type: "search", query: queryIn(this.text) } }
+    const at = { item_id: place.id, output_index: place.index }
+    output.begin(place, { ...item, status: "in_progress" })
+    output.wire.tell("response.web_search_call.in_progress", at)
+    output.wire.tell("response.web_search_call.searching", at)
+    output.wire.tell("response.web_search_call.completed", at)
+    output.end(place, { ...item, status: "completed" })
+  }
+}
+
+function queryIn(said: string): string {
+  try {
+    const { query } = JSON.parse(said)
+    return typeof query === "string" ? query : said
+  } catch {
+    return said
+  }
+}
+
+/** A part that does not grow. */
+export class WholePart extends WritingPart {
+  readonly speaks: boolean
+  private readonly item: JsonObject | undefined
+  private written = false
+
+  constructor(part: MediaPart | ForeignPart | ToolResultPart, writing: Writing) {
+    super(writing)
+    this.item = itemOf(part)
+    this.speaks = this.item !== undefined
+    if (!this.item) this.lose(whatIs(part))
+  }
+
+  override grow(): void {}
+
+  write(): void {
+    if (this.written || !this.item) return
+    this.written = true
+    const { output } = this.writing
+    const isPicture = this.item.type === "image_generation_call"
+    const place = output.place(isPicture ? "ig" : "item")
+    const id = typeof this.item.id === "string" ? this.item.id : place.id
+    const item = { ...this.item, id }
+    output.begin(place, isPicture ? { id, type: "image_generation_call", status: "in_progress", result: null } : item)
+    output.end(place, item)
+  }
+}
+
+/** A part as an item of this protocol; undefined where it cannot be one. */
+function itemOf(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
+  if (part.kind === "tool-result") {
+    const [found] = part.parts
+    return found?.kind === "foreign" ? itemOf(found) : undefined
+  }
+  if (part.kind === "foreign") return part.protocol === PROTOCOL ? named(part.value) : undefined
+  const { media, source, extra } = part
+  if (media !== "image" || source.at !== "inline") return undefined
+  const members = isOwn(extra) ? extra.members : { output_format: source.mediaType.replace(/^image\//, "") }
+  return { type: "image_generation_call", status: "completed", ...members, result: source.base64 }
+}
+
+/** Only items have names of their own; the part of a content has none. */
+function named(value: Json): JsonObject | undefined {
+  return isObject(value) && typeof value.id === "string" && typeof value.type === "string" ? value : undefined
+}
+
+function whatIs(part: MediaPart | ForeignPart | ToolResultPart): string {
+  if (part.kind === "media") return `${part.media} among an answer`
+  return part.kind === "foreign" ? "what only another protocol knows" : "the result of a tool that another provider ran"
+}

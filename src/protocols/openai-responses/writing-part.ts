@@ -1,0 +1,222 @@
+// Parts of an answer on their way to the client: what of each is known, and what of that is written. A part is written
+// when it is its turn; what it knows by then leaves at once, the rest as it comes.
+import type { JsonObject } from "../../canonical/json.ts"
+import type { Citation } from "../../canonical/part.ts"
+import type { TokenLogprob } from "../../canonical/response.ts"
+import { encloseSeal, type Sealed } from "../../canonical/sealed.ts"
+import { encodeAnnotation } from "./citations.ts"
+import { encodeLogprobs } from "./logprobs.ts"
+import { type Around, around, type Output, type Place, type SpokenPlace, type Status } from "./output.ts"
+import { dropped } from "./own.ts"
+
+/** Where a part stands in the answer, for losses and missing ids. */
+export interface Writing {
+  readonly output: Output
+  readonly number: number
+}
+
+export abstract class WritingPart {
+  ended = false
+  protected pending = ""
+  protected sealed: Sealed | undefined
+  protected status: Status = "completed"
+
+  constructor(protected readonly writing: Writing) {}
+
+  /** Whether there is something of it to be written. */
+  abstract readonly speaks: boolean
+  /** Writes what is known and not yet written. */
+  abstract write(): void
+
+  grow(text: string): void {
+    this.pending += text
+  }
+
+  cite(_: Citation): void {}
+
+  end(sealed: Sealed | undefined, status: Status): void {
+    this.ended = true
+    this.sealed = sealed
+    this.status = status
+  }
+
+  protected lose(what: string): void {
+    const { output, number } = this.writing
+    output.context.losses.push(dropped(`output[${number}]`, "hint", `the responses interface has no place for ${what}`))
+  }
+}
+
+/** Text, or that it is refused: a part of a message. */
+export class SpokenPart extends WritingPart {
+  private text = ""
+  private place: SpokenPlace | undefined
+  private around: Around | undefined
+  private cited: Citation[] = []
+  private readonly annotations: JsonObject[] = []
+  private tokens: TokenLogprob[] = []
+  private readonly told: TokenLogprob[] = []
+
+  constructor(
+    private readonly kind: "text" | "refusal",
+    writing: Writing,
+  ) {
+    super(writing)
+  }
+
+  get speaks(): boolean {
+    return this.pending !== "" || this.cited.length > 0 || this.place !== undefined
+  }
+
+  override cite(citation: Citation): void {
+    if (this.kind === "text") this.cited.push(citation)
+  }
+
+  likely(tokens: readonly TokenLogprob[]): void {
+    this.tokens.push(...tokens)
+  }
+
+  write(): void {
+    this.begin()
+    const { wire } = this.writing.output
+    if (this.pending !== "" && this.around) {
+      wire.grow(this.around, this.pending)
+      this.text += this.pending
+      this.pending = ""
+    }
+    if (this.cited.length > 0) this.annotate()
+    if (this.tokens.length > 0) {
+      const logprobs = encodeLogprobs(this.tokens)
+      wire.tell("response.output_text.delta", { ...this.at(), delta: "", logprobs })
+      this.told.push(...this.tokens.splice(0))
+    }
+    if (this.ended) this.finish()
+  }
+
+  private begin(): void {
+    if (this.place) return
+    const { output } = this.writing
+    this.place = output.spokenPlace()
+    const type = this.kind === "text" ? "response.output_text.delta" : "response.refusal.delta"
+    this.around = around(type, this.place, `"content_index":${this.place.content},`)
+    output.wire.tell("response.content_part.added", { ...this.at(), part: this.part() })
+  }
+
+  private at(): JsonObject {
+    const { place } = this
+    return { item_id: place?.id ?? "", output_index: place?.index ?? 0, content_index: place?.content ?? 0 }
+  }
+
+  private part(): JsonObject {
+    if (this.kind === "refusal") return { type: "refusal", refusal: this.text }
+    const { text, annotations } = this
+    return { type: "output_text", text, annotations: [...annotations], logprobs: encodeLogprobs(this.told) }
+  }
+
+  /** What is cited for all of the text waits until that is all there. */
+  private annotate(): void {
+    const isKnown = ({ end }: Citation) => this.ended || end !== undefined
+    const known = this.cited.filter(isKnown)
+    this.cited = this.cited.filter((citation) => !isKnown(citation))
+    for (const citation of known) {
+      const annotation = encodeAnnotation(citation, this.text.length)
+      if (!annotation) {
+        this.lose("a citation without an address")
+        continue
+      }
+      const annotation_index = this.annotations.push(annotation) - 1
+      const event = { ...this.at(), annotation_index, annotation }
+      this.writing.output.wire.tell("response.output_text.annotation.added", event)
+    }
+  }
+
+  private finish(): void {
+    const { output } = this.writing
+    const part = this.part()
+    if (this.kind === "text") {
+      const { text, logprobs } = part
+      output.wire.tell("response.output_text.done", { ...this.at(), text: text ?? "", logprobs: logprobs ?? [] })
+    } else output.wire.tell("response.refusal.done", { ...this.at(), refusal: this.text })
+    output.wire.tell("response.content_part.done", { ...this.at(), part })
+    output.said(part)
+  }
+}
+
+/** How the two forms of reasoning are told. */
+const THOUGHTS = {
+  summary: {
+    part: "response.reasoning_summary_part",
+    text: "response.reasoning_summary_text",
+    index: "summary_index",
+    type: "summary_text",
+  },
+  full: {
+    part: "response.content_part",
+    text: "response.reasoning_text",
+    index: "content_index",
+    type: "reasoning_text",
+  },
+} as const
+
+/** Reasoning: an item of its own, in whose opaque slot the seal stands. */
+export class ThoughtPart extends WritingPart {
+  private text = ""
+  private place: Place | undefined
+  private around: Around | undefined
+  private readonly words
+
+  constructor(
+    private readonly form: "summary" | "full",
+    writing: Writing,
+  ) {
+    super(writing)
+    this.words = THOUGHTS[form]
+  }
+
+  get speaks(): boolean {
+    return this.pending !== "" || this.sealed !== undefined || this.place !== undefined
+  }
+
+  write(): void {
+    const { output } = this.writing
+    if (!this.place) {
+      this.place = output.place("rs")
+      output.begin(this.place, { id: this.place.id, type: "reasoning", summary: [] })
+    }
+    if (this.pending !== "") this.say()
+    if (this.ended) this.finish(this.place)
+  }
+
+  private say(): void {
+    const { wire } = this.writing.output
+    const { part, text, index, type } = this.words
+    if (!this.around && this.place) {
+      wire.tell(`${part}.added`, { ...this.at(), part: { type, text: "" } })
+      this.around = around(`${text}.delta`, this.place, `"${index}":0,`)
+    }
+    if (this.around) wire.grow(this.around, this.pending)
+    this.text += this.pending
+    this.pending = ""
+  }
+
+  private at(): JsonObject {
+    return { item_id: this.place?.id ?? "", output_index: this.place?.index ?? 0, [this.words.index]: 0 }
+  }
+
+  private finish(place: Place): void {
+    const { output } = this.writing
+    const { part, text, type } = this.words
+    const said = this.around ? [{ type, text: this.text }] : []
+    if (this.around) {
+      output.wire.tell(`${text}.done`, { ...this.at(), text: this.text })
+      output.wire.tell(`${part}.done`, { ...this.at(), part: { type, text: this.text } })
+    }
+    const isFull = this.form === "full"
+    output.end(place, {
+      id: place.id,
+      type: "reasoning",
+      summary: isFull ? [] : said,
+      ...(isFull && said.length > 0 && { content: said }),
+      ...(this.sealed && { encrypted_content: encloseSeal(this.sealed) }),
+    })
+  }
+}

@@ -1,0 +1,349 @@
+// The translate lane as a caller sees it, beyond what each pair of protocols can say: losses, strictness, choice of the
+// target, large requests, seals, names, files at addresses, errors.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { anthropicMessage } from "../stage/anthropic-wire.ts"
+import { eventually } from "../stage/eventually.ts"
+import { RunningGateway, runCommand } from "../stage/gateway.ts"
+import { completion, type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+
+type Body = Record<string, unknown>
+
+let upstream: Upstream
+let gateway: RunningGateway
+
+const config = (origin: string) => `
+providers:
+  chat: { type: openai-compatible, base_url: "${origin}/v1", api_key: k, protocols: [openai-chat] }
+  responses: { type: openai-compatible, base_url: "${origin}/v1", api_key: k, protocols: [openai-responses] }
+  messages: { type: anthropic-compatible, base_url: "${origin}", api_key: k }
+  gemini: { type: gemini-compatible, base_url: "${origin}", api_key: k }
+models:
+  - { id: t/chat, max_output_tokens: 1000, targets: [{ provider: chat, model: up }] }
+  - { id: t/messages, reasoning: true, max_output_tokens: 1000, targets: [{ provider: messages, model: up }] }
+  - { id: t/both, max_output_tokens: 1000, targets: [{ provider: messages, model: up, priority: 1 }, { provider: chat, model: up, priority: 2 }] }
+  - { id: t/gemini, max_output_tokens: 1000, targets: [{ provider: gemini, model: gemini-3-pro }] }
+`
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  gateway = await RunningGateway.start({ config: config(upstream.origin) })
+})
+beforeEach(() => {
+  upstream.requests.length = 0
+  upstream.script = answerInKind
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+})
+
+function answerInKind({ path }: ReceivedRequest, reply: Reply): void {
+  reply.json(path.endsWith("/messages") ? anthropicMessage("Hello.") : completion("Hello."))
+}
+
+const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as Body
+
+const chat = (body: Body, init: RequestInit = {}) =>
+  gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body }, init)
+
+function messages(body: Body, key = gateway.key): Promise<Response> {
+  return fetch(`${gateway.url}/anthropic/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": key, "anthropic-version": "2023-06-01", "content-type": "application/json" },
+    body: JSON.stringify({ max_tokens: 100, messages: [{ role: "user", content: "Hi" }], ...body }),
+  })
+}
+
+const errorOf = async (response: Response) => ((await response.json()) as { error: Body }).error
+
+describe("what cannot be said", () => {
+  test("is named in a header by where the caller wrote it, and counted in the log", async () => {
+    const response = await messages({
+      model: "t/chat",
+      top_k: 5,
+      system: [{ type: "text", text: "Be kind", cache_control: { type: "ephemeral" } }],
+    })
+    expect(response.status).toBe(200)
+    expect(response.headers.get("x-gateway-losses")).toBe("2; top_k, system[0].cache_control")
+    expect(sent()).not.toHaveProperty("top_k")
+    await eventually(() => gateway.logged("exchange").length > 0)
+    expect(gateway.logged("exchange").at(-1)).toMatchObject({
+      protocol: "anthropic-messages",
+      upstream_protocol: "openai-chat",
+      losses: 2,
+    })
+  })
+
+  test("makes no header where all was said, nor where bytes passed", async () => {
+    for (const model of ["t/chat", "t/messages"]) {
+      expect((await messages({ model })).headers.get("x-gateway-losses")).toBeNull()
+    }
+  })
+
+  test("takes no more than 2 KiB of a header", async () => {
+    const parts = Array.from({ length: 300 }, (_, index) => ({
+      type: "text",
+      text: `${index}`,
+      cache_control: { type: "ephemeral" },
+    }))
+    const response = await messages({ model: "t/chat", messages: [{ role: "user", content: parts }] })
+    const told = response.headers.get("x-gateway-losses") ?? ""
+    expect(told).toStartWith("300; messages[0].content[0].cache_control, ")
+    expect(told).toEndWith(", ...")
+    expect(told.length).toBeLessThanOrEqual(2048)
+  })
+
+  test("is refused by the caller's own name for it where the caller would notice, and nobody is called", async () => {
+    const response = await chat({ model: "t/messages", n: 2 })
+    expect(response.status).toBe(400)
+    expect(await errorOf(response)).toMatchObject({
+      code: "unsupported_parameter",
+      param: "n",
+      message: expect.stringContaining("`n`") as unknown as string,
+    })
+    expect(response.headers.get("x-gateway-attempts")).toBeNull()
+    expect(upstream.requests).toHaveLength(0)
+  })
+
+  test("to one target may be said to another", async () => {
+    const response = await chat({ model: "t/both", n: 2 })
+    expect(response.status).toBe(200)
+    expect(response.headers.get("x-gateway-provider")).toBe("chat")
+    expect(response.headers.get("x-gateway-attempts")).toBe("1")
+  })
+})
+
+describe("a strict request", () => {
+  const lossy = { model: "t/messages", response_format: { type: "json_object" } }
+
+  test("is refused where its meaning would change, before anybody is called", async () => {
+    expect((await chat(lossy)).status).toBe(200)
+    upstream.requests.length = 0
+    const response = await chat({ ...lossy, provider: { strict: true } })
+    expect(response.status).toBe(400)
+    expect(await errorOf(response)).toMatchObject({ code: "lossy_translation", param: "response_format" })
+    expect(upstream.requests).toHaveLength(0)
+  })
+
+  test("is not refused for a hint", async () => {
+    const response = await chat({ model: "t/messages", seed: 7, provider: { strict: true } })
+    expect(response.status).toBe(200)
+    expect(response.headers.get("x-gateway-losses")).toBe("1; seed")
+    expect(sent()).not.toHaveProperty("provider")
+  })
+
+  test("is every request of a strict key", async () => {
+    const words = ["keys", "create", "--name", "strict", "--strict", "--json", "--data", gateway.dataDir]
+    const { key, strict } = JSON.parse((await runCommand(words, { folder: gateway.folder })).stdout) as Body
+    expect(strict).toBe(true)
+    const response = await chat(lossy, {
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    })
+    expect(await errorOf(response)).toMatchObject({ code: "lossy_translation" })
+    expect(upstream.requests).toHaveLength(0)
+  })
+})
+
+describe("a large request", () => {
+  test("is translated off the event loop, to the last character", async () => {
+    const text = "naïve 🦊 ".repeat(60_000)
+    const response = await messages({ model: "t/chat", messages: [{ role: "user", content: text }] })
+    expect(response.status).toBe(200)
+    expect(sent().messages).toEqual([{ role: "user", content: text }])
+  })
+
+  test("is refused there in the same words", async () => {
+    const response = await chat({
+      model: "t/messages",
+      n: 2,
+      messages: [{ role: "user", content: "x".repeat(600_000) }],
+    })
+    expect(await errorOf(response)).toMatchObject({ code: "unsupported_parameter", param: "n" })
+  })
+})
+
+describe("tools", () => {
+  test("whose names the provider would refuse are renamed, and named back", async () => {
+    const name = "mcp.files/read:all"
+    upstream.script = (_, reply) => {
+      const [tool] = sent().tools as { function: { name: string } }[]
+      const call = { id: "c1", type: "function", function: { name: tool?.function.name, arguments: '{"a":1}' } }
+      const message = { role: "assistant", content: null, tool_calls: [call] }
+      reply.json(completion("", { choices: [{ index: 0, message, finish_reason: "tool_calls" }] }))
+    }
+    const response = await fetch(`${gateway.url}/gemini/v1beta/models/t/chat:generateContent`, {
+      method: "POST",
+      headers: { "x-goog-api-key": gateway.key, "content-type": "application/json" },
+      body: JSON.stringify({
+        contents: [{ role: "user", parts: [{ text: "Hi" }] }],
+        tools: [{ functionDeclarations: [{ name, parametersJsonSchema: { type: "object" } }] }],
+      }),
+    })
+    const [tool] = sent().tools as { function: { name: string } }[]
+    expect(tool?.function.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+    const { candidates } = (await response.json()) as { candidates: { content: { parts: Body[] } }[] }
+    expect(candidates[0]?.content.parts[0]?.functionCall).toMatchObject({ name, args: { a: 1 } })
+  })
+
+  test("whose input is text are functions of one string to the provider, and text again to the caller", async () => {
+    const patch = '*** Begin Patch\n"quoted" — naïve\n*** End Patch'
+    upstream.script = (_, reply) =>
+      reply.json(
+        anthropicMessage("", {
+          content: [{ type: "tool_use", id: "t1", name: "apply_patch", input: { input: patch } }],
+          stop_reason: "tool_use",
+        }),
+      )
+    const response = await fetch(`${gateway.url}/v1/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "t/messages",
+        input: "Hi",
+        tools: [{ type: "custom", name: "apply_patch", description: "Edits" }],
+      }),
+    })
+    const { output } = (await response.json()) as { output: Body[] }
+    expect(output).toMatchObject([{ type: "custom_tool_call", call_id: "t1", name: "apply_patch", input: patch }])
+    expect(sent().tools).toMatchObject([
+      { name: "apply_patch", input_schema: { properties: { input: { type: "string" } } } },
+    ])
+  })
+})
+
+describe("seals", () => {
+  const thinking = { type: "thinking", thinking: "hm", signature: "c2VhbA==" }
+  const call = { type: "tool_use", id: "toolu_1", name: "f", input: {} }
+  const tools = [{ type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } }]
+  const turn = {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "toolu_1", type: "function", function: { name: "f", arguments: "{}" } }],
+  }
+  const again = (more: Body) =>
+    chat({
+      model: "t/messages",
+      tools,
+      messages: [{ role: "user", content: "Hi" }, turn, { role: "tool", tool_call_id: "toolu_1", content: "ok" }],
+      ...more,
+    })
+
+  test("that a chat client drops return to their maker with the call they stood with", async () => {
+    upstream.script = (_, reply) =>
+      reply.json(anthropicMessage("", { content: [thinking, call], stop_reason: "tool_use" }))
+    await chat({ model: "t/messages", tools })
+    upstream.script = answerInKind
+    await again({})
+    const [, assistant] = sent().messages as { content: Body[] }[]
+    expect(assistant?.content).toEqual([thinking, call])
+  })
+
+  test("do not go to anybody else", async () => {
+    await again({ model: "t/chat" })
+    expect(JSON.stringify(sent())).not.toContain("c2VhbA==")
+  })
+
+  test("in our envelope do not reach an upstream of the client's own protocol", async () => {
+    upstream.script = (_, reply) => reply.json(geminiThought())
+    const first = (await (
+      await messages({ model: "t/gemini", thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 2000 })
+    ).json()) as { content: Body[] }
+    const envelope = JSON.stringify(first.content)
+    expect(envelope).toContain("trv-seal-1.")
+    upstream.script = answerInKind
+    const turns = [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: first.content },
+      { role: "user", content: "Go on" },
+    ]
+    const response = await messages({ model: "t/messages", messages: turns })
+    expect(response.status).toBe(200)
+    expect(JSON.stringify(sent())).not.toContain("trv-seal-1.")
+    expect(JSON.stringify(sent())).not.toContain("U0lHTkVE")
+    expect(response.headers.get("x-gateway-losses")).toContain("messages[1]")
+    upstream.script = (_, reply) => reply.json(geminiThought())
+    await messages({ model: "t/gemini", messages: turns })
+    expect(JSON.stringify(sent())).toContain("U0lHTkVE")
+  })
+
+  const geminiThought = () => ({
+    candidates: [
+      {
+        index: 0,
+        finishReason: "STOP",
+        content: {
+          role: "model",
+          parts: [
+            { text: "hm", thought: true },
+            { text: "Hello.", thoughtSignature: "U0lHTkVE" },
+          ],
+        },
+      },
+    ],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  })
+})
+
+describe("a file at an address", () => {
+  const content = [{ type: "document", source: { type: "url", url: "http://127.0.0.1:9/a.pdf" } }]
+  const ask = () => messages({ model: "t/chat", messages: [{ role: "user", content }] })
+
+  test("is refused where the provider does not fetch it", async () => {
+    const response = await ask()
+    expect(response.status).toBe(400)
+    expect(await errorOf(response)).toMatchObject({ code: "unsupported_parameter" })
+    expect(upstream.requests).toHaveLength(0)
+  })
+
+  test("is fetched by the gateway where that is configured, but never from inside", async () => {
+    const fetching = await RunningGateway.start({ config: `${config(upstream.origin)}\nmedia: { fetch: true }\n` })
+    try {
+      const response = await fetch(`${fetching.url}/anthropic/v1/messages`, {
+        method: "POST",
+        headers: { "x-api-key": fetching.key, "anthropic-version": "2023-06-01", "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "t/chat",
+          max_tokens: 100,
+          messages: [
+            { role: "user", content: [{ type: "document", source: { type: "url", url: `${upstream.origin}/a.pdf` } }] },
+          ],
+        }),
+      })
+      expect(response.status).toBe(400)
+      expect((await errorOf(response)).message).toContain("its port is not a web server's")
+      expect(upstream.requests).toHaveLength(0)
+    } finally {
+      await fetching.stop()
+    }
+  })
+})
+
+describe("an upstream's error", () => {
+  test("is told in the client's shape, whatever protocol it came in", async () => {
+    upstream.script = (_, reply) =>
+      reply.json(
+        { error: { message: "too long", type: "invalid_request_error", code: "context_length_exceeded" } },
+        400,
+      )
+    const response = await messages({ model: "t/chat" })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ type: "error", error: { code: "context_length_exceeded" } })
+  })
+
+  test("that waits for better times moves on to a target of another protocol", async () => {
+    upstream.script = (request, reply) =>
+      request.path.endsWith("/messages")
+        ? reply.json({ type: "error", error: { type: "overloaded_error", message: "busy" } }, 529)
+        : answerInKind(request, reply)
+    const response = await chat({ model: "t/both" })
+    expect(response.status).toBe(200)
+    expect(response.headers.get("x-gateway-provider")).toBe("chat")
+  })
+
+  test("with status 200 is an error", async () => {
+    upstream.script = (_, reply) => reply.json({ error: { message: "no", type: "server_error" } })
+    expect((await messages({ model: "t/chat" })).status).toBe(503)
+    upstream.script = (_, reply) => reply.raw("<html>", { "content-type": "text/html" })
+    expect((await messages({ model: "t/chat" })).status).toBe(503)
+  })
+})
