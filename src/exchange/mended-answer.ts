@@ -2,6 +2,7 @@
 // tools their input as text. Seals that the client would drop are kept on the way.
 import type { Part, ReasoningPart, ToolCallPart } from "../canonical/part.ts"
 import type { ChatResponse } from "../canonical/response.ts"
+import type { Sealed } from "../canonical/sealed.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
 import { InputText, inputOf } from "./input-text.ts"
 import type { Kept } from "./kept-seals.ts"
@@ -11,8 +12,8 @@ export interface Mending {
   readonly names: ReadonlyMap<string, string>
   /** The tools, as they were sent, whose input is plain text. */
   readonly customs: ReadonlySet<string>
-  /** Told of seals with the calls they belong to; absent where the client holds them itself. */
-  readonly keep?: ((callId: string, kept: Kept) => void) | undefined
+  /** Told of seals with the calls they belong to, and says what the call bears; absent where the client holds them. */
+  readonly keep?: ((callId: string, kept: Kept) => Sealed | undefined) | undefined
 }
 
 export function mendResponse(response: ChatResponse, mending: Mending): ChatResponse {
@@ -20,8 +21,9 @@ export function mendResponse(response: ChatResponse, mending: Mending): ChatResp
   return {
     ...response,
     candidates: response.candidates.map((candidate) => {
-      if (mending.keep) keepOf(candidate.parts, mending.keep)
-      return { ...candidate, parts: candidate.parts.map((part) => mendPart(part, mending)) }
+      const keeper = mending.keep && new Keeper(mending.keep)
+      const parts = candidate.parts.map((part) => mendPart(keeper ? keeper.take(part) : part, mending))
+      return { ...candidate, parts }
     }),
   }
 }
@@ -37,23 +39,22 @@ function mendPart(part: Part, { names, customs }: Mending): Part {
   return { ...part, name, ...(input !== undefined && { arguments: input, input: "text" as const }) }
 }
 
-function keepOf(parts: readonly Part[], keep: NonNullable<Mending["keep"]>): void {
-  const keeper = new Keeper(keep)
-  for (const part of parts) keeper.take(part)
-}
-
 /** Thoughts belong to the call that follows them. */
 class Keeper {
   private before: ReasoningPart[] = []
 
   constructor(private readonly keep: NonNullable<Mending["keep"]>) {}
 
-  take(part: Part): void {
+  /** The part as the client gets it. */
+  take(part: Part): Part {
     if (part.kind === "reasoning" && part.sealed) this.before.push(part)
-    if (part.kind !== "tool-call" || part.runsAt !== "client") return
-    const { sealed } = part
-    if (sealed || this.before.length > 0) this.keep(part.id, { before: this.before, ...(sealed && { sealed }) })
+    if (part.kind !== "tool-call" || part.runsAt !== "client") return part
+    const { before } = this
+    const { sealed, ...call } = part
     this.before = []
+    if (!sealed && before.length === 0) return part
+    const borne = this.keep(part.id, { before, ...(sealed && { sealed }) })
+    return borne ? { ...call, sealed: borne } : call
   }
 }
 
@@ -105,15 +106,21 @@ export class MendedStream {
   }
 
   private end(event: Extract<StreamEvent, { type: "part-end" }>, open: OpenPart): StreamEvent[] {
-    const { candidate, part, sealed } = event
-    const { keep } = this.mending
-    if (keep) {
-      const keeper = this.keepers.get(candidate) ?? new Keeper(keep)
-      this.keepers.set(candidate, keeper)
-      const whole = open.part.kind === "reasoning" ? { ...open.part, text: open.text } : open.part
-      keeper.take({ ...whole, ...(sealed && { sealed }) })
-    }
+    const { type, candidate, part } = event
+    const sealed = this.kept(event, open)
+    const end: StreamEvent = { type, candidate, part, ...(sealed && { sealed }) }
     const rest = open.input?.finish() ?? ""
-    return rest === "" ? [event] : [{ type: "part-delta", candidate, part, text: rest }, event]
+    return rest === "" ? [end] : [{ type: "part-delta", candidate, part, text: rest }, end]
+  }
+
+  /** The seal that the part bears to the client. */
+  private kept({ candidate, sealed }: Extract<StreamEvent, { type: "part-end" }>, open: OpenPart): Sealed | undefined {
+    const { keep } = this.mending
+    if (!keep) return sealed
+    const keeper = this.keepers.get(candidate) ?? new Keeper(keep)
+    this.keepers.set(candidate, keeper)
+    const whole = open.part.kind === "reasoning" ? { ...open.part, text: open.text } : open.part
+    const taken = keeper.take({ ...whole, ...(sealed && { sealed }) })
+    return "sealed" in taken ? taken.sealed : undefined
   }
 }

@@ -10,6 +10,7 @@ import { decodeUtf8, encodeByteText, fromByteText } from "../transport/byte-text
 import { outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
 import type { Call, House } from "./call.ts"
+import { carryThoughts } from "./carried-thoughts.ts"
 import { callIdsIn, type Kept } from "./kept-seals.ts"
 import type { Answered, Attempt, Lane, Passage, Watch } from "./lane.ts"
 import { type Mending, mendResponse } from "./mended-answer.ts"
@@ -218,8 +219,14 @@ class TranslateLane implements Lane {
   private mending({ call, house }: Attempt): Mending {
     const { names, customs } = this.said
     const { tenant } = call.caller
-    if (!this.halves.ingress.dropsSeals) return { names, customs }
-    return { names, customs, keep: (callId, kept) => house.seals.keep(tenant, callId, kept) }
+    const { dropsSeals, dropsThoughts } = this.halves.ingress
+    if (dropsThoughts) return { names, customs, keep: (_, kept) => carryThoughts(kept) }
+    if (!dropsSeals) return { names, customs }
+    const keep: Mending["keep"] = (callId, kept) => {
+      house.seals.keep(tenant, callId, kept)
+      return kept.sealed
+    }
+    return { names, customs, keep }
   }
 }
 

@@ -7,6 +7,7 @@ import type { MediaPart, Part } from "../canonical/part.ts"
 import type { ChatRequest } from "../canonical/request.ts"
 import type { Asked, Codecs, Places, UpstreamCodec, UpstreamContext } from "../protocols/codec.ts"
 import type { Envelope } from "../protocols/contract.ts"
+import { withCarried } from "./carried-thoughts.ts"
 import { fitNames } from "./fit-names.ts"
 import { type Kept, withKept } from "./kept-seals.ts"
 
@@ -54,7 +55,7 @@ export function translateRequest(text: string, task: TranslateTask, codecs: Code
   const wanted = task.media ? addressesIn(said, { upstream, known: task.media }) : []
   if (wanted.length > 0) return { wanted }
   const whole = task.media && task.media.size > 0 ? withMedia(said, task.media) : said
-  const { request, names } = fitNames(withKept(whole, task.kept), upstream)
+  const { request, names } = fitNames(withKept(withCarried(whole), task.kept), upstream)
   const losses: Loss[] = []
   const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...task.context, losses }))
   const { turns: _turns, instructions: _instructions, ...asked } = said

@@ -17,6 +17,8 @@ import type { Envelope, FrameContext, UpstreamError } from "./contract.ts"
 export interface IngressCodec {
   /** Whether its clients drop what they do not know, so that a seal does not come back by them. */
   readonly dropsSeals?: boolean
+  /** Whether some of its clients drop thoughts with their seals, but give back what stands on a call. */
+  readonly dropsThoughts?: boolean
   /**
    * Reads a request that `readRequest` has found sound. What it has no word for rides along in `extra` and `foreign`;
    * envelopes of seals in the protocol's opaque slots are opened.

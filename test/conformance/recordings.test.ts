@@ -80,8 +80,11 @@ function isMended(text: string): boolean {
   return text.split("event: message_start").length > 2 || rulesBroken(text).length > 0
 }
 
-/** What of the rules that the official clients rely on a stream of chat completions breaks. */
+/** What of the rules that the official clients rely on a stream breaks. */
 function rulesBroken(text: string): string[] {
+  const responses = [...text.matchAll(/^data: (\{.*"response": ?\{.*\})$/gm)].map(
+    ([, data = ""]) => (JSON.parse(data) as { response?: { id?: string } }).response?.id,
+  )
   const chunks = [...text.matchAll(/^data: (\{.*"object": ?"chat\.completion\.chunk".*\})$/gm)].map(
     ([, data = ""]) => JSON.parse(data) as Chunk,
   )
@@ -90,7 +93,7 @@ function rulesBroken(text: string): string[] {
   const first = new Map(deltas.toReversed().map(({ index, delta }) => [index, delta]))
   const calls = deltas.flatMap(({ delta }) => delta?.tool_calls ?? [])
   const broken = {
-    id: ids.size > 1,
+    id: ids.size > 1 || new Set(responses).size > 1,
     choices: chunks.some(({ choices }) => !choices),
     role: [...first.values()].some((delta) => delta && !delta.role),
     index: calls.some(({ index }) => index === undefined),

@@ -85,10 +85,12 @@ function encodeHosted(tool: HostedTool, { losses }: Writing): JsonObject | undef
   return { ...counterpart, ...known, ...(cacheMark && { cache_control: cacheControl(cacheMark) }) }
 }
 
-/** Where the user is, which OpenAI says in the same words. */
+/** Where the user is, which OpenAI says in the same words; in chat completions a level further down. */
 function searchOptions(value: Json): JsonObject {
   const location = isObject(value) ? value.user_location : undefined
-  return isObject(location) && location.type === "approximate" ? { user_location: location } : {}
+  if (!isObject(location) || location.type !== "approximate") return {}
+  const { approximate, ...flat } = location
+  return { user_location: isObject(approximate) ? { ...flat, ...approximate } : flat }
 }
 
 interface Choice {

@@ -1,5 +1,5 @@
 // The protocol's name, and the naming of what rides along from other protocols and cannot be said in this one.
-import { type Extra, saidIn, saidIn } from "../../canonical/extra.ts"
+import { type Extra, saidIn } from "../../canonical/extra.ts"
 import type { Loss, Losses } from "../../canonical/loss.ts"
 
 export const PROTOCOL = "bedrock-converse"

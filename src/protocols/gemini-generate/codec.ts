@@ -13,7 +13,8 @@ import { pathOf } from "./request.ts"
 import { decodeStream } from "./stream.ts"
 
 export const geminiGenerateCodec: Codec = {
-  ingress: { decodeRequest, places, encodeResponse, encodeStream },
+  // Google's own coding agent does; the signature of a call it keeps, as the vendor demands it back.
+  ingress: { dropsThoughts: true, decodeRequest, places, encodeResponse, encodeStream },
   upstream: {
     fates,
     toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/,

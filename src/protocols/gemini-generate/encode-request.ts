@@ -48,6 +48,8 @@ class Contents {
   readonly written: JsonObject[] = []
   /** The last content, while it may grow. */
   private last: Growing | undefined
+  /** The results behind the last calls: those that come later, in turns of their own, stand with them. */
+  private answers: JsonObject[] | undefined
 
   constructor(
     private readonly encoder: PartEncoder,
@@ -69,7 +71,7 @@ class Contents {
     }
     const results = parts.filter(({ functionResponse }) => functionResponse !== undefined)
     const others = parts.filter(({ functionResponse }) => functionResponse === undefined)
-    if (results.length > 0) this.grow({ role: "user", results: true, parts: results })
+    if (results.length > 0) this.answer(results)
     if (others.length > 0) this.grow({ role, results: false, parts: others })
   }
 
@@ -84,13 +86,27 @@ class Contents {
     { role, parts }: { role: "user" | "model"; parts: JsonObject[] },
   ): void {
     this.last = undefined
+    this.answers = undefined
     if (parts.length === 0 && said.length > 0) return
     const named = extra?.members.role === undefined ? { role } : {}
     this.written.push(joined({ ...named, parts }, extra))
   }
 
+  private answer(parts: JsonObject[]): void {
+    if (this.answers) {
+      this.answers.push(...parts)
+      return
+    }
+    this.answers = parts
+    const calls = this.written.findLastIndex(({ role }) => role === "model")
+    const isRightBehind = calls < 0 || calls === this.written.length - 1
+    if (isRightBehind) this.grow({ role: "user", results: true, parts })
+    else this.written.splice(calls + 1, 0, { role: "user", parts })
+  }
+
   private grow(content: Growing): void {
     const { last } = this
+    if (content.role === "model") this.answers = undefined
     if (last?.role === content.role && last.results === content.results) {
       last.parts.push(...content.parts)
       return

@@ -4,7 +4,7 @@ import type { Json } from "../../canonical/json.ts"
 import type { Part, ToolResultPart } from "../../canonical/part.ts"
 import type { ChatRequest, Turn } from "../../canonical/request.ts"
 import { encodeAssistant } from "./encode-assistant.ts"
-import { encodeContent, encodePart } from "./encode-part.ts"
+import { encodeContent, encodePart, textOf } from "./encode-part.ts"
 import { approximated, type Draft, isOwn, join, member, putBack, writtenIn } from "./own.ts"
 import type { Saying } from "./saying.ts"
 
@@ -87,7 +87,7 @@ function encodeTurn(turn: Turn, saying: Saying): Encoded {
     }
   }
   const answers = results.map((part) => encodeResult(part, saying))
-  const moved = answers.flatMap(({ pictures }) => pictures)
+  const moved = answers.flatMap(({ media }) => media)
   const said: Json[] = answers.map(({ message }) => message)
   const isInstruction = turn.role === "instruction"
   const role = isInstruction ? (word ?? "system") : "user"
@@ -104,13 +104,13 @@ function encodeOwnResult(part: ToolResultPart, turn: Turn, saying: Saying): Draf
   return { role: "tool", tool_call_id: part.callId, content: encodeContent(part.parts, saying, { content }) }
 }
 
-/** A result is text here; pictures in it follow in a message of the user's. */
-function encodeResult(part: ToolResultPart, saying: Saying): { message: Json; pictures: readonly Json[] } {
+/** A result is text here; pictures and files in it follow in a message of the user's. */
+function encodeResult(part: ToolResultPart, saying: Saying): { message: Json; media: readonly Json[] } {
   const { losses } = saying.context
   const at = part.at ?? ""
-  const pictures = part.parts.filter((each) => each.kind === "media" && each.media !== "document")
-  const texts = part.parts.filter((each) => !pictures.includes(each))
-  if (pictures.length > 0) {
+  const media = part.parts.filter((each) => each.kind === "media" && textOf(each.source) === undefined)
+  const texts = part.parts.filter((each) => !media.includes(each))
+  if (media.length > 0) {
     const why = "a tool's result is text in chat completions: the rest follows in a message of the user"
     losses.push(approximated(member(at, "content"), "meaning", why))
   }
@@ -118,5 +118,5 @@ function encodeResult(part: ToolResultPart, saying: Saying): { message: Json; pi
   if (part.isError) losses.push(approximated(at, "hint", "that the tool failed is said in the text of its result"))
   const content = part.isError && typeof said === "string" ? `Error: ${said}` : said
   const message = putBack({ role: "tool", tool_call_id: part.callId, content }, part.extra, { at, losses })
-  return { message, pictures: pictures.flatMap((picture) => encodePart(picture, saying) ?? []) }
+  return { message, media: media.flatMap((each) => encodePart(each, saying) ?? []) }
 }

@@ -126,7 +126,7 @@ function encodeFile(part: MediaPart, saying: Saying): Draft {
 }
 
 /** What is text anyhow is understood by every model; files only by some. */
-function textOf(source: MediaPart["source"]): string | undefined {
+export function textOf(source: MediaPart["source"]): string | undefined {
   if (source.at === "text") return source.text
   if (source.at !== "inline" || !source.mediaType.startsWith("text/")) return undefined
   return Buffer.from(source.base64, "base64").toString("utf8")

@@ -1,5 +1,5 @@
 // What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
-import { claim, type Extra, saidIn, saidIn } from "../../canonical/extra.ts"
+import { claim, type Extra, saidIn } from "../../canonical/extra.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Loss, Losses } from "../../canonical/loss.ts"
 
