@@ -16,8 +16,8 @@ const call = (id: string): ToolCallPart => ({ kind: "tool-call", id, name: "f", 
 const own = { mintedBy: "gemini-generate/google", data: "own" }
 
 function answered(parts: readonly Part[]): readonly Part[] {
-  const [candidate] = mendResponse({ candidates: [{ parts, finish: { reason: "tool-calls" } }] }, mending).candidates
-  return candidate?.parts ?? []
+  const candidate = { index: 0, parts, finish: { reason: "tool-calls" } } as const
+  return mendResponse({ candidates: [candidate] }, mending).candidates[0]?.parts ?? []
 }
 
 function returned(parts: readonly Part[]): readonly Part[] | undefined {

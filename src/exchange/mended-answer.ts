@@ -74,7 +74,7 @@ export class MendedStream {
 
   push(event: StreamEvent): readonly StreamEvent[] {
     if (event.type === "part-start") return [this.start(event)]
-    if (event.type !== "part-delta" && event.type !== "part-end") return [event]
+    if (this.open.size === 0 || (event.type !== "part-delta" && event.type !== "part-end")) return [event]
     const key = `${event.candidate}.${event.part}`
     const open = this.open.get(key)
     if (!open) return [event]
@@ -106,9 +106,10 @@ export class MendedStream {
   }
 
   private end(event: Extract<StreamEvent, { type: "part-end" }>, open: OpenPart): StreamEvent[] {
-    const { type, candidate, part } = event
+    const { candidate, part } = event
+    const { sealed: _, ...bare } = event
     const sealed = this.kept(event, open)
-    const end: StreamEvent = { type, candidate, part, ...(sealed && { sealed }) }
+    const end: StreamEvent = { ...bare, ...(sealed && { sealed }) }
     const rest = open.input?.finish() ?? ""
     return rest === "" ? [end] : [{ type: "part-delta", candidate, part, text: rest }, end]
   }

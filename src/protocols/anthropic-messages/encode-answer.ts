@@ -4,8 +4,9 @@ import type { JsonObject } from "../../canonical/json.ts"
 import type { Citation, ForeignPart, MediaPart, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
+import { dropped } from "../losses.ts"
 import { foreignCitation, ownCitation } from "./citations.ts"
-import { dropped, isOwn, PROTOCOL } from "./own.ts"
+import { isOwn, PROTOCOL } from "./own.ts"
 import { finishOf } from "./response.ts"
 
 export function messageId(id: string | undefined, context: EncodeContext): string {

@@ -4,7 +4,8 @@ import { Buffer } from "node:buffer"
 import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
 import type { MediaPart, MediaSource } from "../../canonical/part.ts"
-import { approximated, dropped, isOwn, member, PROTOCOL } from "./own.ts"
+import { approximated, dropped, member } from "../losses.ts"
+import { isOwn, PROTOCOL } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"])

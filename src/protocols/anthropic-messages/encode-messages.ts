@@ -1,9 +1,10 @@
 // Turns as messages: what other protocols say turn by turn, in the order and grouping the vendor wants.
-import type { Json, JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Part } from "../../canonical/part.ts"
 import type { Turn } from "../../canonical/request.ts"
+import { approximated } from "../losses.ts"
 import { encodeParts, loneText, type Where } from "./encode-part.ts"
-import { approximated, ownMembers } from "./own.ts"
+import { ownMembers } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 const ROLES = { user: "user", assistant: "assistant", instruction: "system" } as const
@@ -14,7 +15,32 @@ export function encodeMessages(turns: readonly Turn[], writing: Writing): JsonOb
     // The vendor joins messages of one role itself. What calls tools, or answers them, has to stand in one.
     run.some(holdsTools) ? encodeMessage(run, writing) : run.flatMap((turn) => encodeMessage([turn], writing)),
   )
-  return messages[0]?.role === "user" ? messages : [opening(writing), ...messages]
+  const begun = messages[0]?.role === "user" ? messages : [opening(writing), ...messages]
+  return withoutLastSpace(begun, { turn: turns.at(-1), writing })
+}
+
+interface Ending {
+  readonly turn: Turn | undefined
+  readonly writing: Writing
+}
+
+/** The vendor goes on with an answer that was begun, but not behind white space. */
+function withoutLastSpace(messages: JsonObject[], { turn, writing }: Ending): JsonObject[] {
+  const last = messages.at(-1)
+  if (last?.role !== "assistant") return messages
+  const content = trimmed(last.content ?? "")
+  if (content === last.content) return messages
+  const why = "the vendor takes no white space at the end of an answer that was begun"
+  writing.losses.push(approximated.hint(turn?.at ?? "messages", why))
+  return messages.with(-1, { ...last, content })
+}
+
+function trimmed(content: Json): Json {
+  if (typeof content === "string") return content.trimEnd()
+  const block: Json = Array.isArray(content) ? content.at(-1) : undefined
+  if (!isObject(block) || typeof block.text !== "string") return content
+  const text = block.text.trimEnd()
+  return Array.isArray(content) && text !== block.text ? content.with(-1, { ...block, text }) : content
 }
 
 /** Only the newest models take instructions amid the turns. */

@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Part } from "../../canonical/part.ts"
 import type { ChatRequest, Turn } from "../../canonical/request.ts"
 import type { UpstreamContext } from "../codec.ts"
+import { withinMarks } from "./cache-marks.ts"
 import { encodeMessages } from "./encode-messages.ts"
 import { encodeParts, loneText } from "./encode-part.ts"
 import { encodeSettings } from "./encode-settings.ts"
@@ -10,8 +11,9 @@ import { encodeTools } from "./encode-tools.ts"
 import { isOwn, ownMembers } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
-export function encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject {
-  const writing: Writing = { ...context, own: isOwn(request.extra) }
+export function encodeRequest(said: ChatRequest, context: UpstreamContext): JsonObject {
+  const writing: Writing = { ...context, own: isOwn(said.extra) }
+  const request = writing.own ? said : withinMarks(said, context.losses)
   const { instructions, turns } = writing.own ? request : withLeadingInstructions(request, writing)
   const { members, instruction } = encodeSettings(request, writing)
   const system = encodeSystem(instructions, { instruction, writing })

@@ -3,10 +3,11 @@ import type { JsonObject } from "../../canonical/json.ts"
 import type { Part, ReasoningPart, TextPart, ToolCallPart } from "../../canonical/part.ts"
 import type { ChatResponse } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
+import { approximated, dropped } from "../losses.ts"
+import { toolInput } from "../tool-input.ts"
 import { callOpening, encodeCitation, lose, messageId, stopMembers, wholeBlock } from "./encode-answer.ts"
-import { approximated, dropped, isOwn } from "./own.ts"
+import { isOwn } from "./own.ts"
 import { encloseCallSeal, slotText } from "./seals.ts"
-import { toolInput } from "./tool-input.ts"
 import { encodeUsage } from "./usage.ts"
 
 export function encodeResponse(response: ChatResponse, context: EncodeContext): JsonObject {

@@ -3,11 +3,11 @@ import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
 import type { Losses } from "../../canonical/loss.ts"
 import type { ChatRequest, OutputFormat, Settings } from "../../canonical/request.ts"
+import { approximated, dropped } from "../losses.ts"
+import { resolved, strictSchema } from "../tool-schema.ts"
 import { encodeThinking, ownThinking, type Thinking } from "./encode-thinking.ts"
 import { isForced } from "./encode-tools.ts"
 import { fates } from "./fates.ts"
-import { approximated, dropped } from "./own.ts"
-import { resolved, strictSchema } from "./schema.ts"
 import type { Writing } from "./writing.ts"
 
 export interface EncodedSettings {

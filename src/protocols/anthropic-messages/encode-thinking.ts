@@ -3,7 +3,8 @@ import { beforeResults } from "../../canonical/before-results.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import { budgetOf, effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { ReasoningWish, Turn } from "../../canonical/request.ts"
-import { approximated, dropped, PROTOCOL } from "./own.ts"
+import { approximated, dropped } from "../losses.ts"
+import { PROTOCOL } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 export interface Thinking {

@@ -3,10 +3,11 @@
 import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest, CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import { approximated, dropped, member } from "../losses.ts"
+import { TEXT_INPUT } from "../tool-input.ts"
+import { strictSchema, toolSchema } from "../tool-schema.ts"
 import { cacheControl } from "./encode-part.ts"
-import { approximated, dropped, member, ownMembers, PROTOCOL } from "./own.ts"
-import { strictSchema, toolSchema } from "./schema.ts"
-import { TEXT_INPUT } from "./tool-input.ts"
+import { ownMembers, PROTOCOL } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 type Asked = Pick<ChatRequest, "tools" | "toolChoice" | "settings">

@@ -1,7 +1,8 @@
 // What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
 import { type Extra, saidIn } from "../../canonical/extra.ts"
 import type { JsonObject } from "../../canonical/json.ts"
-import type { Loss, Losses } from "../../canonical/loss.ts"
+import type { Losses } from "../../canonical/loss.ts"
+import { dropped, member } from "../losses.ts"
 
 export const PROTOCOL = "anthropic-messages"
 
@@ -19,20 +20,4 @@ export function ownMembers(extra: Extra | undefined, { at, losses }: { at: strin
     losses.push(dropped.hint(member(at, name), "the messages protocol has no such member"))
   }
   return NOTHING
-}
-
-export function member(at: string | undefined, name: string): string {
-  return at === undefined || at === "" ? name : `${at}.${name}`
-}
-
-type Report = Readonly<Record<Loss["weight"], (path: string, why: string) => Loss>>
-
-export const dropped: Report = {
-  hint: (path, why) => ({ path, weight: "hint", how: "dropped", why }),
-  meaning: (path, why) => ({ path, weight: "meaning", how: "dropped", why }),
-}
-
-export const approximated: Report = {
-  hint: (path, why) => ({ path, weight: "hint", how: "approximated", why }),
-  meaning: (path, why) => ({ path, weight: "meaning", how: "approximated", why }),
 }

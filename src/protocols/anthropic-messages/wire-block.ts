@@ -4,10 +4,10 @@ import type { Citation, ToolCallPart } from "../../canonical/part.ts"
 import type { Sealed } from "../../canonical/sealed.ts"
 import type { PartStart } from "../../canonical/stream.ts"
 import type { EncodeContext } from "../codec.ts"
+import { approximated } from "../losses.ts"
+import { TEXT_INPUT } from "../tool-input.ts"
 import { callOpening, encodeCitation, lose, wholeBlock } from "./encode-answer.ts"
-import { approximated } from "./own.ts"
 import { encloseCallSeal, slotText } from "./seals.ts"
-import { TEXT_INPUT } from "./tool-input.ts"
 
 interface Place {
   /** Which part of the answer it is, for losses and missing ids. */

@@ -1,8 +1,8 @@
 // Cache borders, which are blocks of their own here, for the models that keep prompts.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { CacheMark } from "../../canonical/part.ts"
+import { approximated, dropped } from "../losses.ts"
 import type { Placed } from "./encode-part.ts"
-import { approximated, dropped } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 /** The border itself; undefined where the model keeps nothing. */

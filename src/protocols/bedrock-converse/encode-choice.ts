@@ -2,8 +2,8 @@
 import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { ToolChoice } from "../../canonical/request.ts"
+import { approximated } from "../losses.ts"
 import { ANSWER_TOOL } from "./answer-tool.ts"
-import { approximated } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 /** Whether a tool must be called, whichever. */

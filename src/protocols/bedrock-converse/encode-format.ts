@@ -1,10 +1,10 @@
 // What form an answer shall have, by what holds the model to it: the interface, a tool that must be called, or words.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest, OutputFormat } from "../../canonical/request.ts"
+import { approximated, dropped } from "../losses.ts"
+import { resolved, strictSchema, toolSchema } from "../tool-schema.ts"
 import { ANSWER_DESCRIPTION, ANSWER_TOOL } from "./answer-tool.ts"
 import { isForced } from "./encode-choice.ts"
-import { approximated, dropped } from "./own.ts"
-import { resolved, strictSchema, toolSchema } from "./schema.ts"
 import type { Writing } from "./writing.ts"
 
 export interface Format {

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer"
 import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { MediaPart } from "../../canonical/part.ts"
-import { approximated, dropped, member } from "./own.ts"
+import { approximated, dropped, member } from "../losses.ts"
 import type { Writing } from "./writing.ts"
 
 type Forms = Readonly<Record<string, string>>

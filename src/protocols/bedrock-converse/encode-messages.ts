@@ -1,9 +1,10 @@
 // Turns as messages: user and assistant take turns strictly, and what tools found stands first in the user's.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Turn } from "../../canonical/request.ts"
+import { approximated } from "../losses.ts"
 import { withCachePoints } from "./cache-points.ts"
 import { encodeParts, type Placed } from "./encode-part.ts"
-import { approximated, reportExtra } from "./own.ts"
+import { reportExtra } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 interface Spoken {

@@ -1,10 +1,11 @@
 // The parts of a request as content blocks. A part that cannot be said is left out and named in the losses.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { CacheMark, MediaPart, Part, ReasoningPart, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
+import { approximated, dropped, member } from "../losses.ts"
+import { toolInput } from "../tool-input.ts"
 import { mediaBlock } from "./encode-media.ts"
-import { approximated, dropped, member, PROTOCOL, reportExtra } from "./own.ts"
+import { PROTOCOL, reportExtra } from "./own.ts"
 import { redactedContent } from "./seals.ts"
-import { toolInput } from "./tool-input.ts"
 import type { Writing } from "./writing.ts"
 
 type Place = "system" | "user" | "assistant" | "result"

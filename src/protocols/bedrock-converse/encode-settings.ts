@@ -2,9 +2,9 @@
 import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Settings } from "../../canonical/request.ts"
+import { approximated, dropped } from "../losses.ts"
 import type { Thinking } from "./encode-thinking.ts"
 import { fates } from "./fates.ts"
-import { approximated, dropped } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 export function encodeSettings(settings: Settings, { thought, writing }: { thought: Thinking; writing: Writing }) {

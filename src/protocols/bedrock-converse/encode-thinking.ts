@@ -3,8 +3,9 @@ import { beforeResults } from "../../canonical/before-results.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import { budgetOf, type Effort, effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { ChatRequest, ReasoningWish, Turn } from "../../canonical/request.ts"
+import { approximated, dropped } from "../losses.ts"
 import { isForced } from "./encode-choice.ts"
-import { approximated, dropped, PROTOCOL } from "./own.ts"
+import { PROTOCOL } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 export interface Thinking {

@@ -1,11 +1,12 @@
 // Tools as `toolConfig`. Where tools were called before, it must be there, whatever is offered now.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest, CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import { approximated, dropped, member } from "../losses.ts"
+import { TEXT_INPUT } from "../tool-input.ts"
+import { type Report, strictSchema, toolSchema } from "../tool-schema.ts"
 import { cachePoint } from "./cache-points.ts"
 import { encodeChoice } from "./encode-choice.ts"
-import { approximated, dropped, member, reportExtra } from "./own.ts"
-import { type Report, strictSchema, toolSchema } from "./schema.ts"
-import { TEXT_INPUT } from "./tool-input.ts"
+import { reportExtra } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
 export interface EncodedTools {

@@ -23,6 +23,7 @@ export function encodeRequest(request: ChatRequest, context: UpstreamContext): J
   const instructions = encoder.encode(request.instructions, "instructions")
   const contents = new Contents(encoder, context)
   for (const [index, turn] of request.turns.entries()) contents.add(turn, turn.at ?? `turns[${index}]`)
+  contents.finish()
   if (contents.written.length === 0 && instructions.length > 0) contents.sayInstructions(instructions.splice(0))
   const { tools, toolConfig } = encodeTools(request, context)
   const native = request.turns.some(({ at }) => isNative(at))
@@ -48,8 +49,8 @@ class Contents {
   readonly written: JsonObject[] = []
   /** The last content, while it may grow. */
   private last: Growing | undefined
-  /** The results behind the last calls: those that come later, in turns of their own, stand with them. */
-  private answers: JsonObject[] | undefined
+  /** What came with results, while others may follow in turns of their own: they stand together. */
+  private waiting: Growing | undefined
 
   constructor(
     private readonly encoder: PartEncoder,
@@ -71,8 +72,12 @@ class Contents {
     }
     const results = parts.filter(({ functionResponse }) => functionResponse !== undefined)
     const others = parts.filter(({ functionResponse }) => functionResponse === undefined)
-    if (results.length > 0) this.answer(results)
-    if (others.length > 0) this.grow({ role, results: false, parts: others })
+    if (results.length === 0) this.finish()
+    else this.grow({ role: "user", results: true, parts: results })
+    if (others.length === 0) return
+    if (results.length === 0) this.grow({ role, results: false, parts: others })
+    else if (this.waiting) this.waiting.parts.push(...others)
+    else this.waiting = { role, results: false, parts: others }
   }
 
   sayInstructions(parts: JsonObject[]): void {
@@ -85,28 +90,22 @@ class Contents {
     { parts: said, extra }: Turn,
     { role, parts }: { role: "user" | "model"; parts: JsonObject[] },
   ): void {
+    this.finish()
     this.last = undefined
-    this.answers = undefined
     if (parts.length === 0 && said.length > 0) return
     const named = extra?.members.role === undefined ? { role } : {}
     this.written.push(joined({ ...named, parts }, extra))
   }
 
-  private answer(parts: JsonObject[]): void {
-    if (this.answers) {
-      this.answers.push(...parts)
-      return
-    }
-    this.answers = parts
-    const calls = this.written.findLastIndex(({ role }) => role === "model")
-    const isRightBehind = calls < 0 || calls === this.written.length - 1
-    if (isRightBehind) this.grow({ role: "user", results: true, parts })
-    else this.written.splice(calls + 1, 0, { role: "user", parts })
+  /** What was said with results, once no more of them come right behind. */
+  finish(): void {
+    const { waiting } = this
+    this.waiting = undefined
+    if (waiting) this.grow(waiting)
   }
 
   private grow(content: Growing): void {
     const { last } = this
-    if (content.role === "model") this.answers = undefined
     if (last?.role === content.role && last.results === content.results) {
       last.parts.push(...content.parts)
       return

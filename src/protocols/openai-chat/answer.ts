@@ -3,7 +3,7 @@ import type { Losses } from "../../canonical/loss.ts"
 import type { MediaPart, Part } from "../../canonical/part.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
-import { dropped } from "./own.ts"
+import { dropped } from "../openai-fields.ts"
 
 /** Between two pieces of reasoning, which are one text here. */
 export const BETWEEN_THOUGHTS = "\n\n"

@@ -2,8 +2,9 @@
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Part, ReasoningPart, ToolCallPart } from "../../canonical/part.ts"
 import type { Turn } from "../../canonical/request.ts"
+import { Fields, list, object, text } from "../openai-fields.ts"
 import { decodeContent } from "./decode-part.ts"
-import { Fields, list, object, ownExtra, PROTOCOL, text, type Written, writtenIn } from "./own.ts"
+import { ownExtra, PROTOCOL, type Written, writtenIn } from "./own.ts"
 import { sealCall, sealReasoning } from "./seals.ts"
 
 interface Conversation {

@@ -1,8 +1,9 @@
 // The content of a message as canonical parts: a string, or a list of typed parts.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { CacheMark, MediaPart, MediaSource, Part } from "../../canonical/part.ts"
-import { audioType, sourceOf } from "./media.ts"
-import { Fields, list, object, ownExtra, PROTOCOL, text, type Written } from "./own.ts"
+import { Fields, list, object, text } from "../openai-fields.ts"
+import { audioType, sourceOf } from "../openai-media.ts"
+import { ownExtra, PROTOCOL, type Written } from "./own.ts"
 
 export interface Content {
   readonly parts: readonly Part[]

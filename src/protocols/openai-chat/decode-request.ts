@@ -3,10 +3,11 @@ import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest } from "../../canonical/request.ts"
 import { checked } from "../check.ts"
 import { readRouting } from "../extension.ts"
+import { Fields, flag, list, text } from "../openai-fields.ts"
 import { decodeMessages } from "./decode-message.ts"
 import { decodeSettings } from "./decode-settings.ts"
 import { decodeFunctionChoice, decodeFunctions, decodeToolChoice, decodeTools, searchTool } from "./decode-tools.ts"
-import { Fields, flag, list, PROTOCOL, text, type Written } from "./own.ts"
+import { PROTOCOL, type Written } from "./own.ts"
 
 export function decodeRequest(body: JsonObject): ChatRequest {
   const fields = new Fields(body)

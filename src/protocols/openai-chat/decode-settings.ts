@@ -2,7 +2,8 @@
 import { isObject, type Json } from "../../canonical/json.ts"
 import { EFFORT_BUDGETS, type Effort } from "../../canonical/reasoning.ts"
 import type { OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
-import { type Draft, type Fields, finite, flag, list, object, text, type Written } from "./own.ts"
+import { type Draft, type Fields, finite, flag, list, object, text } from "../openai-fields.ts"
+import type { Written } from "./own.ts"
 
 interface ReadSettings {
   readonly settings: Settings

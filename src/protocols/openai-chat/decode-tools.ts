@@ -1,8 +1,9 @@
 // The tools of a request, and which of them shall be called. `functions` is how it was said until 2023.
 import { isObject, type Json } from "../../canonical/json.ts"
 import type { HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import { Fields, flag, list, object, text } from "../openai-fields.ts"
 import { decodeMark } from "./decode-part.ts"
-import { Fields, flag, list, object, ownExtra, PROTOCOL, text } from "./own.ts"
+import { ownExtra, PROTOCOL } from "./own.ts"
 
 export function decodeTools(tools: Json | undefined): Tool[] {
   return (Array.isArray(tools) ? tools : []).map((tool: Json, index) => decodeTool(tool, `tools[${index}]`))

@@ -2,8 +2,9 @@
 import type { Json } from "../../canonical/json.ts"
 import type { Part, ReasoningPart, ToolCallPart } from "../../canonical/part.ts"
 import type { Turn } from "../../canonical/request.ts"
+import { type Draft, dropped, member } from "../openai-fields.ts"
 import { encodeContent } from "./encode-part.ts"
-import { type Draft, dropped, member, PROTOCOL, putBack, writtenIn } from "./own.ts"
+import { PROTOCOL, putBack, writtenIn } from "./own.ts"
 import { mayReturn, type Saying } from "./saying.ts"
 import { openCall, openReasoning, type ReasoningSeal } from "./seals.ts"
 

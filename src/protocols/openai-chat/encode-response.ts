@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { Part, ToolCallPart } from "../../canonical/part.ts"
 import type { Candidate, ChatResponse } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
+import type { Draft } from "../openai-fields.ts"
 import {
   BETWEEN_THOUGHTS,
   callId,
@@ -15,7 +16,7 @@ import {
 } from "./answer.ts"
 import { encodeAnnotation } from "./citations.ts"
 import { encodeLogprobs } from "./logprobs.ts"
-import { type Draft, putBack } from "./own.ts"
+import { putBack } from "./own.ts"
 import { encodeUsage } from "./usage.ts"
 
 export function encodeResponse(response: ChatResponse, context: EncodeContext): JsonObject {

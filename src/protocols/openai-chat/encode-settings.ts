@@ -2,8 +2,8 @@
 import type { Json } from "../../canonical/json.ts"
 import { effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { ChatRequest, OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
+import { approximated, type Draft, dropped } from "../openai-fields.ts"
 import { SPOKEN } from "./media.ts"
-import { approximated, type Draft, dropped } from "./own.ts"
 import { refused, type Saying } from "./saying.ts"
 
 const MAX_STOPS = 4

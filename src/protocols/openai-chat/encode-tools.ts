@@ -1,7 +1,9 @@
 // Tools, and which of them shall be called, in this protocol's words.
 import { isObject, type Json } from "../../canonical/json.ts"
 import type { ChatRequest, Tool, ToolChoice } from "../../canonical/request.ts"
-import { approximated, type Draft, dropped, PROTOCOL, putBack, writtenIn } from "./own.ts"
+import { approximated, type Draft, dropped, member } from "../openai-fields.ts"
+import { isStrict } from "../strict-schema.ts"
+import { PROTOCOL, putBack, writtenIn } from "./own.ts"
 import { refused, type Saying, writeMark } from "./saying.ts"
 
 export function encodeTools({ tools, toolChoice }: ChatRequest, saying: Saying): Draft {
@@ -69,10 +71,15 @@ function functionOf(tool: Exclude<Tool, Hosted>, { own, context }: Saying): Draf
     return { ...named, parameters: ONE_STRING }
   }
   const parameters = own ? tool.parameters : objectSchema(tool.parameters)
+  const isHeld = own || !tool.strict || isStrict(parameters)
+  if (!isHeld) {
+    const why = "a schema that leaves something open is not held to there"
+    context.losses.push(approximated(member(tool.at ?? "", "strict"), "meaning", why))
+  }
   return {
     ...named,
     ...(parameters !== undefined && { parameters }),
-    ...(tool.strict !== undefined && { strict: tool.strict }),
+    ...(tool.strict !== undefined && { strict: tool.strict && isHeld }),
   }
 }
 

@@ -3,7 +3,8 @@ import { GatewayError } from "../../canonical/error.ts"
 import type { CacheMark } from "../../canonical/part.ts"
 import type { Sealed } from "../../canonical/sealed.ts"
 import type { UpstreamContext } from "../codec.ts"
-import { type Draft, dropped, member, PROTOCOL, type Written } from "./own.ts"
+import { type Draft, dropped, member } from "../openai-fields.ts"
+import { PROTOCOL, type Written } from "./own.ts"
 
 export interface Saying {
   /** Whether the request came in this protocol, and goes back as it was written. */

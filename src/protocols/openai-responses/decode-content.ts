@@ -1,9 +1,10 @@
 // The content of a message, or the output of a tool, as canonical parts: a string, or a list of typed parts.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { CacheMark, MediaPart, MediaSource, Part } from "../../canonical/part.ts"
+import { Fields, list, text } from "../openai-fields.ts"
+import { audioType, sourceOf } from "../openai-media.ts"
 import { decodeAnnotations } from "./citations.ts"
-import { audioType, sourceOf } from "./media.ts"
-import { Fields, list, ownExtra, PROTOCOL, text, type Written } from "./own.ts"
+import { ownExtra, PROTOCOL, type Written } from "./own.ts"
 
 export interface Content {
   readonly parts: readonly Part[]

@@ -3,10 +3,11 @@ import type { JsonObject } from "../../canonical/json.ts"
 import type { Part, ToolCallPart } from "../../canonical/part.ts"
 import type { Turn } from "../../canonical/request.ts"
 import { openSeal, type Sealed } from "../../canonical/sealed.ts"
+import { Fields, object, text } from "../openai-fields.ts"
 import { decodeContent } from "./decode-content.ts"
 import { LOCAL_SHELL } from "./local-shell.ts"
 import { flatName } from "./namespaces.ts"
-import { Fields, object, ownExtra, PROTOCOL, text, type Written } from "./own.ts"
+import { ownExtra, PROTOCOL, type Written } from "./own.ts"
 import { BETWEEN_THOUGHTS, sealReasoning, textsOf } from "./seals.ts"
 
 export function decodeItem(item: JsonObject, at: string): Turn {

@@ -5,10 +5,11 @@ import type { ChatRequest, Turn } from "../../canonical/request.ts"
 import type { Sealed } from "../../canonical/sealed.ts"
 import { checked } from "../check.ts"
 import { readRouting } from "../extension.ts"
+import { type Draft, Fields, flag, list, text } from "../openai-fields.ts"
 import { decodeItem } from "./decode-item.ts"
 import { decodeSettings } from "./decode-settings.ts"
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
-import { type Draft, Fields, flag, list, ownExtra, PROTOCOL, text, type Written, writtenIn } from "./own.ts"
+import { ownExtra, PROTOCOL, type Written, writtenIn } from "./own.ts"
 import { openCallSeal } from "./seals.ts"
 
 export function decodeRequest(body: JsonObject): ChatRequest {

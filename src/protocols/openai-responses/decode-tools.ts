@@ -1,9 +1,10 @@
 // The tools of a request, and which of them shall be called.
 import { isObject, type Json } from "../../canonical/json.ts"
 import type { HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import { Fields, flag, object, text } from "../openai-fields.ts"
 import { LOCAL_SHELL, LOCAL_SHELL_DESCRIPTION, LOCAL_SHELL_PARAMETERS } from "./local-shell.ts"
 import { flatName } from "./namespaces.ts"
-import { Fields, flag, type Namespaced, object, ownExtra, PROTOCOL, text, type Written, writtenIn } from "./own.ts"
+import { type Namespaced, ownExtra, PROTOCOL, type Written, writtenIn } from "./own.ts"
 
 export function decodeTools(tools: readonly Json[] | undefined): Tool[] {
   return (tools ?? []).flatMap((tool, index) => decodeEntry(tool, `tools[${index}]`))

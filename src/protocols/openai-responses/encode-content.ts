@@ -1,8 +1,9 @@
 // Parts as the content of a message or the output of a tool: a string where it is text alone, a list otherwise.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { MediaPart, Part, TextPart } from "../../canonical/part.ts"
-import { addressOf, audioFormat } from "./media.ts"
-import { approximated, type Draft, dropped, member, PROTOCOL, putBack, type Written, writtenIn } from "./own.ts"
+import { approximated, type Draft, dropped, member } from "../openai-fields.ts"
+import { addressOf, audioFormat } from "../openai-media.ts"
+import { PROTOCOL, putBack, type Written, writtenIn } from "./own.ts"
 import { refused, type Saying, writeMark } from "./saying.ts"
 
 export interface Form {

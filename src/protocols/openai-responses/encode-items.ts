@@ -2,9 +2,10 @@
 import type { Json } from "../../canonical/json.ts"
 import type { Part, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
 import type { ChatRequest, Turn } from "../../canonical/request.ts"
+import { approximated, type Draft, dropped, join, member } from "../openai-fields.ts"
 import { encodeContent } from "./encode-content.ts"
 import { encodeReasoning, endThoughts, type Thoughts } from "./encode-reasoning.ts"
-import { approximated, type Draft, dropped, isOwn, join, member, putBack, writtenIn } from "./own.ts"
+import { isOwn, putBack, writtenIn } from "./own.ts"
 import type { Saying } from "./saying.ts"
 
 const PARAGRAPH = "\n\n"

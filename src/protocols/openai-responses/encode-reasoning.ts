@@ -1,7 +1,8 @@
 // Reasoning on its way back: only as the item it came as, only to who sealed it. The vendor takes none unsealed.
 import type { Json } from "../../canonical/json.ts"
 import type { ReasoningPart } from "../../canonical/part.ts"
-import { type Draft, dropped, writtenIn } from "./own.ts"
+import { type Draft, dropped } from "../openai-fields.ts"
+import { writtenIn } from "./own.ts"
 import { mayReturn, type Saying } from "./saying.ts"
 import { openReasoning, type ReasoningSeal, splitThought } from "./seals.ts"
 

@@ -3,10 +3,11 @@
 import type { JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest } from "../../canonical/request.ts"
 import type { UpstreamContext } from "../codec.ts"
+import type { Draft } from "../openai-fields.ts"
 import { encodeInput, encodeInstructions } from "./encode-items.ts"
 import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
-import { type Draft, isOwn, putBack, writtenIn } from "./own.ts"
+import { isOwn, putBack, writtenIn } from "./own.ts"
 import type { Saying } from "./saying.ts"
 
 export function encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject {

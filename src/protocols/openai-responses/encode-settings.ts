@@ -3,11 +3,11 @@ import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { Losses } from "../../canonical/loss.ts"
 import { effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { ChatRequest, OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
+import { approximated, type Draft, dropped } from "../openai-fields.ts"
+import { isStrict } from "../strict-schema.ts"
 import { LOGPROBS, SEALS } from "./decode-settings.ts"
 import { fates } from "./fates.ts"
-import { approximated, type Draft, dropped } from "./own.ts"
 import { refused, type Saying } from "./saying.ts"
-import { isStrict } from "./strict-schema.ts"
 
 const LEAST_TOKENS = 16
 const MAX_ALTERNATIVES = 20

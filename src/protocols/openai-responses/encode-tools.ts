@@ -1,11 +1,12 @@
 // Tools, and which of them shall be called, in this protocol's words.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest, HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import { approximated, type Draft, dropped, join, member } from "../openai-fields.ts"
+import { isStrict } from "../strict-schema.ts"
 import { isBuiltIn, OF_SET } from "./decode-tools.ts"
 import { namesOf, namespaceOf } from "./namespaces.ts"
-import { approximated, type Draft, dropped, isOwn, join, member, PROTOCOL, putBack, writtenIn } from "./own.ts"
+import { isOwn, PROTOCOL, putBack, writtenIn } from "./own.ts"
 import { refused, type Saying } from "./saying.ts"
-import { isStrict } from "./strict-schema.ts"
 
 type Asked = Pick<ChatRequest, "tools" | "toolChoice">
 

@@ -4,10 +4,10 @@ import type { JsonObject } from "../../canonical/json.ts"
 import type { Citation } from "../../canonical/part.ts"
 import type { TokenLogprob } from "../../canonical/response.ts"
 import { encloseSeal, type Sealed } from "../../canonical/sealed.ts"
+import { dropped } from "../openai-fields.ts"
 import { encodeAnnotation } from "./citations.ts"
 import { encodeLogprobs } from "./logprobs.ts"
 import { type Around, around, type Output, type Place, type SpokenPlace, type Status } from "./output.ts"
-import { dropped } from "./own.ts"
 
 /** Where a part stands in the answer, for losses and missing ids. */
 export interface Writing {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { Json } from "../../canonical/json.ts"
+import type { Json } from "../canonical/json.ts"
 import { isStrict } from "./strict-schema.ts"
 
 const closed = (properties: { [name: string]: Json }, more: object = {}): Json => ({

@@ -1,6 +1,6 @@
 // JSON Schema as the vendor takes it. A tool's may say almost anything; what the answer is held to (a strict tool, an
 // output format) knows fewer words, and what it does not know is told in the description instead.
-import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 
 /** Told of each keyword that is no longer held to: where it stood, and its name. */
 export type Report = (path: string, keyword: string) => void

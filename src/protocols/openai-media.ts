@@ -1,5 +1,5 @@
-// Pictures, sound and files in this protocol: addresses, `data:` addresses, and bare base64 with a format beside it.
-import type { MediaSource } from "../../canonical/part.ts"
+// Pictures, sound and files in OpenAI's protocols: addresses, `data:` addresses, and bare base64 with a format beside it.
+import type { MediaSource } from "../canonical/part.ts"
 
 /** With its parameters, where it has some. */
 const DATA_URL = /^data:([^,;][^,]*);base64,/
@@ -19,11 +19,12 @@ export function addressOf(source: MediaSource): string | undefined {
   return undefined
 }
 
-const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: "audio/mpeg" }
+const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: "audio/mpeg", pcm16: "audio/L16;rate=24000" }
 const AUDIO_FORMATS: Readonly<Record<string, string>> = {
   "audio/mpeg": "mp3",
   "audio/x-wav": "wav",
   "audio/wave": "wav",
+  "audio/L16;rate=24000": "pcm16",
 }
 
 export function audioType(format: string): string {

@@ -1,6 +1,6 @@
 // Whether the vendor holds what is written to a schema: it does so only to those that leave nothing open, and refuses
 // the rest outright.
-import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 
 const REFUSED = [
   "allOf",

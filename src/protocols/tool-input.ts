@@ -1,6 +1,6 @@
 // The arguments of a call, which are text, as the object this protocol wants.
-import { isObject, type JsonObject } from "../../canonical/json.ts"
-import type { ToolCallPart } from "../../canonical/part.ts"
+import { isObject, type JsonObject } from "../canonical/json.ts"
+import type { ToolCallPart } from "../canonical/part.ts"
 
 /** The one member of a call whose input is plain text: a custom tool becomes a function of one string. */
 export const TEXT_INPUT = "input"

@@ -1,0 +1,18 @@
+// The naming of what is lost, with its weight.
+import type { Loss } from "../canonical/loss.ts"
+
+export function member(at: string | undefined, name: string): string {
+  return at === undefined || at === "" ? name : `${at}.${name}`
+}
+
+type Report = Readonly<Record<Loss["weight"], (path: string, why: string) => Loss>>
+
+export const dropped: Report = {
+  hint: (path, why) => ({ path, weight: "hint", how: "dropped", why }),
+  meaning: (path, why) => ({ path, weight: "meaning", how: "dropped", why }),
+}
+
+export const approximated: Report = {
+  hint: (path, why) => ({ path, weight: "hint", how: "approximated", why }),
+  meaning: (path, why) => ({ path, weight: "meaning", how: "approximated", why }),
+}
