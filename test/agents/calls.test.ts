@@ -1,0 +1,63 @@
+import { describe, expect, test } from "bun:test"
+import type { HeardPart } from "../matrix/conversation.ts"
+import { callsOf, misfits, wrongCalls } from "./calls.ts"
+import type { Steps, ToolUse } from "./task.ts"
+
+const read = (file: string): ToolUse => ({ tool: "read", arguments: { file }, tells: `content of ${file}` })
+const steps: Steps = [[read("a"), read("b")], [read("c")]]
+
+/** The conversation as it should come back. */
+const faithful = (): HeardPart[] =>
+  steps.flatMap((uses, step) => [
+    ...callsOf(uses, step).map((call): HeardPart => ({ kind: "call", call })),
+    ...callsOf(uses, step).map((call, index) => resultOf(call.id, `${uses[index]?.tells}\n`)),
+  ])
+
+function resultOf(callId: string, text: string): HeardPart {
+  return { kind: "result", callId, text, images: [], failed: false }
+}
+
+describe("what a model hears of its calls", () => {
+  test("is right where each comes back as it was, with its own result", () => {
+    expect(wrongCalls(faithful(), { steps, haveIds: true })).toEqual([])
+  })
+
+  test("is wrong where two results were exchanged", () => {
+    const parts = faithful().map((part) => {
+      if (part.kind !== "result" || part.callId === "call_1_0") return part
+      return { ...part, callId: part.callId === "call_0_0" ? "call_0_1" : "call_0_0" }
+    })
+    expect(wrongCalls(parts, { steps, haveIds: true })).toHaveLength(2)
+  })
+
+  test("is wrong where a call is missing, has other arguments, another name or another id", () => {
+    const [first, ...rest] = faithful()
+    expect(wrongCalls(rest, { steps, haveIds: true })).toHaveLength(1)
+    if (first?.kind !== "call") throw new Error("it begins with a call")
+    for (const change of [{ arguments: { file: "b" } }, { name: "write" }, { id: "call_9" }]) {
+      const parts: HeardPart[] = [{ ...first, call: { ...first.call, ...change } }, ...rest]
+      expect(wrongCalls(parts, { steps, haveIds: true })).toHaveLength(1)
+    }
+  })
+
+  test("goes by the order where a vendor gives its calls no ids", () => {
+    const renamed = (id: string) => `unnamed ${id}`
+    const parts = faithful().map((part): HeardPart => {
+      if (part.kind === "call") return { ...part, call: { ...part.call, id: renamed(part.call.id) } }
+      return part.kind === "result" ? { ...part, callId: renamed(part.callId) } : part
+    })
+    expect(wrongCalls(parts, { steps, haveIds: false })).toEqual([])
+    expect(wrongCalls(parts, { steps, haveIds: true })).toHaveLength(3)
+  })
+})
+
+test("a model calls only what it was offered, by the schema it was told", () => {
+  const tool = {
+    name: "read",
+    description: "",
+    schema: { type: "object", properties: { file: {} }, required: ["file"] },
+  }
+  expect(misfits(read("a"), tool)).toEqual([])
+  expect(misfits(read("a"), undefined)).toHaveLength(1)
+  expect(misfits({ ...read("a"), arguments: { path: "a" } }, tool)).toHaveLength(2)
+})

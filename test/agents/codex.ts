@@ -1,0 +1,71 @@
+// Codex, which speaks OpenAI's responses. Its tools go by the model's name: where it knows that, it has a tool for patches
+// that takes plain text, else patches go through the shell and other tools come in a namespace.
+import { modelOf } from "../matrix/axes.ts"
+import type { Agent } from "./agent.ts"
+import { FILES, MENDED, type ToolUse } from "./task.ts"
+
+const UPSTREAMS = ["anthropic-messages", "openai-chat"] as const
+
+/** Codex goes by the beginning of the name that follows the slash. */
+const KNOWN = "agents/gpt-5.5-at-"
+
+const PATCH = `*** Begin Patch
+*** Update File: ${MENDED.file}
+@@
+-${FILES["greeting.txt"].trim()}
++${MENDED.content.trim()}
+*** End Patch
+`
+
+export const codex: Agent = {
+  name: "codex",
+  package: "@openai/codex",
+  version: "0.166.0",
+  entry: "bin/codex.js",
+  models: UPSTREAMS.flatMap((upstream) => [
+    { id: modelOf(upstream), upstream },
+    { id: KNOWN + upstream, upstream },
+  ]),
+  homeFiles: {},
+  command: ({ gateway, key, model, prompt }) => ({
+    words: [
+      "exec",
+      "--skip-git-repo-check",
+      // The folder is a scratch one, and a sandbox inside a container often cannot be made.
+      "--dangerously-bypass-approvals-and-sandbox",
+      ...["-c", 'model_provider="trivium"'],
+      ...[
+        "-c",
+        `model_providers.trivium={name="Trivium",base_url="${gateway.openai}",env_key="TRIVIUM_KEY",wire_api="responses"}`,
+      ],
+      ...["-c", "analytics.enabled=false"],
+      ...["-m", model],
+      prompt,
+    ],
+    environment: { TRIVIUM_KEY: key },
+  }),
+  steps(_, { id }) {
+    const isKnown = id.startsWith(KNOWN)
+    const reading = [
+      shell("cat greeting.txt", FILES["greeting.txt"].trim()),
+      shell("cat notes.txt", FILES["notes.txt"].trim()),
+    ]
+    const mending = isKnown ? patch() : shell(`apply_patch <<'EOF'\n${PATCH}EOF`, "Success")
+    return [isKnown ? reading : [...reading, ofNamespace()], [mending]]
+  },
+}
+
+function shell(cmd: string, tells: string): ToolUse {
+  return { tool: "exec_command", arguments: { cmd }, tells }
+}
+
+/** To a model of another protocol a tool of plain text is a function of one string. */
+function patch(): ToolUse {
+  return { tool: "apply_patch", arguments: { input: PATCH }, tells: "Success" }
+}
+
+/** A tool of a namespace. There is no such agent, and only the tool itself says so. */
+function ofNamespace(): ToolUse {
+  const target = "nobody"
+  return { tool: "multi_agent_v1__close_agent", arguments: { target }, tells: `invalid agent id ${target}` }
+}

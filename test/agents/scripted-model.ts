@@ -1,0 +1,136 @@
+// A model behind a real socket that does the task: it looks at the tools it is offered, calls them step by step in its
+// own protocol, and notes where what it hears of its calls is not what it said.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { type Answer, type Heard, type HeardPart, UNSEEN_SEAL } from "../matrix/conversation.ts"
+import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
+import { voices } from "../matrix/upstreams/voices.ts"
+import { type Members, members, parsed, text } from "../matrix/wire.ts"
+import { callsOf, misfits, wrongCalls } from "./calls.ts"
+import type { Steps } from "./task.ts"
+
+/** The protocols a model can be scripted in here. */
+export type ModelProtocol = "openai-chat" | "anthropic-messages" | "gemini-generate"
+
+/** Whether a request asks to see thoughts; hosts of open models always show them. */
+const SHOWS_THOUGHTS: Readonly<Record<ModelProtocol, (body: Members) => boolean>> = {
+  "openai-chat": () => true,
+  "anthropic-messages": ({ thinking }) => ["enabled", "adaptive"].includes(text(members(thinking).type)),
+  "gemini-generate": ({ generationConfig }) =>
+    members(members(generationConfig).thinkingConfig).includeThoughts === true,
+}
+
+export class ScriptedModel {
+  /** What was wrong with what it was sent since its steps were set. */
+  readonly faults = new Set<string>()
+  /** Whether it has said that the task is done. */
+  isDone = false
+  private steps: Steps = []
+  /** What it has signed, and wants to see again. */
+  readonly seals = new Set<string>()
+
+  private constructor(
+    private readonly protocol: ModelProtocol,
+    private readonly server: Server,
+  ) {}
+
+  static async start(protocol: ModelProtocol): Promise<ScriptedModel> {
+    const server = createServer((request, response) => void model.serve(request, response))
+    const model = new ScriptedModel(protocol, server)
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    return model
+  }
+
+  get origin(): string {
+    const address = this.server.address()
+    if (address === null || typeof address === "string") throw new Error("the model does not listen")
+    return `http://127.0.0.1:${address.port}`
+  }
+
+  willDo(steps: Steps): void {
+    this.steps = steps
+    this.isDone = false
+    this.faults.clear()
+    this.seals.clear()
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections()
+    await new Promise((resolve) => this.server.close(resolve))
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece)
+    const body = members(parsed(Buffer.concat(pieces).toString()))
+    const voice = voices[this.protocol]
+    const addressed = voice.addressed(request.url ?? "", body)
+    if (!addressed) {
+      this.faults.add(`a call to ${request.method} ${request.url}, which generates nothing`)
+      response.writeHead(404, { "content-type": "application/json" }).end("{}")
+      return
+    }
+    const heard = voice.heard(body, addressed)
+    this.note(brokenRules(voice.protocol, { heard, body }))
+    const answer = this.answerTo(heard, body)
+    if (addressed.stream) {
+      response.writeHead(200, { "content-type": voice.contentType })
+      for (const event of voice.stream(answer, body).events) response.write(event)
+      response.end()
+    } else {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(voice.whole(answer, body)))
+    }
+  }
+
+  private answerTo(heard: Heard, body: Members): Answer {
+    const offered = new Map(heard.tools.map((tool) => [tool.name, tool]))
+    // Agents also ask for a title or a summary, without tools.
+    if (!this.steps.flat().some(({ tool }) => offered.has(tool))) return said("Greetings")
+    const parts = heard.turns.flatMap((turn) => turn.parts)
+    const step = this.stepBehind(parts)
+    this.note(wrongCalls(parts, { steps: this.steps.slice(0, step), haveIds: this.protocol !== "gemini-generate" }))
+    this.note(this.sealsMissing(parts))
+    const uses = this.steps[step]
+    if (!uses) {
+      this.isDone = true
+      return said("The greeting is mended.")
+    }
+    this.note(uses.flatMap((use) => misfits(use, offered.get(use.tool))))
+    const calls = callsOf(uses, step).map((call) => ({ call }))
+    return { parts: [...this.thoughts(step, body), ...calls], finish: "tool-calls" }
+  }
+
+  private thoughts(step: number, body: Members): Answer["parts"] {
+    const isShown = SHOWS_THOUGHTS[this.protocol](body)
+    const seal = `sealed+thought/${step}==`
+    if (isShown && this.protocol !== "openai-chat") this.seals.add(seal)
+    if (!isShown && this.protocol === "gemini-generate") this.seals.add(UNSEEN_SEAL)
+    if (!isShown) return []
+    return [{ reasoning: `This is step ${step + 1}.`, seal }]
+  }
+
+  /** Which step is next when so much has been answered; behind the last one where all has. */
+  private stepBehind(parts: readonly HeardPart[]): number {
+    const results = parts.filter(({ kind }) => kind === "result").length
+    let calls = 0
+    for (const [step, uses] of this.steps.entries()) {
+      if (results <= calls) return step
+      calls += uses.length
+    }
+    return this.steps.length
+  }
+
+  /** What a vendor signed it wants to see again, as long as the conversation goes on. */
+  private sealsMissing(parts: readonly HeardPart[]): string[] {
+    const told = parts.map((part) => ("seal" in part ? part.seal : undefined))
+    const missing = [...this.seals].filter((seal) => !told.includes(seal))
+    return missing.map((seal) => `the signature ${seal} has not come back`)
+  }
+
+  private note(faults: readonly string[]): void {
+    for (const fault of faults) this.faults.add(fault)
+  }
+}
+
+function said(text: string): Answer {
+  return { parts: [{ text }], finish: "stop" }
+}

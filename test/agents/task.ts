@@ -1,0 +1,23 @@
+// What every agent is asked to do, and what a model has to call for it to be done.
+import type { JsonObject } from "../matrix/conversation.ts"
+
+/** What lies in the folder that an agent works in. */
+export const FILES = {
+  "greeting.txt": "Hello, wolrd.\n",
+  "notes.txt": "The greeting is meant for the whole world.\n",
+} as const
+
+export const PROMPT = "Read greeting.txt and notes.txt, then mend the misspelt word in greeting.txt."
+
+export const MENDED = { file: "greeting.txt", wrong: "wolrd", right: "world", content: "Hello, world.\n" } as const
+
+/** One call of a tool, in that agent's own words. */
+export interface ToolUse {
+  readonly tool: string
+  readonly arguments: JsonObject
+  /** What its result must tell, or it belongs to another call. */
+  readonly tells: string
+}
+
+/** The turns of a model: the calls of each are made at once, and the next one waits for their results. */
+export type Steps = readonly (readonly ToolUse[])[]
