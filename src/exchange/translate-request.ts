@@ -66,9 +66,12 @@ export function translateRequest(text: string, task: TranslateTask, codecs: Code
 
 /** A codec knows a setting by what it is; a caller by where it wrote it. */
 function placeOf(path: string, places: Places): string {
-  const [name = ""] = path.split(".", 1)
-  const place = Object.hasOwn(places, name) ? places[name as keyof Places] : ""
-  return place === "" ? path : place + path.slice(name.length)
+  const [name = "", held = ""] = path.split(".", 2)
+  for (const known of [`${name}.${held}`, name]) {
+    const place = Object.hasOwn(places, known) ? places[known as keyof Places] : ""
+    if (place !== "") return place + path.slice(known.length)
+  }
+  return path
 }
 
 function inCallersWords<Result>(places: Places, say: () => Result): Result {

@@ -34,7 +34,10 @@ export interface IngressCodec {
   encodeStream(context: EncodeContext): StreamWriter
 }
 
-export type Places = { readonly [Name in keyof Required<Settings>]: string }
+export type Places = { readonly [Name in keyof Required<Settings>]: string } & {
+  /** Where what a setting holds has a place of its own, by the path to it: `reasoning.effort`. */
+  readonly [path: `${string}.${string}`]: string
+}
 
 /** A stream as it is written to a client. */
 export interface StreamWriter extends Step<StreamEvent, string> {

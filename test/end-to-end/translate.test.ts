@@ -21,6 +21,7 @@ models:
   - { id: t/chat, max_output_tokens: 1000, targets: [{ provider: chat, model: up }] }
   - { id: t/messages, reasoning: true, max_output_tokens: 1000, targets: [{ provider: messages, model: up }] }
   - { id: t/both, max_output_tokens: 1000, targets: [{ provider: messages, model: up, priority: 1 }, { provider: chat, model: up, priority: 2 }] }
+  - { id: t/messages-by-chat, reasoning: true, max_output_tokens: 4000, targets: [{ provider: chat, model: up }] }
   - { id: t/gemini, max_output_tokens: 1000, targets: [{ provider: gemini, model: gemini-3-pro }] }
 `
 
@@ -72,6 +73,13 @@ describe("what cannot be said", () => {
       upstream_protocol: "openai-chat",
       losses: 2,
     })
+  })
+
+  test("is named by where it stands in what the caller wrote", async () => {
+    const thinking = { type: "enabled", budget_tokens: 1024, display: "summarized" }
+    const response = await messages({ model: "t/messages-by-chat", thinking, max_tokens: 2000 })
+    const told = "2; thinking.display, thinking.budget_tokens"
+    expect(response.headers.get("x-gateway-losses")).toBe(told)
   })
 
   test("makes no header where all was said, nor where bytes passed", async () => {

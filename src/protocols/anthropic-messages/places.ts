@@ -19,4 +19,7 @@ export const places: Places = {
   modalities: "",
   cacheKey: "",
   endUser: "metadata.user_id",
+  "reasoning.effort": "output_config.effort",
+  "reasoning.budgetTokens": "thinking.budget_tokens",
+  "reasoning.show": "thinking.display",
 }

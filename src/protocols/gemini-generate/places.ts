@@ -19,4 +19,8 @@ export const places: Places = {
   modalities: "generationConfig.responseModalities",
   cacheKey: "",
   endUser: "",
+  "reasoning.effort": "generationConfig.thinkingConfig.thinkingLevel",
+  "reasoning.budgetTokens": "generationConfig.thinkingConfig.thinkingBudget",
+  "reasoning.show": "generationConfig.thinkingConfig.includeThoughts",
+  "format.schema": "generationConfig.responseJsonSchema",
 }

@@ -19,4 +19,9 @@ export const places: Places = {
   modalities: "modalities",
   cacheKey: "prompt_cache_key",
   endUser: "user",
+  "reasoning.effort": "reasoning_effort",
+  "reasoning.budgetTokens": "reasoning_effort",
+  "format.name": "response_format.json_schema.name",
+  "format.schema": "response_format.json_schema.schema",
+  "format.strict": "response_format.json_schema.strict",
 }

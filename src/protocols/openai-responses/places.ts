@@ -19,4 +19,5 @@ export const places: Places = {
   modalities: "",
   cacheKey: "prompt_cache_key",
   endUser: "safety_identifier",
+  "reasoning.show": "reasoning.summary",
 }
