@@ -15,5 +15,5 @@ const options = [
   "--no-compile-autoload-dotenv",
   `--outfile=${join("dist", "trivium")}`,
 ]
-const words = ["build", ...options, ...process.argv.slice(2), "src/binary.ts", "src/worker.ts"]
+const words = ["build", ...options, ...process.argv.slice(2), "src/binary.ts", "src/worker.ts", "src/token-worker.ts"]
 process.exit(spawnSync(findBun(), words, { cwd: root, stdio: "inherit" }).status ?? 1)

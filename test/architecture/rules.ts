@@ -12,6 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   config: [],
   telemetry: [],
+  counting: ["transport"],
   protocols: ["canonical", "transport"],
   providers: ["config", "transport"],
   catalog: ["canonical"],

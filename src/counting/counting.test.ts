@@ -1,0 +1,92 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { countTokens as tokensIn } from "gpt-tokenizer/encoding/o200k_base"
+import { countTokens, cutRuns, familyOf } from "./count-tokens.ts"
+import { inputBound } from "./input-bound.ts"
+import { TokenCounter } from "./token-counter.ts"
+
+const module = new URL("../token-worker.ts", import.meta.url)
+const bytes = (text: string) => Buffer.from(text).toString("latin1")
+
+describe("a text's tokens", () => {
+  test.each([
+    ["Hello, world!", 4],
+    ["", 0],
+    ["naïve 🦊", tokensIn("naïve 🦊")],
+  ])("of %j are counted", (text, tokens) => {
+    expect(countTokens(text, "openai", tokensIn)).toBe(tokens)
+  })
+
+  test("are more in the words of some vendors", () => {
+    const text = "The quick brown fox jumps over the lazy dog."
+    const of = (id: string) => countTokens(text, familyOf(id), tokensIn)
+    expect(of("anthropic/claude-x")).toBeGreaterThan(of("google/gemini-x"))
+    expect(of("google/gemini-x")).toBeGreaterThanOrEqual(of("openai/gpt-x"))
+    expect(familyOf("meta/llama")).toBe("other")
+  })
+
+  test("are counted in time whatever the text: long runs are cut first", () => {
+    for (const unit of ["a", " ", "中", "😀", "\n", "0", "=", "ab"]) {
+      const begun = performance.now()
+      countTokens(unit.repeat(100_000 / unit.length), "openai", tokensIn)
+      expect(performance.now() - begun).toBeLessThan(3000)
+    }
+  })
+
+  test("do not lose a character to the cutting", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 2000 }), fc.nat(600), (text, length) => {
+        const whole = text + "x".repeat(length) + text
+        expect(cutRuns(whole).join("")).toBe(whole)
+      }),
+    )
+  })
+})
+
+describe("the bound of an input", () => {
+  const samples = [
+    "The quick brown fox. ".repeat(50),
+    JSON.stringify({ messages: [{ role: "user", content: "Hi" }] }),
+    JSON.stringify({ a: [1, 2, 3, { b: "c" }] }).repeat(50),
+    "中文字符".repeat(200),
+    "0123456789".repeat(20),
+    "😀".repeat(100),
+    "function f(x) { return x ? [1, 2] : {} }\n".repeat(40),
+  ]
+
+  test("is not below what any vendor counts", () => {
+    for (const text of samples) {
+      for (const family of ["openai", "anthropic", "google", "other"] as const) {
+        expect(inputBound(bytes(text))).toBeGreaterThanOrEqual(countTokens(text, family, tokensIn))
+      }
+    }
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 300 }), (text) => {
+        expect(inputBound(bytes(text))).toBeGreaterThanOrEqual(countTokens(text, "openai", tokensIn))
+      }),
+    )
+  })
+
+  test("counts an inline file by what it is, not by the length of its base64", () => {
+    const picture = "iVBORw0KGgo".repeat(20_000)
+    expect(inputBound(`{"content":"Hi","image":"${picture}"}`)).toBeLessThan(10_000)
+    const book = "JVBERi0".repeat(1_000_000)
+    expect(inputBound(`"${book}"`)).toBeGreaterThan(100_000)
+    expect(inputBound(`"${book}"`)).toBeLessThan(book.length / 10)
+  })
+})
+
+describe("the counting thread", () => {
+  test("counts, and tells by length what is too long to count", async () => {
+    const counter = new TokenCounter(module)
+    expect(await counter.count({ text: "Hello, world!", family: "openai" })).toBe(4)
+    expect(await counter.count({ text: "", family: "openai" })).toBe(0)
+    const long = "word ".repeat(1_000_000)
+    expect(await counter.count({ text: long, family: "openai" })).toBe(Math.ceil(long.length / 3))
+  })
+
+  test("that cannot be started is no reason to fail", async () => {
+    const counter = new TokenCounter(new URL("./nowhere.ts", import.meta.url))
+    expect(await counter.count({ text: "abcdef", family: "other" })).toBe(2)
+  })
+})
