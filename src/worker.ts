@@ -34,7 +34,7 @@ function read({ protocol, envelope, bytes }: ReadTask): Reading {
 
 answerTasks((task: ReadTask | LargeTranslateTask): WorkerResult<Reading | TranslatedRequest | WantedMedia> => {
   try {
-    return { result: "bytes" in task ? read(task) : translateRequest(task.text, task.translate, codecs) }
+    return { result: "bytes" in task ? read(task) : translateRequest(JSON.parse(task.text), task.translate, codecs) }
   } catch (thrown) {
     const { code, message, owner, param } = asGatewayError(thrown)
     return { code, message, details: { owner, param } }

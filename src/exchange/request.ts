@@ -1,6 +1,6 @@
 // From bytes to a request the gateway can act on: bounded before it is parsed, checked before it goes anywhere.
 import { excerpt, GatewayError } from "../canonical/error.ts"
-import { isObject } from "../canonical/json.ts"
+import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { Envelope, Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
 import { decodeByteText, isAscii, isAsciiText, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import {
@@ -20,6 +20,8 @@ export interface ReadRequest {
   text: string
   readonly outline: Outline
   readonly isAscii: boolean
+  /** What the text says, where it was parsed as it is; absent like it once it is not needed any more. */
+  body?: JsonObject | undefined
 }
 
 /** Reads a request off the event loop; rejects with a GatewayError as `readBytes` throws it. */
@@ -60,8 +62,10 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   } catch (thrown) {
     throw limitFault(thrown)
   }
-  const reading = ascii ? readText(text, options) : readByteText(text, options)
-  return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
+  if (!ascii) return { reading: readByteText(text, options), text, outline: unambiguous(outlined), isAscii: false }
+  const body = parsed(text)
+  const reading = options.protocol.readRequest(body, options.envelope)
+  return { reading, text, outline: unambiguous(outlined), isAscii: true, body }
 }
 
 async function readInSlices(
@@ -105,6 +109,10 @@ function readByteText(text: string, spoken: Spoken): Reading {
 
 /** Parses and checks a whole request; what the worker does with large ones. */
 export function readText(text: string, { protocol, envelope }: Spoken): Reading {
+  return protocol.readRequest(parsed(text), envelope)
+}
+
+function parsed(text: string): JsonObject {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -112,7 +120,7 @@ export function readText(text: string, { protocol, envelope }: Spoken): Reading 
     throw invalidJson(cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "syntax error")
   }
   if (!isObject(body)) throw invalidJson("it is not a JSON object")
-  return protocol.readRequest(body, envelope)
+  return body
 }
 
 function limitFault(thrown: unknown): unknown {

@@ -13,6 +13,7 @@ export async function answerStreamed(attempts: Attempts): Promise<Response> {
   const opening = attempt(attempts, (each) => UpstreamStream.open(each))
   const forget = () => {
     request.text = ""
+    request.body = undefined
     call.forgetBody()
   }
   // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.

@@ -1,7 +1,7 @@
 // The translate lane: what the client said in its protocol is said to the upstream in another, and what that answers
 // in the client's.
 import { GatewayError } from "../canonical/error.ts"
-import { isObject } from "../canonical/json.ts"
+import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
 import type { EncodeContext, IngressCodec, UpstreamCodec } from "../protocols/codec.ts"
 import type { Errand } from "../providers/contract.ts"
@@ -48,7 +48,7 @@ export function translateLane(target: Target, occasion: Occasion): Lane | Promis
   const { request, house } = occasion
   const task = taskOf(target, occasion)
   if (isLarge(request.text.length)) return translatedApart(task, target, occasion)
-  const result = sayable(() => translateRequest(textOf(request), task, house.codecs))
+  const result = sayable(() => translateRequest(bodyOf(request), task, house.codecs))
   if ("wanted" in result) return translatedWith(result, { task, target, occasion })
   return laneOf(result, target, occasion)
 }
@@ -80,9 +80,13 @@ async function translatedWith({ wanted }: WantedMedia, { task, target, occasion 
   const whole = { ...task, media }
   const result = isLarge(request.text.length)
     ? await house.largeInTurn.run(() => house.translateLarge(textOf(request), whole))
-    : sayable(() => translateRequest(textOf(request), whole, house.codecs))
+    : sayable(() => translateRequest(bodyOf(request), whole, house.codecs))
   if ("wanted" in result) throw new Error("media was fetched and is wanted again")
   return laneOf(result, target, occasion)
+}
+
+function bodyOf(request: ReadRequest): JsonObject {
+  return request.body ?? (JSON.parse(textOf(request)) as JsonObject)
 }
 
 function textOf({ text, isAscii }: ReadRequest): string {

@@ -1,7 +1,7 @@
 // A request said in one protocol, said again in another. Pure, and its task and result are plain data: large requests
 // are translated in another thread.
 import { GatewayError } from "../canonical/error.ts"
-import { isObject } from "../canonical/json.ts"
+import type { JsonObject } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
 import type { MediaPart, Part } from "../canonical/part.ts"
 import type { ChatRequest } from "../canonical/request.ts"
@@ -43,13 +43,15 @@ export interface WantedMedia {
   readonly wanted: readonly string[]
 }
 
-/** `text` is ordinary text, and was found sound. */
-export function translateRequest(text: string, task: TranslateTask, codecs: Codecs): TranslatedRequest | WantedMedia {
+/** `body` was found sound. */
+export function translateRequest(
+  body: JsonObject,
+  task: TranslateTask,
+  codecs: Codecs,
+): TranslatedRequest | WantedMedia {
   const ingress = codecs.ingress.get(task.from)
   const upstream = codecs.upstream.get(task.to)
   if (!ingress || !upstream) throw new Error(`nothing is said from ${task.from} in ${task.to}`)
-  const body: unknown = JSON.parse(text)
-  if (!isObject(body)) throw new Error("a request that was read is an object")
   const said = ingress.decodeRequest(body, task.envelope)
   const { places } = ingress
   const wanted = task.media ? addressesIn(said, { upstream, known: task.media }) : []
