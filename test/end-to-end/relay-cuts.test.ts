@@ -2,6 +2,7 @@
 // without sockets, so that every cut of every stream can be tried.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { UNBOUNDED } from "../../src/accounts/grant.ts"
 import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
 import { KeptSeals } from "../../src/exchange/kept-seals.ts"
 import { newRecord } from "../../src/exchange/record.ts"
@@ -45,7 +46,8 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     protocol: openaiChat,
     envelope: { does: "generate", rest: "", query: "", headers: {} },
     caller: {
-      ...{ id: "", name: "", tenant: "", hint: "", models: null, strict: false },
+      ...UNBOUNDED,
+      ...{ id: "", name: "", tenant: "", hint: "", addresses: null, keepAnswers: false, ownBalance: false },
       ...{ createdAt: 0, expiresAt: null, revokedAt: null },
     },
     record: newRecord("request", "route"),

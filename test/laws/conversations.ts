@@ -29,18 +29,18 @@ const text: Made<Part> = fc
     ...(mark && { cacheMark: { ttl: mark } }),
   }))
 
-const bytes = fc.uint8Array({ minLength: 3, maxLength: 12 }).map((raw) => Buffer.from(raw).toString("base64"))
+const bytes = fc.uint8Array({ minLength: 3, maxLength: 12 })
 const media: Made<Part> = fc
   .oneof(
     fc.record({ media: fc.constant("image" as const), mediaType: fc.constantFrom("image/png", "image/jpeg") }),
     fc.record({ media: fc.constant("document" as const), mediaType: fc.constant("application/pdf") }),
   )
   .chain((kind) => fc.tuple(fc.constant(kind), bytes))
-  .map(([{ media: what, mediaType }, base64]) => (numbers): MediaPart => {
+  .map(([{ media: what, mediaType }, raw]) => (numbers): MediaPart => {
     const source = {
       at: "inline",
       mediaType,
-      base64: Buffer.from(`${numbers.next()}.`).toString("base64") + base64,
+      base64: Buffer.concat([Buffer.from(`${numbers.next()}.`), raw]).toString("base64"),
     } as const
     return { kind: "media", media: what, source, ...(what === "document" && { name: `file ${numbers.next()}` }) }
   })

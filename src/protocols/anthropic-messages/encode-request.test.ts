@@ -201,6 +201,42 @@ describe("turns", () => {
     })
   })
 
+  test("an answer that was begun ends without white space", () => {
+    expect(spoken(turn("user", text("hi")), turn("assistant", text("so ")))).toMatchObject({
+      messages: [{}, { role: "assistant", content: "so" }],
+      lost: ["approximated messages[0] (hint)"],
+    })
+    expect(spoken(turn("user", text("hi")), turn("assistant", text("so ", "m[0]"))).messages).toMatchObject([
+      {},
+      { content: [{ type: "text", text: "so" }] },
+    ])
+    expect(spoken(turn("assistant", text("so ")), turn("user", text("hi "))).messages).toMatchObject([
+      {},
+      { content: "so " },
+      { content: "hi " },
+    ])
+  })
+
+  test("of cache marks the last four are said, and none for longer than one before it", () => {
+    const marked = (at: string, ttl?: "1h"): Part => ({ kind: "text", text: at, at, cacheMark: ttl ? { ttl } : {} })
+    const inner: Part = { kind: "tool-result", at: "r", callId: "1", isError: false, parts: [marked("d[0]", "1h")] }
+    const { messages, lost } = spoken(
+      turn("user", marked("a[0]"), marked("b[0]", "1h"), marked("c[0]")),
+      turn("assistant", call("1")),
+      turn("user", inner, marked("e[0]", "1h")),
+    )
+    const marks = JSON.stringify(messages).match(/"cache_control":\{[^}]*\}/g)
+    const [hour, usual, short] = [',"ttl":"1h"', "", ',"ttl":"5m"'].map(
+      (ttl) => `"cache_control":{"type":"ephemeral"${ttl}}`,
+    )
+    expect<unknown>(marks).toEqual([hour, usual, short, short])
+    expect(lost).toEqual([
+      "dropped a[0].cache_control (hint)",
+      "approximated d[0].cache_control.ttl (hint)",
+      "approximated e[0].cache_control.ttl (hint)",
+    ])
+  })
+
   test("a conversation that grows only adds bytes", () => {
     const turns = [
       turn("user", text("hi")),
@@ -382,6 +418,14 @@ describe("tools", () => {
       choice: undefined,
       lost: ["dropped c.format (meaning)", "approximated tools[1].size (hint)", "dropped tools[2] (meaning)"],
     })
+  })
+
+  test("search where the user is, however deep that was said", () => {
+    const user_location = { type: "approximate", city: "Basel" }
+    const said = (value: object) => asked({ tools: [{ ...search, value: value as never }] })
+    const expected = { tools: [{ type: "web_search_20250305", name: "web_search", user_location }], lost: [] }
+    expect(said({ user_location })).toMatchObject(expected)
+    expect(said({ user_location: { type: "approximate", approximate: { city: "Basel" } } })).toMatchObject(expected)
   })
 
   test("take an object, whatever their schema says at its top", () => {

@@ -210,14 +210,18 @@ describe("any request", () => {
     const exchanges = fc.array(fc.tuple(spoken, words), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(exchanges, fc.array(plain, { maxLength: 2 }), tools, model, (rounds, instructions, offered, at) => {
+        const marks = JSON.stringify([rounds, instructions, offered]).split('"cacheMark"').length - 1
+        // Of more the first are left out, so that the last are kept.
+        fc.pre(marks <= 4)
         const turns = rounds.flatMap(([parts, text]) => [
           said("user", ...parts),
           said("assistant", { kind: "text", text: `b${text}` }),
         ])
         const told = (count: number) =>
           attempted(request({ instructions, tools: offered, turns: turns.slice(0, count) }), at)?.body
-        const later = told(turns.length)
-        for (let count = 1; count < turns.length; count++) {
+        // Where the assistant has spoken last, its answer was only begun.
+        const later = told(turns.length - 1)
+        for (let count = 1; count < turns.length; count += 2) {
           const earlier = told(count)
           if (!earlier || !later) return
           expect(JSON.stringify(later).startsWith(JSON.stringify(earlier).slice(0, -2))).toBe(true)

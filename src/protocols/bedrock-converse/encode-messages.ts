@@ -24,10 +24,22 @@ export function encodeMessages(turns: readonly Turn[], writing: Writing): JsonOb
     writing.losses.push(approximated.hint("messages", why))
     spoken.unshift({ role: "user", results: [], others: [{ block: SILENCE }] })
   }
+  endWithoutSpace(spoken.at(-1), { at: turns.at(-1)?.at ?? "messages", writing })
   return spoken.map(({ role, results, others }) => {
     const content = withCachePoints([...results, ...others], writing)
     return { role, content: withText(content, writing) }
   })
+}
+
+/** An answer that was begun goes on, but not behind white space: Claude refuses that. */
+function endWithoutSpace(last: Spoken | undefined, { at, writing }: { at: string; writing: Writing }): void {
+  const placed = last?.role === "assistant" ? last.others.pop() : undefined
+  if (!last || !placed) return
+  const { text } = placed.block
+  const trimmed = typeof text === "string" ? text.trimEnd() : text
+  last.others.push(trimmed === undefined ? placed : { ...placed, block: { ...placed.block, text: trimmed } })
+  if (trimmed === text) return
+  writing.losses.push(approximated.hint(at, "no white space may stand at the end of an answer that was begun"))
 }
 
 function speak(turn: Turn, { spoken, writing }: { spoken: Spoken[]; writing: Writing }): void {

@@ -222,6 +222,16 @@ describe("reasoning in the history", () => {
   })
 })
 
+test("an answer that was begun ends without white space", () => {
+  const begun = (...words: string[]) =>
+    encoded(request({ turns: [said("user", text("hi")), said("assistant", ...words.map((each) => text(each)))] }))
+  expect(begun("so ", "far \n")).toMatchObject({
+    body: { messages: [{}, { content: [{ text: "so " }, { text: "far" }] }] },
+    lost: ["approximated messages[0] (hint)"],
+  })
+  expect(begun("so").lost).toEqual([])
+})
+
 describe("a cache mark", () => {
   const point = { cachePoint: { type: "default" } }
   const marked = (words: string, ttl?: "5m" | "1h") => text(words, { cacheMark: ttl ? { ttl } : {} })
@@ -235,17 +245,35 @@ describe("a cache mark", () => {
           said("assistant", call("1")),
           said("user", result("1", [marked("x")])),
         ],
-        tools: [{ ...f, cacheMark: { ttl: "5m" } }],
+        tools: [{ ...f, cacheMark: { ttl: "1h" } }],
       }),
     )
     expect(body.system).toEqual([{ text: "a" }, { cachePoint: { type: "default", ttl: "1h" } }, { text: "b" }])
-    expect(body.toolConfig).toEqual({ tools: [spec, point] })
+    expect(body.toolConfig).toEqual({ tools: [spec, { cachePoint: { type: "default", ttl: "1h" } }] })
     expect(body.messages).toMatchObject([
       { content: [{ text: "c" }, point, { text: "d" }] },
       {},
       { content: [{ toolResult: { toolUseId: "1" } }, point] },
     ])
     expect(lost).toEqual([])
+  })
+
+  test("is one of the last four, and for no longer than one before it", () => {
+    const instructions = [marked("a"), marked("b", "1h"), marked("c"), marked("d", "1h"), marked("e")]
+    const { body, lost } = encoded(request({ instructions }))
+    const hour = { cachePoint: { type: "default", ttl: "1h" } }
+    expect(body.system).toEqual([
+      { text: "a" },
+      { text: "b" },
+      hour,
+      { text: "c" },
+      point,
+      { text: "d" },
+      point,
+      { text: "e" },
+      point,
+    ] as never)
+    expect(lost).toEqual(["dropped p.cache_control (hint)", "approximated p.cache_control.ttl (hint)"])
   })
 
   test("behind media stands before them, once", () => {

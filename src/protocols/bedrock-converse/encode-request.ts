@@ -2,6 +2,7 @@
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Part } from "../../canonical/part.ts"
 import type { ChatRequest } from "../../canonical/request.ts"
+import { withinMarks } from "../cache-marks.ts"
 import type { UpstreamContext } from "../codec.ts"
 import { withCachePoints } from "./cache-points.ts"
 import { encodeFormat } from "./encode-format.ts"
@@ -14,8 +15,10 @@ import { familyOf } from "./family.ts"
 import { reportExtra } from "./own.ts"
 import type { Writing } from "./writing.ts"
 
-export function encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject {
+export function encodeRequest(said: ChatRequest, context: UpstreamContext): JsonObject {
   const writing: Writing = { ...context, family: familyOf(context.model), documents: new Set() }
+  // Where nothing is kept, each mark is named as lost anyway.
+  const request = writing.family.caches ? withinMarks(said, context.losses) : said
   reportExtra(request.extra, { at: "", losses: context.losses })
   const { instructions, turns } = withLeadingInstructions(request, writing)
   const messages = encodeMessages(turns, writing)

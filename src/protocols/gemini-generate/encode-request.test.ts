@@ -218,6 +218,17 @@ describe("turns", () => {
     expect(older.losses).toEqual(["messages[2] hint approximated"])
   })
 
+  test("what stands beside results waits for those in turns of their own", () => {
+    const turns: Turn[] = [user(text("hi")), { role: "assistant", parts: [call("a"), call("b")] }]
+    const { contents: said } = contents([...turns, user(seen), user(result("b", "ok"), text("and?"))])
+    expect(said).toMatchObject([
+      {},
+      {},
+      { parts: [{ functionResponse: { id: "a" } }, { functionResponse: { id: "b" } }] },
+      { parts: [{ inlineData: {} }, { text: "and?" }] },
+    ])
+  })
+
   test("calls that were made at once in turns of their own bear one signature, the first's", () => {
     const signed = call("a", { sealed: { mintedBy: "google", data: "s" } })
     const turns: Turn[] = [signed, call("b")].map((part) => ({ role: "assistant", parts: [part] }))

@@ -11,8 +11,10 @@ import type { Saying } from "./saying.ts"
 
 const PARAGRAPH = "\n\n"
 
-export function encodeMessages({ instructions, turns }: ChatRequest, saying: Saying): Json[] {
+export function encodeMessages(request: ChatRequest, saying: Saying): Json[] {
+  const { instructions, turns } = request
   const messages: Json[] = openings(instructions).map((parts) => encodeOpening(parts, saying))
+  if (lacksWord(request, saying)) messages.push(sayWord(saying))
   // What is said between a call and its result waits for the result.
   let waiting: Json[] = []
   for (const turn of saying.own ? turns : joinedTurns(turns)) {
@@ -30,6 +32,21 @@ export function encodeMessages({ instructions, turns }: ChatRequest, saying: Say
   }
   messages.push(...waiting)
   return messages
+}
+
+/**
+ * Whether JSON is wanted, for which the vendor demands that the word be said. It is looked for only where a conversation
+ * begins, so that what stands there does not change as it goes on.
+ */
+function lacksWord({ settings: { format }, instructions, turns }: ChatRequest, { own }: Saying): boolean {
+  if (own || format?.kind !== "json") return false
+  const opening = [...instructions, ...(turns[0]?.parts ?? [])]
+  return !opening.some((part) => part.kind === "text" && /json/i.test(part.text))
+}
+
+function sayWord({ context: { losses } }: Saying): Json {
+  losses.push(approximated("format", "hint", "JSON is given only where the word is said: an instruction was added"))
+  return { role: "system", content: "Answer in JSON." }
 }
 
 /** Calls that are answered together stand in one message. */

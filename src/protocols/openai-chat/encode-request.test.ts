@@ -85,6 +85,34 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning approximated r.content", "hint approximated r"])
   })
 
+  test("so does a file, but for one of text", () => {
+    const file = (mediaType: string): MediaPart => ({
+      ...{ kind: "media", at: "f", media: "document" },
+      source: { at: "inline", mediaType, base64: "aGk=" },
+    })
+    const { messages } = messagesOf({
+      turns: [assistant(call("1")), user(result("1", file("text/plain"), file("application/pdf")))],
+    })
+    expect(messages.slice(1)).toMatchObject([
+      { role: "tool", content: "hi" },
+      { role: "user", content: [{ type: "file", file: { file_data: "data:application/pdf;base64,aGk=" } }] },
+    ])
+  })
+
+  test("JSON is spoken of where it is wanted", () => {
+    const wanted = (...said: string[]) =>
+      messagesOf({ settings: { format: { kind: "json" } }, turns: said.map((each) => user(text(each))) })
+    expect(wanted("list them", "as json")).toEqual({
+      messages: [
+        { role: "system", content: "Answer in JSON." },
+        { role: "user", content: "list them" },
+        { role: "user", content: "as json" },
+      ],
+      losses: ["hint approximated format"],
+    })
+    expect(wanted("list them as JSON")).toMatchObject({ messages: [{ role: "user" }], losses: [] })
+  })
+
   test("an instruction on the way stays where it is", () => {
     const { messages } = messagesOf({
       turns: [user(text("a")), { role: "instruction", parts: [text("b")] }, user(text("c"))],
@@ -238,6 +266,15 @@ describe("tools", () => {
     ])
   })
 
+  test("a tool is strict where its schema leaves nothing open", () => {
+    const closed = { type: "object", properties: {}, additionalProperties: false }
+    const strict = (parameters: object) => asked({ tools: [{ ...fn, strict: true, parameters } as Tool] })
+    const [held, loose] = [strict(closed), strict({ type: "object", properties: {} })]
+    expect([held.body.tools, held.losses]).toMatchObject([[{ function: { strict: true } }], []])
+    expect(loose.body.tools).toMatchObject([{ function: { strict: false } }])
+    expect(loose.losses).toEqual(["meaning approximated tools[0].strict"])
+  })
+
   test("a tool of text is a function of one string, and so are its calls", () => {
     const custom: Tool = { kind: "custom", at: "tools[0]", name: "c", format: { type: "grammar" } }
     const said: Part = { kind: "tool-call", id: "1", name: "c", arguments: "x", input: "text", runsAt: "client" }
@@ -311,7 +348,7 @@ describe("settings", () => {
     ],
     [{ logprobs: 0 }, { logprobs: true, top_logprobs: 0 }],
     [{ logprobs: 99 }, { logprobs: true, top_logprobs: 20, losses: ["hint approximated logprobs"] }],
-    [{ format: { kind: "json" } }, { response_format: { type: "json_object" } }],
+    [{ format: { kind: "json" } }, { response_format: { type: "json_object" }, losses: ["hint approximated format"] }],
     [
       { format: { kind: "schema", schema } },
       { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } },

@@ -1,8 +1,8 @@
-// Cache marks within what the vendor takes: no more than four, and none for an hour behind one for five minutes.
-import type { Losses } from "../../canonical/loss.ts"
-import type { CacheMark, Part } from "../../canonical/part.ts"
-import type { ChatRequest } from "../../canonical/request.ts"
-import { approximated, dropped, member } from "../losses.ts"
+// Cache marks within what Anthropic and Bedrock take: no more than four, and none for an hour behind one for five minutes.
+import type { Losses } from "../canonical/loss.ts"
+import type { CacheMark, Part } from "../canonical/part.ts"
+import type { ChatRequest } from "../canonical/request.ts"
+import { approximated, dropped, member } from "./losses.ts"
 
 const MOST = 4
 

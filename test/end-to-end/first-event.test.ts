@@ -1,0 +1,238 @@
+// What an upstream says leaves at once, in whichever protocol: the upstream goes on only when the client has read what it
+// said last, so that a gateway that waits for more waits for ever.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { createServer } from "node:http"
+import { codecs } from "../../src/protocols.ts"
+import { modelOf, UPSTREAMS, type UpstreamProtocol } from "../matrix/axes.ts"
+import type { Answer } from "../matrix/conversation.ts"
+import { gatewayConfig } from "../matrix/gateway-config.ts"
+import type { Bytes, Voice } from "../matrix/upstreams/voice.ts"
+import { voices } from "../matrix/upstreams/voices.ts"
+import { members, parsed } from "../matrix/wire.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { type Script, Upstream } from "../stage/upstream.ts"
+
+const PATIENCE_MS = 2000
+
+/** What a client has read so far, and who waits for it to read on. */
+class Heard {
+  text = ""
+  private readonly waiting = new Set<() => void>()
+
+  add(text: string): void {
+    this.text += text
+    for (const look of this.waiting) look()
+  }
+
+  /** Whether the client reads this in time. */
+  async within(word: string, patienceMs: number): Promise<boolean> {
+    if (this.text.includes(word)) return true
+    let look = () => {}
+    const heard = new Promise<boolean>((resolve) => {
+      look = () => this.text.includes(word) && resolve(true)
+    })
+    this.waiting.add(look)
+    const late = Bun.sleep(patienceMs).then(() => false)
+    const result = await Promise.race([heard, late])
+    this.waiting.delete(look)
+    return result
+  }
+}
+
+interface Gate {
+  readonly voice: Voice
+  readonly answer: Answer
+  /** By words of the answer, each of which stands in one piece, what must have been read before more is said. */
+  readonly until: ReadonlyMap<string, string>
+  readonly heard: Heard
+  readonly late: string[]
+  readonly patienceMs?: number
+}
+
+/** An upstream that waits behind each event for its words to be read. */
+function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: Gate): Script {
+  return async ({ body }, reply) => {
+    const { events } = voice.stream(answer, members(parsed(body.toString())))
+    const waits = new Map(until)
+    reply.stream({ "content-type": voice.contentType })
+    for (const event of events) {
+      await reply.write(event)
+      for (const [said, word] of waits) {
+        if (!textOf(event).includes(said)) continue
+        waits.delete(said)
+        if (!(await heard.within(word, patienceMs))) late.push(word)
+      }
+    }
+    reply.end()
+  }
+}
+
+function textOf(event: Bytes): string {
+  return typeof event === "string" ? event : Buffer.from(event).toString("latin1")
+}
+
+/** Clients of these read a call in one piece, whoever made it: it is told as soon as it is whole. */
+const READ_CALLS_WHOLE = ["gemini-generate"]
+
+/** Calls may grow side by side there, and none of them ends before the answer does. */
+const ENDS_UNTOLD = ["openai-chat"]
+
+const CALL = "a call's arguments"
+const CITY = ["alpha", "bravo-1", "charlie"]
+const call = (name: string, city: string) => ({ call: { id: `call_${name}`, name, arguments: { city } } })
+const TWO_CALLS: Answer = {
+  parts: [call("get_weather", "alphabravo-1charlie"), call("get_time", "delta")],
+  finish: "tool-calls",
+}
+
+/** Vendors send a few characters at a time, and these words fill such a piece each. */
+const TOLD: Readonly<Record<string, { readonly answer: Answer; readonly words: readonly string[] }>> = {
+  text: {
+    answer: { parts: [{ text: "first--second-third--" }], finish: "stop" },
+    words: ["first--", "second-", "third--"],
+  },
+  reasoning: {
+    answer: {
+      parts: [{ reasoning: "think-1think-2think-3", seal: "c2VhbA==" }, { text: "answer!" }],
+      finish: "stop",
+    },
+    words: ["think-1", "think-2", "think-3", "answer!"],
+  },
+  [CALL]: {
+    answer: {
+      parts: [call("get_weather", "alphabravo-1charlie")],
+      finish: "tool-calls",
+    },
+    words: ["get_weather", ...CITY],
+  },
+}
+
+interface Asking {
+  readonly path: (model: string) => string
+  readonly body: (model: string) => object
+}
+
+const SCHEMA = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
+const TOOL = { name: "get_weather", description: "The weather in a city." }
+
+const ASKING: Readonly<Record<string, Asking>> = {
+  "openai-chat": {
+    path: () => "/v1/chat/completions",
+    body: (model) => ({
+      ...{ model, stream: true, messages: [{ role: "user", content: "hi" }] },
+      tools: [{ type: "function", function: { ...TOOL, parameters: SCHEMA } }],
+    }),
+  },
+  "openai-responses": {
+    path: () => "/v1/responses",
+    body: (model) => ({
+      ...{ model, stream: true, input: "hi", store: false },
+      tools: [{ type: "function", ...TOOL, parameters: SCHEMA, strict: false }],
+    }),
+  },
+  "anthropic-messages": {
+    path: () => "/anthropic/v1/messages",
+    body: (model) => ({
+      ...{ model, stream: true, max_tokens: 1000, messages: [{ role: "user", content: "hi" }] },
+      tools: [{ ...TOOL, input_schema: SCHEMA }],
+    }),
+  },
+  "gemini-generate": {
+    path: (model) => `/gemini/v1beta/models/${model}:streamGenerateContent?alt=sse`,
+    body: () => ({
+      contents: [{ role: "user", parts: [{ text: "hi" }] }],
+      tools: [{ functionDeclarations: [{ ...TOOL, parametersJsonSchema: SCHEMA }] }],
+    }),
+  },
+}
+
+/** Reads a stream as it comes; resolves when it is over. */
+async function listen(url: string, { body, key, heard }: { body: object; key: string; heard: Heard }): Promise<number> {
+  const version = { "anthropic-version": "2023-06-01" }
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", ...version }
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })
+  const decoder = new TextDecoder()
+  for await (const bytes of response.body ?? []) heard.add(decoder.decode(bytes, { stream: true }))
+  return response.status
+}
+
+const upstreams = new Map<UpstreamProtocol, Upstream>()
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  for (const protocol of UPSTREAMS) upstreams.set(protocol, await Upstream.start())
+  const origins = Object.fromEntries([...upstreams].map(([protocol, { origin }]) => [protocol, origin]))
+  gateway = await RunningGateway.start({ config: gatewayConfig(origins) })
+})
+
+afterAll(async () => {
+  await gateway.stop()
+  for (const upstream of upstreams.values()) await upstream.stop()
+})
+
+function upstreamOf(protocol: UpstreamProtocol): Upstream {
+  const upstream = upstreams.get(protocol)
+  if (!upstream) throw new Error(`no upstream speaks ${protocol}`)
+  return upstream
+}
+
+const protocolsSpoken = UPSTREAMS.filter((protocol) => codecs.upstream.has(protocol))
+
+interface Exchange {
+  readonly client: string
+  readonly protocol: UpstreamProtocol
+  readonly answer: Answer
+  readonly until: Gate["until"]
+}
+
+async function exchange({ client, protocol, answer, until }: Exchange): Promise<{ heard: string; late: string[] }> {
+  const asking = ASKING[client]
+  if (!asking) throw new Error(`nobody knows how ${client} asks`)
+  const heard = new Heard()
+  const late: string[] = []
+  upstreamOf(protocol).script = gated({ voice: voices[protocol], answer, until, heard, late })
+  const model = modelOf(protocol)
+  const url = gateway.url + asking.path(model)
+  const status = await listen(url, { body: asking.body(model), key: gateway.key, heard })
+  expect([status, heard.text.includes('"error":{')]).toEqual([200, false])
+  return { heard: heard.text, late }
+}
+
+const readAsSaid = (words: readonly string[]) => new Map(words.map((word) => [word, word]))
+
+describe.each([...codecs.ingress.keys()])("a client of %s", (client) => {
+  describe.each(protocolsSpoken)("hears from %s", (protocol) => {
+    test.each(Object.entries(TOLD))("%s as it is said", async (what, { answer, words }) => {
+      const isWhole = what === CALL && READ_CALLS_WHOLE.includes(client)
+      const until = readAsSaid(isWhole ? [] : words)
+      const { heard, late } = await exchange({ client, protocol, answer, until })
+      expect(late).toEqual([])
+      for (const word of words) expect(heard).toContain(word)
+    })
+
+    const isUntold = READ_CALLS_WHOLE.includes(client) && ENDS_UNTOLD.includes(protocol)
+    test.skipIf(isUntold)("a call before the next one is made", async () => {
+      const until = new Map([["get_time", "charlie"]])
+      expect((await exchange({ client, protocol, answer: TWO_CALLS, until })).late).toEqual([])
+    })
+  })
+})
+
+test("who waits for the whole before passing anything on is found out", async () => {
+  const heard = new Heard()
+  const late: string[] = []
+  const { answer, words } = TOLD.text as (typeof TOLD)[string]
+  const upstream = upstreamOf("openai-chat")
+  const until = readAsSaid(words)
+  upstream.script = gated({ voice: voices["openai-chat"], answer, until, heard, late, patienceMs: 50 })
+  const hoarder = createServer(async (_, response) => {
+    response.end(await (await fetch(upstream.origin, { method: "POST", body: "{}" })).text())
+  })
+  await new Promise<void>((resolve) => hoarder.listen(0, "127.0.0.1", resolve))
+  const address = hoarder.address()
+  const port = address !== null && typeof address === "object" ? address.port : 0
+  await listen(`http://127.0.0.1:${port}/`, { body: {}, key: "", heard })
+  hoarder.closeAllConnections()
+  await new Promise((resolve) => hoarder.close(resolve))
+  expect(late).toEqual([...words])
+})

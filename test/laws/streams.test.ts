@@ -1,0 +1,181 @@
+// Laws 2 to 4 across protocols: what is written is read again as it was told, whole or in pieces, in the protocol's own
+// order, and by way of any other.
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { fold } from "../../src/canonical/fold.ts"
+import type { Candidate, ChatResponse } from "../../src/canonical/response.ts"
+import type { StreamEvent } from "../../src/canonical/stream.ts"
+import { grammarFaults } from "../../src/protocols/anthropic-messages/grammar.fixture.ts"
+import type { EncodeContext } from "../../src/protocols/codec.ts"
+import { breaches } from "../../src/protocols/gemini-generate/codec.fixture.ts"
+import { checkGrammar as checkChat } from "../../src/protocols/openai-chat/codec.fixture.ts"
+import { checkGrammar as checkResponses } from "../../src/protocols/openai-responses/grammar.fixture.ts"
+import { codecs } from "../../src/protocols.ts"
+import { decodeSse } from "../../src/transport/sse.ts"
+import { answers, citing, cutAt } from "./answers.ts"
+
+interface Sayable {
+  /** What of a stream's frames breaks the protocol's order; it may throw as well. */
+  grammar(frames: readonly string[]): readonly string[]
+  /** Whether there is more than one answer to a request. */
+  readonly several: boolean
+  /** Whether a refusal is told apart from what else is said. */
+  readonly refuses: boolean
+}
+
+/** These checkers read a frame by a pattern that takes Unicode's line separators for the end of it. */
+const checked = (check: (frames: readonly string[]) => void) => (frames: readonly string[]) => {
+  check(frames.map((frame) => frame.replaceAll(/\xe2\x80[\xa8\xa9]/g, "---")))
+  return []
+}
+
+const SAYABLE: Readonly<Record<string, Sayable>> = {
+  "openai-chat": { grammar: checked(checkChat), several: true, refuses: true },
+  "openai-responses": { grammar: checked(checkResponses), several: false, refuses: true },
+  "anthropic-messages": { grammar: (frames) => grammarFaults(frames.join("")), several: false, refuses: false },
+  "gemini-generate": { grammar: breaches, several: true, refuses: false },
+}
+
+function sayableIn(protocol: string): Sayable {
+  const sayable = SAYABLE[protocol]
+  if (!sayable) throw new Error(`nobody knows what can be said in ${protocol}`)
+  return sayable
+}
+
+function context(): EncodeContext {
+  const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
+  const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events", losses: [] } as const
+  return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
+}
+
+const DECODING = { id: "abcdefghijklmnopqrstuvwx", minter: "minter" }
+
+function write(protocol: string, events: readonly StreamEvent[]): string[] {
+  const writer = codecs.ingress.get(protocol)?.encodeStream(context())
+  if (!writer) throw new Error(`nobody is answered in ${protocol}`)
+  return [...events.flatMap((event) => writer.push(event)), ...writer.finish()]
+}
+
+function read(protocol: string, pieces: readonly string[]): StreamEvent[] {
+  const decoder = codecs.upstream.get(protocol)?.decodeStream(DECODING)
+  if (!decoder) throw new Error(`nobody answers in ${protocol}`)
+  const sse = decodeSse()
+  const frames = [...pieces.flatMap((piece) => sse.push(piece)), ...sse.finish()]
+  return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
+}
+
+/** A stream folded. Where there is only one answer, it is that of the first candidate to speak. */
+function foldFor(events: readonly StreamEvent[], { several }: Sayable): ChatResponse {
+  const whole = fold(events)
+  const first = events.find((event) => "candidate" in event)?.candidate
+  return several ? whole : { ...whole, candidates: whole.candidates.filter(({ index }) => index === first) }
+}
+
+/** What of an answer every protocol has words for. */
+function said({ candidates, usage }: ChatResponse, { several, refuses }: Sayable) {
+  const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0, reasoning = 0 } = usage ?? {}
+  return {
+    candidates: (several ? candidates : candidates.slice(0, 1)).map((each) => saidBy(each, refuses)),
+    usage: { read: input + cacheRead + cacheWrite, cached: cacheRead, written: output + reasoning },
+  }
+}
+
+function saidBy({ parts, finish }: Candidate, refuses: boolean) {
+  const told = { text: "", refusal: "", reasoning: "" }
+  const calls: unknown[] = []
+  for (const part of parts) {
+    if (part.kind === "tool-call") calls.push({ id: part.id, name: part.name, input: JSON.parse(part.arguments) })
+    else if (part.kind === "text" || part.kind === "reasoning") told[part.kind] += part.text.replaceAll("\n", "")
+    else if (part.kind === "refusal") told[refuses ? "refusal" : "text"] += part.text
+  }
+  return { ...told, calls, finish: endOf(finish?.reason, calls.length > 0) }
+}
+
+/** Each source once: some protocols list them apart from what is said. */
+function citedIn({ candidates: [answer] }: ChatResponse): string[] {
+  const citations = answer?.parts.flatMap((part) => (part.kind === "text" ? (part.citations ?? []) : [])) ?? []
+  return [...new Set(citations.map(({ url, title }) => `${title} at ${url}`))]
+}
+
+/** As much as every protocol tells of why an answer ended. */
+function endOf(reason: string | undefined, calls: boolean): string {
+  if (reason === "length") return reason
+  if (reason === "filtered" || reason === "refusal") return "filtered"
+  return calls ? "tool-calls" : "stop"
+}
+
+const spoken = [...codecs.ingress.keys()]
+
+describe.each(spoken)("a stream in %s", (protocol) => {
+  const sayable = sayableIn(protocol)
+
+  test("obeys the protocol's order, and is read again as it was told", () => {
+    fc.assert(
+      fc.property(answers, (events) => {
+        const frames = write(protocol, events)
+        expect(sayable.grammar(frames)).toEqual([])
+        const back = read(protocol, [frames.join("")])
+        expect(back.at(-1)).toEqual({ type: "stream-end" })
+        expect(said(fold(back), sayable)).toEqual(said(foldFor(events, sayable), sayable))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test("says the same wherever its bytes are cut", () => {
+    fc.assert(
+      fc.property(answers, fc.array(fc.nat(), { minLength: 1, maxLength: 4 }), (events, places) => {
+        const bytes = write(protocol, events).join("")
+        const pieces = cutAt(
+          bytes,
+          places.map((place) => place % bytes.length),
+        )
+        expect(read(protocol, pieces)).toEqual(read(protocol, [bytes]))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test("says what the whole answer would", () => {
+    const { encodeResponse } = codecs.ingress.get(protocol) ?? {}
+    const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
+    fc.assert(
+      fc.property(answers, (events) => {
+        const body = encodeResponse?.(fold(events), context())
+        const whole = body && decodeResponse?.(JSON.parse(JSON.stringify(body)), DECODING)
+        if (!whole) throw new Error("it is no answer of the protocol")
+        const streamed = fold(read(protocol, [write(protocol, events).join("")]))
+        expect(said(whole, sayable)).toEqual(said(streamed, sayable))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test("cites what its last words cite, and so does the whole answer", () => {
+    const { encodeResponse } = codecs.ingress.get(protocol) ?? {}
+    const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
+    fc.assert(
+      fc.property(citing, (events) => {
+        const body = encodeResponse?.(fold(events), context())
+        const whole = body && decodeResponse?.(JSON.parse(JSON.stringify(body)), DECODING)
+        const streamed = fold(read(protocol, [write(protocol, events).join("")]))
+        expect(citedIn(streamed)).toEqual(citedIn(fold(events)))
+        expect(whole && citedIn(whole)).toEqual(citedIn(fold(events)))
+      }),
+    )
+  })
+
+  test.each(spoken.filter((each) => each !== protocol))("is told again in %s", (other) => {
+    const theirs = sayableIn(other)
+    fc.assert(
+      fc.property(answers, (events) => {
+        const arrived = read(protocol, [write(protocol, events).join("")])
+        const frames = write(other, arrived)
+        expect(theirs.grammar(frames)).toEqual([])
+        const again = fold(read(other, [frames.join("")]))
+        expect(said(again, theirs)).toEqual(said(foldFor(arrived, theirs), theirs))
+      }),
+      { numRuns: 80 },
+    )
+  })
+})
