@@ -5,7 +5,7 @@ import { SseLimitError } from "../transport/sse.ts"
 import { TransportError, type TransportFault } from "../transport/transport-error.ts"
 import type { Call, House } from "./call.ts"
 import type { Attempt } from "./lane.ts"
-import { laneTo } from "./lane-choice.ts"
+import { wayTo } from "./lane-choice.ts"
 import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
 import { UnsayableError } from "./translate-lane.ts"
@@ -30,10 +30,10 @@ export async function attempt<Answer>(
   for (const target of targets) {
     if (call.record.attempts === MAX_ATTEMPTS) break
     try {
-      const chosen = laneTo(target, { call, house, request })
-      const lane = chosen instanceof Promise ? await chosen : chosen
-      noteAttempt(call.record, target)
-      return await send({ call, house, request, target, lane })
+      const found = wayTo(target, { call, house, request })
+      const way = found instanceof Promise ? await found : found
+      noteAttempt(call.record, way.target)
+      return await send({ call, house, request, ...way })
     } catch (thrown) {
       if (thrown instanceof UnsayableError) {
         unsayable ??= thrown.error

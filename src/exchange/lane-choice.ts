@@ -3,12 +3,49 @@ import { SEAL_MARK } from "../canonical/sealed.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Lane } from "./lane.ts"
 import { relayLane } from "./relay-lane.ts"
-import { type Occasion, translateLane } from "./translate-lane.ts"
+import { type Occasion, translateLane, UnsayableError } from "./translate-lane.ts"
 
-export function laneTo(target: Target, occasion: Occasion): Lane | Promise<Lane> {
+/** A target, and how it is spoken to. */
+export interface Way {
+  readonly target: Target
+  readonly lane: Lane
+}
+
+/** Throws, or rejects with, an UnsayableError where the target cannot be told the request. */
+export function wayTo(target: Target, occasion: Occasion): Way | Promise<Way> {
   const { call, request } = occasion
   const alike = target.protocol === call.protocol.id
   // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
   const passes = alike && (call.envelope.does !== "generate" || !request.text.includes(SEAL_MARK))
-  return passes ? relayLane : translateLane(target, occasion)
+  return passes ? { target, lane: relayLane } : translatedWay(target, occasion)
+}
+
+/** In the protocol the target speaks best, or else in another one that it speaks too. */
+async function translatedWay(target: Target, occasion: Occasion): Promise<Way> {
+  try {
+    return { target, lane: await translateLane(target, occasion) }
+  } catch (thrown) {
+    if (!(thrown instanceof UnsayableError)) throw thrown
+    for (const other of otherWays(target, occasion)) {
+      const lane = await laneOrNone(other, occasion)
+      if (lane) return { target: other, lane }
+    }
+    throw thrown
+  }
+}
+
+async function laneOrNone(target: Target, occasion: Occasion): Promise<Lane | undefined> {
+  try {
+    return await translateLane(target, occasion)
+  } catch (thrown) {
+    if (thrown instanceof UnsayableError) return undefined
+    throw thrown
+  }
+}
+
+function otherWays(target: Target, { house }: Occasion): Target[] {
+  return Object.entries(target.account.lines).flatMap(([protocol, line]) => {
+    const serves = protocol !== target.protocol && line.serves?.(target.upstreamModel) !== false
+    return serves && house.codecs.upstream.has(protocol) ? [{ ...target, protocol, line }] : []
+  })
 }

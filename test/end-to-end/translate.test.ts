@@ -15,6 +15,7 @@ const config = (origin: string) => `
 providers:
   chat: { type: openai-compatible, base_url: "${origin}/v1", api_key: k, protocols: [openai-chat] }
   responses: { type: openai-compatible, base_url: "${origin}/v1", api_key: k, protocols: [openai-responses] }
+  openai-like: { type: openai-compatible, base_url: "${origin}/v1", api_key: k, protocols: [openai-responses, openai-chat] }
   messages: { type: anthropic-compatible, base_url: "${origin}", api_key: k }
   gemini: { type: gemini-compatible, base_url: "${origin}", api_key: k }
 models:
@@ -22,6 +23,7 @@ models:
   - { id: t/messages, reasoning: true, max_output_tokens: 1000, targets: [{ provider: messages, model: up }] }
   - { id: t/both, max_output_tokens: 1000, targets: [{ provider: messages, model: up, priority: 1 }, { provider: chat, model: up, priority: 2 }] }
   - { id: t/messages-by-chat, reasoning: true, max_output_tokens: 4000, targets: [{ provider: chat, model: up }] }
+  - { id: t/openai, max_output_tokens: 1000, targets: [{ provider: openai-like, model: up }] }
   - { id: t/gemini, max_output_tokens: 1000, targets: [{ provider: gemini, model: gemini-3-pro }] }
 `
 
@@ -111,6 +113,14 @@ describe("what cannot be said", () => {
     })
     expect(response.headers.get("x-gateway-attempts")).toBeNull()
     expect(upstream.requests).toHaveLength(0)
+  })
+
+  test("in one protocol of a provider may be said in another that it speaks", async () => {
+    const response = await messages({ model: "t/openai", stop_sequences: ["END"] })
+    expect(response.status).toBe(200)
+    expect(upstream.lastRequest().path).toBe("/v1/chat/completions")
+    expect(sent().stop).toEqual(["END"])
+    expect(response.headers.get("x-gateway-attempts")).toBe("1")
   })
 
   test("to one target may be said to another", async () => {

@@ -21,7 +21,7 @@ const FOR_A_REASON: readonly RegExp[] = [
   /is stored at another provider|stored elsewhere|does not hold/,
   // Nobody fetches: it is off unless configured.
   /at an address|does not fetch what an address names/,
-  /audio cannot be sent|is audio of type|video cannot be sent|is a video/,
+  /audio cannot be sent|is audio of type|is audio, which|video cannot be sent|is a video/,
   /has no stop sequences|asks for images|answers are text|answers in text/,
   /chooses a service without a price/,
   // The specification is narrower than the vendor here.
@@ -41,14 +41,7 @@ const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
 ]
 
 /** Faults of ours that are known and stand: each is to be mended, and its line to go. */
-const STANDING: readonly RegExp[] = [
-  // The responses interface takes no audio; what is sent is what chat completions takes.
-  /^open\S+ \$\.input\[\d+\]\.content\[\d+\]: none of the alternatives is \{"type":"input_audio"/,
-  // In chat completions the user's place stands a level further down than in the responses interface.
-  /^openai\.yaml \$\.tools\[\d+\]\.user_location\.approximate/,
-  // There the word must stand in the input: in the instructions it does not count.
-  /^an input without the word JSON$/,
-]
+const STANDING: readonly RegExp[] = []
 
 const EXEMPT = [...WIDER.map(({ fault }) => fault), ...STANDING]
 /** Those that some request needed. */

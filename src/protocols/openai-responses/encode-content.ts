@@ -106,12 +106,9 @@ function encodeImage({ at = "", source, detail }: MediaPart, { own, context }: S
 }
 
 function encodeAudio({ at = "", source }: MediaPart, { own }: Saying): Draft {
+  if (!own) throw refused(at, "is audio, which this model's provider does not take. Send what was said as text.")
   if (source.at !== "inline") throw refused(at, "is audio at an address. Send the audio itself, as wav or mp3.")
-  const format = audioFormat(source.mediaType)
-  if (!own && format !== "wav" && format !== "mp3") {
-    throw refused(at, `is audio of type ${source.mediaType}; this model's provider takes wav and mp3.`)
-  }
-  return { type: "input_audio", input_audio: { data: source.base64, format } }
+  return { type: "input_audio", input_audio: { data: source.base64, format: audioFormat(source.mediaType) } }
 }
 
 function encodeFile(part: MediaPart, saying: Saying): Draft {

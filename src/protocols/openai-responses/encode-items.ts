@@ -63,14 +63,27 @@ interface Around {
   readonly saying: Saying
 }
 
-export function encodeInput({ turns }: ChatRequest, { opening, saying }: Around): Json {
+export function encodeInput(request: ChatRequest, { opening, saying }: Around): Json {
+  const { turns } = request
   const [first] = turns
   if (saying.own && saying.written.content && first && turns.length === 1) {
     return first.parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
   }
   const writer = new Items(saying)
   for (const turn of turns) writer.add(turn)
-  return [...opening, ...writer.items]
+  return [...opening, ...wordOfJson(request, saying), ...writer.items]
+}
+
+/**
+ * JSON without a schema is given only where the input holds the word, and instructions do not count. It is looked for
+ * only where a conversation begins, so that one that goes on begins with the same bytes.
+ */
+function wordOfJson({ settings, turns }: ChatRequest, { own, context: { losses } }: Saying): Json[] {
+  const [first] = turns
+  const says = first?.parts.some((part) => part.kind === "text" && /json/i.test(part.text))
+  if (own || settings.format?.kind !== "json" || says) return []
+  losses.push(approximated("format", "hint", "JSON is given only where the word is said: an instruction was added"))
+  return [{ type: "message", role: "developer", content: [{ type: "input_text", text: "Answer in JSON." }] }]
 }
 
 const ROLES = { instruction: "developer", user: "user", assistant: "assistant" } as const

@@ -65,7 +65,6 @@ describe("what is said", () => {
           media(pdf, "document"),
           media({ at: "url", url: "https://x/y.pdf" }, "document"),
           media({ at: "text", mediaType: "text/plain", text: "words" }, "document"),
-          { kind: "media", media: "audio", source: { at: "inline", mediaType: "audio/wav", base64: "AAAA" } },
         ),
       ]),
     ).toEqual({
@@ -80,7 +79,6 @@ describe("what is said", () => {
             { type: "input_file", filename: "document.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
             { type: "input_file", file_url: "https://x/y.pdf" },
             { type: "input_text", text: "words" },
-            { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
           ],
         },
       ],
@@ -355,7 +353,7 @@ describe("settings", () => {
       { format: { kind: "json" }, verbosity: "low" },
       {},
       { text: { format: { type: "json_object" }, verbosity: "low" } },
-      [],
+      ["hint approximated format"],
     ],
     [
       { format: { kind: "schema", name: "a b", schema: NOTHING, strict: true } },

@@ -117,10 +117,12 @@ function encodeHosted(tool: HostedTool, { context }: Saying): Json | undefined {
   return { ...counterpart, ...known }
 }
 
-/** Where the user is, which Anthropic says in the same words. */
+/** Where the user is, which Anthropic says in the same words; in chat completions it stands a level further down. */
 function searchOptions(value: Json): JsonObject {
   const location = isObject(value) ? value.user_location : undefined
-  return isObject(location) && location.type === "approximate" ? { user_location: location } : {}
+  if (!isObject(location) || location.type !== "approximate") return {}
+  const { approximate, ...flat } = location
+  return { user_location: isObject(approximate) ? { ...flat, ...approximate } : flat }
 }
 
 function encodeChoice(choice: ToolChoice, said: readonly Tool[]): Json | undefined {
