@@ -149,7 +149,8 @@ class StallingHost {
     const number = this.stalls.push(stall) - 1
     const { model, streamed, limitMs } = stall
     const askedAt = performance.now()
-    const text = await (await ask(spoken, address, { question: `stall ${number}`, model, streamed })).text()
+    const asked = { question: `stall ${number}`, model: atOneHost(model, spoken), streamed }
+    const text = await (await ask(spoken, address, asked)).text()
     const endedAt = performance.now()
     const from = stall.countsFrom === "question" ? askedAt : (this.silentSince[number] ?? Number.NaN)
     const closed = this.replies[number]?.closed
@@ -161,6 +162,19 @@ class StallingHost {
       : model === "test/far"
     return { stall, spoken, lateMs: endedAt - from - limitMs, told: text.includes("upstream_unavailable"), freed }
   }
+}
+
+const VENDORS = {
+  chat: "openai",
+  responses: "openai",
+  messages: "anthropic",
+  "gemini events": "gemini",
+  "gemini array": "gemini",
+} as const
+
+/** Only where the client's protocol is spoken: at another host the wait would begin anew. */
+function atOneHost(model: Stall["model"], { name }: Spoken): string {
+  return `${model === "test/far" ? "far" : "near"}-${VENDORS[name]}/${model}`
 }
 
 function config(origin: string, farOrigin: string): string {
