@@ -33,7 +33,7 @@ export async function attempt<Answer>(
       const found = wayTo(target, { call, house, request })
       const way = found instanceof Promise ? await found : found
       noteAttempt(call.record, way.target)
-      return await send({ call, house, request, ...way })
+      return await send({ call, house, request, target: way.target, lane: way.lane })
     } catch (thrown) {
       if (thrown instanceof UnsayableError) {
         unsayable ??= thrown.error
