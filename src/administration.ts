@@ -8,6 +8,7 @@ import type { ConfigProblem, CredentialSource, GatewayView, ModelState, Provider
 import { keyRoutes } from "./admin/key-routes.ts"
 import { describe } from "./admin/openapi.ts"
 import { type AnyAdminRoute, route } from "./admin/route.ts"
+import { tenantRoutes } from "./admin/tenant-routes.ts"
 import type { Config, ProviderSettings } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
 import { Secret } from "./config/secret.ts"
@@ -45,7 +46,7 @@ export function administrationRoutes({
   view,
   version,
 }: Pick<AdministrationOptions, "keys" | "view" | "version">): AnyAdminRoute[] {
-  const routes: AnyAdminRoute[] = [...keyRoutes(keys), ...gatewayRoutes(view)]
+  const routes: AnyAdminRoute[] = [...keyRoutes(keys), ...tenantRoutes(keys.tenants), ...gatewayRoutes(view)]
   routes.push(
     route({
       method: "GET",

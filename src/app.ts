@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises"
 import { Credentials } from "./accounts/credentials.ts"
 import { hashingSecrets } from "./accounts/hashing-secret.ts"
 import { Keys } from "./accounts/keys.ts"
+import { Limits } from "./accounts/limits.ts"
 import { Sealer } from "./accounts/sealing.ts"
 import type { GatewayView } from "./admin/house.ts"
 import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
@@ -16,6 +17,7 @@ import { Running } from "./exchange/running.ts"
 import type { TranslatedRequest, WantedMedia } from "./exchange/translate-request.ts"
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
 import { jsonAnswer } from "./http/answer.ts"
+import { keyRoute } from "./http/key-route.ts"
 import type { PlainServer } from "./http/plain-server.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
 import { RouteTable } from "./http/route-table.ts"
@@ -45,7 +47,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function openKeys(config: Config, environment: Environment): { keys: Keys; close: () => void } {
   const store = openSqlite(config.storePath)
   const secrets = hashingSecrets(config.dataDir, environment)
-  return { keys: new Keys({ table: store.keys, secrets }), close: () => store.close() }
+  const keys = new Keys({ table: store.keys, tenants: store.tenants, secrets })
+  return { keys, close: () => store.close() }
 }
 
 export interface GatewayOptions {
@@ -82,7 +85,7 @@ export class Gateway {
     this.running = new Running()
     this.store = openSqlite(config.storePath)
     const secrets = hashingSecrets(config.dataDir, environment)
-    this.keys = new Keys({ table: this.store.keys, secrets })
+    this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, secrets })
     const credentials = new Credentials({ table: this.store.credentials, sealer: new Sealer(secrets) })
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.table = buildTable(this.kept.join(config), httpSend)
@@ -103,8 +106,13 @@ export class Gateway {
     }
     this.server = new Server({
       ...config.server,
-      routes: new RouteTable([...protocols.flatMap((each) => protocolRoutes(each, house)), ...this.healthRoutes()]),
+      routes: new RouteTable([
+        ...protocols.flatMap((each) => protocolRoutes(each, house)),
+        keyRoute({ protocol: openaiChat, protocols, balanceOf: (key) => this.keys.balanceOf(key) }),
+        ...this.healthRoutes(),
+      ]),
       authenticate: (key) => this.keys.authenticate(key),
+      limits: new Limits({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
       deadlines: this.deadlines,
       protocolAt,
       traced: config.traces !== undefined,

@@ -1,30 +1,29 @@
-// API keys: made, listed, rotated, revoked, and recognised when a caller presents one.
+// API keys: made, listed, changed, rotated, revoked, and recognised when a caller presents one.
 import { createHmac, randomUUID } from "node:crypto"
 import { GatewayError } from "../canonical/error.ts"
 import type { Secret } from "../config/secret.ts"
-import type { KeyRow, KeyTable } from "../store/contract.ts"
+import type { KeyRow, KeyTable, TenantTable } from "../store/contract.ts"
+import { AddressRanges } from "./addresses.ts"
+import { type Caller, callerOf, type Key, visible } from "./caller.ts"
+import { changedGrant, checkWithin, type GrantWish, UNBOUNDED } from "./grant.ts"
 import { isKeyText, keyHint, mintKey } from "./key-text.ts"
+import type { Money } from "./money.ts"
+import { Tenants } from "./tenants.ts"
 
-/** A key as its owner may see it: everything but the key itself. */
-export interface Key {
-  readonly id: string
-  readonly name: string
-  readonly tenant: string
-  readonly hint: string
-  readonly models: readonly string[] | null
-  readonly strict: boolean
-  readonly createdAt: number
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
+export type { Key } from "./caller.ts"
+
+/** What is asked of a key; what is left out stays as it is, and null takes a bound away. */
+export interface KeyChange extends GrantWish {
+  readonly name?: string
+  readonly tenant?: string
+  readonly addresses?: readonly string[] | null
+  readonly keepAnswers?: boolean | null
+  readonly ownBalance?: boolean | null
+  readonly expiresAt?: number | null
 }
 
-export interface KeyWish {
+export interface KeyWish extends KeyChange {
   readonly name: string
-  readonly tenant?: string
-  readonly models?: readonly string[]
-  /** Its requests are rather refused than changed in meaning on the way to a provider of another protocol. */
-  readonly strict?: boolean
-  readonly expiresAt?: number
 }
 
 /** A key together with its text, which is shown this once. */
@@ -37,7 +36,20 @@ export interface KeysOptions {
   readonly table: KeyTable
   /** The first makes new hashes; any is taken. */
   readonly secrets: readonly Secret[]
+  /** Without it no tenant has limits. */
+  readonly tenants?: TenantTable
+  /** Without it no key has a balance. */
+  readonly money?: Money
   readonly now?: () => number
+}
+
+const NO_TENANTS: TenantTable = {
+  insert: () => {
+    throw new Error("there is no table of tenants")
+  },
+  find: () => undefined,
+  list: () => [],
+  replace: () => {},
 }
 
 const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000
@@ -45,31 +57,70 @@ const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000
 const MAX_KNOWN = 10_000
 
 export class Keys {
-  private readonly known = new Map<string, KeyRow>()
+  readonly tenants: Tenants
+  private readonly known = new Map<string, Caller>()
   private readonly now: () => number
 
   constructor(private readonly options: KeysOptions) {
     this.now = options.now ?? Date.now
+    const onChange = () => this.known.clear()
+    this.tenants = new Tenants({ table: options.tenants ?? NO_TENANTS, now: this.now, onChange })
   }
 
-  create({ name, tenant = "default", models, strict = false, expiresAt }: KeyWish): MintedKey {
+  create(wish: KeyWish): MintedKey {
     const text = mintKey()
-    const row: KeyRow = {
+    const blank: KeyRow = {
       id: `key_${randomUUID().replaceAll("-", "").slice(0, 16)}`,
-      name,
-      tenant,
+      name: wish.name,
+      tenant: "default",
       hash: this.hash(text),
       hint: keyHint(text),
-      models: models ?? null,
+      addresses: null,
+      keepAnswers: false,
+      ownBalance: false,
       createdAt: this.now(),
-      expiresAt: expiresAt ?? null,
+      expiresAt: null,
       revokedAt: null,
       previousHash: null,
       previousUntil: null,
-      strict,
+      ...UNBOUNDED,
     }
+    const row = this.changed(blank, { tenant: blank.tenant, ...wish })
     this.options.table.insert(row)
     return { key: visible(row), text }
+  }
+
+  /** As `create`, with a balance of its own; a key whose money could not be booked opens nothing. */
+  async createFunded(wish: KeyWish, nanoUsd: bigint): Promise<MintedKey> {
+    this.money()
+    const minted = this.create({ ...wish, ownBalance: true })
+    try {
+      await this.topUp(minted.key.id, { nanoUsd, eventId: `${minted.key.id} opening` })
+      return minted
+    } catch (thrown) {
+      this.revoke(minted.key.id)
+      throw thrown
+    }
+  }
+
+  /** Adds to a key's balance, which it has from then on: once for one event id. */
+  async topUp(id: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<Key> {
+    const money = this.money()
+    const key = this.get(id)
+    if (nanoUsd > 0n) await money.topUp(id, nanoUsd, eventId)
+    return key.ownBalance ? key : this.update(id, { ownBalance: true })
+  }
+
+  /** Undefined where it has none of its own. */
+  async balanceOf({ id, ownBalance }: Key): Promise<bigint | undefined> {
+    return ownBalance ? this.options.money?.balanceOf(id) : undefined
+  }
+
+  /** Holds from the next request on. */
+  update(id: string, change: KeyChange): Key {
+    const row = this.changed(this.row(id), change)
+    this.replace(row)
+    return visible(row)
   }
 
   /** The key of this id. */
@@ -112,44 +163,73 @@ export class Keys {
   }
 
   /** The key a caller presents, or the GatewayError that says why it opens nothing. */
-  authenticate(text: string): Key {
-    const row = this.known.get(text) ?? this.recognise(text)
-    if (row.revokedAt !== null) throw new GatewayError("revoked_api_key", "This API key has been revoked.")
-    const now = this.now()
-    if (row.expiresAt !== null && row.expiresAt <= now) {
-      const when = new Date(row.expiresAt).toISOString()
+  authenticate(text: string): Caller {
+    const caller = this.known.get(text) ?? this.recognise(text)
+    if (caller.revokedAt !== null) throw new GatewayError("revoked_api_key", "This API key has been revoked.")
+    if (caller.expiresAt !== null && caller.expiresAt <= this.now()) {
+      const when = new Date(caller.expiresAt).toISOString()
       throw new GatewayError("expired_api_key", `This API key expired at ${when}.`)
     }
-    return row
+    return caller
   }
 
-  private recognise(text: string): KeyRow {
+  private recognise(text: string): Caller {
     if (!isKeyText(text)) throw invalidKey()
     for (const secret of this.options.secrets) {
       const hash = hmac(secret, text)
-      const row = this.find(hash)
+      const row = this.lookUp(() => this.options.table.findByHash(hash))
       if (!row) continue
-      if (row.hash !== hash) return this.withinGrace(row)
+      const caller = callerOf(
+        row,
+        this.lookUp(() => this.tenants.find(row.tenant)),
+      )
+      if (row.hash !== hash) return this.withinGrace(row, caller)
       if (this.known.size >= MAX_KNOWN) this.known.clear()
-      this.known.set(text, row)
-      return row
+      this.known.set(text, caller)
+      return caller
     }
     throw invalidKey()
   }
 
   /** A text that was rotated away is looked up each time: it is rare, and its time runs out. */
-  private withinGrace(row: KeyRow): KeyRow {
-    if (row.previousUntil !== null && row.previousUntil > this.now()) return row
+  private withinGrace({ previousUntil }: KeyRow, caller: Caller): Caller {
+    if (previousUntil !== null && previousUntil > this.now()) return caller
     throw new GatewayError("revoked_api_key", "This API key has been replaced by a new one.")
   }
 
-  private find(hash: string): KeyRow | undefined {
+  private lookUp<Row>(find: () => Row): Row {
     try {
-      return this.options.table.findByHash(hash)
+      return find()
     } catch (cause) {
       const message = "The gateway cannot look up API keys just now. Try again."
       throw new GatewayError("store_unavailable", message, { cause })
     }
+  }
+
+  /** The row with what was asked for in its place; never more than its tenant holds. */
+  private changed(row: KeyRow, { name, tenant, addresses, keepAnswers, ownBalance, expiresAt, ...wish }: KeyChange) {
+    if (addresses) new AddressRanges(addresses)
+    const grant = changedGrant(row, wish)
+    const bound = this.tenants.find(tenant ?? row.tenant)
+    const moves = tenant !== undefined && tenant !== row.tenant
+    // A key that moves brings along what it had; not to be strict is nothing to have.
+    if (bound) checkWithin(moves ? { ...grant, strict: wish.strict ?? null } : wish, bound)
+    const changed: KeyRow = {
+      ...row,
+      ...grant,
+      name: name ?? row.name,
+      tenant: tenant ?? row.tenant,
+      addresses: addresses === undefined ? row.addresses : addresses,
+      keepAnswers: keepAnswers === undefined ? row.keepAnswers : (keepAnswers ?? false),
+      ownBalance: ownBalance === undefined ? row.ownBalance : (ownBalance ?? false),
+      expiresAt: expiresAt === undefined ? row.expiresAt : expiresAt,
+    }
+    return changed
+  }
+
+  private money(): Money {
+    if (this.options.money) return this.options.money
+    throw new GatewayError("unsupported_parameter", "This gateway keeps no balances.", { param: "balance" })
   }
 
   private row(id: string): KeyRow {
@@ -176,8 +256,4 @@ function hmac(secret: Secret, text: string): string {
 
 function invalidKey(): GatewayError {
   return new GatewayError("invalid_api_key", "This API key is not valid here. Check that it was copied whole.")
-}
-
-function visible({ id, name, tenant, hint, models, strict, createdAt, expiresAt, revokedAt }: KeyRow): Key {
-  return { id, name, tenant, hint, models, strict, createdAt, expiresAt, revokedAt }
 }

@@ -1,9 +1,53 @@
-// Which models a key may call: patterns in which `*` stands for any run of characters.
+// Which models and protocols may be used. A model's pattern has `*` for any run of characters; where two patterns both
+// have to match, they stand as `one & other`. A protocol is named by its id or by its family: `openai`, `gemini`.
 
-export function allowsModel(patterns: readonly string[] | null, model: string): boolean {
-  return patterns === null || patterns.some((pattern) => matches(pattern, model))
+/** Null is no bound at all. */
+type Words = readonly string[] | null
+
+const BOTH = " & "
+
+export function allowsModel(patterns: Words, model: string): boolean {
+  return patterns === null || patterns.some((pattern) => coversModels(pattern, model))
 }
 
+export function allowsProtocol(words: Words, protocol: string): boolean {
+  return words === null || words.some((word) => coversProtocol(word, protocol))
+}
+
+/** Whether the first pattern matches whatever the second one does. */
+export function coversModels(pattern: string, other: string): boolean {
+  return pattern.split(BOTH).every((each) => other.split(BOTH).some((part) => matches(each, part)))
+}
+
+export function coversProtocol(word: string, other: string): boolean {
+  return word === other || other.startsWith(`${word}-`)
+}
+
+/** The patterns of what both lists of patterns allow. */
+export function modelsWithin(own: Words, outer: Words): Words {
+  const join = (one: string, other: string) => one + BOTH + other
+  return common(own, outer, { covers: coversModels, join })
+}
+
+export function protocolsWithin(own: Words, outer: Words): Words {
+  return common(own, outer, { covers: coversProtocol })
+}
+
+interface Meeting {
+  readonly covers: (one: string, other: string) => boolean
+  /** What two words have in common of which neither covers the other; absent where that is nothing. */
+  readonly join?: (one: string, other: string) => string
+}
+
+function common(own: Words, outer: Words, { covers, join }: Meeting): Words {
+  if (own === null || outer === null) return own ?? outer
+  return own.flatMap((one) => {
+    if (outer.some((other) => covers(other, one))) return [one]
+    return outer.flatMap((other) => (covers(one, other) ? [other] : join ? [join(one, other)] : []))
+  })
+}
+
+/** A `*` of the model's, where that is a pattern itself, is a character that only a `*` takes. */
 function matches(pattern: string, model: string): boolean {
   const [head = "", ...rest] = pattern.split("*")
   if (rest.length === 0) return pattern === model

@@ -1,13 +1,15 @@
 // A key as it is shown to operators, on the command line and over the administration port: everything but its text.
-import type { Key, KeyWish } from "./keys.ts"
+import type { Key, KeyChange, KeyWish } from "./keys.ts"
+import { type AskedGrant, given, grantWishOf, type ShownGrant, shownGrant } from "./shown-grant.ts"
 
-export interface ShownKey {
+export interface ShownKey extends ShownGrant {
   readonly id: string
   readonly name: string
   readonly tenant: string
   readonly hint: string
-  readonly models: readonly string[] | null
-  readonly strict: boolean
+  readonly addresses: readonly string[] | null
+  readonly keep_answers: boolean
+  readonly own_balance: boolean
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
@@ -18,26 +20,42 @@ export interface ShownMintedKey extends ShownKey {
   readonly key: string
 }
 
-/** What somebody who makes a key may ask for. */
-export interface AskedKey {
-  readonly name: string
+/** What somebody who changes a key may ask for; null takes a bound away. */
+export interface AskedChange extends AskedGrant {
+  readonly name?: string
   readonly tenant?: string
-  readonly models?: readonly string[]
-  readonly strict?: boolean
-  readonly expires_at?: string
+  readonly addresses?: readonly string[] | null
+  readonly keep_answers?: boolean | null
+  readonly own_balance?: boolean | null
+  readonly expires_at?: string | null
 }
 
-export function shownKey({ createdAt, expiresAt, revokedAt, ...key }: Key): ShownKey {
+/** What somebody who makes a key may ask for. */
+export interface AskedKey extends AskedChange {
+  readonly name: string
+  /** What it has to spend at first, in USD. */
+  readonly balance?: string
+}
+
+export function shownKey({ id, name, tenant, hint, addresses, ...key }: Key): ShownKey {
   const time = (value: number) => new Date(value).toISOString()
-  const { id, name, tenant, hint, models, strict } = key
   return {
-    ...{ id, name, tenant, hint, models, strict },
-    created_at: time(createdAt),
-    expires_at: expiresAt === null ? null : time(expiresAt),
-    revoked_at: revokedAt === null ? null : time(revokedAt),
+    ...{ id, name, tenant, hint, addresses },
+    ...shownGrant(key),
+    keep_answers: key.keepAnswers,
+    own_balance: key.ownBalance,
+    created_at: time(key.createdAt),
+    expires_at: key.expiresAt === null ? null : time(key.expiresAt),
+    revoked_at: key.revokedAt === null ? null : time(key.revokedAt),
   }
 }
 
-export function wishOf({ expires_at, ...asked }: AskedKey): KeyWish {
-  return { ...asked, ...(expires_at !== undefined && { expiresAt: Date.parse(expires_at) }) }
+export function wishOf({ name, ...asked }: AskedKey): KeyWish {
+  return { name, ...changeOf(asked) }
+}
+
+export function changeOf({ name, tenant, addresses, keep_answers, own_balance, expires_at, ...asked }: AskedChange) {
+  const expiresAt = expires_at && Date.parse(expires_at)
+  const change = { name, tenant, addresses, keepAnswers: keep_answers, ownBalance: own_balance, expiresAt }
+  return { ...given(change), ...grantWishOf(asked) } as KeyChange
 }

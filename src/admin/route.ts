@@ -9,7 +9,7 @@ interface AdminCall<Body> {
 }
 
 interface Declared<Body> {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE"
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** Such as `/admin/v1/keys/{id}`. */
   readonly path: string
   /** One sentence for the description. */

@@ -16,6 +16,10 @@ export class AdminClient {
     return this.call("POST", path, body)
   }
 
+  patch(path: string, body: Json): Promise<JsonObject> {
+    return this.call("PATCH", path, body)
+  }
+
   private async call(method: string, path: string, body?: Json): Promise<JsonObject> {
     const headers = { authorization: `Bearer ${this.key.reveal()}`, "content-type": "application/json" }
     const sent = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }

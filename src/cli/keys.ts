@@ -1,43 +1,53 @@
-// trivium keys: create, list, rotate, revoke.
+// trivium keys: create, list, update, topup, rotate, revoke.
 import { Command, InvalidArgumentError } from "commander"
-import type { AskedKey, ShownKey, ShownMintedKey } from "../accounts/shown-key.ts"
+import { given } from "../accounts/shown-grant.ts"
+import type { AskedChange, AskedKey, ShownKey, ShownMintedKey } from "../accounts/shown-key.ts"
 import { type AdminFlags, withAdminFlags } from "./flags.ts"
+import { askedGrantOf, type Bound, type GrantFlags, limitsOf, list, withGrantFlags } from "./grant-flags.ts"
 import type { KeyDesk } from "./key-desk.ts"
 import { print, table } from "./print.ts"
 
 export type OpenDesk = (flags: AdminFlags) => KeyDesk
 
-interface Common extends AdminFlags {
+export interface Common extends AdminFlags {
   readonly json?: true
 }
 
-interface CreateFlags extends Common {
-  readonly name: string
+interface ChangeFlags extends Common, GrantFlags {
+  readonly name?: string
   readonly tenant?: string
-  readonly models?: string[]
-  readonly strict?: true
-  readonly expires?: number
+  readonly addresses?: Bound<readonly string[]>
+  readonly expires?: Bound<number>
+  readonly keepAnswers?: boolean
+  readonly ownBalance?: boolean
+}
+
+interface CreateFlags extends ChangeFlags {
+  readonly name: string
+  readonly balance?: string
 }
 
 export function keysCommand(open: OpenDesk): Command {
-  const command = new Command("keys").description("create, list, rotate and revoke API keys")
+  const command = new Command("keys").description("create, list, change, rotate and revoke API keys")
   const add = (name: string, description: string) =>
     withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
 
-  add("create", "create a key and print it, this once")
-    .requiredOption("--name <name>", "what it is for")
-    .option("--tenant <tenant>", "whom it belongs to (default: default)")
-    .option("--models <patterns>", "models it may call, such as openai/*,meta/llama-3.3-70b (default: all)", list)
-    .option(
-      "--strict",
-      "refuse requests that a provider of another protocol cannot be told without a change of meaning",
-    )
-    .option("--expires <when>", "30d, 12h, 45m or a date such as 2027-01-31 (default: never)", instant)
+  withKeyFlags(add("create", "create a key and print it, this once").requiredOption("--name <name>", "what it is for"))
+    .option("--balance <usd>", "a balance of its own, with so much on it")
     .action((flags: CreateFlags) =>
       within(open, flags, async (desk) => printMinted(await desk.create(asked(flags)), flags)),
     )
   add("list", "list all keys").action((flags: Common) =>
     within(open, flags, async (desk) => printKeys(await desk.list(), flags)),
+  )
+  withKeyFlags(add("update <id>", "change a key").option("--name <name>", "what it is for"))
+    .option("--own-balance", "pay from a balance of its own")
+    .option("--no-own-balance", "pay from its tenant's")
+    .action((id: string, flags: ChangeFlags) =>
+      within(open, flags, async (desk) => told(await desk.update(id, askedChange(flags)), "Changed", flags)),
+    )
+  add("topup <id> <usd>", "add to a key's balance").action((id: string, usd: string, flags: Common) =>
+    within(open, flags, async (desk) => told(await desk.topUp(id, usd), "Topped up", flags)),
   )
   add("rotate <id>", "give a key a new text; the old one works on for a while")
     .option("--grace <duration>", "how long the old text still works, such as 1h (default: 24h)", duration)
@@ -45,15 +55,21 @@ export function keysCommand(open: OpenDesk): Command {
       within(open, flags, async (desk) => printMinted(await desk.rotate(id, { graceMs: flags.grace }), flags)),
     )
   add("revoke <id>", "let nobody in with this key any more").action((id: string, flags: Common) =>
-    within(open, flags, async (desk) => {
-      const key = await desk.revoke(id)
-      print(flags.json ? JSON.stringify(key) : `Revoked ${key.id} (${key.name}).`)
-    }),
+    within(open, flags, async (desk) => told(await desk.revoke(id), "Revoked", flags)),
   )
   return command
 }
 
-async function within(open: OpenDesk, flags: AdminFlags, act: (desk: KeyDesk) => Promise<void>): Promise<void> {
+function withKeyFlags(command: Command): Command {
+  return withGrantFlags(command, { rpm: "default" })
+    .option("--tenant <tenant>", "whom it belongs to (at first: default)")
+    .option("--addresses <ranges>", "client addresses it may be used from, such as 10.0.0.0/8, or all", list)
+    .option("--expires <when>", "30d, 12h, 45m, a date such as 2027-01-31, or never", expiry)
+    .option("--keep-answers", "keep answers, so that a request sent twice gets the first answer again")
+    .option("--no-keep-answers", "keep no answers")
+}
+
+export async function within(open: OpenDesk, flags: AdminFlags, act: (desk: KeyDesk) => Promise<void>): Promise<void> {
   const desk = open(flags)
   try {
     await act(desk)
@@ -62,14 +78,26 @@ async function within(open: OpenDesk, flags: AdminFlags, act: (desk: KeyDesk) =>
   }
 }
 
-function asked({ name, tenant, models, strict, expires }: CreateFlags): AskedKey {
-  return {
+function asked(flags: CreateFlags): AskedKey {
+  const { name, balance } = flags
+  return { ...askedChange(flags), name, ...(balance !== undefined && { balance }) }
+}
+
+function askedChange(flags: ChangeFlags): AskedChange {
+  const { name, tenant, addresses, expires, keepAnswers, ownBalance } = flags
+  const members = {
     name,
-    ...(tenant !== undefined && { tenant }),
-    ...(models && { models }),
-    ...(strict && { strict }),
-    ...(expires !== undefined && { expires_at: new Date(expires).toISOString() }),
+    tenant,
+    addresses: addresses?.to,
+    expires_at: expires?.to && new Date(expires.to).toISOString(),
+    keep_answers: keepAnswers,
+    own_balance: ownBalance,
   }
+  return { ...given(members), ...askedGrantOf(flags) } as AskedChange
+}
+
+function told(key: ShownKey, what: string, { json }: Common): void {
+  print(json ? JSON.stringify(key) : `${what} ${key.id} (${key.name}).`)
 }
 
 function printMinted(minted: ShownMintedKey, { json }: Common): void {
@@ -80,11 +108,19 @@ function printMinted(minted: ShownMintedKey, { json }: Common): void {
 function printKeys(keys: readonly ShownKey[], { json }: Common): void {
   if (json) print(JSON.stringify(keys))
   else if (keys.length === 0) print("There are no keys. Create one: trivium keys create --name NAME")
-  else print(table(["ID", "NAME", "TENANT", "KEY", "MODELS", "STATE"], keys.map(row)))
+  else print(table(["ID", "NAME", "TENANT", "KEY", "MODELS", "LIMITS", "STATE"], keys.map(row)))
 }
 
 function row(key: ShownKey): string[] {
-  return [key.id, key.name, key.tenant, key.hint, key.models?.join(",") ?? "all", state(key)]
+  return [
+    key.id,
+    key.name,
+    key.tenant,
+    key.hint,
+    key.models?.join(",") ?? "all",
+    limitsOf(key) || "default",
+    state(key),
+  ]
 }
 
 function state({ revoked_at, expires_at }: ShownKey): string {
@@ -97,12 +133,6 @@ function day(time: string): string {
   return time.slice(0, 10)
 }
 
-function list(text: string): string[] {
-  const items = text.split(",").map((item) => item.trim())
-  if (items.some((item) => item === "")) throw new InvalidArgumentError("Give patterns separated by commas.")
-  return items
-}
-
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 function duration(text: string): number {
@@ -112,9 +142,10 @@ function duration(text: string): number {
   return ms
 }
 
-function instant(text: string): number {
-  if (/^\d+[mhd]$/.test(text)) return Date.now() + duration(text)
+function expiry(text: string): Bound<number> {
+  if (text === "never") return { to: null }
+  if (/^\d+[mhd]$/.test(text)) return { to: Date.now() + duration(text) }
   const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(date)) throw new InvalidArgumentError("Give 30d, 12h, 45m or a date such as 2027-01-31.")
-  return date
+  if (Number.isNaN(date)) throw new InvalidArgumentError("Give 30d, 12h, 45m, a date such as 2027-01-31, or never.")
+  return { to: date }
 }

@@ -5,6 +5,7 @@ import { withStoreFlags } from "./flags.ts"
 import { keysCommand, type OpenDesk } from "./keys.ts"
 import { type ListModels, modelsCommand } from "./models.ts"
 import { type SimulateFlags, simulateCommand } from "./simulate.ts"
+import { tenantsCommand } from "./tenants.ts"
 
 export interface Actions {
   readonly serve: (flags: ConfigFlags) => Promise<void>
@@ -28,6 +29,7 @@ export function program(actions: Actions, version: string): Command {
     actions.check,
   )
   trivium.addCommand(keysCommand(actions.openDesk))
+  trivium.addCommand(tenantsCommand(actions.openDesk))
   trivium.addCommand(modelsCommand(actions.listModels))
   trivium.addCommand(simulateCommand(actions.simulate))
   return trivium

@@ -11,6 +11,8 @@ export interface Config {
   readonly storePath: string
   readonly providers: readonly ProviderSettings[]
   readonly models: readonly ModelSettings[]
+  /** What keys may do that do not say otherwise. */
+  readonly defaults: { readonly requestsPerMinute: number }
   /** Whether files at addresses of a caller's are fetched for providers that take them only inline. */
   readonly media: { readonly fetch: boolean }
   /** Where traces are sent; left out, none are made. */

@@ -19,6 +19,7 @@ export interface FileSettings {
   readonly store: { readonly url?: string }
   readonly providers: ReadonlyMap<string, FileProvider>
   readonly models: readonly ModelSettings[]
+  readonly defaults: { readonly requestsPerMinute: number }
   readonly media: { readonly fetch: boolean }
   readonly telemetry?: FileTelemetry
 }
@@ -34,6 +35,7 @@ export interface SchemaContext {
 }
 
 const DEFAULT_MAX_IN_FLIGHT = 2000
+const DEFAULT_REQUESTS_PER_MINUTE = 600
 
 /** The schema for one reading of one file: it remembers the names that file has used. */
 export function fileSchema(root: Place, context: SchemaContext): Shape<FileSettings> {
@@ -46,6 +48,9 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     trusted_proxies: otherwise(list(text(addressRange)), []),
     max_in_flight: otherwise(integer({ min: 1, max: 20_000 }), DEFAULT_MAX_IN_FLIGHT),
   })
+  const defaults = object({
+    requests_per_minute: otherwise(integer({ min: 1 }), DEFAULT_REQUESTS_PER_MINUTE),
+  })
   const store = object({
     url: optional(text(sqlitePath(workingDir))),
   })
@@ -55,6 +60,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     store: otherwise(store, {}),
     providers: otherwise(dictionary(providerId, provider), new Map()),
     models: otherwise(list(modelSchema({ providers, knownModels })), []),
+    defaults: otherwise(defaults, { requestsPerMinute: DEFAULT_REQUESTS_PER_MINUTE }),
     media: otherwise(object({ fetch: otherwise(boolean(), false) }), { fetch: false }),
     telemetry: optional(telemetrySchema()),
   })

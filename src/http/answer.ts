@@ -1,4 +1,5 @@
 // Answers the listener writes itself: JSON, and errors in the shape of the protocol they are told in.
+import type { Allowance, Standing } from "../accounts/limits.ts"
 import type { GatewayError } from "../canonical/error.ts"
 import type { Json } from "../canonical/json.ts"
 import { answerOf, type ExchangeRecord } from "../exchange/record.ts"
@@ -22,4 +23,25 @@ function retryHeaders(error: GatewayError): Record<string, string> {
   if (error.retryAfterMs !== undefined) told["retry-after"] = String(Math.ceil(error.retryAfterMs / 1000))
   if (!error.mayRetry && (error.status >= 500 || error.status === 409)) told["x-should-retry"] = "false"
   return told
+}
+
+/** How the caller's limits stand, as OpenAI's headers tell it; clients of all protocols read those. */
+export function tellLimits({ headers }: Response, allowance: Allowance): void {
+  const { requests, tokens } = allowance.standing()
+  if (requests) tellLimit(headers, requests, REQUESTS)
+  if (tokens) tellLimit(headers, tokens, TOKENS)
+}
+
+const REQUESTS = ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"] as const
+const TOKENS = ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"] as const
+
+function tellLimit(headers: Headers, standing: Standing, [limit, remaining, reset]: typeof REQUESTS | typeof TOKENS) {
+  headers.set(limit, String(standing.limit))
+  headers.set(remaining, String(standing.remaining))
+  headers.set(reset, durationOf(standing.resetMs))
+}
+
+/** Such as `0.8s`: rounded up, so that who waits so long has not waited in vain. */
+export function durationOf(ms: number): string {
+  return `${Math.ceil(ms / 100) / 10}s`
 }

@@ -8,6 +8,12 @@ const EXPOSED = [
   "x-gateway-model",
   "x-gateway-provider",
   "x-gateway-attempts",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+  "x-ratelimit-limit-tokens",
+  "x-ratelimit-remaining-tokens",
+  "x-ratelimit-reset-tokens",
 ].join(", ")
 const MAX_AGE_SECONDS = "600"
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/

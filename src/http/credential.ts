@@ -2,7 +2,7 @@
 import { GatewayError } from "../canonical/error.ts"
 import type { Protocol } from "../protocols/contract.ts"
 
-type KeyPlaces = Pick<Protocol, "keyHeaders" | "keyParameter">
+export type KeyPlaces = Pick<Protocol, "keyHeaders" | "keyParameter">
 
 /** Every protocol takes a bearer; beside it stand the places where its own clients put the key. */
 export function presentedKey(headers: Headers, query: string, places: KeyPlaces): string {

@@ -1,4 +1,5 @@
 // A protocol's endpoints as routes, one for each spelling: those that call a model, and those that tell what there is.
+import { allowsProtocol } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { House } from "../exchange/call.ts"
 import { exchange } from "../exchange/exchange.ts"
@@ -22,7 +23,7 @@ export function protocolRoutes(protocol: Protocol, house: House): Route[] {
 function listingHandler(does: Endpoint["does"], listing: Listing | undefined, house: House): Route["handle"] {
   if (!listing) throw new Error("a protocol that lists models has to say how")
   return ({ caller, envelope, record }) => {
-    const view = { caller, over: listing.over }
+    const view = { caller, over: listing.over.filter((id) => allowsProtocol(caller.protocols, id)) }
     const table = house.table()
     if (does === "get-model") {
       const name = listing.nameIn?.(envelope.rest) ?? envelope.rest

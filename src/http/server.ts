@@ -1,10 +1,12 @@
 // The listener: takes a request in, passes it through its route's guards, and counts what is under way.
-import type { Key } from "../accounts/keys.ts"
+import type { Caller } from "../accounts/caller.ts"
+import { Limits } from "../accounts/limits.ts"
+import { allowsProtocol } from "../accounts/scope.ts"
 import { asGatewayError, GatewayError } from "../canonical/error.ts"
 import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
-import { errorAnswer } from "./answer.ts"
+import { errorAnswer, tellLimits } from "./answer.ts"
 import { isLarge, readBody, SlowBody } from "./body.ts"
 import { BodyBudget, BodyShare } from "./body-budget.ts"
 import { TrustedProxies } from "./client-address.ts"
@@ -18,7 +20,8 @@ export interface ServerOptions {
   readonly host: string
   readonly port: number
   readonly routes: RouteTable
-  readonly authenticate: (key: string) => Key
+  readonly authenticate: (key: string) => Caller
+  readonly limits?: Limits
   readonly maxInFlight: number
   readonly deadlines: Deadlines
   /** Origins whose pages may call from a browser. */
@@ -53,12 +56,14 @@ export class Server implements Door {
   private readonly bun: BunServer
   private readonly cors: Cors
   private readonly proxies: TrustedProxies
+  private readonly limits: Limits
   private underWay = 0
   private stopping = false
 
   constructor(private readonly options: ServerOptions) {
     this.cors = new Cors(options.cors)
     this.proxies = new TrustedProxies(options.trustedProxies)
+    this.limits = options.limits ?? new Limits()
     this.bun = Bun.serve({
       hostname: options.host,
       port: options.port,
@@ -141,7 +146,8 @@ export class Server implements Door {
     try {
       this.guard(visit)
       const answer = visit.route.handle(visit)
-      return answer instanceof Promise ? answer.catch(fail) : answer
+      if (!(answer instanceof Promise)) return withLimits(answer, visit)
+      return answer.then((answered) => withLimits(answered, visit), fail)
     } catch (thrown) {
       return fail(thrown)
     }
@@ -152,12 +158,26 @@ export class Server implements Door {
     if (headers.get("host")?.includes(",")) {
       throw new GatewayError("invalid_parameter", "The header `Host` was sent more than once.")
     }
-    const { route, envelope } = visit
-    if (route.who === "key") {
-      visit.authenticated(this.options.authenticate(presentedKey(headers, envelope.query, route.protocol)))
-      route.protocol.checkEnvelope(envelope)
-    }
+    if (visit.route.who === "key") this.admit(visit)
     if (visit.route.generates) this.givePlace(visit)
+  }
+
+  /** Who may not be here at all uses up nothing of the key's. */
+  private admit(visit: Visit): void {
+    const { route, envelope, request } = visit
+    const key = presentedKey(request.headers, envelope.query, route.keyPlaces ?? route.protocol)
+    const caller = this.options.authenticate(key)
+    visit.authenticated(caller, this.limits.allowanceOf(caller))
+    checkProtocol(caller, route)
+    if (caller.mayComeFrom) this.checkAddress(caller, request)
+    visit.allowance.take()
+    route.protocol.checkEnvelope(envelope)
+  }
+
+  private checkAddress({ mayComeFrom }: Caller, request: Request): void {
+    const address = this.clientAddress(request)
+    if (address !== undefined && mayComeFrom?.holds(address)) return
+    throw new GatewayError("route_not_allowed", `This API key may not be used from the address ${address}.`)
   }
 
   private givePlace(visit: Visit): void {
@@ -166,6 +186,7 @@ export class Server implements Door {
       const message = "The gateway runs as many requests as it can. Try again."
       throw new GatewayError("overloaded", message, { retryAfterMs: 1000 })
     }
+    visit.allowance.enter()
     this.underWay++
     visit.takePlace()
   }
@@ -180,13 +201,14 @@ export class Server implements Door {
     }
     const error = asGatewayError(thrown)
     noteFailure(record, error)
-    if (error.status === 401) record.clientAddress = this.clientAddress(visit.request)
+    if (error.status === 401 || error.code === "route_not_allowed")
+      record.clientAddress = this.clientAddress(visit.request)
     record.status = error.status
     if (visit.holdsPlace) visit.finish()
     else if (visit.route.generates || error.status >= 500 || error.status === 401) this.options.onRecord(record)
     const answer = errorAnswer(error, record, protocol)
     if (isUnread(error, visit.request)) answer.headers.set("connection", "close")
-    return answer
+    return withLimits(answer, visit)
   }
 
   private clientAddress(request: Request): string | undefined {
@@ -212,12 +234,28 @@ export class Server implements Door {
     this.bun.timeout(request, seconds)
   }
 
-  leave({ request, record, isKeptOpen }: Visit): void {
+  leave({ request, record, isKeptOpen, allowance }: Visit): void {
     this.underWay--
+    allowance.leave()
     // A lifted limit would stick to the kept-alive connection.
     if (isKeptOpen) this.bun.timeout(request, IDLE_SECONDS)
     this.options.onRecord(record)
   }
+}
+
+/** Every answer to somebody who is known says how its limits stand. */
+function withLimits(answer: Response, visit: Visit): Response {
+  if (visit.isAuthenticated) tellLimits(answer, visit.allowance)
+  return answer
+}
+
+/** A listing shows what can be called over several protocols: it is there for whoever may speak one of them. */
+function checkProtocol({ protocols }: Caller, { protocol, does, generates, path }: Route): void {
+  if (protocols === null || does === undefined) return
+  const over = generates ? [protocol.id] : (protocol.listing?.over ?? [protocol.id])
+  if (over.some((id) => allowsProtocol(protocols, id))) return
+  const message = `This API key may not use ${path}. It may speak: ${protocols.join(", ") || "nothing"}.`
+  throw new GatewayError("route_not_allowed", message)
 }
 
 function envelopeOf(headers: Headers, url: string, { route, rest }: { route: Route; rest: string }): Envelope {

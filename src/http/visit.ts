@@ -1,11 +1,13 @@
 // A route, and a visit to it: one request, its guards passed. What a handler may ask of it, and the exchange of its client.
-import type { Key } from "../accounts/keys.ts"
+import type { Caller } from "../accounts/caller.ts"
+import type { Allowance } from "../accounts/limits.ts"
 import type { Call } from "../exchange/call.ts"
 import type { ExchangeRecord } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import { readBody } from "./body.ts"
 import { type BodyBudget, BodyShare } from "./body-budget.ts"
+import type { KeyPlaces } from "./credential.ts"
 
 /** Who may enter: anyone, or the holder of a valid key. */
 type Who = "anyone" | "key"
@@ -21,6 +23,8 @@ export interface Route {
   readonly bodyLimit: number
   /** Whose error shape this route speaks. */
   readonly protocol: Protocol
+  /** Where a key may stand; absent where it is as the protocol has it. */
+  readonly keyPlaces?: KeyPlaces
   /** What it does, in the protocol's words; absent on routes of the gateway's own. */
   readonly does?: Envelope["does"]
   /** Whether it occupies one of the places for exchanges under way. */
@@ -44,7 +48,7 @@ export class Visit implements Call {
   holdsPlace = false
   /** Whether its connection may be silent for long. */
   isKeptOpen = false
-  private key: Key | undefined
+  private entered: { readonly caller: Caller; readonly allowance: Allowance } | undefined
   private share: BodyShare | undefined
 
   constructor(
@@ -60,15 +64,23 @@ export class Visit implements Call {
   }
 
   /** The holder of the key; a route that anyone may enter has none. */
-  get caller(): Key {
-    if (!this.key) throw new Error(`route ${this.route.path} has no caller`)
-    return this.key
+  get caller(): Caller {
+    return this.entry.caller
   }
 
-  authenticated(key: Key): void {
-    this.key = key
-    this.record.keyId = key.id
-    this.record.tenant = key.tenant
+  /** What the caller may still use. */
+  get allowance(): Allowance {
+    return this.entry.allowance
+  }
+
+  get isAuthenticated(): boolean {
+    return this.entered !== undefined
+  }
+
+  authenticated(caller: Caller, allowance: Allowance): void {
+    this.entered = { caller, allowance }
+    this.record.keyId = caller.id
+    this.record.tenant = caller.tenant
   }
 
   takePlace(): void {
@@ -108,5 +120,10 @@ export class Visit implements Call {
     if (!this.holdsPlace) return
     this.holdsPlace = false
     this.door.leave(this)
+  }
+
+  private get entry(): { readonly caller: Caller; readonly allowance: Allowance } {
+    if (!this.entered) throw new Error(`route ${this.route.path} has no caller`)
+    return this.entered
   }
 }

@@ -1,6 +1,30 @@
 // What is durable. Times are milliseconds since 1970.
 
-export interface KeyRow {
+/** The most that may be spent, in nano-USD: in a calendar day, week and month (UTC), and in all. */
+export interface Budgets {
+  readonly day?: bigint
+  readonly week?: bigint
+  readonly month?: bigint
+  readonly total?: bigint
+}
+
+/** What a key, or all keys of a tenant together, may do. */
+export interface Grant {
+  /** Patterns of the models that may be called; null is all. */
+  readonly models: readonly string[] | null
+  /** Ids of the protocols that may be spoken, or families of them; null is all. */
+  readonly protocols: readonly string[] | null
+  /** Null is the gateway's default for a key, and no limit for a tenant. */
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  /** How many requests may run at once. */
+  readonly concurrentRequests: number | null
+  /** Rather refused than changed in meaning on the way to a provider of another protocol. */
+  readonly strict: boolean
+  readonly budgets: Budgets
+}
+
+export interface KeyRow extends Grant {
   readonly id: string
   readonly name: string
   readonly tenant: string
@@ -8,16 +32,18 @@ export interface KeyRow {
   readonly hash: string
   /** The key's last characters, by which its owner knows it again. */
   readonly hint: string
-  /** Patterns of the models it may call; null is all. */
-  readonly models: readonly string[] | null
+  /** Addresses, or ranges of them, that it may be used from; null is all. */
+  readonly addresses: readonly string[] | null
+  /** Whether answers are kept, so that a repeated request gets the first one's again. */
+  readonly keepAnswers: boolean
+  /** Whether it pays from a balance of its own. */
+  readonly ownBalance: boolean
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
   /** The hash before the last rotation, and until when it is still taken. */
   readonly previousHash: string | null
   readonly previousUntil: number | null
-  /** Rather refused than changed in meaning on the way to a provider of another protocol. */
-  readonly strict: boolean
 }
 
 export interface KeyTable {
@@ -28,6 +54,19 @@ export interface KeyTable {
   list(): KeyRow[]
   count(): number
   replace(row: KeyRow): void
+}
+
+/** Whom keys belong to. One that keys name and that has no row has no limits. */
+export interface TenantRow extends Grant {
+  readonly name: string
+  readonly createdAt: number
+}
+
+export interface TenantTable {
+  insert(row: TenantRow): void
+  find(name: string): TenantRow | undefined
+  list(): TenantRow[]
+  replace(row: TenantRow): void
 }
 
 /** A provider's credential, sealed for one address. */
@@ -45,13 +84,210 @@ export interface CredentialTable {
   remove(provider: string): boolean
 }
 
-export interface Store {
-  readonly keys: KeyTable
-  readonly credentials: CredentialTable
+/** An account of the ledger. What may still be spent is posted − held − floor. */
+export interface LedgerAccountRow {
+  readonly id: bigint
+  readonly name: string
+  readonly postedNano: bigint
+  readonly heldNano: bigint
+  /** null: not limited. */
+  readonly floorNano: bigint | null
+}
+
+/** The gateway's own accounts. */
+export const HOUSE_ACCOUNTS = ["funding", "revenue", "suspense", "write-off"] as const
+export type HouseAccount = (typeof HOUSE_ACCOUNTS)[number]
+
+export interface LedgerAccountTable {
+  find(name: string): LedgerAccountRow | undefined
+  get(id: bigint): LedgerAccountRow
+  insert(name: string, floorNano: bigint | null): LedgerAccountRow
+  /** Adds to both sums, or takes away. False, and nothing is changed, where the floor would be broken. */
+  move(id: bigint, by: { readonly postedNano: bigint; readonly heldNano: bigint }): boolean
+  /** False, and nothing is changed, where less than the floor would be left. */
+  setFloor(id: bigint, floorNano: bigint | null): boolean
+}
+
+/** What an open request may cost, set aside on who pays. The row goes when the request ends. */
+export interface HoldRow {
+  readonly requestId: string
+  readonly accountId: bigint
+  readonly tenant: string
+  readonly keyId: string
+  readonly amountNano: bigint
+  /** What is known to be owed already. */
+  readonly lowerBoundNano: bigint
+  /** The UTC day it counts in, as days since 1970. */
+  readonly day: number
+  /** Which start of the process made it. */
+  readonly epoch: number
+  readonly at: number
+  /** JSON of the budgets it has to keep within; null is none. */
+  readonly budgets: string | null
+}
+
+export interface HoldTable {
+  /** False, and nothing is written, where the request is held already or has ended. */
+  insert(row: HoldRow): boolean
+  find(requestId: string): HoldRow | undefined
+  grow(requestId: string, byNano: bigint): void
+  note(requestId: string, lowerBoundNano: bigint): void
+  /** Whether it was there. */
+  remove(requestId: string): boolean
+  ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
+}
+
+export type EntryKind = "settled" | "released" | "recovered" | "top-up"
+
+/** What an entry moves on each account it touches. Together it is always zero. */
+export interface EntryAmounts {
+  /** On the account of who pays, or is topped up. */
+  readonly account: bigint
+  readonly funding: bigint
+  readonly revenue: bigint
+  readonly suspense: bigint
+  readonly writeOff: bigint
+}
+
+/** One thing that was booked. It has a request or an event, each of which is booked once. */
+export interface EntryRow {
+  readonly kind: EntryKind
+  readonly requestId: string | null
+  readonly eventId: string | null
+  readonly tenant: string | null
+  readonly keyId: string | null
+  /** Of the hold it ends. */
+  readonly day: number
+  readonly at: number
+  readonly accountId: bigint
+  readonly nano: EntryAmounts
+}
+
+export interface BookedEntry extends EntryRow {
+  readonly id: bigint
+}
+
+/** Append-only: the store itself refuses to change or delete what is booked, and to book what does not sum to zero. */
+export interface EntryTable {
+  /** Gives its id. */
+  insert(row: EntryRow): bigint
+  ofRequest(requestId: string): BookedEntry | undefined
+  ofEvent(eventId: string): BookedEntry | undefined
+}
+
+/** What a key, or a tenant, has spent and holds, by UTC day. The holder is the name its account has, or would have. */
+export interface SpendTable {
+  add(holder: string, by: { readonly day: number; readonly spentNano: bigint; readonly heldNano: bigint }): void
+  /** Spent and held together, from one day to another, both included. */
+  between(holder: string, days: { readonly from: number; readonly to: number }): bigint
+  /** Spent and held together since ever. */
+  total(holder: string): bigint
+}
+
+export interface UsageKey {
+  readonly day: number
+  readonly tenant: string
+  readonly keyId: string
+  readonly model: string
+  readonly provider: string
+}
+
+export interface UsageRow extends UsageKey {
+  readonly requests: number
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly cacheWrite1h: number
+  readonly audioInput: number
+  readonly imageInput: number
+  readonly output: number
+  readonly reasoning: number
+  readonly audioOutput: number
+  readonly imageOutput: number
+  readonly images: number
+  readonly paidNano: bigint
+}
+
+export interface UsageFilter {
+  /** Days since 1970, both included. */
+  readonly from: number
+  readonly to: number
+  readonly tenant?: string | undefined
+  /** Of the tenant, which is then given too. */
+  readonly keyId?: string | undefined
+  readonly model?: string | undefined
+  /** The last row of the page before. */
+  readonly after?: UsageKey | undefined
+  readonly limit: number
+}
+
+export interface UsageTable {
+  add(row: UsageRow): void
+  page(filter: UsageFilter): UsageRow[]
+  /** How many went. */
+  dropBefore(day: number, limit: number): number
+}
+
+export interface ReceiptTable {
+  insert(entryId: bigint, receipt: { readonly at: number; readonly facts: string }): void
+  /** The facts, as JSON. */
+  find(entryId: bigint): string | undefined
+  /** How many went. */
+  dropBefore(time: number, limit: number): number
+}
+
+/** Insert-only. */
+export interface PriceTable {
+  /** What is there already stays. */
+  insert(version: string, pricing: string): void
+  find(version: string): string | undefined
+  page(after: string, limit: number): { readonly version: string; readonly pricing: string }[]
+}
+
+export interface LedgerProblem {
+  /** The invariant that does not hold, such as `I2`. */
+  readonly invariant: string
+  readonly what: string
+}
+
+/** One proof over the whole ledger, in steps; between them the ledger may go on. */
+export interface LedgerAudit {
+  /** Sums up to `limit` more entries; false when none is left. */
+  sum(limit: number): boolean
+  /** Compares up to `limit` more rows with the sums; false when none is left. */
+  compare(limit: number): boolean
+  readonly problems: readonly LedgerProblem[]
   close(): void
 }
 
-/** The store cannot be opened; the message says why and what to do. */
+export interface LedgerTable {
+  readonly accounts: LedgerAccountTable
+  readonly holds: HoldTable
+  readonly entries: EntryTable
+  readonly spend: SpendTable
+  readonly usage: UsageTable
+  readonly receipts: ReceiptTable
+  readonly prices: PriceTable
+  /**
+   * Runs `work`; when this returns, all of it is durable, and when it throws, none of it is. A StoreError says that the
+   * store failed; anything else is what `work` threw.
+   */
+  transaction<Result>(work: () => Result): Result
+  /** Counts one start of the process more. */
+  nextEpoch(): number
+  /** Holds made before `openSince` count as forgotten. */
+  audit(openSince: number): LedgerAudit
+}
+
+export interface Store {
+  readonly keys: KeyTable
+  readonly tenants: TenantTable
+  readonly credentials: CredentialTable
+  readonly ledger: LedgerTable
+  close(): void
+}
+
+/** The store cannot be opened or does not work; the message says why and what to do. */
 export class StoreError extends Error {
   override readonly name = "StoreError"
 }

@@ -56,18 +56,31 @@ describe("the description", () => {
 
   test("is true: what each route answers is what it says", async () => {
     const made = await ask("POST", "/admin/v1/keys", { name: "described" })
+    await ask("POST", "/admin/v1/tenants", { name: "acme" })
+    const limits = { requests_per_minute: 10, budgets: { day: "1.50" }, protocols: ["openai"] }
     const bodies: Record<string, Json> = {
-      "/admin/v1/keys": { name: "again", models: ["a/*"], expires_at: "2099-01-31T00:00:00Z" },
+      "/admin/v1/keys": { name: "again", models: ["a/*"], expires_at: "2099-01-31T00:00:00Z", ...limits },
+      "/admin/v1/keys/{id}": limits,
+      "/admin/v1/tenants": { name: "other", ...limits },
+      "/admin/v1/tenants/{name}": limits,
       "/admin/v1/providers/{id}/credential": { api_key: CANARY },
     }
     for (const route of allAdminRoutes()) {
-      if (!("gives" in route)) continue
-      const path = route.path.replace("{id}", route.path.includes("/keys/") ? String(made.body.id) : "theirs")
+      if (!("gives" in route) || route.path.endsWith("/topup")) continue
+      const id = route.path.includes("/keys/") ? String(made.body.id) : "theirs"
+      const path = route.path.replace("{id}", id).replace("{name}", "acme")
       const { status, body } = await ask(route.method, path, route.takes && (bodies[route.path] ?? {}))
       expect(`${path} ${status}`).toBe(`${path} ${route.status ?? 200}`)
       expect(() => route.gives.read(body, "")).not.toThrow()
     }
   })
+})
+
+test("a balance is refused where nobody keeps any", async () => {
+  const refused = { status: 400, body: { error: { code: "unsupported_parameter" } } }
+  expect(await ask("POST", "/admin/v1/keys", { name: "rich", balance: "10" })).toMatchObject(refused)
+  const { body } = await ask("POST", "/admin/v1/keys", { name: "poor" })
+  expect(await ask("POST", `/admin/v1/keys/${body.id}/topup`, { usd: "10" })).toMatchObject(refused)
 })
 
 describe("a provider's credential", () => {

@@ -102,7 +102,10 @@ describe("every answer has a request id of its own", () => {
 })
 
 describe("towards the client", () => {
-  const OURS = ["x-request-id", "x-gateway-model", "x-gateway-provider", "x-gateway-attempts"]
+  const OURS = [
+    ...["x-request-id", "x-gateway-model", "x-gateway-provider", "x-gateway-attempts"],
+    ...["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+  ]
   const OF_HTTP = ["content-type", "content-length", "transfer-encoding", "date", "connection"]
 
   function names(headers: Headers): string[] {

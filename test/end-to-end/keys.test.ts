@@ -22,6 +22,14 @@ interface ShownKey {
   readonly expires_at: string | null
   readonly revoked_at: string | null
   readonly strict: boolean
+  readonly protocols: string[] | null
+  readonly addresses: string[] | null
+  readonly requests_per_minute: number | null
+  readonly tokens_per_minute: number | null
+  readonly concurrent_requests: number | null
+  readonly budgets: Record<string, string>
+  readonly keep_answers: boolean
+  readonly own_balance: boolean
   readonly key?: string
 }
 
@@ -57,6 +65,53 @@ describe("trivium keys", () => {
       expires_at: "2099-01-31T00:00:00.000Z",
       revoked_at: null,
       strict: false,
+      protocols: null,
+      addresses: null,
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      concurrent_requests: null,
+      budgets: {},
+      keep_answers: false,
+      own_balance: false,
+    })
+  })
+
+  test("create takes every limit, and update every other one; a word takes one away", async () => {
+    const limits = ["--rpm", "60", "--tpm", "9000", "--concurrent", "4", "--budgets", "day=1.50,total=20"]
+    const where = [
+      "--protocols",
+      "openai, gemini",
+      "--addresses",
+      "10.0.0.0/8,::1",
+      "--keep-answers",
+      "--expires",
+      "1d",
+    ]
+    const { id } = await folder.create("limited", ...limits, ...where)
+    const [made] = (await folder.json<ShownKey[]>("list")).filter((key) => key.id === id)
+    expect(made).toMatchObject({
+      protocols: ["openai", "gemini"],
+      addresses: ["10.0.0.0/8", "::1"],
+      requests_per_minute: 60,
+      tokens_per_minute: 9000,
+      concurrent_requests: 4,
+      budgets: { day: "1.5", total: "20" },
+      keep_answers: true,
+    })
+    const none = ["--rpm", "default", "--tpm", "none", "--concurrent", "none", "--budgets", "none", "--no-keep-answers"]
+    const all = ["--protocols", "all", "--addresses", "all", "--models", "all", "--expires", "never", "--name", "free"]
+    const freed = await folder.json<ShownKey>("update", id, ...none, ...all)
+    expect(freed).toMatchObject({
+      name: "free",
+      models: null,
+      protocols: null,
+      addresses: null,
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      concurrent_requests: null,
+      budgets: {},
+      keep_answers: false,
+      expires_at: null,
     })
   })
 
@@ -72,9 +127,11 @@ describe("trivium keys", () => {
     await folder.json("revoke", (await folder.create("gone")).id)
     const { stdout } = await folder.run("list")
     const lines = stdout.trimEnd().split("\n")
-    expect(lines[0]).toMatch(/^ID +NAME +TENANT +KEY +MODELS +STATE$/)
-    expect(lines.find((line) => line.includes(" plain "))).toMatch(/default +trv_….{4} +all +valid$/)
-    expect(lines.find((line) => line.includes(" scripted "))).toMatch(/openai\/\*,test\/model +valid until 2099-01-31$/)
+    expect(lines[0]).toMatch(/^ID +NAME +TENANT +KEY +MODELS +LIMITS +STATE$/)
+    expect(lines.find((line) => line.includes(" plain "))).toMatch(/default +trv_….{4} +all +default +valid$/)
+    expect(lines.find((line) => line.includes(" scripted "))).toMatch(
+      /openai\/\*,test\/model +default +valid until 2099-01-31$/,
+    )
     expect(lines.find((line) => line.includes(past.id))).toMatch(/expired 2020-01-31$/)
     expect(lines.find((line) => line.includes(" gone "))).toMatch(/revoked \d{4}-\d\d-\d\d$/)
     expect(stdout).not.toMatch(KEY)

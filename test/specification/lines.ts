@@ -300,8 +300,4 @@ export const WAITING: { readonly [id in LineId]?: string } = {
   "routing.latency": "the routing strategies",
   "routing.quality": "the routing strategies",
   "authentication.balance": "balances",
-  "error.429": "rate limits",
-  "rate-limit.x-ratelimit-limit-requests": "rate limits",
-  "rate-limit.x-ratelimit-remaining-requests": "rate limits",
-  "rate-limit.x-ratelimit-reset-requests": "rate limits",
 }

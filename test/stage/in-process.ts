@@ -23,7 +23,8 @@ export class InProcessGateway {
     const lines: string[] = []
     const log = new Log({ write: (text) => lines.push(...text.trimEnd().split("\n")), gatherMs: 0 })
     const gateway = new Gateway({ config: loadConfig(sources), environment: {}, log, timeouts })
-    return new InProcessGateway(gateway, gateway.keys.create({ name: "test" }).text, folder, lines)
+    const { text: key } = gateway.keys.create({ name: "test", requestsPerMinute: 1_000_000_000 })
+    return new InProcessGateway(gateway, key, folder, lines)
   }
 
   get url(): string {

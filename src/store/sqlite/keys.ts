@@ -1,32 +1,53 @@
 import type { Database } from "bun:sqlite"
 import type { KeyRow, KeyTable } from "../contract.ts"
+import {
+  type Bindings,
+  GRANT_COLUMNS,
+  type GrantColumns,
+  grantBindings,
+  grantFrom,
+  insertInto,
+  list,
+  number,
+  updateOf,
+} from "./grants.ts"
 
-interface Columns {
+interface Columns extends GrantColumns {
   readonly id: string
   readonly name: string
   readonly tenant: string
   readonly hash: string
   readonly hint: string
-  readonly models: string | null
   readonly created_at: bigint
   readonly expires_at: bigint | null
   readonly revoked_at: bigint | null
   readonly previous_hash: string | null
   readonly previous_until: bigint | null
-  readonly strict: bigint
+  readonly addresses: string | null
+  readonly keep_answers: bigint
+  readonly own_balance: bigint
+}
+
+const COLUMNS = {
+  id: "$id",
+  name: "$name",
+  tenant: "$tenant",
+  hash: "$hash",
+  hint: "$hint",
+  created_at: "$createdAt",
+  expires_at: "$expiresAt",
+  revoked_at: "$revokedAt",
+  previous_hash: "$previousHash",
+  previous_until: "$previousUntil",
+  addresses: "$addresses",
+  keep_answers: "$keepAnswers",
+  own_balance: "$ownBalance",
+  ...GRANT_COLUMNS,
 }
 
 export function keyTable(database: Database): KeyTable {
-  const insert = database.query(
-    `INSERT INTO keys VALUES ($id, $name, $tenant, $hash, $hint, $models, $createdAt, $expiresAt, $revokedAt,
-       $previousHash, $previousUntil, $strict)`,
-  )
-  const replace = database.query(
-    `UPDATE keys SET name = $name, tenant = $tenant, hash = $hash, hint = $hint, models = $models,
-       created_at = $createdAt, expires_at = $expiresAt, revoked_at = $revokedAt,
-       previous_hash = $previousHash, previous_until = $previousUntil, strict = $strict
-     WHERE id = $id`,
-  )
+  const insert = database.query(insertInto("keys", COLUMNS))
+  const replace = database.query(updateOf("keys", COLUMNS, "id"))
   const byHash = database.query<Columns, [string]>("SELECT * FROM keys WHERE hash = ?1 OR previous_hash = ?1")
   const byId = database.query<Columns, [string]>("SELECT * FROM keys WHERE id = ?1")
   const all = database.query<Columns, []>("SELECT * FROM keys ORDER BY created_at, id")
@@ -41,20 +62,22 @@ export function keyTable(database: Database): KeyTable {
   }
 }
 
-function bindings(row: KeyRow): Record<string, string | number | null> {
+function bindings(row: KeyRow): Bindings {
   return {
     $id: row.id,
     $name: row.name,
     $tenant: row.tenant,
     $hash: row.hash,
     $hint: row.hint,
-    $models: row.models && JSON.stringify(row.models),
     $createdAt: row.createdAt,
     $expiresAt: row.expiresAt,
     $revokedAt: row.revokedAt,
     $previousHash: row.previousHash,
     $previousUntil: row.previousUntil,
-    $strict: Number(row.strict),
+    $addresses: row.addresses && JSON.stringify(row.addresses),
+    $keepAnswers: Number(row.keepAnswers),
+    $ownBalance: Number(row.ownBalance),
+    ...grantBindings(row),
   }
 }
 
@@ -69,16 +92,14 @@ function fromColumns(columns: Columns): KeyRow {
     tenant: columns.tenant,
     hash: columns.hash,
     hint: columns.hint,
-    models: columns.models === null ? null : JSON.parse(columns.models),
     createdAt: Number(columns.created_at),
-    expiresAt: time(columns.expires_at),
-    revokedAt: time(columns.revoked_at),
+    expiresAt: number(columns.expires_at),
+    revokedAt: number(columns.revoked_at),
     previousHash: columns.previous_hash,
-    previousUntil: time(columns.previous_until),
-    strict: columns.strict !== 0n,
+    previousUntil: number(columns.previous_until),
+    addresses: list(columns.addresses),
+    keepAnswers: columns.keep_answers !== 0n,
+    ownBalance: columns.own_balance !== 0n,
+    ...grantFrom(columns),
   }
-}
-
-function time(value: bigint | null): number | null {
-  return value === null ? null : Number(value)
 }

@@ -5,7 +5,9 @@ import { dirname } from "node:path"
 import { type Store, StoreError } from "../contract.ts"
 import { credentialTable } from "./credentials.ts"
 import { keyTable } from "./keys.ts"
+import { ledgerTable } from "./ledger.ts"
 import { migrations } from "./migrations.ts"
+import { tenantTable } from "./tenants.ts"
 
 export function openSqlite(path: string): Store {
   mkdirSync(dirname(path), { recursive: true })
@@ -14,7 +16,9 @@ export function openSqlite(path: string): Store {
     migrate(database, path)
     return {
       keys: keyTable(database),
+      tenants: tenantTable(database),
       credentials: credentialTable(database),
+      ledger: ledgerTable(database),
       close: () => database.close(),
     }
   } catch (thrown) {

@@ -27,7 +27,15 @@ const row: KeyRow = {
   revokedAt: null,
   previousHash: null,
   previousUntil: null,
+  addresses: ["10.0.0.0/8"],
+  keepAnswers: true,
+  ownBalance: false,
   strict: false,
+  protocols: ["openai"],
+  requestsPerMinute: 60,
+  tokensPerMinute: null,
+  concurrentRequests: 3,
+  budgets: { day: 2n ** 62n, total: 0n },
 }
 
 test("what was written is there after the store was closed", () => {

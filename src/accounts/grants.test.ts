@@ -1,0 +1,325 @@
+import { beforeEach, describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { GatewayError } from "../canonical/error.ts"
+import { Secret } from "../config/secret.ts"
+import type { Grant, KeyRow, KeyTable, TenantRow, TenantTable } from "../store/contract.ts"
+import { AddressRanges } from "./addresses.ts"
+import { PROTOCOL_IDS, UNBOUNDED } from "./grant.ts"
+import { type KeyChange, Keys } from "./keys.ts"
+import type { Money } from "./money.ts"
+import { allowsModel, allowsProtocol, coversModels, modelsWithin } from "./scope.ts"
+import { readUsd, writeUsd } from "./usd.ts"
+
+function keyRows(): KeyTable {
+  const rows = new Map<string, KeyRow>()
+  return {
+    insert: (row) => void rows.set(row.id, row),
+    replace: (row) => void rows.set(row.id, row),
+    findByHash: (hash) => [...rows.values()].find((row) => row.hash === hash || row.previousHash === hash),
+    findById: (id) => rows.get(id),
+    list: () => [...rows.values()],
+    count: () => rows.size,
+  }
+}
+
+function tenantRows(): TenantTable {
+  const rows = new Map<string, TenantRow>()
+  return {
+    insert: (row) => void rows.set(row.name, row),
+    replace: (row) => void rows.set(row.name, row),
+    find: (name) => rows.get(name),
+    list: () => [...rows.values()],
+  }
+}
+
+function newKeys(money?: Money): Keys {
+  const secrets = [new Secret("s".repeat(32))]
+  return new Keys({ table: keyRows(), tenants: tenantRows(), secrets, ...(money && { money }) })
+}
+
+function refusal(act: () => unknown): { code: string; param: string | undefined; message: string } | undefined {
+  try {
+    act()
+    return undefined
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return { code: thrown.code, param: thrown.param, message: thrown.message }
+    throw thrown
+  }
+}
+
+let keys: Keys
+beforeEach(() => {
+  keys = newKeys()
+})
+
+describe("a key that is changed", () => {
+  test("holds what it was changed to at once, and only that", () => {
+    const { key, text } = keys.create({ name: "a", models: ["a/*"], requestsPerMinute: 5, expiresAt: 9e15 })
+    const before = keys.authenticate(text)
+    keys.update(key.id, { protocols: ["openai"], tokensPerMinute: 100, keepAnswers: true, name: "b" })
+    expect(keys.authenticate(text)).toEqual({
+      ...before,
+      name: "b",
+      protocols: ["openai"],
+      tokensPerMinute: 100,
+      keepAnswers: true,
+    })
+    keys.update(key.id, { models: null, requestsPerMinute: null, expiresAt: null, keepAnswers: null })
+    expect(keys.authenticate(text)).toMatchObject({
+      models: null,
+      requestsPerMinute: null,
+      expiresAt: null,
+      keepAnswers: false,
+      tokensPerMinute: 100,
+    })
+  })
+
+  const nonsense: readonly [KeyChange, string][] = [
+    [{ protocols: ["openai", "telnet"] }, "protocols"],
+    [{ requestsPerMinute: 0 }, "requests_per_minute"],
+    [{ tokensPerMinute: 1.5 }, "tokens_per_minute"],
+    [{ concurrentRequests: -1 }, "concurrent_requests"],
+    [{ addresses: ["10.0.0.1", "10.0.0.0/33"] }, "addresses[1]"],
+    [{ addresses: ["localhost"] }, "addresses[0]"],
+  ]
+  test.each(nonsense)("is not changed to %p", (change, param) => {
+    const { key } = keys.create({ name: "a" })
+    expect(refusal(() => keys.update(key.id, change))).toMatchObject({ code: "invalid_parameter", param })
+    expect(refusal(() => keys.create({ name: "b", ...change }))).toMatchObject({ param })
+    expect(keys.get(key.id)).toEqual(key)
+    expect(keys.list()).toHaveLength(1)
+  })
+})
+
+describe("a tenant", () => {
+  test("that was never created has no limits", () => {
+    const { text } = keys.create({ name: "a", tenant: "nobody", requestsPerMinute: 1_000_000 })
+    expect(keys.authenticate(text)).toMatchObject({ tenantGrant: null, models: null })
+  })
+
+  test("is created once, and found by its name", () => {
+    keys.tenants.create("acme", { requestsPerMinute: 10 })
+    expect(refusal(() => keys.tenants.create("acme"))).toMatchObject({ code: "invalid_parameter", param: "name" })
+    expect(keys.tenants.get("acme")).toMatchObject({ requestsPerMinute: 10, models: null })
+    expect(refusal(() => keys.tenants.update("other", {}))).toMatchObject({ code: "resource_not_found" })
+  })
+
+  const bounds: readonly [Partial<Grant>, KeyChange, string, string][] = [
+    [{ models: ["openai/*", "meta/llama-*"] }, { models: ["openai/gpt-4o", "anthropic/*"] }, "models", "openai/*"],
+    [{ models: ["openai/gpt-4o"] }, { models: ["openai/*"] }, "models", "openai/gpt-4o"],
+    [{ protocols: ["openai"] }, { protocols: ["openai-chat", "gemini"] }, "protocols", "openai"],
+    [{ protocols: ["openai-chat"] }, { protocols: ["openai"] }, "protocols", "openai-chat"],
+    [{ requestsPerMinute: 60 }, { requestsPerMinute: 61 }, "requests_per_minute", "60"],
+    [{ tokensPerMinute: 60 }, { tokensPerMinute: 61 }, "tokens_per_minute", "60"],
+    [{ concurrentRequests: 6 }, { concurrentRequests: 7 }, "concurrent_requests", "6"],
+    [{ budgets: { day: 1_500_000_000n } }, { budgets: { day: 1_500_000_001n } }, "budgets.day", "1.5 USD"],
+    [{ strict: true }, { strict: false }, "strict", "true"],
+  ]
+  test.each(bounds)("bound to %p refuses a key that asks for %p, and says why", (grant, asked, param, told) => {
+    keys.tenants.create("acme", grant)
+    const inside = keys.create({ name: "a", tenant: "acme" })
+    const refused = { code: "invalid_parameter", param, message: expect.stringContaining(told) as never }
+    expect(refusal(() => keys.create({ name: "b", tenant: "acme", ...asked }))).toMatchObject(refused)
+    expect(refusal(() => keys.update(inside.key.id, asked))).toMatchObject(refused)
+    const outside = keys.create({ name: "c", ...asked })
+    const moved = refusal(() => keys.update(outside.key.id, { tenant: "acme" }))
+    if (param === "strict") expect(moved).toBeUndefined()
+    else expect(moved).toMatchObject(refused)
+    expect(refusal(() => keys.update(inside.key.id, { name: "d" }))).toBeUndefined()
+  })
+
+  test("that is narrowed narrows its keys at once, and gives back what it is given back", () => {
+    const { text } = keys.create({ name: "a", tenant: "acme", models: ["openai/*"], requestsPerMinute: 100 })
+    keys.authenticate(text)
+    keys.tenants.create("acme", { models: ["*mini"], protocols: ["gemini"], strict: true, requestsPerMinute: 10 })
+    const narrowed = keys.authenticate(text)
+    expect(allowsModel(narrowed.models, "openai/gpt-4o-mini")).toBe(true)
+    expect(allowsModel(narrowed.models, "openai/gpt-4o")).toBe(false)
+    expect(allowsModel(narrowed.models, "meta/mini")).toBe(false)
+    expect(narrowed).toMatchObject({ protocols: ["gemini"], strict: true, tenantGrant: { requestsPerMinute: 10 } })
+    keys.tenants.update("acme", { models: null, protocols: null, strict: false })
+    expect(keys.authenticate(text)).toMatchObject({ models: ["openai/*"], protocols: null, strict: false })
+  })
+})
+
+describe("patterns", () => {
+  const piece = fc.constantFrom("a", "b", "ab", "ba", "*", "/")
+  const pattern = fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join(""))
+  const model = fc.string({ unit: fc.constantFrom("a", "b", "/", "c"), maxLength: 8 })
+  const list = fc.oneof(fc.constant(null), fc.array(pattern, { maxLength: 4 }))
+
+  test("cover another exactly when they match whatever it does", () => {
+    fc.assert(
+      fc.property(
+        pattern,
+        pattern,
+        fc.array(fc.string({ unit: fc.constantFrom("a", "b", "/", "#") }), { maxLength: 5 }),
+        (outer, inner, fills) => {
+          let at = 0
+          const said = inner.replace(/\*/g, () => fills[at++] ?? "#")
+          if (coversModels(outer, inner)) expect(allowsModel([outer], said)).toBe(true)
+          else expect(allowsModel([outer], inner.replaceAll("*", "#"))).toBe(false)
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+
+  test("within others allow what both allow and nothing else", () => {
+    fc.assert(
+      fc.property(list, list, list, model, (own, outer, outermost, name) => {
+        const both = modelsWithin(own, outer)
+        expect(allowsModel(both, name)).toBe(allowsModel(own, name) && allowsModel(outer, name))
+        const all = modelsWithin(both, outermost)
+        expect(allowsModel(all, name)).toBe(allowsModel(both, name) && allowsModel(outermost, name))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+interface Wished {
+  readonly does: "create" | "update" | "tenant" | "move"
+  readonly key: number
+  readonly tenant: string
+  readonly grant: Partial<Grant>
+}
+
+const someModels = fc.array(fc.constantFrom("a/*", "b/*", "*x", "a/x", "a/y", "b/x", "*"), { maxLength: 3 })
+const someProtocols = fc.array(fc.constantFrom("openai", "gemini", ...PROTOCOL_IDS), { maxLength: 3 })
+const nullable = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null })
+const wished: fc.Arbitrary<Wished> = fc.record({
+  does: fc.constantFrom("create", "update", "tenant", "move"),
+  key: fc.nat(5),
+  tenant: fc.constantFrom("one", "two", "three"),
+  grant: fc.record(
+    {
+      models: nullable(someModels),
+      protocols: nullable(someProtocols),
+      requestsPerMinute: nullable(fc.integer({ min: 1, max: 5 })),
+      concurrentRequests: nullable(fc.integer({ min: 1, max: 5 })),
+      strict: fc.boolean(),
+      budgets: fc.record({ day: fc.bigInt({ min: 0n, max: 5n }) }, { requiredKeys: [] }),
+    },
+    { requiredKeys: [] },
+  ),
+})
+
+test("whatever is asked for in whatever order, no key holds more than its tenant", () => {
+  fc.assert(
+    fc.property(fc.array(wished, { maxLength: 40 }), (steps) => {
+      const held = newKeys()
+      const texts: { id: string; text: string }[] = []
+      for (const { does, key, tenant, grant } of steps) {
+        const one = texts[key % Math.max(1, texts.length)]
+        const before = does === "tenant" ? undefined : held.tenants.find(tenant)
+        const refused = refusal(() => {
+          if (does === "tenant" && held.tenants.find(tenant)) held.tenants.update(tenant, grant)
+          else if (does === "tenant") held.tenants.create(tenant, grant)
+          else if (does === "create" || !one) {
+            const { key: made, text } = held.create({ name: "k", tenant, ...grant })
+            texts.push({ id: made.id, text })
+          } else held.update(one.id, does === "move" ? { tenant, ...grant } : grant)
+        })
+        if (!before && does !== "update") expect(refused).toBeUndefined()
+        for (const { text } of texts) expectWithin(held, text)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** What is in force for this key is its own and its tenant's at once. */
+function expectWithin(held: Keys, text: string): void {
+  const caller = held.authenticate(text)
+  const own = held.get(caller.id)
+  const tenant = held.tenants.find(caller.tenant)
+  const bound: Grant = tenant ?? UNBOUNDED
+  expect(caller.tenantGrant).toEqual(tenant ?? null)
+  expect(caller.strict).toBe(own.strict || bound.strict)
+  for (const model of ["a/x", "a/y", "b/x", "b/y", "c/x", "c"]) {
+    const allowed = allowsModel(own.models, model) && allowsModel(bound.models, model)
+    expect(allowsModel(caller.models, model)).toBe(allowed)
+  }
+  for (const protocol of PROTOCOL_IDS) {
+    const allowed = allowsProtocol(own.protocols, protocol) && allowsProtocol(bound.protocols, protocol)
+    expect(allowsProtocol(caller.protocols, protocol)).toBe(allowed)
+  }
+}
+
+describe("addresses", () => {
+  test.each([
+    [["10.0.0.0/8"], "10.255.0.1", true],
+    [["10.0.0.0/8"], "11.0.0.1", false],
+    [["127.0.0.1"], "127.0.0.1", true],
+    [["127.0.0.1"], "127.0.0.2", false],
+    [["2001:db8::/32", "10.0.0.1/32"], "2001:db8:ffff::1", true],
+    [["2001:db8::/32", "10.0.0.1/32"], "2001:db9::1", false],
+    [["0.0.0.0/0"], "::1", false],
+    [["::/0"], "::1", true],
+    [["0.0.0.0/0"], "not an address", false],
+    [[], "10.0.0.1", false],
+  ])("%p hold %p: %p", (ranges, address, held) => {
+    expect(new AddressRanges(ranges).holds(address)).toBe(held)
+  })
+})
+
+describe("amounts", () => {
+  test("are read as they are written, to the last nano-USD", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 99_999_999_999_999_999n }), (nanoUsd) => {
+        expect(readUsd(writeUsd(nanoUsd), "usd")).toBe(nanoUsd)
+      }),
+    )
+    expect(readUsd("12.50", "usd")).toBe(12_500_000_000n)
+    expect([writeUsd(0n), writeUsd(1n), writeUsd(-1_500_000_000n)]).toEqual(["0", "0.000000001", "-1.5"])
+  })
+
+  test.each(["", "-1", "1e3", "1,5", " 1", "1.", ".5", "0.0000000001", "100000000", "NaN"])("%p is none", (text) => {
+    expect(refusal(() => readUsd(text, "budgets.day"))).toMatchObject({ param: "budgets.day" })
+  })
+})
+
+describe("a balance", () => {
+  function purse(): Money & { booked: Map<string, bigint>; fails: boolean } {
+    const booked = new Map<string, bigint>()
+    const events = new Set<string>()
+    return {
+      booked,
+      fails: false,
+      async topUp(keyId, nanoUsd, eventId) {
+        if (this.fails) throw new GatewayError("store_unavailable", "The store is away.")
+        if (!events.has(eventId)) booked.set(keyId, (booked.get(keyId) ?? 0n) + nanoUsd)
+        events.add(eventId)
+      },
+      balanceOf: async (keyId) => booked.get(keyId) ?? 0n,
+    }
+  }
+
+  test("is said not to be there where nobody keeps any", async () => {
+    await expect(keys.createFunded({ name: "a" }, 1n)).rejects.toThrow("no balances")
+    const { key } = keys.create({ name: "a" })
+    await expect(keys.topUp(key.id, { nanoUsd: 1n, eventId: "e" })).rejects.toThrow("no balances")
+    expect(await keys.balanceOf(key)).toBeUndefined()
+    expect(keys.list()).toHaveLength(1)
+  })
+
+  test("is there from the start, or from the first time it is added to", async () => {
+    const paid = newKeys(purse())
+    const funded = await paid.createFunded({ name: "a" }, 5n)
+    expect(funded.key.ownBalance).toBe(true)
+    expect(await paid.balanceOf(funded.key)).toBe(5n)
+    const { key } = paid.create({ name: "b" })
+    expect(await paid.balanceOf(key)).toBeUndefined()
+    for (let again = 0; again < 3; again++) await paid.topUp(key.id, { nanoUsd: 7n, eventId: "e" })
+    expect(await paid.balanceOf(paid.get(key.id))).toBe(7n)
+  })
+
+  test("that could not be booked leaves no key that works", async () => {
+    const money = purse()
+    money.fails = true
+    const paid = newKeys(money)
+    await expect(paid.createFunded({ name: "a" }, 5n)).rejects.toThrow("away")
+    expect(paid.list().map(({ revokedAt }) => revokedAt !== null)).toEqual([true])
+  })
+})

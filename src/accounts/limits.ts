@@ -1,0 +1,230 @@
+// What keys and tenants may use each minute and at once: counted in memory, by one process, only while it matters.
+import { GatewayError } from "../canonical/error.ts"
+import { Bucket } from "./bucket.ts"
+import type { Caller } from "./caller.ts"
+
+const DEFAULT_REQUESTS_PER_MINUTE = 600
+
+export interface LimitsOptions {
+  /** Of keys that do not say otherwise. */
+  readonly requestsPerMinute?: () => number
+  /** A monotonic clock, in milliseconds. */
+  readonly now?: () => number
+}
+
+/** Who is limited. */
+export type Limited = Pick<
+  Caller,
+  "id" | "tenant" | "requestsPerMinute" | "tokensPerMinute" | "concurrentRequests" | "tenantGrant"
+>
+
+/** How a limit stands: what is left of it, and when all of it will be there again. */
+export interface Standing {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetMs: number
+}
+
+export class Limits {
+  private readonly keys = new Meters("This API key")
+  private readonly tenants = new Meters("The tenant of this API key")
+  private readonly now: () => number
+  private readonly requestsPerMinute: () => number
+
+  constructor({ requestsPerMinute, now = () => performance.now() }: LimitsOptions = {}) {
+    this.now = () => Math.floor(now())
+    this.requestsPerMinute = requestsPerMinute ?? (() => DEFAULT_REQUESTS_PER_MINUTE)
+  }
+
+  /** What one call of this caller's is counted by: at once, for who has nothing counted may be forgotten. */
+  allowanceOf(caller: Limited): Allowance {
+    const now = this.now()
+    const { tenantGrant } = caller
+    const key = this.keys.get(caller.id, now)
+    key.set(caller.requestsPerMinute ?? this.requestsPerMinute(), caller.tokensPerMinute, now)
+    const tenant = this.tenants.get(caller.tenant, now)
+    tenant.set(tenantGrant?.requestsPerMinute ?? null, tenantGrant?.tokensPerMinute ?? null, now)
+    return new Allowance({ now: this.now, key, tenant, caller })
+  }
+
+  /** How many keys and tenants are remembered. */
+  get size(): number {
+    return this.keys.size + this.tenants.size
+  }
+}
+
+interface AllowanceParts {
+  readonly now: () => number
+  readonly key: Meter
+  readonly tenant: Meter
+  readonly caller: Limited
+}
+
+export class Allowance {
+  private isRunning = false
+
+  constructor(private readonly parts: AllowanceParts) {}
+
+  /** Counts a request, or refuses it and counts nothing. */
+  take(): void {
+    this.draw("requests", 1)
+  }
+
+  /** Counts what a call is thought to use in tokens, or refuses it and counts nothing. */
+  reserve(tokens: number): void {
+    this.draw("tokens", tokens)
+  }
+
+  /** Puts what was used in the place of what had been reserved. */
+  correct(reserved: number, used: number): void {
+    const { key, tenant } = this.parts
+    const now = this.parts.now()
+    key.tokens?.draw(used - reserved, now)
+    tenant.tokens?.draw(used - reserved, now)
+  }
+
+  /** Counts a call among those that run, until `leave`; or refuses it. */
+  enter(): void {
+    const { key, tenant, caller } = this.parts
+    checkRunning(key, caller.concurrentRequests)
+    checkRunning(tenant, caller.tenantGrant?.concurrentRequests ?? null)
+    this.isRunning = true
+    key.running++
+    tenant.running++
+  }
+
+  /** However often it is said, one call is given back. */
+  leave(): void {
+    if (!this.isRunning) return
+    this.isRunning = false
+    this.parts.key.running--
+    this.parts.tenant.running--
+  }
+
+  /** How the narrower of the key's and the tenant's limit stands; undefined where neither has one. */
+  standing(): { readonly requests: Standing | undefined; readonly tokens: Standing | undefined } {
+    const { key, tenant } = this.parts
+    const now = this.parts.now()
+    return {
+      requests: standingOf(key.requests, tenant.requests, now),
+      tokens: standingOf(key.tokens, tenant.tokens, now),
+    }
+  }
+
+  /** How many calls run, and how many may; undefined where neither key nor tenant has a limit. */
+  concurrent(): { readonly limit: number; readonly running: number } | undefined {
+    const { key, tenant, caller } = this.parts
+    const bounds = [
+      { limit: caller.concurrentRequests, running: key.running },
+      { limit: caller.tenantGrant?.concurrentRequests ?? null, running: tenant.running },
+    ].flatMap(({ limit, running }) => (limit === null ? [] : [{ limit, running }]))
+    return bounds.sort((one, other) => one.limit - one.running - (other.limit - other.running))[0]
+  }
+
+  private draw(what: Counted, amount: number): void {
+    const { key, tenant } = this.parts
+    const now = this.parts.now()
+    const [own, shared] = [key[what], tenant[what]]
+    const ownWait = own?.waitMs(amount, now) ?? 0
+    const sharedWait = shared?.waitMs(amount, now) ?? 0
+    if (ownWait > 0 || sharedWait > 0) {
+      throw exceeded(what, sharedWait > ownWait ? tenant : key, Math.max(ownWait, sharedWait))
+    }
+    own?.draw(amount, now)
+    shared?.draw(amount, now)
+  }
+}
+
+type Counted = "requests" | "tokens"
+
+/** What is counted of one key or tenant. */
+class Meter {
+  requests: Bucket | undefined
+  tokens: Bucket | undefined
+  running = 0
+
+  /** `whose` begins the sentence of a refusal. */
+  constructor(
+    readonly whose: string,
+    readonly name: string,
+  ) {}
+
+  set(requestsPerMinute: number | null, tokensPerMinute: number | null, now: number): void {
+    this.requests = bounded(this.requests, requestsPerMinute, now)
+    this.tokens = bounded(this.tokens, tokensPerMinute, now)
+  }
+
+  /** Whether one that was made anew would be the same. */
+  isIdle(now: number): boolean {
+    return this.running === 0 && (this.requests?.resetMs(now) ?? 0) === 0 && (this.tokens?.resetMs(now) ?? 0) === 0
+  }
+}
+
+/** Each look-up looks at a few others too, and further as long as they are idle: nobody is remembered for nothing. */
+const LOOKS = 2
+const MOST_LOOKS = 16
+
+class Meters {
+  private readonly meters = new Map<string, Meter>()
+  private round = this.meters.values()
+
+  constructor(private readonly whose: string) {}
+
+  get size(): number {
+    return this.meters.size
+  }
+
+  get(name: string, now: number): Meter {
+    let meter = this.meters.get(name)
+    if (!meter) {
+      meter = new Meter(this.whose, name)
+      this.meters.set(name, meter)
+    }
+    this.forgetIdle(meter, now)
+    return meter
+  }
+
+  private forgetIdle(asked: Meter, now: number): void {
+    for (let looks = 0, idle = 0; looks < LOOKS + idle && looks < MOST_LOOKS; looks++) {
+      const { value: meter } = this.round.next()
+      if (!meter) {
+        this.round = this.meters.values()
+        return
+      }
+      if (meter === asked || !meter.isIdle(now)) continue
+      this.meters.delete(meter.name)
+      idle++
+    }
+  }
+}
+
+function bounded(bucket: Bucket | undefined, limit: number | null, now: number): Bucket | undefined {
+  if (limit === null) return undefined
+  if (!bucket) return new Bucket(limit, now)
+  if (bucket.limit !== limit) bucket.setLimit(limit, now)
+  return bucket
+}
+
+function standingOf(own: Bucket | undefined, shared: Bucket | undefined, now: number): Standing | undefined {
+  const told = own && shared ? narrower(own, shared, now) : (own ?? shared)
+  return told && { limit: told.limit, remaining: told.remaining(now), resetMs: told.resetMs(now) }
+}
+
+/** The one of which less is left; of equals the one that takes longer to fill. */
+function narrower(own: Bucket, shared: Bucket, now: number): Bucket {
+  const difference = own.remaining(now) - shared.remaining(now)
+  if (difference !== 0) return difference < 0 ? own : shared
+  return own.resetMs(now) < shared.resetMs(now) ? shared : own
+}
+
+function checkRunning({ running, whose }: Meter, limit: number | null): void {
+  if (limit === null || running < limit) return
+  const message = `${whose} may run ${limit} requests at once, and does. Wait for one to end.`
+  throw new GatewayError("concurrency_limit_exceeded", message, { retryAfterMs: 1000 })
+}
+
+function exceeded(what: Counted, meter: Meter, waitMs: number): GatewayError {
+  const limit = meter[what]?.limit
+  const message = `${meter.whose} may use ${limit} ${what} a minute. Try again in ${Math.ceil(waitMs / 100) / 10} s.`
+  return new GatewayError("rate_limit_exceeded", message, { retryAfterMs: waitMs })
+}

@@ -1,0 +1,85 @@
+// Flags of what a key or a tenant is granted. A word such as `all` or `none` takes a bound away.
+import { type Command, InvalidArgumentError } from "commander"
+import { type AskedGrant, given } from "../accounts/shown-grant.ts"
+
+/** What was typed for a bound. Commander takes a bare null for no value at all. */
+export interface Bound<Value> {
+  readonly to: Value | null
+}
+
+export interface GrantFlags {
+  readonly models?: Bound<readonly string[]>
+  readonly protocols?: Bound<readonly string[]>
+  readonly rpm?: Bound<number>
+  readonly tpm?: Bound<number>
+  readonly concurrent?: Bound<number>
+  readonly strict?: boolean
+  readonly budgets?: Bound<Readonly<Record<string, string>>>
+}
+
+export function withGrantFlags(command: Command, { rpm }: { rpm: string }): Command {
+  return command
+    .option("--models <patterns>", "models to be called, such as openai/*,meta/llama-3.3-70b, or all", list)
+    .option("--protocols <names>", "openai, anthropic, gemini, or ids such as openai-chat, or all", list)
+    .option("--rpm <number>", `requests per minute, or ${rpm}`, count)
+    .option("--tpm <number>", "tokens per minute, or none", count)
+    .option("--concurrent <number>", "requests that may run at once, or none", count)
+    .option("--budgets <amounts>", "the most to be spent in USD, such as day=10,month=200, or none", amounts)
+    .option(
+      "--strict",
+      "refuse requests that a provider of another protocol cannot be told without a change of meaning",
+    )
+    .option("--no-strict", "change what has to be changed, and tell of it")
+}
+
+export function askedGrantOf({ models, protocols, rpm, tpm, concurrent, strict, budgets }: GrantFlags): AskedGrant {
+  return given({
+    models: models?.to,
+    protocols: protocols?.to,
+    requests_per_minute: rpm?.to,
+    tokens_per_minute: tpm?.to,
+    concurrent_requests: concurrent?.to,
+    strict,
+    budgets: budgets?.to,
+  }) as AskedGrant
+}
+
+export function list(text: string): Bound<readonly string[]> {
+  if (text === "all") return { to: null }
+  const items = text.split(",").map((item) => item.trim())
+  if (items.some((item) => item === "")) throw new InvalidArgumentError("Give names separated by commas.")
+  return { to: items }
+}
+
+function count(text: string): Bound<number> {
+  if (text === "none" || text === "default") return { to: null }
+  if (/^[1-9]\d{0,9}$/.test(text)) return { to: Number(text) }
+  throw new InvalidArgumentError("Give a whole number from 1 on.")
+}
+
+function amounts(text: string): Bound<Readonly<Record<string, string>>> {
+  if (text === "none") return { to: null }
+  const pairs = text.split(",").map((pair) => /^(day|week|month|total)=(\d+(?:\.\d+)?)$/.exec(pair.trim()))
+  const hint = "Give amounts in USD for day, week, month or total, such as day=10,month=200."
+  const entries = pairs.map((pair) => {
+    if (!pair) throw new InvalidArgumentError(hint)
+    return [pair[1], pair[2]]
+  })
+  return { to: Object.fromEntries(entries) }
+}
+
+/** What bounds it, on one line. */
+export function limitsOf(grant: {
+  readonly requests_per_minute: number | null
+  readonly tokens_per_minute: number | null
+  readonly concurrent_requests: number | null
+  readonly budgets: Readonly<Record<string, string>>
+}): string {
+  const parts = [
+    grant.requests_per_minute !== null && `${grant.requests_per_minute} rpm`,
+    grant.tokens_per_minute !== null && `${grant.tokens_per_minute} tpm`,
+    grant.concurrent_requests !== null && `${grant.concurrent_requests} at once`,
+    ...Object.entries(grant.budgets).map(([period, amount]) => `${amount} USD ${period}`),
+  ]
+  return parts.filter((part) => part !== false).join(", ")
+}

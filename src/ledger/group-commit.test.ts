@@ -1,0 +1,116 @@
+import { describe, expect, test } from "bun:test"
+import { GatewayError } from "../canonical/error.ts"
+import { StoreError } from "../store/contract.ts"
+import { GroupCommit } from "./group-commit.ts"
+
+/** A list that is written in transactions, and fails when told to. */
+class FakeStore {
+  readonly durable: string[][] = []
+  failure: Error | undefined
+  forbidden: string | undefined
+  private open: string[] = []
+
+  readonly transaction = <Result>(work: () => Result): Result => {
+    this.open = []
+    const result = work()
+    if (this.failure) throw this.failure
+    if (this.open.some((word) => word === this.forbidden)) throw new Error("forbidden")
+    this.durable.push(this.open)
+    return result
+  }
+
+  write(word: string): string {
+    this.open.push(word)
+    return word
+  }
+}
+
+const setUp = () => {
+  const store = new FakeStore()
+  return { store, group: new GroupCommit(store.transaction) }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test("what comes in one turn is written in one transaction, in order", async () => {
+  const { store, group } = setUp()
+  const words = ["a", "b", "c"]
+  expect(await Promise.all(words.map((word) => group.add(() => store.write(word))))).toEqual(words)
+  await group.add(() => store.write("d"))
+  expect(store.durable).toEqual([["a", "b", "c"], ["d"]])
+})
+
+test("nobody is told before it is durable", async () => {
+  const { store, group } = setUp()
+  const told: number[] = []
+  const both = ["a", "b"].map((word) => group.add(() => store.write(word)).then(() => told.push(store.durable.length)))
+  expect(store.durable).toEqual([])
+  await Promise.all(both)
+  expect(told).toEqual([1, 1])
+})
+
+test("alone, it is written within the same turn", async () => {
+  const { store, group } = setUp()
+  void group.add(() => store.write("a"))
+  await turn()
+  expect(store.durable).toEqual([["a"]])
+})
+
+test("a crowd is written in parts, so that others have their turn", async () => {
+  const { store, group } = setUp()
+  await Promise.all(Array.from({ length: 600 }, (_, at) => group.add(() => store.write(String(at)))))
+  expect(store.durable.map(({ length }) => length)).toEqual([256, 256, 88])
+})
+
+test("flush writes all that waits, at once", async () => {
+  const { store, group } = setUp()
+  const all = Array.from({ length: 300 }, (_, at) => group.add(() => store.write(String(at))))
+  group.flush()
+  expect(store.durable.flat()).toHaveLength(300)
+  await Promise.all(all)
+})
+
+describe("who fails", () => {
+  test("is refused alone", async () => {
+    const { store, group } = setUp()
+    const refusal = new GatewayError("insufficient_balance", "no")
+    const refused = group.add(() => {
+      throw refusal
+    })
+    const others = ["a", "b"].map((word) => group.add(() => store.write(word)))
+    expect(refused).rejects.toBe(refusal)
+    expect(await Promise.all(others)).toEqual(["a", "b"])
+    expect(store.durable).toEqual([["a", "b"]])
+  })
+
+  test("by a fault of its own leaves nothing of itself, and the others are written", async () => {
+    const { store, group } = setUp()
+    const before = group.add(() => store.write("a"))
+    const fault = new TypeError("a bug")
+    const faulty = group.add(() => {
+      store.write("half")
+      throw fault
+    })
+    const after = group.add(() => store.write("b"))
+    expect(faulty).rejects.toBe(fault)
+    expect(await Promise.all([before, after])).toEqual(["a", "b"])
+    expect(store.durable).toEqual([["a", "b"]])
+  })
+
+  test("only where all is put together is found, and the others are written", async () => {
+    const { store, group } = setUp()
+    store.forbidden = "bad"
+    const all = await Promise.allSettled(["a", "bad", "b"].map((word) => group.add(() => store.write(word))))
+    expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
+    expect(store.durable).toEqual([["a"], ["b"]])
+  })
+
+  test("because the store does fails with all the others, and may try again", async () => {
+    const { store, group } = setUp()
+    store.failure = new StoreError("full")
+    const all = await Promise.allSettled(["a", "b"].map((word) => group.add(() => store.write(word))))
+    expect(all).toMatchObject(["a", "b"].map(() => ({ reason: { code: "store_unavailable", status: 503 } })))
+    expect(store.durable).toEqual([])
+    store.failure = undefined
+    expect(await group.add(() => store.write("c"))).toBe("c")
+  })
+})

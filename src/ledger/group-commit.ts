@@ -1,0 +1,98 @@
+// Writes the operations of one turn of the event loop in one transaction. Nobody waits when nothing else goes on.
+import { GatewayError } from "../canonical/error.ts"
+import { StoreError } from "../store/contract.ts"
+
+/** Runs within the transaction. What it refuses it refuses with a GatewayError, before it has written anything. */
+type Work = () => unknown
+
+interface Waiting {
+  readonly work: Work
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome = { readonly result: unknown } | { readonly refusal: GatewayError }
+
+/** All of it or nothing; throws a StoreError where the store failed. */
+type Transaction = <Result>(work: () => Result) => Result
+
+/** So many at once, then others have their turn. */
+const MAX_GROUP = 256
+
+export class GroupCommit {
+  private waiting: Waiting[] = []
+  private scheduled = false
+
+  constructor(private readonly transaction: Transaction) {}
+
+  /** Resolves when it is durable. */
+  add<Result>(work: () => Result): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.waiting.push({ work, resolve: resolve as (result: unknown) => void, reject })
+      this.schedule()
+    })
+  }
+
+  /** Writes all that waits, at once. */
+  flush(): void {
+    do this.write(this.waiting.splice(0, MAX_GROUP))
+    while (this.waiting.length > 0)
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return
+    this.scheduled = true
+    // After the input of this turn, so that all it brings is written together; before the next is waited for.
+    setImmediate(() => {
+      this.scheduled = false
+      this.write(this.waiting.splice(0, MAX_GROUP))
+      if (this.waiting.length > 0) this.schedule()
+    })
+  }
+
+  private write(group: readonly Waiting[]): void {
+    let faulty: Waiting | undefined
+    try {
+      const outcomes = this.transaction(() => {
+        const all = group.map((each) => {
+          faulty = each
+          return outcomeOf(each.work)
+        })
+        faulty = undefined
+        return all
+      })
+      for (const [at, outcome] of outcomes.entries()) tell(group[at], outcome)
+    } catch (thrown) {
+      if (thrown instanceof StoreError) rejectAll(group, thrown)
+      else if (faulty) this.writeWithout(faulty, { group, thrown })
+      else if (group.length === 1) group[0]?.reject(thrown)
+      // It shows only in what they make together, at the end: alone, each shows whether it is the one.
+      else for (const each of group) this.write([each])
+    }
+  }
+
+  /** Its own fault and nobody else's: what it wrote is undone with all the others, and these are written again. */
+  private writeWithout(faulty: Waiting, { group, thrown }: { group: readonly Waiting[]; thrown: unknown }): void {
+    faulty.reject(thrown)
+    this.write(group.filter((each) => each !== faulty))
+  }
+}
+
+function outcomeOf(work: Work): Outcome {
+  try {
+    return { result: work() }
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return { refusal: thrown }
+    throw thrown
+  }
+}
+
+function tell(waiting: Waiting | undefined, outcome: Outcome): void {
+  if ("result" in outcome) waiting?.resolve(outcome.result)
+  else waiting?.reject(outcome.refusal)
+}
+
+function rejectAll(group: readonly Waiting[], cause: unknown): void {
+  const message = "The gateway cannot write its books just now. Try again."
+  for (const { reject } of group) reject(new GatewayError("store_unavailable", message, { cause }))
+}

@@ -1,0 +1,291 @@
+// The books of the gateway: what a call may cost is held before it is made and settled exactly once after, every amount
+// moves from one account to another, and nothing counts before it is durable.
+import { GatewayError } from "../canonical/error.ts"
+import type { JsonObject } from "../canonical/json.ts"
+import type { Pricing } from "../canonical/model.ts"
+import type { Usage } from "../canonical/usage.ts"
+import type { HoldRow, LedgerProblem, LedgerTable } from "../store/contract.ts"
+import { Books, type Ended, type Ending, freeOf, type HoldWish, MAX_NANO, type Settled, type TopUp } from "./books.ts"
+import { type Budget, dayOf } from "./budget.ts"
+import { GroupCommit } from "./group-commit.ts"
+import { GroupUsage } from "./group-usage.ts"
+import { KeptPrices } from "./kept-prices.ts"
+import { type UsagePage, type UsageQuery, usagePage, wholeDay } from "./usage-report.ts"
+import { verifyLedger } from "./verify.ts"
+
+export interface LedgerOptions {
+  readonly table: LedgerTable
+  readonly now?: () => number
+}
+
+/** What a request came to. */
+export interface Settlement {
+  readonly chargeNano: bigint
+  /** What answered, and who. */
+  readonly model: string
+  readonly provider: string
+  readonly usage: Usage
+  readonly images?: number
+  /** What the charge was reckoned by; the receipt names its version. */
+  readonly pricing?: Pricing
+  /** What else the receipt is to show. */
+  readonly facts?: JsonObject
+}
+
+export interface Balance {
+  readonly postedNano: bigint
+  readonly heldNano: bigint
+  /** null: not limited. */
+  readonly floorNano: bigint | null
+  /** What may still be spent; null: not limited. */
+  readonly freeNano: bigint | null
+}
+
+export interface Receipt extends Settled {
+  readonly requestId: string
+  readonly tenant: string
+  readonly keyId: string
+  readonly at: number
+  /** Undefined where they have been dropped. */
+  readonly facts: JsonObject | undefined
+}
+
+/** What a start found open and ended. */
+export interface Recovered {
+  readonly holds: number
+  readonly chargeNano: bigint
+  readonly suspendedNano: bigint
+}
+
+const RECOVERED_AT_ONCE = 256
+/** How long a lower bound may wait for others to be written with. */
+const NOTE_DELAY_MS = 1000
+
+export class Ledger {
+  private readonly table: LedgerTable
+  private readonly now: () => number
+  private readonly books: Books
+  private readonly prices: KeptPrices
+  private readonly used: GroupUsage
+  private readonly group: GroupCommit
+  private readonly notes = new Map<string, bigint>()
+  private noteTimer: ReturnType<typeof setTimeout> | undefined
+  private epoch: number | undefined
+
+  constructor({ table, now = Date.now }: LedgerOptions) {
+    this.table = table
+    this.now = now
+    this.books = new Books(table)
+    this.prices = new KeptPrices(table.prices)
+    this.used = new GroupUsage(table.usage)
+    this.group = new GroupCommit((work) => this.write(work))
+  }
+
+  /** Ends what earlier runs of the process left open. Nothing can be held before. */
+  recover(): Recovered {
+    this.epoch ??= this.write(() => this.table.nextEpoch())
+    const { epoch } = this
+    const sum = { holds: 0, chargeNano: 0n, suspendedNano: 0n }
+    for (;;) {
+      const ended = this.write(() =>
+        this.table.holds.ofEarlierEpochs(epoch, RECOVERED_AT_ONCE).map((hold) => this.recoverOne(hold)),
+      )
+      if (ended.length === 0) return sum
+      for (const { settled } of ended) {
+        sum.holds += 1
+        sum.chargeNano += settled.chargeNano
+        sum.suspendedNano += settled.suspendedNano
+      }
+    }
+  }
+
+  /** Resolves when the amount is held for good; else insufficient_balance, budget_exceeded or store_unavailable. */
+  async hold(wish: HoldWish): Promise<void> {
+    const { epoch } = this
+    if (epoch === undefined) throw new Error("a ledger holds nothing before it has recovered")
+    checkAmount(wish.amountNano)
+    return this.group.add(() => this.books.hold(wish, epoch))
+  }
+
+  /** Whether that much more fits, and is now held too. */
+  async extend(requestId: string, moreNano: bigint): Promise<boolean> {
+    checkAmount(moreNano)
+    return this.group.add(() => this.books.extend(requestId, moreNano))
+  }
+
+  /** What is known to be owed so far: what is charged if the process dies. Written with what is written next. */
+  note(requestId: string, { lowerBoundNano }: { readonly lowerBoundNano: bigint }): void {
+    checkAmount(lowerBoundNano)
+    const before = this.notes.get(requestId) ?? 0n
+    this.notes.set(requestId, before > lowerBoundNano ? before : lowerBoundNano)
+    if (this.noteTimer) return
+    this.noteTimer = setTimeout(() => {
+      this.noteTimer = undefined
+      this.flush()
+    }, NOTE_DELAY_MS)
+    this.noteTimer.unref()
+  }
+
+  /** Books the charge. Done again, it changes nothing and tells how the request has ended. */
+  async settle(requestId: string, settlement: Settlement): Promise<Settled> {
+    checkAmount(settlement.chargeNano)
+    for (const [bucket, count = 0] of Object.entries({ ...settlement.usage, images: settlement.images }))
+      if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`${bucket}: ${count} is not a count`)
+    return this.group.add(() => this.endOnce(requestId, (hold) => this.settleOne(hold, settlement)))
+  }
+
+  /** Nothing was owed. Done again, or after a settlement, it changes nothing and tells how the request has ended. */
+  release(requestId: string, facts?: JsonObject): Promise<Settled> {
+    return this.group.add(() => {
+      const held = this.books.held(requestId) ?? this.books.ended(requestId)
+      if (!held) return { outcome: "released", ...NOTHING }
+      return this.endOnce(requestId, (hold) => this.releaseOne(hold, facts))
+    })
+  }
+
+  /** Books a payment, once per event. An account that nothing limited is limited from then on. */
+  topUp(topUp: TopUp): Promise<void> {
+    return this.group.add(() => this.books.topUp(topUp))
+  }
+
+  /** Limits an account, opening it where it is not there: 0 for a plain balance, less for credit, null for no limit. */
+  setFloor(account: string, floorNano: bigint | null): Promise<void> {
+    return this.group.add(() => this.books.setFloor(account, floorNano))
+  }
+
+  /** Undefined where nobody has such an account: a key without a balance of its own, a tenant that never called. */
+  balance(account: string): Balance | undefined {
+    const row = this.read(() => this.table.accounts.find(account))
+    if (!row) return undefined
+    const { postedNano, heldNano, floorNano } = row
+    return { postedNano, heldNano, floorNano, freeNano: floorNano === null ? null : freeOf(row) }
+  }
+
+  /** What is left of a budget in the window of a time; less than 0 where it was made smaller than what is spent. */
+  leftOf(budget: Budget, { keyId, tenant, at }: { keyId: string; tenant: string; at: number }): bigint {
+    return this.read(() => this.books.leftOf(budget, { keyId, tenant, day: dayOf(at) }))
+  }
+
+  /** Undefined where there is none, or it is another tenant's than the one given. */
+  receipt(requestId: string, tenant?: string): Receipt | undefined {
+    return this.read(() => {
+      const ended = this.books.ended(requestId)
+      if (!ended) return undefined
+      const { tenant: owner, keyId, at } = ended.entry
+      if (owner === null || keyId === null || (tenant !== undefined && owner !== tenant)) return undefined
+      const facts = this.table.receipts.find(ended.entryId)
+      const shown = facts === undefined ? undefined : JSON.parse(facts)
+      return { requestId, tenant: owner, keyId, at, ...ended.settled, facts: shown }
+    })
+  }
+
+  /** The prices that receipts name by this version. */
+  pricing(version: string): Pricing | undefined {
+    return this.read(() => this.prices.find(version))
+  }
+
+  usage(query: UsageQuery): UsagePage {
+    return this.read(() => usagePage(this.table.usage, query))
+  }
+
+  /** Forgets at most `limit` rows of usage from before a date; how many it were. */
+  async dropUsageBefore(date: string, limit: number): Promise<number> {
+    const day = wholeDay(date)
+    return this.group.add(() => this.table.usage.dropBefore(day, limit))
+  }
+
+  /** Forgets the facts of at most `limit` receipts from before a time; how many it were. What was booked stays. */
+  dropReceiptsBefore(time: number, limit: number): Promise<number> {
+    return this.group.add(() => this.table.receipts.dropBefore(time, limit))
+  }
+
+  /** Proves the invariants over everything ever booked, while others go on. */
+  verify(): Promise<LedgerProblem[]> {
+    return verifyLedger(this.table, this.now())
+  }
+
+  /** Writes what waits, at once: before the store is closed. */
+  flush(): void {
+    this.group.flush()
+  }
+
+  private settleOne(hold: HoldRow, settlement: Settlement): Ended {
+    const { chargeNano, model, provider, usage, images, pricing, facts } = settlement
+    const at = this.now()
+    const ended = this.books.end(hold, { outcome: "settled", chargeNano, suspendedNano: 0n, at })
+    this.used.add(hold, { model, provider, usage, images, paidNano: ended.settled.paidNano })
+    const priceVersion = pricing && this.prices.keep(pricing)
+    const shown = { model, provider, usage, images, price_version: priceVersion, ...facts }
+    this.table.receipts.insert(ended.entryId, { at, facts: JSON.stringify(shown) })
+    return ended
+  }
+
+  private releaseOne(hold: HoldRow, facts: JsonObject | undefined): Ended {
+    const at = this.now()
+    const ended = this.books.end(hold, { outcome: "released", chargeNano: 0n, suspendedNano: 0n, at })
+    if (facts) this.table.receipts.insert(ended.entryId, { at, facts: JSON.stringify(facts) })
+    return ended
+  }
+
+  private recoverOne(hold: HoldRow): Ended {
+    const { lowerBoundNano, amountNano } = hold
+    const ending: Ending = {
+      outcome: "recovered",
+      chargeNano: lowerBoundNano,
+      suspendedNano: lowerBoundNano < amountNano ? amountNano - lowerBoundNano : 0n,
+      at: this.now(),
+    }
+    const ended = this.books.end(hold, ending)
+    this.used.add(hold, { model: "unknown", provider: "unknown", usage: {}, paidNano: ended.settled.paidNano })
+    return ended
+  }
+
+  private endOnce(requestId: string, end: (hold: HoldRow) => Ended): Settled {
+    const hold = this.books.held(requestId)
+    const ended = hold ? end(hold) : this.books.ended(requestId)
+    if (!ended) throw new Error(`request ${requestId} was never held`)
+    return ended.settled
+  }
+
+  /** Everything that is written is written here. */
+  private write<Result>(work: () => Result): Result {
+    try {
+      const result = this.table.transaction(() => {
+        const done = work()
+        for (const [requestId, lowerBoundNano] of this.notes) this.table.holds.note(requestId, lowerBoundNano)
+        this.books.finish()
+        this.used.finish()
+        return done
+      })
+      this.committed()
+      return result
+    } finally {
+      this.books.reset()
+      this.prices.reset()
+      this.used.reset()
+    }
+  }
+
+  private committed(): void {
+    this.books.committed()
+    this.prices.committed()
+    this.notes.clear()
+    clearTimeout(this.noteTimer)
+    this.noteTimer = undefined
+  }
+
+  private read<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (cause) {
+      if (cause instanceof GatewayError || cause instanceof RangeError) throw cause
+      throw new GatewayError("store_unavailable", "The gateway cannot read its books just now. Try again.", { cause })
+    }
+  }
+}
+
+const NOTHING = { chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n }
+
+function checkAmount(nano: bigint): void {
+  if (nano < 0n || nano > MAX_NANO) throw new RangeError(`${nano} nano-USD is no amount: it is from 0 to ${MAX_NANO}`)
+}

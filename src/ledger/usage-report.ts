@@ -1,0 +1,37 @@
+// Pages of usage per day, key, model and provider.
+import type { UsageKey, UsageRow, UsageTable } from "../store/contract.ts"
+import { dateOfDay, dayOfDate } from "./budget.ts"
+
+export interface UsageQuery {
+  /** Dates such as `2026-11-15`, both included. */
+  readonly from: string
+  readonly to: string
+  readonly tenant?: string
+  /** Only together with its tenant. */
+  readonly keyId?: string
+  readonly model?: string
+  /** The last row of the page before. */
+  readonly after?: UsagePlace
+  readonly limit: number
+}
+
+/** Where a row stands among the others. */
+interface UsagePlace extends Omit<UsageKey, "day"> {
+  readonly date: string
+}
+
+export type UsagePage = readonly (Omit<UsageRow, "day"> & { readonly date: string })[]
+
+export function usagePage(table: UsageTable, { from, to, after, ...query }: UsageQuery): UsagePage {
+  if (query.keyId !== undefined && query.tenant === undefined)
+    throw new RangeError("the usage of a key is asked for with its tenant")
+  const place = after && { ...after, day: wholeDay(after.date) }
+  const rows = table.page({ from: wholeDay(from), to: wholeDay(to), after: place, ...query })
+  return rows.map(({ day, ...row }) => ({ date: dateOfDay(day), ...row }))
+}
+
+export function wholeDay(date: string): number {
+  const day = dayOfDate(date)
+  if (day === undefined) throw new RangeError(`"${date}" is not a date such as 2026-11-15`)
+  return day
+}

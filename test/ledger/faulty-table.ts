@@ -1,0 +1,49 @@
+// A ledger's table that fails when told to: at its n-th call, a commit being the last call of its transaction.
+import { type LedgerTable, StoreError } from "../../src/store/contract.ts"
+
+export class Faults {
+  /** Since it was last told when to fail. */
+  happened = false
+  calls = 0
+  private at: number | undefined
+
+  /** The n-th call from now, the first being 0; undefined is none. */
+  failAt(call: number | undefined): void {
+    this.happened = false
+    this.calls = 0
+    this.at = call
+  }
+
+  /** One call more. */
+  count(): void {
+    if (this.calls++ !== this.at) return
+    this.happened = true
+    throw new StoreError("The store does not take what is written: database or disk is full")
+  }
+}
+
+export function faultyTable(table: LedgerTable, faults: Faults): LedgerTable {
+  return {
+    ...wrapped(table, faults),
+    transaction: (work) =>
+      table.transaction(() => {
+        faults.count()
+        const result = work()
+        faults.count()
+        return result
+      }),
+  }
+}
+
+/** The same functions at the same places, each of them counted. */
+function wrapped<Functions extends object>(functions: Functions, faults: Faults): Functions {
+  const entries = Object.entries(functions).map(([name, value]) => {
+    if (typeof value !== "function") return [name, wrapped(value, faults)]
+    const counted = (...given: unknown[]) => {
+      faults.count()
+      return value(...given)
+    }
+    return [name, counted]
+  })
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,230 @@
+// Whatever is done to the ledger, in whatever order, at once or one by one, with restarts, a failing store and a clock
+// that jumps between: it answers and stands as the plain reference does, and its invariants hold.
+import { expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import fc from "fast-check"
+import { GatewayError } from "../../src/canonical/error.ts"
+import { type Budget, PERIODS } from "../../src/ledger/budget.ts"
+import { Ledger } from "../../src/ledger/ledger.ts"
+import type { Store } from "../../src/store/contract.ts"
+import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { Faults, faultyTable } from "./faulty-table.ts"
+import { type Answer, RELEASED, Reference } from "./reference.ts"
+
+const KEYS = ["k1", "k2", "k3"]
+const tenantOf = (keyId: string) => (keyId === "k3" ? "beta" : "acme")
+const ACCOUNTS = ["key:k1", "key:k2", "tenant:acme", "tenant:beta"]
+const HOUR_MS = 3_600_000
+
+const amount = fc.bigInt({ min: 0n, max: 120n })
+/** One of the requests so far. */
+const which = fc.nat()
+const account = fc.constantFrom(...ACCOUNTS)
+const budget: fc.Arbitrary<Budget> = fc.record({
+  of: fc.constantFrom("key", "tenant"),
+  period: fc.constantFrom(...PERIODS),
+  limitNano: fc.bigInt({ min: 50n, max: 600n }),
+})
+
+const does = <Name extends string>(name: Name) => fc.constant(name)
+const step = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      name: does("hold"),
+      keyId: fc.constantFrom(...KEYS),
+      amountNano: amount,
+      budgets: fc.array(budget, { maxLength: 2 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ name: does("extend"), which, nano: amount }) },
+  { weight: 4, arbitrary: fc.record({ name: does("settle"), which, nano: amount }) },
+  { weight: 1, arbitrary: fc.record({ name: does("note"), which, nano: amount }) },
+  { weight: 1, arbitrary: fc.record({ name: does("release"), which }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      name: does("topUp"),
+      account,
+      amountNano: fc.bigInt({ min: 1n, max: 400n }),
+      eventId: fc.constantFrom("e1", "e2", "e3", "e4", "e5", "e6"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      name: does("setFloor"),
+      account,
+      floorNano: fc.option(fc.bigInt({ min: -100n, max: 100n })),
+    }),
+  },
+)
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+
+/** What comes in one turn of the event loop; at which call the store fails meanwhile; and whether the process dies then. */
+const turn = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 8 }),
+  failsAt: fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat(60) }),
+  dies: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  clockHours: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: -30, max: 60 }) },
+  ),
+})
+type Turn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never
+
+class World {
+  private readonly reference = new Reference()
+  private notes: [requestId: string, nano: bigint][] = []
+  private readonly requests: string[] = []
+  private now = Date.UTC(2026, 10, 15, 12)
+  private faults = new Faults()
+  private store!: Store
+  private ledger!: Ledger
+
+  constructor(private readonly path: string) {
+    this.start()
+  }
+
+  private start(): void {
+    this.store = openSqlite(this.path)
+    this.faults = new Faults()
+    this.ledger = new Ledger({ table: faultyTable(this.store.ledger, this.faults), now: () => this.now })
+    this.ledger.recover()
+  }
+
+  async turn({ steps, failsAt, dies, clockHours }: Turn): Promise<void> {
+    this.now += clockHours * HOUR_MS
+    this.faults.failAt(failsAt)
+    const both = steps.map((step) => this.prepare(step))
+    // Something is always written, so that notes are.
+    const all = [...both, { real: () => this.ledger.release("nobody"), plain: () => RELEASED }]
+    const answers = await Promise.all(all.map(({ real }) => answerOf(real)))
+    if (this.faults.happened) {
+      const expected = [{ refused: "store_unavailable" }, { refused: "fault" }]
+      for (const answer of answers) if (answer !== undefined) expect(expected).toContainEqual(answer as never)
+    } else {
+      expect(answers).toEqual(all.map(({ plain }) => plain()))
+      for (const [requestId, nano] of this.notes) this.reference.note(requestId, nano)
+      this.notes = []
+    }
+    this.faults.failAt(undefined)
+    if (dies) this.restart()
+    await this.compare()
+  }
+
+  private restart(): void {
+    this.close()
+    this.notes = []
+    this.start()
+    this.reference.recover()
+  }
+
+  /** One step, as the ledger takes it and as the reference does. */
+  private prepare(step: Step): { real: () => Promise<unknown>; plain: () => Answer } {
+    const { ledger, reference } = this
+    if (step.name === "hold") {
+      const { keyId, amountNano, budgets } = step
+      const requestId = `r${this.requests.length}`
+      this.requests.push(requestId)
+      const wish = { requestId, keyId, tenant: tenantOf(keyId), amountNano, budgets, at: this.now }
+      return { real: () => ledger.hold(wish), plain: () => reference.hold(wish) }
+    }
+    if (step.name === "topUp") {
+      const topUp = { ...step, at: this.now }
+      return { real: () => ledger.topUp(topUp), plain: () => reference.topUp(topUp) }
+    }
+    if (step.name === "setFloor") {
+      const { account, floorNano } = step
+      return {
+        real: () => ledger.setFloor(account, floorNano),
+        plain: () => reference.setFloor(account, floorNano),
+      }
+    }
+    return this.prepareOnRequest(step, this.requests[step.which % this.requests.length] ?? "none yet")
+  }
+
+  private prepareOnRequest(step: Extract<Step, { which: number }>, requestId: string) {
+    const { ledger, reference } = this
+    switch (step.name) {
+      case "extend":
+        return {
+          real: () => ledger.extend(requestId, step.nano),
+          plain: () => reference.extend(requestId, step.nano),
+        }
+      case "settle": {
+        const settlement = { chargeNano: step.nano, model: "m", provider: "p", usage: { input: 1 } }
+        return {
+          real: () => ledger.settle(requestId, settlement),
+          plain: () => reference.settle(requestId, step.nano),
+        }
+      }
+      case "release":
+        return { real: () => ledger.release(requestId), plain: () => reference.release(requestId) }
+      case "note":
+        return {
+          real: async () => {
+            ledger.note(requestId, { lowerBoundNano: step.nano })
+            this.notes.push([requestId, step.nano])
+          },
+          plain: () => undefined,
+        }
+    }
+  }
+
+  private async compare(): Promise<void> {
+    const { ledger, reference, now: at } = this
+    for (const [name, postedNano] of reference.posted) {
+      const floorNano = reference.floors.get(name) ?? null
+      const expected = { postedNano, heldNano: reference.heldOn(name), floorNano, freeNano: reference.freeOn(name) }
+      expect(ledger.balance(name)).toEqual(expected)
+      if (expected.freeNano !== null) expect(expected.freeNano >= 0n).toBe(true)
+    }
+    for (const keyId of KEYS)
+      for (const period of PERIODS)
+        for (const of of ["key", "tenant"] as const) {
+          const [budget, who] = [
+            { of, period, limitNano: 1000n },
+            { keyId, tenant: tenantOf(keyId), at },
+          ]
+          expect(ledger.leftOf(budget, who)).toBe(reference.leftOf(budget, who))
+        }
+    for (const [requestId, settled] of reference.ended) expect(ledger.receipt(requestId)).toMatchObject(settled)
+    // A clock at its beginning finds no hold too old; the clock here jumps by days.
+    expect(await new Ledger({ table: this.store.ledger, now: () => 0 }).verify()).toEqual([])
+  }
+
+  close(): void {
+    this.store.close()
+  }
+}
+
+async function answerOf(act: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await act()
+  } catch (thrown) {
+    return { refused: thrown instanceof GatewayError ? thrown.code : "fault" }
+  }
+}
+
+test("the ledger does as the reference does", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "trivium-model-"))
+  let runs = 0
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 20 }), async (turns) => {
+        const world = new World(join(folder, `${runs++}.db`))
+        try {
+          for (const each of turns) await world.turn(each)
+        } finally {
+          world.close()
+        }
+      }),
+      { numRuns: 60 },
+    )
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})

@@ -1,0 +1,31 @@
+// A process that holds, extends and settles until it is killed, and writes down what it was told is durable:
+// spender.ts STORE LOG
+import { openSync, writeSync } from "node:fs"
+import { Ledger } from "../../src/ledger/ledger.ts"
+import { openSqlite } from "../../src/store/sqlite/open.ts"
+
+const [storePath = "", logPath = ""] = process.argv.slice(2)
+const log = openSync(logPath, "a")
+const tell = (...words: (string | bigint)[]) => void writeSync(log, `${words.join(" ")}\n`)
+
+const ledger = new Ledger({ table: openSqlite(storePath).ledger })
+ledger.recover()
+tell("started")
+
+async function spend(spender: number): Promise<never> {
+  for (let call = 0; ; call++) {
+    const requestId = `${Bun.randomUUIDv7()}-${spender}`
+    const chargeNano = BigInt(1 + ((call * 7 + spender) % 150))
+    await ledger.hold({ requestId, tenant: "acme", keyId: `k${spender % 4}`, amountNano: 100n, at: Date.now() })
+    tell("held", requestId, 100n)
+    if (call % 3 === 0) {
+      if (await ledger.extend(requestId, 50n)) tell("held", requestId, 150n)
+      ledger.note(requestId, { lowerBoundNano: 20n })
+    }
+    if (call % 5 === 0) await Bun.sleep(spender % 3)
+    const settled = await ledger.settle(requestId, { chargeNano, model: "m", provider: "p", usage: { input: call } })
+    tell("settled", requestId, settled.paidNano)
+  }
+}
+
+for (let spender = 0; spender < 16; spender++) void spend(spender)
