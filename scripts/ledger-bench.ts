@@ -65,7 +65,7 @@ async function fill(ledger: Ledger, { keys, entries }: Size): Promise<void> {
     )
     await Promise.all(topUps)
   }
-  await pairs(ledger, { count: entries / 2, group: 256, keys })
+  await pairs(ledger, { count: entries, group: 256, keys })
 }
 
 async function measure(ledger: Ledger, { group, keys }: { group: number; keys: number }): Promise<string> {
