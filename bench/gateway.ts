@@ -47,7 +47,7 @@ export function scratchEnvironment(home: string): Record<string, string> {
 }
 
 function createKey(data: string, env: Record<string, string>): string {
-  const words = ["keys", "create", "--name", "bench", "--rpm", "1000000000", "--data", data, "--json"]
+  const words = ["keys", "create", "--name", "bench", "--data", data, "--json"]
   const { stdout, stderr, exitCode } = Bun.spawnSync(["node", launcher, ...words], { cwd: root, env })
   if (exitCode !== 0) throw new Error(`cannot create a key: ${stderr.toString().slice(-2000)}`)
   const { key } = JSON.parse(stdout.toString()) as { key?: string }
@@ -56,7 +56,8 @@ function createKey(data: string, env: Record<string, string>): string {
 }
 
 function configuration({ protocol, type, base }: Spoken, upstreamPort: number): string {
-  return `providers:
+  return `defaults: { requests_per_minute: none }
+providers:
   bench: { type: ${type}, protocols: [${protocol}], base_url: "http://127.0.0.1:${upstreamPort}${base}", api_key: "upstream-secret" }
 models:
   - id: ${GATEWAY_MODEL}

@@ -339,3 +339,17 @@ test("any course of calls of keys of two tenants comes to what the reference say
     { numRuns: 200 },
   )
 })
+
+test("who has no limit of any kind is not counted, nor told of one", () => {
+  const limits = new Limits({ requestsPerMinute: () => null })
+  const allowance = limits.allowanceOf(caller())
+  for (let asked = 0; asked < 1000; asked++) {
+    allowance.take()
+    allowance.reserve(1_000_000)
+    allowance.enter()
+  }
+  expect(allowance.standing()).toEqual({ requests: undefined, tokens: undefined })
+  expect(allowance.concurrent()).toBeUndefined()
+  expect(limits.size).toBe(0)
+  expect(limits.allowanceOf(caller({ requestsPerMinute: 2 })).standing().requests?.limit).toBe(2)
+})

@@ -6,8 +6,8 @@ import type { Caller } from "./caller.ts"
 const DEFAULT_REQUESTS_PER_MINUTE = 600
 
 export interface LimitsOptions {
-  /** Of keys that do not say otherwise. */
-  readonly requestsPerMinute?: () => number
+  /** Of keys that do not say otherwise; null is no limit. */
+  readonly requestsPerMinute?: () => number | null
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
@@ -29,7 +29,7 @@ export class Limits {
   private readonly keys = new Meters("This API key")
   private readonly tenants = new Meters("The tenant of this API key")
   private readonly now: () => number
-  private readonly requestsPerMinute: () => number
+  private readonly requestsPerMinute: () => number | null
 
   constructor({ requestsPerMinute, now = () => performance.now() }: LimitsOptions = {}) {
     this.now = () => Math.floor(now())
@@ -38,10 +38,13 @@ export class Limits {
 
   /** What one call of this caller's is counted by: at once, for who has nothing counted may be forgotten. */
   allowanceOf(caller: Limited): Allowance {
-    const now = this.now()
     const { tenantGrant } = caller
+    const requestsPerMinute = caller.requestsPerMinute ?? this.requestsPerMinute()
+    const { tokensPerMinute, concurrentRequests } = caller
+    if ((requestsPerMinute ?? tokensPerMinute ?? concurrentRequests ?? tenantGrant ?? null) === null) return UNLIMITED
+    const now = this.now()
     const key = this.keys.get(caller.id, now)
-    key.set(caller.requestsPerMinute ?? this.requestsPerMinute(), caller.tokensPerMinute, now)
+    key.set(requestsPerMinute, tokensPerMinute, now)
     const tenant = this.tenants.get(caller.tenant, now)
     tenant.set(tenantGrant?.requestsPerMinute ?? null, tenantGrant?.tokensPerMinute ?? null, now)
     return new Allowance({ now: this.now, key, tenant, caller })
@@ -135,6 +138,15 @@ export class Allowance {
   }
 }
 
+/** For who has no limit of any kind: nothing is counted. */
+class NoLimits extends Allowance {
+  override take(): void {}
+  override reserve(): void {}
+  override correct(): void {}
+  override enter(): void {}
+  override leave(): void {}
+}
+
 type Counted = "requests" | "tokens"
 
 /** What is counted of one key or tenant. */
@@ -159,6 +171,20 @@ class Meter {
     return this.running === 0 && (this.requests?.resetMs(now) ?? 0) === 0 && (this.tokens?.resetMs(now) ?? 0) === 0
   }
 }
+
+const UNLIMITED = new NoLimits({
+  now: () => 0,
+  key: new Meter("", ""),
+  tenant: new Meter("", ""),
+  caller: {
+    id: "",
+    tenant: "",
+    requestsPerMinute: null,
+    tokensPerMinute: null,
+    concurrentRequests: null,
+    tenantGrant: null,
+  },
+})
 
 /** Each look-up looks at a few others too, and further as long as they are idle: nobody is remembered for nothing. */
 const LOOKS = 2

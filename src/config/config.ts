@@ -12,7 +12,7 @@ export interface Config {
   readonly providers: readonly ProviderSettings[]
   readonly models: readonly ModelSettings[]
   /** What keys may do that do not say otherwise. */
-  readonly defaults: { readonly requestsPerMinute: number }
+  readonly defaults: { readonly requestsPerMinute: number | null }
   /** Whether files at addresses of a caller's are fetched for providers that take them only inline. */
   readonly media: { readonly fetch: boolean }
   /** Where traces are sent; left out, none are made. */

@@ -19,7 +19,7 @@ export interface FileSettings {
   readonly store: { readonly url?: string }
   readonly providers: ReadonlyMap<string, FileProvider>
   readonly models: readonly ModelSettings[]
-  readonly defaults: { readonly requestsPerMinute: number }
+  readonly defaults: { readonly requestsPerMinute: number | null }
   readonly media: { readonly fetch: boolean }
   readonly telemetry?: FileTelemetry
 }
@@ -49,7 +49,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     max_in_flight: otherwise(integer({ min: 1, max: 20_000 }), DEFAULT_MAX_IN_FLIGHT),
   })
   const defaults = object({
-    requests_per_minute: otherwise(integer({ min: 1 }), DEFAULT_REQUESTS_PER_MINUTE),
+    requests_per_minute: otherwise(perMinute, DEFAULT_REQUESTS_PER_MINUTE),
   })
   const store = object({
     url: optional(text(sqlitePath(workingDir))),
@@ -64,6 +64,15 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     media: otherwise(object({ fetch: otherwise(boolean(), false) }), { fetch: false }),
     telemetry: optional(telemetrySchema()),
   })
+}
+
+/** A number, or the word `none`. */
+const perMinute: Shape<number | null> = {
+  read(place) {
+    const content = place.content()
+    if (content.kind === "text" && content.text === "none") return null
+    return integer({ min: 1 }).read(place)
+  },
 }
 
 function namesUnder(root: Place, name: string): string[] {

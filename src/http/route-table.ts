@@ -6,11 +6,22 @@ export type Match =
   | { readonly found: "other-method"; readonly methods: readonly string[] }
   | { readonly found: "nothing" }
 
+/** Routes with an open end, and what a path has there, decoded; undefined where that cannot be. */
+interface Found {
+  readonly routes: readonly Route[]
+  readonly rest: string | undefined
+}
+
+const MAX_FOUND = 1000
+const MAX_FOUND_LENGTH = 256
+
 const REST = /\{\w+\}$/
 
 export class RouteTable {
   private readonly exact = new Map<string, Route[]>()
   private readonly open: { readonly prefix: string; readonly route: Route }[] = []
+  /** What the last paths with an open end were found to be: callers name few models. */
+  private readonly found = new Map<string, Found>()
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) this.add(route)
@@ -19,10 +30,18 @@ export class RouteTable {
   match(method: string, path: string): Match {
     const candidates = this.exact.get(path)
     if (candidates) return choose(candidates, method, "")
+    const { routes, rest } = this.found.get(path) ?? this.findOpen(path)
+    return routes.length === 0 ? { found: "nothing" } : choose(routes, method, rest)
+  }
+
+  private findOpen(path: string): Found {
     const behind = this.open.filter(({ prefix }) => path.startsWith(prefix) && path.length > prefix.length)
     const longest = behind.reduce((most, { prefix }) => Math.max(most, prefix.length), 0)
-    const open = behind.filter(({ prefix }) => prefix.length === longest).map(({ route }) => route)
-    return open.length === 0 ? { found: "nothing" } : choose(open, method, path.slice(longest))
+    const routes = behind.filter(({ prefix }) => prefix.length === longest).map(({ route }) => route)
+    const found = { routes, rest: decodeOnce(path.slice(longest)) }
+    if (this.found.size >= MAX_FOUND) this.found.clear()
+    if (path.length <= MAX_FOUND_LENGTH) this.found.set(path, found)
+    return found
   }
 
   private add(route: Route): void {
@@ -41,11 +60,11 @@ export class RouteTable {
   }
 }
 
-function choose(routes: readonly Route[], method: string, rest: string): Match {
+/** `rest` is undefined where it cannot be read. */
+function choose(routes: readonly Route[], method: string, rest: string | undefined): Match {
   const route = routes.find((candidate) => candidate.method === method)
   if (!route) return { found: "other-method", methods: routes.map((each) => each.method) }
-  const decoded = rest === "" ? "" : decodeOnce(rest)
-  return decoded === undefined ? { found: "nothing" } : { found: "route", route, rest: decoded }
+  return rest === undefined ? { found: "nothing" } : { found: "route", route, rest }
 }
 
 function decodeOnce(text: string): string | undefined {

@@ -29,8 +29,21 @@ export function checkEnvelope({ does, rest }: Envelope): void {
   if (does === "generate") readPath(rest)
 }
 
+/** Callers name few models, so what their paths say is kept. */
+const read = new Map<string, Asked>()
+const MAX_READ = 1000
+
 /** `models/openai/gpt-4o:generateContent` and what means the same. A model's name may itself hold colons. */
 export function readPath(rest: string): Asked {
+  const known = read.get(rest)
+  if (known) return known
+  const asked = askedIn(rest)
+  if (read.size >= MAX_READ) read.clear()
+  read.set(rest, asked)
+  return asked
+}
+
+function askedIn(rest: string): Asked {
   const colon = rest.lastIndexOf(":")
   const word = colon < 0 ? "" : rest.slice(colon + 1)
   const method = METHODS.find((known) => known === word)

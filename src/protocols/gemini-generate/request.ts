@@ -192,8 +192,10 @@ export function pathOf(method: string, { model, stream }: { model: string; strea
 
 /** A model's slashes, colons and at signs mean themselves in a path. */
 function pathName(model: string): string {
-  return encodeURIComponent(model).replace(/%2F|%3A|%40/g, decodeURIComponent)
+  return PLAIN_NAME.test(model) ? model : encodeURIComponent(model).replace(/%2F|%3A|%40/g, decodeURIComponent)
 }
+
+const PLAIN_NAME = /^[\w./:@-]+$/
 
 /** The path names the model; one in the body could only contradict it. */
 export function requestEdits({ operation }: Reading, target: RelayTarget): Edit[] {

@@ -9,7 +9,9 @@ const TOOLS = ["fileSearch", "file_search", "retrieval"]
 export function refuseStoredObjects(request: JsonObject, path = ""): void {
   refuseMembers(request, { names: MEMBERS, path })
   eachObject(request.tools, (tool, at) => refuseMembers(tool, { names: TOOLS, path: `${path}tools${at}.` }))
-  eachObject(request.contents, ({ parts }, at) => refuseFiles(parts, `${path}contents${at}.parts`))
+  eachObject(request.contents, ({ parts }, at) => {
+    if (!Array.isArray(parts) || parts.some(mayHoldFile)) refuseFiles(parts, `${path}contents${at}.parts`)
+  })
   for (const name of ["systemInstruction", "system_instruction"]) {
     const instruction = request[name]
     if (isObject(instruction)) refuseFiles(instruction.parts, `${path}${name}.parts`)
@@ -24,6 +26,7 @@ function refuseMembers(holder: JsonObject, { names, path }: { names: readonly st
 
 function refuseFiles(parts: Json | undefined, path: string): void {
   eachObject(parts, (part, at) => {
+    if (!mayHoldFile(part)) return
     refuseFile(part.fileData, `${path}${at}.fileData`)
     refuseFile(part.file_data, `${path}${at}.file_data`)
     // A function's result may hold files as well.
@@ -31,6 +34,13 @@ function refuseFiles(parts: Json | undefined, path: string): void {
     if (isObject(camel)) refuseFiles(camel.parts, `${path}${at}.functionResponse.parts`)
     if (isObject(snake)) refuseFiles(snake.parts, `${path}${at}.function_response.parts`)
   })
+}
+
+/** Most parts are text: their paths are never put into words. */
+function mayHoldFile(part: Json): boolean {
+  if (!isObject(part)) return false
+  const { fileData, file_data, functionResponse, function_response } = part
+  return (fileData ?? file_data ?? functionResponse ?? function_response) !== undefined
 }
 
 function refuseFile(file: Json | undefined, path: string): void {
@@ -52,5 +62,8 @@ function isPublic(uri: Json): boolean {
 function eachObject(value: Json | undefined, take: (item: JsonObject, at: string) => void): void {
   if (isObject(value)) take(value, "")
   if (!Array.isArray(value)) return
-  for (const [index, item] of value.entries()) if (isObject(item)) take(item, `[${index}]`)
+  for (let index = 0; index < value.length; index++) {
+    const item = value[index]
+    if (isObject(item)) take(item, `[${index}]`)
+  }
 }
