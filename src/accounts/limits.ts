@@ -64,6 +64,8 @@ interface AllowanceParts {
 }
 
 export class Allowance {
+  /** Whether there is anything to tell. */
+  readonly isLimited: boolean = true
   private isRunning = false
 
   constructor(private readonly parts: AllowanceParts) {}
@@ -140,6 +142,7 @@ export class Allowance {
 
 /** For who has no limit of any kind: nothing is counted. */
 class NoLimits extends Allowance {
+  override readonly isLimited = false
   override take(): void {}
   override reserve(): void {}
   override correct(): void {}

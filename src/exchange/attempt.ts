@@ -5,8 +5,9 @@ import { SseLimitError } from "../transport/sse.ts"
 import { TransportError, type TransportFault } from "../transport/transport-error.ts"
 import type { Call, House } from "./call.ts"
 import type { Attempt } from "./lane.ts"
-import { wayTo } from "./lane-choice.ts"
+import { passes, translatedWay } from "./lane-choice.ts"
 import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./record.ts"
+import { relayLane } from "./relay-lane.ts"
 import type { ReadRequest } from "./request.ts"
 import { UnsayableError } from "./translate-lane.ts"
 
@@ -21,19 +22,23 @@ export interface Attempts {
 }
 
 export async function attempt<Answer>(
-  { call, house, request, targets }: Attempts,
+  attempts: Attempts,
   send: (attempt: Attempt) => Promise<Answer>,
 ): Promise<Answer> {
+  const { call, house, request, targets } = attempts
   const errors: GatewayError[] = []
   const failed: FailedAttempt[] = []
   let unsayable: GatewayError | undefined
   for (const target of targets) {
     if (call.record.attempts === MAX_ATTEMPTS) break
     try {
-      const found = wayTo(target, { call, house, request })
-      const way = found instanceof Promise ? await found : found
+      if (passes(target, attempts)) {
+        noteAttempt(call.record, target)
+        return await send({ call, house, request, target, lane: relayLane })
+      }
+      const way = await translatedWay(target, attempts)
       noteAttempt(call.record, way.target)
-      return await send({ call, house, request, target: way.target, lane: way.lane })
+      return await send({ call, house, request, ...way })
     } catch (thrown) {
       if (thrown instanceof UnsayableError) {
         unsayable ??= thrown.error

@@ -2,26 +2,28 @@
 import { SEAL_MARK } from "../canonical/sealed.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Lane } from "./lane.ts"
-import { relayLane } from "./relay-lane.ts"
 import { type Occasion, translateLane, UnsayableError } from "./translate-lane.ts"
 
 /** A target, and how it is spoken to. */
-export interface Way {
+interface Way {
   readonly target: Target
   readonly lane: Lane
 }
 
-/** Throws, or rejects with, an UnsayableError where the target cannot be told the request. */
-export function wayTo(target: Target, occasion: Occasion): Way | Promise<Way> {
-  const { call, request } = occasion
-  const alike = target.protocol === call.protocol.id
+/** Whether the client's bytes can be passed to this target. */
+export function passes(target: Target, { call, house, request }: Occasion): boolean {
+  const { id } = call.protocol
+  if (target.protocol !== id) return false
   // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
-  const passes = alike && (call.envelope.does !== "generate" || !request.text.includes(SEAL_MARK))
-  return passes ? { target, lane: relayLane } : translatedWay(target, occasion)
+  const maySeal = call.envelope.does === "generate" && house.codecs.ingress.get(id)?.dropsSeals !== true
+  return !maySeal || !request.text.includes(SEAL_MARK)
 }
 
-/** In the protocol the target speaks best, or else in another one that it speaks too. */
-async function translatedWay(target: Target, occasion: Occasion): Promise<Way> {
+/**
+ * In the protocol the target speaks best, or else in another one that it speaks too; rejects with an UnsayableError
+ * where it cannot be told the request in any.
+ */
+export async function translatedWay(target: Target, occasion: Occasion): Promise<Way> {
   try {
     return { target, lane: await translateLane(target, occasion) }
   } catch (thrown) {

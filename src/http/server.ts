@@ -245,7 +245,7 @@ export class Server implements Door {
 
 /** Every answer to somebody who is known says how its limits stand. */
 function withLimits(answer: Response, visit: Visit): Response {
-  if (visit.isAuthenticated) tellLimits(answer, visit.allowance)
+  if (visit.isAuthenticated && visit.allowance.isLimited) tellLimits(answer, visit.allowance)
   return answer
 }
 

@@ -132,7 +132,7 @@ export interface Protocol {
   /** Where below its base address an upstream takes this request. */
   upstreamPath(reading: Reading, model: string): string
   /** The members the gateway owns, for this target. */
-  requestEdits(reading: Reading, target: RelayTarget): Edit[]
+  requestEdits(reading: Reading, target: RelayTarget): readonly Edit[]
   /** A unary answer as it passes, and the usage it reports; undefined where it is no answer of this protocol. */
   relayAnswer(text: string, outline: Outline, context: RelayContext): { text: string; usage?: Usage } | undefined
   relayStream(context: RelayContext): StreamRelay

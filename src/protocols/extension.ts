@@ -16,11 +16,12 @@ export function wholeAnswer(operation: string, model: string, routing: RoutingWi
 
 /** The members the gateway owns wherever a body names its model. */
 export function ownedEdits(_reading: Reading, target: RelayTarget): Edit[] {
-  return [
-    { path: ["model"], set: asciiJson(target.model) },
-    { path: ["provider"], remove: true },
-  ]
+  return [{ path: MODEL, set: asciiJson(target.model) }, UNROUTED]
 }
+
+const MODEL = ["model"]
+/** The routing extension is the gateway's own, and goes no further. */
+const UNROUTED: Edit = { path: ["provider"], remove: true }
 
 /** For protocols whose answers always come whole. */
 export function neverStreams(): never {

@@ -51,12 +51,12 @@ export function plan(models: readonly Model[], occasion: Occasion): Target[] {
 function inTurn(model: Model, occasion: Occasion): Target[] {
   const { table, turn } = occasion
   const found: Target[] = []
-  let others: Target[] = []
+  let others: Target[] | undefined
   let last: TargetRow | undefined
   for (const row of model.targets) {
-    if (others.length > 0 && last && !areEqual(row, last)) {
+    if (others && last && !areEqual(row, last)) {
       found.push(...others)
-      others = []
+      others = undefined
     }
     last = row
     const accounts = table.accounts.get(row.provider)
@@ -64,10 +64,12 @@ function inTurn(model: Model, occasion: Occasion): Target[] {
     for (let index = 0; index < accounts.length; index++) {
       const account = accounts[(turn + index) % accounts.length]
       const target = account && targetAt(account, { model, upstreamModel: row.model }, occasion)
-      if (target) (target.protocol === occasion.protocol ? found : others).push(target)
+      if (!target) continue
+      if (target.protocol === occasion.protocol) found.push(target)
+      else others = [...(others ?? []), target]
     }
   }
-  return others.length > 0 ? [...found, ...others] : found
+  return others ? [...found, ...others] : found
 }
 
 function areEqual(one: TargetRow, other: TargetRow): boolean {

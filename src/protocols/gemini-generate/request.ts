@@ -174,7 +174,7 @@ const wrapped = spelled("generateContentRequest", (value) => checkContent(object
 
 /** Whether the answer will be a count. */
 export function counts({ operation }: Reading): boolean {
-  return methodOf(operation) === "countTokens"
+  return operation.startsWith("countTokens")
 }
 
 function methodOf(operation: string): string {
@@ -198,12 +198,13 @@ function pathName(model: string): string {
 const PLAIN_NAME = /^[\w./:@-]+$/
 
 /** The path names the model; one in the body could only contradict it. */
-export function requestEdits({ operation }: Reading, target: RelayTarget): Edit[] {
-  const edits: Edit[] = [
-    { path: ["provider"], remove: true },
-    { path: ["model"], remove: true },
-  ]
-  const [, wrapper] = operation.split("/")
-  if (wrapper !== undefined) edits.push({ path: [wrapper, "model"], set: asciiJson(`models/${target.model}`) })
-  return edits
+export function requestEdits({ operation }: Reading, target: RelayTarget): readonly Edit[] {
+  const slash = operation.indexOf("/")
+  if (slash < 0) return NAMELESS
+  return [...NAMELESS, { path: [operation.slice(slash + 1), "model"], set: asciiJson(`models/${target.model}`) }]
 }
+
+const NAMELESS: readonly Edit[] = [
+  { path: ["provider"], remove: true },
+  { path: ["model"], remove: true },
+]
