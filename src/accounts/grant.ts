@@ -1,8 +1,8 @@
 // What a key or a tenant is granted: read from what was asked for, checked, and kept within the tenant's.
 import { excerpt, GatewayError } from "../canonical/error.ts"
+import { usdOfNano } from "../canonical/usd.ts"
 import type { Budgets, Grant } from "../store/contract.ts"
 import { coversModels, coversProtocol } from "./scope.ts"
-import { writeUsd } from "./usd.ts"
 
 /** What is asked for; what is left out stays as it is, and null takes a bound away. */
 export type GrantWish = { readonly [Name in keyof Grant]?: Grant[Name] | null }
@@ -79,7 +79,7 @@ export function checkWithin(wish: GrantWish, tenant: Grant & { readonly name: st
   for (const period of PERIODS) {
     const [asked, bound] = [wish.budgets?.[period], tenant.budgets[period]]
     if (asked !== undefined && bound !== undefined && asked > bound) {
-      refuse(`budgets.${period}`, `${writeUsd(asked)} USD`, `${writeUsd(bound)} USD`)
+      refuse(`budgets.${period}`, `${usdOfNano(asked)} USD`, `${usdOfNano(bound)} USD`)
     }
   }
   if (tenant.strict && wish.strict === false) refuse("strict", "false", "true")

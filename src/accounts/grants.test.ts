@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { GatewayError } from "../canonical/error.ts"
+import { usdOfNano } from "../canonical/usd.ts"
 import { Secret } from "../config/secret.ts"
 import type { Grant, KeyRow, KeyTable, TenantRow, TenantTable } from "../store/contract.ts"
 import { AddressRanges } from "./addresses.ts"
@@ -8,7 +9,7 @@ import { PROTOCOL_IDS, UNBOUNDED } from "./grant.ts"
 import { type KeyChange, Keys } from "./keys.ts"
 import type { Money } from "./money.ts"
 import { allowsModel, allowsProtocol, coversModels, modelsWithin } from "./scope.ts"
-import { readUsd, writeUsd } from "./usd.ts"
+import { readUsd } from "./usd.ts"
 
 function keyRows(): KeyTable {
   const rows = new Map<string, KeyRow>()
@@ -268,11 +269,11 @@ describe("amounts", () => {
   test("are read as they are written, to the last nano-USD", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 99_999_999_999_999_999n }), (nanoUsd) => {
-        expect(readUsd(writeUsd(nanoUsd), "usd")).toBe(nanoUsd)
+        expect(readUsd(usdOfNano(nanoUsd), "usd")).toBe(nanoUsd)
       }),
     )
     expect(readUsd("12.50", "usd")).toBe(12_500_000_000n)
-    expect([writeUsd(0n), writeUsd(1n), writeUsd(-1_500_000_000n)]).toEqual(["0", "0.000000001", "-1.5"])
+    expect([usdOfNano(0n), usdOfNano(1n), usdOfNano(-1_500_000_000n)]).toEqual(["0", "0.000000001", "-1.5"])
   })
 
   test.each(["", "-1", "1e3", "1,5", " 1", "1.", ".5", "0.0000000001", "100000000", "NaN"])("%p is none", (text) => {

@@ -1,7 +1,9 @@
 // What a key or a tenant is granted, as operators read and write it: on the command line and over the administration port.
+
+import { usdOfNano } from "../canonical/usd.ts"
 import type { Budgets, Grant } from "../store/contract.ts"
 import { type GrantWish, PERIODS } from "./grant.ts"
-import { readUsd, writeUsd } from "./usd.ts"
+import { readUsd } from "./usd.ts"
 
 type Period = (typeof PERIODS)[number]
 
@@ -56,7 +58,7 @@ function shownBudgets(budgets: Budgets): ShownGrant["budgets"] {
   return Object.fromEntries(
     PERIODS.flatMap((period) => {
       const limit = budgets[period]
-      return limit === undefined ? [] : [[period, writeUsd(limit)]]
+      return limit === undefined ? [] : [[period, usdOfNano(limit)]]
     }),
   )
 }

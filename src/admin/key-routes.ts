@@ -2,8 +2,9 @@
 import { randomUUID } from "node:crypto"
 import type { Keys, MintedKey } from "../accounts/keys.ts"
 import { changeOf, shownKey, wishOf } from "../accounts/shown-key.ts"
-import { readUsd, writeUsd } from "../accounts/usd.ts"
+import { readUsd } from "../accounts/usd.ts"
 import type { Json } from "../canonical/json.ts"
+import { usdOfNano } from "../canonical/usd.ts"
 import { askedGrant, changes, optionals, shownGrant, usd } from "./grant-schema.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
@@ -84,7 +85,7 @@ function oneKeyRoutes(keys: Keys): AnyAdminRoute[] {
   const paid = async (id: string): Promise<Json> => {
     const known = keys.get(id)
     const balance = await keys.balanceOf(known)
-    return { ...shownKey(known), balance: balance === undefined ? null : writeUsd(balance) } as Json
+    return { ...shownKey(known), balance: balance === undefined ? null : usdOfNano(balance) } as Json
   }
   return [
     route({

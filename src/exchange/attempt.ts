@@ -30,7 +30,8 @@ export async function attempt<Answer>(
   const failed: FailedAttempt[] = []
   let unsayable: GatewayError | undefined
   for (const target of targets) {
-    if (call.record.attempts === MAX_ATTEMPTS) break
+    const { attempts: before } = call.record
+    if (before === MAX_ATTEMPTS) break
     try {
       if (passes(target, attempts)) {
         noteAttempt(call.record, target)
@@ -47,6 +48,8 @@ export async function attempt<Answer>(
       if (call.isGone()) throw new ClientGoneError()
       const error = asUpstreamError(thrown)
       if (!mayMoveOn(error)) throw error
+      // A fault of ours on the way to a target is an attempt too, or the record would miss the one that answers.
+      if (call.record.attempts === before) noteAttempt(call.record, target)
       noteFailedAttempt(call.record, target, error)
       errors.push(error)
       failed.push(told(target, error))

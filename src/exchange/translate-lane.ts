@@ -117,7 +117,7 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
       model: target.upstreamModel,
       stream: request.reading.stream,
       streamUsage: line.streamUsage,
-      minter: minterOf(target),
+      minter: minterOf(target, house.codecs.upstream.get(target.protocol)),
       maxOutputTokens: model.maxOutputTokens ?? USUAL_MAX_OUTPUT_TOKENS,
       reasons: model.reasoning,
       ...(model.efforts && { efforts: model.efforts }),
@@ -129,15 +129,9 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
   }
 }
 
-/**
- * Whose seals a target takes. A signature is its author's, whichever host the model is called at; what OpenAI encrypts
- * only the account it was made for can read.
- */
-function minterOf({ protocol, model, account }: Target): string {
-  const [author = ""] = model.id.split("/")
-  if (protocol === "openai-responses") return `${protocol}/${author}/${account.id}`
-  const family = protocol === "bedrock-converse" && author === "anthropic" ? "anthropic-messages" : protocol
-  return `${family}/${author}`
+function minterOf({ model, account }: Target, upstream: UpstreamCodec | undefined): string {
+  const [author = ""] = model.id.split("/", 1)
+  return upstream?.minter({ author, account: account.id }) ?? ""
 }
 
 function laneOf(said: TranslatedRequest, target: Target, { call, house, request }: Occasion): Lane {
@@ -204,7 +198,7 @@ class TranslateLane implements Lane {
   }
 
   private decoding({ call, target }: Attempt) {
-    return { id: idOf(call), minter: minterOf(target) }
+    return { id: idOf(call), minter: minterOf(target, this.halves.upstream) }
   }
 
   private encoding({ call, target, request }: Attempt): EncodeContext {

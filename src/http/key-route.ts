@@ -3,8 +3,8 @@ import type { Caller } from "../accounts/caller.ts"
 import type { Allowance, Standing } from "../accounts/limits.ts"
 import { shownGrant } from "../accounts/shown-grant.ts"
 import { shownKey } from "../accounts/shown-key.ts"
-import { writeUsd } from "../accounts/usd.ts"
 import type { Json } from "../canonical/json.ts"
+import { usdOfNano } from "../canonical/usd.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { durationOf, jsonAnswer } from "./answer.ts"
 import type { Route } from "./visit.ts"
@@ -39,7 +39,7 @@ function told(caller: Caller, { balance, allowance }: { balance: bigint | undefi
   const { requests, tokens } = allowance.standing()
   return {
     ...shownKey(caller),
-    balance: balance === undefined ? null : writeUsd(balance),
+    balance: balance === undefined ? null : usdOfNano(balance),
     limits: {
       requests: requests ? shownStanding(requests) : null,
       tokens: tokens ? shownStanding(tokens) : null,

@@ -1,6 +1,7 @@
 // What is written for each operation, within a transaction that somebody else begins and ends. Everything is refused
 // before anything is written, and every sum that decides is read in the same transaction.
 import { GatewayError } from "../canonical/error.ts"
+import { usdOfNano } from "../canonical/usd.ts"
 import {
   type BookedEntry,
   type EntryAmounts,
@@ -14,7 +15,6 @@ import {
 import { type Budget, dateOfDay, dayOf, type Period, windowOf } from "./budget.ts"
 import { GroupSums } from "./group-sums.ts"
 import { OpenHolds } from "./open-holds.ts"
-import { usdOfNano } from "./usd.ts"
 
 export interface HoldWish {
   readonly requestId: string

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { PRICE_NAMES, type PriceBucket, type Prices, type Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
-import { nanoOfUsd } from "./usd.ts"
+import { nanoOfUsd } from "../canonical/usd.ts"
 
 export interface Used {
   readonly usage: Usage

@@ -75,6 +75,8 @@ export interface UpstreamCodec {
   readonly callId: RegExp
   /** Whether media of this kind must stand in the request itself, so that an address of it is of no use. */
   inlines(media: MediaPart["media"]): boolean
+  /** Whose seals an upstream takes: those of two that have one minter are each other's. */
+  minter(whose: Whose): string
   /** How a call that generates is put. */
   errand(model: string, stream: boolean): GeneratingErrand
   /** Every leaf of the request is read, or named in the losses; what is refused throws a GatewayError. */
@@ -83,6 +85,12 @@ export interface UpstreamCodec {
   decodeResponse(body: JsonObject, context: DecodeContext): ChatResponse | undefined
   decodeStream(context: DecodeContext): Step<Frame, StreamEvent>
   decodeError(error: UpstreamError): GatewayError
+}
+
+interface Whose {
+  /** Of the model: whichever host it is called at, it is the same. */
+  readonly author: string
+  readonly account: string
 }
 
 interface GeneratingErrand {

@@ -19,6 +19,7 @@ export const anthropicMessagesCodec: Codec = {
     toolName: /^[a-zA-Z0-9_-]{1,128}$/,
     callId: /^[a-zA-Z0-9_-]+$/,
     inlines: () => false,
+    minter: ({ author }) => `anthropic-messages/${author}`,
     errand: () => ({ operation: "messages", path: "/v1/messages", headers: HEADERS }),
     encodeRequest,
     decodeResponse,

@@ -13,6 +13,8 @@ export const bedrockConverseCodec: UpstreamCodec = {
   callId: /^[a-zA-Z0-9_-]{1,64}$/,
   /** A place in Amazon's own store could be named instead, which is nobody's to send. */
   inlines: () => true,
+  // A signature is its author's: what Claude signs here it takes in its own protocol, too.
+  minter: ({ author }) => `${author === "anthropic" ? "anthropic-messages" : "bedrock-converse"}/${author}`,
   errand(model, stream) {
     const operation = stream ? "converse-stream" : "converse"
     return { operation, path: `/model/${encodeURIComponent(model)}/${operation}`, headers: NO_HEADERS }

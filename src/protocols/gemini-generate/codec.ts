@@ -20,6 +20,7 @@ export const geminiGenerateCodec: Codec = {
     toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/,
     callId: /^\S{1,256}$/,
     inlines: () => false,
+    minter: ({ author }) => `gemini-generate/${author}`,
     errand(model, stream) {
       const operation = stream ? "streamGenerateContent" : "generateContent"
       return { operation, path: pathOf(operation, { model, stream }), headers: NO_HEADERS }

@@ -19,6 +19,7 @@ export const openaiChatCodec: Codec = {
     // OpenAI refuses longer ones; hosts make theirs of all kinds of signs.
     callId: /^[\x21-\x7e]{1,40}$/,
     inlines: (media) => media === "document" || media === "audio",
+    minter: ({ author }) => `openai-chat/${author}`,
     errand: () => ({ operation: "chat", path: "/chat/completions", headers: NO_HEADERS }),
     encodeRequest,
     decodeResponse,

@@ -1,7 +1,8 @@
 // The tools of a request, and which of them shall be called. `functions` is how it was said until 2023.
 import { isObject, type Json } from "../../canonical/json.ts"
 import type { HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
-import { Fields, flag, list, object, text } from "../openai-fields.ts"
+import { Fields, list, object, text } from "../openai-fields.ts"
+import { customTool, functionTool } from "../openai-tools.ts"
 import { decodeMark } from "./decode-part.ts"
 import { ownExtra, PROTOCOL } from "./own.ts"
 
@@ -25,29 +26,6 @@ function decodeTool(value: Json, at: string): Tool {
     ...(type === undefined && { plain: { type: "none" } }),
   })
   return { ...tool, at, ...(mark && { cacheMark: mark }), ...(extra && { extra }) }
-}
-
-function functionTool(fields: Fields): Tool | undefined {
-  const name = fields.take("name", text)
-  const description = fields.take("description", text)
-  const parameters = fields.take("parameters", object)
-  const strict = fields.take("strict", flag)
-  if (name === undefined) return undefined
-  return {
-    kind: "function",
-    name,
-    ...(description !== undefined && { description }),
-    ...(parameters && { parameters }),
-    ...(strict !== undefined && { strict }),
-  }
-}
-
-function customTool(fields: Fields): Tool | undefined {
-  const name = fields.take("name", text)
-  const description = fields.take("description", text)
-  const format = fields.take("format", object)
-  if (name === undefined) return undefined
-  return { kind: "custom", name, ...(description !== undefined && { description }), ...(format && { format }) }
 }
 
 /** What hosts that run tools themselves call them. */

@@ -18,6 +18,8 @@ export const openaiResponsesCodec: Codec = {
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,
     callId: /^[\x21-\x7e]{1,64}$/,
     inlines: (media) => media === "audio" || media === "video",
+    // What is encrypted, only the account it was made for can read.
+    minter: ({ author, account }) => `openai-responses/${author}/${account}`,
     errand: () => ({ operation: "responses", path: "/responses", headers: NO_HEADERS }),
     encodeRequest,
     decodeResponse,

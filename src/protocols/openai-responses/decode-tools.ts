@@ -1,7 +1,8 @@
 // The tools of a request, and which of them shall be called.
 import { isObject, type Json } from "../../canonical/json.ts"
 import type { HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
-import { Fields, flag, object, text } from "../openai-fields.ts"
+import { Fields, object, text } from "../openai-fields.ts"
+import { customTool, functionTool } from "../openai-tools.ts"
 import { LOCAL_SHELL, LOCAL_SHELL_DESCRIPTION, LOCAL_SHELL_PARAMETERS } from "./local-shell.ts"
 import { flatName } from "./namespaces.ts"
 import { type Namespaced, ownExtra, PROTOCOL, type Written, writtenIn } from "./own.ts"
@@ -54,29 +55,6 @@ export const OF_SET = "namespace."
 
 function spokenOf({ members = {} }: Namespaced) {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [OF_SET + name, value]))
-}
-
-function functionTool(fields: Fields): Tool | undefined {
-  const name = fields.take("name", text)
-  const description = fields.take("description", text)
-  const parameters = fields.take("parameters", object)
-  const strict = fields.take("strict", flag)
-  if (name === undefined) return undefined
-  return {
-    kind: "function",
-    name,
-    ...(description !== undefined && { description }),
-    ...(parameters && { parameters }),
-    ...(strict !== undefined && { strict }),
-  }
-}
-
-function customTool(fields: Fields): Tool | undefined {
-  const name = fields.take("name", text)
-  const description = fields.take("description", text)
-  const format = fields.take("format", object)
-  if (name === undefined) return undefined
-  return { kind: "custom", name, ...(description !== undefined && { description }), ...(format && { format }) }
 }
 
 function localShell(value: Json, at: string): Tool {
