@@ -23,6 +23,7 @@ import { protocolRoutes } from "./http/protocol-routes.ts"
 import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
+import { Ledger } from "./ledger/ledger.ts"
 import type { Protocol, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { codecs, protocols } from "./protocols.ts"
@@ -66,6 +67,7 @@ export class Gateway {
   readonly metrics: Metrics
   private readonly tracer: Promise<Tracer> | undefined
   private readonly store: Store
+  private readonly ledger: Ledger
   private readonly server: Server
   private readonly admin: PlainServer
   private readonly kept: KeptCredentials
@@ -84,6 +86,9 @@ export class Gateway {
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
     this.running = new Running()
     this.store = openSqlite(config.storePath)
+    this.ledger = new Ledger({ table: this.store.ledger })
+    const recovered = this.ledger.recover()
+    if (recovered.holds > 0) log.line("warn", "holds-recovered", { holds: recovered.holds })
     const secrets = hashingSecrets(config.dataDir, environment)
     this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, secrets })
     const credentials = new Credentials({ table: this.store.credentials, sealer: new Sealer(secrets) })
@@ -210,6 +215,7 @@ export class Gateway {
     await this.admin.close()
     this.metrics.stop()
     await (await this.tracer)?.stop()
+    this.ledger.flush()
     this.store.close()
     this.log.line("info", "stopped")
     this.log.flush()

@@ -32,6 +32,8 @@ export interface LogFields {
   readonly stack?: string | undefined
   readonly config_file?: string | undefined
   readonly in_flight?: number | undefined
+  /** What an earlier run of the process had left open in the books. */
+  readonly holds?: number | undefined
   readonly signal?: string | undefined
 }
 
