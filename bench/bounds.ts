@@ -2,12 +2,14 @@
 import type { CandidateName } from "./candidate.ts"
 import type { Sample } from "./measure.ts"
 import { median } from "./statistics.ts"
-import { cpuRatio, figures } from "./summary.ts"
+import { cpuDifference, cpuRatio, figures } from "./summary.ts"
 import type { CaseName } from "./workload.ts"
 
 const UNARY_OVER_BARE = 1.6
 const CHUNK_OVER_BARE = 1.5
 const BARE_OVER_NGINX = 3.2
+const BOOKS_MICROS = 15
+const FILLED_OVER_EMPTY = 1.2
 const TRANSLATED_UNARY_OVER_RELAYED = 3
 const TRANSLATED_CHUNK_OVER_RELAYED = 2.5
 const IDLE_MB = 80
@@ -36,14 +38,22 @@ export type Evidence = {
 }
 
 export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
-  const overBare = (of: CaseName) => cpuRatio(samples, { above: "gateway", below: "bare", of })
+  const overBare = (of: CaseName) => cpuRatio(samples, { above: "unbooked", below: "bare", of })
   const overNginx = (of: CaseName) => cpuRatio(samples, { above: "bare", below: "nginx", of })
-  const overRelayed = (of: CaseName) => cpuRatio(samples, { above: "translated", below: "gateway", of })
+  const overRelayed = (of: CaseName) => cpuRatio(samples, { above: "translated", below: "unbooked", of })
   const start = startsMs.length > 0 ? median(startsMs) : undefined
+  const books = (above: "gateway" | "filled", of: CaseName) => cpuDifference(samples, { above, below: "unbooked", of })
+  const [empty, filled] = [books("gateway", "unary 1 KB"), books("filled", "unary 1 KB")]
+  const filledOverEmpty = empty === undefined || filled === undefined ? undefined : filled / empty
   return [
-    bound("gateway / bare, unary 1 KB", overBare("unary 1 KB"), { most: UNARY_OVER_BARE }),
-    bound("gateway / bare, unary 50 KB", overBare("unary 50 KB"), { most: UNARY_OVER_BARE }),
-    bound("gateway / bare, streamed chunk", overBare("stream"), { most: CHUNK_OVER_BARE }),
+    bound("without books / bare, unary 1 KB", overBare("unary 1 KB"), { most: UNARY_OVER_BARE }),
+    bound("without books / bare, unary 50 KB", overBare("unary 50 KB"), { most: UNARY_OVER_BARE }),
+    bound("without books / bare, streamed chunk", overBare("stream"), { most: CHUNK_OVER_BARE }),
+    bound("books, limits and usage, µs of 1 KB", empty, { most: BOOKS_MICROS }),
+    bound("books, limits and usage, µs of 50 KB", books("gateway", "unary 50 KB"), undefined),
+    bound("books, limits and usage, µs of a chunk", books("gateway", "stream"), undefined),
+    bound("the same of a filled store, µs of 1 KB", filled, undefined),
+    bound("filled / empty, the books' cost", filledOverEmpty, { most: FILLED_OVER_EMPTY }),
     bound("translated / relayed, unary 1 KB", overRelayed("unary 1 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
     bound("translated / relayed, unary 50 KB", overRelayed("unary 50 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
     bound("translated / relayed, streamed chunk", overRelayed("stream"), { most: TRANSLATED_CHUNK_OVER_RELAYED }),
@@ -53,6 +63,7 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
     yardstick(bound("bare / nginx, streamed chunk", overNginx("stream"), { most: BARE_OVER_NGINX })),
     yardstick(chunksApart(samples, "nginx")),
     yardstick(chunksApart(samples, "bare")),
+    chunksApart(samples, "unbooked"),
     chunksApart(samples, "gateway"),
     chunksApart(samples, "translated"),
     bound("gateway idle memory, MB", memory.gateway?.idleMb, { most: IDLE_MB }),

@@ -1,12 +1,15 @@
 // Something that answers chat completions and is measured: the upstream itself, nginx, the bare proxy, the gateway.
 import type { Children } from "./children.ts"
 
-export type CandidateName = "direct" | "nginx" | "bare" | "gateway" | "translated"
+/** `unbooked` is the gateway without its books, `filled` the one with many keys and a long ledger. */
+export type CandidateName = "direct" | "nginx" | "bare" | "unbooked" | "gateway" | "filled" | "translated"
 
 export type Candidate = {
   name: CandidateName
   port: number
   headers: Record<string, string>
+  /** In turn, one for each request; none where the headers say who calls. */
+  keys?: readonly string[]
   /** The process that is charged; the upstream itself is not measured. */
   pid: number | undefined
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type Candidate, freePort, type StartOptions, waitFor } from "./candidate.ts"
+import { fillStore } from "./filled-store.ts"
 import { childPids } from "./process-stat.ts"
 import type { Spoken } from "./spoken.ts"
 
@@ -14,11 +15,15 @@ type Tested = {
   /** What it is spoken to in, and what stands behind it. */
   spoken: Spoken
   behind: Spoken
-  name: "gateway" | "translated"
+  name: "unbooked" | "gateway" | "filled" | "translated"
+  /** Without it nobody is charged, and nobody limited. */
+  books: boolean
+  /** What its store holds before it starts. */
+  filled?: { keys: number; rows: number }
 }
 
 export async function startGateway(
-  { spoken, behind, name }: Tested,
+  { spoken, behind, name, books, filled }: Tested,
   { children, upstreamPort, folder, cpu }: StartOptions,
 ): Promise<Candidate> {
   const home = join(folder, name)
@@ -27,18 +32,21 @@ export async function startGateway(
   const config = join(home, "trivium.yaml")
   writeFileSync(config, configuration(behind, upstreamPort))
   const env = scratchEnvironment(home)
-  const key = createKey(data, env)
+  const keys = filled ? await fillStore({ data, ...filled }) : []
+  const key = createKey(data, { env, books })
   const port = freePort()
   const log = join(home, "output.log")
   const address = ["--host", "127.0.0.1", "--port", String(port), "--admin-port", "0"]
-  const command = ["node", launcher, "serve", ...address, "--data", data, "--config", config]
+  const command = books
+    ? ["node", launcher, "serve", ...address, "--data", data, "--config", config]
+    : ["node", join(root, "scripts", "bun.mjs"), join(import.meta.dir, "unbooked.ts"), String(port), data, config]
   const child = children.spawn(command, { cpu, cwd: home, env, log })
   const pid = await waitFor("the gateway", () => {
     const output = readFileSync(log, "utf8")
     if (output.includes(`listening on http://127.0.0.1:${port}`)) return childPids(child.pid)[0]
     throw new Error(`its output so far: ${output.slice(-2000)}`)
   })
-  return { name, port, headers: { authorization: `Bearer ${key}`, ...spoken.headers }, pid }
+  return { name, port, headers: { authorization: `Bearer ${key}`, ...spoken.headers }, keys, pid }
 }
 
 /** Nothing of the caller's shell may change what is measured. */
@@ -46,8 +54,11 @@ export function scratchEnvironment(home: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: home, npm_config_update_notifier: "false" }
 }
 
-function createKey(data: string, env: Record<string, string>): string {
-  const words = ["keys", "create", "--name", "bench", "--data", data, "--json"]
+/** Limits that are far away, but counted. */
+const LIMITS = ["--rpm", "1000000000", "--tpm", "1000000000", "--concurrent", "1000000"]
+
+function createKey(data: string, { env, books }: { env: Record<string, string>; books: boolean }): string {
+  const words = ["keys", "create", "--name", "bench", "--data", data, "--json", ...(books ? LIMITS : [])]
   const { stdout, stderr, exitCode } = Bun.spawnSync(["node", launcher, ...words], { cwd: root, env })
   if (exitCode !== 0) throw new Error(`cannot create a key: ${stderr.toString().slice(-2000)}`)
   const { key } = JSON.parse(stdout.toString()) as { key?: string }
@@ -64,6 +75,7 @@ models:
     kind: chat
     context_window: 131072
     max_output_tokens: 8192
+    pricing: { input: "1", output: "2" }
     targets: [{ provider: bench, model: fixed-upstream }]
 `
 }

@@ -8,7 +8,8 @@ const LINE_FEED = 10
 
 type LoadConnectionOptions = {
   job: LoadJob
-  request: Buffer
+  /** The request to send now. */
+  next(): Buffer
   tally: LoadTally
   /** The connection may send again. */
   onIdle(connection: LoadConnection): void
@@ -69,7 +70,7 @@ export class LoadConnection {
     this.#bodyBytes = 0
     this.#lineFeeds = 0
     this.#tail = ""
-    this.#unsent = this.#options.request
+    this.#unsent = this.#options.next()
     this.#flush()
   }
 

@@ -12,6 +12,8 @@ export type LoadJob = {
   port: number
   path: string
   headers: Record<string, string>
+  /** In turn, one for each request; none where the headers say who calls. */
+  keys: readonly string[]
   body: string
   connections: number
   plan: LoadPlan

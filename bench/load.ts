@@ -15,10 +15,10 @@ process.send?.({ ready: true })
 async function run(job: LoadJob): Promise<LoadResult> {
   const tally = new LoadTally()
   let drive: Drive = () => {}
-  const request = encodeRequest(job)
+  const next = requestsInTurn(job)
   const connections = Array.from(
     { length: job.connections },
-    () => new LoadConnection({ job, request, tally, onIdle: (connection) => drive(connection) }),
+    () => new LoadConnection({ job, next, tally, onIdle: (connection) => drive(connection) }),
   )
   try {
     await Promise.all(connections.map((connection) => connection.open()))
@@ -35,6 +35,13 @@ async function run(job: LoadJob): Promise<LoadResult> {
   await Promise.all(connections.map((connection) => connection.closed))
   clearTimeout(watchdog)
   return tally.result()
+}
+
+function requestsInTurn(job: LoadJob): () => Buffer {
+  const callers = job.keys.length > 0 ? job.keys.map((key) => ({ authorization: `Bearer ${key}` })) : [{}]
+  const requests = callers.map((caller) => encodeRequest({ ...job, headers: { ...job.headers, ...caller } }))
+  let turn = 0
+  return () => requests[turn++ % requests.length] as Buffer
 }
 
 function encodeRequest({ port, path, headers, body }: LoadJob): Buffer {

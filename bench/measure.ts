@@ -42,11 +42,11 @@ export async function measure({ candidates, cases, load, rounds, turns }: Measur
 type Turn = { candidate: Candidate; one: Case; plan: LoadPlan; round: number }
 
 async function takeTurn(load: LoadTool, { candidate, one, plan, round }: Turn): Promise<Sample> {
-  const { port, headers, pid, name } = candidate
+  const { port, headers, keys = [], pid, name } = candidate
   const { path, body, connections, minimumEvents, endMark } = one
   const spent = () => (pid === undefined ? Number.NaN : cpuMicros(pid))
   const before = spent()
-  const result = await load.run({ port, path, headers, body, connections, plan, minimumEvents, endMark })
+  const result = await load.run({ port, path, headers, keys, body, connections, plan, minimumEvents, endMark })
   await Bun.sleep(SETTLE_MS)
   if (result.errors > 0) {
     const samples = result.errorSamples.join("; ")

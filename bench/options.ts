@@ -3,6 +3,8 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { PROTOCOLS, type SpokenProtocol } from "./spoken.ts"
 
+export type Filling = { keys: number; rows: number }
+
 export type Options = {
   json: string
   rounds: number
@@ -11,6 +13,8 @@ export type Options = {
   protocol: SpokenProtocol
   /** Measures the translate lane to this protocol beside the relay lane, in the place of the yardsticks. */
   to: SpokenProtocol | undefined
+  /** Measures a store of this size beside an empty one, in the place of the yardsticks. */
+  filled: Filling | undefined
   /** Leaves the gateway out, to see how steady the machine and the yardsticks are. */
   calibrate: boolean
   pin: boolean
@@ -26,6 +30,7 @@ export function readOptions(args: string[]): Options {
       only: { type: "string" },
       protocol: { type: "string", default: "openai-chat" },
       to: { type: "string" },
+      filled: { type: "string" },
       calibrate: { type: "boolean", default: false },
       "no-pin": { type: "boolean", default: false },
     },
@@ -36,7 +41,10 @@ export function readOptions(args: string[]): Options {
   if (!protocol) throw new Error(`--protocol takes ${PROTOCOLS.join(", ")}`)
   const to = PROTOCOLS.find((name) => name === values.to && name !== protocol)
   if (values.to !== undefined && !to) throw new Error("--to takes another protocol than that of --protocol")
+  const [, keys, rows] = /^(\d+),(\d+)$/.exec(values.filled ?? "10,0") ?? []
+  if (keys === undefined || rows === undefined) throw new Error("--filled takes KEYS,ROWS such as 1000000,5000000")
+  const filled = values.filled === undefined ? undefined : { keys: Number(keys), rows: Number(rows) }
   const rounds = Number(values.rounds ?? (quick ? 2 : 5))
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a whole number from 1 on")
-  return { json, rounds, quick, only, protocol, to, calibrate, pin: !values["no-pin"] }
+  return { json, rounds, quick, only, protocol, to, filled, calibrate, pin: !values["no-pin"] }
 }

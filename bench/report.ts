@@ -4,7 +4,7 @@ import type { CandidateName } from "./candidate.ts"
 import { type Figures, figures } from "./summary.ts"
 import type { CaseName } from "./workload.ts"
 
-const columns: CandidateName[] = ["direct", "nginx", "bare", "gateway", "translated"]
+const columns: CandidateName[] = ["direct", "nginx", "bare", "unbooked", "gateway", "filled", "translated"]
 
 type Row = [label: string, ...cells: string[]]
 /** One line of the table: what it says of a candidate's figures, given those of the upstream itself. */
@@ -75,7 +75,7 @@ function conclusion(present: CandidateName[], bounds: Bound[]): string[] {
     missed: "MISSED: at least one bound.",
     void: "VOID: a yardstick is off, so this run says nothing about the gateway. Run it again on a quiet machine.",
   }[verdict]
-  if (present.includes("nginx") || present.includes("translated")) return [said]
+  if (!present.includes("bare") || present.includes("nginx")) return [said]
   return ["nginx is not installed: whether the bare proxy is a fair yardstick could not be checked.", said]
 }
 

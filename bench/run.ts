@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
+// npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--filled KEYS,ROWS] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
 // Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
 // Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 6 minutes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -10,7 +10,7 @@ import { Children } from "./children.ts"
 import { GATEWAY_MODEL, startGateway } from "./gateway.ts"
 import { measure } from "./measure.ts"
 import { findNginx, startNginx } from "./nginx.ts"
-import { type Options, readOptions } from "./options.ts"
+import { type Filling, type Options, readOptions } from "./options.ts"
 import { residentMb } from "./process-stat.ts"
 import { report } from "./report.ts"
 import { type Spoken, spokenIn } from "./spoken.ts"
@@ -81,22 +81,32 @@ async function gather(options: Options): Promise<Evidence> {
   return { samples, memory, startsMs }
 }
 
-async function startCandidates({ pin, calibrate, to }: Options, spoken: Spoken): Promise<Candidate[]> {
+async function startCandidates({ pin, calibrate, to, filled }: Options, spoken: Spoken): Promise<Candidate[]> {
   const driving = { children, cpu: pin ? DRIVING_CPU : undefined }
   const upstream = await startUpstream(spoken.protocol, driving)
   const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
   const candidates = [upstream]
+  const start = (name: "unbooked" | "gateway" | "filled", size?: Filling) =>
+    startGateway({ spoken, behind: spoken, name, books: name !== "unbooked", ...(size && { filled: size }) }, options)
+  if (filled) {
+    candidates.push(
+      await start("unbooked"),
+      await start("gateway", { keys: 10, rows: 0 }),
+      await start("filled", filled),
+    )
+    return candidates
+  }
   if (to) {
     const { port } = await startUpstream(to, driving)
-    candidates.push(await startGateway({ spoken, behind: spoken, name: "gateway" }, options))
-    const translated = { spoken, behind: spokenIn(to), name: "translated" } as const
+    candidates.push(await start("unbooked"))
+    const translated = { spoken, behind: spokenIn(to), name: "translated", books: false } as const
     candidates.push(await startGateway(translated, { ...options, upstreamPort: port }))
     return candidates
   }
   const nginx = findNginx()
   if (nginx) candidates.push(await startNginx(nginx, options))
   candidates.push(await startBare(options))
-  if (!calibrate) candidates.push(await startGateway({ spoken, behind: spoken, name: "gateway" }, options))
+  if (!calibrate) candidates.push(await start("unbooked"), await start("gateway"))
   return candidates
 }
 

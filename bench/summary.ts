@@ -51,6 +51,17 @@ export function cpuRatio(
   return median(over.map((value, round) => value / (under[round] ?? Number.NaN)))
 }
 
+/** The median of the rounds' own differences, in µs. */
+export function cpuDifference(
+  samples: Sample[],
+  { above, below, of }: { above: CandidateName; below: CandidateName; of: CaseName },
+) {
+  const over = figures(samples, { candidate: above, of })?.cpuMicrosOfRounds
+  const under = figures(samples, { candidate: below, of })?.cpuMicrosOfRounds
+  if (!over || !under) return undefined
+  return median(over.map((value, round) => value - (under[round] ?? Number.NaN)))
+}
+
 function cpuMicrosPerUnit(round: Sample[]): number {
   const sum = (pick: (sample: Sample) => number) => round.reduce((total, sample) => total + pick(sample), 0)
   return sum((sample) => sample.cpuMicros) / sum((sample) => sample.units)

@@ -1,8 +1,9 @@
 // Joins the administration to the gateway it looks after; a part of the composition root.
 import { adminKey, isSameKey } from "./accounts/admin-key.ts"
 import type { Credentials } from "./accounts/credentials.ts"
-import type { Keys } from "./accounts/keys.ts"
 import { Admin } from "./admin/admin.ts"
+import { bookRoutes } from "./admin/book-routes.ts"
+import type { Desk } from "./admin/desk.ts"
 import { gatewayRoutes } from "./admin/gateway-routes.ts"
 import type { ConfigProblem, CredentialSource, GatewayView, ModelState, ProviderState } from "./admin/house.ts"
 import { keyRoutes } from "./admin/key-routes.ts"
@@ -21,7 +22,7 @@ export interface AdministrationOptions {
   readonly config: Config
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly view: GatewayView
-  readonly keys: Keys
+  readonly desk: Desk
   readonly version: string
   /** Bodies come in as they do there. */
   readonly server: Server
@@ -42,11 +43,16 @@ export function openAdministration(options: AdministrationOptions): PlainServer 
 
 /** Every route, with the description of them all. */
 export function administrationRoutes({
-  keys,
+  desk,
   view,
   version,
-}: Pick<AdministrationOptions, "keys" | "view" | "version">): AnyAdminRoute[] {
-  const routes: AnyAdminRoute[] = [...keyRoutes(keys), ...tenantRoutes(keys.tenants), ...gatewayRoutes(view)]
+}: Pick<AdministrationOptions, "desk" | "view" | "version">): AnyAdminRoute[] {
+  const routes: AnyAdminRoute[] = [
+    ...keyRoutes(desk.keys),
+    ...tenantRoutes(desk.tenants),
+    ...bookRoutes(desk.books),
+    ...gatewayRoutes(view),
+  ]
   routes.push(
     route({
       method: "GET",

@@ -5,14 +5,17 @@ import { hashingSecrets } from "./accounts/hashing-secret.ts"
 import { Keys } from "./accounts/keys.ts"
 import { Limits } from "./accounts/limits.ts"
 import { Sealer } from "./accounts/sealing.ts"
+import { Desk } from "./admin/desk.ts"
 import type { GatewayView } from "./admin/house.ts"
 import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/error.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
+import { TokenCounter } from "./counting/token-counter.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
 import { KeptSeals } from "./exchange/kept-seals.ts"
 import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
+import { Repeats } from "./exchange/repeats.ts"
 import { Running } from "./exchange/running.ts"
 import type { TranslatedRequest, WantedMedia } from "./exchange/translate-request.ts"
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
@@ -20,6 +23,7 @@ import { jsonAnswer } from "./http/answer.ts"
 import { keyRoute } from "./http/key-route.ts"
 import type { PlainServer } from "./http/plain-server.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
+import { receiptRoute } from "./http/receipt-route.ts"
 import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
@@ -44,12 +48,23 @@ import type { LargeTranslateTask, ReadTask, WorkerResult } from "./worker.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Keys on the store of this configuration, for commands that work without a gateway. */
-export function openKeys(config: Config, environment: Environment): { keys: Keys; close: () => void } {
+/** Keys and books on the store of this configuration, as a start would find them, for commands without a gateway. */
+export function openDesk(config: Config, environment: Environment): { desk: Desk; keys: Keys; close: () => void } {
   const store = openSqlite(config.storePath)
   const secrets = hashingSecrets(config.dataDir, environment)
-  const keys = new Keys({ table: store.keys, tenants: store.tenants, secrets })
-  return { keys, close: () => store.close() }
+  const ledger = new Ledger({ table: store.ledger })
+  ledger.recover()
+  const keys = new Keys({ table: store.keys, tenants: store.tenants, money: ledger, secrets })
+  const close = () => {
+    ledger.flush()
+    store.close()
+  }
+  return { desk: new Desk({ keys, ledger }), keys, close }
+}
+
+/** The keys alone. */
+export function openKeys(config: Config, environment: Environment): { keys: Keys; close: () => void } {
+  return openDesk(config, environment)
 }
 
 export interface GatewayOptions {
@@ -60,6 +75,8 @@ export interface GatewayOptions {
   readonly version?: string
   /** Reads the configuration anew, or this text in its place. */
   readonly readConfig?: (text?: string) => Config
+  /** What exchanges book with, if anything, in the ledger's place: to measure what it costs, and to show what it prevents. */
+  readonly bookWith?: (ledger: Ledger) => House["ledger"]
 }
 
 export class Gateway {
@@ -68,6 +85,7 @@ export class Gateway {
   private readonly tracer: Promise<Tracer> | undefined
   private readonly store: Store
   private readonly ledger: Ledger
+  private readonly desk: Desk
   private readonly server: Server
   private readonly admin: PlainServer
   private readonly kept: KeptCredentials
@@ -90,8 +108,10 @@ export class Gateway {
     const recovered = this.ledger.recover()
     if (recovered.holds > 0) log.line("warn", "holds-recovered", { holds: recovered.holds })
     const secrets = hashingSecrets(config.dataDir, environment)
-    this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, secrets })
-    const credentials = new Credentials({ table: this.store.credentials, sealer: new Sealer(secrets) })
+    this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, money: this.ledger, secrets })
+    this.desk = new Desk({ keys: this.keys, ledger: this.ledger })
+    const sealer = new Sealer(secrets)
+    const credentials = new Credentials({ table: this.store.credentials, sealer })
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.table = buildTable(this.kept.join(config), httpSend)
     const mayFetch = () => this.config.media.fetch
@@ -103,6 +123,13 @@ export class Gateway {
       ...largeRequests(),
       codecs,
       seals: new KeptSeals(),
+      ledger: options.bookWith ? options.bookWith(this.ledger) : this.ledger,
+      repeats: new Repeats({
+        table: this.store.repeats,
+        seal: (plain, place) => sealer.sealBytes(plain, place),
+        open: (sealed, place) => sealer.openBytes(sealed, place),
+      }),
+      tokens: new TokenCounter(new URL("./token-worker.ts", import.meta.url)),
       get fetchMedia() {
         return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined
       },
@@ -113,7 +140,7 @@ export class Gateway {
       ...config.server,
       routes: new RouteTable([
         ...protocols.flatMap((each) => protocolRoutes(each, house)),
-        keyRoute({ protocol: openaiChat, protocols, balanceOf: (key) => this.keys.balanceOf(key) }),
+        ...this.ownRoutes(),
         ...this.healthRoutes(),
       ]),
       authenticate: (key) => this.keys.authenticate(key),
@@ -134,7 +161,7 @@ export class Gateway {
   }
 
   private openAdmin({ config, environment, log, version = "0", readConfig = () => this.config }: GatewayOptions) {
-    const { keys, kept } = this
+    const { desk, kept } = this
     const startedAt = performance.now()
     const view: GatewayView = {
       status: () => ({
@@ -160,7 +187,7 @@ export class Gateway {
       },
     }
     const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
-    return openAdministration({ config, environment, view, keys, version, server: this.server, onFault })
+    return openAdministration({ config, environment, view, desk, version, server: this.server, onFault })
   }
 
   /** Told once of every exchange, when it is over. */
@@ -219,6 +246,20 @@ export class Gateway {
     this.store.close()
     this.log.line("info", "stopped")
     this.log.flush()
+  }
+
+  /** Where callers ask for what is their own. */
+  private ownRoutes(): Route[] {
+    const { keys, desk } = this
+    const own = { protocol: openaiChat, protocols }
+    return [
+      keyRoute({
+        ...own,
+        balanceOf: (caller) => keys.balanceOf(caller),
+        spendingOf: ({ id, tenant, budgetsInForce }) => desk.keys.spendingOf({ id, tenant, budgets: budgetsInForce }),
+      }),
+      receiptRoute({ ...own, receiptOf: (id, tenant) => desk.books.receipt(id, tenant) }),
+    ]
   }
 
   private healthRoutes(): Route[] {

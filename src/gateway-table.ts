@@ -30,7 +30,8 @@ export function buildTable(config: Config, send: Send): GatewayTable {
   const accounts = new Map<string, readonly Account[]>()
   for (const settings of config.providers) {
     const provider = providerTypes.find(({ id }) => id === settings.type)
-    const reach = provider === simulatorProvider ? simulator : send
+    const isHere = provider === simulatorProvider && settings.baseUrl === undefined
+    const reach = isHere ? simulator : send
     const opened = provider ? openAccounts(provider, { ...settings, send: reach }) : []
     if (opened.length > 0) accounts.set(settings.id, opened)
   }

@@ -2,13 +2,13 @@
 import { version } from "../package.json"
 import { knownAdminKey } from "./accounts/admin-key.ts"
 import { modelStates } from "./administration.ts"
-import { Gateway, openKeys } from "./app.ts"
+import { Gateway, openDesk as openStore } from "./app.ts"
 import { bundledModels } from "./catalog/bundled.ts"
 import { AdminClient } from "./cli/admin-client.ts"
 import { checkAccounts } from "./cli/check.ts"
+import { type OpenDesk, portDesk } from "./cli/desk.ts"
 import type { AdminFlags, ConfigFlags } from "./cli/flags.ts"
 import { leaveMark, removeMark, runningAdminUrl } from "./cli/gateway-mark.ts"
-import { type KeyDesk, portDesk, storeDesk } from "./cli/key-desk.ts"
 import type { ListedModel } from "./cli/models.ts"
 import { complain, print } from "./cli/print.ts"
 import { program } from "./cli/program.ts"
@@ -119,11 +119,9 @@ function administration({ url, ...flags }: AdminFlags): AdminClient | undefined 
   throw new Error(`Set TRIVIUM_ADMIN_KEY to the administration key of the gateway at ${address}.`)
 }
 
-function openDesk(flags: AdminFlags): KeyDesk {
+const openDesk: OpenDesk = (flags) => {
   const client = administration(flags)
-  if (client) return portDesk(client)
-  const { keys, close } = openKeys(loadConfig(sources(flags)), env)
-  return storeDesk(keys, close)
+  return client ? { desk: portDesk(client), close: () => {} } : openStore(loadConfig(sources(flags)), env)
 }
 
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {

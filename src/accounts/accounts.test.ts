@@ -5,29 +5,11 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { GatewayError } from "../canonical/error.ts"
 import { Secret } from "../config/secret.ts"
-import type { KeyRow, KeyTable } from "../store/contract.ts"
 import { hashingSecrets } from "./hashing-secret.ts"
 import { isKeyText, mintKey } from "./key-text.ts"
-import { Keys } from "./keys.ts"
+import { type KeyRows, keyRows, newKeys, SECRETS } from "./keys.fixture.ts"
+import type { Keys } from "./keys.ts"
 import { allowsModel } from "./scope.ts"
-
-function memoryTable(): KeyTable & { readonly rows: Map<string, KeyRow>; broken: boolean } {
-  const rows = new Map<string, KeyRow>()
-  const table = {
-    rows,
-    broken: false,
-    insert: (row: KeyRow) => void rows.set(row.id, row),
-    replace: (row: KeyRow) => void rows.set(row.id, row),
-    findByHash(hash: string) {
-      if (table.broken) throw new Error("disk gone")
-      return [...rows.values()].find((row) => row.hash === hash || row.previousHash === hash)
-    },
-    findById: (id: string) => rows.get(id),
-    list: () => [...rows.values()],
-    count: () => rows.size,
-  }
-  return table
-}
 
 function codeOf(act: () => unknown): string {
   try {
@@ -57,13 +39,12 @@ describe("a key's text", () => {
 
 describe("keys", () => {
   let now = 1_000_000
-  let table: ReturnType<typeof memoryTable>
+  let table: KeyRows
   let keys: Keys
-  const secrets = [new Secret("s".repeat(32))]
   beforeEach(() => {
     now = 1_000_000
-    table = memoryTable()
-    keys = new Keys({ table, secrets, now: () => now })
+    table = keyRows()
+    keys = newKeys({ table, now: () => now })
   })
 
   test("a created key opens the door, and its text is nowhere in the store", () => {
@@ -124,11 +105,25 @@ describe("keys", () => {
     expect(codeOf(() => keys.authenticate(other))).toBe("store_unavailable")
   })
 
+  test("who is known costs no look-up, and is not forgotten when others change", () => {
+    const [one, other] = [keys.create({ name: "a" }), keys.create({ name: "b", tenant: "other" })]
+    const known = keys.authenticate(one.text)
+    keys.update(other.key.id, { name: "c" })
+    keys.tenants.create("other")
+    expect(keys.authenticate(one.text)).toBe(known)
+    expect(table.looks).toBe(1)
+    keys.authenticate(other.text)
+    expect(table.looks).toBe(2)
+    keys.tenants.create("default")
+    expect(keys.authenticate(one.text)).not.toBe(known)
+    expect(table.looks).toBe(3)
+  })
+
   test("while the secret is rotated, keys hashed with the old one still open", () => {
     const { text } = keys.create({ name: "a" })
     const next = new Secret("n".repeat(32))
-    expect(codeOf(() => new Keys({ table, secrets: [next, ...secrets] }).authenticate(text))).toBe("ok")
-    expect(codeOf(() => new Keys({ table, secrets: [next] }).authenticate(text))).toBe("invalid_api_key")
+    expect(codeOf(() => newKeys({ table, secrets: [next, ...SECRETS] }).authenticate(text))).toBe("ok")
+    expect(codeOf(() => newKeys({ table, secrets: [next] }).authenticate(text))).toBe("invalid_api_key")
   })
 })
 

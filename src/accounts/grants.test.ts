@@ -2,41 +2,12 @@ import { beforeEach, describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { GatewayError } from "../canonical/error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import { Secret } from "../config/secret.ts"
-import type { Grant, KeyRow, KeyTable, TenantRow, TenantTable } from "../store/contract.ts"
+import type { Grant } from "../store/contract.ts"
 import { AddressRanges } from "./addresses.ts"
-import { PROTOCOL_IDS, UNBOUNDED } from "./grant.ts"
-import { type KeyChange, Keys } from "./keys.ts"
-import type { Money } from "./money.ts"
-import { allowsModel, allowsProtocol, coversModels, modelsWithin } from "./scope.ts"
+import { newKeys } from "./keys.fixture.ts"
+import type { KeyChange, Keys } from "./keys.ts"
+import { allowsModel, coversModels, modelsWithin } from "./scope.ts"
 import { readUsd } from "./usd.ts"
-
-function keyRows(): KeyTable {
-  const rows = new Map<string, KeyRow>()
-  return {
-    insert: (row) => void rows.set(row.id, row),
-    replace: (row) => void rows.set(row.id, row),
-    findByHash: (hash) => [...rows.values()].find((row) => row.hash === hash || row.previousHash === hash),
-    findById: (id) => rows.get(id),
-    list: () => [...rows.values()],
-    count: () => rows.size,
-  }
-}
-
-function tenantRows(): TenantTable {
-  const rows = new Map<string, TenantRow>()
-  return {
-    insert: (row) => void rows.set(row.name, row),
-    replace: (row) => void rows.set(row.name, row),
-    find: (name) => rows.get(name),
-    list: () => [...rows.values()],
-  }
-}
-
-function newKeys(money?: Money): Keys {
-  const secrets = [new Secret("s".repeat(32))]
-  return new Keys({ table: keyRows(), tenants: tenantRows(), secrets, ...(money && { money }) })
-}
 
 function refusal(act: () => unknown): { code: string; param: string | undefined; message: string } | undefined {
   try {
@@ -179,75 +150,6 @@ describe("patterns", () => {
   })
 })
 
-interface Wished {
-  readonly does: "create" | "update" | "tenant" | "move"
-  readonly key: number
-  readonly tenant: string
-  readonly grant: Partial<Grant>
-}
-
-const someModels = fc.array(fc.constantFrom("a/*", "b/*", "*x", "a/x", "a/y", "b/x", "*"), { maxLength: 3 })
-const someProtocols = fc.array(fc.constantFrom("openai", "gemini", ...PROTOCOL_IDS), { maxLength: 3 })
-const nullable = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null })
-const wished: fc.Arbitrary<Wished> = fc.record({
-  does: fc.constantFrom("create", "update", "tenant", "move"),
-  key: fc.nat(5),
-  tenant: fc.constantFrom("one", "two", "three"),
-  grant: fc.record(
-    {
-      models: nullable(someModels),
-      protocols: nullable(someProtocols),
-      requestsPerMinute: nullable(fc.integer({ min: 1, max: 5 })),
-      concurrentRequests: nullable(fc.integer({ min: 1, max: 5 })),
-      strict: fc.boolean(),
-      budgets: fc.record({ day: fc.bigInt({ min: 0n, max: 5n }) }, { requiredKeys: [] }),
-    },
-    { requiredKeys: [] },
-  ),
-})
-
-test("whatever is asked for in whatever order, no key holds more than its tenant", () => {
-  fc.assert(
-    fc.property(fc.array(wished, { maxLength: 40 }), (steps) => {
-      const held = newKeys()
-      const texts: { id: string; text: string }[] = []
-      for (const { does, key, tenant, grant } of steps) {
-        const one = texts[key % Math.max(1, texts.length)]
-        const before = does === "tenant" ? undefined : held.tenants.find(tenant)
-        const refused = refusal(() => {
-          if (does === "tenant" && held.tenants.find(tenant)) held.tenants.update(tenant, grant)
-          else if (does === "tenant") held.tenants.create(tenant, grant)
-          else if (does === "create" || !one) {
-            const { key: made, text } = held.create({ name: "k", tenant, ...grant })
-            texts.push({ id: made.id, text })
-          } else held.update(one.id, does === "move" ? { tenant, ...grant } : grant)
-        })
-        if (!before && does !== "update") expect(refused).toBeUndefined()
-        for (const { text } of texts) expectWithin(held, text)
-      }
-    }),
-    { numRuns: 300 },
-  )
-})
-
-/** What is in force for this key is its own and its tenant's at once. */
-function expectWithin(held: Keys, text: string): void {
-  const caller = held.authenticate(text)
-  const own = held.get(caller.id)
-  const tenant = held.tenants.find(caller.tenant)
-  const bound: Grant = tenant ?? UNBOUNDED
-  expect(caller.tenantGrant).toEqual(tenant ?? null)
-  expect(caller.strict).toBe(own.strict || bound.strict)
-  for (const model of ["a/x", "a/y", "b/x", "b/y", "c/x", "c"]) {
-    const allowed = allowsModel(own.models, model) && allowsModel(bound.models, model)
-    expect(allowsModel(caller.models, model)).toBe(allowed)
-  }
-  for (const protocol of PROTOCOL_IDS) {
-    const allowed = allowsProtocol(own.protocols, protocol) && allowsProtocol(bound.protocols, protocol)
-    expect(allowsProtocol(caller.protocols, protocol)).toBe(allowed)
-  }
-}
-
 describe("addresses", () => {
   test.each([
     [["10.0.0.0/8"], "10.255.0.1", true],
@@ -278,49 +180,5 @@ describe("amounts", () => {
 
   test.each(["", "-1", "1e3", "1,5", " 1", "1.", ".5", "0.0000000001", "100000000", "NaN"])("%p is none", (text) => {
     expect(refusal(() => readUsd(text, "budgets.day"))).toMatchObject({ param: "budgets.day" })
-  })
-})
-
-describe("a balance", () => {
-  function purse(): Money & { booked: Map<string, bigint>; fails: boolean } {
-    const booked = new Map<string, bigint>()
-    const events = new Set<string>()
-    return {
-      booked,
-      fails: false,
-      async topUp(keyId, nanoUsd, eventId) {
-        if (this.fails) throw new GatewayError("store_unavailable", "The store is away.")
-        if (!events.has(eventId)) booked.set(keyId, (booked.get(keyId) ?? 0n) + nanoUsd)
-        events.add(eventId)
-      },
-      balanceOf: async (keyId) => booked.get(keyId) ?? 0n,
-    }
-  }
-
-  test("is said not to be there where nobody keeps any", async () => {
-    await expect(keys.createFunded({ name: "a" }, 1n)).rejects.toThrow("no balances")
-    const { key } = keys.create({ name: "a" })
-    await expect(keys.topUp(key.id, { nanoUsd: 1n, eventId: "e" })).rejects.toThrow("no balances")
-    expect(await keys.balanceOf(key)).toBeUndefined()
-    expect(keys.list()).toHaveLength(1)
-  })
-
-  test("is there from the start, or from the first time it is added to", async () => {
-    const paid = newKeys(purse())
-    const funded = await paid.createFunded({ name: "a" }, 5n)
-    expect(funded.key.ownBalance).toBe(true)
-    expect(await paid.balanceOf(funded.key)).toBe(5n)
-    const { key } = paid.create({ name: "b" })
-    expect(await paid.balanceOf(key)).toBeUndefined()
-    for (let again = 0; again < 3; again++) await paid.topUp(key.id, { nanoUsd: 7n, eventId: "e" })
-    expect(await paid.balanceOf(paid.get(key.id))).toBe(7n)
-  })
-
-  test("that could not be booked leaves no key that works", async () => {
-    const money = purse()
-    money.fails = true
-    const paid = newKeys(money)
-    await expect(paid.createFunded({ name: "a" }, 5n)).rejects.toThrow("away")
-    expect(paid.list().map(({ revokedAt }) => revokedAt !== null)).toEqual([true])
   })
 })

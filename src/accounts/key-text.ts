@@ -25,8 +25,12 @@ export function keyHint(key: string): string {
   return `${PREFIX}…${key.slice(-4)}`
 }
 
+/** Looked at for every key that is presented: in plain numbers, which are quicker. */
 function checksum(secret: string): string {
-  return base62(BigInt(crc32(PREFIX + secret)), CHECKSUM_LENGTH)
+  let text = ""
+  let rest = crc32(PREFIX + secret)
+  for (; text.length < CHECKSUM_LENGTH; rest = Math.floor(rest / 62)) text = DIGITS.charAt(rest % 62) + text
+  return text
 }
 
 function base62(value: bigint, length: number): string {

@@ -1,13 +1,14 @@
-// API keys: made, listed, changed, rotated, revoked, and recognised when a caller presents one.
-import { createHmac, randomUUID } from "node:crypto"
+// API keys: made, listed, changed, paid for, rotated, revoked, and recognised when a caller presents one.
+import { randomUUID } from "node:crypto"
 import { GatewayError } from "../canonical/error.ts"
 import type { Secret } from "../config/secret.ts"
 import type { KeyRow, KeyTable, TenantTable } from "../store/contract.ts"
 import { AddressRanges } from "./addresses.ts"
-import { type Caller, callerOf, type Key, visible } from "./caller.ts"
+import { type Caller, type Key, visible } from "./caller.ts"
 import { changedGrant, checkWithin, type GrantWish, UNBOUNDED } from "./grant.ts"
-import { isKeyText, keyHint, mintKey } from "./key-text.ts"
-import type { Money } from "./money.ts"
+import { keyHint, mintKey } from "./key-text.ts"
+import { type Balance, keyAccount, type Money } from "./money.ts"
+import { Recognition } from "./recognition.ts"
 import { Tenants } from "./tenants.ts"
 
 export type { Key } from "./caller.ts"
@@ -18,7 +19,7 @@ export interface KeyChange extends GrantWish {
   readonly tenant?: string
   readonly addresses?: readonly string[] | null
   readonly keepAnswers?: boolean | null
-  readonly ownBalance?: boolean | null
+  readonly strictBalance?: boolean | null
   readonly expiresAt?: number | null
 }
 
@@ -34,86 +35,71 @@ export interface MintedKey {
 
 export interface KeysOptions {
   readonly table: KeyTable
+  readonly tenants: TenantTable
+  readonly money: Money
   /** The first makes new hashes; any is taken. */
   readonly secrets: readonly Secret[]
-  /** Without it no tenant has limits. */
-  readonly tenants?: TenantTable
-  /** Without it no key has a balance. */
-  readonly money?: Money
   readonly now?: () => number
 }
 
-const NO_TENANTS: TenantTable = {
-  insert: () => {
-    throw new Error("there is no table of tenants")
-  },
-  find: () => undefined,
-  list: () => [],
-  replace: () => {},
-}
-
 const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000
-/** Recognised keys kept in memory, so that a request costs no hash and no query. */
-const MAX_KNOWN = 10_000
 
 export class Keys {
   readonly tenants: Tenants
-  private readonly known = new Map<string, Caller>()
+  private readonly recognition: Recognition
   private readonly now: () => number
 
   constructor(private readonly options: KeysOptions) {
-    this.now = options.now ?? Date.now
-    const onChange = () => this.known.clear()
-    this.tenants = new Tenants({ table: options.tenants ?? NO_TENANTS, now: this.now, onChange })
+    const { table, money, secrets, now = Date.now } = options
+    this.now = now
+    const onChange = (tenant: string) => this.recognition.changes.ofTenant(tenant)
+    this.tenants = new Tenants({ table: options.tenants, money, now, onChange })
+    this.recognition = new Recognition({ table, secrets, now, tenantOf: (name) => this.tenants.find(name) })
   }
 
+  /** It pays from its tenant's balance. */
   create(wish: KeyWish): MintedKey {
-    const text = mintKey()
-    const blank: KeyRow = {
-      id: `key_${randomUUID().replaceAll("-", "").slice(0, 16)}`,
-      name: wish.name,
-      tenant: "default",
-      hash: this.hash(text),
-      hint: keyHint(text),
-      addresses: null,
-      keepAnswers: false,
-      ownBalance: false,
-      createdAt: this.now(),
-      expiresAt: null,
-      revokedAt: null,
-      previousHash: null,
-      previousUntil: null,
-      ...UNBOUNDED,
-    }
-    const row = this.changed(blank, { tenant: blank.tenant, ...wish })
-    this.options.table.insert(row)
-    return { key: visible(row), text }
+    return this.insert(wish, { ownBalance: false })
   }
 
   /** As `create`, with a balance of its own; a key whose money could not be booked opens nothing. */
   async createFunded(wish: KeyWish, nanoUsd: bigint): Promise<MintedKey> {
-    this.money()
-    const minted = this.create({ ...wish, ownBalance: true })
+    const minted = this.insert(wish, { ownBalance: true })
+    const { id } = minted.key
+    const { money } = this.options
     try {
-      await this.topUp(minted.key.id, { nanoUsd, eventId: `${minted.key.id} opening` })
+      await money.setFloor(keyAccount(id), 0n)
+      const topUp = { account: keyAccount(id), amountNano: nanoUsd, eventId: `${id} opening`, at: this.now() }
+      if (nanoUsd > 0n) await money.topUp(topUp)
       return minted
     } catch (thrown) {
-      this.revoke(minted.key.id)
+      this.revoke(id)
       throw thrown
     }
   }
 
   /** Adds to a key's balance, which it has from then on: once for one event id. */
   async topUp(id: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<Key> {
-    const money = this.money()
     const key = this.get(id)
-    if (nanoUsd > 0n) await money.topUp(id, nanoUsd, eventId)
-    return key.ownBalance ? key : this.update(id, { ownBalance: true })
+    await this.options.money.topUp({ account: keyAccount(id), amountNano: nanoUsd, eventId, at: this.now() })
+    return key.ownBalance ? key : this.setOwnBalance(id, true)
   }
 
-  /** Undefined where it has none of its own. */
-  async balanceOf({ id, ownBalance }: Key): Promise<bigint | undefined> {
-    return ownBalance ? this.options.money?.balanceOf(id) : undefined
+  /** Whether it pays from a balance of its own. What is left of one that is taken away is there when it is given back. */
+  async setOwnBalance(id: string, ownBalance: boolean): Promise<Key> {
+    this.row(id)
+    const { money } = this.options
+    const account = keyAccount(id)
+    if (ownBalance) await money.setFloor(account, 0n)
+    else if (money.balance(account)) await money.setFloor(account, null)
+    const row = { ...this.row(id), ownBalance }
+    this.replace(row)
+    return visible(row)
+  }
+
+  /** Of what it pays from: its own balance, or its tenant's. Undefined where nothing was ever booked there. */
+  balanceOf({ id, tenant, ownBalance }: Key): Balance | undefined {
+    return ownBalance ? this.options.money.balance(keyAccount(id)) : this.tenants.balanceOf(tenant)
   }
 
   /** Holds from the next request on. */
@@ -145,7 +131,7 @@ export class Keys {
     const text = mintKey()
     const rotated: KeyRow = {
       ...row,
-      hash: this.hash(text),
+      hash: this.recognition.hash(text),
       hint: keyHint(text),
       previousHash: row.hash,
       previousUntil: this.now() + graceMs,
@@ -164,50 +150,35 @@ export class Keys {
 
   /** The key a caller presents, or the GatewayError that says why it opens nothing. */
   authenticate(text: string): Caller {
-    const caller = this.known.get(text) ?? this.recognise(text)
-    if (caller.revokedAt !== null) throw new GatewayError("revoked_api_key", "This API key has been revoked.")
-    if (caller.expiresAt !== null && caller.expiresAt <= this.now()) {
-      const when = new Date(caller.expiresAt).toISOString()
-      throw new GatewayError("expired_api_key", `This API key expired at ${when}.`)
-    }
-    return caller
+    return this.recognition.authenticate(text)
   }
 
-  private recognise(text: string): Caller {
-    if (!isKeyText(text)) throw invalidKey()
-    for (const secret of this.options.secrets) {
-      const hash = hmac(secret, text)
-      const row = this.lookUp(() => this.options.table.findByHash(hash))
-      if (!row) continue
-      const caller = callerOf(
-        row,
-        this.lookUp(() => this.tenants.find(row.tenant)),
-      )
-      if (row.hash !== hash) return this.withinGrace(row, caller)
-      if (this.known.size >= MAX_KNOWN) this.known.clear()
-      this.known.set(text, caller)
-      return caller
+  private insert(wish: KeyWish, { ownBalance }: { ownBalance: boolean }): MintedKey {
+    const text = mintKey()
+    const blank: KeyRow = {
+      id: `key_${randomUUID().replaceAll("-", "").slice(0, 16)}`,
+      name: wish.name,
+      tenant: "default",
+      hash: this.recognition.hash(text),
+      hint: keyHint(text),
+      addresses: null,
+      keepAnswers: false,
+      ownBalance,
+      strictBalance: false,
+      createdAt: this.now(),
+      expiresAt: null,
+      revokedAt: null,
+      previousHash: null,
+      previousUntil: null,
+      ...UNBOUNDED,
     }
-    throw invalidKey()
-  }
-
-  /** A text that was rotated away is looked up each time: it is rare, and its time runs out. */
-  private withinGrace({ previousUntil }: KeyRow, caller: Caller): Caller {
-    if (previousUntil !== null && previousUntil > this.now()) return caller
-    throw new GatewayError("revoked_api_key", "This API key has been replaced by a new one.")
-  }
-
-  private lookUp<Row>(find: () => Row): Row {
-    try {
-      return find()
-    } catch (cause) {
-      const message = "The gateway cannot look up API keys just now. Try again."
-      throw new GatewayError("store_unavailable", message, { cause })
-    }
+    const row = this.changed(blank, { tenant: blank.tenant, ...wish })
+    this.options.table.insert(row)
+    return { key: visible(row), text }
   }
 
   /** The row with what was asked for in its place; never more than its tenant holds. */
-  private changed(row: KeyRow, { name, tenant, addresses, keepAnswers, ownBalance, expiresAt, ...wish }: KeyChange) {
+  private changed(row: KeyRow, { name, tenant, addresses, keepAnswers, strictBalance, expiresAt, ...wish }: KeyChange) {
     if (addresses) new AddressRanges(addresses)
     const grant = changedGrant(row, wish)
     const bound = this.tenants.find(tenant ?? row.tenant)
@@ -221,15 +192,10 @@ export class Keys {
       tenant: tenant ?? row.tenant,
       addresses: addresses === undefined ? row.addresses : addresses,
       keepAnswers: keepAnswers === undefined ? row.keepAnswers : (keepAnswers ?? false),
-      ownBalance: ownBalance === undefined ? row.ownBalance : (ownBalance ?? false),
+      strictBalance: strictBalance === undefined ? row.strictBalance : (strictBalance ?? false),
       expiresAt: expiresAt === undefined ? row.expiresAt : expiresAt,
     }
     return changed
-  }
-
-  private money(): Money {
-    if (this.options.money) return this.options.money
-    throw new GatewayError("unsupported_parameter", "This gateway keeps no balances.", { param: "balance" })
   }
 
   private row(id: string): KeyRow {
@@ -240,20 +206,6 @@ export class Keys {
 
   private replace(row: KeyRow): void {
     this.options.table.replace(row)
-    this.known.clear()
+    this.recognition.changes.ofKey(row.id)
   }
-
-  private hash(text: string): string {
-    const [secret] = this.options.secrets
-    if (!secret) throw new Error("no secret to hash keys with")
-    return hmac(secret, text)
-  }
-}
-
-function hmac(secret: Secret, text: string): string {
-  return createHmac("sha256", secret.reveal()).update(text).digest("hex")
-}
-
-function invalidKey(): GatewayError {
-  return new GatewayError("invalid_api_key", "This API key is not valid here. Check that it was copied whole.")
 }

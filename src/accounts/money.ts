@@ -1,8 +1,45 @@
-// What keys ask of whoever keeps the balances.
+// What keys and tenants ask of whoever keeps the books, and how their balances are told.
+import { usdOfNano } from "../canonical/usd.ts"
 
+export interface Balance {
+  readonly heldNano: bigint
+  /** What may still be spent; null: not limited. */
+  readonly freeNano: bigint | null
+}
+
+interface TopUp {
+  readonly account: string
+  readonly amountNano: bigint
+  /** Booked once, however often it is told. */
+  readonly eventId: string
+  readonly at: number
+}
+
+/** An account without a floor is not limited; a key's is then none, and its tenant pays. */
 export interface Money {
-  /** Adds to a key's balance: once for one event id, however often it is told. */
-  topUp(keyId: string, nanoUsd: bigint, eventId: string): Promise<void>
-  /** Undefined where the key has no balance of its own. */
-  balanceOf(keyId: string): Promise<bigint | undefined>
+  topUp(topUp: TopUp): Promise<void>
+  setFloor(account: string, floorNano: bigint | null): Promise<void>
+  /** Undefined where there is no such account. */
+  balance(account: string): Balance | undefined
+}
+
+export function keyAccount(id: string): string {
+  return `key:${id}`
+}
+
+export function tenantAccount(name: string): string {
+  return `tenant:${name}`
+}
+
+/** In decimal USD. */
+export interface ShownBalance {
+  /** What may still be spent; null where nothing limits it. */
+  readonly balance: string | null
+  /** What requests under way may cost, and what may therefore not be spent. */
+  readonly held: string
+}
+
+export function shownBalance(balance: Balance | undefined): ShownBalance {
+  const freeNano = balance?.freeNano ?? null
+  return { balance: freeNano === null ? null : usdOfNano(freeNano), held: usdOfNano(balance?.heldNano ?? 0n) }
 }

@@ -17,30 +17,37 @@ export class Sealer {
 
   /** `place` says where it belongs; it opens there only. */
   seal(text: string, place: string): string {
+    return this.sealBytes(Buffer.from(text), place).toString("base64")
+  }
+
+  sealBytes(plain: Uint8Array, place: string): Buffer {
     const [key] = this.keys
     if (!key) throw new Error("no secret to seal with")
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place))
-    const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()])
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64")
+    const sealed = [cipher.update(plain), cipher.final()]
+    return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed])
   }
 
   /** The text; undefined where it was sealed for another place, with another secret, or has been changed. */
   open(sealed: string, place: string): string | undefined {
-    const bytes = Buffer.from(sealed, "base64")
+    return this.openBytes(Buffer.from(sealed, "base64"), place)?.toString("utf8")
+  }
+
+  openBytes(sealed: Uint8Array, place: string): Buffer | undefined {
     for (const key of this.keys) {
-      const text = opened(bytes, key, place)
-      if (text !== undefined) return text
+      const plain = opened(sealed, key, place)
+      if (plain !== undefined) return plain
     }
     return undefined
   }
 }
 
-function opened(bytes: Buffer, key: Buffer, place: string): string | undefined {
+function opened(bytes: Uint8Array, key: Buffer, place: string): Buffer | undefined {
   try {
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(place))
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-    return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, "utf8") + decipher.final("utf8")
+    return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
   } catch {
     return undefined
   }

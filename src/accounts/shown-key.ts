@@ -1,8 +1,9 @@
 // A key as it is shown to operators, on the command line and over the administration port: everything but its text.
-import type { Key, KeyChange, KeyWish } from "./keys.ts"
+import type { Key, KeyChange } from "./keys.ts"
+import { type Balance, type ShownBalance, shownBalance } from "./money.ts"
 import { type AskedGrant, given, grantWishOf, type ShownGrant, shownGrant } from "./shown-grant.ts"
 
-export interface ShownKey extends ShownGrant {
+export interface ShownKey extends ShownGrant, ShownBalance {
   readonly id: string
   readonly name: string
   readonly tenant: string
@@ -10,6 +11,7 @@ export interface ShownKey extends ShownGrant {
   readonly addresses: readonly string[] | null
   readonly keep_answers: boolean
   readonly own_balance: boolean
+  readonly strict_balance: boolean
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
@@ -27,6 +29,7 @@ export interface AskedChange extends AskedGrant {
   readonly addresses?: readonly string[] | null
   readonly keep_answers?: boolean | null
   readonly own_balance?: boolean | null
+  readonly strict_balance?: boolean | null
   readonly expires_at?: string | null
 }
 
@@ -37,25 +40,25 @@ export interface AskedKey extends AskedChange {
   readonly balance?: string
 }
 
-export function shownKey({ id, name, tenant, hint, addresses, ...key }: Key): ShownKey {
+/** With the balance that it pays from. */
+export function shownKey({ id, name, tenant, hint, addresses, ...key }: Key, balance: Balance | undefined): ShownKey {
   const time = (value: number) => new Date(value).toISOString()
   return {
     ...{ id, name, tenant, hint, addresses },
     ...shownGrant(key),
     keep_answers: key.keepAnswers,
     own_balance: key.ownBalance,
+    ...shownBalance(balance),
+    strict_balance: key.strictBalance,
     created_at: time(key.createdAt),
     expires_at: key.expiresAt === null ? null : time(key.expiresAt),
     revoked_at: key.revokedAt === null ? null : time(key.revokedAt),
   }
 }
 
-export function wishOf({ name, ...asked }: AskedKey): KeyWish {
-  return { name, ...changeOf(asked) }
-}
-
-export function changeOf({ name, tenant, addresses, keep_answers, own_balance, expires_at, ...asked }: AskedChange) {
+/** All but whose balance it pays from, which the books have to be told first. */
+export function changeOf({ name, tenant, addresses, keep_answers, strict_balance, expires_at, ...asked }: AskedChange) {
   const expiresAt = expires_at && Date.parse(expires_at)
-  const change = { name, tenant, addresses, keepAnswers: keep_answers, ownBalance: own_balance, expiresAt }
+  const change = { name, tenant, addresses, keepAnswers: keep_answers, strictBalance: strict_balance, expiresAt }
   return { ...given(change), ...grantWishOf(asked) } as KeyChange
 }

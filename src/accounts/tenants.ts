@@ -1,18 +1,26 @@
-// Tenants: whom keys belong to, and what all keys of one may do together.
+// Tenants: whom keys belong to, and what all keys of one may do and spend together.
 import { GatewayError } from "../canonical/error.ts"
 import type { TenantRow, TenantTable } from "../store/contract.ts"
 import { changedGrant, type GrantWish, UNBOUNDED } from "./grant.ts"
+import { type Balance, type Money, tenantAccount } from "./money.ts"
+import { Recent } from "./recent.ts"
 
 export type Tenant = TenantRow
 
 interface TenantsOptions {
   readonly table: TenantTable
+  readonly money: Money
   readonly now: () => number
-  /** What was known of a tenant does not hold any more. */
-  readonly onChange: () => void
+  /** What was known of this tenant does not hold any more. */
+  readonly onChange: (name: string) => void
 }
 
+/** Tenants kept in memory, those too that were never created: each key that is recognised asks for its own. */
+const MOST_KNOWN = 10_000
+
 export class Tenants {
+  private readonly known = new Recent<{ readonly row: Tenant | undefined }>(MOST_KNOWN)
+
   constructor(private readonly options: TenantsOptions) {}
 
   create(name: string, wish: GrantWish = {}): Tenant {
@@ -22,19 +30,24 @@ export class Tenants {
     }
     const row: TenantRow = { name, createdAt: this.options.now(), ...changedGrant(UNBOUNDED, wish) }
     this.options.table.insert(row)
-    this.options.onChange()
+    this.changed(name)
     return row
   }
 
   /** One that was never created has no limits. */
   find(name: string): Tenant | undefined {
-    return this.options.table.find(name)
+    const known = this.known.get(name)
+    if (known) return known.row
+    const row = this.options.table.find(name)
+    this.known.set(name, { row })
+    return row
   }
 
   get(name: string): Tenant {
     const row = this.find(name)
     if (row) return row
-    throw new GatewayError("resource_not_found", `There is no tenant ${name}. See: trivium tenants list`)
+    const message = `There is no tenant ${name}. Create it: trivium tenants create ${name}`
+    throw new GatewayError("resource_not_found", message)
   }
 
   list(): Tenant[] {
@@ -46,7 +59,25 @@ export class Tenants {
     const row = this.get(name)
     const changed: TenantRow = { ...row, ...changedGrant(row, wish) }
     this.options.table.replace(changed)
-    this.options.onChange()
+    this.changed(name)
     return changed
+  }
+
+  /** Adds to what its keys may spend together, which was not limited before the first time: once for one event id. */
+  async topUp(name: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<Tenant> {
+    const row = this.get(name)
+    const { money, now } = this.options
+    await money.topUp({ account: tenantAccount(name), amountNano: nanoUsd, eventId, at: now() })
+    return row
+  }
+
+  /** Undefined where nothing was ever booked. */
+  balanceOf(name: string): Balance | undefined {
+    return this.options.money.balance(tenantAccount(name))
+  }
+
+  private changed(name: string): void {
+    this.known.delete(name)
+    this.options.onChange(name)
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { Admin } from "./admin.ts"
 import { type AnyAdminRoute, route } from "./route.ts"
-import { object, required, text } from "./schema.ts"
+import { date, numeral, object, optional, required, text } from "./schema.ts"
 
 const open = route({
   method: "GET",
@@ -27,6 +27,17 @@ const closed = route({
   },
 })
 
+const asking = route({
+  method: "GET",
+  path: "/asking",
+  who: "anyone",
+  bodyLimit: 0,
+  summary: "Say what was asked.",
+  asks: object({ from: optional(date()), limit: optional(numeral({ min: 1, max: 20 })) }),
+  gives: object({}),
+  handle: ({ query }) => query,
+})
+
 const faults: unknown[] = []
 function adminOf(...routes: AnyAdminRoute[]): Admin {
   return new Admin({
@@ -40,7 +51,7 @@ function adminOf(...routes: AnyAdminRoute[]): Admin {
 async function ask(method: string, path: string, { key, body }: { key?: string; body?: string } = {}) {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
   const request = new Request(`http://gateway${path}`, { method, headers, ...(body !== undefined && { body }) })
-  const response = await adminOf(open, closed).answer(request, path)
+  const response = await adminOf(open, closed, asking).answer(request, path.replace(/\?.*/, ""))
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
@@ -54,11 +65,20 @@ describe("the administration", () => {
     expect(await ask("GET", "/open/a%2Fb%252F")).toEqual({ status: 200, body: { id: "a/b%2F" } })
   })
 
+  test("reads what is asked behind the path", async () => {
+    expect((await ask("GET", "/asking?limit=20&from=2026-11-15")).body).toEqual({ limit: 20, from: "2026-11-15" })
+    expect((await ask("GET", "/asking")).body).toEqual({})
+  })
+
   const refused: readonly [string, [string, string, { key?: string; body?: string }?], number, string][] = [
     ["nobody", ["POST", "/closed", { body: '{"name":"x"}' }], 401, "missing_api_key"],
     ["a stranger", ["POST", "/closed", { key: "a-key", body: '{"name":"x"}' }], 401, "invalid_api_key"],
     ["a body that is no JSON", ["POST", "/closed", { key: "the-key", body: "{" }], 400, "invalid_json"],
     ["a body that does not fit", ["POST", "/closed", { key: "the-key", body: "{}" }], 400, "missing_parameter"],
+    ["a number that is none", ["GET", "/asking?limit=2e1"], 400, "invalid_parameter"],
+    ["a number beyond its bounds", ["GET", "/asking?limit=21"], 400, "invalid_parameter"],
+    ["a question nobody knows", ["GET", "/asking?page=1"], 400, "invalid_parameter"],
+    ["a question asked twice", ["GET", "/asking?limit=1&limit=2"], 400, "invalid_parameter"],
     ["another method", ["DELETE", "/closed", { key: "the-key" }], 405, "method_not_allowed"],
     ["another path", ["GET", "/open/a/b"], 404, "route_not_found"],
     ["a broken percent sign", ["GET", "/open/%zz"], 404, "route_not_found"],

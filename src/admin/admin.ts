@@ -1,7 +1,8 @@
 // The administration interface: finds the route, lets the administrator in and nobody else, checks what was sent.
-import { asGatewayError, GatewayError } from "../canonical/error.ts"
-import type { Json } from "../canonical/json.ts"
+import { asGatewayError, excerpt, GatewayError } from "../canonical/error.ts"
+import type { Json, JsonObject } from "../canonical/json.ts"
 import { type AnyAdminRoute, holeIn } from "./route.ts"
+import { slowAnswer } from "./slow-answer.ts"
 
 export interface AdminOptions {
   readonly routes: readonly AnyAdminRoute[]
@@ -32,12 +33,17 @@ export class Admin {
     this.patterns = options.routes.map((route) => ({ pattern: patternOf(route.path), route }))
   }
 
-  async answer(request: Request, path: string): Promise<Response> {
+  answer(request: Request, path: string): Promise<Response> {
+    return slowAnswer(this.answered(request, path))
+  }
+
+  private async answered(request: Request, path: string): Promise<Response> {
     try {
       const { route, parameters } = this.find(request.method, path)
       if (route.who === "administrator") this.admit(request.headers)
+      const query = route.asks?.read(queryOf(request.url), "") as never
       const body = (await this.read(request, route)) as never
-      const result = await route.handle({ parameters, body })
+      const result = await route.handle({ parameters, body, query })
       if (result instanceof Response) return result
       return told(result, ("status" in route && route.status) || 200)
     } catch (thrown) {
@@ -90,6 +96,14 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
   }
 }
 
+function queryOf(url: string): JsonObject {
+  const asked = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  const names = [...asked.keys()]
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice === undefined) return Object.fromEntries(asked)
+  throw new GatewayError("invalid_parameter", `\`${excerpt(twice)}\` was asked for twice.`, { param: excerpt(twice) })
+}
+
 function parsed(bytes: Uint8Array): Json {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
@@ -98,11 +112,11 @@ function parsed(bytes: Uint8Array): Json {
   }
 }
 
-function encodeError({ code, message, kind, param }: GatewayError): Json {
+function encodeError({ code, message, kind, param }: GatewayError): JsonObject {
   return { error: { code, message, type: kind, ...(param && { param }) } }
 }
 
-function told(body: Json, status: number): Response {
+function told(body: object, status: number): Response {
   const headers = { "content-type": "application/json", "cache-control": "no-store" }
   return new Response(JSON.stringify(body), { status, headers })
 }

@@ -1,6 +1,6 @@
 // The gateway itself: its state, models, providers, configuration and metrics.
 import { excerpt, GatewayError } from "../canonical/error.ts"
-import type { Json } from "../canonical/json.ts"
+import type { JsonObject } from "../canonical/json.ts"
 import type { GatewayView, ProviderState } from "./house.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text } from "./schema.ts"
@@ -77,7 +77,7 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       gives: object({ valid: required(boolean()), problems: required(list(problem)) }),
       handle: ({ body }) => {
         const problems = gateway.configProblems(body.text).map((each) => ({ ...each }))
-        return { valid: problems.length === 0, problems } as Json
+        return { valid: problems.length === 0, problems }
       },
     }),
     ...providerRoutes(gateway),
@@ -87,7 +87,7 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
 function providerRoutes(gateway: GatewayView): AnyAdminRoute[] {
   const path = "/admin/v1/providers"
   const credential = `${path}/{id}/credential`
-  const found = (id: string): Json => {
+  const found = (id: string): JsonObject => {
     const state = gateway.providers().find((each) => each.id === id)
     if (!state) throw unknownProvider(id)
     return shown(state)
@@ -130,7 +130,7 @@ function providerRoutes(gateway: GatewayView): AnyAdminRoute[] {
   ]
 }
 
-function shown({ id, type, address, protocols, credential, accounts }: ProviderState): Json {
+function shown({ id, type, address, protocols, credential, accounts }: ProviderState): JsonObject {
   return { id, type, address, protocols: [...protocols], credential, accounts }
 }
 

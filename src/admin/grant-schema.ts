@@ -12,6 +12,7 @@ import {
   required,
   type Schema,
   text,
+  time,
 } from "./schema.ts"
 
 export const usd = text({ max: 20, about: "Decimal USD, such as 12.50." })
@@ -42,6 +43,31 @@ export const shownGrant = {
   strict: required(boolean()),
   budgets: required(budgets),
 }
+
+/** What a key or a tenant has to spend. */
+export const shownBalance = {
+  balance: required(nullable(text({ about: "What may still be spent, in decimal USD; null: not limited." }))),
+  held: required(text({ about: "What requests under way may cost, in decimal USD." })),
+}
+
+export const shownSpending = {
+  spending: required(
+    list(
+      object({
+        of: required(text({ about: "key or tenant: whose budget it is." })),
+        period: required(text({ about: "day, week, month or total." })),
+        limit: required(text()),
+        remaining: required(text({ about: "Decimal USD." })),
+        resets_at: required(nullable(time())),
+      }),
+    ),
+  ),
+}
+
+export const topUp = object({
+  usd: required(usd),
+  event_id: optional(text({ about: "The same one is booked once, however often it is sent." })),
+})
 
 type Schemas = Readonly<Record<string, Schema<unknown>>>
 type Read<S> = S extends Schema<infer T> ? T : never

@@ -1,11 +1,6 @@
 // Keys: made, listed, changed, paid for, rotated, revoked.
-import { randomUUID } from "node:crypto"
-import type { Keys, MintedKey } from "../accounts/keys.ts"
-import { changeOf, shownKey, wishOf } from "../accounts/shown-key.ts"
-import { readUsd } from "../accounts/usd.ts"
-import type { Json } from "../canonical/json.ts"
-import { usdOfNano } from "../canonical/usd.ts"
-import { askedGrant, changes, optionals, shownGrant, usd } from "./grant-schema.ts"
+import { askedGrant, changes, optionals, shownBalance, shownGrant, shownSpending, topUp, usd } from "./grant-schema.ts"
+import type { KeyDesk } from "./key-desk.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
 
@@ -18,12 +13,14 @@ const shown = {
   ...shownGrant,
   keep_answers: required(boolean()),
   own_balance: required(boolean()),
+  ...shownBalance,
+  strict_balance: required(boolean()),
   created_at: required(time()),
   expires_at: required(nullable(time())),
   revoked_at: required(nullable(time())),
 }
 const key = object(shown)
-const paidKey = object({ ...shown, balance: required(nullable(text({ about: "Decimal USD." }))) })
+const keyNow = object({ ...shown, ...shownSpending })
 const mintedKey = object({ ...shown, key: required(text({ about: "The key itself, shown this once." })) })
 
 const name = text({ about: "What it is for." })
@@ -33,6 +30,7 @@ const cleared = {
   addresses: list(text({ about: "An address it may be used from, or a range such as 10.0.0.0/8." })),
   keep_answers: boolean(),
   own_balance: boolean(),
+  strict_balance: boolean(),
   expires_at: time(),
 }
 const change = changes({ name, tenant }, cleared)
@@ -43,17 +41,13 @@ const asked = object({
   balance: optional(usd),
 })
 const rotation = object({ grace_seconds: optional(integer({ min: 0, max: 365 * 86_400 })) })
-const topUp = object({
-  usd: required(usd),
-  event_id: optional(text({ about: "The same one is booked once, however often it is sent." })),
-})
 
 const path = "/admin/v1/keys"
 const one = `${path}/{id}`
 const asking = { who: "administrator", bodyLimit: 0 } as const
 const telling = { who: "administrator", bodyLimit: BODY_LIMIT } as const
 
-export function keyRoutes(keys: Keys): AnyAdminRoute[] {
+export function keyRoutes(desk: KeyDesk): AnyAdminRoute[] {
   return [
     route({
       ...asking,
@@ -61,7 +55,7 @@ export function keyRoutes(keys: Keys): AnyAdminRoute[] {
       path,
       summary: "List all keys.",
       gives: object({ keys: required(list(key, { max: 1_000_000 })) }),
-      handle: () => ({ keys: keys.list().map((each) => ({ ...shownKey(each) })) as Json }),
+      handle: async () => ({ keys: await desk.list() }),
     }),
     route({
       ...telling,
@@ -71,30 +65,21 @@ export function keyRoutes(keys: Keys): AnyAdminRoute[] {
       takes: asked,
       gives: mintedKey,
       status: 201,
-      handle: async ({ body }) => {
-        const { balance } = body
-        if (balance === undefined) return minted(keys.create(wishOf(body)))
-        return minted(await keys.createFunded(wishOf(body), readUsd(balance, "balance")))
-      },
+      handle: ({ body }) => desk.create(body),
     }),
-    ...oneKeyRoutes(keys),
+    ...oneKeyRoutes(desk),
   ]
 }
 
-function oneKeyRoutes(keys: Keys): AnyAdminRoute[] {
-  const paid = async (id: string): Promise<Json> => {
-    const known = keys.get(id)
-    const balance = await keys.balanceOf(known)
-    return { ...shownKey(known), balance: balance === undefined ? null : usdOfNano(balance) } as Json
-  }
+function oneKeyRoutes(desk: KeyDesk): AnyAdminRoute[] {
   return [
     route({
       ...asking,
       method: "GET",
       path: one,
-      summary: "Show a key, and its balance where it has one of its own.",
-      gives: paidKey,
-      handle: ({ parameters: { id = "" } }) => paid(id),
+      summary: "Show a key, the balance it pays from (its own or its tenant's), and what is left of its budgets.",
+      gives: keyNow,
+      handle: ({ parameters: { id = "" } }) => desk.get(id),
     }),
     route({
       ...telling,
@@ -103,7 +88,7 @@ function oneKeyRoutes(keys: Keys): AnyAdminRoute[] {
       summary: "Change what is said of a key; null takes a bound away. Holds from the next request on.",
       takes: change,
       gives: key,
-      handle: ({ parameters: { id = "" }, body }) => ({ ...shownKey(keys.update(id, changeOf(body))) }) as Json,
+      handle: ({ parameters: { id = "" }, body }) => desk.update(id, body),
     }),
     route({
       ...telling,
@@ -111,12 +96,8 @@ function oneKeyRoutes(keys: Keys): AnyAdminRoute[] {
       path: `${one}/topup`,
       summary: "Add to a key's balance, which it has from then on.",
       takes: topUp,
-      gives: paidKey,
-      handle: async ({ parameters: { id = "" }, body }) => {
-        const eventId = body.event_id ?? randomUUID()
-        await keys.topUp(id, { nanoUsd: readUsd(body.usd, "usd"), eventId })
-        return paid(id)
-      },
+      gives: key,
+      handle: ({ parameters: { id = "" }, body }) => desk.topUp(id, body),
     }),
     route({
       ...telling,
@@ -125,8 +106,7 @@ function oneKeyRoutes(keys: Keys): AnyAdminRoute[] {
       summary: "Give a key a new text; the old one is taken for a while (24 hours unless told otherwise).",
       takes: rotation,
       gives: mintedKey,
-      handle: ({ parameters: { id = "" }, body: { grace_seconds: grace } }) =>
-        minted(keys.rotate(id, grace === undefined ? {} : { graceMs: grace * 1000 })),
+      handle: ({ parameters: { id = "" }, body }) => desk.rotate(id, body),
     }),
     route({
       ...asking,
@@ -134,11 +114,7 @@ function oneKeyRoutes(keys: Keys): AnyAdminRoute[] {
       path: `${one}/revoke`,
       summary: "Let nobody in with a key any more. Holds from the next request on.",
       gives: key,
-      handle: ({ parameters: { id = "" } }) => ({ ...shownKey(keys.revoke(id)) }) as Json,
+      handle: ({ parameters: { id = "" } }) => desk.revoke(id),
     }),
   ]
-}
-
-function minted({ key: made, text: key }: MintedKey): Json {
-  return { ...shownKey(made), key } as Json
 }

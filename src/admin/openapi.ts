@@ -1,5 +1,5 @@
 // The administration interface, described as OpenAPI from the declarations that guard it.
-import type { Json, JsonObject } from "../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import type { AnyAdminRoute } from "./route.ts"
 import { object, optional, required, type Schema, text } from "./schema.ts"
 
@@ -28,13 +28,8 @@ export function describe(routes: readonly AnyAdminRoute[], version: string): Jso
 }
 
 function operation(route: AnyAdminRoute): JsonObject {
-  const { summary, who, takes, path } = route
-  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  }))
+  const { summary, who, takes } = route
+  const parameters = parametersOf(route)
   const status = "status" in route && route.status ? String(route.status) : "200"
   return {
     summary,
@@ -46,6 +41,23 @@ function operation(route: AnyAdminRoute): JsonObject {
       default: { description: "An error.", content: json(errorSchema) },
     },
   }
+}
+
+function parametersOf({ path, asks }: AnyAdminRoute): JsonObject[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }))
+  const { properties, required } = asks?.described ?? {}
+  const inQuery = Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: Array.isArray(required) && required.includes(name),
+    schema,
+  }))
+  return [...inPath, ...inQuery]
 }
 
 function json({ described }: Schema<unknown>): JsonObject {

@@ -1,14 +1,14 @@
 // One declaration per administration route: who may, how large a body, what it takes and what it gives.
-import type { Json } from "../canonical/json.ts"
 import type { Schema } from "./schema.ts"
 
-interface AdminCall<Body> {
+interface AdminCall<Body, Query> {
   /** What stands in the path's `{name}` places, decoded. */
   readonly parameters: Readonly<Record<string, string>>
   readonly body: Body
+  readonly query: Query
 }
 
-interface Declared<Body> {
+interface Declared<Body, Query> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** Such as `/admin/v1/keys/{id}`. */
   readonly path: string
@@ -19,28 +19,33 @@ interface Declared<Body> {
   readonly bodyLimit: number
   /** Absent exactly where `bodyLimit` is 0. */
   readonly takes?: Schema<Body>
-  readonly handle: (call: AdminCall<Body>) => Json | Response | Promise<Json | Response>
+  /** What may be asked behind the path; absent where nothing is read there. */
+  readonly asks?: Schema<Query>
+  readonly handle: (call: AdminCall<Body, Query>) => Answered | Promise<Answered>
 }
 
+/** An object is told as JSON. */
+type Answered = object | Response
+
 /** Answers with JSON of this schema. */
-interface Told<Body> extends Declared<Body> {
+interface Told<Body, Query> extends Declared<Body, Query> {
   readonly gives: Schema<unknown>
   readonly status?: 201
 }
 
 /** Answers with something else than JSON, of this media type. */
-interface Written<Body> extends Declared<Body> {
+interface Written<Body, Query> extends Declared<Body, Query> {
   readonly givesText: string
 }
 
-export type AdminRoute<Body = never> = Told<Body> | Written<Body>
+type AdminRoute<Body, Query> = Told<Body, Query> | Written<Body, Query>
 
 /** Whatever it takes: the table checks what was sent before it is handed over. */
-export type AnyAdminRoute = AdminRoute<never>
+export type AnyAdminRoute = AdminRoute<never, never>
 
 export const BODY_LIMIT = 256 * 1024
 
-export function route<Body>(declared: AdminRoute<Body>): AnyAdminRoute {
+export function route<Body, Query>(declared: AdminRoute<Body, Query>): AnyAdminRoute {
   return declared as unknown as AnyAdminRoute
 }
 

@@ -51,6 +51,31 @@ export function time(): Schema<string> {
   }
 }
 
+/** A day in UTC; whoever reckons by it says whether there is such a one. */
+export function date(): Schema<string> {
+  return { ...text(), described: { type: "string", format: "date" } }
+}
+
+/** A whole number, written out as it stands in an address. */
+export function numeral({ min, max }: { min: number; max: number }): Schema<number> {
+  const { described, read } = integer({ min, max })
+  return {
+    described,
+    read: (value, path) => read(typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : null, path),
+  }
+}
+
+/** An object of whatever members. */
+export function anyObject(): Schema<JsonObject> {
+  return {
+    described: { type: "object" },
+    read(value, path) {
+      if (isObject(value)) return value
+      throw misfit(path, "an object")
+    },
+  }
+}
+
 export function integer({ min, max }: { min: number; max: number }): Schema<number> {
   return {
     described: { type: "integer", minimum: min, maximum: max },

@@ -1,13 +1,12 @@
-// Tenants: made, listed, changed.
-import { grantWishOf } from "../accounts/shown-grant.ts"
-import { shownTenant } from "../accounts/shown-tenant.ts"
-import type { Tenant, Tenants } from "../accounts/tenants.ts"
-import type { Json } from "../canonical/json.ts"
-import { askedGrant, changes, optionals, shownGrant } from "./grant-schema.ts"
+// Tenants: made, listed, changed, paid for.
+import { askedGrant, changes, optionals, shownBalance, shownGrant, shownSpending, topUp } from "./grant-schema.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
 import { list, object, required, text, time } from "./schema.ts"
+import type { TenantDesk } from "./tenant-desk.ts"
 
-const shown = object({ name: required(text()), ...shownGrant, created_at: required(time()) })
+const shown = { name: required(text()), ...shownGrant, ...shownBalance, created_at: required(time()) }
+const tenant = object(shown)
+const tenantNow = object({ ...shown, ...shownSpending })
 const asked = object({ name: required(text({ about: "As its keys name it." })), ...optionals(askedGrant) })
 
 const path = "/admin/v1/tenants"
@@ -15,16 +14,15 @@ const one = `${path}/{name}`
 const asking = { who: "administrator", bodyLimit: 0 } as const
 const telling = { who: "administrator", bodyLimit: BODY_LIMIT } as const
 
-export function tenantRoutes(tenants: Tenants): AnyAdminRoute[] {
-  const told = (tenant: Tenant) => ({ ...shownTenant(tenant) }) as Json
+export function tenantRoutes(desk: TenantDesk): AnyAdminRoute[] {
   return [
     route({
       ...asking,
       method: "GET",
       path,
-      summary: "List the tenants that have limits; others, which keys only name, have none.",
-      gives: object({ tenants: required(list(shown, { max: 1_000_000 })) }),
-      handle: () => ({ tenants: tenants.list().map(told) }),
+      summary: "List the tenants that were created; others, which keys only name, have no limits.",
+      gives: object({ tenants: required(list(tenant, { max: 1_000_000 })) }),
+      handle: async () => ({ tenants: await desk.list() }),
     }),
     route({
       ...telling,
@@ -32,17 +30,17 @@ export function tenantRoutes(tenants: Tenants): AnyAdminRoute[] {
       path,
       summary: "Create a tenant with limits for all its keys together.",
       takes: asked,
-      gives: shown,
+      gives: tenant,
       status: 201,
-      handle: ({ body: { name, ...limits } }) => told(tenants.create(name, grantWishOf(limits))),
+      handle: ({ body }) => desk.create(body),
     }),
     route({
       ...asking,
       method: "GET",
       path: one,
-      summary: "Show a tenant.",
-      gives: shown,
-      handle: ({ parameters: { name = "" } }) => told(tenants.get(name)),
+      summary: "Show a tenant, its balance, and what is left of its budgets.",
+      gives: tenantNow,
+      handle: ({ parameters: { name = "" } }) => desk.get(name),
     }),
     route({
       ...telling,
@@ -50,8 +48,17 @@ export function tenantRoutes(tenants: Tenants): AnyAdminRoute[] {
       path: one,
       summary: "Change a tenant's limits; null takes one away. Its keys hold no more from the next request on.",
       takes: changes({}, askedGrant),
-      gives: shown,
-      handle: ({ parameters: { name = "" }, body }) => told(tenants.update(name, grantWishOf(body))),
+      gives: tenant,
+      handle: ({ parameters: { name = "" }, body }) => desk.update(name, body),
+    }),
+    route({
+      ...telling,
+      method: "POST",
+      path: `${one}/topup`,
+      summary: "Add to what a tenant's keys may spend together, which is limited from then on.",
+      takes: topUp,
+      gives: tenant,
+      handle: ({ parameters: { name = "" }, body }) => desk.topUp(name, body),
     }),
   ]
 }

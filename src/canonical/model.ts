@@ -49,7 +49,7 @@ export const CAPABILITIES = [
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
-/** What is priced, and its name in files and listings. USD per million tokens, `perImage` per image. */
+/** What is priced, and its name in files and listings. USD per million tokens, `perImage` and `perRequest` for each. */
 export const PRICE_NAMES = {
   input: "input",
   output: "output",
@@ -62,6 +62,7 @@ export const PRICE_NAMES = {
   imageInput: "image_input",
   imageOutput: "image_output",
   perImage: "per_image",
+  perRequest: "per_request",
 } as const
 export type PriceBucket = keyof typeof PRICE_NAMES
 
@@ -72,5 +73,8 @@ export type Pricing = Prices & {
   /** Smallest first. A request above a tier's size costs by that tier as a whole; what the tier leaves out stays. */
   readonly tiers?: readonly PriceTier[]
 }
+
+/** Of what costs nothing. */
+export const FREE: Pricing = { input: "0", output: "0" }
 
 export type PriceTier = Prices & { readonly aboveInputTokens: number }

@@ -1,4 +1,5 @@
-// Token counts in buckets that never overlap. A bucket that is absent is unknown; 0 means the upstream said 0.
+// Token counts in buckets that never overlap. A bucket that is absent is unknown; 0 means the upstream said 0. Without any
+// bucket, usage was told and none of it is a count.
 
 export interface Usage {
   /** Input read afresh: neither from a cache nor into one. */

@@ -27,7 +27,10 @@ export class AdminClient {
     if (!response) throw new Error(`The administration port ${this.url} does not answer.`)
     const answer: unknown = await response.json().catch(() => undefined)
     if (!isObject(answer)) throw new Error(`What answers at ${this.url} is not a gateway's administration.`)
-    if (!response.ok) throw new Error(messageIn(answer) ?? `${this.url} answered with status ${response.status}.`)
+    // What takes long has its status before it is known whether it succeeds.
+    const message = messageIn(answer)
+    if (message !== undefined) throw new Error(message)
+    if (!response.ok) throw new Error(`${this.url} answered with status ${response.status}.`)
     return answer
   }
 }

@@ -20,6 +20,10 @@ export interface AdminFlags extends ConfigFlags {
   readonly url?: string
 }
 
+export interface JsonFlags extends AdminFlags {
+  readonly json?: true
+}
+
 export function withAdminFlags(command: Command): Command {
   return withStoreFlags(command).option(
     "--url <address>",

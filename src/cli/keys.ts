@@ -2,24 +2,19 @@
 import { Command, InvalidArgumentError } from "commander"
 import { given } from "../accounts/shown-grant.ts"
 import type { AskedChange, AskedKey, ShownKey, ShownMintedKey } from "../accounts/shown-key.ts"
-import { type AdminFlags, withAdminFlags } from "./flags.ts"
+import { atDesk, type OpenDesk } from "./desk.ts"
+import { type JsonFlags, withAdminFlags } from "./flags.ts"
 import { askedGrantOf, type Bound, type GrantFlags, limitsOf, list, withGrantFlags } from "./grant-flags.ts"
-import type { KeyDesk } from "./key-desk.ts"
 import { print, table } from "./print.ts"
 
-export type OpenDesk = (flags: AdminFlags) => KeyDesk
-
-export interface Common extends AdminFlags {
-  readonly json?: true
-}
-
-interface ChangeFlags extends Common, GrantFlags {
+interface ChangeFlags extends JsonFlags, GrantFlags {
   readonly name?: string
   readonly tenant?: string
   readonly addresses?: Bound<readonly string[]>
   readonly expires?: Bound<number>
   readonly keepAnswers?: boolean
   readonly ownBalance?: boolean
+  readonly strictBalance?: boolean
 }
 
 interface CreateFlags extends ChangeFlags {
@@ -28,34 +23,40 @@ interface CreateFlags extends ChangeFlags {
 }
 
 export function keysCommand(open: OpenDesk): Command {
-  const command = new Command("keys").description("create, list, change, rotate and revoke API keys")
+  const command = new Command("keys").description("create, list, change, top up, rotate and revoke API keys")
   const add = (name: string, description: string) =>
     withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
 
   withKeyFlags(add("create", "create a key and print it, this once").requiredOption("--name <name>", "what it is for"))
     .option("--balance <usd>", "a balance of its own, with so much on it")
     .action((flags: CreateFlags) =>
-      within(open, flags, async (desk) => printMinted(await desk.create(asked(flags)), flags)),
+      atDesk(open, flags, async ({ keys }) => printMinted(await keys.create(asked(flags)), flags)),
     )
-  add("list", "list all keys").action((flags: Common) =>
-    within(open, flags, async (desk) => printKeys(await desk.list(), flags)),
+  add("list", "list all keys").action((flags: JsonFlags) =>
+    atDesk(open, flags, async ({ keys }) => printKeys(await keys.list(), flags)),
   )
   withKeyFlags(add("update <id>", "change a key").option("--name <name>", "what it is for"))
     .option("--own-balance", "pay from a balance of its own")
     .option("--no-own-balance", "pay from its tenant's")
     .action((id: string, flags: ChangeFlags) =>
-      within(open, flags, async (desk) => told(await desk.update(id, askedChange(flags)), "Changed", flags)),
+      atDesk(open, flags, async ({ keys }) => told(await keys.update(id, askedChange(flags)), "Changed", flags)),
     )
-  add("topup <id> <usd>", "add to a key's balance").action((id: string, usd: string, flags: Common) =>
-    within(open, flags, async (desk) => told(await desk.topUp(id, usd), "Topped up", flags)),
+  add("topup <id> <usd>", "add to a key's balance").action((id: string, usd: string, flags: JsonFlags) =>
+    atDesk(open, flags, async ({ keys }) => {
+      const key = await keys.topUp(id, { usd })
+      print(flags.json ? JSON.stringify(key) : `${key.id} (${key.name}) has ${key.balance} USD to spend.`)
+    }),
   )
   add("rotate <id>", "give a key a new text; the old one works on for a while")
     .option("--grace <duration>", "how long the old text still works, such as 1h (default: 24h)", duration)
-    .action((id: string, flags: Common & { grace?: number }) =>
-      within(open, flags, async (desk) => printMinted(await desk.rotate(id, { graceMs: flags.grace }), flags)),
+    .action((id: string, { grace, ...flags }: JsonFlags & { grace?: number }) =>
+      atDesk(open, flags, async ({ keys }) => {
+        const asked = grace === undefined ? {} : { grace_seconds: grace / 1000 }
+        printMinted(await keys.rotate(id, asked), flags)
+      }),
     )
-  add("revoke <id>", "let nobody in with this key any more").action((id: string, flags: Common) =>
-    within(open, flags, async (desk) => told(await desk.revoke(id), "Revoked", flags)),
+  add("revoke <id>", "let nobody in with this key any more").action((id: string, flags: JsonFlags) =>
+    atDesk(open, flags, async ({ keys }) => told(await keys.revoke(id), "Revoked", flags)),
   )
   return command
 }
@@ -67,15 +68,8 @@ function withKeyFlags(command: Command): Command {
     .option("--expires <when>", "30d, 12h, 45m, a date such as 2027-01-31, or never", expiry)
     .option("--keep-answers", "keep answers, so that a request sent twice gets the first answer again")
     .option("--no-keep-answers", "keep no answers")
-}
-
-export async function within(open: OpenDesk, flags: AdminFlags, act: (desk: KeyDesk) => Promise<void>): Promise<void> {
-  const desk = open(flags)
-  try {
-    await act(desk)
-  } finally {
-    desk.close()
-  }
+    .option("--strict-balance", "hold all that an answer may cost before the call, also of a stream")
+    .option("--no-strict-balance", "hold more as a stream grows")
 }
 
 function asked(flags: CreateFlags): AskedKey {
@@ -84,7 +78,7 @@ function asked(flags: CreateFlags): AskedKey {
 }
 
 function askedChange(flags: ChangeFlags): AskedChange {
-  const { name, tenant, addresses, expires, keepAnswers, ownBalance } = flags
+  const { name, tenant, addresses, expires, keepAnswers, ownBalance, strictBalance } = flags
   const members = {
     name,
     tenant,
@@ -92,20 +86,21 @@ function askedChange(flags: ChangeFlags): AskedChange {
     expires_at: expires?.to && new Date(expires.to).toISOString(),
     keep_answers: keepAnswers,
     own_balance: ownBalance,
+    strict_balance: strictBalance,
   }
   return { ...given(members), ...askedGrantOf(flags) } as AskedChange
 }
 
-function told(key: ShownKey, what: string, { json }: Common): void {
+function told(key: ShownKey, what: string, { json }: JsonFlags): void {
   print(json ? JSON.stringify(key) : `${what} ${key.id} (${key.name}).`)
 }
 
-function printMinted(minted: ShownMintedKey, { json }: Common): void {
+function printMinted(minted: ShownMintedKey, { json }: JsonFlags): void {
   if (json) print(JSON.stringify(minted))
   else print(`${minted.name} (${minted.id}), shown this once:\n\n  ${minted.key}\n`)
 }
 
-function printKeys(keys: readonly ShownKey[], { json }: Common): void {
+function printKeys(keys: readonly ShownKey[], { json }: JsonFlags): void {
   if (json) print(JSON.stringify(keys))
   else if (keys.length === 0) print("There are no keys. Create one: trivium keys create --name NAME")
   else print(table(["ID", "NAME", "TENANT", "KEY", "MODELS", "LIMITS", "STATE"], keys.map(row)))
@@ -118,7 +113,7 @@ function row(key: ShownKey): string[] {
     key.tenant,
     key.hint,
     key.models?.join(",") ?? "all",
-    limitsOf(key) || "default",
+    limitsOf(key, key.own_balance ? key.balance : null) || "default",
     state(key),
   ]
 }

@@ -1,11 +1,15 @@
 // What an operator types. Each command gets what it needs from the composition root.
 import { Command } from "commander"
+import type { OpenDesk } from "./desk.ts"
 import type { ConfigFlags } from "./flags.ts"
 import { withStoreFlags } from "./flags.ts"
-import { keysCommand, type OpenDesk } from "./keys.ts"
+import { keysCommand } from "./keys.ts"
+import { ledgerCommand } from "./ledger.ts"
 import { type ListModels, modelsCommand } from "./models.ts"
+import { receiptCommand } from "./receipt.ts"
 import { type SimulateFlags, simulateCommand } from "./simulate.ts"
 import { tenantsCommand } from "./tenants.ts"
+import { usageCommand } from "./usage.ts"
 
 export interface Actions {
   readonly serve: (flags: ConfigFlags) => Promise<void>
@@ -30,6 +34,9 @@ export function program(actions: Actions, version: string): Command {
   )
   trivium.addCommand(keysCommand(actions.openDesk))
   trivium.addCommand(tenantsCommand(actions.openDesk))
+  trivium.addCommand(usageCommand(actions.openDesk))
+  trivium.addCommand(receiptCommand(actions.openDesk))
+  trivium.addCommand(ledgerCommand(actions.openDesk))
   trivium.addCommand(modelsCommand(actions.listModels))
   trivium.addCommand(simulateCommand(actions.simulate))
   return trivium

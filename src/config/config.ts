@@ -136,7 +136,7 @@ export interface ModelSettings {
 type Modality = "text" | "image" | "audio" | "video" | "pdf" | "embedding"
 type Capability = "tools" | "json_schema" | "reasoning" | "prompt_caching" | "web_search" | "computer_use"
 
-/** Decimal strings: USD per million tokens, `perImage` per image. */
+/** Decimal strings: USD per million tokens, `perImage` and `perRequest` for each. */
 interface PriceSettings {
   readonly input?: string
   readonly output?: string
@@ -149,6 +149,7 @@ interface PriceSettings {
   readonly imageInput?: string
   readonly imageOutput?: string
   readonly perImage?: string
+  readonly perRequest?: string
 }
 
 export interface PricingSettings extends PriceSettings {

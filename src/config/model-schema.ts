@@ -96,6 +96,7 @@ const prices = {
   image_input: optional(price),
   image_output: optional(price),
   per_image: optional(price),
+  per_request: optional(price),
 }
 
 const tier = object({ above_input_tokens: required(integer({ min: 1 })), ...prices })

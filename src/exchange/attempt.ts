@@ -3,6 +3,7 @@ import { asGatewayError, type FailedAttempt, GatewayError } from "../canonical/e
 import type { Target } from "../routing/plan.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import { TransportError, type TransportFault } from "../transport/transport-error.ts"
+import type { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
 import type { Attempt } from "./lane.ts"
 import { passes, translatedWay } from "./lane-choice.ts"
@@ -19,13 +20,15 @@ export interface Attempts {
   readonly house: House
   readonly request: ReadRequest
   readonly targets: readonly Target[]
+  /** Absent where nothing is charged. */
+  readonly bill: Bill | undefined
 }
 
 export async function attempt<Answer>(
   attempts: Attempts,
   send: (attempt: Attempt) => Promise<Answer>,
 ): Promise<Answer> {
-  const { call, house, request, targets } = attempts
+  const { call, house, request, targets, bill } = attempts
   const errors: GatewayError[] = []
   const failed: FailedAttempt[] = []
   let unsayable: GatewayError | undefined
@@ -35,17 +38,17 @@ export async function attempt<Answer>(
     try {
       if (passes(target, attempts)) {
         noteAttempt(call.record, target)
-        return await send({ call, house, request, target, lane: relayLane })
+        return await send({ call, house, request, bill, target, lane: relayLane })
       }
       const way = await translatedWay(target, attempts)
       noteAttempt(call.record, way.target)
-      return await send({ call, house, request, ...way })
+      return await send({ call, house, request, bill, ...way })
     } catch (thrown) {
       if (thrown instanceof UnsayableError) {
         unsayable ??= thrown.error
         continue
       }
-      if (call.isGone()) throw new ClientGoneError()
+      if (call.isGone()) throw thrown instanceof ClientGoneError ? thrown : new ClientGoneError("", { cause: thrown })
       const error = asUpstreamError(thrown)
       if (!mayMoveOn(error)) throw error
       // A fault of ours on the way to a target is an attempt too, or the record would miss the one that answers.

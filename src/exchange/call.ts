@@ -1,5 +1,7 @@
 // One client call as the exchange sees it, and the house it is answered from.
-import type { Key } from "../accounts/keys.ts"
+import type { Caller } from "../accounts/caller.ts"
+import type { Allowance } from "../accounts/limits.ts"
+import type { Ledger } from "../ledger/ledger.ts"
 import type { Codecs } from "../protocols/codec.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { RoutingTable } from "../routing/plan.ts"
@@ -7,14 +9,20 @@ import type { Deadlines } from "../transport/deadlines.ts"
 import type { OneByOne } from "../transport/one-by-one.ts"
 import type { KeptSeals } from "./kept-seals.ts"
 import type { ExchangeRecord } from "./record.ts"
+import type { Repeats } from "./repeats.ts"
 import type { ReadLarge } from "./request.ts"
 import type { Running } from "./running.ts"
+import type { TokenCounting } from "./spent.ts"
 import type { InlineMedia, TranslatedRequest, TranslateTask, WantedMedia } from "./translate-request.ts"
 
 export interface Call {
   readonly protocol: Protocol
   readonly envelope: Envelope
-  readonly caller: Key
+  readonly caller: Caller
+  /** What the caller may still use of its tokens. */
+  readonly allowance: Pick<Allowance, "reserve" | "correct">
+  /** By which the caller knows this request again, should it have to send it twice. */
+  readonly idempotencyKey: string | undefined
   readonly record: ExchangeRecord
   /** Whether the client has left. */
   isGone(): boolean
@@ -56,6 +64,8 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   stalledMs: 30_000,
 }
 
+export type Books = Pick<Ledger, "hold" | "extend" | "note" | "settle" | "release">
+
 export interface House {
   /** The table in force now; an exchange uses the one it began with. */
   readonly table: () => RoutingTable
@@ -70,6 +80,11 @@ export interface House {
   readonly largeInTurn: OneByOne
   readonly codecs: Codecs
   readonly seals: KeptSeals
+  /** Absent where nobody is charged. */
+  readonly ledger: Books | undefined
+  readonly repeats: Pick<Repeats, "begin">
+  /** Counts what an upstream does not. */
+  readonly tokens: TokenCounting
   /** Fetches what stands at addresses of a caller's, for upstreams that do not; absent where the operator does not allow it. */
   readonly fetchMedia?: ((addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>) | undefined
   /** A fault of ours that no answer shows. */

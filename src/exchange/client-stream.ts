@@ -2,22 +2,25 @@
 // Being pulled, a slow reader slows the upstream down instead of filling memory.
 import { setTimeout } from "node:timers/promises"
 import { asGatewayError } from "../canonical/error.ts"
-import type { Reading } from "../protocols/contract.ts"
 import { fromByteText } from "../transport/byte-text.ts"
 import type { Deadline } from "../transport/deadlines.ts"
-import type { Call, House } from "./call.ts"
+import type { Attempts } from "./attempt.ts"
 import { ClientGoneError, noteFailure } from "./record.ts"
-import type { ReadRequest } from "./request.ts"
+import { settleUnanswered } from "./unanswered.ts"
 import type { ReadResult, UpstreamStream } from "./upstream-stream.ts"
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
+interface ClientStreamOptions extends Attempts {
+  readonly contentType: string
+}
+
 /** `source` may still be opening: then the stream begins with a heart-beat. */
 export function clientStream(
   source: UpstreamStream | Promise<UpstreamStream>,
-  { call, house, request }: { call: Call; house: House; request: ReadRequest },
+  options: ClientStreamOptions,
 ): ReadableStream<Uint8Array> {
-  return new ReadableStream(new ClientStream(source, call, house, request.reading))
+  return new ReadableStream(new ClientStream(source, options))
 }
 
 class ClientStream {
@@ -33,17 +36,15 @@ class ClientStream {
 
   constructor(
     private readonly source: UpstreamStream | Promise<UpstreamStream>,
-    private readonly call: Call,
-    private readonly house: House,
-    private readonly reading: Reading,
+    private readonly options: ClientStreamOptions,
   ) {
     this.opened = source instanceof Promise ? undefined : source
-    this.heartbeat = fromByteText(call.protocol.heartbeat)
+    this.heartbeat = fromByteText(options.call.protocol.heartbeat)
   }
 
   start(controller: Controller): void {
     this.controller = controller
-    const { deadlines, timeouts } = this.house
+    const { deadlines, timeouts } = this.options.house
     this.beat = deadlines.arm(timeouts.heartbeatMs, () => this.pulse())
     if (!this.opened) controller.enqueue(this.heartbeat)
   }
@@ -53,8 +54,8 @@ class ClientStream {
     if (!this.opened) return this.open()
     const held = this.opened.held.shift()
     if (!held) return this.opened.read().then(this.onRead, this.onFailure)
+    if (this.opened.held.length === 0) return this.pass(held, this.opened)
     this.send(held)
-    if (this.opened.held.length === 0) this.endWith(this.opened)
   }
 
   cancel(): void {
@@ -78,64 +79,84 @@ class ClientStream {
     } catch (thrown) {
       return this.onFailure(thrown)
     }
-    if (bytes) this.send(bytes)
-    if (!this.endWith(this.opened) && !bytes) return this.pull()
+    return this.pass(bytes, this.opened)
   }
 
-  /** Ends where the upstream has, well or badly. */
-  private endWith(upstream: UpstreamStream): boolean {
-    if (upstream.error) void this.onFailure(upstream.error)
-    else if (upstream.ended) this.end()
-    return this.over || this.failing
+  /** Ends where the upstream has, well or badly; what is owed is booked before the last byte leaves. */
+  private pass(bytes: Uint8Array | undefined, upstream: UpstreamStream): Promise<void> | void {
+    if (upstream.ended) return this.endWell(bytes, upstream)
+    if (bytes) this.send(bytes)
+    if (upstream.error) return this.onFailure(upstream.error)
+    if (!bytes) return this.pull()
+  }
+
+  private async endWell(last: Uint8Array | undefined, upstream: UpstreamStream): Promise<void> {
+    this.beat?.clear()
+    await upstream.settle("answer", { contentType: this.options.contentType, bytes: () => last })
+    if (this.over) return
+    if (last) this.send(last)
+    upstream.close()
+    this.finish()
+    this.controller?.close()
   }
 
   private readonly onFailure = async (thrown: unknown): Promise<void> => {
     if (this.over || this.failing) return
     this.failing = true
-    const { call } = this
+    const { call, request } = this.options
     const error = asGatewayError(this.opened ? this.opened.fail(thrown) : thrown)
     noteFailure(call.record, error)
+    await (this.opened ? this.opened.settle("error") : settleUnanswered(this.options, thrown))
     // Where nobody has answered yet, there is still a way in which the stream would have been written.
     const written =
-      this.opened?.passage ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: this.reading })
+      this.opened?.passage ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: request.reading })
     if (written.errorPauseMs) await setTimeout(written.errorPauseMs)
     if (this.over) return
     const context = { requestId: call.record.requestId, unixTime: Math.floor(Date.now() / 1000) }
     this.send(fromByteText(written.errorFrame(error, context)))
-    this.end()
+    this.opened?.close()
+    this.finish()
+    this.controller?.close()
   }
 
   private send(bytes: Uint8Array): void {
     this.controller?.enqueue(bytes)
+    this.options.bill?.sent(bytes)
     this.pulling = false
     this.progressAt = performance.now()
   }
 
-  private end(): void {
-    this.opened?.close()
-    this.settle()
-    this.controller?.close()
-  }
-
   private leave(): void {
-    this.call.record.outcome = "client-gone"
-    this.opened?.fail(new ClientGoneError())
-    this.settle()
-  }
-
-  private settle(): void {
     this.over = true
     this.beat?.clear()
-    this.call.finish()
+    this.options.call.record.outcome = "client-gone"
+    void this.settleLeft().finally(() => this.finish())
+  }
+
+  private async settleLeft(): Promise<void> {
+    try {
+      const opened = await this.source
+      await opened.leave()
+      await opened.settle("nobody", { contentType: this.options.contentType, cutShort: true })
+    } catch (thrown) {
+      await settleUnanswered(this.options, thrown)
+    }
+  }
+
+  private finish(): void {
+    this.over = true
+    this.beat?.clear()
+    this.options.call.finish()
   }
 
   /** Keeps a silent stream alive, and cuts off a client that takes nothing any more. */
   private pulse(): void {
-    const { heartbeatMs, stalledMs } = this.house.timeouts
+    const { call, house } = this.options
+    const { heartbeatMs, stalledMs } = house.timeouts
     const idleMs = performance.now() - this.progressAt
     if (!this.pulling && idleMs >= stalledMs) {
       this.leave()
-      this.call.cutOff()
+      call.cutOff()
       this.controller?.error(new ClientGoneError())
       return
     }

@@ -1,13 +1,18 @@
 // The story of one call. The door has authenticated the caller; here it is admitted, routed, attempted and settled.
+import { createHash } from "node:crypto"
 import { allowsModel } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Catalog, Model } from "../catalog/catalog.ts"
 import { KINDS } from "../protocols/contract.ts"
 import { plan } from "../routing/plan.ts"
 import { attempt } from "./attempt.ts"
+import { Bill, type BillOptions } from "./bill.ts"
 import type { Call, House } from "./call.ts"
+import { answerOf } from "./record.ts"
+import type { KeptAnswer } from "./repeats.ts"
 import { type ReadRequest, readRequest } from "./request.ts"
 import { answerStreamed } from "./streamed.ts"
+import { settleUnanswered } from "./unanswered.ts"
 import { answerUnary } from "./unary.ts"
 
 /** Which account of a provider comes first is nobody's concern but the accounts', so one count serves all requests. */
@@ -17,17 +22,61 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   const table = house.table()
   const { protocol, envelope } = call
   const { readLarge, largeInTurn } = house
-  const read = readRequest(await call.readBody(), { protocol, envelope, readLarge, largeInTurn })
+  const bytes = await call.readBody()
+  const bodyHash = call.idempotencyKey === undefined ? undefined : hashOf(call, bytes)
+  const read = readRequest(bytes, { protocol, envelope, readLarge, largeInTurn })
   const request = read instanceof Promise ? await read : read
   call.bodyRead()
   const models = admit(call, request, table.catalog)
-  const translates = envelope.does === "generate"
-  const targets = plan(models, { protocol: protocol.id, table, turn: turn++, translates })
+  const generates = !request.reading.counts
+  const targets = plan(models, { protocol: protocol.id, table, turn: turn++, translates: generates })
   if (targets.length === 0) throw notServed(models)
-  const attempts = { call, house, request, targets }
-  if (request.reading.stream) return answerStreamed(attempts)
-  const answer = await attempt(attempts, answerUnary)
+  const claim = generates && bodyHash !== undefined ? claimOf(call, house, bodyHash) : undefined
+  if (claim && "body" in claim) return answerAgain(call, claim)
+  const { ledger } = house
+  const bill = generates && ledger ? await openBill({ call, house, ledger, request, targets, claim }) : undefined
+  const attempts = { call, house, request, targets: bill?.targets ?? targets, bill }
+  try {
+    if (request.reading.stream) return await answerStreamed(attempts)
+    const answer = await attempt(attempts, answerUnary)
+    call.finish()
+    return answer
+  } catch (thrown) {
+    await settleUnanswered(attempts, thrown)
+    throw thrown
+  }
+}
+
+async function openBill(options: BillOptions): Promise<Bill> {
+  try {
+    return await Bill.open(options)
+  } catch (thrown) {
+    options.claim?.end()
+    throw thrown
+  }
+}
+
+/** What is asked, where, in full: of what is asked again it is the same. */
+function hashOf({ record, envelope, protocol }: Call, bytes: Uint8Array): string {
+  const query = new URLSearchParams(envelope.query)
+  if (protocol.keyParameter !== undefined) query.delete(protocol.keyParameter)
+  const where = `${record.route}\n${envelope.rest}\n${query}\n`
+  return createHash("sha256").update(where).update(bytes).digest("base64url")
+}
+
+function claimOf({ caller, record, idempotencyKey = "" }: Call, { repeats }: House, bodyHash: string) {
+  const { id: keyId, keepAnswers: keepsAnswer } = caller
+  return repeats.begin({ keyId, idempotencyKey, bodyHash, requestId: record.requestId, keepsAnswer })
+}
+
+/** The answer of the request that came first, under its id, which is its receipt's. */
+function answerAgain(call: Call, { requestId, status, contentType, body }: KeptAnswer): Response {
+  const { record } = call
+  record.status = status
   call.finish()
+  const answer = answerOf({ ...record, requestId }, body, contentType)
+  answer.headers.set("idempotency-replayed", "true")
+  answer.headers.set("cache-control", "no-cache")
   return answer
 }
 

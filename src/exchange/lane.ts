@@ -6,6 +6,7 @@ import type { Usage } from "../canonical/usage.ts"
 import type { FrameContext, UpstreamError } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Verdict } from "../transport/tee.ts"
+import type { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
 import type { ReadRequest } from "./request.ts"
 
@@ -16,6 +17,8 @@ export interface Attempt {
   readonly request: ReadRequest
   readonly target: Target
   readonly lane: Lane
+  /** Absent where nothing is charged. */
+  readonly bill: Bill | undefined
 }
 
 export interface Lane {
@@ -37,11 +40,16 @@ interface Message {
 export interface Answered {
   readonly body: string | Uint8Array<ArrayBuffer>
   readonly usage?: Usage
+  readonly images?: number
+  /** What it says, for when nobody counts it. */
+  said(): string
 }
 
 /** Who hears of what an upstream's stream says, and may end it. */
 export interface Watch {
   onEvent(event: StreamEvent): Verdict
+  /** Something was said by an event that passed unread; it stands in these bytes as in JSON. */
+  onSaid(bytes: Uint8Array, from: number, to: number): void
   /** What is read along could not be; what passes does not change by it. */
   onBlindness(cause: unknown): void
 }

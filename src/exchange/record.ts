@@ -2,6 +2,7 @@
 import { GatewayError } from "../canonical/error.ts"
 import type { Loss } from "../canonical/loss.ts"
 import type { Usage } from "../canonical/usage.ts"
+import { usdOfNano } from "../canonical/usd.ts"
 import type { ProtocolId } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import type { LogFields, LogLevel } from "../telemetry/log.ts"
@@ -94,6 +95,7 @@ export function answerOf(
   const answer = new Response(body, { status: record.status, headers: originHeaders(record, contentType) })
   answer.headers.set("x-request-id", record.requestId)
   if (record.idHeader !== undefined) answer.headers.set(record.idHeader, record.requestId)
+  if (record.costNanoUsd !== undefined) answer.headers.set("x-gateway-cost", usdOfNano(record.costNanoUsd))
   if (record.losses && record.losses.length > 0) answer.headers.set("x-gateway-losses", lossesTold(record.losses))
   return answer
 }
@@ -131,7 +133,7 @@ function originHeaders({ model = "", provider = "", attempts }: ExchangeRecord, 
   return headers
 }
 
-/** The client has left: nobody is there to read an answer. */
+/** The client has left: nobody is there to read an answer. Its cause is what had failed by then, if anything. */
 export class ClientGoneError extends Error {
   override readonly name = "ClientGoneError"
 }
@@ -146,6 +148,7 @@ export function noteAttempt(record: ExchangeRecord, target: Target): void {
   record.requestedModel ??= record.model
   record.attempts++
   record.losses = undefined
+  record.usage = undefined
   record.model = target.model.id
   record.provider = target.account.id
   record.target = target

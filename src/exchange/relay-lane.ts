@@ -1,11 +1,14 @@
 // The relay lane: client and upstream speak the same protocol, so bytes pass, with the members the gateway owns changed.
+import { isObject } from "../canonical/json.ts"
 import { grownPart } from "../canonical/stream.ts"
+import type { UpstreamCodec } from "../protocols/codec.ts"
 import type { StreamRelay } from "../protocols/contract.ts"
 import type { Errand } from "../providers/contract.ts"
-import { isAscii, toBody, toByteText } from "../transport/byte-text.ts"
+import { decodeByteText, isAscii, toBody, toByteText } from "../transport/byte-text.ts"
 import { outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
 import { Tee } from "../transport/tee.ts"
+import { textOfResponse } from "./counted-text.ts"
 import type { Attempt, Lane, Passage, Watch } from "./lane.ts"
 
 export const relayLane: Lane = {
@@ -23,13 +26,18 @@ export const relayLane: Lane = {
     return { headers: line.headersWith(request.reading.headers), body }
   },
 
-  answer(bytes, { call, request, target }) {
+  answer(bytes, { call, house, request, target }) {
     const text = toByteText(bytes)
     const outlined = outline(text)
     const answer = outlined && call.protocol.relayAnswer(text, outlined, contextOf({ request, target }))
     if (!answer) return undefined
-    const body = toBody(answer.text, isAscii(bytes))
-    return answer.usage ? { body, usage: answer.usage } : { body }
+    const { usage, images } = answer
+    return {
+      body: toBody(answer.text, isAscii(bytes)),
+      ...(usage && { usage }),
+      ...(images !== undefined && { images }),
+      said: () => saidIn(text, house.codecs.upstream.get(call.protocol.id)),
+    }
   },
 
   passage({ call, request, target }, watch) {
@@ -37,6 +45,21 @@ export const relayLane: Lane = {
   },
 
   decodeError: (error, { call }) => call.protocol.decodeError(error),
+}
+
+/** What an answer that nobody counted says; one that only looks like an answer says what it is. */
+function saidIn(text: string, codec: UpstreamCodec | undefined): string {
+  const body = codec && parseData(text)
+  const response = codec && isObject(body) ? codec.decodeResponse(body, { id: "", minter: "" }) : undefined
+  return response ? textOfResponse(response) : decodeByteText(text)
+}
+
+function parseData(text: string): unknown {
+  try {
+    return JSON.parse(decodeByteText(text))
+  } catch {
+    return undefined
+  }
 }
 
 function contextOf({ request, target }: Pick<Attempt, "request" | "target">) {
@@ -56,7 +79,12 @@ function relayPassage(relay: StreamRelay, watch: Watch): Passage {
   const tee = new Tee({
     observer: relay.observer,
     edit: (frame) => relay.edit(frame),
-    growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: (bytes) => relay.passedAlike?.(bytes) },
+    growth: {
+      partOf: grownPart,
+      mayVary: relay.mayVary,
+      onAlike: (bytes) => relay.passedAlike?.(bytes),
+      onSaid: (bytes, from, to) => watch.onSaid(bytes, from, to),
+    },
     onEvent: (event) => watch.onEvent(event),
     onObserverFailure: (cause) => watch.onBlindness(cause),
   })

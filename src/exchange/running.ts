@@ -26,6 +26,8 @@ export class RunningCall {
   waitingSince = 0
   /** How long such a wait may last. */
   silenceMs = Number.POSITIVE_INFINITY
+  /** Whether it is not over because its client has left: only what was used is still to come. */
+  outlivesClient = false
 
   constructor(
     readonly client: Client,
@@ -63,7 +65,7 @@ export class Running {
 
   private check(call: RunningCall, now: number): void {
     const elapsedMs = now - call.startedAt
-    if (call.client.isGone()) call.abort.abort(new ClientGoneError())
+    if (!call.outlivesClient && call.client.isGone()) call.abort.abort(new ClientGoneError())
     else if (call.waitingSince > 0 && now - call.waitingSince >= call.silenceMs) {
       call.abort.abort(timedOut("The provider was silent for too long."))
     } else if (elapsedMs >= call.limitMs) {

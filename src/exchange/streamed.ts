@@ -9,9 +9,10 @@ import { UpstreamStream } from "./upstream-stream.ts"
 const CONTENT_TYPES = { events: "text/event-stream; charset=utf-8", array: "application/json; charset=utf-8" }
 
 export async function answerStreamed(attempts: Attempts): Promise<Response> {
-  const { call, house, request } = attempts
+  const { call, house, request, bill } = attempts
   const opening = attempt(attempts, (each) => UpstreamStream.open(each))
   const forget = () => {
+    bill?.keepInput()
     request.text = ""
     request.body = undefined
     call.forgetBody()
@@ -19,13 +20,10 @@ export async function answerStreamed(attempts: Attempts): Promise<Response> {
   // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
   opening.then(forget, forget)
   const opened = await withPatience(opening, house)
-  const body = clientStream(opened ?? opening, { call, house, request })
+  const contentType = CONTENT_TYPES[request.reading.framing]
+  const body = clientStream(opened ?? opening, { ...attempts, contentType })
   // While attempts still go on, nobody knows yet who will answer.
-  const answer = answerOf(
-    opened ? call.record : { ...call.record, attempts: 0 },
-    body,
-    CONTENT_TYPES[request.reading.framing],
-  )
+  const answer = answerOf(opened ? call.record : { ...call.record, attempts: 0 }, body, contentType)
   answer.headers.set("cache-control", "no-cache")
   // Proxies that buffer by default are told not to.
   answer.headers.set("x-accel-buffering", "no")

@@ -11,6 +11,7 @@ import { outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
 import type { Call, House } from "./call.ts"
 import { carryThoughts } from "./carried-thoughts.ts"
+import { textOfResponse } from "./counted-text.ts"
 import { callIdsIn, type Kept } from "./kept-seals.ts"
 import type { Answered, Attempt, Lane, Passage, Watch } from "./lane.ts"
 import { type Mending, mendResponse } from "./mended-answer.ts"
@@ -176,7 +177,7 @@ class TranslateLane implements Lane {
     if (!response) return undefined
     const mended = mendResponse(response, this.mending(attempt))
     const body = JSON.stringify(this.halves.ingress.encodeResponse(mended, this.encoding(attempt)))
-    return response.usage ? { body, usage: response.usage } : { body }
+    return { body, ...(response.usage && { usage: response.usage }), said: () => textOfResponse(response) }
   }
 
   passage(attempt: Attempt, watch: Watch): Passage {

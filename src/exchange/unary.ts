@@ -7,17 +7,30 @@ import type { Answered, Attempt } from "./lane.ts"
 import { answerOf } from "./record.ts"
 import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
+const CONTENT_TYPE = "application/json"
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 export async function answerUnary(attempt: Attempt): Promise<Response> {
+  const { call, target, bill } = attempt
+  const answer = await ask(attempt)
+  const { body, usage, images } = answer
+  call.record.usage = usage
+  await bill?.settle(target, {
+    told: { usage, isAll: true, images },
+    said: () => ({ text: answer.said(), share: 1 }),
+    waiting: "answer",
+    last: { contentType: CONTENT_TYPE, bytes: () => (typeof body === "string" ? Buffer.from(body) : body) },
+  })
+  return answerOf(call.record, body, CONTENT_TYPE)
+}
+
+async function ask(attempt: Attempt): Promise<Answered> {
   const { call, house, lane } = attempt
   const running = house.running.begin(call, { url: lane.url(attempt), limitMs: house.timeouts.unaryMs })
   try {
     const response = await callUpstream(attempt, running)
     if (!response.ok) throw await upstreamError(response, attempt, running)
-    const { body, usage } = readAnswer(await readAll(response, MAX_ANSWER_BYTES), attempt)
-    call.record.usage = usage
-    return answerOf(call.record, body, "application/json")
+    return readAnswer(await readAll(response, MAX_ANSWER_BYTES), attempt)
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown : failure(thrown, running.abort)
   } finally {

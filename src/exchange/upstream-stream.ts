@@ -1,20 +1,28 @@
 // One upstream stream as it is read: the bytes to pass on, until its terminal event or its failure.
 import { GatewayError } from "../canonical/error.ts"
 import { isMeaningful, type StreamEvent } from "../canonical/stream.ts"
+import type { Usage } from "../canonical/usage.ts"
 import { fromByteText } from "../transport/byte-text.ts"
 import { failure } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import type { Verdict } from "../transport/tee.ts"
 import { asUpstreamError } from "./attempt.ts"
+import type { Given } from "./bill.ts"
 import type { Attempt, Passage } from "./lane.ts"
 import { ClientGoneError } from "./record.ts"
 import type { RunningCall } from "./running.ts"
+import { SaidText } from "./said-text.ts"
+import type { Told } from "./spent.ts"
 import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
 /** After the terminal event the rest is read for so long, so that the connection can be used again. */
 const DRAIN_MS = 1000
+/** For so long usage is waited for when the client has left at the end of its answer. */
+const USAGE_MS = 5000
+/** After so much more text an answer's growth is told. */
+const GROWTH_STEP = 1024
 
 export type ReadResult = { readonly done: true } | { readonly done: false; readonly value: Uint8Array }
 
@@ -39,6 +47,15 @@ export class UpstreamStream {
   ended = false
   private blind = false
   private callOpen = false
+  private readonly said = new SaidText()
+  private toldAt = 0
+  private usage: Usage | undefined
+  /** More was said since usage was told. */
+  private saidSince = false
+  /** The model has said why it stopped. */
+  private finished = false
+  /** The client was given something. */
+  private gave = false
   error: GatewayError | undefined
 
   private constructor(private readonly attempt: Attempt) {
@@ -47,6 +64,10 @@ export class UpstreamStream {
     this.running = house.running.begin(call, { url: lane.url(attempt), limitMs: timeouts.streamMs })
     this.passage = lane.passage(attempt, {
       onEvent: (event) => this.note(event),
+      onSaid: (bytes, from, to) => {
+        this.saidSince = true
+        this.said.hearUnread(bytes, from, to)
+      },
       onBlindness: (cause) => {
         this.blind = true
         house.onFault(cause)
@@ -83,7 +104,23 @@ export class UpstreamStream {
   /** The bytes to pass for what was read, if any; sets `ended` or `error` where they are the last. */
   take(result: ReadResult): Uint8Array | undefined {
     if (this.committed) this.running.waitingSince = 0
-    return result.done ? this.finish() : this.passage.push(result.value)
+    const passed = result.done ? this.finish() : this.passage.push(result.value)
+    if (this.said.length >= this.toldAt + GROWTH_STEP) this.tellGrowth()
+    return passed
+  }
+
+  /** What is owed for it; nothing where nothing was given. */
+  async settle(waiting: Given["waiting"], last?: Given["last"]): Promise<void> {
+    const { bill, target } = this.attempt
+    if (!last && !this.gave) return bill?.release()
+    const said = () => this.said.whole()
+    return bill?.settle(target, { told: this.told(), said, waiting, ...(last && { last }) })
+  }
+
+  /** The client has left. Where only the usage was still to come, that is waited for. */
+  async leave(): Promise<void> {
+    if (this.finished && !this.told().isAll) await this.readUsage()
+    this.fail(new ClientGoneError())
   }
 
   /** Ends the upstream call for this reason, and says it as an error. */
@@ -128,16 +165,43 @@ export class UpstreamStream {
     return this.ended ? passed : undefined
   }
 
+  private told(): Told {
+    const alike = this.passage.usageAlike?.()
+    if (alike) return { usage: alike, isAll: true }
+    return { usage: this.usage, isAll: this.usage !== undefined && !this.saidSince }
+  }
+
+  private tellGrowth(): void {
+    const { bill, target } = this.attempt
+    this.toldAt = this.said.length
+    const onRefused = (error: GatewayError) => this.running.abort.abort(error)
+    bill?.grown(target, { usage: this.usage, length: this.said.length, onRefused })
+  }
+
+  private async readUsage(): Promise<void> {
+    const limit = this.attempt.house.deadlines.arm(USAGE_MS, () => this.fail(incomplete()))
+    try {
+      while (!this.ended && !this.error && !this.told().isAll) this.take(await this.read())
+    } catch {
+      // What was told by then has to do.
+    } finally {
+      limit.clear()
+    }
+  }
+
   /** What the observer saw. */
   private note(event: StreamEvent): Verdict {
+    this.hear(event)
     if (!this.meaningful && isMeaningful(event)) {
       this.meaningful = true
       this.attempt.call.record.firstEventAt = performance.now()
     }
     if (event.type === "part-start" && event.start.kind === "tool-call") this.allowSilence(true)
-    else if (event.type === "candidate-end") this.allowSilence(false)
-    else if (event.type === "usage") this.attempt.call.record.usage = event.usage
-    else if (event.type === "stream-error") {
+    else if (event.type === "candidate-end") {
+      this.allowSilence(false)
+      this.finished = true
+      this.running.outlivesClient = true
+    } else if (event.type === "stream-error") {
       this.error = withoutCredential(event.error, this.attempt.target)
       return "stop-before"
     } else if (event.type === "stream-end") {
@@ -147,6 +211,23 @@ export class UpstreamStream {
     return "go-on"
   }
 
+  /** Keeps what is said, and what it is told to have used. */
+  private hear(event: StreamEvent): void {
+    if (event.type === "part-delta") {
+      this.said.hear(event.candidate, event.text)
+      this.saidSince = true
+      this.gave = true
+    } else if (event.type === "part-start") {
+      const { candidate, start } = event
+      this.said.pause(candidate)
+      if (start.kind === "tool-call") this.said.hear(candidate, `${start.name}\n`)
+      if (start.kind === "tool-call" || start.kind === "whole") this.gave = true
+    } else if (event.type === "usage") {
+      this.usage = event.usage
+      this.saidSince = false
+    }
+  }
+
   /** A model that writes a tool call's arguments may be silent for longer. */
   private allowSilence(callOpen: boolean): void {
     this.callOpen = callOpen
@@ -154,10 +235,7 @@ export class UpstreamStream {
   }
 
   private release(): void {
-    const { call, house } = this.attempt
-    const usage = this.passage.usageAlike?.()
-    if (usage) call.record.usage = usage
-    house.running.end(this.running)
+    this.attempt.house.running.end(this.running)
   }
 
   private async drain(): Promise<void> {

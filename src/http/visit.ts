@@ -73,6 +73,10 @@ export class Visit implements Call {
     return this.entry.allowance
   }
 
+  get idempotencyKey(): string | undefined {
+    return this.request.headers.get("idempotency-key") ?? undefined
+  }
+
   get isAuthenticated(): boolean {
     return this.entered !== undefined
   }

@@ -67,7 +67,7 @@ function exact({ usage, images }: { usage: Usage; images: number }, { plain, tie
   const own = (bucket: TokenBucket) =>
     [bucket, ...PARENTS[bucket]].map((each) => prices[each]).find((each) => each !== undefined) ?? 0n
   const tokens = BUCKETS.reduce((sum, bucket) => sum + BigInt(usage[bucket] ?? 0) * own(bucket), 0n)
-  return tokens + BigInt(images) * (prices.perImage ?? 0n) * 1_000_000n
+  return tokens + (BigInt(images) * (prices.perImage ?? 0n) + (prices.perRequest ?? 0n)) * 1_000_000n
 }
 
 const nanoOf = (used: { usage: Usage; images?: number }, pricing: Pricing) => {
@@ -95,7 +95,7 @@ describe("a cost", () => {
         const { nanoUsd, lines } = costOf({ usage, images }, pricing) ?? { nanoUsd: -1n, lines: [] }
         const sum = lines.reduce((sum, { bucket, units, price }) => {
           const nano = BigInt(price.replace(".", "")) * (price.includes(".") ? 1n : 10n ** 9n)
-          return sum + BigInt(units) * nano * (bucket === "perImage" ? 1_000_000n : 1n)
+          return sum + BigInt(units) * nano * (bucket.startsWith("per") ? 1_000_000n : 1n)
         }, 0n)
         expect((sum + 999_999n) / 1_000_000n).toBe(nanoUsd)
       }),

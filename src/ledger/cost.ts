@@ -13,7 +13,7 @@ export interface Used {
 interface CostLine {
   readonly bucket: PriceBucket
   readonly units: number
-  /** USD per million tokens, of `perImage` per image. */
+  /** USD per million tokens, of `perImage` and `perRequest` for each. */
   readonly price: string
   /** The size above which this tier's prices hold; absent for the plain prices. */
   readonly tier?: number
@@ -43,7 +43,7 @@ const INPUT_BUCKETS = [
 ] as const satisfies readonly TokenBucket[]
 const OUTPUT_BUCKETS = ["output", "reasoning", "audioOutput", "imageOutput"] as const satisfies readonly TokenBucket[]
 
-const BUCKETS: readonly PriceBucket[] = [...INPUT_BUCKETS, ...OUTPUT_BUCKETS, "perImage"]
+const BUCKETS = [...INPUT_BUCKETS, ...OUTPUT_BUCKETS, "perImage"] as const satisfies readonly PriceBucket[]
 
 /** What a bucket without a price of its own is a part of. */
 const PART_OF: Readonly<Partial<Record<PriceBucket, PriceBucket>>> = {
@@ -76,6 +76,11 @@ export function costOf({ usage, images = 0 }: Used, pricing: Pricing): Cost | un
     const line = { bucket, units, price: rate.price }
     lines.push(sheet.above === undefined ? line : { ...line, tier: sheet.above })
   }
+  const fee = sheet?.rates.perRequest
+  if (fee) {
+    sum += millionths("perRequest", 1) * fee.nano
+    lines.push({ bucket: "perRequest", units: 1, price: fee.price })
+  }
   return { nanoUsd: roundedUp(sum), lines }
 }
 
@@ -91,7 +96,8 @@ export function boundOf({ inputTokens, outputTokens, images = 0 }: UseBound, pri
     const sum =
       millionths("input", inputTokens) * input +
       millionths("output", outputTokens) * output +
-      millionths("perImage", images) * image
+      millionths("perImage", images) * image +
+      millionths("perRequest", 1) * (rates.perRequest?.nano ?? 0n)
     if (sum > dearest) dearest = sum
   }
   return roundedUp(dearest)
@@ -152,7 +158,7 @@ function sheetsOf(pricing: Pricing): readonly Sheet[] {
 
 function ratesOf(prices: Prices): Rates {
   return Object.fromEntries(
-    BUCKETS.flatMap((bucket) => {
+    [...BUCKETS, "perRequest" as const].flatMap((bucket) => {
       const price = priceOf(bucket, prices)
       return price === undefined ? [] : [[bucket, { price, nano: nanoPrice(price) }]]
     }),
@@ -163,6 +169,7 @@ function priceOf(bucket: PriceBucket, prices: Prices): string | undefined {
   for (let each: PriceBucket | undefined = bucket; each; each = PART_OF[each]) {
     if (prices[each] !== undefined) return prices[each]
   }
+  if (bucket === "perRequest") return undefined
   const soldOtherwise = bucket === "perImage" ? (prices.imageOutput ?? prices.output) : prices.perImage
   return soldOtherwise === undefined ? undefined : INCLUDED
 }
@@ -178,10 +185,10 @@ function dearestOf(buckets: readonly TokenBucket[], rates: Rates): bigint | unde
   return dearest
 }
 
-/** So that a price per million tokens and one per image make the same sum. */
+/** So that a price per million tokens and one for each make the same sum. */
 function millionths(bucket: PriceBucket, units: number): bigint {
   if (!Number.isSafeInteger(units) || units < 0) throw new RangeError(`${bucket}: ${units} is not a count`)
-  return bucket === "perImage" ? BigInt(units) * TOKENS_PER_PRICE : BigInt(units)
+  return bucket === "perImage" || bucket === "perRequest" ? BigInt(units) * TOKENS_PER_PRICE : BigInt(units)
 }
 
 function nanoPrice(price: string): bigint {

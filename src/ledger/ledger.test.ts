@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { GatewayError } from "../canonical/error.ts"
 import type { Store } from "../store/contract.ts"
 import { openSqlite } from "../store/sqlite/open.ts"
 import type { HoldWish } from "./books.ts"
@@ -186,6 +187,38 @@ describe("a settlement", () => {
       expect(ledger.settle(requestId, settlement(1n, { usage }))).rejects.toThrow("not a count")
     await ledger.release(requestId)
   })
+})
+
+describe("what is written with a settlement", () => {
+  /** Any table of the store will do. */
+  const credential = () => store.credentials.find("p")?.address
+  const put = (address: string) => store.credentials.put({ provider: "p", address, sealed: "s", setAt: now })
+
+  test("is written once, when the settlement is booked", async () => {
+    const requestId = await hold()
+    const both = ["first", "again"].map((word) => ledger.settle(requestId, settlement(30n, { also: () => put(word) })))
+    await Promise.all(both)
+    await ledger.settle(requestId, settlement(30n, { also: () => put("later") }))
+    expect(credential()).toBe("first")
+  })
+
+  test.each([new TypeError("a bug"), new GatewayError("idempotency_conflict", "no")])(
+    "and fails leaves neither itself nor the settlement, and the others of the turn are written: %p",
+    async (thrown) => {
+      const [requestId, other] = [await hold(), await hold()]
+      const also = () => {
+        put("half")
+        throw thrown
+      }
+      const failed = ledger.settle(requestId, settlement(30n, { also }))
+      const settled = ledger.settle(other, settlement(40n))
+      await expect(failed).rejects.toThrow()
+      expect(await settled).toMatchObject({ outcome: "settled", paidNano: 40n })
+      expect(credential()).toBeUndefined()
+      expect([ledger.receipt(requestId), posted("revenue")]).toEqual([undefined, 40n])
+      expect(await ledger.settle(requestId, settlement(30n))).toMatchObject({ paidNano: 30n })
+    },
+  )
 })
 
 describe("a release", () => {

@@ -30,6 +30,8 @@ export interface Settlement {
   readonly pricing?: Pricing
   /** What else the receipt is to show. */
   readonly facts?: JsonObject
+  /** Written in the same transaction, once, when the settlement is booked; where either fails, neither is written. */
+  readonly also?: () => void
 }
 
 export interface Balance {
@@ -210,13 +212,14 @@ export class Ledger {
   }
 
   private settleOne(hold: HoldRow, settlement: Settlement): Ended {
-    const { chargeNano, model, provider, usage, images, pricing, facts } = settlement
+    const { chargeNano, model, provider, usage, images, pricing, facts, also } = settlement
     const at = this.now()
     const ended = this.books.end(hold, { outcome: "settled", chargeNano, suspendedNano: 0n, at })
     this.used.add(hold, { model, provider, usage, images, paidNano: ended.settled.paidNano })
     const priceVersion = pricing && this.prices.keep(pricing)
     const shown = { model, provider, usage, images, price_version: priceVersion, ...facts }
     this.table.receipts.insert(ended.entryId, { at, facts: JSON.stringify(shown) })
+    if (also) writeAlso(also)
     return ended
   }
 
@@ -285,6 +288,16 @@ export class Ledger {
 }
 
 const NOTHING = { chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n }
+
+/** A refusal leaves what was written before it, so here it is a fault, which leaves nothing. */
+function writeAlso(also: () => void): void {
+  try {
+    also()
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+    throw new Error("what was to be written with a settlement was refused", { cause })
+  }
+}
 
 function checkAmount(nano: bigint): void {
   if (nano < 0n || nano > MAX_NANO) throw new RangeError(`${nano} nano-USD is no amount: it is from 0 to ${MAX_NANO}`)

@@ -8,6 +8,7 @@ import type { Usage } from "../canonical/usage.ts"
 import type { Outline } from "../transport/json-scan.ts"
 import type { Edit } from "../transport/json-splice.ts"
 import type { Frame } from "../transport/sse.ts"
+import type { MayVary } from "../transport/stencil.ts"
 import type { Step } from "../transport/step.ts"
 
 export type ProtocolId =
@@ -56,9 +57,20 @@ export interface Reading {
   readonly framing: "events" | "array"
   /** Whether the caller asked for usage inside the stream. */
   readonly usageAsked: boolean
+  readonly asks: Asks
+  /** Whether no more than a count of tokens is asked for. */
+  readonly counts?: boolean
   readonly routing: RoutingWishes
   /** Headers that go to the upstream beside its own. */
   readonly headers: Readonly<Record<string, string>>
+}
+
+/** How much is asked for, as far as it costs. */
+export interface Asks {
+  /** The most tokens an answer may have; absent where the caller sets no limit. */
+  readonly maxOutputTokens?: number | undefined
+  /** How many answers, or images. */
+  readonly candidates: number
 }
 
 export interface RelayTarget {
@@ -87,8 +99,7 @@ export interface FrameContext extends ErrorContext {
 export interface StreamRelay {
   readonly observer: Step<Frame, StreamEvent>
   edit(frame: Frame): string
-  /** The members in which events that grow the same part may differ, and still pass alike. */
-  readonly mayVary: ReadonlySet<string>
+  readonly mayVary: MayVary
   /** What ends a whole answer, for upstreams that leave it out. */
   terminal(): string
   /** An error after what has passed so far, such that this protocol's clients raise it. */
@@ -99,6 +110,14 @@ export interface StreamRelay {
   passedAlike?(bytes: Uint8Array): void
   /** What the last of those reports as used so far, in protocols where every event does. */
   usageAlike?(): Usage | undefined
+}
+
+/** A unary answer, as byte text, and what it reports as used. */
+export interface RelayedAnswer {
+  readonly text: string
+  readonly usage?: Usage
+  /** How many images it holds, where it is of such. */
+  readonly images?: number
 }
 
 /** An error as an upstream told it. */
@@ -133,8 +152,8 @@ export interface Protocol {
   upstreamPath(reading: Reading, model: string): string
   /** The members the gateway owns, for this target. */
   requestEdits(reading: Reading, target: RelayTarget): readonly Edit[]
-  /** A unary answer as it passes, and the usage it reports; undefined where it is no answer of this protocol. */
-  relayAnswer(text: string, outline: Outline, context: RelayContext): { text: string; usage?: Usage } | undefined
+  /** A unary answer as it passes; undefined where it is no answer of this protocol. */
+  relayAnswer(text: string, outline: Outline, context: RelayContext): RelayedAnswer | undefined
   relayStream(context: RelayContext): StreamRelay
 
   decodeError(error: UpstreamError): GatewayError

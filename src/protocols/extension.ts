@@ -10,8 +10,8 @@ import type { Reading, RelayTarget } from "./contract.ts"
 export const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /** The reading of a request whose answer comes whole. */
-export function wholeAnswer(operation: string, model: string, routing: RoutingWishes): Reading {
-  return { operation, model, stream: false, framing: "events", usageAsked: true, routing, headers: NO_HEADERS }
+export function wholeAnswer(asked: Pick<Reading, "operation" | "model" | "routing" | "asks">): Reading {
+  return { ...asked, stream: false, framing: "events", usageAsked: true, headers: NO_HEADERS }
 }
 
 /** The members the gateway owns wherever a body names its model. */

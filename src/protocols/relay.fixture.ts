@@ -6,7 +6,16 @@ import type { Reading, StreamRelay } from "./contract.ts"
 
 export function streamReading(operation: string): Reading {
   const routing = { fallback: [] }
-  return { operation, model: "a/b", stream: true, framing: "events", usageAsked: true, routing, headers: {} }
+  return {
+    operation,
+    model: "a/b",
+    stream: true,
+    framing: "events",
+    usageAsked: true,
+    asks: { candidates: 1 },
+    routing,
+    headers: {},
+  }
 }
 
 /** What passes, in byte text, and what the observer has told. */
@@ -22,7 +31,12 @@ export function relaying(relay: StreamRelay) {
     onObserverFailure: (cause) => {
       throw cause
     },
-    growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: (bytes) => relay.passedAlike?.(bytes) },
+    growth: {
+      partOf: grownPart,
+      mayVary: relay.mayVary,
+      onAlike: (bytes) => relay.passedAlike?.(bytes),
+      onSaid: () => {},
+    },
   })
   const textOf = (bytes: Uint8Array | undefined) => (bytes ? toByteText(bytes) : "")
   return {

@@ -34,6 +34,8 @@ export function openAccount(provider: Provider, { send, ...settings }: AccountOp
   return {
     id: settings.id,
     baseUrl,
+    isFree: provider.isFree === true,
+    ...(provider.tokens && { tokens: provider.tokens }),
     lines,
     secrets: () => [...own, ...(signer?.minted?.() ?? [])],
     check: () => signer?.check() ?? checkList(line),

@@ -15,6 +15,10 @@ export interface Provider {
   readonly environmentVariable?: string
   /** Whether a call needs a credential at all. */
   readonly needsCredential: boolean
+  /** Bills nobody: a model without a price costs nothing there. */
+  readonly isFree?: boolean
+  /** Whose tokens it counts, where they are not those of the models' authors. */
+  readonly tokens?: "simulator"
   /** What its entries in the configuration say beside an address; left out, a key. */
   readonly form?: AccountForm
   /** By protocol id; what it speaks best comes first. */
@@ -80,6 +84,8 @@ export interface Verdict {
 export interface Account {
   readonly id: string
   readonly baseUrl: string
+  readonly isFree: boolean
+  readonly tokens?: Provider["tokens"]
   /** By protocol id; what it speaks best comes first. */
   readonly lines: Readonly<Record<string, Line>>
   /** All it holds that nobody else may read. */

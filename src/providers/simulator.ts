@@ -1,4 +1,4 @@
-// The simulator as a provider: reached in this process, without a credential.
+// The simulator as a provider, without a credential: in this process, or where an entry's address says.
 import type { Dialect, Provider } from "./contract.ts"
 
 const dialect: Dialect = { streamUsage: "ask", headers: () => ({}) }
@@ -8,6 +8,8 @@ export const simulatorProvider: Provider = {
   name: "Simulator",
   baseUrl: "simulator:",
   needsCredential: false,
+  isFree: true,
+  tokens: "simulator",
   speaks: {
     "openai-chat": dialect,
     "openai-responses": dialect,

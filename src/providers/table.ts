@@ -256,6 +256,8 @@ function providerOf({ id, name, env, at, speaks, usually, local = false }: Row):
     ...(at !== undefined && { baseUrl: at }),
     ...(env !== undefined && { environmentVariable: env }),
     needsCredential: !local,
+    // Who runs a model on a machine of their own is billed by nobody; a host of which only the address is known may bill.
+    ...(local && at !== undefined && { isFree: true }),
     speaks,
     ...(usually && { usually }),
   }

@@ -1,4 +1,5 @@
 // Where one request goes: the targets to try, in order. A pure function of the catalogue and the accounts at hand.
+import { FREE, type Pricing } from "../canonical/model.ts"
 import type { Catalog, Model, TargetRow } from "../catalog/catalog.ts"
 import type { Account, Line } from "../providers/contract.ts"
 
@@ -11,6 +12,8 @@ export interface Target {
   /** What is spoken there. */
   readonly protocol: string
   readonly line: Line
+  /** Absent where nobody knows what it costs. */
+  readonly pricing: Pricing | undefined
 }
 
 const MAX_TARGETS_PER_MODEL = 3
@@ -63,7 +66,7 @@ function inTurn(model: Model, occasion: Occasion): Target[] {
     if (!accounts) continue
     for (let index = 0; index < accounts.length; index++) {
       const account = accounts[(turn + index) % accounts.length]
-      const target = account && targetAt(account, { model, upstreamModel: row.model }, occasion)
+      const target = account && targetAt(account, { model, row }, occasion)
       if (!target) continue
       if (target.protocol === occasion.protocol) found.push(target)
       else others = [...(others ?? []), target]
@@ -79,15 +82,17 @@ function areEqual(one: TargetRow, other: TargetRow): boolean {
 /** The account's line of the client's protocol, or of the one it speaks best that the request can be said in. */
 function targetAt(
   account: Account,
-  { model, upstreamModel }: Pick<Target, "model" | "upstreamModel">,
+  { model, row }: { model: Model; row: TargetRow },
   { protocol, table, translates }: Occasion,
 ): Target | undefined {
+  const upstreamModel = row.model
+  const pricing = row.pricing ?? model.pricing ?? (account.isFree ? FREE : undefined)
   const own = account.lines[protocol]
-  if (own && own.serves?.(upstreamModel) !== false) return { model, account, upstreamModel, protocol, line: own }
+  if (own && own.serves?.(upstreamModel) !== false) return { model, account, upstreamModel, protocol, line: own, pricing }
   if (!translates || !table.translated.has(protocol)) return undefined
   for (const [spoken, line] of Object.entries(account.lines)) {
     const serves = table.translated.has(spoken) && line.serves?.(upstreamModel) !== false
-    if (serves) return { model, account, upstreamModel, protocol: spoken, line }
+    if (serves) return { model, account, upstreamModel, protocol: spoken, line, pricing }
   }
   return undefined
 }

@@ -121,10 +121,10 @@ function* streamActs(reply: StreamedReply, stage: Stage): Generator<Act> {
   const faultAt = new Map(stage.wishes.faults.map((fault) => [fault.at, fault]))
   yield head({ contentType: reply.framing.contentType }, { stage })
   let count = 0
-  for (const { text, tokens } of frames(reply, stage)) {
+  for (const { text, tokens, afterMs = 0 } of frames(reply, stage)) {
     const fault = faultAt.get(count)
     if (fault && fault.does !== "broken-json") return yield* brokenOff(fault, { stage, count })
-    const ms = pace.waitMs(tokens)
+    const ms = pace.waitMs(tokens) + afterMs
     if (ms > 0) yield { kind: "wait", ms }
     yield* writes(fault ? halved(text) : text, { tokens, stage })
     count++
@@ -136,20 +136,23 @@ function* streamActs(reply: StreamedReply, stage: Stage): Generator<Act> {
 interface TextFrame {
   readonly text: string
   readonly tokens: number
+  /** Of silence before it. */
+  readonly afterMs?: number
 }
 
 /** The stream's frames, the closing one among them, the usage as asked for. */
 function* frames({ events, framing }: StreamedReply, { wishes, voice }: Stage): Generator<TextFrame> {
-  const { usage: fault } = wishes
+  const { usage: fault, endingMs = 0 } = wishes
   let count = 0
   let final: JsonObject | undefined
   for (const said of events) {
     if (said.isFinal) final = said.event
     const sent: readonly SimulatedEvent[] = fault ? withFaultyUsage(said, { fault, voice }) : [said]
-    for (const { event, tokens } of sent) yield { text: framing.frame(event, count++), tokens }
+    const afterMs = said.isFinal || final ? endingMs : 0
+    for (const { event, tokens } of sent) yield { text: framing.frame(event, count++), tokens, afterMs }
   }
   const last = framing.last(count)
-  if (last !== undefined) yield { text: last, tokens: 0 }
+  if (last !== undefined) yield { text: last, tokens: 0, afterMs: endingMs }
   if (final && fault === "after-end") yield { text: framing.frame(final, count), tokens: 0 }
 }
 

@@ -30,6 +30,8 @@ export interface Wishes extends Speed {
   readonly html?: true
   readonly splitBytes?: number
   readonly usage?: UsageFault
+  /** Of silence before a stream's last usage, and again after it. */
+  readonly endingMs?: number
 }
 
 export const NO_WISHES: Wishes = { hints: [], faults: [] }
@@ -129,6 +131,11 @@ const WORDS: readonly Word[] = [
     from: 1,
     does: "N tokens a second after the first",
     wish: (tokensPerSecond) => ({ tokensPerSecond }),
+  },
+  {
+    word: "ending-ms-N",
+    does: "N milliseconds of silence before the last event with usage, and again after it; streams only",
+    wish: (endingMs) => ({ endingMs }),
   },
   {
     word: "jitter-N",

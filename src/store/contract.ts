@@ -38,6 +38,8 @@ export interface KeyRow extends Grant {
   readonly keepAnswers: boolean
   /** Whether it pays from a balance of its own. */
   readonly ownBalance: boolean
+  /** Whether all that an answer may cost is held before the call, however long the answer may be. */
+  readonly strictBalance: boolean
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
@@ -279,11 +281,41 @@ export interface LedgerTable {
   audit(openSince: number): LedgerAudit
 }
 
+/** A request that was answered under an idempotency key. */
+export interface RepeatRow {
+  /** Of the API key's id and the idempotency key, which itself is nowhere. */
+  readonly hash: string
+  /** Of what was asked. */
+  readonly bodyHash: string
+  readonly requestId: string
+  readonly at: number
+}
+
+export interface SealedAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly sealed: Uint8Array
+}
+
+/** Written within the ledger's transaction, so that a request is answered and paid for, or neither. */
+export interface RepeatTable {
+  find(hash: string): RepeatRow | undefined
+  /** Undefined where none was kept, or it is not there any more. */
+  findAnswer(hash: string): SealedAnswer | undefined
+  /** In the place of one with the same hash. */
+  insert(row: RepeatRow, answer?: SealedAnswer): void
+  /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
+  dropBefore(time: number, limit: number): number
+  /** Forgets the oldest, and of those that stay the oldest answers, until there are no more than so many. */
+  keepWithin(bounds: { readonly rows: number; readonly answerBytes: number }): void
+}
+
 export interface Store {
   readonly keys: KeyTable
   readonly tenants: TenantTable
   readonly credentials: CredentialTable
   readonly ledger: LedgerTable
+  readonly repeats: RepeatTable
   close(): void
 }
 

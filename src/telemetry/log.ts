@@ -111,6 +111,7 @@ function allowed(time: string, level: LogLevel, event: string, fields: LogFields
     stack: fields.stack,
     config_file: fields.config_file,
     in_flight: fields.in_flight,
+    holds: fields.holds,
     signal: fields.signal,
   }
 }

@@ -17,18 +17,26 @@ const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
 
 type HoleKind = "string" | "number"
 
+/** The members in which frames may differ, and still be alike; true for those whose text is what is said. */
+export type MayVary = ReadonlyMap<string, boolean>
+
+/** Told of what was said, as it stands in JSON: from one place of the bytes to another. */
+export type OnSaid = (bytes: Uint8Array, from: number, to: number) => void
+
 export class Stencil {
   private constructor(
     /** The bytes before, between and after the holes, as they come and as they go. */
     private readonly fixed: readonly Uint8Array[],
     private readonly passed: readonly Uint8Array[],
     private readonly holes: readonly HoleKind[],
+    /** Of each hole, whether it says something. */
+    private readonly says: readonly boolean[],
     /** The bytes of all of `passed`. */
     private readonly passedLength: number,
   ) {}
 
   /** The stencil both fit, if they differ in nothing but the values of members of these names. */
-  static between(before: Passage, after: Passage, mayVary: ReadonlySet<string>): Stencil | undefined {
+  static between(before: Passage, after: Passage, mayVary: MayVary): Stencil | undefined {
     const come = compare(before.raw, after.raw)
     const go = compare(before.passed, after.passed)
     if (!come || !go || come.values.length === 0) return undefined
@@ -39,14 +47,21 @@ export class Stencil {
       come.fixed.map(bytesOf),
       passed,
       come.values.map((value) => (value.startsWith('"') ? "string" : "number")),
+      come.names.map((name) => mayVary.get(name) === true),
       passed.reduce((sum, { length }) => sum + length, 0),
     )
   }
 
   /** What passes for these bytes, if they are one or more whole frames that fit; undefined if they have to be read. */
-  pass(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  pass(bytes: Uint8Array, onSaid: OnSaid): Uint8Array<ArrayBuffer> | undefined {
     const borders = this.fit(bytes)
-    return borders && this.fill(bytes, borders)
+    if (!borders) return undefined
+    for (let border = 0; border < borders.length; border += 2) {
+      if (this.says[(border / 2) % this.holes.length]) {
+        onSaid(bytes, borders[border] as number, borders[border + 1] as number)
+      }
+    }
+    return this.fill(bytes, borders)
   }
 
   /** Where each hole's content begins and ends. */

@@ -16,7 +16,7 @@ function teeOf(options: Partial<TeeOptions<string>> = {}) {
       return "go-on"
     },
     onObserverFailure: (cause) => failures.push(cause),
-    growth: { partOf: () => undefined, mayVary: new Set(), onAlike: () => {} },
+    growth: { partOf: () => undefined, mayVary: new Map(), onAlike: () => {}, onSaid: () => {} },
     ...options,
   })
   const run = (text: string) => {
@@ -59,12 +59,12 @@ test("frames may be edited and dropped", () => {
 })
 
 describe("frames that only say more of the same", () => {
-  const mayVary = new Set(["text"])
+  const mayVary = new Map([["text", true]])
   const partOf = (events: readonly string[]) => (events.length === 1 && events[0] === "more" ? "part" : undefined)
   const said = (text: string) => `data: {"text":"${text}","end":null}\n\n`
   const ended = 'data: {"text":"x","end":"stop"}\n\n'
 
-  function growing(growth = { partOf, mayVary, onAlike: () => {} }) {
+  function growing(growth = { partOf, mayVary, onAlike: () => {}, onSaid: () => {} }) {
     const shown: string[] = []
     const tee = new Tee<string>({
       observer: {

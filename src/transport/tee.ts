@@ -1,7 +1,7 @@
 // Passes an event stream on while an observer reads along. The observer may fail; what passes does not change by it.
 import { fromByteText, toByteText } from "./byte-text.ts"
 import { decodeSse, type Frame } from "./sse.ts"
-import { type Passage, Stencil } from "./stencil.ts"
+import { type MayVary, type OnSaid, type Passage, Stencil } from "./stencil.ts"
 import type { Step } from "./step.ts"
 
 export interface TeeOptions<Event> {
@@ -18,10 +18,11 @@ export interface TeeOptions<Event> {
 interface Growth<Event> {
   /** The part that grew, if these events say nothing else. */
   readonly partOf: (events: readonly Event[]) => string | undefined
-  /** The members in which two such frames may differ, and still be alike. */
-  readonly mayVary: ReadonlySet<string>
+  readonly mayVary: MayVary
   /** Told of what passed so. */
   readonly onAlike: (bytes: Uint8Array) => void
+  /** Told of what it said. */
+  readonly onSaid: OnSaid
 }
 
 /** A stream whose frames are not alike is not compared for ever. */
@@ -45,7 +46,7 @@ export class Tee<Event> {
 
   /** The bytes to pass on for these bytes; undefined when there are none yet. */
   push(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
-    const alike = this.frames.isEmpty() ? this.stencil?.pass(bytes) : undefined
+    const alike = this.frames.isEmpty() ? this.stencil?.pass(bytes, this.options.growth.onSaid) : undefined
     if (!alike) return this.pass(this.frames.push(toByteText(bytes)))
     this.options.growth.onAlike(alike)
     return alike

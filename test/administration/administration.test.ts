@@ -1,12 +1,14 @@
 // The administration of a running gateway, over its own port.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Json } from "../../src/canonical/json.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { sendRaw } from "../stage/raw-exchange.ts"
 import { Upstream } from "../stage/upstream.ts"
+import { bookCall, inBooks } from "./books.ts"
 import { allAdminRoutes } from "./routes.ts"
 
 const CANARY = "sk-canary-credential"
@@ -19,19 +21,24 @@ providers:
   theirs: { type: openai, base_url: "${baseUrl}" }
 models:
   - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100,
-      targets: [{ provider: theirs, model: upstream-model }] }
+      pricing: { input: "1", output: "2" }, targets: [{ provider: theirs, model: upstream-model }] }
 `
 }
 
+const data = mkdtempSync(join(tmpdir(), "trivium-administration-"))
 let upstream: Upstream
 let gateway: RunningGateway
 beforeAll(async () => {
   upstream = await Upstream.start()
-  gateway = await RunningGateway.start({ config: config(upstream.baseUrl) })
+  await inBooks({ dataDir: data }, (ledger) =>
+    bookCall(ledger, { requestId: "booked", tenant: "acme", keyId: "key_1" }),
+  )
+  gateway = await RunningGateway.start({ config: config(upstream.baseUrl), dataDir: data })
 })
 afterAll(async () => {
   await gateway.stop()
   await upstream.stop()
+  rmSync(data, { recursive: true })
 })
 
 async function ask(method: string, path: string, body?: Json) {
@@ -61,13 +68,16 @@ describe("the description", () => {
     const bodies: Record<string, Json> = {
       "/admin/v1/keys": { name: "again", models: ["a/*"], expires_at: "2099-01-31T00:00:00Z", ...limits },
       "/admin/v1/keys/{id}": limits,
+      "/admin/v1/keys/{id}/topup": { usd: "10" },
+      "/admin/v1/tenants/{name}/topup": { usd: "10", event_id: "invoice 1" },
       "/admin/v1/tenants": { name: "other", ...limits },
       "/admin/v1/tenants/{name}": limits,
       "/admin/v1/providers/{id}/credential": { api_key: CANARY },
     }
     for (const route of allAdminRoutes()) {
-      if (!("gives" in route) || route.path.endsWith("/topup")) continue
-      const id = route.path.includes("/keys/") ? String(made.body.id) : "theirs"
+      if (!("gives" in route)) continue
+      const [, kind = ""] = /(keys|receipts)\/\{id\}/.exec(route.path) ?? []
+      const id = { keys: String(made.body.id), receipts: "booked" }[kind] ?? "theirs"
       const path = route.path.replace("{id}", id).replace("{name}", "acme")
       const { status, body } = await ask(route.method, path, route.takes && (bodies[route.path] ?? {}))
       expect(`${path} ${status}`).toBe(`${path} ${route.status ?? 200}`)
@@ -76,11 +86,35 @@ describe("the description", () => {
   })
 })
 
-test("a balance is refused where nobody keeps any", async () => {
-  const refused = { status: 400, body: { error: { code: "unsupported_parameter" } } }
-  expect(await ask("POST", "/admin/v1/keys", { name: "rich", balance: "10" })).toMatchObject(refused)
-  const { body } = await ask("POST", "/admin/v1/keys", { name: "poor" })
-  expect(await ask("POST", `/admin/v1/keys/${body.id}/topup`, { usd: "10" })).toMatchObject(refused)
+describe("what may be asked behind a path", () => {
+  const asked = async (query: string) => (await gateway.administer(`/admin/v1/usage?${query}`)).status
+
+  test("is described", async () => {
+    const { paths } = (await (await fetch(`${gateway.adminUrl}/openapi.json`)).json()) as {
+      paths: Record<string, { get: { parameters: unknown[] } }>
+    }
+    expect(paths["/admin/v1/usage"]?.get.parameters).toContainEqual({
+      name: "limit",
+      in: "query",
+      required: false,
+      schema: { type: "integer", minimum: 1, maximum: 1000 },
+    })
+    expect(paths["/admin/v1/receipts/{id}"]?.get.parameters).toEqual([
+      { name: "id", in: "path", required: true, schema: { type: "string" } },
+    ])
+  })
+
+  test.each(["from=soon", "from=2026-02-30", "to=1", "limit=0", "limit=many", "limit=1e3", "after=x", "month=11"])(
+    "is refused where it makes no sense: %s",
+    async (query) => {
+      expect(await asked(query)).toBe(400)
+    },
+  )
+
+  test("is refused where it is asked for twice", async () => {
+    expect(await asked("limit=5")).toBe(200)
+    expect(await asked("limit=5&limit=6")).toBe(400)
+  })
 })
 
 describe("a provider's credential", () => {

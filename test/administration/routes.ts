@@ -4,5 +4,5 @@ import { administrationRoutes } from "../../src/administration.ts"
 
 /** Only their declarations: nobody stands behind them. */
 export function allAdminRoutes(): AnyAdminRoute[] {
-  return administrationRoutes({ keys: { tenants: {} } as never, view: {} as never, version: "0" })
+  return administrationRoutes({ desk: {} as never, view: {} as never, version: "0" })
 }

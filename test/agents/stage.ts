@@ -36,6 +36,7 @@ function entryOf({ id, upstream }: AgentModel): string {
     context_window: 200000
     max_output_tokens: 64000
     capabilities: [tools, reasoning]
+    pricing: { input: "1", output: "2" }
     targets: [{ provider: at-${upstream}, model: "${SERVED[upstream].model}" }]
 `
 }

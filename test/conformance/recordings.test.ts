@@ -199,7 +199,16 @@ describe("worked out by hand", () => {
 
 function readingOf(operation: string): Reading {
   const routing = { fallback: [] }
-  return { operation, model: "a/b", stream: true, framing: "events", usageAsked: true, routing, headers: {} }
+  return {
+    operation,
+    model: "a/b",
+    stream: true,
+    framing: "events",
+    usageAsked: true,
+    asks: { candidates: 1 },
+    routing,
+    headers: {},
+  }
 }
 
 function refusal({ source, request }: Recording, { protocol, headers, refused }: Suite): string[] {
@@ -230,7 +239,7 @@ function relay(protocol: Protocol, operation: string, pieces: readonly string[])
     onObserverFailure: (cause) => {
       throw cause
     },
-    growth: { partOf: grownPart, mayVary: lane.mayVary, onAlike: () => {} },
+    growth: { partOf: grownPart, mayVary: lane.mayVary, onAlike: () => {}, onSaid: () => {} },
   })
   const passed = [...pieces.map((piece) => tee.push(fromByteText(piece))), tee.finish()]
   tee.conclude()

@@ -115,7 +115,7 @@ describe("towards the client", () => {
   test("an answer says where it came from, and nothing the upstream said of itself", async () => {
     upstream.script = (_, reply) => reply.json(completion("Hello."), 200, PRIVATE)
     const { headers } = await gateway.chat(HI)
-    expect(names(headers)).toEqual([...OURS].sort())
+    expect(names(headers)).toEqual([...OURS, "x-gateway-cost"].sort())
     expect(headers.get("content-type")).toBe("application/json")
     expect(headers.get("x-gateway-model")).toBe("test/model")
     expect(headers.get("x-gateway-provider")).toBe("scripted")
@@ -173,7 +173,8 @@ describe("towards the upstream", () => {
   test.each([false, true])("go only the gateway's own headers (stream: %p)", async (stream) => {
     if (stream) words()
     const body = JSON.stringify({ ...HI, stream })
-    const response = await post({ "content-type": "application/json; charset=utf-8", ...CALLERS }, body)
+    const own = { "content-type": "application/json; charset=utf-8", "idempotency-key": `caller-4711-${stream}` }
+    const response = await post({ ...CALLERS, ...own }, body)
     expect(response.status).toBe(200)
     await response.text()
     const { head, headers } = upstream.lastRequest()

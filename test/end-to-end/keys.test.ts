@@ -30,6 +30,9 @@ interface ShownKey {
   readonly budgets: Record<string, string>
   readonly keep_answers: boolean
   readonly own_balance: boolean
+  readonly strict_balance: boolean
+  readonly balance: string | null
+  readonly held: string
   readonly key?: string
 }
 
@@ -73,6 +76,9 @@ describe("trivium keys", () => {
       budgets: {},
       keep_answers: false,
       own_balance: false,
+      strict_balance: false,
+      balance: null,
+      held: "0",
     })
   })
 
@@ -84,6 +90,7 @@ describe("trivium keys", () => {
       "--addresses",
       "10.0.0.0/8,::1",
       "--keep-answers",
+      "--strict-balance",
       "--expires",
       "1d",
     ]
@@ -97,10 +104,12 @@ describe("trivium keys", () => {
       concurrent_requests: 4,
       budgets: { day: "1.5", total: "20" },
       keep_answers: true,
+      strict_balance: true,
     })
-    const none = ["--rpm", "default", "--tpm", "none", "--concurrent", "none", "--budgets", "none", "--no-keep-answers"]
+    const none = ["--rpm", "default", "--tpm", "none", "--concurrent", "none", "--budgets", "none"]
+    const not = ["--no-keep-answers", "--no-strict-balance"]
     const all = ["--protocols", "all", "--addresses", "all", "--models", "all", "--expires", "never", "--name", "free"]
-    const freed = await folder.json<ShownKey>("update", id, ...none, ...all)
+    const freed = await folder.json<ShownKey>("update", id, ...none, ...not, ...all)
     expect(freed).toMatchObject({
       name: "free",
       models: null,
@@ -111,6 +120,7 @@ describe("trivium keys", () => {
       concurrent_requests: null,
       budgets: {},
       keep_answers: false,
+      strict_balance: false,
       expires_at: null,
     })
   })

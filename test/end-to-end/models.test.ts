@@ -6,9 +6,9 @@ import { Upstream } from "../stage/upstream.ts"
 
 const MORE = `
   - { id: test/odd.name:v1@2026/x, display_name: "Odd name", aliases: [odd],
-      targets: [{ provider: scripted, model: odd }] }
-  - { id: other/model, targets: [{ provider: scripted, model: other }] }
-  - { id: other/unserved, targets: [{ provider: openai, model: no-credential-here }] }
+      pricing: { input: "1", output: "2" }, targets: [{ provider: scripted, model: odd }] }
+  - { id: other/model, pricing: { input: "1", output: "2" }, targets: [{ provider: scripted, model: other }] }
+  - { id: other/unserved, pricing: { input: "1", output: "2" }, targets: [{ provider: openai, model: no-credential-here }] }
 `
 const ALL = ["other/model", "test/model", "test/odd.name:v1@2026/x"]
 
@@ -61,6 +61,7 @@ test("the list holds what has a live target, with its limits", async () => {
     status: "active",
     modalities: { input: ["text"], output: ["text"] },
     capabilities: [],
+    pricing: { input: "1", output: "2" },
   })
 })
 

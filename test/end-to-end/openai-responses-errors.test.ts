@@ -19,8 +19,8 @@ let gateway: RunningGateway
 
 const OTHERS = `
   - { id: test/vectors, kind: embedding, context_window: 1000,
-      targets: [{ provider: openai-like, model: upstream-vectors }] }
-  - { id: test/pictures, kind: image, targets: [{ provider: openai-like, model: upstream-pictures }] }
+      pricing: { input: "1", output: "2" }, targets: [{ provider: openai-like, model: upstream-vectors }] }
+  - { id: test/pictures, kind: image, pricing: { input: "1", output: "2" }, targets: [{ provider: openai-like, model: upstream-pictures }] }
 `
 
 beforeAll(async () => {

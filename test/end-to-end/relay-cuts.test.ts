@@ -33,9 +33,15 @@ const house: House = {
   largeInTurn: new OneByOne(),
   codecs: { ingress: new Map(), upstream: new Map() },
   seals: new KeptSeals(),
+  ...unused("ledger", "repeats", "tokens"),
   onFault: (cause) => {
     throw cause
   },
+}
+
+/** The lane is tried without a bill. */
+function unused(...names: readonly ("ledger" | "repeats" | "tokens")[]): Pick<House, "ledger" | "repeats" | "tokens"> {
+  return Object.fromEntries(names.map((name) => [name, {}])) as unknown as ReturnType<typeof unused>
 }
 
 const REQUEST = '{"model":"test/model","stream":true}'
@@ -48,8 +54,11 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     caller: {
       ...UNBOUNDED,
       ...{ id: "", name: "", tenant: "", hint: "", addresses: null, keepAnswers: false, ownBalance: false },
-      ...{ createdAt: 0, expiresAt: null, revokedAt: null },
+      ...{ createdAt: 0, expiresAt: null, revokedAt: null, strictBalance: false },
+      ...{ tenantGrant: null, budgetsInForce: [], mayComeFrom: null },
     },
+    allowance: { reserve: () => {}, correct: () => {} },
+    idempotencyKey: undefined,
     record: newRecord("request", "route"),
     isGone: () => false,
     keepOpen: () => {},
@@ -65,13 +74,14 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     stream: true,
     framing: "events",
     usageAsked,
+    asks: { candidates: 1 },
     routing: { fallback: [] },
     headers: {},
   }
   const outlined = outline(REQUEST)
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
-  const response = await answerStreamed({ call, house, request, targets: [target(pieces)] })
+  const response = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined })
   return Buffer.from(await response.arrayBuffer()).toString("latin1")
 }
 
@@ -100,6 +110,7 @@ function target(pieces: readonly string[]): Target {
     upstreamModel: "upstream-model",
     protocol: "openai-chat",
     line,
+    pricing: undefined,
   }
 }
 

@@ -19,12 +19,12 @@ providers:
   messages: { type: anthropic-compatible, base_url: "${origin}", api_key: k }
   gemini: { type: gemini-compatible, base_url: "${origin}", api_key: k }
 models:
-  - { id: t/chat, max_output_tokens: 1000, targets: [{ provider: chat, model: up }] }
-  - { id: t/messages, reasoning: true, max_output_tokens: 1000, targets: [{ provider: messages, model: up }] }
-  - { id: t/both, max_output_tokens: 1000, targets: [{ provider: messages, model: up, priority: 1 }, { provider: chat, model: up, priority: 2 }] }
-  - { id: t/messages-by-chat, reasoning: true, max_output_tokens: 4000, targets: [{ provider: chat, model: up }] }
-  - { id: t/openai, max_output_tokens: 1000, targets: [{ provider: openai-like, model: up }] }
-  - { id: t/gemini, max_output_tokens: 1000, targets: [{ provider: gemini, model: gemini-3-pro }] }
+  - { id: t/chat, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: chat, model: up }] }
+  - { id: t/messages, reasoning: true, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: messages, model: up }] }
+  - { id: t/both, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: messages, model: up, priority: 1 }, { provider: chat, model: up, priority: 2 }] }
+  - { id: t/messages-by-chat, reasoning: true, max_output_tokens: 4000, pricing: { input: "1", output: "2" }, targets: [{ provider: chat, model: up }] }
+  - { id: t/openai, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: openai-like, model: up }] }
+  - { id: t/gemini, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: gemini, model: gemini-3-pro }] }
 `
 
 beforeAll(async () => {

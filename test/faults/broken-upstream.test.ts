@@ -26,7 +26,7 @@ beforeAll(async () => {
     "models:",
     `  nowhere: { type: openai-compatible, base_url: "http://127.0.0.1:${port}/v1" }
 models:
-  - { id: test/nowhere, kind: chat, targets: [{ provider: nowhere, model: upstream-model }] }`,
+  - { id: test/nowhere, kind: chat, pricing: { input: "1", output: "2" }, targets: [{ provider: nowhere, model: upstream-model }] }`,
   )
   gateway = await RunningGateway.start({ config })
 })

@@ -40,6 +40,7 @@ export function gatewayConfig(origins: Readonly<Partial<Record<UpstreamProtocol,
     max_output_tokens: 64000
     modalities: { input: [text, image, pdf], output: [text] }
     capabilities: [tools, json_schema, reasoning, prompt_caching]
+    pricing: { input: "1", output: "2" }
     targets: [{ provider: at-${protocol}, model: "${model}" }]
 `,
   )

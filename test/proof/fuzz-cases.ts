@@ -155,6 +155,7 @@ const READING = {
   stream: true,
   framing: "events",
   usageAsked: true,
+  asks: { candidates: 1 },
   routing: { fallback: [] },
   headers: {},
 } as const

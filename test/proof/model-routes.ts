@@ -49,8 +49,8 @@ export const MODEL_ROUTES: readonly ModelRoute[] = [
 /** Models for each kind of them; what `vendorsConfig` has beside its chat model. */
 export const OTHER_MODELS = `
   - { id: test/vectors, kind: embedding, context_window: 1000,
-      targets: [{ provider: openai-like, model: upstream-vectors }] }
-  - { id: test/pictures, kind: image, targets: [{ provider: openai-like, model: upstream-pictures }] }
+      pricing: { input: "1", output: "2" }, targets: [{ provider: openai-like, model: upstream-vectors }] }
+  - { id: test/pictures, kind: image, pricing: { input: "1", output: "2" }, targets: [{ provider: openai-like, model: upstream-pictures }] }
 `
 
 const VECTORS = {

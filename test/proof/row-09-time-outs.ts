@@ -188,7 +188,7 @@ function config(origin: string, farOrigin: string): string {
   })
   const model = (id: string, place: string, reasoning: boolean) => {
     const targets = ["openai", "anthropic", "gemini"].map((vendor) => `{ provider: ${place}-${vendor}, model: m }`)
-    return `  - { id: ${id}, kind: chat, reasoning: ${reasoning}, context_window: 1000, max_output_tokens: 100, targets: [${targets.join(", ")}] }`
+    return `  - { id: ${id}, kind: chat, reasoning: ${reasoning}, context_window: 1000, max_output_tokens: 100, pricing: { input: "1", output: "2" }, targets: [${targets.join(", ")}] }`
   }
   const models = [
     model("test/model", "near", false),

@@ -211,8 +211,8 @@ function attacksWith(forms: readonly string[], short: boolean): Attack[] {
 
 function config(upstream: Upstream, other: Upstream): string {
   const more = `${OTHER_MODELS}
-  - { id: other/model, kind: chat, targets: [{ provider: other, model: m }] }
-  - { id: test/far, kind: chat, targets: [{ provider: far, model: m }] }`
+  - { id: other/model, kind: chat, pricing: { input: "1", output: "2" }, targets: [{ provider: other, model: m }] }
+  - { id: test/far, kind: chat, pricing: { input: "1", output: "2" }, targets: [{ provider: far, model: m }] }`
   const providers = `providers:
   other: { type: openai-compatible, base_url: "${other.baseUrl}", api_key: "another-credential" }
   far: { type: openai-compatible, base_url: "${FAR}/v1", api_key: "another-credential" }`

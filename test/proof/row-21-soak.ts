@@ -19,7 +19,7 @@ const FAULTS = ["status-500", "status-429", "cut-after-3", "reset-after-3", "gar
 /** A model that is served well, and one for each fault. */
 function config(origin: string): string {
   const model = (id: string, name: string) => `
-  - { id: ${id}, kind: chat, context_window: 100000, max_output_tokens: 1000, targets: [
+  - { id: ${id}, kind: chat, context_window: 100000, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [
       { provider: openai-like, model: "${name}" },
       { provider: anthropic-like, model: "${name}" },
       { provider: gemini-like, model: "${name}" }] }`

@@ -1,5 +1,7 @@
 // The rows that stand, by their number in the proof table.
 import type { Row } from "./row.ts"
+import { leavingClients } from "./row-03-leaving-clients.ts"
+import { oddUsage } from "./row-04-odd-usage.ts"
 import { brokenStreams } from "./row-08-broken-streams.ts"
 import { timeOuts } from "./row-09-time-outs.ts"
 import { slowReaders } from "./row-10-slow-readers.ts"
@@ -13,6 +15,8 @@ import { canaries } from "./row-19-canaries.ts"
 import { soak } from "./row-21-soak.ts"
 
 export const rows: readonly Row[] = [
+  leavingClients,
+  oddUsage,
   brokenStreams,
   timeOuts,
   slowReaders,

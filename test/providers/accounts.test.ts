@@ -15,7 +15,7 @@ beforeAll(async () => {
 providers:
   several: { type: openai-compatible, base_url: "${upstream.baseUrl}", api_keys: [key-one, key-two] }
 models:
-  - { id: test/model, targets: [{ provider: several, model: upstream-model }] }
+  - { id: test/model, pricing: { input: "1", output: "2" }, targets: [{ provider: several, model: upstream-model }] }
 `,
   })
 })

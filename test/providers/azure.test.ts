@@ -19,11 +19,11 @@ providers:
   azure: { base_url: "${upstream.origin}", api_key: azure-key }
   versioned: { type: azure, base_url: "${upstream.origin}/openai/v1/", api_key: azure-key, api_version: 2024-10-21 }
 models:
-  - { id: test/model, targets: [{ provider: azure, model: my-deployment }] }
-  - { id: test/embedding, kind: embedding, targets: [{ provider: azure, model: my-embeddings }] }
-  - { id: test/image, kind: image, targets: [{ provider: azure, model: my-images }] }
-  - { id: test/old, targets: [{ provider: versioned, model: my deployment }] }
-  - { id: test/old-embedding, kind: embedding, targets: [{ provider: versioned, model: my-embeddings }] }
+  - { id: test/model, pricing: { input: "1", output: "2" }, targets: [{ provider: azure, model: my-deployment }] }
+  - { id: test/embedding, kind: embedding, pricing: { input: "1", output: "2" }, targets: [{ provider: azure, model: my-embeddings }] }
+  - { id: test/image, kind: image, pricing: { input: "1", output: "2" }, targets: [{ provider: azure, model: my-images }] }
+  - { id: test/old, pricing: { input: "1", output: "2" }, targets: [{ provider: versioned, model: my deployment }] }
+  - { id: test/old-embedding, kind: embedding, pricing: { input: "1", output: "2" }, targets: [{ provider: versioned, model: my-embeddings }] }
 `,
   })
   openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })

@@ -29,12 +29,12 @@ providers:
   messages-alone: { type: bedrock, region: us-east-1, base_url: "${upstream.origin}", api_key: "bedrock-api-key",
     protocols: [anthropic-messages] }
 models:
-  - { id: test/model, targets: [{ provider: bedrock, model: "eu.anthropic.claude-test-v1:0" }] }
-  - { id: test/profile, targets: [{ provider: bedrock, model: "${ARN}" }] }
-  - { id: test/session, targets: [{ provider: in-session, model: anthropic.claude-test }] }
-  - { id: test/keyed, targets: [{ provider: keyed, model: anthropic.claude-test }] }
-  - { id: test/foreign, targets: [{ provider: messages-alone, model: "meta.llama3-v1:0" }] }
-  - { id: test/two, targets: [{ provider: bedrock, model: anthropic.first, priority: 1 },
+  - { id: test/model, pricing: { input: "1", output: "2" }, targets: [{ provider: bedrock, model: "eu.anthropic.claude-test-v1:0" }] }
+  - { id: test/profile, pricing: { input: "1", output: "2" }, targets: [{ provider: bedrock, model: "${ARN}" }] }
+  - { id: test/session, pricing: { input: "1", output: "2" }, targets: [{ provider: in-session, model: anthropic.claude-test }] }
+  - { id: test/keyed, pricing: { input: "1", output: "2" }, targets: [{ provider: keyed, model: anthropic.claude-test }] }
+  - { id: test/foreign, pricing: { input: "1", output: "2" }, targets: [{ provider: messages-alone, model: "meta.llama3-v1:0" }] }
+  - { id: test/two, pricing: { input: "1", output: "2" }, targets: [{ provider: bedrock, model: anthropic.first, priority: 1 },
       { provider: keyed, model: anthropic.second, priority: 2 }] }
 `,
   })

@@ -33,10 +33,10 @@ providers:
   vertex: { project: test-project, location: europe-west4, credentials_file: "${file}", base_url: "${upstream.origin}" }
   spare: { type: gemini-compatible, base_url: "${upstream.origin}/spare", api_key: spare-key }
 models:
-  - { id: test/gemini, targets: [{ provider: vertex, model: gemini-test }] }
-  - { id: test/claude, targets: [{ provider: vertex, model: "claude-test@20260101" }] }
-  - { id: test/maas, targets: [{ provider: vertex, model: meta/llama-test-maas }] }
-  - { id: test/two, targets: [{ provider: vertex, model: gemini-test, priority: 1 },
+  - { id: test/gemini, pricing: { input: "1", output: "2" }, targets: [{ provider: vertex, model: gemini-test }] }
+  - { id: test/claude, pricing: { input: "1", output: "2" }, targets: [{ provider: vertex, model: "claude-test@20260101" }] }
+  - { id: test/maas, pricing: { input: "1", output: "2" }, targets: [{ provider: vertex, model: meta/llama-test-maas }] }
+  - { id: test/two, pricing: { input: "1", output: "2" }, targets: [{ provider: vertex, model: gemini-test, priority: 1 },
       { provider: spare, model: gemini-test, priority: 2 }] }
 `,
   })

@@ -73,9 +73,9 @@ providers:
   simulator: {}
   other: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key: "x" }
 models:
-  - { id: test/both, kind: chat, context_window: 1000, max_output_tokens: 100, targets: [
+  - { id: test/both, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "1", output: "2" }, targets: [
       { provider: other, model: theirs }, { provider: simulator, model: ours }] }
-  - { id: test/other, kind: chat, context_window: 1000, max_output_tokens: 100, targets: [{ provider: other, model: theirs }] }
+  - { id: test/other, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "1", output: "2" }, targets: [{ provider: other, model: theirs }] }
 `
   let gateway: InProcessGateway
   beforeAll(() => {

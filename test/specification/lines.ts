@@ -299,5 +299,4 @@ export const WAITING: { readonly [id in LineId]?: string } = {
   "routing.cost": "the routing strategies",
   "routing.latency": "the routing strategies",
   "routing.quality": "the routing strategies",
-  "authentication.balance": "balances",
 }

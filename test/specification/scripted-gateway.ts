@@ -63,7 +63,7 @@ function configOf({ baseUrl, port }: Upstream): string {
     const targets = ["chat-host", "messages-host", "generate-host"].map(
       (host) => `{ provider: ${host}, model: ${name} }`,
     )
-    return `  - { id: ${id}, kind: chat, context_window: 1000, max_output_tokens: 100, targets: [${targets}] }`
+    return `  - { id: ${id}, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "1", output: "2" }, targets: [${targets}] }`
   }
   const origin = `http://127.0.0.1:${port}`
   return `

@@ -165,7 +165,7 @@ providers:
   scripted: { type: openai-compatible, protocols: [openai-chat, openai-responses, openai-embeddings, openai-images], base_url: "${baseUrl}", api_key: "upstream-credential" }
 models:
   - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100,
-      targets: [{ provider: scripted, model: upstream-model }] }
+      pricing: { input: "1", output: "2" }, targets: [{ provider: scripted, model: upstream-model }] }
 ${more}`
 }
 
@@ -181,7 +181,7 @@ providers:
   anthropic-like: { type: anthropic-compatible, base_url: "${origin}", api_key: "upstream-credential" }
   gemini-like: { type: gemini-compatible, base_url: "${origin}", api_key: "upstream-credential" }
 models:
-  - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100, targets: [${targets}] }
+  - { id: test/model, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "1", output: "2" }, targets: [${targets}] }
 ${more}`
 }
 

@@ -2,11 +2,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Gateway } from "../../src/app.ts"
+import { Gateway, type GatewayOptions } from "../../src/app.ts"
 import { loadConfig } from "../../src/config/load.ts"
 import type { Timeouts } from "../../src/exchange/call.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import { Log } from "../../src/telemetry/log.ts"
+
+interface InProcessOptions extends Pick<GatewayOptions, "bookWith"> {
+  readonly config: string
+  readonly timeouts?: Partial<Timeouts>
+}
 
 export class InProcessGateway {
   private constructor(
@@ -16,13 +21,14 @@ export class InProcessGateway {
     private readonly lines: string[],
   ) {}
 
-  static start({ config, timeouts = {} }: { config: string; timeouts?: Partial<Timeouts> }): InProcessGateway {
+  static start({ config, timeouts = {}, bookWith }: InProcessOptions): InProcessGateway {
     const folder = mkdtempSync(join(tmpdir(), "trivium-in-process-"))
     writeFileSync(join(folder, "trivium.yaml"), config)
     const sources = { flags: { port: 0 }, environment: {}, workingDir: folder, knownProviders }
     const lines: string[] = []
     const log = new Log({ write: (text) => lines.push(...text.trimEnd().split("\n")), gatherMs: 0 })
-    const gateway = new Gateway({ config: loadConfig(sources), environment: {}, log, timeouts })
+    const books = bookWith && { bookWith }
+    const gateway = new Gateway({ config: loadConfig(sources), environment: {}, log, timeouts, ...books })
     const { text: key } = gateway.keys.create({ name: "test", requestsPerMinute: 1_000_000_000 })
     return new InProcessGateway(gateway, key, folder, lines)
   }

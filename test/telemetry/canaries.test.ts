@@ -53,7 +53,7 @@ telemetry: { traces: "${collector.url}", headers: { x-api-key: "${canary("collec
 providers:
   scripted: { type: openai-compatible, base_url: "${upstream.baseUrl}", api_key: "${canary("credential")}" }
 models:
-  - { id: test/model, kind: chat, targets: [{ provider: scripted, model: upstream-model }] }
+  - { id: test/model, kind: chat, pricing: { input: "1", output: "2" }, targets: [{ provider: scripted, model: upstream-model }] }
 `,
   })
   for (const [script, more] of scripts) {

@@ -33,9 +33,9 @@ providers:
   one: { type: openai-compatible, base_url: "${upstream.baseUrl}", api_key: "upstream-credential" }
   mistral: { api_key: "upstream-credential", base_url: "${other.baseUrl}" }
 models:
-  - { id: test/model, kind: chat, targets: [
+  - { id: test/model, kind: chat, pricing: { input: "1", output: "2" }, targets: [
       { provider: one, model: upstream-model }, { provider: mistral, model: other-model, priority: 2 }] }
-  - { id: test/second, kind: chat, targets: [{ provider: mistral, model: second-model }] }
+  - { id: test/second, kind: chat, pricing: { input: "1", output: "2" }, targets: [{ provider: mistral, model: second-model }] }
 `,
   })
 })

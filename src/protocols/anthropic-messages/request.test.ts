@@ -27,6 +27,7 @@ describe("a sound request", () => {
       stream: false,
       framing: "events",
       usageAsked: true,
+      asks: { maxOutputTokens: 10, candidates: 1 },
       routing: { fallback: [] },
       headers: { "anthropic-version": "2023-06-01" },
     })

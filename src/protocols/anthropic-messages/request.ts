@@ -23,7 +23,7 @@ export function readRequest(body: JsonObject, envelope: Envelope): Reading {
     refuseDestinations(body)
     const counts = envelope.does === "count-tokens"
     const named = model(body.model)
-    if (!counts) maxTokens(body.max_tokens)
+    const maxOutputTokens = counts ? undefined : maxTokens(body.max_tokens)
     messages(body.messages, takesInstructions(envelope))
     system(body.system)
     checkSettings(body)
@@ -37,6 +37,8 @@ export function readRequest(body: JsonObject, envelope: Envelope): Reading {
       stream: (!counts && stream(body.stream)) || false,
       framing: "events",
       usageAsked: true,
+      asks: { maxOutputTokens, candidates: 1 },
+      ...(counts && { counts }),
       routing: readRouting(body.provider),
       headers: upstreamHeaders(envelope),
     }

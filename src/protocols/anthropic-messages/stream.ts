@@ -2,6 +2,7 @@
 import type { StreamEvent } from "../../canonical/stream.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
+import type { MayVary } from "../../transport/stencil.ts"
 import type { Step } from "../../transport/step.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { brokenEvent, parseEvent } from "../event-data.ts"
@@ -11,7 +12,7 @@ import { GrowingMessage } from "./growing-message.ts"
 /** The protocol has an event for it. */
 export const heartbeat = 'event: ping\ndata: {"type": "ping"}\n\n'
 
-const MAY_VARY: ReadonlySet<string> = new Set(["text", "thinking", "partial_json"])
+const MAY_VARY: MayVary = new Map(["text", "thinking", "partial_json"].map((name) => [name, true]))
 
 export function relayStream({ model }: RelayContext): StreamRelay {
   const name = asciiJson(model)

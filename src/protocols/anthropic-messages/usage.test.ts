@@ -45,7 +45,7 @@ for (const [name, wire, expected] of cases) {
 }
 
 test("what is no usage is unknown, never zero", () => {
-  for (const wire of [undefined, null, 5, [], {}, { input_tokens: -1 }, { output_tokens: "9" }]) {
+  for (const wire of [undefined, null, 5, [], {}, { service_tier: "standard" }]) {
     expect(decodeUsage(wire as never)).toBeUndefined()
   }
 })
@@ -84,4 +84,8 @@ test("a later report in a stream replaces the earlier, and no token is counted t
     cacheWrite1h: 0,
     output: 198,
   })
+})
+
+test("of what is told and is no count nothing is known, but that it was told", () => {
+  for (const wire of [{ input_tokens: -1 }, { output_tokens: "9" }]) expect(decodeUsage(wire)).toEqual({})
 })

@@ -2,12 +2,12 @@
 // `output_tokens` includes thinking.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
-import { count, detail } from "../token-count.ts"
+import { count, detail, reported } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
-  const usage = countsIn(wire)
-  return usage.input === undefined && usage.output === undefined ? undefined : compacted(wire, usage)
+  const usage = reported(wire, countsIn(wire))
+  return usage && compacted(wire, usage)
 }
 
 type Counting = { -readonly [Bucket in keyof Usage]: Usage[Bucket] }

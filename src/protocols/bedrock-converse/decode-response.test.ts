@@ -180,7 +180,7 @@ describe("an answer", () => {
       },
       { input: 3, output: 1, cacheWrite: 6, cacheWrite1h: 4 },
     ],
-    ["of no numbers", { inputTokens: "5", outputTokens: -1 }, undefined],
+    ["of no numbers", { inputTokens: "5", outputTokens: -1 }, {}],
   ])("counts tokens %s", (_, usage, expected) => {
     expect(decoded([{ text: "x" }], { usage }).usage).toEqual(expected as never)
   })

@@ -2,20 +2,19 @@
 // `outputTokens` includes thoughts, which are not told apart.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
-import { count } from "../token-count.ts"
+import { count, reported } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
   const input = count(wire, "inputTokens")
   const output = count(wire, "outputTokens")
-  if (input === undefined && output === undefined) return undefined
   const cacheRead = count(wire, "cacheReadInputTokens")
-  return {
+  return reported(wire, {
     ...(input !== undefined && { input }),
     ...(cacheRead !== undefined && { cacheRead }),
     ...written(wire),
     ...(output !== undefined && { output }),
-  }
+  })
 }
 
 /** What was written for an hour stands in the details alone. */

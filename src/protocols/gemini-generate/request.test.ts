@@ -28,6 +28,7 @@ describe("a request", () => {
       stream: false,
       framing: "array",
       usageAsked: true,
+      asks: { candidates: 1 },
       routing: { fallback: [] },
       headers: {},
     })

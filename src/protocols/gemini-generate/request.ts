@@ -14,7 +14,7 @@ import {
   required,
   string,
 } from "../check.ts"
-import type { Envelope, Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Envelope, Reading, RelayTarget } from "../contract.ts"
 import { NO_HEADERS, readRouting, refuseDestinations, refuseUnpriced } from "../extension.ts"
 import { readPath } from "./endpoints.ts"
 import { refuseStoredObjects } from "./stored.ts"
@@ -29,8 +29,7 @@ export function readRequest(body: JsonObject, { rest, query }: Envelope): Readin
   return checked(() => {
     refuseDestinations(body)
     const wrapper = method === "countTokens" ? WRAPPERS.find((name) => isPresent(body[name])) : undefined
-    if (wrapper === undefined) checkContent(body)
-    else checkWrapped(body)
+    const asks = wrapper === undefined ? checkContent(body) : checkWrapped(body)
     refuseStoredObjects(body)
     const inner = wrapper && body[wrapper]
     if (isObject(inner)) refuseStoredObjects(inner, `${wrapper}.`)
@@ -41,6 +40,8 @@ export function readRequest(body: JsonObject, { rest, query }: Envelope): Readin
       stream: method === "streamGenerateContent",
       framing: wantsEvents(query) ? "events" : "array",
       usageAsked: true,
+      asks,
+      ...(method === "countTokens" && { counts: true }),
       routing: readRouting(body.provider),
       headers: NO_HEADERS,
     }
@@ -57,17 +58,20 @@ function wantsEvents(query: string): boolean {
   return (parameters.get("alt") ?? parameters.get("$alt")) === "sse"
 }
 
-function checkContent(body: JsonObject): void {
+function checkContent(body: JsonObject): Asks {
   contents(body.contents)
   systemInstruction(body)
-  generationConfig(body)
   tools(body.tools)
+  return generationConfig(body) ?? ONE_ANSWER
 }
 
-function checkWrapped(body: JsonObject): void {
+function checkWrapped(body: JsonObject): Asks {
   wrapped(body)
   noContents(body.contents)
+  return ONE_ANSWER
 }
+
+const ONE_ANSWER: Asks = { candidates: 1 }
 
 /** A member that has two spellings; the vendor takes either. */
 function spelled<T>(name: string, check: Check<T>): (holder: JsonObject) => T | undefined {
@@ -145,14 +149,13 @@ const topK = spelled("topK", integer({ min: 0 }))
 const maxOutputTokens = spelled("maxOutputTokens", integer({ min: 1 }))
 const candidateCount = spelled("candidateCount", integer({ min: 1 }))
 const stopSequences = spelled("stopSequences", arrayOf(string))
-const generationConfig = spelled("generationConfig", (value) => {
+const generationConfig = spelled("generationConfig", (value): Asks => {
   const config = object(value)
   temperature(config.temperature)
   topP(config)
   topK(config)
-  maxOutputTokens(config)
-  candidateCount(config)
   stopSequences(config)
+  return { maxOutputTokens: maxOutputTokens(config), candidates: candidateCount(config) ?? 1 }
 })
 
 const functionName = required("name", nonEmptyString)
@@ -170,12 +173,7 @@ const tools = optional(
   arrayOf((value) => functionDeclarations(object(value))),
 )
 
-const wrapped = spelled("generateContentRequest", (value) => checkContent(object(value)))
-
-/** Whether the answer will be a count. */
-export function counts({ operation }: Reading): boolean {
-  return operation.startsWith("countTokens")
-}
+const wrapped = spelled("generateContentRequest", (value) => void checkContent(object(value)))
 
 function methodOf(operation: string): string {
   return operation.split("/", 1)[0] ?? operation

@@ -10,6 +10,7 @@ const reading: Reading = {
   stream: false,
   framing: "array",
   usageAsked: true,
+  asks: { candidates: 1 },
   routing: { fallback: [] },
   headers: {},
 }

@@ -5,7 +5,6 @@ import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import type { RelayContext } from "../contract.ts"
 import { memberValue } from "../member.ts"
-import { counts } from "./request.ts"
 import { decodeUsage } from "./usage.ts"
 
 export function relayAnswer(
@@ -15,7 +14,7 @@ export function relayAnswer(
 ): { text: string; usage?: Usage } | undefined {
   const error = findMember(outlined, "error")
   if (error && text.slice(error.valueStart, error.end) !== "null") return undefined
-  if (counts(reading)) return findMember(outlined, "totalTokens") ? { text } : undefined
+  if (reading.counts) return findMember(outlined, "totalTokens") ? { text } : undefined
   // A prompt that was blocked has no candidates.
   if (!findMember(outlined, "candidates") && !findMember(outlined, "promptFeedback")) return undefined
   const usage = decodeUsage(memberValue(text, outlined, "usageMetadata"))

@@ -21,6 +21,7 @@ function reading(framing: Framing): Reading {
     stream: true,
     framing,
     usageAsked: true,
+    asks: { candidates: 1 },
     routing,
     headers: {},
   }
@@ -294,7 +295,7 @@ function through(bytes: Uint8Array, cuts: readonly number[], framing: Framing) {
   const tee = new Tee<StreamEvent>({
     observer: relay.observer,
     edit: relay.edit,
-    growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: () => {} },
+    growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: () => {}, onSaid: () => {} },
     onEvent(event) {
       seen.push(event)
       return event.type === "stream-error" ? "stop-before" : "go-on"
@@ -388,7 +389,12 @@ describe("events that only say more, and count", () => {
           finish: () => relay.observer.finish(),
         },
         edit: relay.edit,
-        growth: { partOf: grownPart, mayVary: relay.mayVary, onAlike: (bytes) => relay.passedAlike?.(bytes) },
+        growth: {
+          partOf: grownPart,
+          mayVary: relay.mayVary,
+          onAlike: (bytes) => relay.passedAlike?.(bytes),
+          onSaid: () => {},
+        },
         onEvent: () => "go-on",
         onObserverFailure(cause) {
           throw cause

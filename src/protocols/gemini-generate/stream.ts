@@ -7,6 +7,7 @@ import { toByteText } from "../../transport/byte-text.ts"
 import { outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
+import type { MayVary } from "../../transport/stencil.ts"
 import type { Step } from "../../transport/step.ts"
 import type { DecodeContext } from "../codec.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
@@ -26,7 +27,7 @@ function isIdle(data: string): boolean {
 
 /** The vendor counts in every event what has been used so far; the last counts. */
 const COUNTS = ["candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount", "tokenCount"]
-const MAY_VARY: ReadonlySet<string> = new Set(["text", ...COUNTS])
+const MAY_VARY: MayVary = new Map([["text", true], ...COUNTS.map((name) => [name, false] as const)])
 
 export function relayStream({ model, reading }: RelayContext): StreamRelay {
   const edits: Edit[] = [{ path: ["modelVersion"], set: asciiJson(model) }]

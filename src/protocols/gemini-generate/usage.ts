@@ -2,14 +2,14 @@
 // include thoughts, and what tools put in stands beside the prompt. Each has its shares by modality.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
-import { count } from "../token-count.ts"
+import { count, reported } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
   const usage: Buckets = {}
   readInput(wire, usage)
   readOutput(wire, usage)
-  return Object.keys(usage).length === 0 ? undefined : usage
+  return reported(wire, usage)
 }
 
 type Buckets = { -readonly [Name in keyof Usage]: Usage[Name] }

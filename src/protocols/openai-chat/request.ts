@@ -15,7 +15,7 @@ import {
   required,
   string,
 } from "../check.ts"
-import type { Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Reading, RelayTarget } from "../contract.ts"
 import { NO_HEADERS, ownedEdits, readRouting, refuseDestinations } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
@@ -23,7 +23,7 @@ export function readRequest(body: JsonObject): Reading {
     refuseDestinations(body)
     const named = model(body.model)
     messages(body.messages)
-    checkSettings(body)
+    const asks = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     responseFormat(body.response_format)
@@ -33,21 +33,22 @@ export function readRequest(body: JsonObject): Reading {
       stream: stream(body.stream) ?? false,
       framing: "events",
       usageAsked: streamOptions(body.stream_options) ?? false,
+      asks,
       routing: readRouting(body.provider),
       headers: NO_HEADERS,
     }
   })
 }
 
-function checkSettings(body: JsonObject): void {
+function checkSettings(body: JsonObject): Asks {
   temperature(body.temperature)
   topP(body.top_p)
   frequencyPenalty(body.frequency_penalty)
   presencePenalty(body.presence_penalty)
-  maxTokens(body.max_tokens)
-  maxCompletionTokens(body.max_completion_tokens)
-  candidates(body.n)
+  const older = maxTokens(body.max_tokens)
+  const maxOutputTokens = maxCompletionTokens(body.max_completion_tokens) ?? older
   stop(body.stop)
+  return { maxOutputTokens, candidates: candidates(body.n) ?? 1 }
 }
 
 const model = required("model", nonEmptyString)

@@ -2,6 +2,7 @@
 import { findMember, type Member, outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
+import type { MayVary } from "../../transport/stencil.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { DONE, decodeStream } from "./decode-stream.ts"
 import { errorFrame } from "./errors.ts"
@@ -20,7 +21,13 @@ export function relayStream(context: RelayContext): StreamRelay {
   }
 }
 
-const MAY_VARY: ReadonlySet<string> = new Set(["content", "reasoning_content", "reasoning", "arguments", "obfuscation"])
+const MAY_VARY: MayVary = new Map([
+  ["content", true],
+  ["reasoning_content", true],
+  ["reasoning", true],
+  ["arguments", true],
+  ["obfuscation", false],
+])
 
 function editFrame({ model, reading: { usageAsked } }: RelayContext): (frame: Frame) => string {
   const name = asciiJson(model)

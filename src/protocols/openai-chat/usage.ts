@@ -2,14 +2,14 @@
 // and audio ones.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
-import { count, detail } from "../token-count.ts"
+import { count, detail, reported } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
   const usage: Buckets = {}
   readInput(wire, usage)
   readOutput(wire, usage)
-  return usage.input === undefined && usage.output === undefined ? undefined : usage
+  return reported(wire, usage)
 }
 
 /** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */

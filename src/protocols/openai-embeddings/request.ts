@@ -12,7 +12,8 @@ export function readRequest(body: JsonObject): Reading {
     dimensions(body.dimensions)
     encodingFormat(body.encoding_format)
     user(body.user)
-    return wholeAnswer("embeddings", named, readRouting(body.provider))
+    const asks = { maxOutputTokens: 0, candidates: 1 }
+    return wholeAnswer({ operation: "embeddings", model: named, routing: readRouting(body.provider), asks })
   })
 }
 

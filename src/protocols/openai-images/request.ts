@@ -10,12 +10,12 @@ export function readRequest(body: JsonObject): Reading {
     refuseDestinations(body)
     const named = model(body.model)
     prompt(body.prompt)
-    count(body.n)
+    const asks = { candidates: count(body.n) ?? 1 }
     size(body.size)
     quality(body.quality)
     responseFormat(body.response_format)
     if (stream(body.stream)) throw streamed()
-    return wholeAnswer("images", named, readRouting(body.provider))
+    return wholeAnswer({ operation: "images", model: named, routing: readRouting(body.provider), asks })
   })
 }
 

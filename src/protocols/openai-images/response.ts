@@ -1,11 +1,16 @@
 // Images as they pass in the relay lane: nothing in them names a model, so nothing is changed.
-import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
+import type { RelayedAnswer } from "../contract.ts"
 import { memberValue } from "../member.ts"
 import { decodeUsage } from "./usage.ts"
 
-export function relayAnswer(text: string, outlined: Outline): { text: string; usage?: Usage } | undefined {
+export function relayAnswer(text: string, outlined: Outline): RelayedAnswer | undefined {
   if (!findMember(outlined, "data")) return undefined
   const usage = decodeUsage(memberValue(text, outlined, "usage"))
-  return { text, ...(usage && { usage }) }
+  return { text, images: imagesIn(text), ...(usage && { usage }) }
+}
+
+/** An image has one of the two; within a string the quotes would be escaped. */
+function imagesIn(text: string): number {
+  return text.match(/"(?:b64_json|url)"\s*:\s*"/g)?.length ?? 0
 }

@@ -16,7 +16,7 @@ import {
   required,
   string,
 } from "../check.ts"
-import type { Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Reading, RelayTarget } from "../contract.ts"
 import {
   NO_HEADERS,
   ownedEdits,
@@ -37,7 +37,7 @@ export function readRequest(body: JsonObject): Reading {
     refuseStored(body, STORED)
     input(body.input)
     instructions(body.instructions)
-    checkSettings(body)
+    const asks = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     if (background(body.background)) throw inBackground()
@@ -48,22 +48,23 @@ export function readRequest(body: JsonObject): Reading {
       stream: stream(body.stream) ?? false,
       framing: "events",
       usageAsked: true,
+      asks,
       routing: readRouting(body.provider),
       headers: NO_HEADERS,
     }
   })
 }
 
-function checkSettings(body: JsonObject): void {
+function checkSettings(body: JsonObject): Asks {
   temperature(body.temperature)
   topP(body.top_p)
-  maxOutputTokens(body.max_output_tokens)
   maxToolCalls(body.max_tool_calls)
   parallel(body.parallel_tool_calls)
   reasoning(body.reasoning)
   text(body.text)
   include(body.include)
   store(body.store)
+  return { maxOutputTokens: maxOutputTokens(body.max_output_tokens), candidates: 1 }
 }
 
 const model = required("model", nonEmptyString)

@@ -5,6 +5,7 @@ import { toByteText } from "../../transport/byte-text.ts"
 import { findMember, outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
+import type { MayVary } from "../../transport/stencil.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { parseEvent } from "../event-data.ts"
 import { errorFrames, freshResponse } from "./errors.ts"
@@ -13,7 +14,11 @@ import { decodeStream } from "./events.ts"
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
 
-const MAY_VARY: ReadonlySet<string> = new Set(["delta", "sequence_number", "obfuscation"])
+const MAY_VARY: MayVary = new Map([
+  ["delta", true],
+  ["sequence_number", false],
+  ["obfuscation", false],
+])
 
 export function relayStream(context: RelayContext): StreamRelay {
   return new ResponsesRelay(context)

@@ -2,12 +2,11 @@
 // `output_tokens` includes reasoning.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
-import { count, detail } from "../token-count.ts"
+import { count, detail, reported } from "../token-count.ts"
 
 export function decodeUsage(wire: Json | undefined): Usage | undefined {
   if (!isObject(wire)) return undefined
-  const usage = { ...inputOf(wire), ...outputOf(wire) }
-  return usage.input === undefined && usage.output === undefined ? undefined : usage
+  return reported(wire, { ...inputOf(wire), ...outputOf(wire) })
 }
 
 function inputOf(wire: JsonObject): Usage {

@@ -68,7 +68,11 @@ export function grantFrom(columns: GrantColumns): Grant {
   }
 }
 
+const NO_BUDGETS: Budgets = {}
+
+/** Most have none, and a key is read for every caller that was not seen lately. */
 function budgetsFrom({ budget_day, budget_week, budget_month, budget_total }: GrantColumns): Budgets {
+  if ((budget_day ?? budget_week ?? budget_month ?? budget_total) === null) return NO_BUDGETS
   return {
     ...(budget_day !== null && { day: budget_day }),
     ...(budget_week !== null && { week: budget_week }),

@@ -26,6 +26,7 @@ interface Columns extends GrantColumns {
   readonly addresses: string | null
   readonly keep_answers: bigint
   readonly own_balance: bigint
+  readonly strict_balance: bigint
 }
 
 const COLUMNS = {
@@ -42,20 +43,22 @@ const COLUMNS = {
   addresses: "$addresses",
   keep_answers: "$keepAnswers",
   own_balance: "$ownBalance",
+  strict_balance: "$strictBalance",
   ...GRANT_COLUMNS,
 }
 
 export function keyTable(database: Database): KeyTable {
   const insert = database.query(insertInto("keys", COLUMNS))
   const replace = database.query(updateOf("keys", COLUMNS, "id"))
-  const byHash = database.query<Columns, [string]>("SELECT * FROM keys WHERE hash = ?1 OR previous_hash = ?1")
+  const byHash = database.query<Columns, [string]>("SELECT * FROM keys WHERE hash = ?1")
+  const byPreviousHash = database.query<Columns, [string]>("SELECT * FROM keys WHERE previous_hash = ?1")
   const byId = database.query<Columns, [string]>("SELECT * FROM keys WHERE id = ?1")
   const all = database.query<Columns, []>("SELECT * FROM keys ORDER BY created_at, id")
   const count = database.query<{ n: bigint }, []>("SELECT count(*) AS n FROM keys")
   return {
     insert: (row) => void insert.run(bindings(row)),
     replace: (row) => void replace.run(bindings(row)),
-    findByHash: (hash) => toRow(byHash.get(hash)),
+    findByHash: (hash) => toRow(byHash.get(hash) ?? byPreviousHash.get(hash)),
     findById: (id) => toRow(byId.get(id)),
     list: () => all.all().map((columns) => fromColumns(columns)),
     count: () => Number(count.get()?.n ?? 0),
@@ -77,6 +80,7 @@ function bindings(row: KeyRow): Bindings {
     $addresses: row.addresses && JSON.stringify(row.addresses),
     $keepAnswers: Number(row.keepAnswers),
     $ownBalance: Number(row.ownBalance),
+    $strictBalance: Number(row.strictBalance),
     ...grantBindings(row),
   }
 }
@@ -100,6 +104,7 @@ function fromColumns(columns: Columns): KeyRow {
     addresses: list(columns.addresses),
     keepAnswers: columns.keep_answers !== 0n,
     ownBalance: columns.own_balance !== 0n,
+    strictBalance: columns.strict_balance !== 0n,
     ...grantFrom(columns),
   }
 }

@@ -139,4 +139,21 @@ export const migrations: readonly string[] = [
      BEGIN SELECT RAISE(ABORT, 'a price that was charged stays'); END;
    CREATE TRIGGER prices_as_charged BEFORE UPDATE ON prices
      BEGIN SELECT RAISE(ABORT, 'a price that was charged stays as it is'); END;`,
+  `CREATE TABLE repeats (
+     id      INTEGER PRIMARY KEY,
+     hash    TEXT NOT NULL UNIQUE,
+     asked   TEXT NOT NULL,
+     request TEXT NOT NULL,
+     at      INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE repeat_answers (
+     id           INTEGER PRIMARY KEY,
+     status       INTEGER NOT NULL,
+     content_type TEXT NOT NULL,
+     through      INTEGER NOT NULL,
+     sealed       BLOB NOT NULL
+   ) STRICT;
+   CREATE TRIGGER repeat_answers_go AFTER DELETE ON repeats
+     BEGIN DELETE FROM repeat_answers WHERE id = OLD.id; END;`,
+  "ALTER TABLE keys ADD COLUMN strict_balance INTEGER NOT NULL DEFAULT 0;",
 ]

@@ -7,6 +7,7 @@ import { credentialTable } from "./credentials.ts"
 import { keyTable } from "./keys.ts"
 import { ledgerTable } from "./ledger.ts"
 import { migrations } from "./migrations.ts"
+import { repeatTable } from "./repeats.ts"
 import { tenantTable } from "./tenants.ts"
 
 export function openSqlite(path: string): Store {
@@ -19,6 +20,7 @@ export function openSqlite(path: string): Store {
       tenants: tenantTable(database),
       credentials: credentialTable(database),
       ledger: ledgerTable(database),
+      repeats: repeatTable(database),
       close: () => database.close(),
     }
   } catch (thrown) {

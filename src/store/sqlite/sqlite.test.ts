@@ -30,6 +30,7 @@ const row: KeyRow = {
   addresses: ["10.0.0.0/8"],
   keepAnswers: true,
   ownBalance: false,
+  strictBalance: true,
   strict: false,
   protocols: ["openai"],
   requestsPerMinute: 60,

@@ -1,0 +1,95 @@
+// Recognises the key a caller presents. The store knows only keyed hashes; what was recognised lately is known here.
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
+import { GatewayError } from "../canonical/error.ts"
+import type { Secret } from "../config/secret.ts"
+import type { Grant, KeyRow, KeyTable } from "../store/contract.ts"
+import { type Caller, callerOf } from "./caller.ts"
+import { Changes } from "./changes.ts"
+import { isKeyText } from "./key-text.ts"
+import { Recent } from "./recent.ts"
+
+interface RecognitionOptions {
+  readonly table: KeyTable
+  /** The first makes new hashes; any is taken. */
+  readonly secrets: readonly Secret[]
+  readonly tenantOf: (name: string) => Grant | undefined
+  readonly now: () => number
+}
+
+/** So many callers cost no hash and no query. */
+const MOST_KNOWN = 100_000
+
+interface Known {
+  readonly caller: Caller
+  readonly readAt: number
+}
+
+export class Recognition {
+  readonly changes = new Changes(() => this.known.clear())
+  private readonly known = new Recent<Known>(MOST_KNOWN)
+  private readonly secrets: readonly KeyObject[]
+
+  constructor(private readonly options: RecognitionOptions) {
+    this.secrets = options.secrets.map((secret) => createSecretKey(secret.reveal(), "utf8"))
+  }
+
+  /** What the store keeps in the place of a key's text. */
+  hash(text: string): string {
+    const [secret] = this.secrets
+    if (!secret) throw new Error("no secret to hash keys with")
+    return hmac(secret, text)
+  }
+
+  /** The holder of this key, or the GatewayError that says why it opens nothing. */
+  authenticate(text: string): Caller {
+    const caller = this.lastRead(text) ?? this.recognise(text)
+    if (caller.revokedAt !== null) throw new GatewayError("revoked_api_key", "This API key has been revoked.")
+    if (caller.expiresAt !== null && caller.expiresAt <= this.options.now()) {
+      const when = new Date(caller.expiresAt).toISOString()
+      throw new GatewayError("expired_api_key", `This API key expired at ${when}.`)
+    }
+    return caller
+  }
+
+  private lastRead(text: string): Caller | undefined {
+    const known = this.known.get(text)
+    return known && !this.changes.since(known.readAt, known.caller) ? known.caller : undefined
+  }
+
+  private recognise(text: string): Caller {
+    if (!isKeyText(text)) throw invalidKey()
+    for (const secret of this.secrets) {
+      const hash = hmac(secret, text)
+      const row = lookUp(() => this.options.table.findByHash(hash))
+      if (!row) continue
+      const caller = lookUp(() => callerOf(row, this.options.tenantOf(row.tenant)))
+      if (row.hash === hash) this.known.set(text, { caller, readAt: this.changes.now })
+      // One that was rotated away is looked up each time: it is rare, and its time runs out.
+      else this.checkGrace(row)
+      return caller
+    }
+    throw invalidKey()
+  }
+
+  private checkGrace({ previousUntil }: KeyRow): void {
+    if (previousUntil !== null && previousUntil > this.options.now()) return
+    throw new GatewayError("revoked_api_key", "This API key has been replaced by a new one.")
+  }
+}
+
+function lookUp<Found>(find: () => Found): Found {
+  try {
+    return find()
+  } catch (cause) {
+    const message = "The gateway cannot look up API keys just now. Try again."
+    throw new GatewayError("store_unavailable", message, { cause })
+  }
+}
+
+function hmac(secret: KeyObject, text: string): string {
+  return createHmac("sha256", secret).update(text).digest("hex")
+}
+
+function invalidKey(): GatewayError {
+  return new GatewayError("invalid_api_key", "This API key is not valid here. Check that it was copied whole.")
+}

@@ -1,0 +1,25 @@
+// What an operator may ask for, answered from the store: for the administration's routes, and for the command line where
+// no gateway runs.
+import type { Keys } from "../accounts/keys.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import { BookDesk } from "./book-desk.ts"
+import { KeyDesk } from "./key-desk.ts"
+import { TenantDesk } from "./tenant-desk.ts"
+
+interface DeskOptions {
+  readonly keys: Keys
+  readonly ledger: Ledger
+  readonly now?: () => number
+}
+
+export class Desk {
+  readonly keys: KeyDesk
+  readonly tenants: TenantDesk
+  readonly books: BookDesk
+
+  constructor({ keys, ledger, now = Date.now }: DeskOptions) {
+    this.keys = new KeyDesk({ keys, ledger, now })
+    this.tenants = new TenantDesk({ tenants: keys.tenants, ledger, now })
+    this.books = new BookDesk({ keys, ledger, now })
+  }
+}

@@ -1,0 +1,109 @@
+// A receipt as it is shown: what was booked, what it was reckoned by, and the same sum made anew.
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
+import { PRICE_NAMES, type PriceBucket, type Prices, type Pricing } from "../canonical/model.ts"
+import type { Usage } from "../canonical/usage.ts"
+import { nanoOfUsd, usdOfNano } from "../canonical/usd.ts"
+import { type Cost, costOf } from "../ledger/cost.ts"
+import type { Receipt } from "../ledger/ledger.ts"
+
+/** One line of the sum, exact: only the sum is rounded, up to a nano-USD. */
+interface ShownLine {
+  readonly bucket: string
+  readonly units: number
+  /** USD per million tokens, of `per_image` per image. */
+  readonly price: string
+  /** The input tokens above which this price holds; null for the plain one. */
+  readonly tier: number | null
+  readonly amount: string
+}
+
+/** Amounts are decimal USD. What is null is not known, or not any more. */
+export interface ShownReceipt {
+  readonly id: string
+  readonly time: string
+  readonly tenant: string
+  readonly key: string
+  readonly outcome: Receipt["outcome"]
+  readonly cost: string
+  readonly paid: string
+  readonly written_off: string
+  readonly in_suspense: string
+  readonly model: string | null
+  readonly provider: string | null
+  readonly usage: Readonly<Record<string, number>> | null
+  readonly price_version: string | null
+  readonly prices: JsonObject | null
+  readonly formula: readonly ShownLine[]
+  readonly recomputed_cost: string | null
+  /** Whether the cost made anew is the one booked. */
+  readonly as_booked: boolean | null
+  /** What else the exchange told of itself. */
+  readonly facts: JsonObject | null
+}
+
+export function shownReceipt(receipt: Receipt, pricingOf: (version: string) => Pricing | undefined): ShownReceipt {
+  const { model, provider, usage, images, price_version, ...facts } = receipt.facts ?? {}
+  const version = asText(price_version)
+  const pricing = version === null ? undefined : pricingOf(version)
+  const used = isObject(usage) ? { usage: usage as Usage, images: Number(images ?? 0) } : undefined
+  const cost = pricing && used && costOf(used, pricing)
+  return {
+    id: receipt.requestId,
+    time: new Date(receipt.at).toISOString(),
+    tenant: receipt.tenant,
+    key: receipt.keyId,
+    outcome: receipt.outcome,
+    cost: usdOfNano(receipt.chargeNano),
+    paid: usdOfNano(receipt.paidNano),
+    written_off: usdOfNano(receipt.writtenOffNano),
+    in_suspense: usdOfNano(receipt.suspendedNano),
+    model: asText(model),
+    provider: asText(provider),
+    usage: used ? shownUsage(used) : null,
+    price_version: version,
+    prices: pricing ? shownPricing(pricing) : null,
+    formula: cost ? cost.lines.map(shownLine) : [],
+    recomputed_cost: cost ? usdOfNano(cost.nanoUsd) : null,
+    as_booked: cost ? cost.nanoUsd === receipt.chargeNano : null,
+    facts: receipt.facts ? facts : null,
+  }
+}
+
+function asText(value: Json | undefined): string | null {
+  return typeof value === "string" ? value : null
+}
+
+function shownUsage({ usage, images }: { usage: Usage; images: number }): Record<string, number> {
+  const counts = Object.entries(usage).map(([bucket, count]) => [PRICE_NAMES[bucket as PriceBucket], count])
+  return { ...Object.fromEntries(counts), ...(images > 0 && { images }) }
+}
+
+function shownPricing({ tiers, ...prices }: Pricing): JsonObject {
+  const shownTiers = tiers?.map(({ aboveInputTokens, ...tier }) => ({
+    above_input_tokens: aboveInputTokens,
+    ...shownPrices(tier),
+  }))
+  return { ...shownPrices(prices), ...(shownTiers && { tiers: shownTiers }) }
+}
+
+function shownPrices(prices: Prices): JsonObject {
+  return Object.fromEntries(
+    Object.entries(prices).map(([bucket, price]) => [PRICE_NAMES[bucket as PriceBucket], price]),
+  )
+}
+
+const TOKENS_PER_PRICE = 1_000_000n
+/** A price has 9 decimals and is for 10⁶ tokens. */
+const DECIMALS = 15
+
+function shownLine({ bucket, units, price, tier }: Cost["lines"][number]): ShownLine {
+  const perUnit = (nanoOfUsd(price) ?? 0n) * (bucket === "perImage" ? TOKENS_PER_PRICE : 1n)
+  const amount = exactUsd(BigInt(units) * perUnit)
+  return { bucket: PRICE_NAMES[bucket], units, price, tier: tier ?? null, amount }
+}
+
+function exactUsd(smallest: bigint): string {
+  const digits = String(smallest).padStart(DECIMALS + 1, "0")
+  const fraction = digits.slice(-DECIMALS).replace(/0+$/, "")
+  return digits.slice(0, -DECIMALS) + (fraction && `.${fraction}`)
+}

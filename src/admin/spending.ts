@@ -1,0 +1,39 @@
+// How budgets stand: what is left of each, and when it begins anew.
+import type { BudgetInForce } from "../accounts/budgets-in-force.ts"
+import { usdOfNano } from "../canonical/usd.ts"
+import { dateOfDay, dayOf, windowOf } from "../ledger/budget.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+
+export interface ShownSpending {
+  readonly of: BudgetInForce["of"]
+  readonly period: BudgetInForce["period"]
+  /** Decimal USD. */
+  readonly limit: string
+  /** Decimal USD; below 0 where the budget was made smaller than what is spent. */
+  readonly remaining: string
+  /** Null where it never does. */
+  readonly resets_at: string | null
+}
+
+export interface Spender {
+  readonly id: string
+  readonly tenant: string
+  readonly budgets: readonly BudgetInForce[]
+}
+
+export function shownSpending(
+  { id, tenant, budgets }: Spender,
+  { ledger, at }: { ledger: Pick<Ledger, "leftOf">; at: number },
+): ShownSpending[] {
+  return budgets.map((budget) => ({
+    of: budget.of,
+    period: budget.period,
+    limit: usdOfNano(budget.limitNano),
+    remaining: usdOfNano(ledger.leftOf(budget, { keyId: id, tenant, at })),
+    resets_at: resetsAt(budget.period, at),
+  }))
+}
+
+function resetsAt(period: BudgetInForce["period"], at: number): string | null {
+  return period === "total" ? null : `${dateOfDay(windowOf(period, dayOf(at)).to + 1)}T00:00:00.000Z`
+}

@@ -1,0 +1,71 @@
+// trivium receipt ID: what a request cost, how that was reckoned, and where it went.
+import { Command } from "commander"
+import type { Json } from "../canonical/json.ts"
+import { atDesk, type OpenDesk } from "./desk.ts"
+import { type JsonFlags, withAdminFlags } from "./flags.ts"
+import { print, table } from "./print.ts"
+import type { ShownReceipt } from "./shown-books.ts"
+
+export function receiptCommand(open: OpenDesk): Command {
+  return withAdminFlags(new Command("receipt").description("show what a request cost, and how that was reckoned"))
+    .argument("<id>", "the x-request-id of its answer")
+    .option("--json", "print JSON")
+    .action((id: string, flags: JsonFlags) =>
+      atDesk(open, flags, async ({ books }) => {
+        const receipt = await books.receipt(id)
+        print(flags.json ? JSON.stringify(receipt) : told(receipt))
+      }),
+    )
+}
+
+function told(receipt: ShownReceipt): string {
+  const { facts } = receipt
+  const parts = [columns(bookedOf(receipt)), formulaOf(receipt)]
+  if (facts === null) parts.push("What else was known of it has been dropped, or never was.")
+  else parts.push(columns(Object.entries(facts).map(([name, value]) => [name.replaceAll("_", " "), shown(value)])))
+  return parts.filter((part) => part !== "").join("\n\n")
+}
+
+function bookedOf(receipt: ShownReceipt): string[][] {
+  const { model, provider, written_off, in_suspense } = receipt
+  return [
+    ["receipt", receipt.id],
+    ["time", receipt.time],
+    ["tenant", receipt.tenant],
+    ["key", receipt.key],
+    ["outcome", receipt.outcome],
+    ...(model === null ? [] : [["model", model]]),
+    ...(provider === null ? [] : [["provider", provider]]),
+    ["cost", `${receipt.cost} USD`],
+    ["paid", `${receipt.paid} USD`],
+    ...(written_off === "0" ? [] : [["written off", `${written_off} USD`]]),
+    ...(in_suspense === "0" ? [] : [["in suspense", `${in_suspense} USD`]]),
+  ]
+}
+
+function formulaOf({ formula, price_version, recomputed_cost, as_booked }: ShownReceipt): string {
+  if (recomputed_cost === null) return ""
+  const rows = formula.map(({ bucket, units, price, tier, amount }) => {
+    const per = bucket === "per_image" ? "each" : "per million"
+    return [bucket, String(units), `${price} ${per}${tier === null ? "" : ` (above ${tier} input tokens)`}`, amount]
+  })
+  const sum = `${recomputed_cost} USD by price version ${price_version}, rounded up to a nano-USD`
+  const verdict = as_booked ? "as booked" : "NOT what was booked"
+  return `${table(["BUCKET", "UNITS", "PRICE", "USD"], rows)}\n\n${sum}: ${verdict}`
+}
+
+/** The items of a list stand one below the other, the members of an object behind each other. */
+function shown(value: Json): string {
+  if (typeof value !== "object" || value === null) return String(value)
+  if (Array.isArray(value)) return value.map(shown).join("\n") || "none"
+  const members = Object.entries(value).map(([name, each]) => `${name} ${shown(each)}`)
+  return members.join(", ") || "none"
+}
+
+/** Names on the left; a value of several lines stays on the right. */
+function columns(rows: readonly (readonly string[])[]): string {
+  const width = Math.max(0, ...rows.map(([name = ""]) => name.length)) + 2
+  return rows
+    .map(([name = "", value = ""]) => name.padEnd(width) + value.replaceAll("\n", `\n${" ".repeat(width)}`))
+    .join("\n")
+}

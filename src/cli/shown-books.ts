@@ -1,0 +1,70 @@
+// Receipts, usage and proofs as the administration shows them.
+import type { JsonObject } from "../canonical/json.ts"
+
+export interface ShownReceipt {
+  readonly id: string
+  readonly time: string
+  readonly tenant: string
+  readonly key: string
+  readonly outcome: string
+  readonly cost: string
+  readonly paid: string
+  readonly written_off: string
+  readonly in_suspense: string
+  readonly model: string | null
+  readonly provider: string | null
+  readonly price_version: string | null
+  readonly formula: readonly {
+    readonly bucket: string
+    readonly units: number
+    readonly price: string
+    readonly tier: number | null
+    readonly amount: string
+  }[]
+  readonly recomputed_cost: string | null
+  readonly as_booked: boolean | null
+  readonly facts: JsonObject | null
+}
+
+/** Days are dates such as 2026-11-15, both included. */
+export interface AskedUsage {
+  readonly from?: string
+  readonly to?: string
+  readonly tenant?: string
+  readonly key?: string
+  readonly model?: string
+  readonly after?: string
+}
+
+/** What was used in one day, by one key, of one model at one provider. */
+export interface ShownUsage {
+  readonly date: string
+  readonly tenant: string
+  readonly key: string
+  readonly model: string
+  readonly provider: string
+  readonly requests: number
+  readonly input: number
+  readonly cache_read: number
+  readonly cache_write: number
+  readonly cache_write_1h: number
+  readonly audio_input: number
+  readonly image_input: number
+  readonly output: number
+  readonly reasoning: number
+  readonly audio_output: number
+  readonly image_output: number
+  readonly images: number
+  readonly paid: string
+}
+
+export interface UsagePage {
+  readonly usage: readonly ShownUsage[]
+  readonly next: string | null
+}
+
+/** What a proof of the ledger has found. */
+export interface Verdict {
+  readonly sound: boolean
+  readonly problems: readonly { readonly invariant: string; readonly what: string }[]
+}

@@ -1,0 +1,267 @@
+// What one exchange costs its caller: held before anybody is called, extended as a stream grows, and settled exactly once
+// before the last byte leaves.
+import { setTimeout } from "node:timers/promises"
+import { GatewayError } from "../canonical/error.ts"
+import { totalTokens, type Usage } from "../canonical/usage.ts"
+import { familyOf } from "../counting/count-tokens.ts"
+import { costOf } from "../ledger/cost.ts"
+import type { Target } from "../routing/plan.ts"
+import type { Books, Call, House } from "./call.ts"
+import { extensionOf, type Hold, holdFor } from "./hold.ts"
+import { type KeptInput, keepInput } from "./kept-input.ts"
+import { receiptFacts } from "./receipt-facts.ts"
+import type { Claim, SentAnswer } from "./repeats.ts"
+import type { ReadRequest } from "./request.ts"
+import { type Counted, type Spent, spentOf, type TokenCounting, type Told, tokensIn } from "./spent.ts"
+
+/** How long tokens may be counted, by who waits for it: a whole answer, an error, or nobody any more. */
+const COUNT_PATIENCE_MS = { answer: 500, error: 150, nobody: 30_000 }
+/** How long the last byte waits for a store that fails; what is owed is written when it works again. */
+const STORE_PATIENCE_MS = 2000
+const RETRY_MS = { first: 50, most: 1000 }
+/** No text has fewer tokens for a byte: what is surely owed should the process die. */
+const LEAST_TOKENS_PER_BYTE = 1 / 16
+
+export interface BillOptions {
+  readonly call: Call
+  readonly house: House
+  readonly ledger: Books
+  readonly request: ReadRequest
+  readonly targets: readonly Target[]
+  /** Where the request may be sent again. */
+  readonly claim: Claim | undefined
+}
+
+/** An answer as far as it was given. */
+export interface Given {
+  readonly told: Told
+  /** What was said in it, and what share of that the text is. Asked for only where nobody else counts. */
+  said(): { readonly text: string; readonly share: number }
+  readonly waiting: keyof typeof COUNT_PATIENCE_MS
+  /** How it ended for the client; absent where it did not end well. */
+  readonly last?: {
+    readonly contentType: string
+    /** What was not told of as sent. */
+    bytes?(): Uint8Array | undefined
+    /** The client left before the end. */
+    readonly cutShort?: boolean
+  }
+}
+
+/** An answer that grows. */
+interface Growing {
+  readonly usage: Usage | undefined
+  /** Of its text, in bytes. */
+  readonly length: number
+  /** It may not grow any further. */
+  readonly onRefused: (error: GatewayError) => void
+}
+
+export class Bill {
+  private heldNano: bigint
+  private heldOutput: number
+  private extending = false
+  private input: KeptInput | undefined
+  private ending: Promise<void> | undefined
+
+  private constructor(
+    private readonly options: BillOptions,
+    private readonly hold: Hold,
+  ) {
+    this.heldNano = hold.nano
+    this.heldOutput = hold.outputTokens
+  }
+
+  /** Holds what the request may cost; rejects where the caller may not, or cannot, pay that. */
+  static async open(options: BillOptions): Promise<Bill> {
+    const { call, ledger, request, targets } = options
+    const { caller, record, allowance } = call
+    const hold = holdFor(request, targets, caller)
+    allowance.reserve(hold.likelyTokens)
+    const { id: keyId, tenant, budgetsInForce: budgets } = caller
+    try {
+      await ledger.hold({
+        requestId: record.requestId,
+        tenant,
+        keyId,
+        amountNano: hold.nano,
+        budgets,
+        at: Date.now(),
+      })
+    } catch (thrown) {
+      allowance.correct(hold.likelyTokens, 0)
+      throw thrown
+    }
+    return new Bill(options, hold)
+  }
+
+  /** Those that have a price, and may be called. */
+  get targets(): readonly Target[] {
+    return this.hold.targets
+  }
+
+  /** The request's text is about to be forgotten. */
+  keepInput(): void {
+    const { call, house, request } = this.options
+    const { protocol, envelope } = call
+    this.input ??= keepInput(request.text, { protocol: protocol.id, envelope, codecs: house.codecs })
+  }
+
+  /** Bytes that went to the client. */
+  sent(bytes: Uint8Array): void {
+    this.options.claim?.sent(bytes)
+  }
+
+  /** Notes what is surely owed, and holds more where the answer may outgrow what is held. */
+  grown(target: Target, { usage = {}, length, onRefused }: Growing): void {
+    const { pricing } = target
+    if (!pricing || this.ending) return
+    const { ledger, call } = this.options
+    const { requestId } = call.record
+    const output = Math.max(usage.output ?? 0, Math.floor(length * LEAST_TOKENS_PER_BYTE))
+    const owed = costOf({ usage: { ...usage, output } }, pricing)
+    if (owed) ledger.note(requestId, { lowerBoundNano: owed.nanoUsd })
+    const extension = this.extending
+      ? undefined
+      : extensionOf(this.hold, { target, length, heldOutput: this.heldOutput })
+    if (!extension) return
+    this.extending = true
+    const onExtended = (fits: boolean) => {
+      this.extending = false
+      if (this.ending) return
+      if (!fits) return extension.isDue ? onRefused(outspent()) : undefined
+      this.heldNano += extension.nano
+      this.heldOutput += extension.outputTokens
+    }
+    // A store that fails refuses nobody: more is asked for when the answer has grown again.
+    ledger.extend(requestId, extension.nano).then(onExtended, () => {
+      this.extending = false
+    })
+  }
+
+  /** What was given is owed. Of all that is said of the end, the first counts. */
+  settle(target: Target, given: Given): Promise<void> {
+    this.ending ??= this.book(target, given).catch((fault) => {
+      // What cannot be reckoned is our fault, and not the caller's cost.
+      this.options.house.onFault(fault)
+      return this.letGo()
+    })
+    return this.ending
+  }
+
+  /** Nothing was given, and nothing is owed. */
+  release(): Promise<void> {
+    this.ending ??= this.letGo()
+    return this.ending
+  }
+
+  private async book(target: Target, given: Given): Promise<void> {
+    const { call, ledger, request, claim } = this.options
+    const { record, allowance } = call
+    const { candidates } = request.reading.asks
+    const spent = await spentOf(given.told, { target, candidates, counted: this.counted(target, given) })
+    const { usage, images, basis } = spent
+    const chargeNano = chargeOf(spent, target)
+    record.usage = usage
+    record.costNanoUsd = chargeNano
+    allowance.correct(this.hold.likelyTokens, totalTokens(usage))
+    const answer = claim && given.last && sentAnswer(given.last, record.status)
+    await this.write(() =>
+      ledger.settle(record.requestId, {
+        chargeNano,
+        model: target.model.id,
+        provider: target.account.id,
+        usage,
+        ...(images !== undefined && { images }),
+        ...(target.pricing && { pricing: target.pricing }),
+        facts: receiptFacts(call, request, { basis, heldNano: this.heldNano }),
+        ...(answer && { also: () => claim.answered(answer) }),
+      }),
+    )
+  }
+
+  private async letGo(): Promise<void> {
+    const { call, ledger, request } = this.options
+    const { record, allowance } = call
+    allowance.correct(this.hold.likelyTokens, 0)
+    const facts = receiptFacts(call, request, { heldNano: this.heldNano })
+    await this.write(() => ledger.release(record.requestId, facts))
+  }
+
+  private counted(target: Target, { said, waiting }: Given): Counted {
+    const family = target.account.tokens ?? familyOf(target.model.id)
+    const counting = patient(this.options.house.tokens, COUNT_PATIENCE_MS[waiting])
+    return {
+      input: () => {
+        this.keepInput()
+        const { share = 1, countable } = this.input ?? {}
+        return tokensIn(countable?.() ?? { text: "", tokens: 0 }, { share, family, counting })
+      },
+      output: () => {
+        const { text, share } = said()
+        return tokensIn({ text, tokens: 0 }, { share, family, counting })
+      },
+    }
+  }
+
+  private async write(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+      this.options.claim?.end()
+    } catch (thrown) {
+      await Promise.race([this.writeLater(work, thrown), setTimeout(STORE_PATIENCE_MS, undefined, { ref: false })])
+    }
+  }
+
+  /** Again for as long as the store fails; what it is not to blame for would fail for ever. */
+  private async writeLater(work: () => Promise<unknown>, cause: unknown): Promise<void> {
+    const { house, claim } = this.options
+    let failed = cause
+    for (let waitMs = RETRY_MS.first; isStoreFault(failed); waitMs = Math.min(2 * waitMs, RETRY_MS.most)) {
+      await setTimeout(waitMs)
+      try {
+        await work()
+        claim?.end()
+        return
+      } catch (thrown) {
+        failed = thrown
+      }
+    }
+    house.onFault(failed)
+    claim?.end()
+  }
+}
+
+function sentAnswer({ contentType, bytes, cutShort }: NonNullable<Given["last"]>, status: number): SentAnswer {
+  const last = bytes?.()
+  return { status, contentType, ...(last && { last }), ...(cutShort && { cutShort }) }
+}
+
+function chargeOf(spent: Spent, { pricing, model }: Target): bigint {
+  const cost = pricing && costOf(spent, pricing)
+  if (!cost) throw new Error(`${model.id} was called without a price`)
+  return cost.nanoUsd
+}
+
+/** Whoever waits does so only for a while; then a text's length has to tell. */
+function patient(counting: TokenCounting, patienceMs: number): TokenCounting {
+  return {
+    count: (task) => Promise.race([counting.count(task), setTimeout(patienceMs, byLength(task.text), { ref: false })]),
+  }
+}
+
+const CHARACTERS_PER_TOKEN = 4
+
+function byLength(text: string): number {
+  return Math.ceil(text.length / CHARACTERS_PER_TOKEN)
+}
+
+function isStoreFault(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.code === "store_unavailable"
+}
+
+function outspent(): GatewayError {
+  const message =
+    "What is left of the balance does not cover more of this answer, so it ends here. Top up, and ask again."
+  return new GatewayError("insufficient_balance", message)
+}

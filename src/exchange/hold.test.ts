@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test"
+import type { Caller } from "../accounts/caller.ts"
+import type { Pricing } from "../canonical/model.ts"
+import type { Model } from "../catalog/catalog.ts"
+import { model } from "../catalog/model.fixture.ts"
+import type { Asks } from "../protocols/contract.ts"
+import type { Target } from "../routing/plan.ts"
+import { extensionOf, holdFor } from "./hold.ts"
+import type { ReadRequest } from "./request.ts"
+
+/** A nano-USD for each token of output, and input for nothing. */
+const OUTPUT_ALONE: Pricing = { input: "0", output: "0.001" }
+
+const target = (pricing: Pricing | undefined, rest: Partial<Model> = {}) =>
+  ({ model: model("a/b", { maxOutputTokens: 100_000, ...rest }), pricing }) as unknown as Target
+
+interface Asked {
+  readonly asks?: Asks
+  readonly stream?: boolean
+  readonly targets?: readonly Target[]
+  readonly strictBalance?: boolean
+}
+
+function held({ asks = { candidates: 1 }, stream = false, targets, strictBalance = false }: Asked) {
+  const request = { text: "{}", reading: { asks, stream } } as unknown as ReadRequest
+  return holdFor(request, targets ?? [target(OUTPUT_ALONE)], { strictBalance } as unknown as Caller)
+}
+
+describe("what is held", () => {
+  test.each<[string, Asked, bigint]>([
+    ["of a whole answer, the limit", { asks: { maxOutputTokens: 9000, candidates: 1 } }, 9000n],
+    ["of several answers, each one's", { asks: { maxOutputTokens: 9000, candidates: 3 } }, 27_000n],
+    ["without a limit, what most answers have", {}, 4096n],
+    ["or what the model has, if less", { targets: [target(OUTPUT_ALONE, { maxOutputTokens: 50 })] }, 50n],
+    ["of a stream, the first step", { stream: true, asks: { maxOutputTokens: 9000, candidates: 1 } }, 2048n],
+    ["of several streams, each one's", { stream: true, asks: { candidates: 2 } }, 4096n],
+    ["of a short stream, its limit", { stream: true, asks: { maxOutputTokens: 5, candidates: 1 } }, 5n],
+    [
+      "of a stream of a key that never owes, all of it",
+      { stream: true, strictBalance: true, asks: { maxOutputTokens: 9000, candidates: 1 } },
+      9000n,
+    ],
+    ["of one that sets no limit either, the model's", { stream: true, strictBalance: true }, 100_000n],
+    ["of vectors, no output", { targets: [target(OUTPUT_ALONE, { kind: "embedding" })] }, 0n],
+    [
+      "of images, each one's",
+      { asks: { candidates: 2 }, targets: [target({ perImage: "0.000000007" }, { kind: "image" })] },
+      14n,
+    ],
+    [
+      "of several targets, the dearest's",
+      { targets: [target(OUTPUT_ALONE), target({ input: "0", output: "0.002" })] },
+      8192n,
+    ],
+  ])("is %s", (_, asked, nano) => {
+    expect(held(asked).nano).toBe(nano)
+  })
+
+  test("is within what can be held, whatever is asked for", () => {
+    for (const asks of [
+      { maxOutputTokens: 1e300, candidates: 1 },
+      { maxOutputTokens: Number.MAX_SAFE_INTEGER, candidates: Number.MAX_SAFE_INTEGER },
+      { candidates: 1e300 },
+    ]) {
+      for (const stream of [false, true]) {
+        const { nano, likelyTokens } = held({ asks, stream, targets: [target({ input: "9999", output: "9999" })] })
+        expect(nano > 0n && nano <= 10n ** 18n).toBe(true)
+        expect(Number.isSafeInteger(likelyTokens)).toBe(true)
+      }
+    }
+  })
+
+  test("targets without a price are not called, and a model that has none else is refused", () => {
+    const priced = target(OUTPUT_ALONE)
+    expect(held({ targets: [target(undefined), priced, target({ input: "1" })] }).targets).toEqual([priced])
+    expect(() => held({ targets: [target(undefined)] })).toThrow(
+      expect.objectContaining({ code: "model_not_priced", param: "model" }),
+    )
+  })
+
+  test("a stream's grows with it, up to its limit", () => {
+    const hold = held({ stream: true, asks: { maxOutputTokens: 5000, candidates: 1 } })
+    const at = (length: number, heldOutput: number) =>
+      extensionOf(hold, { target: target(OUTPUT_ALONE), length, heldOutput })
+    expect(at(2000, 2048)).toBeUndefined()
+    expect(at(3000, 2048)).toEqual({ nano: 2048n, outputTokens: 2048, isDue: false })
+    expect(at(5120, 2048)).toEqual({ nano: 2048n, outputTokens: 2048, isDue: true })
+    expect(at(9000, 4096)).toEqual({ nano: 904n, outputTokens: 904, isDue: false })
+    expect(at(50_000, 5000)).toBeUndefined()
+  })
+})

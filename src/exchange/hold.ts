@@ -1,0 +1,116 @@
+// How much is set aside for a request before anybody is called: the most its input can be, and as much output as it may
+// ask for, at the dearest target's price.
+import type { Caller } from "../accounts/caller.ts"
+import { GatewayError } from "../canonical/error.ts"
+import { inputBound } from "../counting/input-bound.ts"
+import { MAX_NANO } from "../ledger/books.ts"
+import { boundOf } from "../ledger/cost.ts"
+import type { Target } from "../routing/plan.ts"
+import type { ReadRequest } from "./request.ts"
+
+/** Where the caller sets no limit, as much as most answers have. */
+const UNSAID_OUTPUT = 4096
+/** A stream's output is held in steps, as it grows. */
+const STREAM_STEP = 2048
+/** No answer is so long, whatever is asked for. */
+const MOST_OUTPUT = 1e12
+/** The most an image is counted as where it is sold by the token. */
+const TOKENS_PER_IMAGE = 6500
+/** What an answer is taken to have for a byte as it grows: most has a little more than half of it. */
+const TOKENS_PER_BYTE = 0.4
+const BYTES_PER_LIKELY_TOKEN = 4
+
+export interface Hold {
+  /** Those that have a price. */
+  readonly targets: readonly Target[]
+  readonly nano: bigint
+  /** The output it is enough for, and the most there can be. */
+  readonly outputTokens: number
+  readonly mostOutput: number
+  readonly step: number
+  /** What the request will probably use, for limits on tokens. */
+  readonly likelyTokens: number
+}
+
+interface Bounds {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly images?: number
+}
+
+export function holdFor(request: ReadRequest, targets: readonly Target[], caller: Caller): Hold {
+  const { text, reading } = request
+  const inputTokens = inputBound(text)
+  const step = Math.min(MOST_OUTPUT, STREAM_STEP * reading.asks.candidates)
+  const priced: Target[] = []
+  let nano = 0n
+  let output = 0
+  let mostOutput = 0
+  for (const target of targets) {
+    const most = Math.min(MOST_OUTPUT, outputBound(request, target, caller.strictBalance))
+    const outputTokens = reading.stream && !caller.strictBalance ? Math.min(most, step) : most
+    const images = Math.min(MOST_OUTPUT, imagesOf(request, target))
+    const bound = boundAt(target, { inputTokens, outputTokens, images })
+    if (bound === undefined) continue
+    priced.push(target)
+    if (bound > nano) nano = bound
+    output = Math.max(output, outputTokens)
+    mostOutput = Math.max(mostOutput, limitOf(request, target))
+  }
+  if (priced.length === 0) throw notPriced(targets)
+  const likelyTokens = Math.ceil(text.length / BYTES_PER_LIKELY_TOKEN) + Math.min(output, step)
+  return {
+    targets: priced,
+    nano: nano < MAX_NANO ? nano : MAX_NANO,
+    outputTokens: output,
+    mostOutput,
+    step,
+    likelyTokens,
+  }
+}
+
+interface Extension {
+  readonly nano: bigint
+  readonly outputTokens: number
+  /** Without it the answer may not go on. */
+  readonly isDue: boolean
+}
+
+/** What more to hold for an answer of this length; undefined while what is held is enough, and some to spare. */
+export function extensionOf(
+  { step, mostOutput }: Hold,
+  { target, length, heldOutput }: { target: Target; length: number; heldOutput: number },
+): Extension | undefined {
+  const said = length * TOKENS_PER_BYTE
+  if (said + step / 2 <= heldOutput || heldOutput >= mostOutput) return undefined
+  const outputTokens = Math.min(step, mostOutput - heldOutput)
+  const nano = boundAt(target, { inputTokens: 0, outputTokens })
+  return nano === undefined ? undefined : { nano, outputTokens, isDue: said >= heldOutput }
+}
+
+function boundAt({ pricing }: Target, bounds: Bounds): bigint | undefined {
+  return pricing && boundOf(bounds, pricing)
+}
+
+function outputBound(request: ReadRequest, target: Target, isStrict: boolean): number {
+  const { kind, maxOutputTokens = UNSAID_OUTPUT } = target.model
+  const { maxOutputTokens: asked, candidates } = request.reading.asks
+  if (kind === "embedding") return 0
+  if (kind === "image") return candidates * TOKENS_PER_IMAGE
+  return (asked ?? (isStrict ? maxOutputTokens : Math.min(maxOutputTokens, UNSAID_OUTPUT))) * candidates
+}
+
+/** What an answer never has more of. */
+function limitOf({ reading: { asks } }: ReadRequest, { model }: Target): number {
+  return (asks.maxOutputTokens ?? model.maxOutputTokens ?? Number.POSITIVE_INFINITY) * asks.candidates
+}
+
+function imagesOf({ reading: { asks } }: ReadRequest, { model }: Target): number {
+  return model.kind === "image" ? asks.candidates : 0
+}
+
+function notPriced([target]: readonly Target[]): GatewayError {
+  const id = target?.model.id
+  const message = `\`${id}\` has no price, and what has none is not called. Give it \`pricing\` in the configuration: "0" where it is free.`
+  return new GatewayError("model_not_priced", message, { param: "model" })
+}

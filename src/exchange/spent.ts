@@ -1,0 +1,117 @@
+// What an exchange has used: as the upstream told it, where it told all and can be believed, and else as it is counted
+// here.
+import type { Usage } from "../canonical/usage.ts"
+import type { TokenFamily } from "../counting/count-tokens.ts"
+import type { Target } from "../routing/plan.ts"
+import type { Countable } from "./counted-text.ts"
+
+/** Where the counts come from. Suspect: what was told cannot be, so that it was counted here in its place. */
+export type Basis = "reported" | "estimated" | "suspect"
+
+export interface Spent {
+  readonly usage: Usage
+  readonly images?: number
+  readonly basis: Basis
+}
+
+/** What an upstream has told of what was used. */
+export interface Told {
+  readonly usage: Usage | undefined
+  /** Whether it was told after all that was said. */
+  readonly isAll: boolean
+  /** How many images the answer holds. */
+  readonly images?: number | undefined
+}
+
+/** Whoever counts tokens. Never rejects. */
+export interface TokenCounting {
+  count(task: { readonly text: string; readonly family: TokenFamily }): Promise<number>
+}
+
+/** What can be counted here, asked for only where it has to be. */
+export interface Counted {
+  input(): Promise<number>
+  output(): Promise<number>
+}
+
+const INPUT = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "audioInput", "imageInput"] as const
+const OUTPUT = ["output", "reasoning", "audioOutput", "imageOutput"] as const
+
+/** Of a model whose window is not known. */
+const WIDEST_WINDOW = 10_000_000
+/** An image of middling quality, where it is sold by the token and nobody counts. */
+const TOKENS_PER_IMAGE = 1056
+
+interface Occasion {
+  readonly target: Target
+  /** How many answers were asked for. */
+  readonly candidates: number
+  readonly counted: Counted
+}
+
+export async function spentOf(report: Told, occasion: Occasion): Promise<Spent> {
+  const { target, counted } = occasion
+  const { usage = {}, isAll, images } = report
+  const input = totalOf(usage, INPUT)
+  const output = totalOf(usage, OUTPUT)
+  const most = mostOf(occasion)
+  const hasInput = input !== undefined && input <= most.input
+  const hasOutput = output !== undefined && output <= most.output
+  const answers = target.model.kind !== "embedding"
+  const drawn = images === undefined ? {} : { images }
+  if (hasInput && (hasOutput || !answers) && isAll) return { usage, ...drawn, basis: "reported" }
+  const whole = {
+    ...(hasInput ? only(usage, INPUT) : { input: Math.min(most.input, await counted.input()) }),
+    ...(answers && (await outputOf(hasOutput ? usage : {}, { ...report, ...occasion, most: most.output }))),
+  }
+  const isOdd = report.usage !== undefined && (isBeyond(input, most.input) || isBeyond(output, most.output))
+  // Counts were told, and none of them is one.
+  const isEmpty = report.usage !== undefined && input === undefined && output === undefined
+  return { usage: whole, ...drawn, basis: isOdd || isEmpty ? "suspect" : "estimated" }
+}
+
+function isBeyond(count: number | undefined, most: number): boolean {
+  return count !== undefined && count > most
+}
+
+/** What a model can take and give: what is drawn is not in its window. */
+function mostOf({ target, candidates }: Occasion): { readonly input: number; readonly output: number } {
+  const { kind, contextWindow = WIDEST_WINDOW } = target.model
+  const output = kind === "image" ? WIDEST_WINDOW : contextWindow
+  return { input: contextWindow, output: output * candidates }
+}
+
+/** No less than was told before the end. */
+async function outputOf(
+  usage: Usage,
+  { target, counted, images = 1, isAll, most }: Occasion & Told & { most: number },
+): Promise<Usage> {
+  const told = totalOf(usage, OUTPUT)
+  if (told !== undefined && isAll) return only(usage, OUTPUT)
+  if (target.model.kind === "image") return { imageOutput: images * TOKENS_PER_IMAGE }
+  const output = Math.min(most, await counted.output())
+  return told !== undefined && told >= output ? only(usage, OUTPUT) : { output }
+}
+
+/** Undefined where nothing of it was told. */
+function totalOf(usage: Usage, buckets: readonly (keyof Usage)[]): number | undefined {
+  let sum: number | undefined
+  for (const bucket of buckets) {
+    const count = usage[bucket]
+    if (count !== undefined) sum = (sum ?? 0) + count
+  }
+  return sum
+}
+
+function only(usage: Usage, buckets: readonly (keyof Usage)[]): Usage {
+  return Object.fromEntries(buckets.flatMap((name) => (usage[name] === undefined ? [] : [[name, usage[name]]])))
+}
+
+/** Of a text that was not kept whole, by the share that was. */
+export async function tokensIn(
+  { text, tokens }: Countable,
+  { share, family, counting }: { share: number; family: TokenFamily; counting: TokenCounting },
+): Promise<number> {
+  const counted = text === "" ? 0 : await counting.count({ text, family })
+  return Math.ceil(counted / share) + tokens
+}

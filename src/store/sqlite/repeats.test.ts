@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { RepeatRow, SealedAnswer, Store } from "../contract.ts"
+import { openSqlite } from "./open.ts"
+
+let folder: string
+let store: Store
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-repeats-"))
+  store = openSqlite(join(folder, "trivium.db"))
+})
+afterEach(() => {
+  store.close()
+  rmSync(folder, { recursive: true })
+})
+
+const row = (name: string, at = 1): RepeatRow => ({
+  hash: name,
+  bodyHash: `body of ${name}`,
+  requestId: `r-${name}`,
+  at,
+})
+const answer = (bytes: number): SealedAnswer => ({
+  ...{ status: 201, contentType: "text/event-stream; charset=utf-8", sealed: new Uint8Array(bytes).fill(0xfe) },
+})
+const rowsOf = (names: string) => [...names].filter((name) => store.repeats.find(name)).join("")
+const answersOf = (names: string) => [...names].filter((name) => store.repeats.findAnswer(name)).join("")
+
+/** Rows named by one letter each, and an answer of ten bytes for those in capitals. */
+function insert(names: string, at = 1): void {
+  for (const name of names) store.repeats.insert(row(name, at), /[A-Z]/.test(name) ? answer(10) : undefined)
+}
+
+describe("what was answered", () => {
+  test("is there after the store was closed, byte for byte", () => {
+    store.repeats.insert(row("a", 2 ** 52), answer(1_000_000))
+    store.repeats.insert(row("b"))
+    store.close()
+    store = openSqlite(join(folder, "trivium.db"))
+    expect(store.repeats.find("a")).toEqual(row("a", 2 ** 52))
+    expect(store.repeats.findAnswer("a")).toEqual(answer(1_000_000))
+    expect(store.repeats.find("b")).toEqual(row("b"))
+    expect(store.repeats.findAnswer("b")).toBeUndefined()
+    expect(store.repeats.find("c")).toBeUndefined()
+  })
+
+  test("gives way to what is answered anew under the same hash, and its answer with it", () => {
+    insert("A")
+    store.repeats.insert({ ...row("A", 9), requestId: "second" })
+    expect(store.repeats.find("A")).toEqual({ ...row("A", 9), requestId: "second" })
+    expect(store.repeats.findAnswer("A")).toBeUndefined()
+  })
+
+  test("is undone with the transaction it is written in", () => {
+    insert("A")
+    const work = () => {
+      insert("AB", 5)
+      store.repeats.keepWithin({ rows: 1, answerBytes: 0 })
+      throw new Error("not settled")
+    }
+    expect(() => store.ledger.transaction(work)).toThrow("not settled")
+    expect([rowsOf("AB"), answersOf("AB"), store.repeats.find("A")?.at]).toEqual(["A", "A", 1])
+  })
+})
+
+describe("what is from before a time", () => {
+  test("goes, of the oldest only, with its answers", () => {
+    insert("aBc", 1)
+    insert("D", 3)
+    expect(store.repeats.dropBefore(3, 2)).toBe(2)
+    expect([rowsOf("aBcD"), answersOf("aBcD")]).toEqual(["cD", "D"])
+    expect(store.repeats.dropBefore(3, 8)).toBe(1)
+    expect(store.repeats.dropBefore(3, 8)).toBe(0)
+    expect(rowsOf("aBcD")).toBe("D")
+  })
+
+  test("waits behind a younger one that is older in the order, after a clock was set back", () => {
+    insert("a", 100)
+    insert("b", 1)
+    expect(store.repeats.dropBefore(50, 8)).toBe(0)
+    expect(store.repeats.dropBefore(101, 8)).toBe(2)
+    expect(rowsOf("ab")).toBe("")
+  })
+})
+
+describe("there are never more", () => {
+  const none = { rows: 100, answerBytes: 1000 }
+
+  test("rows than the bound: the oldest go, with their answers", () => {
+    insert("ABcDe")
+    store.repeats.keepWithin(none)
+    expect(rowsOf("ABcDe")).toBe("ABcDe")
+    store.repeats.keepWithin({ ...none, rows: 3 })
+    expect([rowsOf("ABcDe"), answersOf("ABcDe")]).toEqual(["cDe", "D"])
+  })
+
+  test("bytes of answers than the bound: the oldest answers go, and their rows stay", () => {
+    insert("AbCDe")
+    for (const [answerBytes, left] of [
+      [30, "ACD"],
+      [29, "CD"],
+      [20, "CD"],
+      [19, "D"],
+      [9, ""],
+    ] as const) {
+      store.repeats.keepWithin({ ...none, answerBytes })
+      expect(answersOf("AbCDe")).toBe(left)
+    }
+    expect(rowsOf("AbCDe")).toBe("AbCDe")
+  })
+
+  test("also after all of them were gone", () => {
+    insert("ab")
+    store.repeats.dropBefore(2, 8)
+    insert("CDE")
+    store.repeats.keepWithin({ rows: 2, answerBytes: 10 })
+    expect([rowsOf("abCDE"), answersOf("CDE")]).toEqual(["DE", "E"])
+  })
+})

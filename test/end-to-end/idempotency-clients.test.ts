@@ -1,0 +1,91 @@
+// OpenAI's own client library, given an Idempotency-Key: an answer that is lost on the way, and tried for again, is paid
+// once. The library sends such a key only where its user names one, and then again with each try.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { eventually } from "../stage/eventually.ts"
+import { raised } from "../stage/raised.ts"
+import { HI, VERSIONS } from "./client-versions.ts"
+import { type Caller, IdempotencyStage, newIdempotencyKey } from "./idempotency-stage.ts"
+
+/** What the stage's answers cost: 9 tokens in, 3 out. */
+const PRICE = 0.000_015
+
+let stage: IdempotencyStage
+beforeAll(async () => {
+  stage = await IdempotencyStage.open()
+})
+beforeEach(() => stage.reset())
+afterAll(() => stage.close())
+
+const once = () => ({ headers: { "Idempotency-Key": newIdempotencyKey() } })
+
+describe.each(VERSIONS)("$name", ({ OpenAI }) => {
+  /** A client that loses its first answers after they were given whole, and tries again by itself. */
+  function clientOf({ key: apiKey }: Caller, loses = 1) {
+    const seen = { keys: [] as (string | null)[] }
+    const client = new OpenAI({
+      apiKey,
+      baseURL: `${stage.gateway.url}/v1`,
+      maxRetries: 2,
+      fetch: async (url, init) => {
+        seen.keys.push(new Headers(init?.headers as Headers).get("idempotency-key"))
+        const response = await fetch(url as string, init as RequestInit)
+        if (seen.keys.length > loses) return response
+        await response.arrayBuffer()
+        throw new TypeError("the connection was lost")
+      },
+    })
+    return { client, seen }
+  }
+
+  test("gets a lost answer when it tries again, and pays once", async () => {
+    const caller = await stage.newKeeper()
+    const [{ client, seen }, options] = [clientOf(caller), once()]
+    const { choices } = await client.chat.completions.create(HI, options)
+    expect(choices[0]?.message.content).toBe(stage.text)
+    expect(seen.keys).toEqual(Array(2).fill(options.headers["Idempotency-Key"]))
+    expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
+  })
+
+  test("gets a lost stream again, too", async () => {
+    const caller = await stage.newKeeper()
+    const { client, seen } = clientOf(caller)
+    let text = ""
+    for await (const { choices } of await client.chat.completions.create({ ...HI, stream: true }, once()))
+      text += choices[0]?.delta.content ?? ""
+    expect(text).toBe(stage.text)
+    expect([seen.keys.length, stage.asked]).toEqual([2, 1])
+  })
+
+  test("is told of the receipt where answers are not kept, tries no more, and pays once", async () => {
+    const caller = await stage.newCaller()
+    const { client, seen } = clientOf(caller)
+    const error = await raised(client.chat.completions.create(HI, once()))
+    expect(error).toBeInstanceOf(OpenAI.ConflictError)
+    expect(error).toMatchObject({ status: 409, code: "idempotency_replayed" })
+    expect(seen.keys).toHaveLength(2)
+    expect([stage.asked, await stage.paid(caller)]).toEqual([1, PRICE])
+  })
+
+  test("waits for a request of the same key that still runs, and gets its answer", async () => {
+    const [{ client }, options] = [clientOf(await stage.newKeeper(), 0), once()]
+    const inFlight = () =>
+      stage.gateway.logged("exchange").filter(({ error_code }) => error_code === "idempotency_in_flight").length
+    const before = inFlight()
+    const { arrived, goOn } = stage.holdBack()
+    const first = client.chat.completions.create(HI, options)
+    await arrived
+    const second = client.chat.completions.create(HI, options)
+    await eventually(() => inFlight() > before, { what: "a refusal of the second" })
+    goOn()
+    expect(await second).toEqual(await first)
+    expect(stage.asked).toBe(1)
+  })
+
+  test("sends no such key by itself, so that a lost answer is paid for, and the next one too", async () => {
+    const caller = await stage.newKeeper()
+    const { client, seen } = clientOf(caller)
+    await client.chat.completions.create(HI)
+    expect(seen.keys).toEqual([null, null])
+    expect([stage.asked, await stage.paid(caller)]).toEqual([2, 2 * PRICE])
+  })
+})

@@ -1,0 +1,91 @@
+// A gateway and the simulator behind it, each with its own books: what the one charges and what the other would bill.
+import type { GatewayOptions } from "../../src/app.ts"
+import { BillLog } from "../../src/simulator/bill.ts"
+import { SimulatorServer } from "../../src/simulator/server.ts"
+import { eventually } from "../stage/eventually.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { PROTOCOLS, type ProtocolName } from "./client.ts"
+
+/** In nano-USD for a token: so that what was used can be told from what it cost. */
+const INPUT_NANO = 1_000_000n
+const OUTPUT_NANO = 1_000n
+
+export interface Receipt {
+  readonly outcome: string
+  readonly cost: string
+  readonly model: string | null
+  readonly provider: string | null
+  readonly usage: Readonly<Record<string, number>> | null
+  readonly as_booked: boolean | null
+  readonly facts: {
+    readonly basis?: string
+    readonly attempts: readonly { readonly provider: string; readonly error?: string }[]
+  }
+}
+
+export class Books {
+  private constructor(
+    readonly gateway: InProcessGateway,
+    readonly simulator: SimulatorServer,
+    readonly bills: BillLog,
+  ) {}
+
+  static async open({ bookWith }: Pick<GatewayOptions, "bookWith"> = {}): Promise<Books> {
+    const bills = new BillLog()
+    const simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onBill: bills.add } })
+    const gateway = InProcessGateway.start({ config: configOf(simulator.url), ...(bookWith && { bookWith }) })
+    return new Books(gateway, simulator, bills)
+  }
+
+  async close(): Promise<void> {
+    await this.gateway.stop()
+    await this.simulator.stop()
+  }
+
+  /** The receipt of a request, once it has been settled. */
+  async receipt(id: string): Promise<Receipt> {
+    let receipt: Receipt | undefined
+    const isThere = async () => {
+      receipt = await this.look(id)
+      return receipt !== undefined
+    }
+    await eventually(isThere, { withinMs: 8000, what: `the receipt ${id}` })
+    return receipt as Receipt
+  }
+
+  /** Undefined where there is none. */
+  async look(id: string): Promise<Receipt | undefined> {
+    const headers = { authorization: `Bearer ${this.gateway.key}` }
+    const answer = await fetch(`${this.gateway.url}/v1/receipts/${id}`, { headers })
+    return answer.status === 200 ? ((await answer.json()) as Receipt) : undefined
+  }
+
+  /** What everybody together holds, in nano-USD. */
+  get heldNano(): bigint {
+    return this.gateway.gateway.keys.tenants.balanceOf("default")?.heldNano ?? 0n
+  }
+}
+
+/** The tokens that a cost stands for. */
+export function tokensOf(cost: string): { input: number; output: number } {
+  const [whole = "0", rest = ""] = cost.split(".")
+  const nano = BigInt(whole) * 10n ** 9n + BigInt(rest.padEnd(9, "0"))
+  return { input: Number(nano / INPUT_NANO), output: Number((nano % INPUT_NANO) / OUTPUT_NANO) }
+}
+
+/** The name of the model that an upstream of this protocol serves, and does what the words ask for. */
+export function modelAt(protocol: ProtocolName, words = ""): string {
+  return `t/${protocol}${words === "" ? "" : `@${words}`}`
+}
+
+export function configOf(url: string): string {
+  const providers = PROTOCOLS.map((id) => `  at-${id}: { type: simulator, base_url: "${url}", protocols: [${id}] }`)
+  const models = PROTOCOLS.map(
+    (id) => `  - id: t/${id}
+    context_window: 100000
+    max_output_tokens: 50000
+    pricing: { input: "1000", output: "1" }
+    targets: [{ provider: at-${id}, model: m }]`,
+  )
+  return ["admin: { port: 0 }", "providers:", ...providers, "models:", ...models, ""].join("\n")
+}

@@ -1,0 +1,193 @@
+// What is charged when: every row of the table, over all four protocols, unary and streamed, relayed and translated,
+// against the simulator's own bill. (What a killed process leaves is in test/ledger/kill.test.ts and the proof's row 1.)
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
+import type { Bill } from "../../src/simulator/bill.ts"
+import { eventually } from "../stage/eventually.ts"
+import { Books, modelAt, tokensOf } from "./books.ts"
+import { type Asking, hear, hearSome, PROTOCOLS, type ProtocolName } from "./client.ts"
+
+let books: Books
+
+beforeAll(async () => {
+  books = await Books.open()
+  // The thread that counts tokens takes a while to start; no test is about that.
+  await hear(asking({ protocol: "openai-chat", upstream: "openai-chat", stream: false }, "usage-missing"))
+})
+afterAll(() => books.close())
+afterEach(() => eventually(() => books.heldNano === 0n, { what: "the end of every hold" }))
+
+interface Way {
+  /** What the client speaks, and the upstream. */
+  readonly protocol: ProtocolName
+  readonly upstream: ProtocolName
+  readonly stream: boolean
+}
+
+/** Each protocol to itself, and to the next. */
+const WAYS: readonly Way[] = PROTOCOLS.flatMap((protocol, at) =>
+  [protocol, PROTOCOLS[(at + 2) % PROTOCOLS.length] ?? protocol].flatMap((upstream) =>
+    [false, true].map((stream) => ({ protocol, upstream, stream })),
+  ),
+)
+const STREAMS = WAYS.filter(({ stream }) => stream)
+
+const named = ({ protocol, upstream, stream }: Way) =>
+  `${protocol}${protocol === upstream ? "" : ` over ${upstream}`}${stream ? ", streamed" : ""}`
+
+function asking({ protocol, upstream, stream }: Way, words = ""): Asking {
+  const { url, key } = books.gateway
+  return { url, key, protocol, model: modelAt(upstream, words), stream }
+}
+
+function lastBill(): Bill {
+  const bill = books.bills.bills.at(-1)
+  if (!bill) throw new Error("the simulator has billed nothing")
+  return bill
+}
+
+const billed = ({ input_tokens: input, output_tokens: output }: Bill) => ({ input, output })
+
+for (const way of WAYS) {
+  describe(named(way), () => {
+    test("a whole answer: what the upstream bills", async () => {
+      const { id, status, cost } = await hear(asking(way))
+      const receipt = await books.receipt(id)
+      expect(status).toBe(200)
+      expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+      expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, facts: { basis: "reported" } })
+      expect(cost).toBe(way.stream ? null : receipt.cost)
+    })
+
+    test("refused before dispatch: nothing, and nothing is held", async () => {
+      const { id, status } = await hear({ ...asking(way), model: "t/nowhere" })
+      expect(status).toBe(400)
+      expect(books.heldNano).toBe(0n)
+      expect(await books.look(id)).toBeUndefined()
+    })
+
+    test("an attempt failed with zero output, then fallback: only the attempt that answered", async () => {
+      const other = PROTOCOLS.find((each) => each !== way.upstream) ?? "openai-chat"
+      const { id, status } = await hear({ ...asking(way, "status-503"), fallback: [modelAt(other)] })
+      const receipt = await books.receipt(id)
+      expect(status).toBe(200)
+      expect(receipt).toMatchObject({
+        model: modelAt(other),
+        facts: { attempts: [{ error: "upstream_unavailable" }, {}] },
+      })
+      expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+    })
+
+    test("every attempt failed with zero output: nothing", async () => {
+      const { id, status } = await hear(asking(way, "status-503"))
+      expect(status).toBe(503)
+      expect(await books.receipt(id)).toMatchObject({ outcome: "released", cost: "0" })
+    })
+
+    test("upstream ended without usage: counted here, and said so", async () => {
+      // Gemini's answers have no end but that of the stream, so nothing comes after it.
+      const hasEnd = way.stream && way.upstream !== "gemini-generate"
+      for (const words of ["usage-missing", ...(hasEnd ? ["usage-after-end"] : [])]) {
+        const receipt = await books.receipt((await hear(asking(way, words))).id)
+        expect(receipt.facts.basis).toBe("estimated")
+        expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+      }
+    })
+
+    test("usage says 0: nothing, as reported", async () => {
+      const receipt = await books.receipt((await hear(asking(way, "usage-zero"))).id)
+      expect(receipt).toMatchObject({ outcome: "settled", cost: "0", facts: { basis: "reported" } })
+    })
+
+    test("usage told twice: once", async () => {
+      const receipt = await books.receipt((await hear(asking(way, "usage-twice"))).id)
+      expect(receipt.facts.basis).toBe("reported")
+      expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+    })
+
+    test.each(["usage-negative", "usage-huge", "usage-text"])("%s: what can be, and suspect", async (words) => {
+      const receipt = await books.receipt((await hear(asking(way, words))).id)
+      expect(receipt.facts.basis).toBe("suspect")
+      expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+    })
+
+    test("an empty answer with an error: nothing", async () => {
+      const { id, status } = await hear(asking(way, "error-after-0"))
+      expect(status).toBeGreaterThanOrEqual(500)
+      expect(await books.receipt(id)).toMatchObject({ outcome: "released", cost: "0" })
+    })
+
+    test("the same idempotency key: once", async () => {
+      const headers = { "idempotency-key": crypto.randomUUID() }
+      const first = await hear({ ...asking(way), headers })
+      const bills = books.bills.bills.length
+      const again = await hear({ ...asking(way), headers })
+      expect([first.status, again.status]).toEqual([200, 409])
+      expect(again.text).toContain(first.id)
+      expect(await books.look(again.id)).toBeUndefined()
+      expect(books.bills.bills.length).toBe(bills)
+    })
+  })
+}
+
+for (const way of STREAMS) {
+  describe(named(way), () => {
+    test("a failure after output: input and what was delivered", async () => {
+      for (const fault of ["cut", "reset", "end", "error"]) {
+        const { id, status } = await hear(asking(way, `${fault}-after-12`))
+        const receipt = await books.receipt(id)
+        expect(status).toBe(200)
+        expect(receipt.outcome).toBe("settled")
+        expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+      }
+    })
+
+    test("the client leaves in the midst of it: input and what was delivered", async () => {
+      const text = "Say 200 words."
+      const said = asking(way, "tokens-per-second-200")
+      const { id } = await hearSome({ ...said, text }, (heard) => heard.includes("configure"))
+      const receipt = await books.receipt(id)
+      await eventually(() => lastBill().ended === "client-gone", { what: "the upstream's bill" })
+      const { input, output } = tokensOf(receipt.cost)
+      const bill = lastBill()
+      // In Gemini's words every event tells what was used so far, and so does Anthropic's first of the input.
+      const isTold = way.upstream === "gemini-generate"
+      expect(receipt.facts.basis).toBe(isTold ? "reported" : "estimated")
+      expect(input).toBe(bill.input_tokens)
+      // What had left the upstream and had not arrived here is its loss.
+      expect(output).toBeGreaterThan(15)
+      expect(output).toBeLessThanOrEqual(bill.output_tokens)
+      expect(output).toBeGreaterThanOrEqual(bill.output_tokens - 15)
+    })
+
+    test("the client leaves before anything was said: the input", async () => {
+      const leaving = new AbortController()
+      const before = books.bills.bills.length
+      const heard = hear({ ...asking(way, "first-token-ms-5000"), signal: leaving.signal }).catch(() => undefined)
+      await eventually(() => books.heldNano > 0n)
+      await Bun.sleep(100)
+      leaving.abort()
+      await heard
+      await eventually(() => books.bills.bills.length > before, { what: "the upstream's bill" })
+      await eventually(() => books.heldNano === 0n)
+      expect(lastBill()).toMatchObject({ ended: "client-gone", output_tokens: 0 })
+    })
+  })
+}
+
+/** Upstreams that tell the usage after they have said why they stopped. */
+for (const upstream of ["openai-chat", "anthropic-messages", "gemini-generate"] as const) {
+  for (const way of STREAMS.filter((each) => each.upstream === upstream)) {
+    test(`${named(way)}: the client leaves at the end of the answer: the usage that is still to come`, async () => {
+      const { id } = await hearSome(
+        asking(way, "ending-ms-400"),
+        (heard) => heard.includes("model.") && FINISH.test(heard),
+      )
+      const receipt = await books.receipt(id)
+      expect(receipt.facts.basis).toBe("reported")
+      expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
+    })
+  }
+}
+
+/** As any of the four says that it has stopped; a translated stream may hold that back until it knows what was used. */
+const FINISH = /"finish_reason":"stop"|"stop_reason":"end_turn"|"finishReason":"STOP"|output_text.done/

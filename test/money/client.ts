@@ -1,0 +1,93 @@
+// A client of each protocol, as plain as can be: it asks one thing, reads the answer or leaves in the midst of it.
+
+export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
+export type ProtocolName = (typeof PROTOCOLS)[number]
+
+export interface Asking {
+  readonly url: string
+  readonly key: string
+  readonly protocol: ProtocolName
+  readonly model: string
+  readonly stream: boolean
+  readonly text?: string
+  readonly maxTokens?: number
+  readonly fallback?: readonly string[]
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+/** What a unary answer, or a whole stream, was. */
+export interface Heard {
+  readonly status: number
+  readonly id: string
+  readonly cost: string | null
+  readonly text: string
+}
+
+function ask(asking: Asking): Promise<Response> {
+  const { url, key, protocol, stream, headers, signal } = asking
+  return fetch(url + pathOf(asking), {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      ...(protocol === "anthropic-messages" && { "anthropic-version": "2023-06-01" }),
+      ...headers,
+    },
+    body: JSON.stringify({ ...bodyOf(asking), ...(stream && protocol !== "gemini-generate" && { stream: true }) }),
+    ...(signal && { signal }),
+  })
+}
+
+export async function hear(asking: Asking): Promise<Heard> {
+  const answer = await ask(asking)
+  const { status, headers } = answer
+  return {
+    status,
+    id: headers.get("x-request-id") ?? "",
+    cost: headers.get("x-gateway-cost"),
+    text: await answer.text(),
+  }
+}
+
+/** Reads until `enough` has been said, and leaves. */
+export async function hearSome(asking: Asking, enough: (text: string) => boolean): Promise<Heard> {
+  const leaving = new AbortController()
+  const answer = await ask({ ...asking, signal: leaving.signal })
+  const { status, headers, body } = answer
+  let text = ""
+  const decoder = new TextDecoder()
+  const reader = body?.getReader()
+  while (!enough(text)) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done) break
+    text += decoder.decode(value, { stream: true })
+  }
+  leaving.abort()
+  return { status, id: headers.get("x-request-id") ?? "", cost: null, text }
+}
+
+function pathOf({ protocol, model, stream }: Asking): string {
+  if (protocol === "openai-chat") return "/v1/chat/completions"
+  if (protocol === "openai-responses") return "/v1/responses"
+  if (protocol === "anthropic-messages") return "/msgapi/v1/messages"
+  return `/genapi/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`
+}
+
+function bodyOf({ protocol, model, text = "Say something.", maxTokens, fallback = [] }: Asking): object {
+  const provider = fallback.length > 0 ? { provider: { fallback } } : {}
+  if (protocol === "gemini-generate") {
+    const generationConfig = maxTokens === undefined ? {} : { generationConfig: { maxOutputTokens: maxTokens } }
+    return { contents: [{ role: "user", parts: [{ text }] }], ...generationConfig, ...provider }
+  }
+  const limit = maxTokens === undefined ? {} : { [LIMITS[protocol]]: maxTokens }
+  if (protocol === "openai-responses") return { model, input: text, ...limit, ...provider }
+  const must = protocol === "anthropic-messages" ? { max_tokens: 1000 } : {}
+  return { model, messages: [{ role: "user", content: text }], ...must, ...limit, ...provider }
+}
+
+const LIMITS = {
+  "openai-chat": "max_completion_tokens",
+  "openai-responses": "max_output_tokens",
+  "anthropic-messages": "max_tokens",
+}

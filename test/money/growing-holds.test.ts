@@ -1,0 +1,95 @@
+// A stream's hold grows with it. Where the balance does not cover more, the stream ends with its error frame, and what
+// was delivered is paid.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
+import { eventually } from "../stage/eventually.ts"
+import { Books, modelAt } from "./books.ts"
+import { type Asking, hear, PROTOCOLS, type ProtocolName } from "./client.ts"
+
+let books: Books
+beforeAll(async () => {
+  books = await Books.open()
+})
+afterAll(() => books.close())
+
+const KEYS = { requestsPerMinute: 100_000 }
+
+/** A key of a balance of its own, in USD. */
+async function keyWith(usd: string, rest: object = {}): Promise<{ id: string; text: string }> {
+  const { keys } = books.gateway.gateway
+  const { key, text } = await keys.createFunded({ name: "funded", ...KEYS, ...rest }, nanoOfUsd(usd) ?? 0n)
+  return { id: key.id, text }
+}
+
+function leftOf(id: string): { free: bigint; held: bigint } {
+  const { keys } = books.gateway.gateway
+  const balance = keys.balanceOf(keys.get(id))
+  return { free: balance?.freeNano ?? -1n, held: balance?.heldNano ?? -1n }
+}
+
+function asking(protocol: ProtocolName, upstream: ProtocolName, key: string): Asking {
+  const { url } = books.gateway
+  const text = "Say 3000 words."
+  return {
+    url,
+    key,
+    protocol,
+    model: modelAt(upstream, "tokens-per-second-20000"),
+    stream: true,
+    text,
+    maxTokens: 40_000,
+  }
+}
+
+/** What is held at first, as a refusal tells it. */
+async function needed(protocol: ProtocolName, upstream: ProtocolName): Promise<string> {
+  const { text } = await hear(asking(protocol, upstream, (await keyWith("0.000000001")).text))
+  return /may cost up to ([\d.]+) USD/.exec(text)?.[1] ?? text
+}
+
+/** A little more than that, but no second step. */
+function justEnough(usd: string): string {
+  return usdOfNano((nanoOfUsd(usd) ?? 0n) + 1_000n)
+}
+
+const WAYS = PROTOCOLS.flatMap((protocol, at) =>
+  [protocol, PROTOCOLS[(at + 1) % PROTOCOLS.length] ?? protocol].map((upstream) => ({ protocol, upstream })),
+)
+
+describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstream }) => {
+  test("holds more as it grows, and is paid as used", async () => {
+    // Of the input, a hundred tokens of it; of the output, as much as there is.
+    const key = await keyWith("1")
+    const before = leftOf(key.id)
+    const { status, text, id } = await hear(asking(protocol, upstream, key.text))
+    const receipt = await books.receipt(id)
+    expect(status).toBe(200)
+    expect(text.slice(-1000)).not.toContain("insufficient_balance")
+    const cost = nanoOfUsd(receipt.cost) ?? 0n
+    expect(leftOf(key.id)).toEqual({ free: before.free - cost, held: 0n })
+    // More than the first step of 2,048 tokens was held, and used.
+    expect((receipt.usage?.output ?? 0) + (receipt.usage?.reasoning ?? 0)).toBeGreaterThan(2900)
+  })
+
+  test("ends with its error frame where the balance does not cover more", async () => {
+    const key = await keyWith(justEnough(await needed(protocol, upstream)))
+    const { status, text, id } = await hear(asking(protocol, upstream, key.text))
+    const receipt = await books.receipt(id)
+    expect(status).toBe(200)
+    expect(text.slice(-1000)).toContain("What is left of the balance does not cover more of this answer")
+    await eventually(() => leftOf(key.id).held === 0n)
+    expect(leftOf(key.id).free).toBeGreaterThanOrEqual(0n)
+    expect(receipt.outcome).toBe("settled")
+    expect((receipt.usage?.output ?? 0) + (receipt.usage?.reasoning ?? 0)).toBeGreaterThan(500)
+    expect(receipt.facts.attempts.at(-1)?.error).toBe("insufficient_balance")
+  })
+
+  test("is refused at once to a key that never owes, where the balance does not cover all of it", async () => {
+    const usd = justEnough(await needed(protocol, upstream))
+    const key = await keyWith(usd, { strictBalance: true })
+    const { status, text } = await hear(asking(protocol, upstream, key.text))
+    expect(status).toBe(403)
+    expect(text).toContain(`${usd} USD is left`)
+    expect(leftOf(key.id)).toEqual({ free: nanoOfUsd(usd) ?? -1n, held: 0n })
+  })
+})

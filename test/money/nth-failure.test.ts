@@ -1,0 +1,123 @@
+// A whole exchange over a store that fails at its n-th call, for every n: the caller is answered and charged what the
+// upstream bills, once, or it is told 503 and nobody was called. Whatever happens, the books are sound.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Ledger } from "../../src/ledger/ledger.ts"
+import type { Store } from "../../src/store/contract.ts"
+import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { Faults, faultyTable } from "../ledger/faulty-table.ts"
+import { eventually } from "../stage/eventually.ts"
+import { Books, modelAt, tokensOf } from "./books.ts"
+import { type Asking, hear, hearSome } from "./client.ts"
+
+/** More calls than an exchange makes. */
+const MOST_CALLS = 200
+
+let folder: string
+let store: Store
+let books: Books
+/** Sees what is in the store without being counted. */
+let ledger: Ledger
+const faults = new Faults()
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-nth-exchange-"))
+  store = openSqlite(join(folder, "trivium.db"))
+  ledger = new Ledger({ table: store.ledger })
+  books = await Books.open({
+    bookWith: () => {
+      const faulty = new Ledger({ table: faultyTable(store.ledger, faults) })
+      faulty.recover()
+      return faulty
+    },
+  })
+  await hear(asking({ words: "usage-missing" }))
+})
+afterAll(async () => {
+  faults.failAt(undefined)
+  await books.close()
+  store.close()
+  rmSync(folder, { recursive: true })
+})
+
+function asking({ words = "", stream = false }: { words?: string; stream?: boolean }): Asking {
+  const { url, key } = books.gateway
+  return { url, key, protocol: "openai-chat", model: modelAt("openai-chat", words), stream, text: "Say 900 words." }
+}
+
+const heldNano = () => ledger.balance("tenant:default")?.heldNano ?? 0n
+
+interface Told {
+  readonly status: number
+  readonly id: string
+}
+
+/** Fails at each call in turn, until there is none left to fail at. */
+async function atEachCall(exchange: () => Promise<Told>, check: (told: Told, billed: number) => Promise<void>) {
+  for (let call = 0; call < MOST_CALLS; call++) {
+    const before = books.bills.bills.length
+    faults.failAt(call)
+    const told = await exchange()
+    await eventually(() => heldNano() === 0n, { what: `the end of what was held (call ${call})` })
+    await eventually(() => ledger.receipt(told.id) !== undefined || told.status === 503, { what: "the receipt" })
+    const { happened } = faults
+    faults.failAt(undefined)
+    expect(await ledger.verify()).toEqual([])
+    await check(told, books.bills.bills.length - before)
+    if (!happened) return call
+  }
+  throw new Error(`an exchange makes more than ${MOST_CALLS} calls`)
+}
+
+async function expectPaidOnce({ status, id }: Told, billed: number): Promise<void> {
+  if (status === 503) {
+    expect(billed).toBe(0)
+    expect(ledger.receipt(id)).toBeUndefined()
+    return
+  }
+  expect([status, billed]).toEqual([200, 1])
+  const bill = books.bills.bills.at(-1)
+  const receipt = ledger.receipt(id)
+  expect(receipt?.outcome).toBe("settled")
+  expect(tokensOf(nanoAsUsd(receipt?.chargeNano ?? 0n))).toEqual({
+    input: bill?.input_tokens ?? -1,
+    output: bill?.output_tokens ?? -1,
+  })
+}
+
+function nanoAsUsd(nano: bigint): string {
+  return `${nano / 10n ** 9n}.${String(nano % 10n ** 9n).padStart(9, "0")}`
+}
+
+describe("a store that fails at its n-th call", () => {
+  test("of a unary exchange", async () => {
+    expect(await atEachCall(() => hear(asking({})), expectPaidOnce)).toBeGreaterThan(3)
+  })
+
+  test("of a stream, which extends its hold", async () => {
+    expect(await atEachCall(() => hear(asking({ stream: true })), expectPaidOnce)).toBeGreaterThan(3)
+  })
+
+  test("of an exchange whose attempts all fail", async () => {
+    const check = async ({ status, id }: Told, billed: number) => {
+      expect([status, billed]).toEqual([503, 0])
+      expect([undefined, "released"]).toContain(ledger.receipt(id)?.outcome)
+    }
+    expect(await atEachCall(() => hear(asking({ words: "status-503" })), check)).toBeGreaterThan(3)
+  })
+
+  test("of a stream whose client leaves", async () => {
+    const leaves = () =>
+      hearSome(
+        asking({ words: "tokens-per-second-400", stream: true }),
+        (text) => text.includes("configure") || text.includes("error"),
+      )
+    const check = async ({ status, id }: Told) => {
+      if (status === 503) expect(ledger.receipt(id)).toBeUndefined()
+      else expect(ledger.receipt(id)).toMatchObject({ outcome: "settled" })
+    }
+    expect(await atEachCall(leaves, check)).toBeGreaterThan(3)
+  })
+})

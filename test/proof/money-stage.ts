@@ -1,0 +1,54 @@
+// A gateway and the simulator behind it, each a process of its own, each with its own books.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Bill } from "../../src/simulator/bill.ts"
+import { configOf, type Receipt } from "../money/books.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { RunningSimulator } from "../stage/simulator.ts"
+
+export class MoneyStage {
+  private constructor(
+    readonly gateway: RunningGateway,
+    private readonly simulator: RunningSimulator,
+    private readonly folder: string,
+  ) {}
+
+  static async start(): Promise<MoneyStage> {
+    const folder = mkdtempSync(join(tmpdir(), "trivium-bills-"))
+    const simulator = await RunningSimulator.start("--bill", join(folder, "bill.jsonl"))
+    const gateway = await RunningGateway.start({ config: configOf(simulator.url) })
+    return new MoneyStage(gateway, simulator, folder)
+  }
+
+  /** By the answer's own id, which passes through the gateway. */
+  bills(): ReadonlyMap<string, Bill> {
+    const lines = readFileSync(join(this.folder, "bill.jsonl"), "utf8").split("\n").slice(0, -1)
+    return new Map(lines.map((line) => JSON.parse(line) as Bill).map((bill) => [bill.id, bill]))
+  }
+
+  /** Undefined where there is none. */
+  async receipt(id: string): Promise<Receipt | undefined> {
+    const { url, key } = this.gateway
+    const answer = await fetch(`${url}/v1/receipts/${id}`, { headers: { authorization: `Bearer ${key}` } })
+    return answer.status === 200 ? ((await answer.json()) as Receipt) : undefined
+  }
+
+  /** What is held for requests that are not over, in USD. */
+  async held(): Promise<number> {
+    const { url, key } = this.gateway
+    const answer = await fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${key}` } })
+    return Number(((await answer.json()) as { held: string | null }).held ?? 0)
+  }
+
+  async problems(): Promise<number> {
+    const answer = await this.gateway.administer("/admin/v1/ledger/verify", { method: "POST" })
+    return ((await answer.json()) as { problems: unknown[] }).problems.length
+  }
+
+  async stop(): Promise<void> {
+    await this.gateway.stop()
+    await this.simulator.stop()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,137 @@
+// Clients that leave a stream at a random byte: the upstream is let go, nothing stays held, and what was delivered is paid.
+import { setTimeout } from "node:timers/promises"
+import type { Bill } from "../../src/simulator/bill.ts"
+import { countTokens } from "../../src/simulator/tokens.ts"
+import { modelAt, type Receipt, tokensOf } from "../money/books.ts"
+import { hearSome, PROTOCOLS } from "../money/client.ts"
+import { Dice } from "./dice.ts"
+import { inTurns } from "./in-turns.ts"
+import { MoneyStage } from "./money-stage.ts"
+import type { Figure, Row } from "./row.ts"
+
+const TEXT = "Say 120 words."
+const WORDS = "tokens-per-second-60"
+const MOST_BYTES = 25_000
+const AT_ONCE = 40
+const SETTLED_WITHIN_MS = 5000
+
+interface Left {
+  readonly answerId: string
+  readonly receiptId: string
+  readonly leftAt: number
+  /** In the simulator's tokens. */
+  readonly heard: number
+}
+
+export const leavingClients: Row = {
+  number: 3,
+  title: "clients that leave a stream at a random byte",
+  async run({ short, say }) {
+    const stage = await MoneyStage.start()
+    const dice = new Dice({ seed: 3, number: 0 })
+    const streams = Array.from({ length: short ? 60 : 1000 }, (_, at) => ({
+      protocol: PROTOCOLS[at % PROTOCOLS.length] ?? "openai-chat",
+      // Some leave at the first bytes.
+      bytes: dice.below(at % 10 === 0 ? 500 : MOST_BYTES) + 1,
+    }))
+    try {
+      const left = await inTurns(streams, {
+        atOnce: AT_ONCE,
+        act: async ({ protocol, bytes }): Promise<Left> => {
+          const { url, key } = stage.gateway
+          const asked = { url, key, protocol, model: modelAt(protocol, WORDS), stream: true, text: TEXT }
+          const { text, id } = await hearSome(asked, (heard) => heard.length >= bytes)
+          return { answerId: idIn(text), receiptId: id, leftAt: Date.now(), heard: countTokens(wordsIn(text)) }
+        },
+      })
+      await setTimeout(SETTLED_WITHIN_MS)
+      const held = await stage.held()
+      return [
+        { what: "USD still held 5 s after the last had left", seen: held, atMost: 0 },
+        ...(await figuresOf(stage, left, say)),
+        { what: "problems in the books", seen: await stage.problems(), atMost: 0 },
+      ]
+    } finally {
+      await stage.stop()
+    }
+  },
+}
+
+async function figuresOf(stage: MoneyStage, left: readonly Left[], say: (text: string) => void): Promise<Figure[]> {
+  const bills = stage.bills()
+  const known = left.filter(({ answerId }) => bills.has(answerId))
+  const pairs = await inTurns(known, {
+    atOnce: AT_ONCE,
+    act: async ({ answerId, receiptId, leftAt, heard }) => {
+      const bill = bills.get(answerId) as Bill
+      const receipt = await stage.receipt(receiptId)
+      return { bill, receipt, heard, lateMs: Math.max(0, Date.parse(bill.time) - leftAt) }
+    },
+  })
+  const settled = pairs.filter(({ receipt }) => receipt?.outcome === "settled") as Charged[]
+  const wrong = settled.filter((each) => !isFair(each))
+  for (const { bill, receipt } of wrong.slice(0, 5))
+    say(`billed ${JSON.stringify(bill)}, charged ${JSON.stringify(receipt)}`)
+  const delivered = sum(settled.map(({ bill }) => bill.input_tokens + bill.output_tokens))
+  const charged = sum(settled.map(({ receipt }) => totalOf(receipt)))
+  return [
+    {
+      what: "streams left before their end, found in the upstream's bill",
+      seen: known.length,
+      atLeast: left.length * 0.95,
+    },
+    { what: "of these settled", seen: settled.length, atLeast: known.length, unit: `of ${known.length}` },
+    {
+      what: "the last upstream was let go after",
+      seen: Math.max(...pairs.map(({ lateMs }) => lateMs)),
+      atMost: 1000,
+      unit: "ms",
+    },
+    {
+      what: "charged, by what had left the upstream",
+      seen: (100 * charged) / delivered,
+      atLeast: 98,
+      atMost: 102,
+      unit: "%",
+    },
+    {
+      what: "streams charged, by more than 2 % and 2 tokens, less than was read or more than was sent",
+      seen: wrong.length,
+      atMost: 0,
+    },
+  ]
+}
+
+interface Charged {
+  readonly bill: Bill
+  readonly receipt: Receipt
+  readonly heard: number
+}
+
+/** No less than the client has read, no more than has left the upstream: what is between them was on its way. */
+function isFair({ bill, receipt, heard }: Charged): boolean {
+  const charged = totalOf(receipt)
+  const [least, most] = [bill.input_tokens + heard, bill.input_tokens + bill.output_tokens]
+  const slack = Math.max(2, 0.02 * charged)
+  return charged >= least - slack && charged <= most + slack
+}
+
+/** What the events say, of whichever protocol. */
+function wordsIn(text: string): string {
+  const pieces = text.matchAll(/"(?:content|delta|text)":"((?:[^"\\]|\\.)*)"/g)
+  return [...pieces].map(([, piece]) => JSON.parse(`"${piece}"`)).join("")
+}
+
+function totalOf({ cost }: Receipt): number {
+  const { input, output } = tokensOf(cost)
+  return input + output
+}
+
+/** The answer's own id, wherever the protocol has it. */
+function idIn(text: string): string {
+  return /"(?:id|responseId)":"((?:chatcmpl-|resp_|msg_)?[\w-]{10,})"/.exec(text)?.[1] ?? ""
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
+}

@@ -1,0 +1,79 @@
+// Usage that is missing, odd, told twice or too late: what is charged is what the upstream's own bill says, and the
+// receipt says whether it was told or counted here.
+import { modelAt, tokensOf } from "../money/books.ts"
+import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
+import { inTurns } from "./in-turns.ts"
+import { MoneyStage } from "./money-stage.ts"
+import type { Row } from "./row.ts"
+
+const ODD: Readonly<Record<string, readonly string[]>> = {
+  "usage-missing": ["estimated"],
+  "usage-zero": ["reported"],
+  "usage-negative": ["suspect"],
+  "usage-huge": ["suspect"],
+  "usage-text": ["suspect"],
+  "usage-twice": ["reported"],
+  // In Gemini's words nothing but the end of the stream is its end.
+  "usage-after-end": ["estimated", "reported"],
+}
+
+interface Case {
+  readonly words: string
+  readonly client: ProtocolName
+  readonly upstream: ProtocolName
+  readonly stream: boolean
+}
+
+function cases(): Case[] {
+  return Object.keys(ODD).flatMap((words) =>
+    PROTOCOLS.flatMap((client) =>
+      PROTOCOLS.flatMap((upstream) =>
+        (words === "usage-after-end" ? [true] : [false, true]).map((stream) => ({ words, client, upstream, stream })),
+      ),
+    ),
+  )
+}
+
+export const oddUsage: Row = {
+  number: 4,
+  title: "missing or odd usage",
+  async run({ short, say }) {
+    const stage = await MoneyStage.start()
+    const all = cases().flatMap((each) => Array.from({ length: short ? 1 : 10 }, () => each))
+    try {
+      const { url, key } = stage.gateway
+      // The thread that counts starts with the first that it is needed for.
+      await hear({ url, key, protocol: "openai-chat", model: modelAt("openai-chat", "usage-missing"), stream: false })
+      const wrong = await inTurns(all, {
+        atOnce: 8,
+        act: async ({ words, client, upstream, stream }, at) => {
+          const text = `Say ${20 + (at % 60)} words.`
+          const asked = { url, key, protocol: client, model: modelAt(upstream, words), stream, text }
+          const { id, status } = await hear(asked)
+          const receipt = await stage.receipt(id)
+          const expected = words === "usage-zero" ? 0 : 3 + Math.max(20 + (at % 60), SHORTEST)
+          const { input, output } = tokensOf(receipt?.cost ?? "-1")
+          const isRight = status === 200 && input + output === expected
+          const isTold = ODD[words]?.includes(receipt?.facts.basis ?? "") === true
+          if (!isRight || !isTold) say(`${JSON.stringify(asked)}: ${JSON.stringify(receipt)}`)
+          return { isRight, isTold }
+        },
+      })
+      return [
+        { what: "exchanges", seen: all.length, atLeast: short ? 200 : 2000 },
+        {
+          what: "charged otherwise than the simulator counts",
+          seen: wrong.filter(({ isRight }) => !isRight).length,
+          atMost: 0,
+        },
+        { what: "marked otherwise than the table says", seen: wrong.filter(({ isTold }) => !isTold).length, atMost: 0 },
+        { what: "problems in the books", seen: await stage.problems(), atMost: 0 },
+      ]
+    } finally {
+      await stage.stop()
+    }
+  },
+}
+
+/** The simulator says no less than who it is, what it heard, and that nobody was called. */
+const SHORTEST = 31
