@@ -174,6 +174,22 @@ for (const way of STREAMS) {
   })
 }
 
+test.each(["/msgapi/v1/messages/count_tokens", "/genapi/v1beta/models/t/gemini-generate:countTokens"])(
+  "%s counts, and costs nothing",
+  async (path) => {
+    const { url, key } = books.gateway
+    const isGemini = path.includes("genapi")
+    const body = isGemini
+      ? { contents: [{ parts: [{ text: "How many?" }] }] }
+      : { model: modelAt("anthropic-messages"), messages: [{ role: "user", content: "How many?" }] }
+    const headers = { authorization: `Bearer ${key}`, "anthropic-version": "2023-06-01" }
+    const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })
+    expect(answer.status).toBe(200)
+    expect(await books.look(answer.headers.get("x-request-id") ?? "")).toBeUndefined()
+    expect(answer.headers.has("x-gateway-cost")).toBe(false)
+  },
+)
+
 /** Upstreams that tell the usage after they have said why they stopped. */
 for (const upstream of ["openai-chat", "anthropic-messages", "gemini-generate"] as const) {
   for (const way of STREAMS.filter((each) => each.upstream === upstream)) {

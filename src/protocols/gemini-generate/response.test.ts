@@ -18,7 +18,10 @@ const reading: Reading = {
 function relay(text: string, operation = "generateContent") {
   const outlined = outline(text)
   if (!outlined) throw new Error("no object")
-  return relayAnswer(text, outlined, { model: "a/b", reading: { ...reading, operation } })
+  return relayAnswer(text, outlined, {
+    model: "a/b",
+    reading: { ...reading, operation, counts: operation.startsWith("countTokens") },
+  })
 }
 
 describe("an answer", () => {

@@ -1,0 +1,47 @@
+// A store that takes nothing for a while, at its edges: who administers the gateway meanwhile, and who stops it after.
+// (What callers see of it is the proof's row 20.)
+import { expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { readBooks } from "../proof/stopped-books.ts"
+import { canLimit, liftLimit, limitFiles, NOTHING_FITS } from "../proof/store-fault.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { hear } from "./client.ts"
+
+// Both fail as long as src/ is not mended; then `failing` goes.
+test.if(canLimit).failing("what is administered then is refused as 503 store_unavailable", async () => {
+  const gateway = await RunningGateway.start()
+  try {
+    limitFiles(gateway.pid, NOTHING_FITS)
+    const answer = await gateway.administer("/admin/v1/keys", { method: "POST", body: JSON.stringify({ name: "new" }) })
+    expect(answer.status).toBe(503)
+    expect(await answer.text()).toContain("store_unavailable")
+  } finally {
+    await gateway.stop()
+  }
+})
+
+test.if(canLimit).failing("what is owed is written before a gateway that is told to stop ends", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "trivium-lost-store-"))
+  const dataDir = join(folder, "data")
+  const gateway = await RunningGateway.start({ dataDir })
+  const { url, key, pid } = gateway
+  const answer = hear({
+    url,
+    key,
+    protocol: "openai-chat",
+    model: "openai/gpt-4o-mini@first-token-ms-800",
+    stream: false,
+  })
+  await Bun.sleep(400)
+  limitFiles(pid, NOTHING_FITS)
+  const { cost } = await answer
+  liftLimit(pid)
+  await gateway.stop()
+  const { entries, holds } = await readBooks(dataDir)
+  rmSync(folder, { recursive: true })
+  expect(cost).not.toBeNull()
+  expect(holds).toEqual([])
+  expect(entries.map(({ kind }) => kind)).toEqual(["settled"])
+})
