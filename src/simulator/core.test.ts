@@ -48,7 +48,7 @@ describe("text", () => {
   test("says what it is, whom it stands in for, and what it heard", () => {
     expect(ask().text).toBe(
       'This is Trivium\'s simulator answering in place of acme/one. You said: "Hello there". No provider was called and ' +
-        "nothing was charged; configure a provider credential to reach the real model.",
+        "none bills this; configure a provider credential to reach the real model.",
     )
     expect(ask().first.finish).toBe("stop")
   })

@@ -15,7 +15,7 @@ export function sentence(request: SimulatedRequest, index: number): string {
   const { model, lastWords, count } = request
   const said =
     `This is Trivium's simulator answering in place of ${model}. ${heard(request)} ` +
-    "No provider was called and nothing was charged; configure a provider credential to reach the real model." +
+    "No provider was called and none bills this; configure a provider credential to reach the real model." +
     (index > 0 ? ` This is answer ${index + 1} of ${count}.` : "")
   const asked = Number(WORDS_ASKED.exec(lastWords)?.[1] ?? 0)
   return filled(said, Math.min(asked, Math.floor(MAX_WORDS / count)))

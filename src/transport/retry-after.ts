@@ -1,4 +1,5 @@
-// How long an upstream asks to be left alone, from its headers.
+// When an upstream that refuses a call wants to be asked again, and which of its limits it is about: from headers and
+// from error bodies, in every form that hosts are known to use.
 import type { Answer } from "./http-answer.ts"
 
 /** `retry-after-ms`, else `retry-after` in seconds or as a date. */
@@ -11,4 +12,192 @@ export function retryAfterMs(headers: Answer["headers"], now = Date.now()): numb
   // The lenient parser of dates takes a stray number for a year.
   const date = /GMT/.test(said) ? Date.parse(said) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** What is used up: what returns within minutes, what returns when a day is over, or the account's money. */
+export type Quota = "minute" | "day" | "spend"
+
+export interface Pause {
+  /** From now; absent where the upstream does not say. */
+  readonly retryAfterMs?: number
+  /** Absent where no limit was met. */
+  readonly quota?: Quota
+}
+
+/** An error as it was answered. */
+export interface Refused {
+  readonly status: number
+  readonly headers: Answer["headers"]
+  readonly body: string
+}
+
+/** Limits of a month end within it; who says more has made a mistake. */
+const LONGEST_MS = 32 * 24 * 3_600_000
+
+export function pauseOf(refused: Refused, now = Date.now()): Pause {
+  const said = saidIn(refused.body)
+  const quota = quotaOf(refused, said)
+  const waitMs = waitOf(refused, said, { quota, now })
+  return {
+    ...(waitMs !== undefined && { retryAfterMs: Math.min(LONGEST_MS, Math.max(0, waitMs)) }),
+    ...(quota && { quota }),
+  }
+}
+
+interface When {
+  readonly quota: Quota | undefined
+  readonly now: number
+}
+
+function waitOf({ status, headers }: Refused, said: Said, { quota, now }: When): number | undefined {
+  const asked = retryAfterMs(headers, now)
+  if (asked !== undefined || quota === undefined) return asked
+  // Beside a violated quota of a day Google tells the delay of the minute's, which helps nobody (2026).
+  if (said.violations.some(isOfDay)) return undefined
+  const inBody = spanMs(said.retryDelay, now) ?? wordedMs(said.message, now)
+  return inBody ?? (status === 429 ? (resetMs(headers, now) ?? spanMs(said.reset, now)) : undefined)
+}
+
+/** What is spelt out in an error body, as far as it matters here. */
+interface Said {
+  readonly code: string
+  readonly type: string
+  readonly message: string
+  /** The ids of the quotas that Google names. */
+  readonly violations: readonly string[]
+  readonly retryDelay: string
+  /** What OpenRouter repeats of a header. */
+  readonly reset: string
+}
+
+const LONGEST_MESSAGE = 2000
+
+function saidIn(body: string): Said {
+  const whole = parsed(body)
+  const outer = Array.isArray(whole) ? whole[0] : whole
+  const error = member(outer, "error") ?? outer
+  const details = member(error, "details")
+  const all = Array.isArray(details) ? details : []
+  const violations = all.flatMap((detail) => member(detail, "violations") ?? [])
+  const headers = member(member(error, "metadata"), "headers")
+  return {
+    code: text(member(error, "code")),
+    type: text(member(error, "type")),
+    message: (typeof error === "string" ? error : text(member(error, "message"))).slice(0, LONGEST_MESSAGE),
+    violations: violations.map((violation) => text(member(violation, "quotaId"))),
+    retryDelay: text(all.map((detail) => member(detail, "retryDelay")).find((delay) => delay !== undefined)),
+    reset: text(member(headers, "X-RateLimit-Reset")),
+  }
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined
+  return (value as Record<string, unknown>)[name]
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : ""
+}
+
+const SPENT_CODE =
+  /^(insufficient_quota|billing_hard_limit_reached|billing_not_active|insufficient_(balance|credits?))$/
+/** Not the word billing: Google and Groq name that page in the errors of every limit. */
+const SPENT =
+  /insufficient (balance|credits?|funds|quota)|credit balance is too low|spend(ing)? (limit|cap)|credit limit exceeded|all available credits|api usage limits|monthly [a-z ]*(limit|quota)/i
+/** With status 400 an upstream may quote its caller, who shall not be able to say this. */
+const SPENT_WITH_400 = /^(Your credit balance is too low|You have reached your specified API usage limits)/
+
+function quotaOf({ status }: Refused, { code, type, message, violations }: Said): Quota | undefined {
+  if (status === 402 || SPENT_CODE.test(code) || SPENT_CODE.test(type)) return "spend"
+  if (status === 400) return SPENT_WITH_400.test(message) ? "spend" : undefined
+  if ((status === 403 || status === 429) && SPENT.test(message)) return "spend"
+  if (status !== 429) return undefined
+  return isOfDay(message) || violations.some(isOfDay) ? "day" : "minute"
+}
+
+function isOfDay(words: string): boolean {
+  return /per[ _-]?day|daily/i.test(words)
+}
+
+/** What is counted, as headers call it. */
+const METERS = [
+  ...["requests", "tokens", "input-tokens", "output-tokens", "input-images"],
+  ...["requests-minute", "requests-hour", "requests-day", "tokens-minute", "tokens-hour", "tokens-day"],
+]
+const RESETS: readonly { readonly reset: string; readonly remaining: string }[] = [
+  { reset: "x-ratelimit-reset", remaining: "x-ratelimit-remaining" },
+  { reset: "ratelimit-reset", remaining: "ratelimit-remaining" },
+  ...METERS.flatMap((meter) => [
+    { reset: `x-ratelimit-reset-${meter}`, remaining: `x-ratelimit-remaining-${meter}` },
+    { reset: `anthropic-ratelimit-${meter}-reset`, remaining: `anthropic-ratelimit-${meter}-remaining` },
+  ]),
+]
+
+/** When all that is used up has come back; where nothing says that it is, when all has. */
+function resetMs(headers: Answer["headers"], now: number): number | undefined {
+  let longest: number | undefined = structuredMs(headers)
+  let longestSpent: number | undefined
+  for (const { reset, remaining } of RESETS) {
+    const waitMs = spanMs(headers.get(reset) ?? "", now)
+    if (waitMs === undefined) continue
+    longest = Math.max(longest ?? 0, waitMs)
+    if (Number(headers.get(remaining) ?? Number.NaN) <= 0) longestSpent = Math.max(longestSpent ?? 0, waitMs)
+  }
+  return longestSpent ?? longest
+}
+
+/** `ratelimit: "api";r=0;t=295`, as the IETF drafts it. */
+function structuredMs(headers: Answer["headers"]): number | undefined {
+  const seconds = /;\s*t=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]
+  return seconds === undefined ? undefined : Number(seconds) * 1000
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+const DURATION = /^(\d+(\.\d+)?(ms|[dhms]))+$/
+const EPOCH_SECONDS = 1e9
+const EPOCH_MS = 1e11
+
+/** `6m0s`, `20ms`, `34.4s`; seconds; an instant in seconds or milliseconds since 1970, or as a date. */
+function spanMs(written: string, now: number): number | undefined {
+  const said = written.trim()
+  if (/^\d+(\.\d+)?$/.test(said)) {
+    const number = Number(said)
+    if (number < EPOCH_SECONDS) return number * 1000
+    return (number < EPOCH_MS ? number * 1000 : number) - now
+  }
+  if (DURATION.test(said)) return durationMs(said)
+  const date = /^\d{4}-\d{2}-\d{2}T|GMT$/.test(said) ? Date.parse(said) : Number.NaN
+  return Number.isNaN(date) ? undefined : date - now
+}
+
+function durationMs(said: string): number {
+  let sum = 0
+  for (const [, count, unit = ""] of said.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g)) {
+    sum += Number(count) * (UNITS_MS[unit] ?? 0)
+  }
+  return sum
+}
+
+const WORDS_MS: Readonly<Record<string, number>> = { millisecond: 1, second: 1000, minute: 60_000, hour: 3_600_000 }
+const IN_WORDS = /(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) (millisecond|second|minute|hour)s?\b/i
+const IN_UNITS = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[dhms]))+)/i
+const AT = /(\d{4}-\d{2}-\d{2})(?: at)?[ T](\d{2}:\d{2}(?::\d{2})?) ?(UTC|Z|[+-]\d{2}:?\d{2})/
+
+/** `Please try again in 7m12s`, `retry after 26 seconds`, `regain access on 2025-07-01 at 00:00 UTC`. */
+function wordedMs(message: string, now: number): number | undefined {
+  const duration = IN_UNITS.exec(message)?.[1]
+  if (duration !== undefined) return durationMs(duration)
+  const [, count, unit = ""] = IN_WORDS.exec(message) ?? []
+  if (count !== undefined) return Number(count) * (WORDS_MS[unit.toLowerCase()] ?? 0)
+  const [, day, time, zone] = AT.exec(message) ?? []
+  const date = day === undefined ? Number.NaN : Date.parse(`${day}T${time}${zone === "UTC" ? "Z" : zone}`)
+  return Number.isNaN(date) ? undefined : date - now
 }

@@ -182,9 +182,13 @@ test.each(["/msgapi/v1/messages/count_tokens", "/genapi/v1beta/models/t/gemini-g
     const body = isGemini
       ? { contents: [{ parts: [{ text: "How many?" }] }] }
       : { model: modelAt("anthropic-messages"), messages: [{ role: "user", content: "How many?" }] }
-    const headers = { authorization: `Bearer ${key}`, "anthropic-version": "2023-06-01" }
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "anthropic-version": "2023-06-01",
+    }
     const answer = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })
-    expect(answer.status).toBe(200)
+    expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)])
     expect(await books.look(answer.headers.get("x-request-id") ?? "")).toBeUndefined()
     expect(answer.headers.has("x-gateway-cost")).toBe(false)
   },
