@@ -1,5 +1,7 @@
 // The rows that stand, by their number in the proof table.
 import type { Row } from "./row.ts"
+import { kills } from "./row-01-kill.ts"
+import { overspending } from "./row-02-overspend.ts"
 import { leavingClients } from "./row-03-leaving-clients.ts"
 import { oddUsage } from "./row-04-odd-usage.ts"
 import { brokenStreams } from "./row-08-broken-streams.ts"
@@ -12,9 +14,12 @@ import { slowloris } from "./row-14-slowloris.ts"
 import { destinations } from "./row-15-destinations.ts"
 import { privileges } from "./row-18-privileges.ts"
 import { canaries } from "./row-19-canaries.ts"
+import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
 
 export const rows: readonly Row[] = [
+  kills,
+  overspending,
   leavingClients,
   oddUsage,
   brokenStreams,
@@ -27,5 +32,6 @@ export const rows: readonly Row[] = [
   destinations,
   privileges,
   canaries,
+  storeLoss,
   soak,
 ]

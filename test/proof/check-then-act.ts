@@ -1,0 +1,66 @@
+// The negative control: a gateway that looks whether a balance suffices, calls, and books afterwards, as many do. In all
+// else it is the gateway. What the rows on money prove must fail here: check-then-act.ts DATA
+import { Gateway } from "../../src/app.ts"
+import { GatewayError } from "../../src/canonical/error.ts"
+import { usdOfNano } from "../../src/canonical/usd.ts"
+import { loadConfig } from "../../src/config/load.ts"
+import type { Books } from "../../src/exchange/call.ts"
+import { knownProviders } from "../../src/gateway-table.ts"
+import type { Ledger } from "../../src/ledger/ledger.ts"
+import { Log } from "../../src/telemetry/log.ts"
+
+type Wish = Parameters<Books["hold"]>[0]
+type Settlement = Parameters<Books["settle"]>[1]
+
+class CheckThenAct implements Books {
+  /** In memory alone: who is killed has forgotten whom it called. */
+  private readonly open = new Map<string, Wish>()
+
+  constructor(private readonly ledger: Ledger) {}
+
+  async hold(wish: Wish): Promise<void> {
+    const { requestId, keyId, tenant, amountNano, budgets = [], at } = wish
+    const balance = this.ledger.balance(`key:${keyId}`) ?? this.ledger.balance(`tenant:${tenant}`)
+    const left = [balance?.freeNano, ...budgets.map((budget) => this.ledger.leftOf(budget, { keyId, tenant, at }))]
+    const short = left.find((nano) => typeof nano === "bigint" && nano < amountNano)
+    if (typeof short === "bigint") throw refusal(amountNano, short)
+    this.open.set(requestId, wish)
+  }
+
+  async extend(): Promise<boolean> {
+    return true
+  }
+
+  note(): void {}
+
+  async settle(requestId: string, settlement: Settlement) {
+    const wish = this.open.get(requestId)
+    this.open.delete(requestId)
+    if (wish) await this.ledger.hold({ ...wish, amountNano: 0n })
+    return this.ledger.settle(requestId, settlement)
+  }
+
+  async release(requestId: string, facts?: Parameters<Books["release"]>[1]) {
+    this.open.delete(requestId)
+    return this.ledger.release(requestId, facts)
+  }
+}
+
+function refusal(neededNano: bigint, leftNano: bigint): GatewayError {
+  const [needed, left] = [usdOfNano(neededNano), usdOfNano(leftNano)]
+  return new GatewayError("insufficient_balance", `This request may cost up to ${needed} USD, and ${left} USD is left.`)
+}
+
+const [data = ""] = process.argv.slice(2)
+const flags = { port: 0, adminPort: "0", data }
+const gateway = new Gateway({
+  config: loadConfig({ flags, environment: {}, workingDir: process.cwd(), knownProviders }),
+  environment: {},
+  log: new Log({ write: (text) => process.stderr.write(text) }),
+  bookWith: (ledger) => new CheckThenAct(ledger),
+})
+process.on("SIGINT", async () => {
+  await gateway.stop({ graceMs: 0, drainMs: 1000 })
+  process.exit(0)
+})
+console.log(`administration on ${gateway.adminUrl}\nlistening on ${gateway.url}`)

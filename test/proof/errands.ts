@@ -1,0 +1,186 @@
+// Requests that can be found again in two books that know nothing of each other. Each has an API key of its own, which
+// the ledger notes with whatever it books, and calls a model of its own name, which the upstream notes on its bill.
+import { readFileSync } from "node:fs"
+import type { Bill } from "../../src/simulator/bill.ts"
+import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
+import type { Dice } from "./dice.ts"
+import { inTurns } from "./in-turns.ts"
+import { atDesk } from "./stopped-books.ts"
+
+/** In nano-USD for a token, as the configuration says in USD for a million. */
+export const INPUT_NANO = 1000n
+export const OUTPUT_NANO = 2000n
+
+/** What the keys of a tenant with a balance, or with a budget for the day, have to spend together. */
+const SHARED_USD = "0.05"
+export const SHARED_NANO = 50_000_000n
+/** Tenants with a budget are named so. */
+export const FRUGAL = "frugal"
+
+export interface Errand {
+  /** Of its model at the upstream. */
+  readonly name: string
+  readonly keyId: string
+  readonly key: string
+  readonly protocol: ProtocolName
+  readonly stream: boolean
+  readonly text: string
+  /** How fast the upstream answers, in the simulator's words. */
+  readonly words: string
+  /** The one protocol that the upstream speaks for it; all where it is absent. */
+  readonly upstream: ProtocolName | undefined
+  /** When the client leaves, if it does. */
+  readonly leavesAfterMs: number | undefined
+  seen: Seen
+}
+
+/** What the client saw of it. */
+interface Seen {
+  readonly how: "unasked" | "refused" | "whole" | "broken" | "left"
+  readonly status?: number
+  readonly requestId?: string
+  /** As the answer's header says; null where it has none. */
+  readonly cost?: string | null
+  readonly code?: string
+}
+
+interface Payer {
+  readonly tenant?: string
+  readonly balance?: string
+}
+
+interface Prepared {
+  readonly names: readonly string[]
+  readonly dice: Dice
+}
+
+/** Makes a key for each name, in the store of a gateway that does not run. */
+export function prepareErrands(dataDir: string, { names, dice }: Prepared): Promise<Errand[]> {
+  const [first = ""] = names
+  const [poor, frugal] = [`poor-${first}`, `${FRUGAL}-${first}`]
+  const payers: readonly Payer[] = [
+    { tenant: "open" },
+    { tenant: "open" },
+    { balance: "1" },
+    // Enough to begin a stream, and neither for more of it nor for a unary call.
+    { balance: "0.005" },
+    { tenant: poor },
+    { tenant: frugal },
+  ]
+  return atDesk(dataDir, async (desk) => {
+    await desk.tenants.create({ name: poor })
+    await desk.tenants.topUp(poor, { usd: SHARED_USD })
+    await desk.tenants.create({ name: frugal, budgets: { day: SHARED_USD } })
+    const prepare = async (name: string): Promise<Errand> => {
+      const errand = thrown(dice)
+      const { id, key } = await desk.keys.create({ name, ...dice.pick(payers) })
+      return { ...errand, name, keyId: id, key, seen: { how: "unasked" } }
+    }
+    return Promise.all(names.map(prepare))
+  })
+}
+
+/** Some answer at once, some late, some slowly; some clients leave before the end. */
+function thrown(dice: Dice): Omit<Errand, "name" | "keyId" | "key" | "seen"> {
+  const isSlow = dice.chance(0.3)
+  const words = isSlow ? `tokens-per-second-${200 + dice.below(3000)}` : `first-token-ms-${dice.below(120)}`
+  return {
+    protocol: dice.pick(PROTOCOLS),
+    stream: dice.chance(0.6),
+    text: dice.chance(0.5) ? "Say something." : `Say ${dice.pick([100, 500, 1500])} words.`,
+    words: dice.chance(0.3) ? "" : words,
+    upstream: dice.chance(0.7) ? undefined : dice.pick(PROTOCOLS),
+    leavesAfterMs: dice.chance(0.1) ? dice.below(150) : undefined,
+  }
+}
+
+/** Errands that nothing limits and no client leaves, half of them streamed, answered after so much time. */
+export function prepareLasting(dataDir: string, { names, lastsMs }: { names: readonly string[]; lastsMs: number }) {
+  const plain = { text: "Say something.", words: `first-token-ms-${lastsMs}`, upstream: undefined }
+  return atDesk(dataDir, (desk) => {
+    const prepare = async (name: string, at: number): Promise<Errand> => {
+      const protocol = PROTOCOLS[Math.floor(at / 2) % PROTOCOLS.length] ?? "openai-chat"
+      const { id, key } = await desk.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
+      const asked = { protocol, stream: at % 2 === 0, leavesAfterMs: undefined }
+      return { ...plain, ...asked, name, keyId: id, key, seen: { how: "unasked" } }
+    }
+    return Promise.all(names.map(prepare))
+  })
+}
+
+/** A model for each errand, served by a simulator at this address. */
+export function errandsConfig(origin: string, errands: readonly Errand[]): string {
+  const only = PROTOCOLS.map((id) => `  at-${id}: { type: simulator, base_url: "${origin}", protocols: [${id}] }`)
+  const models = errands.map(({ name, upstream }) => {
+    const provider = upstream ? `at-${upstream}` : "everywhere"
+    return `  - { id: t/${name}, context_window: 100000, max_output_tokens: 50000, pricing: { input: "1", output: "2" }, targets: [{ provider: ${provider}, model: ${name} }] }`
+  })
+  const everywhere = `  everywhere: { type: simulator, base_url: "${origin}" }`
+  return ["providers:", everywhere, ...only, "models:", ...models, ""].join("\n")
+}
+
+/** What the simulator has billed, in a file that it has finished. */
+export function readBills(file: string): Bill[] {
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n")
+  return lines.map((line) => JSON.parse(line))
+}
+
+interface Running {
+  readonly url: string
+  readonly atOnce: number
+  /** No further errand is begun. */
+  readonly isOver: () => boolean
+  /** Between the errands of one client. */
+  readonly pauseMs?: number
+}
+
+/** Runs them in their order until none is left or it is over; resolves when those that were begun have ended. */
+export async function runErrands(errands: readonly Errand[], running: Running): Promise<void> {
+  const { url, atOnce, isOver, pauseMs = 0 } = running
+  const act = async (errand: Errand) => {
+    if (isOver()) return
+    await runErrand(errand, url)
+    if (pauseMs > 0) await Bun.sleep(pauseMs)
+  }
+  await inTurns(errands, { atOnce, act })
+}
+
+export async function runErrand(errand: Errand, url: string): Promise<void> {
+  const { key, protocol, stream, text, name, words, leavesAfterMs } = errand
+  const leaving = new AbortController()
+  const timer = leavesAfterMs === undefined ? undefined : setTimeout(() => leaving.abort(), leavesAfterMs)
+  const model = `t/${name}${words === "" ? "" : `@${words}`}`
+  try {
+    const heard = await hear({ url, key, protocol, model, stream, text, signal: leaving.signal })
+    const { status, id: requestId, cost } = heard
+    const seen = { status, requestId, cost }
+    if (status !== 200) errand.seen = { ...seen, how: "refused", ...codeIn(heard.text) }
+    else errand.seen = { ...seen, how: isWhole(errand, heard.text) ? "whole" : "broken" }
+  } catch {
+    errand.seen = { how: leaving.signal.aborted ? "left" : "broken" }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** How a stream of each protocol says that nothing more will come. */
+const TERMINALS: Readonly<Record<ProtocolName, RegExp>> = {
+  "openai-chat": /^data: \[DONE\]$/m,
+  "openai-responses": /^event: response\.(completed|incomplete)$/m,
+  "anthropic-messages": /^event: message_stop$/m,
+  "gemini-generate": /"finishReason"/,
+}
+
+function isWhole({ protocol, stream }: Errand, text: string): boolean {
+  if (stream) return TERMINALS[protocol].test(text)
+  try {
+    return !JSON.parse(text).error
+  } catch {
+    return false
+  }
+}
+
+function codeIn(text: string): { code?: string } {
+  const [, code] = /"code":\s*"([a-z_]+)"/.exec(text) ?? []
+  return code === undefined ? {} : { code }
+}

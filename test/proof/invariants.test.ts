@@ -1,0 +1,138 @@
+// What proves the invariants has to notice when one is broken: sound evidence, spoilt in one place at a time.
+import { describe, expect, test } from "bun:test"
+import type { Bill } from "../../src/simulator/bill.ts"
+import type { Errand } from "./errands.ts"
+import { billedUnbooked, type Evidence, invariantFigures, overBudget, recoveredOtherwise } from "./invariants.ts"
+import { isKept } from "./row.ts"
+import type { BookedEntry, OpenHold } from "./stopped-books.ts"
+
+function errand(name: string, seen: Errand["seen"], stream = false): Errand {
+  const asked = { protocol: "openai-chat", text: "", words: "", upstream: undefined, leavesAfterMs: undefined } as const
+  return { ...asked, name, keyId: `key-${name}`, key: "", stream, seen }
+}
+
+function bill(name: string, ended: Bill["ended"] = "complete"): Bill {
+  const whose = { id: name, request_id: name, path: "/", model: name, time: "" }
+  return { ...whose, input_tokens: 10, output_tokens: 20, ended }
+}
+
+/** 10 and 20 tokens at 1000 and 2000 nano-USD. */
+const COST = 50_000n
+
+let id = 0n
+function entry(name: string, kind: BookedEntry["kind"], change: Partial<BookedEntry> = {}): BookedEntry {
+  const paid = kind === "released" ? 0n : COST
+  return {
+    id: ++id,
+    kind,
+    request: `request-${name}`,
+    tenant: "open",
+    key: `key-${name}`,
+    account: "tenant:open",
+    floor: null,
+    amount: -paid,
+    funding: 0n,
+    revenue: paid,
+    suspense: 0n,
+    writeOff: 0n,
+    held: "0.0001",
+    ...change,
+  }
+}
+
+const leftOpen: OpenHold = {
+  request: "request-killed",
+  key: "key-killed",
+  amount: 100_000n,
+  lowerBound: 30_000n,
+  isForgotten: false,
+}
+
+const sound: Evidence = {
+  errands: [
+    errand("whole", { how: "whole", status: 200, cost: "0.00005" }),
+    errand("streamed", { how: "whole", status: 200, cost: null }, true),
+    errand("killed", { how: "broken" }),
+    errand("refused", { how: "refused", status: 403, code: "insufficient_balance" }),
+    errand("unasked", { how: "unasked" }),
+  ],
+  bills: [bill("whole"), bill("streamed"), bill("killed", "client-gone")],
+  books: {
+    entries: [
+      entry("whole", "settled"),
+      entry("streamed", "settled"),
+      entry("killed", "recovered", { amount: -100_000n, revenue: 30_000n, suspense: 70_000n }),
+    ],
+    holds: [],
+    postedNano: 0n,
+    problems: [],
+  },
+  leftOpen: [leftOpen],
+}
+
+const withEntries = (entries: readonly BookedEntry[]): Evidence => ({ ...sound, books: { ...sound.books, entries } })
+const withEntry = (each: BookedEntry): Evidence => withEntries([...sound.books.entries, each])
+const changed = (change: Partial<BookedEntry>): Evidence =>
+  withEntries(sound.books.entries.map((each, at) => (at === 0 ? { ...each, ...change } : each)))
+
+function broken(evidence: Evidence): string[] {
+  const figures = invariantFigures([evidence], () => {})
+  return figures.filter((figure) => !isKept(figure)).map(({ what }) => what.split(",")[0] ?? "")
+}
+
+describe("the invariants of money", () => {
+  test("hold over sound evidence", () => {
+    expect(broken(sound)).toEqual([])
+    expect(billedUnbooked(sound)).toBe(0)
+    expect(recoveredOtherwise(sound)).toEqual([])
+    expect(overBudget(sound)).toEqual([])
+  })
+
+  const spoilt: readonly [string, Evidence, string[]][] = [
+    ["an entry that does not sum to zero", changed({ amount: -COST - 1n }), ["I1"]],
+    ["accounts that do not sum to zero", { ...sound, books: { ...sound.books, postedNano: 1n } }, ["I1"]],
+    ["an account that was below its floor for a while", changed({ floor: 0n }), ["I4"]],
+    ["a request with two entries", withEntry(entry("whole", "settled")), ["I5", "I7"]],
+    ["a hold that is still open", { ...sound, books: { ...sound.books, holds: [leftOpen] } }, ["I6"]],
+    ["a hold that a start did not recover", { ...sound, leftOpen: [{ ...leftOpen, isForgotten: true }] }, ["I6"]],
+    ["a bill without an entry", { ...sound, bills: [...sound.bills, bill("unasked")] }, ["I7"]],
+    ["a bill whose hold was released", changed({ kind: "released", amount: 0n, revenue: 0n }), ["I7", "I8"]],
+    ["a call that was billed twice", { ...sound, bills: [...sound.bills, bill("killed")] }, ["I7"]],
+    ["a cost that is not the one told", changed({ amount: -COST + 1n, revenue: COST - 1n }), ["I8"]],
+    ["a whole answer that had to be recovered", changed({ kind: "recovered" }), ["I8"]],
+    ["an entry for who was refused", withEntry(entry("refused", "released")), ["I9"]],
+    ["an entry for who never asked", withEntry(entry("unasked", "settled")), ["I9"]],
+    ["an entry of a key that nobody has", withEntry(entry("nobody", "settled")), ["I9"]],
+    ["a write-off within the hold", changed({ amount: -COST + 1n, writeOff: -1n }), ["I10"]],
+    ["a write-off that is a credit", changed({ amount: -COST - 1n, writeOff: 1n }), ["I10"]],
+    [
+      "what the ledger's own proof finds",
+      { ...sound, books: { ...sound.books, problems: [{ invariant: "I2", what: "It is not." }] } },
+      ["I2"],
+    ],
+  ]
+  test.each(spoilt)("are broken by %s", (_, evidence, names) => {
+    expect(broken(evidence)).toEqual(names)
+  })
+
+  test("count what was billed and is not in the ledger", () => {
+    expect(billedUnbooked(withEntries(sound.books.entries.slice(1)))).toBe(1)
+  })
+
+  test("know a budget that was overspent", () => {
+    const spent = entry("whole", "settled", { tenant: "frugal-1", amount: -50_000_001n, revenue: 50_000_001n })
+    expect(overBudget(withEntry(spent))).toHaveLength(1)
+  })
+
+  test("know what was recovered otherwise than as its lower bound and suspense", () => {
+    const [whole, streamed] = sound.books.entries
+    const all = [whole, streamed].flatMap((each) => each ?? [])
+    const recovered = (change: Partial<BookedEntry>) => withEntries([...all, entry("killed", "recovered", change)])
+    expect(recoveredOtherwise(recovered({ amount: -100_000n, revenue: 100_000n }))).toHaveLength(1)
+    expect(recoveredOtherwise(recovered({ amount: -30_000n, revenue: 30_000n }))).toHaveLength(1)
+    // More than the upstream has billed is no lower bound.
+    const beyond = { ...leftOpen, lowerBound: COST + 1n }
+    const booked = recovered({ amount: -100_000n, revenue: COST + 1n, suspense: 100_000n - COST - 1n })
+    expect(recoveredOtherwise({ ...booked, leftOpen: [beyond] })).toHaveLength(1)
+  })
+})

@@ -1,0 +1,226 @@
+// The invariants of money, each by its name, over what clients saw, what the upstream has billed, and what the stopped
+// gateway has booked.
+import { nanoOfUsd } from "../../src/canonical/usd.ts"
+import type { Bill } from "../../src/simulator/bill.ts"
+import { type Errand, FRUGAL, INPUT_NANO, OUTPUT_NANO, SHARED_NANO } from "./errands.ts"
+import type { Figure } from "./row.ts"
+import type { BookedEntry, OpenHold, StoppedBooks } from "./stopped-books.ts"
+
+export interface Evidence {
+  readonly errands: readonly Errand[]
+  readonly bills: readonly Bill[]
+  readonly books: StoppedBooks
+  /** What killed processes had left open, before it was recovered. */
+  readonly leftOpen: readonly OpenHold[]
+  /** The process ended before its store worked again: what it could not settle had to be recovered. */
+  readonly endedUnsettled?: true
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  I1: "entries sum to zero",
+  I2: "a balance is the sum of its entries",
+  I3: "held is the sum of the open holds",
+  I4: "no account below its floor",
+  I5: "a request settles at most once",
+  I6: "every hold ends",
+  I7: "every request that was billed has one entry",
+  I8: "a whole answer's cost is what was booked",
+  I9: "no charge without a hold",
+  I10: "a charge beyond its hold is written off only where nothing is free",
+}
+
+/** What speaks against each invariant. */
+function violationsOf(evidence: Evidence): ReadonlyMap<string, readonly string[]> {
+  const { problems } = evidence.books
+  const seen = new Evident(evidence)
+  const own: Readonly<Record<string, readonly string[]>> = {
+    I1: seen.unbalanced(),
+    I4: seen.belowFloor(),
+    I5: seen.settledTwice(),
+    I6: seen.stillHeld(),
+    I7: seen.billedOtherwise(),
+    I8: seen.costOtherwise(),
+    I9: seen.chargedUnheld(),
+    I10: seen.writtenOff(),
+  }
+  return new Map(
+    Object.keys(NAMES).map((name) => {
+      const proved = problems.filter(({ invariant }) => invariant === name).map(({ what }) => what)
+      return [name, [...proved, ...(own[name] ?? [])]]
+    }),
+  )
+}
+
+/** One figure for each invariant over all the evidence, and what speaks against it said aloud. */
+export function invariantFigures(evidence: readonly Evidence[], say: (text: string) => void): Figure[] {
+  const found = evidence.map(violationsOf)
+  const others = evidence
+    .flatMap(({ books }) => books.problems)
+    .filter(({ invariant }) => NAMES[invariant] === undefined)
+    .map(({ invariant, what }) => `${invariant}: ${what}`)
+  return [
+    ...Object.entries(NAMES).map(([name, what]) => {
+      const violations = found.flatMap((each) => each.get(name) ?? [])
+      return problemFigure(`${name}, ${what}: violations`, { problems: violations, say })
+    }),
+    problemFigure("other problems that the ledger's own proof finds", { problems: others, say }),
+  ]
+}
+
+/** None may be there; the first of them are said aloud. */
+export function problemFigure(
+  what: string,
+  { problems, say }: { problems: readonly string[]; say: (text: string) => void },
+): Figure {
+  for (const problem of problems.slice(0, MAX_SAID)) say(`${what}: ${problem}`)
+  return { what, seen: problems.length, atMost: 0 }
+}
+
+const MAX_SAID = 5
+
+/** Billed by the upstream, and nowhere in the ledger: what only the upstream's own bill can show. */
+export function billedUnbooked(evidence: Evidence): number {
+  const seen = new Evident(evidence)
+  return evidence.bills.filter((bill) => seen.chargesOf(bill.model).length === 0).length
+}
+
+/** What a kill left is the known lower bound, charged, and the rest, in suspense; and the bound is one. */
+export function recoveredOtherwise(evidence: Evidence): string[] {
+  return new Evident(evidence).recoveredOtherwise()
+}
+
+/** Tenants that have spent more than their budget. */
+export function overBudget({ books }: Evidence): string[] {
+  const spent = new Map<string, bigint>()
+  for (const { tenant, amount } of books.entries)
+    if (tenant?.startsWith(FRUGAL)) spent.set(tenant, (spent.get(tenant) ?? 0n) - amount)
+  return [...spent].filter(([, nano]) => nano > SHARED_NANO).map(([tenant, nano]) => `${tenant} has spent ${nano}`)
+}
+
+class Evident {
+  private readonly entries = new Map<string, BookedEntry[]>()
+  private readonly bills = new Map<string, Bill[]>()
+  private readonly keys: ReadonlyMap<string, string>
+
+  constructor(private readonly evidence: Evidence) {
+    this.keys = new Map(evidence.errands.map(({ name, keyId }) => [name, keyId]))
+    for (const entry of evidence.books.entries) if (entry.key !== null) put(this.entries, entry.key, entry)
+    for (const bill of evidence.bills) put(this.bills, bill.model, bill)
+  }
+
+  /** The entries of an errand under which something may have been paid. */
+  chargesOf(name: string): BookedEntry[] {
+    const entries = this.entries.get(this.keys.get(name) ?? "") ?? []
+    return entries.filter(({ kind }) => kind === "settled" || kind === "recovered")
+  }
+
+  private shown(name: string): string {
+    const errand = this.evidence.errands.find((each) => each.name === name)
+    const { protocol, upstream = protocol, stream, seen, words } = errand ?? {}
+    return `${name} (${protocol} over ${upstream}, ${stream ? "streamed" : "unary"}, ${words}, ${seen?.how})`
+  }
+
+  unbalanced(): string[] {
+    const { entries, postedNano } = this.evidence.books
+    const odd = entries.filter((entry) => sumOf(entry) !== 0n).map(({ id }) => `entry ${id} does not sum to zero`)
+    return postedNano === 0n ? odd : [...odd, `all accounts together stand at ${postedNano}`]
+  }
+
+  /** Over time, as it was booked: what the accounts stand at now is in the ledger's own proof. */
+  belowFloor(): string[] {
+    const posted = new Map<string, bigint>()
+    return this.evidence.books.entries.flatMap(({ id, account, floor, amount }) => {
+      const stands = (posted.get(account) ?? 0n) + amount
+      posted.set(account, stands)
+      return floor !== null && stands < floor ? [`${account} stood at ${stands} after entry ${id}`] : []
+    })
+  }
+
+  settledTwice(): string[] {
+    const requests = new Map<string, BookedEntry[]>()
+    for (const entry of this.evidence.books.entries) if (entry.request !== null) put(requests, entry.request, entry)
+    return [...requests].filter(([, each]) => each.length > 1).map(([id, each]) => `${id} has ${each.length} entries`)
+  }
+
+  stillHeld(): string[] {
+    const { books, leftOpen } = this.evidence
+    const forgotten = leftOpen.filter(({ isForgotten }) => isForgotten)
+    return [
+      ...books.holds.map(({ request }) => `${request} is held although no gateway runs`),
+      ...forgotten.map(({ request }) => `${request} was not recovered by the start after its process was killed`),
+    ]
+  }
+
+  billedOtherwise(): string[] {
+    return [...this.bills].flatMap(([name, bills]) => {
+      const entries = this.chargesOf(name)
+      return entries.length === 1 && bills.length === 1
+        ? []
+        : [
+            `${this.shown(name)} was billed ${bills.length} times (${bills[0]?.ended}) and has ${entries.length} entries`,
+          ]
+    })
+  }
+
+  costOtherwise(): string[] {
+    return this.evidence.errands.flatMap(({ name, seen, stream }) => {
+      if (seen.how !== "whole") return []
+      const [entry] = this.chargesOf(name)
+      const [bill] = this.bills.get(name) ?? []
+      if (this.evidence.endedUnsettled && entry?.kind === "recovered") return []
+      const booked = entry?.kind === "settled" ? entry.revenue : undefined
+      const told = stream ? booked : nanoOfUsd(seen.cost ?? "")
+      if (bill && booked !== undefined && booked === told && booked === costOf(bill)) return []
+      return [`${name}: booked ${booked}, told ${told}, billed ${bill && costOf(bill)}, as ${entry?.kind}`]
+    })
+  }
+
+  chargedUnheld(): string[] {
+    const known = new Set(this.keys.values())
+    const refused = this.evidence.errands.filter(({ seen }) => seen.how === "refused" || seen.how === "unasked")
+    const booked = refused.filter(({ keyId }) => this.entries.has(keyId))
+    return [
+      ...booked.map(({ name, seen }) => `${name} was ${seen.how} (${seen.status} ${seen.code}) and has an entry`),
+      ...[...this.entries.keys()].filter((key) => !known.has(key)).map((key) => `nobody used the key ${key}`),
+    ]
+  }
+
+  writtenOff(): string[] {
+    return this.evidence.books.entries.flatMap(({ id, kind, revenue, suspense, writeOff, held, floor }) => {
+      if (writeOff > 0n) return [`entry ${id} gives ${writeOff} back by a write-off`]
+      if (writeOff === 0n) return []
+      const heldNano = kind === "recovered" ? revenue + suspense : (nanoOfUsd(held ?? "") ?? 0n)
+      return floor === null || revenue + suspense <= heldNano ? [`entry ${id} writes ${-writeOff} off`] : []
+    })
+  }
+
+  recoveredOtherwise(): string[] {
+    const byRequest = new Map(this.evidence.books.entries.map((entry) => [entry.request, entry]))
+    const names = new Map([...this.keys].map(([name, keyId]) => [keyId, name]))
+    return this.evidence.leftOpen.flatMap(({ request, key, amount, lowerBound }) => {
+      const entry = byRequest.get(request)
+      const [bill] = this.bills.get(names.get(key) ?? "") ?? []
+      const rest = amount > lowerBound ? amount - lowerBound : 0n
+      const isSo = entry?.kind === "recovered" && entry.revenue === lowerBound && entry.suspense === rest
+      const isBound = lowerBound === 0n || (bill !== undefined && lowerBound <= costOf(bill))
+      if (isSo && isBound) return []
+      return [
+        `${request}: held ${amount}, owed ${lowerBound}, billed ${bill && costOf(bill)}, booked ${entry?.kind} ${entry?.revenue} and ${entry?.suspense}`,
+      ]
+    })
+  }
+}
+
+function costOf({ input_tokens, output_tokens }: Bill): bigint {
+  return BigInt(input_tokens) * INPUT_NANO + BigInt(output_tokens) * OUTPUT_NANO
+}
+
+function sumOf({ amount, funding, revenue, suspense, writeOff }: BookedEntry): bigint {
+  return amount + funding + revenue + suspense + writeOff
+}
+
+function put<Item>(groups: Map<string, Item[]>, name: string, item: Item): void {
+  const group = groups.get(name)
+  if (group) group.push(item)
+  else groups.set(name, [item])
+}

@@ -1,0 +1,172 @@
+// One race: many requests at once on a purse that is worth ten of them; then, of what is left, one after the other.
+import { type Heard, hear } from "../money/client.ts"
+import { eventually } from "../stage/eventually.ts"
+import { type GatedHost, INPUT_TOKENS } from "./gated-host.ts"
+import type { StagedGateway } from "./other-gateway.ts"
+import { holdNano, Purse, type PurseKind, refusalIn } from "./purses.ts"
+
+export const MODEL = "test/model"
+export const ASKED_AT_ONCE = 500
+/** So many holds fit into a purse, and half of one more. */
+export const WORTH = 10n
+/** In nano-USD for a token. */
+const INPUT_NANO = 1000n
+export const OUTPUT_NANO = 2000n
+/** What an answer uses: less than is held for it. */
+export const OUTPUT_TOKENS = 1500
+const COST_NANO = INPUT_NANO * BigInt(INPUT_TOKENS) + OUTPUT_NANO * BigInt(OUTPUT_TOKENS)
+const WATCH_MS = 1
+const ALL_ASKED_MS = 30_000
+const MAX_SAID = 3
+
+export interface RaceStage {
+  readonly gateway: StagedGateway
+  readonly host: GatedHost
+  readonly say: (text: string) => void
+}
+
+/** What was seen in all races together. */
+export class RaceTally {
+  races = 0
+  /** Requests that were let in although nothing was left for them, or kept out although it was. */
+  admittedBeyond = 0
+  refusedWrongly = 0
+  /** Refusals without their code, what was needed and what was there. */
+  badRefusals = 0
+  /** Answers that were let in and did not come whole. */
+  notWhole = 0
+  looks = 0
+  /** Looks that found less than nothing left. */
+  belowZero = 0
+}
+
+interface RaceOptions {
+  readonly kind: PurseKind
+  readonly stream: boolean
+  /** Whether nobody is answered before all have asked; else answers are paid for while others still ask. */
+  readonly gated: boolean
+  readonly tally: RaceTally
+}
+
+/** A purse worth so many requests of this kind, and what each of them holds. */
+export async function purseFor(gateway: StagedGateway, { kind, stream }: Pick<RaceOptions, "kind" | "stream">) {
+  const hold = await holdNano(gateway, { kind, model: MODEL, stream })
+  return { hold, purse: await Purse.open(gateway, kind, WORTH * hold + hold / 2n) }
+}
+
+export class Race {
+  private constructor(
+    private readonly stage: RaceStage,
+    private readonly options: RaceOptions,
+    readonly purse: Purse,
+    private readonly hold: bigint,
+  ) {}
+
+  static async prepare(stage: RaceStage, options: RaceOptions): Promise<Race> {
+    const { purse, hold } = await purseFor(stage.gateway, options)
+    return new Race(stage, options, purse, hold)
+  }
+
+  async run(): Promise<void> {
+    const { tally, kind, stream, gated } = this.options
+    const watching = this.watch()
+    const admitted = gated ? await this.allBeforeAny() : await this.asTheyCome()
+    const more = await this.oneByOne(this.purse.worthNano - BigInt(admitted) * COST_NANO)
+    await watching.stop()
+    tally.races++
+    const how = `${stream ? "streamed" : "unary"}, ${gated ? "all asked before any was answered" : "as they came"}`
+    this.stage.say(`${kind.what}, ${how}: ${admitted} let in, then ${more} one by one`)
+  }
+
+  /** Nobody is answered before all have asked: as many are let in as holds fit. */
+  private async allBeforeAny(): Promise<number> {
+    const { host } = this.stage
+    const { tally } = this.options
+    const heard: Heard[] = []
+    host.close({ outputTokens: OUTPUT_TOKENS })
+    const asking = Array.from({ length: ASKED_AT_ONCE }, async (_, turn) => heard.push(await this.ask(turn)))
+    const haveAllAsked = () => heard.length + host.calls >= ASKED_AT_ONCE
+    await eventually(haveAllAsked, { withinMs: ALL_ASKED_MS, what: "the last of all asking" })
+    const [admitted, refused] = [host.calls, [...heard]]
+    host.open()
+    await Promise.all(asking)
+    for (const each of refused) this.checkRefusal(each, this.purse.worthNano - WORTH * this.hold)
+    tally.admittedBeyond += Math.max(0, admitted - Number(WORTH))
+    tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted)
+    tally.notWhole += admitted - heard.filter((each) => this.isWhole(each)).length
+    return admitted
+  }
+
+  /** Answers are paid for while others still ask, so that more are let in, as room is made. */
+  private async asTheyCome(): Promise<number> {
+    const { host } = this.stage
+    const { tally } = this.options
+    host.close({ outputTokens: OUTPUT_TOKENS })
+    host.open()
+    const heard = await Promise.all(Array.from({ length: ASKED_AT_ONCE }, (_, turn) => this.ask(turn)))
+    const admitted = heard.filter(({ status }) => status === 200)
+    for (const each of heard) if (each.status !== 200) this.checkRefusal(each)
+    // The last one let in has to find its hold beside what all others have cost.
+    const most = Number((this.purse.worthNano - this.hold) / COST_NANO) + 1
+    tally.admittedBeyond += Math.max(0, admitted.length - most)
+    tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted.length)
+    tally.notWhole += admitted.filter((each) => !this.isWhole(each)).length
+    return admitted.length
+  }
+
+  /** Until a hold does not fit; how many were let in. */
+  private async oneByOne(leftNano: bigint): Promise<number> {
+    const { tally } = this.options
+    let left = leftNano
+    for (let count = 0; ; count++) {
+      const heard = await this.ask(count)
+      const fits = left >= this.hold
+      if (heard.status !== 200) {
+        if (fits) tally.refusedWrongly++
+        this.checkRefusal(heard, left)
+        return count
+      }
+      if (!fits) tally.admittedBeyond++
+      if (!this.isWhole(heard)) tally.notWhole++
+      left -= COST_NANO
+    }
+  }
+
+  private ask(turn: number): Promise<Heard> {
+    const { stream } = this.options
+    const { url } = this.stage.gateway
+    return hear({ url, key: this.purse.key(turn), protocol: "openai-chat", model: MODEL, stream })
+  }
+
+  private isWhole({ status, text }: Heard): boolean {
+    return status === 200 && text.includes(this.options.stream ? "data: [DONE]" : '"finish_reason"')
+  }
+
+  /** `leftNano` is what has to be named as left, where that is known. */
+  private checkRefusal({ status, text }: Heard, leftNano?: bigint): void {
+    const { tally, kind } = this.options
+    const { code, neededNano, leftNano: named = this.hold } = refusalIn(text)
+    const isTrue = leftNano === undefined ? named < this.hold : named === leftNano
+    if (status === 403 && code === kind.code && neededNano === this.hold && isTrue) return
+    if (tally.badRefusals++ < MAX_SAID) this.stage.say(`${kind.what}: ${status} ${text}`)
+  }
+
+  private watch(): { stop(): Promise<void> } {
+    const { tally } = this.options
+    let isOver = false
+    const look = async () => {
+      while (!isOver) {
+        tally.looks++
+        if ((await this.purse.leftNano()) < 0n) tally.belowZero++
+        await Bun.sleep(WATCH_MS)
+      }
+    }
+    const looking = look()
+    return {
+      stop: () => {
+        isOver = true
+        return looking
+      },
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// What can pay for a request: a key's balance, its tenant's, a budget for the day. Each is made with as much as is asked
+// for, and tells at any time what is left of it.
+import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
+import { hear } from "../money/client.ts"
+import type { StagedGateway } from "./other-gateway.ts"
+
+const UNLIMITED_REQUESTS = 1_000_000_000
+
+export interface PurseKind {
+  readonly what: string
+  /** How many keys pay from it. */
+  readonly keys: number
+  readonly of: "balance" | "budget"
+  /** The code of the refusal when it is empty. */
+  readonly code: "insufficient_balance" | "budget_exceeded"
+  /** Of every key. */
+  readonly strict?: true
+}
+
+const KEY_BALANCE: PurseKind = { what: "a key's balance", keys: 1, of: "balance", code: "insufficient_balance" }
+
+export const PURSES: readonly [PurseKind, ...PurseKind[]] = [
+  KEY_BALANCE,
+  { what: "a tenant's balance, over 50 keys", keys: 50, of: "balance", code: "insufficient_balance" },
+  { what: "a key's budget of a day", keys: 1, of: "budget", code: "budget_exceeded" },
+  { what: "a tenant's budget of a day, over 50 keys", keys: 50, of: "budget", code: "budget_exceeded" },
+  { ...KEY_BALANCE, what: "a strict balance", strict: true },
+]
+
+/** A refusal, and the amounts it names. */
+export interface Refused {
+  readonly code: string | undefined
+  readonly neededNano: bigint | undefined
+  readonly leftNano: bigint | undefined
+}
+
+export function refusalIn(text: string): Refused {
+  const [, needed = "", left = ""] = /may cost up to (\S+) USD, and (\S+) USD is left/.exec(text) ?? []
+  return {
+    code: /"code":\s*"([a-z_]+)"/.exec(text)?.[1],
+    neededNano: nanoOfUsd(needed),
+    leftNano: nanoOfUsd(left),
+  }
+}
+
+export class Purse {
+  private constructor(
+    private readonly gateway: StagedGateway,
+    readonly kind: PurseKind,
+    readonly keys: readonly { readonly id: string; readonly key: string }[],
+    readonly worthNano: bigint,
+  ) {}
+
+  static async open(gateway: StagedGateway, kind: PurseKind, worthNano: bigint): Promise<Purse> {
+    const { what: name, keys: count, of, strict = false } = kind
+    const usd = usdOfNano(worthNano)
+    const tenant = `t-${crypto.randomUUID()}`
+    const budgets = { budgets: { day: usd } }
+    const isShared = count > 1
+    if (isShared) await post(gateway, "/tenants", { name: tenant, ...(of === "budget" && budgets) })
+    if (isShared && of === "balance") await post(gateway, `/tenants/${tenant}/topup`, { usd })
+    const own = isShared ? { tenant } : of === "budget" ? budgets : { balance: usd }
+    const key = { name, ...own, strict_balance: strict, requests_per_minute: UNLIMITED_REQUESTS }
+    const keys: { id: string; key: string }[] = []
+    for (let at = 0; at < count; at++) keys.push(await post(gateway, "/keys", key))
+    return new Purse(gateway, kind, keys, worthNano)
+  }
+
+  /** The key whose turn it is. */
+  key(turn: number): string {
+    return this.keys[turn % this.keys.length]?.key ?? ""
+  }
+
+  /** What may still be spent, as its holder is told. */
+  async leftNano(): Promise<bigint> {
+    const headers = { authorization: `Bearer ${this.key(0)}` }
+    const answer = await fetch(`${this.gateway.url}/v1/key`, { headers })
+    const told = (await answer.json()) as { balance: string | null; spending: { remaining: string }[] }
+    const left = this.kind.of === "balance" ? told.balance : told.spending[0]?.remaining
+    const size = nanoOfUsd(left?.replace("-", "") ?? "")
+    if (size === undefined) throw new Error(`what is left of ${this.kind.what} is "${left}"`)
+    return left?.startsWith("-") ? -size : size
+  }
+}
+
+/** What such a request holds, as a key that has nothing is told. */
+export async function holdNano(
+  gateway: StagedGateway,
+  { kind: { strict }, ...asked }: { kind: PurseKind; model: string; stream: boolean },
+): Promise<bigint> {
+  const purse = await Purse.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
+  const { text } = await hear({ url: gateway.url, key: purse.key(0), protocol: "openai-chat", ...asked })
+  const { neededNano } = refusalIn(text)
+  if (neededNano === undefined) throw new Error(`who has nothing was not told what is needed: ${text}`)
+  return neededNano
+}
+
+async function post<Answer>(gateway: StagedGateway, path: string, body: object): Promise<Answer> {
+  const answer = await gateway.administer(`/admin/v1${path}`, { method: "POST", body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as Answer
+}

@@ -1,0 +1,166 @@
+// kill -9 under load, again and again: what the upstream has billed is in the ledger, and whoever books only afterwards
+// is shown beside it.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { RunningGateway } from "../stage/gateway.ts"
+import { RunningSimulator } from "../stage/simulator.ts"
+import { Dice } from "./dice.ts"
+import { type Errand, errandsConfig, prepareErrands, readBills, runErrands } from "./errands.ts"
+import {
+  billedUnbooked,
+  type Evidence,
+  invariantFigures,
+  overBudget,
+  problemFigure,
+  recoveredOtherwise,
+} from "./invariants.ts"
+import { type GatewayStart, killGateway, type StagedGateway, startCheckThenAct } from "./other-gateway.ts"
+import type { Row } from "./row.ts"
+import { type OpenHold, openHolds, readBooks } from "./stopped-books.ts"
+
+const LOAD_MS = { least: 50, most: 400 }
+const AT_ONCE = 24
+const ERRANDS_PER_CYCLE = 150
+/** So many starts find the store as the kill left it, before somebody looks at it and makes keys. */
+const CYCLES_PER_LOOK = 3
+const SAID_EVERY = 30
+
+type Start = (start: GatewayStart) => Promise<StagedGateway>
+
+interface KillOptions {
+  readonly start: Start
+  readonly cycles: number
+  readonly say: (text: string) => void
+}
+
+class KillRun {
+  readonly errands: Errand[] = []
+  readonly leftOpen: OpenHold[] = []
+  private readonly folder = mkdtempSync(join(tmpdir(), "trivium-kills-"))
+  private readonly dataDir = join(this.folder, "data")
+  private readonly billFile = join(this.folder, "bills")
+  private readonly seed = Date.now() % 1_000_000
+
+  constructor(private readonly options: KillOptions) {}
+
+  async run(): Promise<Evidence> {
+    const { cycles, say } = this.options
+    const simulator = await RunningSimulator.start("--bill", this.billFile)
+    try {
+      for (let cycle = 0; cycle < cycles; cycle += CYCLES_PER_LOOK) {
+        await this.cyclesFrom(cycle, simulator.url)
+        const kills = Math.min(cycle + CYCLES_PER_LOOK, cycles)
+        if (kills % SAID_EVERY === 0) say(`${kills} kills, ${this.leftOpen.length} open holds seen`)
+      }
+      await this.startAndStop()
+    } finally {
+      await simulator.stop()
+    }
+    return this.evidence()
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** Some cycles one after the other, on keys that are made beforehand. */
+  private async cyclesFrom(first: number, origin: string): Promise<void> {
+    const { cycles } = this.options
+    const numbers = Array.from({ length: Math.min(CYCLES_PER_LOOK, cycles - first) }, (_, index) => first + index)
+    const names = numbers.flatMap((cycle) =>
+      Array.from({ length: ERRANDS_PER_CYCLE }, (_, index) => `c${cycle}-${index}`),
+    )
+    const errands = await prepareErrands(this.dataDir, { names, dice: new Dice({ seed: this.seed, number: first }) })
+    this.errands.push(...errands)
+    for (const cycle of numbers) await this.cycle(cycle, { errands: errands.splice(0, ERRANDS_PER_CYCLE), origin })
+    this.leftOpen.push(...openHolds(this.dataDir))
+  }
+
+  private async cycle(
+    cycle: number,
+    { errands, origin }: { errands: readonly Errand[]; origin: string },
+  ): Promise<void> {
+    const gateway = await this.options.start({ config: errandsConfig(origin, errands), dataDir: this.dataDir })
+    let isOver = false
+    const load = runErrands(errands, { url: gateway.url, atOnce: AT_ONCE, isOver: () => isOver })
+    await Bun.sleep(this.lifetimeMs(cycle))
+    isOver = true
+    await killGateway(gateway)
+    await load
+  }
+
+  /** By chance, and yet of all lengths, however few cycles there are. */
+  private lifetimeMs(cycle: number): number {
+    const part = (cycle + new Dice({ seed: this.seed, number: -1 - cycle }).throw()) / this.options.cycles
+    return LOAD_MS.least + part * (LOAD_MS.most - LOAD_MS.least)
+  }
+
+  /** The last kill is recovered from, too. */
+  private async startAndStop(): Promise<void> {
+    const gateway = await this.options.start({ config: errandsConfig("http://127.0.0.1:1", []), dataDir: this.dataDir })
+    await gateway.stop()
+  }
+
+  private async evidence(): Promise<Evidence> {
+    return {
+      errands: this.errands,
+      leftOpen: this.leftOpen,
+      bills: readBills(this.billFile),
+      books: await readBooks(this.dataDir),
+    }
+  }
+}
+
+async function killed(options: KillOptions): Promise<Evidence> {
+  const run = new KillRun(options)
+  try {
+    return await run.run()
+  } finally {
+    run.remove()
+  }
+}
+
+export const kills: Row = {
+  number: 1,
+  title: "kill -9 of the gateway under load, and of one that checks, then acts",
+  async run({ short, say }) {
+    const cycles = short ? 3 : 120
+    const evidence = await killed({ start: (start) => RunningGateway.start(start), cycles, say })
+    const control = await killed({ start: startCheckThenAct, cycles: short ? 2 : 12, say: () => {} })
+    tell(evidence, say)
+    return [
+      { what: "kills", seen: cycles, atLeast: short ? 3 : 100 },
+      { what: "requests that were billed", seen: evidence.bills.length, atLeast: short ? cycles : 10 * cycles },
+      { what: "holds that kills left open", seen: evidence.leftOpen.length, atLeast: cycles },
+      ...invariantFigures([evidence], say),
+      { what: "billed, and not in the ledger", seen: billedUnbooked(evidence), atMost: 0 },
+      problemFigure("recovered otherwise than as lower bound and suspense", {
+        problems: recoveredOtherwise(evidence),
+        say,
+      }),
+      problemFigure("budgets overspent", { problems: overBudget(evidence), say }),
+      // In a few seconds no stream is long enough to have told what it owes.
+      ...(short ? [] : [{ what: "holds left open with a lower bound", seen: bounded(evidence), atLeast: 1 }]),
+      {
+        what: `the control: billed, and not in the ledger, of ${control.bills.length}`,
+        seen: billedUnbooked(control),
+        atLeast: 1,
+      },
+    ]
+  },
+}
+
+function bounded({ leftOpen }: Evidence): number {
+  return leftOpen.filter(({ lowerBound }) => lowerBound > 0n).length
+}
+
+function tell({ errands, books }: Evidence, say: (text: string) => void): void {
+  const count = <Item>(items: readonly Item[], nameOf: (item: Item) => string) => {
+    const counts = new Map<string, number>()
+    for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)
+    return [...counts].map(([name, many]) => `${many} ${name}`).join(", ")
+  }
+  say(`clients: ${count(errands, ({ seen }) => (seen.code ? `refused with ${seen.code}` : seen.how))}`)
+  say(`entries: ${count(books.entries, ({ kind }) => kind)}`)
+}

@@ -1,0 +1,157 @@
+// Many requests at once on a balance that is worth ten: as many are let in as it covers, no more and no fewer, whatever
+// pays; and whoever looks first and books later is shown beside it.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { hear } from "../money/client.ts"
+import { eventually } from "../stage/eventually.ts"
+import { RunningGateway, runCommand } from "../stage/gateway.ts"
+import { GatedHost } from "./gated-host.ts"
+import { type Growth, growingAlone, growingTogether, MOST_OUTPUT } from "./growing-streams.ts"
+import { startCheckThenAct } from "./other-gateway.ts"
+import { ASKED_AT_ONCE, MODEL, OUTPUT_TOKENS, purseFor, Race, type RaceStage, RaceTally } from "./overspend-race.ts"
+import { PURSES, type Purse } from "./purses.ts"
+import type { Figure, Row } from "./row.ts"
+import { readBooks, type StoppedBooks } from "./stopped-books.ts"
+
+const LONG_ROUNDS = 10
+
+function config(origin: string): string {
+  return `
+providers:
+  gated: { type: openai-compatible, base_url: "${origin}/v1", api_key: "k" }
+models:
+  - { id: ${MODEL}, context_window: 100000, max_output_tokens: ${MOST_OUTPUT}, pricing: { input: "1", output: "2" },
+      targets: [{ provider: gated, model: m }] }
+`
+}
+
+interface Begun extends Pick<RaceStage, "host" | "say"> {
+  readonly dataDir: string
+}
+
+export const overspending: Row = {
+  number: 2,
+  title: "overspend race: 500 at once on a balance worth 10, and on one that is only looked at",
+  async run({ short, say }) {
+    const host = await GatedHost.start()
+    const folder = mkdtempSync(join(tmpdir(), "trivium-overspend-"))
+    try {
+      const raced = await races({ host, say, dataDir: join(folder, "data") }, short ? 1 : LONG_ROUNDS)
+      return [...raced, ...(await control({ host, say, dataDir: join(folder, "control") }))]
+    } finally {
+      await host.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+async function races({ host, say, dataDir }: Begun, rounds: number): Promise<Figure[]> {
+  const gateway = await RunningGateway.start({ config: config(host.origin), dataDir })
+  const stage = { gateway, host, say }
+  const tally = new RaceTally()
+  const purses: Purse[] = []
+  let second: number
+  let grown: Growth[]
+  try {
+    for (let round = 0; round < rounds; round++) purses.push(...(await runRaces(stage, tally)))
+    second = await keptOut(gateway, dataDir)
+    grown = [await growingAlone(stage), await growingTogether(stage)]
+    purses.push(...grown.flatMap((growth) => growth.purses))
+  } finally {
+    await gateway.stop()
+  }
+  return [
+    ...raceFigures(tally, rounds),
+    ...growthFigures(grown),
+    ...bookFigures(await readBooks(dataDir), purses),
+    { what: "second processes on the same store that were kept out", seen: second, atLeast: 1 },
+  ]
+}
+
+/** On every kind of purse, unary and streamed; what they were paid from. */
+async function runRaces(stage: RaceStage, tally: RaceTally): Promise<Purse[]> {
+  const purses: Purse[] = []
+  for (const kind of PURSES) {
+    for (const stream of [false, true]) {
+      for (const gated of [true, false]) {
+        const race = await Race.prepare(stage, { kind, stream, gated, tally })
+        await race.run()
+        purses.push(race.purse)
+      }
+    }
+  }
+  return purses
+}
+
+/** Whether another gateway that is started on the same store ends, and says why: 1 or 0. */
+async function keptOut({ folder }: RunningGateway, dataDir: string): Promise<number> {
+  const { code, stderr } = await runCommand(["serve", "--port", "0", "--admin-port", "0", "--data", dataDir], {
+    folder,
+  })
+  return code !== 0 && stderr.includes("in use by another process") ? 1 : 0
+}
+
+function raceFigures(tally: RaceTally, rounds: number): Figure[] {
+  return [
+    { what: `races of ${ASKED_AT_ONCE} requests`, seen: tally.races, atLeast: rounds * 4 * PURSES.length },
+    { what: "let in beyond what was there", seen: tally.admittedBeyond, atMost: 0 },
+    { what: "refused while a hold fitted", seen: tally.refusedWrongly, atMost: 0 },
+    { what: "refusals without their code, need and rest", seen: tally.badRefusals, atMost: 0 },
+    { what: "let in and not answered whole", seen: tally.notWhole, atMost: 0 },
+    { what: "looks at what was left, while it went on", seen: tally.looks, atLeast: tally.races },
+    { what: "looks that found less than nothing", seen: tally.belowZero, atMost: 0 },
+  ]
+}
+
+function growthFigures(grown: readonly Growth[]): Figure[] {
+  const sum = (of: "wrong" | "cut") => grown.reduce((total, growth) => total + growth[of], 0)
+  return [
+    { what: "streams cut where no more could be held", seen: sum("cut"), atLeast: PURSES.length },
+    { what: "streams that ended otherwise than they had to", seen: sum("wrong"), atMost: 0 },
+  ]
+}
+
+function bookFigures(books: StoppedBooks, purses: readonly Purse[]): Figure[] {
+  const overspent = purses.filter((purse) => overspentNano(books, purse) > 0n)
+  const writtenOff = books.entries.filter(({ writeOff }) => writeOff !== 0n)
+  return [
+    { what: "purses", seen: purses.length, atLeast: 4 * PURSES.length },
+    { what: "purses that were overspent", seen: overspent.length, atMost: 0 },
+    { what: "entries with a write-off", seen: writtenOff.length, atMost: 0 },
+    { what: "holds still open", seen: books.holds.length, atMost: 0 },
+    { what: "problems that the ledger's own proof finds", seen: books.problems.length, atMost: 0 },
+  ]
+}
+
+/** What its keys have cost beyond what it was worth; less than 0 where something is left. */
+function overspentNano({ entries }: StoppedBooks, { keys, worthNano }: Purse): bigint {
+  const ids = new Set(keys.map(({ id }) => id))
+  const charged = entries.filter(({ key }) => key !== null && ids.has(key))
+  return charged.reduce((sum, { revenue, suspense }) => sum + revenue + suspense, -worthNano)
+}
+
+/** The first race, on a gateway that checks, then acts. */
+async function control({ host, say, dataDir }: Begun): Promise<Figure[]> {
+  const gateway = await startCheckThenAct({ config: config(host.origin), dataDir })
+  const { url } = gateway
+  const [kind] = PURSES
+  let purse: Purse
+  try {
+    purse = (await purseFor(gateway, { kind, stream: false })).purse
+    host.close({ outputTokens: OUTPUT_TOKENS })
+    const asked = { url, key: purse.key(0), protocol: "openai-chat", model: MODEL, stream: false } as const
+    const asking = Array.from({ length: ASKED_AT_ONCE }, () => hear(asked))
+    await eventually(() => host.calls === ASKED_AT_ONCE).catch(() => {})
+    host.open()
+    await Promise.all(asking)
+  } finally {
+    await gateway.stop()
+  }
+  const overspent = overspentNano(await readBooks(dataDir), purse)
+  say(`the control: worth ${purse.worthNano} nano-USD, and ${overspent} spent beyond that`)
+  return [
+    { what: "the control: let in on a balance worth 10", seen: host.calls, atLeast: 11 },
+    { what: "the control: nano-USD spent beyond its balance", seen: Number(overspent), atLeast: 1 },
+  ]
+}

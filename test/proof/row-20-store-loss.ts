@@ -1,0 +1,131 @@
+// The store takes nothing for a while: nobody is called whose hold is not durable, nobody is taken for a stranger, and
+// what was under way is delivered, and settled once when the store works again.
+import { Database } from "bun:sqlite"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { RunningGateway, runCommand } from "../stage/gateway.ts"
+import { Dice } from "./dice.ts"
+import { billedUnbooked, type Evidence, invariantFigures } from "./invariants.ts"
+import type { Figure, Row } from "./row.ts"
+import { canLimit, NOTHING_FITS } from "./store-fault.ts"
+import { LossSeen, type Outage, StoreLoss } from "./store-loss.ts"
+
+const LONG_RUNS = 6
+const OUTAGES_PER_RUN = 4
+/** Longer than the last byte of an answer waits for the store. */
+const LONG_OUTAGE_MS = 2500
+const MOST_OUTAGE_MS = 6000
+/** How far the store may come beyond what it has written already. */
+const ROOM_BYTES = 64 * 1024
+const RESUMES_MS = 10_000
+/** What a caller may be told while the store is lost, or because of its own balance. */
+const HONEST = ["store_unavailable", "insufficient_balance", "budget_exceeded"]
+
+export const storeLoss: Row = {
+  number: 20,
+  title: "store loss: SQLite full, and locked",
+  async run({ short, say }) {
+    const seen = new LossSeen()
+    const evidence: Evidence[] = []
+    if (!canLimit)
+      say("There is no prlimit here: a gateway is started under a limit in its place, and ends its outage with it.")
+    for (let number = 0; number < (short ? 1 : LONG_RUNS); number++) {
+      const dice = new Dice({ seed: Date.now(), number })
+      const loss = new StoreLoss({ outages: short ? SHORT_OUTAGES : thrown(dice), dice, seen })
+      evidence.push(await (canLimit ? loss.run() : loss.runUntilRestart()))
+      say(`${seen.outages} outages, ${seen.delivered} answers under way, ${seen.resumedMs.toFixed(0)} ms to resume`)
+    }
+    return [
+      { what: "outages", seen: seen.outages, atLeast: !canLimit ? 1 : short ? SHORT_OUTAGES.length : 20 },
+      ...invariantFigures(evidence, say),
+      ...clientFigures(evidence),
+      ...(canLimit ? underWayFigures(seen, evidence) : []),
+      { what: "the longest until a request was answered again", seen: seen.resumedMs, atMost: RESUMES_MS, unit: "ms" },
+      { what: "crashes", seen: seen.crashes, atMost: 0 },
+      { what: "faults logged", seen: seen.faults, atMost: 0 },
+      ...(await lockFigures()),
+    ]
+  },
+}
+
+/** One that outlasts the answers under way, while nothing fits any more; and one that comes as the store fills up. */
+const SHORT_OUTAGES: readonly Outage[] = [
+  { lastsMs: LONG_OUTAGE_MS, limitOf: () => NOTHING_FITS },
+  { lastsMs: 500, limitOf: (logBytes) => logBytes + ROOM_BYTES },
+]
+
+/** The store's files may end at any byte. */
+function thrown(dice: Dice): Outage[] {
+  return Array.from({ length: OUTAGES_PER_RUN }, () => ({
+    lastsMs: dice.below(MOST_OUTAGE_MS),
+    limitOf: (logBytes) => dice.below(logBytes + ROOM_BYTES),
+  }))
+}
+
+function clientFigures(evidence: readonly Evidence[]): Figure[] {
+  const errands = evidence.flatMap((each) => each.errands)
+  const count = (holds: (errand: (typeof errands)[number]) => boolean) => errands.filter(holds).length
+  const unbooked = evidence.reduce((sum, each) => sum + billedUnbooked(each), 0)
+  return [
+    { what: "told that the store is lost", seen: count(({ seen }) => seen.code === "store_unavailable"), atLeast: 1 },
+    { what: "answers 401", seen: count(({ seen }) => seen.status === 401), atMost: 0 },
+    {
+      what: "refused for any other reason than the store's or their own money",
+      seen: count(({ seen }) => seen.how === "refused" && !HONEST.includes(seen.code ?? "")),
+      atMost: 0,
+    },
+    { what: "billed, and not in the ledger", seen: unbooked, atMost: 0 },
+  ]
+}
+
+function underWayFigures(seen: LossSeen, evidence: readonly Evidence[]): Figure[] {
+  const recovered = evidence.flatMap(({ books }) => books.entries).filter(({ kind }) => kind === "recovered")
+  return [
+    { what: "answers under way that came whole", seen: seen.delivered, atLeast: seen.outages },
+    { what: "of them, while the store was lost", seen: seen.deliveredMeanwhile, atLeast: 1 },
+    { what: "answers under way that did not come", seen: seen.undelivered, atMost: 0 },
+    { what: "the longest until all that was owed was settled", seen: seen.settledMs, atMost: RESUMES_MS, unit: "ms" },
+    { what: "holds that only a restart would have ended", seen: recovered.length, atMost: 0 },
+  ]
+}
+
+/** A running gateway's lock cannot be taken from it; one that starts finds a store that is locked, and says so. */
+async function lockFigures(): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), "trivium-locked-"))
+  const dataDir = join(folder, "data")
+  try {
+    const gateway = await RunningGateway.start({ dataDir })
+    const isShut = !canRead(dataDir)
+    await gateway.stop()
+    const holder = new Database(join(dataDir, "trivium.db"))
+    holder.run("BEGIN EXCLUSIVE")
+    const words = ["serve", "--port", "0", "--admin-port", "0", "--data", dataDir]
+    const { code, stderr } = await runCommand(words, { folder })
+    holder.close()
+    const again = await RunningGateway.start({ dataDir })
+    await again.stop()
+    return [
+      { what: "others kept out of the store of a running gateway", seen: isShut ? 1 : 0, atLeast: 1 },
+      {
+        what: "starts on a locked store that were refused with the reason",
+        seen: code !== 0 && stderr.includes("in use by another process") ? 1 : 0,
+        atLeast: 1,
+      },
+    ]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function canRead(dataDir: string): boolean {
+  const database = new Database(join(dataDir, "trivium.db"))
+  try {
+    database.query("SELECT count(*) FROM entries").get()
+    return true
+  } catch {
+    return false
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,93 @@
+// The books of a gateway that does not run: what was booked and what is still held, as the store's tables have it.
+import { Database } from "bun:sqlite"
+import { join } from "node:path"
+import { openDesk } from "../../src/app.ts"
+import { loadConfig } from "../../src/config/load.ts"
+import { knownProviders } from "../../src/gateway-table.ts"
+
+export interface BookedEntry {
+  readonly id: bigint
+  readonly kind: "settled" | "released" | "recovered" | "top-up"
+  readonly request: string | null
+  readonly tenant: string | null
+  readonly key: string | null
+  /** Its name, such as `key:K`, and what nothing may take it below; null: not limited. */
+  readonly account: string
+  readonly floor: bigint | null
+  /** On that account: what was paid, negative, or topped up. */
+  readonly amount: bigint
+  readonly funding: bigint
+  readonly revenue: bigint
+  readonly suspense: bigint
+  readonly writeOff: bigint
+  /** As its receipt tells, in decimal USD. */
+  readonly held: string | null
+}
+
+export interface OpenHold {
+  readonly request: string
+  readonly key: string
+  readonly amount: bigint
+  readonly lowerBound: bigint
+  /** Made by an earlier run than the last one. */
+  readonly isForgotten: boolean
+}
+
+export interface StoppedBooks {
+  readonly entries: readonly BookedEntry[]
+  readonly holds: readonly OpenHold[]
+  /** Of all accounts together. */
+  readonly postedNano: bigint
+  /** What the ledger's own proof finds. */
+  readonly problems: readonly { readonly invariant: string; readonly what: string }[]
+}
+
+const ENTRIES = `
+  SELECT e.id, e.kind, e.request, e.tenant, e.key, a.name AS account, a.floor, e.amount, e.funding, e.revenue, e.suspense,
+    e.write_off AS writeOff, json_extract(r.facts, '$.held') AS held
+  FROM entries e LEFT JOIN ledger_accounts a ON a.id = e.account LEFT JOIN receipts r ON r.entry = e.id
+  ORDER BY e.id`
+const HOLDS = `
+  SELECT request, key, amount, lower_bound AS lowerBound,
+    epoch < (SELECT value FROM ledger_marks WHERE name = 'epoch') AS isForgotten
+  FROM holds`
+const POSTED = "SELECT coalesce(sum(posted), 0) AS nano FROM ledger_accounts"
+
+type Desk = ReturnType<typeof openDesk>["desk"]
+
+/** What an operator does while no gateway runs. */
+export async function atDesk<Result>(dataDir: string, act: (desk: Desk) => Promise<Result>): Promise<Result> {
+  const sources = { flags: { data: dataDir }, environment: {}, workingDir: dataDir, knownProviders }
+  const { desk, close } = openDesk(loadConfig(sources), {})
+  try {
+    return await act(desk)
+  } finally {
+    close()
+  }
+}
+
+/** As the gateway has left them: whoever opens them for more than reading ends what is still held. */
+export async function readBooks(dataDir: string): Promise<StoppedBooks> {
+  const left = withTables(dataDir, (database) => ({
+    entries: database.query<BookedEntry, []>(ENTRIES).all(),
+    postedNano: database.query<{ nano: bigint }, []>(POSTED).get()?.nano ?? 0n,
+  }))
+  const holds = openHolds(dataDir)
+  const { problems } = await atDesk(dataDir, (desk) => desk.books.verify())
+  return { ...left, holds, problems }
+}
+
+export function openHolds(dataDir: string): OpenHold[] {
+  type Columns = Omit<OpenHold, "isForgotten"> & { readonly isForgotten: bigint }
+  const columns = withTables(dataDir, (database) => database.query<Columns, []>(HOLDS).all())
+  return columns.map((hold) => ({ ...hold, isForgotten: hold.isForgotten !== 0n }))
+}
+
+function withTables<Result>(dataDir: string, read: (database: Database) => Result): Result {
+  const database = new Database(join(dataDir, "trivium.db"), { readwrite: true, safeIntegers: true })
+  try {
+    return read(database)
+  } finally {
+    database.close()
+  }
+}
