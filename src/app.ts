@@ -46,6 +46,9 @@ import { OneByOne } from "./transport/one-by-one.ts"
 import { retryAfterMs } from "./transport/retry-after.ts"
 import type { LargeTranslateTask, ReadTask, WorkerResult } from "./worker.ts"
 
+/** How long a gateway that stops waits for its store to take what is owed. */
+const UNWRITTEN_MS = 3000
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Keys and books on the store of this configuration, as a start would find them, for commands without a gateway. */
@@ -96,6 +99,8 @@ export class Gateway {
   private config: Config
   private table: GatewayTable
   private ready = true
+  /** What is owed and waits for the store to work again. */
+  private readonly unwritten = new Set<Promise<void>>()
 
   constructor(options: GatewayOptions) {
     const { config, environment, log, timeouts } = options
@@ -132,6 +137,10 @@ export class Gateway {
       tokens: new TokenCounter(new URL("./token-worker.ts", import.meta.url)),
       get fetchMedia() {
         return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined
+      },
+      onUnwritten: (writing) => {
+        this.unwritten.add(writing)
+        void writing.finally(() => this.unwritten.delete(writing))
       },
       largeInTurn: new OneByOne(),
       onFault: (cause) => log.line("error", "observer-failed", { stack: stackOf(cause) }),
@@ -242,6 +251,7 @@ export class Gateway {
     await this.admin.close()
     this.metrics.stop()
     await (await this.tracer)?.stop()
+    await Promise.race([Promise.all(this.unwritten), setTimeout(UNWRITTEN_MS)])
     this.ledger.flush()
     this.store.close()
     this.log.line("info", "stopped")

@@ -3,6 +3,7 @@
 import { Secret } from "../config/secret.ts"
 import type { CredentialTable } from "../store/contract.ts"
 import type { Sealer } from "./sealing.ts"
+import { toldTable } from "./told-table.ts"
 
 interface CredentialsOptions {
   readonly table: CredentialTable
@@ -11,21 +12,25 @@ interface CredentialsOptions {
 }
 
 export class Credentials {
-  constructor(private readonly options: CredentialsOptions) {}
+  private readonly table: CredentialTable
+
+  constructor(private readonly options: CredentialsOptions) {
+    this.table = toldTable(options.table)
+  }
 
   set(provider: string, { address, credential }: { address: string; credential: Secret }): void {
-    const { table, sealer, now = Date.now } = this.options
+    const { sealer, now = Date.now } = this.options
     const sealed = sealer.seal(credential.reveal(), place(provider, address))
-    table.put({ provider, address, sealed, setAt: now() })
+    this.table.put({ provider, address, sealed, setAt: now() })
   }
 
   /** The credential for this provider at this address. One that was given for another address is deleted. */
   find(provider: string, address: string): Secret | undefined {
-    const { table, sealer } = this.options
-    const row = table.find(provider)
+    const { sealer } = this.options
+    const row = this.table.find(provider)
     if (!row) return undefined
     if (row.address !== address) {
-      table.remove(provider)
+      this.table.remove(provider)
       return undefined
     }
     const text = sealer.open(row.sealed, place(provider, address))
@@ -34,7 +39,7 @@ export class Credentials {
 
   /** Whether there was one. */
   remove(provider: string): boolean {
-    return this.options.table.remove(provider)
+    return this.table.remove(provider)
   }
 }
 

@@ -10,6 +10,7 @@ import { keyHint, mintKey } from "./key-text.ts"
 import { type Balance, keyAccount, type Money } from "./money.ts"
 import { Recognition } from "./recognition.ts"
 import { Tenants } from "./tenants.ts"
+import { toldTable } from "./told-table.ts"
 
 export type { Key } from "./caller.ts"
 
@@ -47,13 +48,16 @@ const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000
 export class Keys {
   readonly tenants: Tenants
   private readonly recognition: Recognition
+  private readonly table: KeyTable
   private readonly now: () => number
 
   constructor(private readonly options: KeysOptions) {
-    const { table, money, secrets, now = Date.now } = options
+    const { money, secrets, now = Date.now } = options
+    const table = toldTable(options.table)
+    this.table = table
     this.now = now
     const onChange = (tenant: string) => this.recognition.changes.ofTenant(tenant)
-    this.tenants = new Tenants({ table: options.tenants, money, now, onChange })
+    this.tenants = new Tenants({ table: toldTable(options.tenants), money, now, onChange })
     this.recognition = new Recognition({ table, secrets, now, tenantOf: (name) => this.tenants.find(name) })
   }
 
@@ -115,11 +119,11 @@ export class Keys {
   }
 
   list(): Key[] {
-    return this.options.table.list().map(visible)
+    return this.table.list().map(visible)
   }
 
   isEmpty(): boolean {
-    return this.options.table.count() === 0
+    return this.table.count() === 0
   }
 
   /** A new text for the same key; the old one is taken for `graceMs` more. */
@@ -173,7 +177,7 @@ export class Keys {
       ...UNBOUNDED,
     }
     const row = this.changed(blank, { tenant: blank.tenant, ...wish })
-    this.options.table.insert(row)
+    this.table.insert(row)
     return { key: visible(row), text }
   }
 
@@ -199,13 +203,13 @@ export class Keys {
   }
 
   private row(id: string): KeyRow {
-    const row = this.options.table.findById(id)
+    const row = this.table.findById(id)
     if (!row) throw new GatewayError("resource_not_found", `There is no key ${id}. See: trivium keys list`)
     return row
   }
 
   private replace(row: KeyRow): void {
-    this.options.table.replace(row)
+    this.table.replace(row)
     this.recognition.changes.ofKey(row.id)
   }
 }

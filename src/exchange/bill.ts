@@ -209,7 +209,9 @@ export class Bill {
       await work()
       this.options.claim?.end()
     } catch (thrown) {
-      await Promise.race([this.writeLater(work, thrown), setTimeout(STORE_PATIENCE_MS, undefined, { ref: false })])
+      const writing = this.writeLater(work, thrown)
+      this.options.house.onUnwritten(writing)
+      await Promise.race([writing, setTimeout(STORE_PATIENCE_MS, undefined, { ref: false })])
     }
   }
 
@@ -262,6 +264,6 @@ function isStoreFault(thrown: unknown): boolean {
 
 function outspent(): GatewayError {
   const message =
-    "What is left of the balance does not cover more of this answer, so it ends here. Top up, and ask again."
+    "What is left of the balance does not cover more of this answer, or of a budget: it ends here. Raise it, and ask again."
   return new GatewayError("insufficient_balance", message)
 }

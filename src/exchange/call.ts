@@ -85,6 +85,8 @@ export interface House {
   readonly repeats: Pick<Repeats, "begin">
   /** Counts what an upstream does not. */
   readonly tokens: TokenCounting
+  /** Told of what is owed and could not be written yet. */
+  readonly onUnwritten: (writing: Promise<void>) => void
   /** Fetches what stands at addresses of a caller's, for upstreams that do not; absent where the operator does not allow it. */
   readonly fetchMedia?: ((addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>) | undefined
   /** A fault of ours that no answer shows. */

@@ -33,15 +33,15 @@ const house: House = {
   largeInTurn: new OneByOne(),
   codecs: { ingress: new Map(), upstream: new Map() },
   seals: new KeptSeals(),
-  ...unused("ledger", "repeats", "tokens"),
+  ...unused("ledger", "repeats", "tokens", "onUnwritten"),
   onFault: (cause) => {
     throw cause
   },
 }
 
 /** The lane is tried without a bill. */
-function unused(...names: readonly ("ledger" | "repeats" | "tokens")[]): Pick<House, "ledger" | "repeats" | "tokens"> {
-  return Object.fromEntries(names.map((name) => [name, {}])) as unknown as ReturnType<typeof unused>
+function unused<Name extends keyof House>(...names: readonly Name[]): Pick<House, Name> {
+  return Object.fromEntries(names.map((name) => [name, {}])) as unknown as Pick<House, Name>
 }
 
 const REQUEST = '{"model":"test/model","stream":true}'

@@ -9,8 +9,7 @@ import { canLimit, liftLimit, limitFiles, NOTHING_FITS } from "../proof/store-fa
 import { RunningGateway } from "../stage/gateway.ts"
 import { hear } from "./client.ts"
 
-// Both fail as long as src/ is not mended; then `failing` goes.
-test.if(canLimit).failing("what is administered then is refused as 503 store_unavailable", async () => {
+test.if(canLimit)("what is administered then is refused as 503 store_unavailable", async () => {
   const gateway = await RunningGateway.start()
   try {
     limitFiles(gateway.pid, NOTHING_FITS)
@@ -22,7 +21,7 @@ test.if(canLimit).failing("what is administered then is refused as 503 store_una
   }
 })
 
-test.if(canLimit).failing("what is owed is written before a gateway that is told to stop ends", async () => {
+test.if(canLimit)("what is owed is written before a gateway that is told to stop ends", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trivium-lost-store-"))
   const dataDir = join(folder, "data")
   const gateway = await RunningGateway.start({ dataDir })
