@@ -34,7 +34,7 @@ function asking(protocol: ProtocolName, upstream: ProtocolName, key: string): As
     url,
     key,
     protocol,
-    model: modelAt(upstream, "tokens-per-second-20000"),
+    model: modelAt(upstream, "tokens-per-second-5000"),
     stream: true,
     text,
     maxTokens: 40_000,
