@@ -1,6 +1,5 @@
 // Nano-USD and decimal dollars: exact in both directions.
 
-const NANO_PER_USD = 1_000_000_000n
 const DECIMALS = 9
 
 /** The nano-USD of a decimal such as "12.50"; undefined where it is none, or finer than a nano-USD. */
@@ -12,8 +11,12 @@ export function nanoOfUsd(text: string): bigint | undefined {
 /** A decimal without needless zeros, such as "0.0125". */
 export function usdOfNano(nano: bigint): string {
   const size = nano < 0n ? -nano : nano
-  const fraction = String(size % NANO_PER_USD)
-    .padStart(DECIMALS, "0")
-    .replace(/0+$/, "")
-  return `${nano < 0n ? "-" : ""}${size / NANO_PER_USD}${fraction && `.${fraction}`}`
+  const digits = String(size).padStart(DECIMALS + 1, "0")
+  const point = digits.length - DECIMALS
+  let end = digits.length
+  while (end > point && digits.charCodeAt(end - 1) === ZERO) end--
+  const fraction = end === point ? "" : `.${digits.slice(point, end)}`
+  return `${nano < 0n ? "-" : ""}${digits.slice(0, point)}${fraction}`
 }
+
+const ZERO = 0x30

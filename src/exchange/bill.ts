@@ -12,7 +12,7 @@ import { type KeptInput, keepInput } from "./kept-input.ts"
 import { receiptFacts } from "./receipt-facts.ts"
 import type { Claim, SentAnswer } from "./repeats.ts"
 import type { ReadRequest } from "./request.ts"
-import { type Counted, type Spent, spentOf, type TokenCounting, type Told, tokensIn } from "./spent.ts"
+import { type Counted, countedFor, reportedIn, type Spent, type TokenCounting, type Told, tokensIn } from "./spent.ts"
 
 /** How long tokens may be counted, by who waits for it: a whole answer, an error, or nobody any more. */
 const COUNT_PATIENCE_MS = { answer: 500, error: 150, nobody: 30_000 }
@@ -158,8 +158,7 @@ export class Bill {
   private async book(target: Target, given: Given): Promise<void> {
     const { call, ledger, request, claim } = this.options
     const { record, allowance } = call
-    const { candidates } = request.reading.asks
-    const spent = await spentOf(given.told, { target, candidates, counted: this.counted(target, given) })
+    const spent = this.reported(target, given.told) ?? (await this.counted(target, given))
     const { usage, images, basis } = spent
     const chargeNano = chargeOf(spent, target)
     record.usage = usage
@@ -188,10 +187,15 @@ export class Bill {
     await this.write(() => ledger.release(record.requestId, facts))
   }
 
-  private counted(target: Target, { said, waiting }: Given): Counted {
+  private reported(target: Target, told: Told): Spent | undefined {
+    return reportedIn(told, { target, candidates: this.options.request.reading.asks.candidates })
+  }
+
+  private counted(target: Target, { told, said, waiting }: Given): Promise<Spent> {
+    const { house, request } = this.options
     const family = target.account.tokens ?? familyOf(target.model.id)
-    const counting = patient(this.options.house.tokens, COUNT_PATIENCE_MS[waiting])
-    return {
+    const counting = patient(house.tokens, COUNT_PATIENCE_MS[waiting])
+    const counted: Counted = {
       input: () => {
         this.keepInput()
         const { share = 1, countable } = this.input ?? {}
@@ -202,6 +206,7 @@ export class Bill {
         return tokensIn({ text, tokens: 0 }, { share, family, counting })
       },
     }
+    return countedFor(told, { target, candidates: request.reading.asks.candidates, counted })
   }
 
   private async write(work: () => Promise<unknown>): Promise<void> {

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { totalTokens, type Usage } from "../canonical/usage.ts"
 import { model } from "../catalog/model.fixture.ts"
 import type { Target } from "../routing/plan.ts"
-import { spentOf, type Told } from "./spent.ts"
+import { countedFor, reportedIn, type Told } from "./spent.ts"
 
 const window = 1000
 const target = (kind: "chat" | "embedding" | "image" = "chat") =>
@@ -21,7 +21,9 @@ async function spent(
     input: async () => asked.push("input") && count.input,
     output: async () => asked.push("output") && count.output,
   }
-  const made = await spentOf({ usage: undefined, isAll: true, ...told }, { target: target(kind), candidates, counted })
+  const report = { usage: undefined, isAll: true, ...told }
+  const occasion = { target: target(kind), candidates, counted }
+  const made = reportedIn(report, occasion) ?? (await countedFor(report, occasion))
   return { ...made, asked }
 }
 

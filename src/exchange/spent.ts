@@ -49,9 +49,21 @@ interface Occasion {
   readonly counted: Counted
 }
 
-export async function spentOf(report: Told, occasion: Occasion): Promise<Spent> {
+/** What was told, where that is all and can be; undefined where something has to be counted here. */
+export function reportedIn({ usage, isAll, images }: Told, occasion: Omit<Occasion, "counted">): Spent | undefined {
+  if (!usage || !isAll) return undefined
+  const input = totalOf(usage, INPUT)
+  const output = occasion.target.model.kind === "embedding" ? 0 : totalOf(usage, OUTPUT)
+  const most = mostOf(occasion)
+  const isSound = input !== undefined && output !== undefined && input <= most.input && output <= most.output
+  if (!isSound) return undefined
+  return images === undefined ? { usage, basis: "reported" } : { usage, images, basis: "reported" }
+}
+
+/** What was told as far as it can be, and the rest as it is counted here. */
+export async function countedFor(report: Told, occasion: Occasion): Promise<Spent> {
   const { target, counted } = occasion
-  const { usage = {}, isAll, images } = report
+  const { usage = {}, images } = report
   const input = totalOf(usage, INPUT)
   const output = totalOf(usage, OUTPUT)
   const most = mostOf(occasion)
@@ -59,7 +71,6 @@ export async function spentOf(report: Told, occasion: Occasion): Promise<Spent> 
   const hasOutput = output !== undefined && output <= most.output
   const answers = target.model.kind !== "embedding"
   const drawn = images === undefined ? {} : { images }
-  if (hasInput && (hasOutput || !answers) && isAll) return { usage, ...drawn, basis: "reported" }
   const whole = {
     ...(hasInput ? only(usage, INPUT) : { input: Math.min(most.input, await counted.input()) }),
     ...(answers && (await outputOf(hasOutput ? usage : {}, { ...report, ...occasion, most: most.output }))),
@@ -75,7 +86,10 @@ function isBeyond(count: number | undefined, most: number): boolean {
 }
 
 /** What a model can take and give: what is drawn is not in its window. */
-function mostOf({ target, candidates }: Occasion): { readonly input: number; readonly output: number } {
+function mostOf({ target, candidates }: Omit<Occasion, "counted">): {
+  readonly input: number
+  readonly output: number
+} {
   const { kind, contextWindow = WIDEST_WINDOW } = target.model
   const output = kind === "image" ? WIDEST_WINDOW : contextWindow
   return { input: contextWindow, output: output * candidates }
