@@ -97,10 +97,33 @@ export interface ReasoningWish {
   readonly show?: "full" | "summary" | "hidden"
 }
 
+/** What targets are ordered by. */
+export const STRATEGIES = ["cost", "latency", "quality"] as const
+export type Strategy = (typeof STRATEGIES)[number]
+
 /** The `provider` extension of a request body, the same in every protocol. */
 export interface RoutingWishes {
-  readonly strategy?: "cost" | "latency" | "quality"
+  readonly strategy?: Strategy
   readonly fallback: readonly string[]
   /** Rather refused than changed in meaning. */
   readonly strict?: boolean
+  /** Providers by id: those to try first, the only ones to try, those not to try. */
+  readonly order?: readonly string[]
+  readonly only?: readonly string[]
+  readonly ignore?: readonly string[]
+  readonly maxPrice?: MaxPrice
+  /** Only targets that can be told every parameter of the request. */
+  readonly requireParameters?: boolean
+  /** A second target may be asked where the first is slow to begin. */
+  readonly hedge?: boolean
+  /** The plan is asked for, and no call. */
+  readonly explain?: boolean
+  /** Losses in full on the receipt. */
+  readonly report?: boolean
+}
+
+/** In USD per million tokens. */
+export interface MaxPrice {
+  readonly prompt?: number
+  readonly completion?: number
 }

@@ -1,6 +1,7 @@
 // The models a caller may name, and where each is served. Every name is looked up, none is searched for.
 import type { ModelCard, Pricing } from "../canonical/model.ts"
 import type { Effort } from "../canonical/reasoning.ts"
+import type { Strategy } from "../canonical/request.ts"
 
 export interface Model extends ModelCard {
   /** Every other name it answers to, its bare one among them. */
@@ -17,6 +18,10 @@ export interface Model extends ModelCard {
   readonly quality?: number
   /** In the catalogue in order of trial: lower priority first, then higher weight. */
   readonly targets: readonly TargetRow[]
+  /** Of a group: the models it chooses between, by id. It has no targets of its own. */
+  readonly members?: readonly string[]
+  /** Of a group: how it chooses where the caller does not say. */
+  readonly routing?: Strategy
 }
 
 /** One place a model is served: a provider, and the model's name there. */
@@ -28,7 +33,13 @@ export interface TargetRow {
   readonly weight: number
   /** Where it is not the model's. */
   readonly pricing?: Pricing
+  /** Of the weights there, where it is known. */
+  readonly precision?: Precision
 }
+
+/** How a weight is written, the best first. */
+export const PRECISIONS = ["fp32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4", "int4"] as const
+export type Precision = (typeof PRECISIONS)[number]
 
 /** Models by name; undefined marks a name that more than one of them bears. */
 type Names = Map<string, Model | undefined>

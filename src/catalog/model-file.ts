@@ -11,7 +11,7 @@ import {
   type Pricing,
 } from "../canonical/model.ts"
 import { EFFORTS } from "../canonical/reasoning.ts"
-import { bareName, type Model, type TargetRow } from "./catalog.ts"
+import { bareName, type Model, PRECISIONS, type TargetRow } from "./catalog.ts"
 import { MemberReader } from "./member-reader.ts"
 
 const LINE = { like: /^\S(.*\S)?$/, what: "text on one line" }
@@ -32,7 +32,7 @@ const MODEL_MEMBERS = new Set([
 ])
 const BOUND_MEMBERS = new Set(["min", "max"])
 const MODALITY_MEMBERS = new Set(["input", "output"])
-const TARGET_MEMBERS = new Set(["provider", "model", "priority", "weight", "pricing"])
+const TARGET_MEMBERS = new Set(["provider", "model", "priority", "weight", "pricing", "precision"])
 const PRICING_MEMBERS = new Set([...BUCKETS.keys(), "tiers"])
 const TIER_MEMBERS = new Set([...BUCKETS.keys(), "above_input_tokens"])
 
@@ -114,6 +114,7 @@ function readTarget(reader: MemberReader): TargetRow {
     model: reader.text("model", LINE),
     priority: reader.has("priority") ? reader.whole("priority", { min: 0 }) : 1,
     weight: reader.has("weight") ? reader.whole("weight", { min: 1 }) : 1,
+    ...(reader.has("precision") && { precision: reader.word("precision", PRECISIONS) }),
   }
   reader.refuseOthers(TARGET_MEMBERS)
   return reader.has("pricing") ? { ...target, pricing: readPricing(reader.inner("pricing")) } : target

@@ -11,12 +11,31 @@ export interface Config {
   readonly storePath: string
   readonly providers: readonly ProviderSettings[]
   readonly models: readonly ModelSettings[]
-  /** What keys may do that do not say otherwise. */
-  readonly defaults: { readonly requestsPerMinute: number | null }
+  readonly groups: readonly GroupSettings[]
+  readonly defaults: DefaultSettings
   /** Whether files at addresses of a caller's are fetched for providers that take them only inline. */
   readonly media: { readonly fetch: boolean }
   /** Where traces are sent; left out, none are made. */
   readonly traces?: TracesSettings
+}
+
+export interface DefaultSettings {
+  /** Of keys that do not say otherwise; null is no limit. */
+  readonly requestsPerMinute: number | null
+  /** What targets are ordered by where a caller does not say. */
+  readonly routing?: StrategySetting
+}
+
+type StrategySetting = "cost" | "latency" | "quality"
+
+/** A model whose targets are other models. */
+export interface GroupSettings {
+  /** `<provider>/<model-name>`; unique among all ids and aliases. */
+  readonly id: string
+  /** Ids of bundled models or of models of the file. */
+  readonly models: readonly string[]
+  /** What its models are chosen by where a caller does not say. */
+  readonly routing?: StrategySetting
 }
 
 export interface TracesSettings {
@@ -168,4 +187,6 @@ export interface TargetSettings {
   readonly weight: number
   /** Where it is not the model's. */
   readonly pricing?: PricingSettings
+  /** Of the weights there. */
+  readonly precision?: "fp32" | "bf16" | "fp16" | "fp8" | "int8" | "fp6" | "fp4" | "int4"
 }

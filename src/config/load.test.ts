@@ -14,6 +14,7 @@ describe("without any configuration", () => {
       storePath: join(folder, "data", "trivium.db"),
       providers: [],
       models: [],
+      groups: [],
       defaults: { requestsPerMinute: 600 },
       media: { fetch: false },
     })

@@ -71,6 +71,7 @@ export function loadConfig(sources: ConfigSources): Config {
     storePath: settings.store.url ?? join(dataDir, "trivium.db"),
     providers: [...named(settings), ...found],
     models: settings.models,
+    groups: settings.groups,
     defaults: settings.defaults,
     media: settings.media,
     ...(traces && { traces }),

@@ -24,11 +24,11 @@ interface ModelContext {
   readonly providers: readonly string[]
   /** Ids of the bundled models. */
   readonly knownModels: readonly string[]
+  /** The names the file has used, and where. */
+  readonly taken: Map<string, string>
 }
 
-/** For one reading of one file: it remembers the names that file has used. */
-export function modelSchema({ providers, knownModels }: ModelContext): Shape<ModelSettings> {
-  const taken = new Map<string, string>()
+export function modelSchema({ providers, knownModels, taken }: ModelContext): Shape<ModelSettings> {
   const bundled = new Set(knownModels)
   const alias = text((name) => {
     return bundled.has(name) ? new Wrong(`${quoted(name)} is the id of a bundled model`) : modelAlias(name)
@@ -73,6 +73,7 @@ function targetSchema(providers: readonly string[]): Shape<TargetSettings> {
     priority: otherwise(integer({ min: 0 }), 1),
     weight: otherwise(integer({ min: 1 }), 1),
     pricing: optional(pricing),
+    precision: optional(choice("fp32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4", "int4")),
   })
 }
 
@@ -114,7 +115,7 @@ function targetsMissing(id: string | undefined, knownModels: readonly string[]):
 }
 
 /** A name that may appear once among all that share `taken`. */
-function unique(shape: Shape<string>, taken: Map<string, string>): Shape<string> {
+export function unique(shape: Shape<string>, taken: Map<string, string>): Shape<string> {
   return {
     read(place: Place) {
       const name = shape.read(place)

@@ -1,6 +1,7 @@
 // What trivium.yaml may say, as a declaration. A member added here is read, checked and suggested by itself.
-import type { ModelSettings } from "./config.ts"
+import type { DefaultSettings, GroupSettings, ModelSettings } from "./config.ts"
 import type { Place } from "./document.ts"
+import { groupSchema, strategy } from "./group-schema.ts"
 import { modelSchema } from "./model-schema.ts"
 import type { FileProvider } from "./provider-schema.ts"
 import { boolean, dictionary, integer, list, object, optional, otherwise, type Shape, text } from "./shape.ts"
@@ -19,7 +20,8 @@ export interface FileSettings {
   readonly store: { readonly url?: string }
   readonly providers: ReadonlyMap<string, FileProvider>
   readonly models: readonly ModelSettings[]
-  readonly defaults: { readonly requestsPerMinute: number | null }
+  readonly groups: readonly GroupSettings[]
+  readonly defaults: DefaultSettings
   readonly media: { readonly fetch: boolean }
   readonly telemetry?: FileTelemetry
 }
@@ -41,6 +43,8 @@ const DEFAULT_REQUESTS_PER_MINUTE = 600
 export function fileSchema(root: Place, context: SchemaContext): Shape<FileSettings> {
   const { workingDir, provider, knownProviders, knownModels } = context
   const providers = [...new Set([...namesUnder(root, "providers"), ...knownProviders])]
+  const models = [...new Set([...idsUnder(root, "models"), ...knownModels])]
+  const taken = new Map<string, string>()
   const address = { host: optional(text(host)), port: optional(integer({ min: 0, max: 65535 })) }
   const server = object({
     ...address,
@@ -50,6 +54,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
   })
   const defaults = object({
     requests_per_minute: otherwise(perMinute, DEFAULT_REQUESTS_PER_MINUTE),
+    routing: optional(strategy),
   })
   const store = object({
     url: optional(text(sqlitePath(workingDir))),
@@ -59,7 +64,8 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     admin: otherwise(object(address), {}),
     store: otherwise(store, {}),
     providers: otherwise(dictionary(providerId, provider), new Map()),
-    models: otherwise(list(modelSchema({ providers, knownModels })), []),
+    models: otherwise(list(modelSchema({ providers, knownModels, taken })), []),
+    groups: otherwise(list(groupSchema({ models, knownModels, taken })), []),
     defaults: otherwise(defaults, { requestsPerMinute: DEFAULT_REQUESTS_PER_MINUTE }),
     media: otherwise(object({ fetch: otherwise(boolean(), false) }), { fetch: false }),
     telemetry: optional(telemetrySchema()),
@@ -73,6 +79,18 @@ const perMinute: Shape<number | null> = {
     if (content.kind === "text" && content.text === "none") return null
     return integer({ min: 1 }).read(place)
   },
+}
+
+/** The ids of the entries of a list, sound or not. */
+function idsUnder(root: Place, name: string): string[] {
+  const content = root.content()
+  const member = content.kind === "mapping" ? content.members.get(name)?.content() : undefined
+  if (member?.kind !== "list") return []
+  return member.items.flatMap((item) => {
+    const entry = item.content()
+    const id = entry.kind === "mapping" ? entry.members.get("id")?.content() : undefined
+    return id?.kind === "text" ? [id.text] : []
+  })
 }
 
 function namesUnder(root: Place, name: string): string[] {

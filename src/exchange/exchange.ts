@@ -29,7 +29,7 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   call.bodyRead()
   const models = admit(call, request, table.catalog)
   const generates = !request.reading.counts
-  const targets = plan(models, { protocol: protocol.id, table, turn: turn++, translates: generates })
+  const { attempts: targets } = plan(models, { protocol: protocol.id, table, turn: turn++, translates: generates })
   if (targets.length === 0) throw notServed(models)
   const claim = generates && bodyHash !== undefined ? claimOf(call, house, bodyHash) : undefined
   if (claim && "body" in claim) return answerAgain(call, claim)

@@ -1,7 +1,7 @@
 // What the gateway adds to every protocol's request body: the `provider` object, and members no request may carry.
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
-import type { RoutingWishes } from "../canonical/request.ts"
+import { type MaxPrice, type RoutingWishes, STRATEGIES } from "../canonical/request.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
 import { arrayOf, boolean, misfit, nonEmptyString, object, oneOf, optional, refusal } from "./check.ts"
 import type { Reading, RelayTarget } from "./contract.ts"
@@ -29,36 +29,97 @@ export function neverStreams(): never {
 }
 
 const MAX_FALLBACKS = 5
-const KNOWN = ["routing", "fallback", "strict"]
+const MAX_PROVIDERS = 50
+const KNOWN = [
+  ...["routing", "fallback", "strict", "order", "only", "ignore", "max_price", "require_parameters"],
+  ...["hedge", "explain", "report"],
+]
 const NO_WISHES: RoutingWishes = { fallback: [] }
 
-const models = arrayOf(nonEmptyString)
-const strategy = optional("routing", oneOf(["cost", "latency", "quality"]))
-const strict = optional("strict", boolean)
+const names = arrayOf(nonEmptyString)
+const strategy = optional("routing", oneOf(STRATEGIES))
 const fallbacks = optional("fallback", (value) => {
-  const fallback = models(value)
+  const fallback = names(value)
   if (fallback.length > MAX_FALLBACKS) throw misfit(`at most ${MAX_FALLBACKS} models`)
   return fallback
 })
-const provider = optional("provider", (value): RoutingWishes => {
-  const wishes = object(value)
-  for (const name of Object.keys(wishes)) if (!KNOWN.includes(name)) throw unknownWish(name)
-  const routing = strategy(wishes.routing)
+const order = optional("order", providerIds)
+const only = optional("only", providerIds)
+const ignore = optional("ignore", providerIds)
+const strict = optional("strict", boolean)
+const requireParameters = optional("require_parameters", boolean)
+const hedge = optional("hedge", boolean)
+const explain = optional("explain", boolean)
+const report = optional("report", boolean)
+
+const PRICED = ["prompt", "completion"]
+const prompt = optional("prompt", price)
+const completion = optional("completion", price)
+const maxPrice = optional("max_price", (value): MaxPrice => {
+  const prices = object(value)
+  for (const name of Object.keys(prices)) {
+    if (!PRICED.includes(name)) throw unknownMember(`max_price.${excerpt(name)}`, PRICED)
+  }
+  const most = { prompt: prompt(prices.prompt), completion: completion(prices.completion) }
   return {
-    ...(routing && { strategy: routing }),
-    fallback: fallbacks(wishes.fallback) ?? [],
-    ...(strict(wishes.strict) && { strict: true }),
+    ...(most.prompt !== undefined && { prompt: most.prompt }),
+    ...(most.completion !== undefined && { completion: most.completion }),
   }
 })
+
+const provider = optional("provider", (value): RoutingWishes => {
+  const wishes = object(value)
+  for (const name of Object.keys(wishes)) if (!KNOWN.includes(name)) throw unknownMember(excerpt(name), KNOWN)
+  const routing = strategy(wishes.routing)
+  const fallback = fallbacks(wishes.fallback) ?? []
+  return {
+    ...(routing && { strategy: routing }),
+    fallback,
+    ...(strict(wishes.strict) && { strict: true }),
+    ...placesWished(wishes),
+    ...(hedge(wishes.hedge) && { hedge: true }),
+    ...(explain(wishes.explain) && { explain: true }),
+    ...(report(wishes.report) && { report: true }),
+  }
+})
+
+/** Where it may go. A list of nobody asks for nothing. */
+function placesWished(wishes: JsonObject): Partial<RoutingWishes> {
+  const first = order(wishes.order) ?? []
+  const allowed = only(wishes.only) ?? []
+  const ignored = ignore(wishes.ignore) ?? []
+  const most = maxPrice(wishes.max_price)
+  return {
+    ...(first.length > 0 && { order: first }),
+    ...(allowed.length > 0 && { only: allowed }),
+    ...(ignored.length > 0 && { ignore: ignored }),
+    ...(most && { maxPrice: most }),
+    ...(requireParameters(wishes.require_parameters) && { requireParameters: true }),
+  }
+}
+
+function providerIds(value: Json): string[] {
+  const ids = names(value)
+  if (ids.length > MAX_PROVIDERS) throw misfit(`at most ${MAX_PROVIDERS} provider ids`)
+  return ids
+}
+
+/** A number, or one as text, as clients of OpenRouter send it. */
+function price(value: Json): number {
+  const isWritten = typeof value === "string" && /^\d{1,9}(\.\d{1,12})?$/.test(value)
+  const amount = isWritten ? Number(value) : value
+  if (typeof amount === "number" && amount >= 0) return amount
+  throw misfit('a price in USD per million tokens, such as 2.5 or "2.5"')
+}
 
 /** The routing extension, as its member `provider` says it. */
 export function readRouting(member: Json | undefined): RoutingWishes {
   return provider(member) ?? NO_WISHES
 }
 
-function unknownWish(name: string): GatewayError {
-  const param = `provider.${excerpt(name)}`
-  const message = `\`${param}\` is not a member of the routing extension. It has: ${KNOWN.join(", ")}.`
+function unknownMember(name: string, known: readonly string[]): GatewayError {
+  const param = `provider.${name}`
+  const message = `\`${param}\` is not a member of the routing extension. It has: ${known.join(", ")}.`
   return new GatewayError("invalid_parameter", message, { param })
 }
 

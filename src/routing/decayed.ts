@@ -52,7 +52,7 @@ export class DecayedPercentiles {
   private total = 0
   private at = 0
   private half = 0
-  private ninth = 0
+  private nineTenths = 0
   private isStale = false
 
   constructor(private readonly halfLife: HalfLife) {}
@@ -76,7 +76,7 @@ export class DecayedPercentiles {
 
   get p90(): number | undefined {
     if (this.isStale) this.find()
-    return this.total > 0 ? this.ninth : undefined
+    return this.total > 0 ? this.nineTenths : undefined
   }
 
   /** How many fresh samples what is known is worth. */
@@ -90,7 +90,7 @@ export class DecayedPercentiles {
     for (; seen < this.total * 0.5 && index < BUCKETS; index++) seen += this.buckets[index] ?? 0
     this.half = middleOf(index - 1)
     for (; seen < this.total * 0.9 && index < BUCKETS; index++) seen += this.buckets[index] ?? 0
-    this.ninth = middleOf(index - 1)
+    this.nineTenths = middleOf(index - 1)
     this.isStale = false
   }
 

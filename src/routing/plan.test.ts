@@ -54,7 +54,8 @@ describe("the plan", () => {
   const planned = (models: readonly Model[], turn = 0, translates = false) => {
     const catalog = new Catalog(models)
     const known = models.flatMap(({ id }) => catalog.find(id) ?? [])
-    return plan(known, { protocol: "openai-chat", table: { catalog, accounts, translated }, turn, translates })
+    const table = { catalog, accounts, translated }
+    return plan(known, { protocol: "openai-chat", table, turn, translates }).attempts
   }
   const order = (...models: Model[]) => planned(models).map((target) => target.upstreamModel)
   const keys = (turn: number, ...models: Model[]) =>

@@ -1,108 +1,186 @@
-// Where one request goes: the targets to try, in order. A pure function of the catalogue and the accounts at hand.
-import { FREE, type Pricing } from "../canonical/model.ts"
-import type { Catalog, Model, TargetRow } from "../catalog/catalog.ts"
-import type { Account, Line } from "../providers/contract.ts"
+// Where one request goes: the targets to try, in order, and those that are not tried, with the reason. A pure function of
+// the request's facts, the caller's wishes, the catalogue, the accounts at hand and a view of their health.
+import type { Model } from "../catalog/catalog.ts"
+import type { Standing, Why } from "./breaker.ts"
+import { type Candidate, Candidates, type Excluded, excludedAs } from "./candidates.ts"
+import { Comparison, type Scores, sortByScore } from "./comparison.ts"
+import { inTurn } from "./in-turn.ts"
+import type { Occasion } from "./occasion.ts"
+import type { RoutingTable, Target } from "./target.ts"
 
-/** Where one attempt goes. */
-export interface Target {
-  readonly model: Model
-  readonly account: Account
-  /** The model's name there. */
-  readonly upstreamModel: string
-  /** What is spoken there. */
-  readonly protocol: string
-  readonly line: Line
-  /** Absent where nobody knows what it costs. */
-  readonly pricing: Pricing | undefined
+export type { RoutingTable, Target } from "./target.ts"
+
+/** A target that is to be tried. */
+export interface Planned extends Target {
+  readonly health: Standing
 }
 
+export interface Plan {
+  readonly attempts: readonly Planned[]
+  /** Those for which enough others are tried are told only where the plan is to be explained. */
+  readonly excluded: readonly Excluded[]
+  /** What is known of an attempt of this plan, in figures. */
+  scoresOf(attempt: Planned): Scores | undefined
+}
+
+/** The model that was asked for, and five to turn to. */
+const MAX_MODELS = 6
 const MAX_TARGETS_PER_MODEL = 3
-
-export interface RoutingTable {
-  readonly catalog: Catalog
-  /** By the id a target names: one for each credential there. */
-  readonly accounts: ReadonlyMap<string, readonly Account[]>
-  /** The protocols in which can be said again what was said in any of them. */
-  readonly translated: ReadonlySet<string>
-}
+const MAX_ATTEMPTS = 8
 
 /** The model's live targets for clients of this protocol, best first. */
 export function targetsOf(model: Model, protocol: string, table: RoutingTable): Target[] {
-  return inTurn(model, { protocol, table, turn: 0, translates: true })
-}
-
-interface Occasion {
-  readonly protocol: string
-  readonly table: RoutingTable
-  /** Counts requests, so that each account of a provider comes first as often as the others. */
-  readonly turn: number
-  /** Whether what is asked for can be asked for in another protocol. */
-  readonly translates: boolean
-}
-
-/** The order of trial: the targets of the first model, then those of the next. */
-export function plan(models: readonly Model[], occasion: Occasion): Target[] {
-  const targets: Target[] = []
-  for (const model of models) targets.push(...firstOf(inTurn(model, occasion)))
-  return targets
+  const occasion = { protocol, table, turn: 0, translates: true }
+  return inTurn(new Candidates(model, occasion).live, occasion)
 }
 
 /**
- * All accounts of a provider before the next provider, begun with another one each turn. Of providers that are equal,
- * those that speak the client's protocol come first.
+ * The order of trial: the targets of the first model, then those of the next. A model of which all targets are out has
+ * its turn when all others have failed, with the least bad of them.
  */
-function inTurn(model: Model, occasion: Occasion): Target[] {
-  const { table, turn } = occasion
-  const found: Target[] = []
-  let others: Target[] | undefined
-  let last: TargetRow | undefined
-  for (const row of model.targets) {
-    if (others && last && !areEqual(row, last)) {
-      found.push(...others)
-      others = undefined
-    }
-    last = row
-    const accounts = table.accounts.get(row.provider)
-    if (!accounts) continue
-    for (let index = 0; index < accounts.length; index++) {
-      const account = accounts[(turn + index) % accounts.length]
-      const target = account && targetAt(account, { model, row }, occasion)
-      if (!target) continue
-      if (target.protocol === occasion.protocol) found.push(target)
-      else others = [...(others ?? []), target]
-    }
+export function plan(models: readonly Model[], occasion: Occasion): Plan {
+  const draft = new Draft(occasion)
+  const asked = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new Candidates(model, occasion) }))
+  // One attempt is kept for each model that comes later and has somebody to try.
+  let later = 0
+  for (const { found } of asked) if (found.hasAny) later++
+  for (const { model, found } of asked) {
+    if (found.hasAny) later--
+    draft.add(model, { found, later })
   }
-  return others ? [...found, ...others] : found
+  for (const each of draft.lastResorts) draft.attempts.push(each)
+  return draft
 }
 
-function areEqual(one: TargetRow, other: TargetRow): boolean {
-  return one.priority === other.priority && one.weight === other.weight
-}
+class Draft implements Plan {
+  readonly attempts: Candidate[] = []
+  readonly lastResorts: Candidate[] = []
+  readonly excluded: Excluded[] = []
+  private readonly comparisons: Comparison[] = []
 
-/** The account's line of the client's protocol, or of the one it speaks best that the request can be said in. */
-function targetAt(
-  account: Account,
-  { model, row }: { model: Model; row: TargetRow },
-  { protocol, table, translates }: Occasion,
-): Target | undefined {
-  const upstreamModel = row.model
-  const pricing = row.pricing ?? model.pricing ?? (account.isFree ? FREE : undefined)
-  const own = account.lines[protocol]
-  if (own && own.serves?.(upstreamModel) !== false) return { model, account, upstreamModel, protocol, line: own, pricing }
-  if (!translates || !table.translated.has(protocol)) return undefined
-  for (const [spoken, line] of Object.entries(account.lines)) {
-    const serves = table.translated.has(spoken) && line.serves?.(upstreamModel) !== false
-    if (serves) return { model, account, upstreamModel, protocol: spoken, line, pricing }
+  constructor(private readonly occasion: Occasion) {}
+
+  scoresOf(attempt: Planned): Scores | undefined {
+    for (const comparison of this.comparisons) {
+      const candidate = comparison.candidates.find((each) => each === attempt)
+      if (candidate) return comparison.scoresOf(candidate)
+    }
+    return undefined
   }
-  return undefined
+
+  add(model: Model, { found, later }: { found: Candidates; later: number }): void {
+    const { live, out, excluded } = found
+    for (const each of excluded) this.excluded.push(each)
+    if (live.length === 0) {
+      this.resortTo(this.withoutPlanned(out))
+      return
+    }
+    this.exclude(out)
+    const candidates = this.ordered(live, model)
+    const left = MAX_ATTEMPTS - this.attempts.length - this.lastResorts.length - later
+    const fresh = this.withoutPlanned(candidates)
+    const chosen = firstOf(fresh, Math.min(MAX_TARGETS_PER_MODEL, left))
+    for (const each of chosen) this.attempts.push(each)
+    if (!this.occasion.wishes?.explain) return
+    for (const each of fresh) if (!chosen.includes(each)) this.excluded.push(excludedAs("enough", each))
+  }
+
+  /** Something is tried, also where nothing may be expected of it. */
+  private resortTo(out: Candidate[]): void {
+    const least = this.leastBad(out)
+    if (!least) return
+    this.comparisons.push(new Comparison(out, this.occasion))
+    this.lastResorts.push(least)
+    this.exclude(out.filter((each) => each !== least))
+  }
+
+  /** Those that fail are tried in turn, as each may work again; those that limit us, when their pause ends soonest. */
+  private leastBad(out: Candidate[]): Candidate | undefined {
+    const badness = (each: Candidate) => BADNESS[whyOut(each, this.now)]
+    const least = Math.min(...out.map(badness))
+    const alike = out.filter((each) => badness(each) === least)
+    if (least <= BADNESS.failing) return alike[this.occasion.turn % alike.length]
+    return alike.toSorted((one, other) => outUntil(one) - outUntil(other))[0]
+  }
+
+  private ordered(live: Candidate[], { routing }: Model): Candidate[] {
+    const { wishes, table } = this.occasion
+    const candidates = inTurn(live, this.occasion)
+    const comparison = new Comparison(candidates, this.occasion)
+    this.comparisons.push(comparison)
+    if (candidates.length < 2) return candidates
+    const strategy = wishes?.strategy ?? routing ?? table.strategy
+    // By cost a session stays at home where the cache makes that cheaper, and else where it makes no difference.
+    if (strategy === "cost") moveToFront(candidates, homeIn(candidates))
+    if (strategy) comparison.orderBy(strategy)
+    if (strategy === "latency") moveToFront(candidates, comparison.unexplored())
+    if (strategy !== "cost") moveToFront(candidates, homeIn(candidates))
+    if (wishes?.order) orderAs(wishes.order, candidates)
+    return candidates
+  }
+
+  private exclude(out: readonly Candidate[]): void {
+    for (const each of out) this.excluded.push(excludedAs(whyOut(each, this.now), each))
+  }
+
+  private get now(): number {
+    return this.occasion.health?.now ?? 0
+  }
+
+  /** What a group and its members, or two names of one model, have in common is tried once. */
+  private withoutPlanned(candidates: Candidate[]): Candidate[] {
+    if (this.attempts.length + this.lastResorts.length === 0) return candidates
+    const isSame = (one: Target) => (other: Target) =>
+      one.account === other.account && one.upstreamModel === other.upstreamModel
+    return candidates.filter((each) => !this.attempts.some(isSame(each)) && !this.lastResorts.some(isSame(each)))
+  }
 }
 
 /** As many as are tried. The last of them is another provider's where there is one: all accounts of one fail together. */
-function firstOf(targets: readonly Target[]): readonly Target[] {
-  if (targets.length <= MAX_TARGETS_PER_MODEL) return targets
-  const first = targets.slice(0, MAX_TARGETS_PER_MODEL)
+function firstOf(candidates: readonly Candidate[], most: number): readonly Candidate[] {
+  if (candidates.length <= most) return candidates
+  const first = candidates.slice(0, most)
   const id = first[0]?.account.id
-  if (first.some(({ account }) => account.id !== id)) return first
-  const other = targets.find(({ account }) => account.id !== id)
+  if (most < 2 || first.some(({ account }) => account.id !== id)) return first
+  const other = candidates.find(({ account }) => account.id !== id)
   return other ? [...first.slice(0, -1), other] : first
+}
+
+/** The least hopeless comes first: who fails may work again, who refuses our credential will not. */
+const BADNESS: Readonly<Record<Why, number>> = {
+  hanging: 0,
+  failing: 0,
+  limited: 1,
+  "day-quota": 2,
+  "spend-cap": 3,
+  credential: 4,
+}
+
+function whyOut({ knownAccount, known }: Candidate, now: number): Why {
+  const isAccounts = knownAccount?.breaker.standingAt(now) === "out"
+  return (isAccounts ? knownAccount.breaker.why : known?.breaker.why) ?? "hanging"
+}
+
+function outUntil({ knownAccount, known }: Candidate): number {
+  return Math.max(knownAccount?.breaker.outUntil ?? 0, known?.breaker.outUntil ?? 0)
+}
+
+function homeIn(candidates: readonly Candidate[]): Candidate | undefined {
+  return candidates.find(({ isHome }) => isHome)
+}
+
+function moveToFront(candidates: Candidate[], chosen: Candidate | undefined): void {
+  const index = chosen ? candidates.indexOf(chosen) : -1
+  if (!chosen || index <= 0) return
+  candidates.splice(index, 1)
+  candidates.unshift(chosen)
+}
+
+/** Those that are named come first, in that order. */
+function orderAs(order: readonly string[], candidates: Candidate[]): void {
+  for (const each of candidates) {
+    const rank = order.findIndex((id) => id === each.row.provider || id === each.account.id)
+    each.score = rank < 0 ? order.length : rank
+  }
+  sortByScore(candidates)
 }

@@ -23,6 +23,10 @@ export class Recent {
     return this.sum(0) + this.sum(SECONDS)
   }
 
+  clear(): void {
+    this.counts.fill(0)
+  }
+
   private moveTo(now: number): void {
     const second = Math.floor(now / 1000)
     if (second <= this.second) return

@@ -15,7 +15,7 @@ export function retryAfterMs(headers: Answer["headers"], now = Date.now()): numb
 }
 
 /** What is used up: what returns within minutes, what returns when a day is over, or the account's money. */
-export type Quota = "minute" | "day" | "spend"
+type Quota = "minute" | "day" | "spend"
 
 export interface Pause {
   /** From now; absent where the upstream does not say. */

@@ -20,7 +20,8 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-const model = (id: string) => `  - { id: ${id}, pricing: { input: "1", output: "2" }, targets: [{ provider: scripted, model: ${id.replace("/", "-")} }] }\n`
+const model = (id: string) =>
+  `  - { id: ${id}, pricing: { input: "1", output: "2" }, targets: [{ provider: scripted, model: ${id.replace("/", "-")} }] }\n`
 
 async function call(id: string): Promise<number> {
   const response = await gateway.chat({ model: id, messages: [{ role: "user", content: "hi" }] })

@@ -35,6 +35,10 @@ test("images pass untouched, and what they used is told apart", () => {
   const text = `{"created":1,"data":[{"b64_json":"AA=="}],"usage":${usage}}`
   const outlined = outline(text)
   if (!outlined) throw new Error("it is an object")
-  expect(relayAnswer(text, outlined)).toEqual({ text, images: 1, usage: { input: 12, imageInput: 8, imageOutput: 100 } })
+  expect(relayAnswer(text, outlined)).toEqual({
+    text,
+    images: 1,
+    usage: { input: 12, imageInput: 8, imageOutput: 100 },
+  })
   expect(relayAnswer("{}", { open: 1, members: [] })).toBeUndefined()
 })

@@ -1,0 +1,59 @@
+// Where each session was answered last, because that is where its prompt cache is. Bounded and expiring: what is gone
+// costs a cache, not an answer.
+import type { Usage } from "../canonical/usage.ts"
+import { discountsCache } from "./expected-cost.ts"
+import type { Target } from "./target.ts"
+
+/** Where a session is at home. */
+export interface Home {
+  readonly account: Target["account"]
+  readonly upstreamModel: string
+  /** How much of its next request is probably cached there. */
+  readonly cachedTokens: number
+}
+
+interface Entry extends Home {
+  readonly until: number
+}
+
+export interface AffinityOptions {
+  /** A clock that is never set back, in ms. */
+  readonly now: () => number
+  readonly maxSessions?: number
+}
+
+const MAX_SESSIONS = 50_000
+/** As long as caches are kept where nothing else is asked for. */
+const LIFETIME_MS = 600_000
+
+export class Affinity {
+  /** Those that were answered longest ago come first. */
+  private readonly homes = new Map<string, Entry>()
+
+  constructor(private readonly options: AffinityOptions) {}
+
+  homeOf(session: string): Home | undefined {
+    const home = this.homes.get(session)
+    return home && home.until > this.options.now() ? home : undefined
+  }
+
+  answered(session: string, { target, usage }: { target: Target; usage: Usage }): void {
+    const { account, upstreamModel, pricing } = target
+    const before = this.homeOf(session)
+    const returned = before?.account === account && before.upstreamModel === upstreamModel
+    const { maxSessions = MAX_SESSIONS, now } = this.options
+    // A session that came back and found nothing cached will find nothing the next time.
+    const misses = returned && before.cachedTokens > 0 && (usage.cacheRead ?? 0) === 0
+    const cachedTokens = misses || !pricing || !discountsCache(pricing) ? 0 : inputOf(usage)
+    this.homes.delete(session)
+    this.homes.set(session, { account, upstreamModel, cachedTokens, until: now() + LIFETIME_MS })
+    for (const [eldest, { until }] of this.homes) {
+      if (until > now() && this.homes.size <= maxSessions) break
+      this.homes.delete(eldest)
+    }
+  }
+}
+
+function inputOf({ input = 0, cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0 }: Usage): number {
+  return input + cacheRead + cacheWrite + cacheWrite1h
+}

@@ -1,0 +1,77 @@
+// Whether something may be tried: it is in, or out for some time, or half-open, when one request at a time may find out
+// whether it works again.
+
+export type Standing = "in" | "half-open" | "out"
+
+export type Why = "hanging" | "failing" | "limited" | "day-quota" | "spend-cap" | "credential"
+
+/** Who stays in for so long has one time less held against it. */
+const FORGIVEN_MS = 30_000
+/** One who is trying, and is not heard of for so long, does not keep the next from it. */
+const TRIAL_MS = 60_000
+
+export class Breaker {
+  private isIn = true
+  private until = 0
+  private cause: Why | undefined
+  private times = 0
+  private cameInAt = Number.NEGATIVE_INFINITY
+  private triedAt = Number.NEGATIVE_INFINITY
+  /** Changes when it goes out, so that an attempt begun before does not speak of what is now. */
+  era = 0
+
+  standingAt(now: number): Standing {
+    if (this.isIn) return "in"
+    const isTaken = now - this.triedAt < TRIAL_MS
+    return now < this.until || isTaken ? "out" : "half-open"
+  }
+
+  /** Why it is out, or half-open. */
+  get why(): Why | undefined {
+    return this.isIn ? undefined : this.cause
+  }
+
+  /** When it may be tried again. */
+  get outUntil(): number {
+    return this.isIn ? Number.NEGATIVE_INFINITY : this.until
+  }
+
+  /** An attempt begins; true for the one that is to find out. */
+  begin(now: number): boolean {
+    if (this.standingAt(now) !== "half-open") return false
+    this.triedAt = now
+    return true
+  }
+
+  /** Who was to find out has not. */
+  giveBack(): void {
+    this.triedAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** How many times it will have gone out, should it do so now. */
+  timesAt(now: number): number {
+    const forgiven = this.isIn ? Math.floor((now - this.cameInAt) / FORGIVEN_MS) : 0
+    return Math.max(0, this.times - forgiven) + 1
+  }
+
+  goOut(why: Why, { now, ms }: { now: number; ms: number }): void {
+    this.times = this.timesAt(now)
+    this.isIn = false
+    this.cause = why
+    this.until = now + ms
+    this.era++
+    this.giveBack()
+  }
+
+  /** Stays out until then at least. */
+  stayOut(until: number): void {
+    if (until > this.until) this.until = until
+  }
+
+  goIn(now: number): void {
+    if (this.isIn) return
+    this.isIn = true
+    this.cameInAt = now
+    this.giveBack()
+  }
+}

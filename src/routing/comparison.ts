@@ -1,0 +1,187 @@
+// What candidates are compared by: what the request will cost there, how long it will take, how good the answer will be.
+import type { Strategy } from "../canonical/request.ts"
+import type { Model, Precision } from "../catalog/catalog.ts"
+import type { Candidate } from "./candidates.ts"
+import type { DecayedPercentiles } from "./decayed.ts"
+import { expectedCost } from "./expected-cost.ts"
+import type { Occasion, RequestFacts } from "./occasion.ts"
+
+/** What is known of a place, in figures. */
+export interface Scores {
+  /** In nano-USD; absent where there is no price, or nobody knows how long the request is. */
+  readonly cost?: { readonly likely: number; readonly most: number }
+  /** To the first token of a stream, else to the end. */
+  readonly latency?: { readonly p50Ms: number; readonly p90Ms: number; readonly samples: number }
+  /** From 0 to 100, and from 0 to 1 how much of it was measured. */
+  readonly quality: { readonly score: number; readonly confidence: number }
+}
+
+/** Where the caller sets no limit, as much as most answers have. */
+const UNSAID_OUTPUT = 4096
+/** An image of middling quality, where it is sold by the token. */
+const TOKENS_PER_IMAGE = 1056
+/** So many answers of a model's own make half of what it is expected to say. */
+const OWN_ANSWERS = 8
+/** The share of requests that look how fast a target is of which too few samples are fresh. */
+const EXPLORING = { share: 0.05, samples: 6 }
+/** Of a model that nobody has judged. */
+const UNKNOWN_QUALITY = 50
+const LEAST_SUCCESS = 0.05
+
+const PRECISION_FACTORS: Readonly<Record<Precision, number>> = {
+  fp32: 1,
+  bf16: 1,
+  fp16: 1,
+  fp8: 0.98,
+  int8: 0.98,
+  fp6: 0.96,
+  fp4: 0.92,
+  int4: 0.92,
+}
+
+/** The candidates for one model, or for the members of a group, compared. */
+export class Comparison {
+  private usual: Map<Model, number> | undefined
+
+  constructor(
+    readonly candidates: Candidate[],
+    private readonly occasion: Occasion,
+  ) {}
+
+  /** Best first; what is equal stays as it is. */
+  orderBy(strategy: Strategy): void {
+    for (const each of this.candidates) each.score = this.scoreOf(each, strategy)
+    sortByScore(this.candidates)
+  }
+
+  /** One that shall show how fast it is, with a small share of requests; undefined where this is none of them. */
+  unexplored(): Candidate | undefined {
+    if ((this.occasion.chance ?? 1) >= EXPLORING.share) return undefined
+    let least: Candidate | undefined
+    let fewest = EXPLORING.samples
+    for (const each of this.candidates) {
+      const samples = this.timesOf(each)?.samplesAt(this.now) ?? 0
+      if (samples >= fewest) continue
+      fewest = samples
+      least = each
+    }
+    return least
+  }
+
+  scoresOf(candidate: Candidate): Scores {
+    const cost = this.costOf(candidate)
+    const times = this.timesOf(candidate)
+    const { p50: p50Ms, p90: p90Ms } = times ?? {}
+    const isTimed = p50Ms !== undefined && p90Ms !== undefined && times !== undefined
+    return {
+      ...(cost && { cost }),
+      ...(isTimed && { latency: { p50Ms, p90Ms, samples: times.samplesAt(this.now) } }),
+      quality: { score: this.qualityOf(candidate), confidence: candidate.known?.confidenceAt(this.now) ?? 0 },
+    }
+  }
+
+  private get now(): number {
+    return this.occasion.health?.now ?? 0
+  }
+
+  private scoreOf(candidate: Candidate, strategy: Strategy): number {
+    if (strategy === "cost") return this.likelyCost(candidate) ?? Number.POSITIVE_INFINITY
+    return strategy === "latency" ? this.expectedMs(candidate) : -this.qualityOf(candidate)
+  }
+
+  private timesOf({ known }: Candidate): DecayedPercentiles | undefined {
+    return this.occasion.facts?.stream ? known?.firstTokenMs : known?.totalMs
+  }
+
+  /** Who fails makes wait for the next. */
+  private expectedMs(candidate: Candidate): number {
+    const p50Ms = this.timesOf(candidate)?.p50 ?? Number.POSITIVE_INFINITY
+    return p50Ms / Math.max(LEAST_SUCCESS, candidate.known?.success.value ?? 1)
+  }
+
+  private qualityOf({ model, row, known }: Candidate): number {
+    const factor = row.precision === undefined ? 1 : PRECISION_FACTORS[row.precision]
+    return (model.quality ?? UNKNOWN_QUALITY) * factor * (known?.cleanShareAt(this.now) ?? 1)
+  }
+
+  /** In nano-USD. */
+  private likelyCost(candidate: Candidate): number | undefined {
+    const { facts, home } = this.occasion
+    if (!facts || !candidate.pricing) return undefined
+    const { inputTokens } = facts
+    const most = outputBound(candidate, facts)
+    return expectedCost(
+      {
+        inputTokens,
+        cachedTokens: candidate.isHome ? Math.min(inputTokens, home?.cachedTokens ?? 0) : 0,
+        outputTokens: Math.min(most, this.usualOutput(candidate.model) ?? most),
+        images: imagesOf(candidate, facts),
+      },
+      candidate.pricing,
+    )
+  }
+
+  private costOf(candidate: Candidate): Scores["cost"] {
+    const { facts } = this.occasion
+    const likely = this.likelyCost(candidate)
+    if (!facts || !candidate.pricing || likely === undefined) return undefined
+    const outputTokens = outputBound(candidate, facts)
+    const dearest = {
+      inputTokens: facts.inputTokens,
+      cachedTokens: 0,
+      outputTokens,
+      images: imagesOf(candidate, facts),
+    }
+    return { likely, most: expectedCost(dearest, candidate.pricing) ?? likely }
+  }
+
+  /** What answers of this model usually have, whoever serves it; where few were heard, drawn towards all that were. */
+  private usualOutput(model: Model): number | undefined {
+    const known = this.usual?.get(model)
+    if (known !== undefined) return known
+    let heardOwn = 0
+    let sumOwn = 0
+    let heardAll = 0
+    let sumAll = 0
+    for (const each of this.candidates) {
+      const mean = each.known?.outputTokens.value
+      if (each.known === undefined || mean === undefined) continue
+      const heard = each.known.outputTokens.samplesAt(this.now)
+      heardAll += heard
+      sumAll += heard * mean
+      if (each.model !== model) continue
+      heardOwn += heard
+      sumOwn += heard * mean
+    }
+    if (heardAll === 0) return undefined
+    const usual = (sumOwn + OWN_ANSWERS * (sumAll / heardAll)) / (heardOwn + OWN_ANSWERS)
+    this.usual ??= new Map()
+    this.usual.set(model, usual)
+    return usual
+  }
+}
+
+/** Stable, and quicker than the built-in for the few there are. */
+export function sortByScore(candidates: Candidate[]): void {
+  for (let sorted = 1; sorted < candidates.length; sorted++) {
+    const each = candidates[sorted]
+    if (!each) return
+    let place = sorted
+    for (; place > 0; place--) {
+      const before = candidates[place - 1]
+      if (!before || before.score <= each.score) break
+      candidates[place] = before
+    }
+    candidates[place] = each
+  }
+}
+
+function outputBound({ model }: Candidate, { maxOutputTokens, candidates }: RequestFacts): number {
+  if (model.kind === "embedding") return 0
+  if (model.kind === "image") return candidates * TOKENS_PER_IMAGE
+  return (maxOutputTokens ?? Math.min(model.maxOutputTokens ?? UNSAID_OUTPUT, UNSAID_OUTPUT)) * candidates
+}
+
+function imagesOf({ model }: Candidate, { candidates }: RequestFacts): number {
+  return model.kind === "image" ? candidates : 0
+}

@@ -1,0 +1,100 @@
+// What a request will probably cost somewhere. Only to compare and to tell: what is held and charged is the ledger's.
+import type { Prices, Pricing } from "../canonical/model.ts"
+import type { MaxPrice } from "../canonical/request.ts"
+
+/** What is probably used. */
+export interface ExpectedUse {
+  readonly inputTokens: number
+  /** Of those, what is read from a cache. */
+  readonly cachedTokens: number
+  readonly outputTokens: number
+  readonly images: number
+}
+
+/** In nano-USD for each; undefined where it has no price. */
+interface Rates {
+  /** From which size of the input on they hold. */
+  readonly above: number
+  readonly input: number | undefined
+  readonly cacheRead: number | undefined
+  readonly output: number | undefined
+  readonly image: number | undefined
+  readonly request: number
+}
+
+const NANO_PER_TOKEN = 1000
+const NANO_PER_USD = 1_000_000_000
+
+/** In nano-USD; undefined where something of it has no price. */
+export function expectedCost(use: ExpectedUse, pricing: Pricing): number | undefined {
+  const { input, cacheRead, output, image, request } = ratesFor(use.inputTokens, pricing)
+  const read = part(use.inputTokens - use.cachedTokens, input) + part(use.cachedTokens, cacheRead)
+  const cost = read + part(use.outputTokens, output) + part(use.images, image) + request
+  return Number.isNaN(cost) ? undefined : cost
+}
+
+function part(count: number, rate: number | undefined): number {
+  return count === 0 ? 0 : count * (rate ?? Number.NaN)
+}
+
+/** Whether a request of this size costs more for a token. What has no price may cost anything. */
+export function isDearer(than: MaxPrice, { pricing, inputTokens }: { pricing: Pricing; inputTokens: number }): boolean {
+  const { input, output } = ratesFor(inputTokens, pricing)
+  return isAbove(than.prompt, input) || isAbove(than.completion, output)
+}
+
+function isAbove(most: number | undefined, rate: number | undefined): boolean {
+  return most !== undefined && (rate === undefined || rate > most * NANO_PER_TOKEN)
+}
+
+/** Whether it reads from a cache for less. */
+export function discountsCache(pricing: Pricing): boolean {
+  const { input, cacheRead } = ratesFor(0, pricing)
+  return input !== undefined && cacheRead !== undefined && cacheRead < input
+}
+
+/** A pricing is an object of the catalogue's that many requests share. */
+const known = new WeakMap<Pricing, readonly Rates[]>()
+
+function ratesFor(inputTokens: number, pricing: Pricing): Rates {
+  let rates = known.get(pricing)
+  if (!rates) {
+    const tiers = pricing.tiers ?? []
+    const sheets = tiers.map((tier) => ratesOf({ ...pricing, ...tier }, tier.aboveInputTokens))
+    rates = [ratesOf(pricing, Number.NEGATIVE_INFINITY), ...sheets]
+    known.set(pricing, rates)
+  }
+  for (let index = rates.length - 1; index > 0; index--) {
+    const tier = rates[index]
+    if (tier && inputTokens > tier.above) return tier
+  }
+  return rates[0] ?? NONE
+}
+
+const NONE: Rates = {
+  above: 0,
+  input: undefined,
+  cacheRead: undefined,
+  output: undefined,
+  image: undefined,
+  request: 0,
+}
+
+function ratesOf(prices: Prices, above: number): Rates {
+  const { perImage, imageOutput, output, input } = prices
+  // The tokens of what is sold by the image cost nothing, nor do the images of what is sold by the token.
+  const tokens = perImage === undefined ? undefined : "0"
+  const images = (imageOutput ?? output) === undefined ? undefined : "0"
+  return {
+    above,
+    input: nano(input ?? tokens, NANO_PER_TOKEN),
+    cacheRead: nano(prices.cacheRead ?? input ?? tokens, NANO_PER_TOKEN),
+    output: nano(output ?? tokens, NANO_PER_TOKEN),
+    image: nano(perImage ?? images, NANO_PER_USD),
+    request: nano(prices.perRequest ?? "0", NANO_PER_USD) ?? 0,
+  }
+}
+
+function nano(price: string | undefined, each: number): number | undefined {
+  return price === undefined ? undefined : Number(price) * each
+}

@@ -1,0 +1,252 @@
+// What the exchange has seen of every account and of every model there, bounded: told when an attempt begins, answers
+// and ends, and asked by the plan. Its clock and its chance are given to it.
+import type { Account } from "../providers/contract.ts"
+import type { Breaker, Why } from "./breaker.ts"
+import { blames, type FailureKind } from "./failure.ts"
+import { AccountHealth, TargetHealth } from "./target-health.ts"
+
+/** Where an attempt goes, as far as health tells one place from another. */
+export interface Place {
+  readonly account: Account
+  /** The model's name there. */
+  readonly upstreamModel: string
+}
+
+/** How an attempt ended. */
+export type Outcome = Answered | Failed
+
+/** What is wrong with an answer that came whole. A refusal is none of them. */
+export type Mark = "truncated" | "invalid-arguments" | "invalid-json"
+
+export interface Answered {
+  readonly answered: true
+  /** Of an answer that came whole, not in a stream. */
+  readonly totalMs?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly marks?: readonly Mark[]
+}
+
+export interface Failed {
+  readonly failed: FailureKind
+  /** What a host that limits us says of its limit. */
+  readonly retryAfterMs?: number | undefined
+  readonly quota?: "minute" | "day" | "spend" | undefined
+}
+
+/** One attempt under way. */
+export interface Trial {
+  readonly place: Place
+  readonly account: Share<AccountHealth>
+  readonly target: Share<TargetHealth>
+  isWaiting: boolean
+  isOver: boolean
+}
+
+/** What an attempt has to do with an account, or with a model there. */
+interface Share<Of> {
+  readonly of: Of
+  /** When it began, as its breaker counts. */
+  readonly era: number
+  /** Whether it is the one to find out if what was out works again. */
+  readonly findsOut: boolean
+}
+
+export interface HealthView {
+  readonly now: number
+  of(account: Account): AccountHealth | undefined
+}
+
+export interface HealthOptions {
+  /** A clock that is never set back, in ms. */
+  readonly now: () => number
+  /** Even, from 0 to below 1. */
+  readonly chance: () => number
+  /** An account is of no use until somebody sees to it. Said once each time. */
+  readonly onAside: (account: Account, why: "credential" | "spend-cap") => void
+}
+
+const FAILURES_IN_ROW = 5
+const FAILING = { least: 20, share: 0.5 }
+const OUT_MS = { each: 15_000, most: 300_000, jitter: 0.1 }
+const ASIDE_MS = 300_000
+/** Limits are raised before they end, so that nobody is left alone for longer than this. */
+const LONGEST_MS = 3_600_000
+/** Longer than any attempt takes. */
+const IDLE_MS = 3_600_000
+const MAX_TARGETS = 2000
+const SWEEP_MS = 600_000
+
+export class Health {
+  private readonly accounts = new Map<Account, AccountHealth>()
+  private size = 0
+  private sweptAt = 0
+
+  constructor(private readonly options: HealthOptions) {}
+
+  view(): HealthView {
+    return { now: this.options.now(), of: (account) => this.accounts.get(account) }
+  }
+
+  /** Whether it is neither out nor being found out by another attempt. */
+  takes({ account, upstreamModel }: Place): boolean {
+    const known = this.accounts.get(account)
+    return known?.standingOf(known.targets.get(upstreamModel), this.options.now()) !== "out"
+  }
+
+  begun(place: Place): Trial {
+    const now = this.options.now()
+    if (now - this.sweptAt >= SWEEP_MS) this.forgetIdle(now)
+    const account = this.accounts.get(place.account) ?? this.newAccount(place.account)
+    const target = account.targets.get(place.upstreamModel) ?? this.newTarget(account, place)
+    target.usedAt = now
+    target.noteWaiting(now)
+    return { place, account: share(account, now), target: share(target, now), isWaiting: true, isOver: false }
+  }
+
+  /** It begins to answer, so it works; the rest of a stream may take long. */
+  answering(trial: Trial, firstTokenMs: number): void {
+    const now = this.options.now()
+    works(trial, now)
+    trial.target.of.noteFirstToken(firstTokenMs, now)
+  }
+
+  /** Of all that is said of an attempt's end, the first counts. */
+  ended(trial: Trial, outcome: Outcome): void {
+    if (trial.isOver) return
+    trial.isOver = true
+    endWaiting(trial)
+    if ("failed" in outcome) this.failed(trial, outcome)
+    else this.answered(trial, outcome)
+  }
+
+  private answered(trial: Trial, { totalMs, outputTokens, marks = [] }: Answered): void {
+    const now = this.options.now()
+    const target = trial.target.of
+    works(trial, now)
+    target.recent.add(false, now)
+    target.success.add(1, now)
+    target.noteQuality(marks.length === 0, now)
+    if (totalMs !== undefined) target.noteTotal(totalMs, now)
+    if (outputTokens !== undefined) target.outputTokens.add(outputTokens, now)
+  }
+
+  private failed({ place, account, target }: Trial, failed: Failed): void {
+    const blamed = failed.quota === "spend" ? "account" : blames(failed.failed)
+    if (blamed === "account") this.setAside(account, { ...failed, account: place.account })
+    else if (blamed === "limit") this.limit(target, failed)
+    else if (blamed === "target") this.fail(target)
+    giveBack(account)
+    giveBack(target)
+  }
+
+  private fail(target: Share<TargetHealth>): void {
+    const now = this.options.now()
+    const { breaker, recent, success } = target.of
+    // What began before it went out says nothing that is not known already.
+    if (target.era !== breaker.era) return
+    recent.add(true, now)
+    success.add(0, now)
+    target.of.noteQuality(false, now)
+    target.of.inRow++
+    const all = recent.allAt(now)
+    const isFailing = all >= FAILING.least && recent.failedAt(now) > FAILING.share * all
+    const isStillOut = target.findsOut && breaker.why !== undefined
+    if ((isStillOut || isFailing || target.of.inRow >= FAILURES_IN_ROW) && mayGoOut(target))
+      this.goOut(target.of, { why: "failing" })
+  }
+
+  private limit(target: Share<TargetHealth>, { retryAfterMs, quota }: Failed): void {
+    const { breaker } = target.of
+    const why = quota === "day" ? "day-quota" : "limited"
+    const ms = retryAfterMs ?? (quota === "day" ? ASIDE_MS : undefined)
+    const most = ms && Math.min(ms, LONGEST_MS)
+    if (mayGoOut(target)) this.goOut(target.of, { why, askedMs: most })
+    // Of several that are refused at once, the longest pause counts.
+    else if (breaker.why !== undefined && most !== undefined) breaker.stayOut(this.options.now() + most)
+  }
+
+  private setAside(
+    share: Share<AccountHealth>,
+    { retryAfterMs = 0, quota, account }: Failed & { account: Account },
+  ): void {
+    if (!mayGoOut(share)) return
+    const { breaker } = share.of
+    const isNew = breaker.why === undefined
+    const why = quota === "spend" ? "spend-cap" : "credential"
+    const ms = quota === "spend" ? Math.min(LONGEST_MS, Math.max(retryAfterMs, ASIDE_MS)) : ASIDE_MS
+    breaker.goOut(why, { now: this.options.now(), ms })
+    if (isNew) this.options.onAside(account, why)
+  }
+
+  /** For as long as was asked for, or longer each time. */
+  private goOut(target: TargetHealth, { why, askedMs }: { why: Why; askedMs?: number | undefined }): void {
+    const now = this.options.now()
+    const { breaker } = target
+    const jitter = 1 + OUT_MS.jitter * (2 * this.options.chance() - 1)
+    const ms = askedMs ?? Math.min(OUT_MS.most, OUT_MS.each * breaker.timesAt(now) * jitter)
+    breaker.goOut(why, { now, ms })
+    target.inRow = 0
+  }
+
+  private newAccount(account: Account): AccountHealth {
+    const health = new AccountHealth()
+    this.accounts.set(account, health)
+    return health
+  }
+
+  private newTarget(account: AccountHealth, { upstreamModel }: Place): TargetHealth {
+    if (this.size >= MAX_TARGETS) this.makeRoom()
+    const target = new TargetHealth(this.options.now())
+    account.targets.set(upstreamModel, target)
+    this.size++
+    return target
+  }
+
+  /** Forgets a tenth of them, so that it need not be done for each new one. */
+  private makeRoom(): void {
+    const all = [...this.accounts.values()].flatMap(({ targets }) =>
+      [...targets].map(([name, { usedAt }]) => ({ targets, name, usedAt })),
+    )
+    all.sort((one, other) => one.usedAt - other.usedAt)
+    for (const { targets, name } of all.slice(0, MAX_TARGETS / 10)) if (targets.delete(name)) this.size--
+  }
+
+  private forgetIdle(now: number): void {
+    this.sweptAt = now
+    for (const [account, { targets }] of this.accounts) {
+      for (const [name, { usedAt }] of targets) if (now - usedAt >= IDLE_MS && targets.delete(name)) this.size--
+      if (targets.size === 0) this.accounts.delete(account)
+    }
+  }
+}
+
+function share<Of extends { readonly breaker: Breaker }>(of: Of, now: number): Share<Of> {
+  return { of, era: of.breaker.era, findsOut: of.breaker.begin(now) }
+}
+
+/** Also where it was called as a last resort, while it was out. */
+function works(trial: Trial, now: number): void {
+  const { account, target } = trial
+  if (trial.isWaiting) target.of.noteLife(now)
+  endWaiting(trial)
+  if (account.era === account.of.breaker.era) account.of.breaker.goIn(now)
+  if (target.era !== target.of.breaker.era) return
+  target.of.inRow = 0
+  if (target.of.breaker.why === undefined) return
+  target.of.breaker.goIn(now)
+  target.of.recent.clear()
+}
+
+function endWaiting(trial: Trial): void {
+  if (trial.isWaiting) trial.target.of.noteWaited()
+  trial.isWaiting = false
+}
+
+/** One that is in, or that was found out; not by an attempt that began before, nor by one made as a last resort. */
+function mayGoOut({ of: { breaker }, era, findsOut }: Share<{ readonly breaker: Breaker }>): boolean {
+  return era === breaker.era && (breaker.why === undefined || findsOut)
+}
+
+function giveBack({ of: { breaker }, era, findsOut }: Share<{ readonly breaker: Breaker }>): void {
+  if (findsOut && era === breaker.era) breaker.giveBack()
+}

@@ -1,0 +1,110 @@
+// For tests of the plan: models, accounts and occasions, with what matters to the test.
+import type { Pricing } from "../canonical/model.ts"
+import type { RoutingWishes, Strategy } from "../canonical/request.ts"
+import { Catalog, type Model, type TargetRow } from "../catalog/catalog.ts"
+import { joinGroups } from "../catalog/groups.ts"
+import type { Account, Line } from "../providers/contract.ts"
+import { accountNamed } from "./health.fixture.ts"
+import type { Place } from "./health.ts"
+import type { Occasion } from "./occasion.ts"
+import { type Plan, plan, type RoutingTable } from "./plan.ts"
+
+const line: Line = {
+  baseUrl: "http://upstream",
+  streamUsage: "ask",
+  send: () => Promise.reject(new Error("not called")),
+  headersWith: () => new Headers(),
+}
+
+/** Accounts of one provider, each of which can be told from the others. */
+export function accountsAt(id: string, { count = 1, protocol = "openai-chat" } = {}): Account[] {
+  return Array.from({ length: count }, (_, index) => ({
+    ...accountNamed(id),
+    baseUrl: `http://${id}/${index}`,
+    lines: { [protocol]: line },
+  }))
+}
+
+/** A model that is served by providers under its id and theirs, all equal unless it is said otherwise. */
+export function modelOf(
+  id: string,
+  rows: Readonly<Record<string, Partial<TargetRow>>>,
+  rest: Partial<Model> = {},
+): Model {
+  return {
+    id,
+    displayName: id,
+    version: "1",
+    kind: "chat",
+    status: "active",
+    created: 0,
+    modalities: { input: ["text"], output: ["text"] },
+    capabilities: [],
+    aliases: [],
+    reasoning: false,
+    targets: Object.entries(rows).map(([provider, row]) => ({
+      provider,
+      model: `${id}@${provider}`,
+      priority: 1,
+      weight: 1,
+      ...row,
+    })),
+    ...rest,
+  }
+}
+
+export function priced(input: number, output: number, cacheRead?: number): { pricing: Pricing } {
+  const prices = { input: `${input}`, output: `${output}` }
+  return { pricing: cacheRead === undefined ? prices : { ...prices, cacheRead: `${cacheRead}` } }
+}
+
+interface Staged {
+  readonly models: readonly Model[]
+  readonly groups?: Parameters<typeof joinGroups>[1]
+  /** By provider; those that are not here have one account that speaks chat completions. */
+  readonly accounts?: Readonly<Record<string, readonly Account[]>>
+  readonly strategy?: Strategy
+}
+
+type Asked = Omit<Partial<Occasion>, "wishes"> & { readonly wishes?: Partial<RoutingWishes> }
+
+/** A table of models, and plans on it. */
+export class StagedTable {
+  readonly table: RoutingTable
+
+  constructor({ models, groups = [], accounts = {}, strategy }: Staged) {
+    const providers = new Set(models.flatMap(({ targets }) => targets.map(({ provider }) => provider)))
+    this.table = {
+      catalog: new Catalog(joinGroups(models, groups)),
+      accounts: new Map([...providers].map((id) => [id, accounts[id] ?? accountsAt(id)])),
+      translated: new Set(["openai-chat", "gemini"]),
+      strategy,
+    }
+  }
+
+  account(provider: string, index = 0): Account {
+    const account = this.table.accounts.get(provider)?.[index]
+    if (!account) throw new Error(`no account ${index} at ${provider}`)
+    return account
+  }
+
+  /** Of the provider's first account, where a model is known by both names. */
+  place(model: string, provider: string): Place {
+    return { account: this.account(provider), upstreamModel: `${model}@${provider}` }
+  }
+
+  plan(names: string | readonly string[], { wishes, ...occasion }: Asked = {}): Plan {
+    const models = [names].flat().map((name) => {
+      const model = this.table.catalog.find(name)
+      if (!model) throw new Error(`no model ${name}`)
+      return model
+    })
+    const asked = { protocol: "openai-chat", table: this.table, turn: 0, translates: true, ...occasion }
+    return plan(models, wishes ? { ...asked, wishes: { fallback: [], ...wishes } } : asked)
+  }
+
+  /** The models' names at the providers, which end in those of the providers. */
+  order(names: string | readonly string[], asked?: Asked): string[] {
+    return this.plan(names, asked).attempts.map(({ upstreamModel }) => upstreamModel)
+  }
+}

@@ -1,0 +1,109 @@
+// What is known of one account, and of one model there: whether it may be tried, how fast, how long and how well it
+// answers. Told by `Health`; read by the plan.
+import { Breaker, type Standing } from "./breaker.ts"
+import { DecayedMean, DecayedPercentiles } from "./decayed.ts"
+import { Recent } from "./recent.ts"
+
+const LATENCY = { ms: 30_000, samples: 16 }
+const SUCCESS = { ms: 120_000, samples: 64 }
+const LENGTH = { ms: 3_600_000, samples: 128 }
+const QUALITY = { ms: 6 * 3_600_000, samples: 256 }
+/**
+ * Who has so many waiting, and gives none of them a sign for so much longer than it usually takes, hangs. It is asked
+ * again when nobody has asked it for a minute.
+ */
+const HANGING = { waiting: 5, leastMs: 5000, times: 3, mostMs: 60_000 }
+/** So many answers without a fault are taken for granted, so that a few bad ones do not condemn. */
+const TRUSTED_ANSWERS = 20
+
+/** One model at one account. */
+export class TargetHealth {
+  readonly breaker = new Breaker()
+  readonly recent = new Recent()
+  readonly success = new DecayedMean(SUCCESS)
+  readonly outputTokens = new DecayedMean(LENGTH)
+  private readonly clean = new DecayedMean(QUALITY)
+  private first: DecayedPercentiles | undefined
+  private whole: DecayedPercentiles | undefined
+  /** Failures since the last answer. */
+  inRow = 0
+  usedAt: number
+  /** Attempts that have had no sign of an answer yet, and since when none has had one. */
+  private waiting = 0
+  private silentSince = 0
+
+  constructor(now: number) {
+    this.usedAt = now
+  }
+
+  /** Until the first token of a stream. */
+  get firstTokenMs(): DecayedPercentiles | undefined {
+    return this.first
+  }
+
+  /** Until the end of a whole answer. */
+  get totalMs(): DecayedPercentiles | undefined {
+    return this.whole
+  }
+
+  noteWaiting(now: number): void {
+    if (this.waiting === 0) this.silentSince = now
+    this.waiting++
+  }
+
+  noteWaited(): void {
+    this.waiting--
+  }
+
+  noteLife(now: number): void {
+    this.silentSince = now
+  }
+
+  /** Time-outs are patient: before they are over, many more requests would wait for nothing. */
+  hangsAt(now: number): boolean {
+    if (this.waiting < HANGING.waiting || now - this.usedAt >= HANGING.mostMs) return false
+    const usualMs = Math.max(this.first?.p90 ?? 0, this.whole?.p90 ?? 0)
+    return usualMs > 0 && now - this.silentSince >= Math.max(HANGING.leastMs, HANGING.times * usualMs)
+  }
+
+  noteFirstToken(ms: number, now: number): void {
+    this.first ??= new DecayedPercentiles(LATENCY)
+    this.first.add(ms, now)
+  }
+
+  noteTotal(ms: number, now: number): void {
+    this.whole ??= new DecayedPercentiles(LATENCY)
+    this.whole.add(ms, now)
+  }
+
+  noteQuality(isClean: boolean, now: number): void {
+    this.clean.add(isClean ? 1 : 0, now)
+  }
+
+  /** The share of answers without a fault, drawn towards all of them where few were seen. */
+  cleanShareAt(now: number): number {
+    const seen = this.clean.samplesAt(now)
+    return ((this.clean.value ?? 1) * seen + TRUSTED_ANSWERS) / (seen + TRUSTED_ANSWERS)
+  }
+
+  /** From 0 to 1: how much of that was seen, and not taken for granted. */
+  confidenceAt(now: number): number {
+    const seen = this.clean.samplesAt(now)
+    return seen / (seen + TRUSTED_ANSWERS)
+  }
+}
+
+export class AccountHealth {
+  readonly breaker = new Breaker()
+  /** By the model's name there. */
+  readonly targets = new Map<string, TargetHealth>()
+
+  /** Its own standing or that of a model there, whichever is worse. */
+  standingOf(target: TargetHealth | undefined, now: number): Standing {
+    const whole = this.breaker.standingAt(now)
+    if (whole === "out" || !target) return whole
+    const own = target.breaker.standingAt(now)
+    if (own === "in") return target.hangsAt(now) ? "out" : whole
+    return own
+  }
+}

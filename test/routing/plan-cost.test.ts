@@ -1,0 +1,63 @@
+// What a plan costs the processor. The fastest of many rounds counts: the others shared it with somebody.
+import { expect, test } from "bun:test"
+import type { RoutingWishes } from "../../src/canonical/request.ts"
+import { StagedHealth } from "../../src/routing/health.fixture.ts"
+import { modelOf, priced, StagedTable } from "../../src/routing/plan.fixture.ts"
+import { plan } from "../../src/routing/plan.ts"
+
+const ROUNDS = 40
+const PLANS = 2000
+
+/** CPU time of a plan for a model with ten targets, among so many models. */
+function plannedUs(models: number, wishes: RoutingWishes): number {
+  const rows = Object.fromEntries(
+    Array.from({ length: 10 }, (_, index) => [`p${index}`, priced(1 + index, 9 - index, 0.1)]),
+  )
+  const names = Array.from({ length: models }, (_, index) => `m${index}`)
+  const { table, place } = staged(names.map((name) => modelOf(name, rows)))
+  const stage = new StagedHealth()
+  for (let each = 0; each < 500; each++) {
+    stage.now += 10
+    const trial = stage.health.begun(place(each % 10))
+    stage.health.answering(trial, 100 + each)
+    stage.health.ended(trial, { answered: true, outputTokens: 300 })
+  }
+  const model = table.catalog.find("m0")
+  if (!model) throw new Error("there is no model")
+  const occasion = {
+    protocol: "openai-chat",
+    table,
+    translates: true,
+    wishes,
+    facts: { stream: true, inputTokens: 2000, candidates: 1 },
+    home: { ...place(3), cachedTokens: 1000 },
+    chance: 0.01,
+  }
+  let turn = 0
+  let fastest = Number.POSITIVE_INFINITY
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = process.cpuUsage()
+    for (let each = 0; each < PLANS; each++) plan([model], { ...occasion, health: stage.health.view(), turn: turn++ })
+    const { user, system } = process.cpuUsage(before)
+    fastest = Math.min(fastest, (user + system) / PLANS)
+  }
+  return fastest
+}
+
+function staged(models: ReturnType<typeof modelOf>[]) {
+  const stage = new StagedTable({ models })
+  return { table: stage.table, place: (index: number) => stage.place("m0", `p${index}`) }
+}
+
+test.each([undefined, "cost", "latency", "quality"] as const)(
+  "by %p it is at most 5 µs for ten targets",
+  (strategy) => {
+    const wishes = { fallback: [], order: ["p9", "p3"], ignore: ["p7"], maxPrice: { prompt: 100 } }
+    expect(plannedUs(1, strategy ? { ...wishes, strategy } : wishes)).toBeLessThan(5)
+  },
+)
+
+test("it does not grow with the number of models", () => {
+  const [few, many] = [1, 5000].map((models) => plannedUs(models, { fallback: [], strategy: "cost" }))
+  expect(many).toBeLessThan(2 * (few ?? 0) + 1)
+})

@@ -1,0 +1,104 @@
+// What the plan and the walk along it must come to, written down as plainly as the rules are told: no health but who is
+// out, no turns, no speed.
+import type { Strategy } from "../../src/canonical/request.ts"
+import type { FailureKind } from "../../src/routing/failure.ts"
+
+export interface Place {
+  readonly provider: string
+  /** How many credentials there are. */
+  readonly accounts: number
+  readonly priority: number
+  readonly weight: number
+  /** What it is asked in is what the client speaks. */
+  readonly isAlike: boolean
+  readonly price: number
+  /** Undefined where nobody has been there yet. */
+  readonly latencyMs: number | undefined
+  readonly precision: "bf16" | "fp8" | "int4"
+  readonly isOut: boolean
+}
+
+export interface Entry {
+  readonly name: string
+  readonly places: readonly Place[]
+}
+
+export type Ending = "answered" | "exhausted" | FailureKind
+
+/** Those that are tried, such as `m@one/0` for the first account, in order. */
+export function trials(entries: readonly Entry[], strategy: Strategy | undefined): string[] {
+  const lists = entries.slice(0, 6).map((entry) => ({
+    live: namesOf(entry, bestFirst(entry.places, strategy)).filter(({ isOut }) => !isOut),
+    all: namesOf(entry, byWeight(entry.places)),
+  }))
+  const healthy = lists.filter(({ live }) => live.length > 0)
+  const lost = lists.filter(({ live, all }) => live.length === 0 && all.length > 0)
+  // Everybody gets one; what is left of eight goes to the first who can use it, up to three.
+  let left = 8 - healthy.length - lost.length
+  const tried = healthy.flatMap(({ live }) => {
+    const more = Math.min(left, Math.min(3, live.length) - 1)
+    left -= more
+    return taken(live, 1 + more)
+  })
+  return [...tried, ...lost.flatMap(({ all }) => all.slice(0, 1))].map(({ name }) => name)
+}
+
+interface Named {
+  readonly name: string
+  readonly provider: string
+  readonly isOut: boolean
+}
+
+function namesOf({ name }: Entry, places: readonly Place[]): Named[] {
+  return places.flatMap(({ provider, accounts, isOut }) =>
+    Array.from({ length: accounts }, (_, index) => ({ name: `${name}@${provider}/${index}`, provider, isOut })),
+  )
+}
+
+/** All accounts of a provider fail together, so the last is another's where there is one. */
+function taken(live: readonly Named[], count: number): readonly Named[] {
+  const first = live.slice(0, count)
+  const other = live.find(({ provider }) => provider !== first[0]?.provider)
+  const isMixed = first.some(({ provider }) => provider !== first[0]?.provider)
+  return count < 2 || isMixed || !other ? first : [...first.slice(0, -1), other]
+}
+
+function byWeight(places: readonly Place[]): Place[] {
+  return places.toSorted((one, other) => one.priority - other.priority || other.weight - one.weight)
+}
+
+function asConfigured(places: readonly Place[]): Place[] {
+  const byFirst = (one: Place, other: Place) =>
+    one.priority - other.priority || other.weight - one.weight || Number(other.isAlike) - Number(one.isAlike)
+  return places.toSorted(byFirst)
+}
+
+const COARSENESS = { bf16: 0, fp8: 1, int4: 2 }
+
+function bestFirst(places: readonly Place[], strategy: Strategy | undefined): Place[] {
+  const usual = asConfigured(places)
+  if (strategy === undefined) return usual
+  if (strategy === "cost") return usual.toSorted((one, other) => one.price - other.price)
+  if (strategy === "quality")
+    return usual.toSorted((one, other) => COARSENESS[one.precision] - COARSENESS[other.precision])
+  const known = usual.filter(({ latencyMs }) => latencyMs !== undefined)
+  const unknown = usual.filter(({ latencyMs }) => latencyMs === undefined)
+  return [...known.toSorted((one, other) => (one.latencyMs ?? 0) - (other.latencyMs ?? 0)), ...unknown]
+}
+
+/** Everything moves on but what the caller has to mend, what a policy refuses, and the end of either side. */
+const ENDS_THERE: readonly FailureKind[] = ["caller", "refusal", "client-gone", "stopping"]
+
+/** Along those that are tried, until one answers or fails in a way that another would not mend. */
+export function walk(
+  tried: readonly string[],
+  replyOf: (name: string) => FailureKind | "answered",
+): { readonly asked: string[]; readonly ending: Ending } {
+  const asked: string[] = []
+  for (const name of tried) {
+    asked.push(name)
+    const reply = replyOf(name)
+    if (reply === "answered" || ENDS_THERE.includes(reply)) return { asked, ending: reply }
+  }
+  return { asked, ending: "exhausted" }
+}

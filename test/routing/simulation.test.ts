@@ -1,0 +1,67 @@
+// What routing is worth over a bad day of three providers, against one who knows everything.
+import { describe, expect, test } from "bun:test"
+import type { Strategy } from "../../src/canonical/request.ts"
+import { median, Simulation } from "./simulation.ts"
+
+const REQUESTS = 10_000
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+const WARM_UP = 500
+
+interface Worth {
+  /** Times what the oracle pays, and waits for the first token in the middle. */
+  readonly cost: number
+  readonly latency: number
+  /** Of the requests that somebody could have answered. */
+  readonly availability: number
+  /** Of all requests. */
+  readonly unanswered: number
+}
+
+function simulate(strategy: Strategy | undefined, seed: number): Worth {
+  const { results } = new Simulation(strategy, { seed, requests: REQUESTS })
+  const could = results.filter(({ best }) => best !== undefined)
+  const answered = could.filter(({ provider }) => provider !== undefined)
+  const sum = (of: (result: (typeof results)[number]) => number) =>
+    answered.reduce((total, each) => total + of(each), 0)
+  const warm = answered.slice(WARM_UP)
+  return {
+    cost: sum(({ cost }) => cost) / sum(({ best }) => best?.cost ?? 0),
+    latency: median(warm.map((each) => each.firstTokenMs)) / median(warm.map(({ best }) => best?.firstTokenMs ?? 0)),
+    availability: answered.length / could.length,
+    unanswered: results.filter(({ provider }) => provider === undefined).length / results.length,
+  }
+}
+
+describe.each(SEEDS)("ten thousand requests, seed %p", (seed) => {
+  test("by cost, within 2 % of the least that could have been paid", () => {
+    const { cost, availability } = simulate("cost", seed)
+    expect(cost).toBeLessThan(1.02)
+    expect(availability).toBeGreaterThanOrEqual(0.999)
+  })
+
+  test("by latency, within 10 % of the shortest wait in the middle", () => {
+    const { latency, availability } = simulate("latency", seed)
+    expect(latency).toBeLessThan(1.1)
+    expect(availability).toBeGreaterThanOrEqual(0.999)
+  })
+
+  test("by quality, and by nothing, answered all the same", () => {
+    expect(simulate("quality", seed).availability).toBeGreaterThanOrEqual(0.999)
+    expect(simulate(undefined, seed).availability).toBeGreaterThanOrEqual(0.999)
+  })
+})
+
+test("nobody gets so far by chance: without a strategy it costs a fifth more, and takes a third longer", () => {
+  const { cost, latency } = simulate(undefined, 1)
+  expect(cost).toBeGreaterThan(1.2)
+  expect(latency).toBeGreaterThan(1.33)
+})
+
+test("while nobody answers requests fail, and only then", () => {
+  const { unanswered } = simulate("cost", 1)
+  expect(unanswered).toBeWithin(0.004, 0.01)
+})
+
+test("the same seed gives the same day", () => {
+  expect(simulate("latency", 4)).toEqual(simulate("latency", 4))
+})

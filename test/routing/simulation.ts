@@ -1,0 +1,135 @@
+// Ten thousand requests through the plan and the health, in virtual time, beside an oracle that knows what is true.
+import type { Strategy } from "../../src/canonical/request.ts"
+import { Health } from "../../src/routing/health.ts"
+import { modelOf, priced, StagedTable } from "../../src/routing/plan.fixture.ts"
+import type { Planned } from "../../src/routing/plan.ts"
+import { seededChance } from "./seeded.ts"
+import { VirtualTime } from "./virtual-time.ts"
+import { type Asked, PROVIDERS, type Provider, World } from "./world.ts"
+
+/** What became of one request, and what would have become of it had all been known. */
+interface Result {
+  readonly startedAt: number
+  /** Undefined where nobody answered. */
+  provider: Provider | undefined
+  attempts: number
+  firstTokenMs: number
+  cost: number
+  readonly best: { readonly cost: number; readonly firstTokenMs: number } | undefined
+}
+
+export class Simulation {
+  readonly results: Result[] = []
+  private readonly time = new VirtualTime()
+  private readonly world: World
+  private readonly oracle: World
+  private readonly chance: () => number
+  private readonly health: Health
+  private readonly accounts
+  private stage: StagedTable
+  private turn = 0
+
+  constructor(
+    private readonly strategy: Strategy | undefined,
+    { seed, requests }: { seed: number; requests: number },
+  ) {
+    this.world = new World(seed)
+    this.oracle = new World(seed + 1)
+    this.chance = seededChance(seed + 2)
+    this.health = new Health({ now: () => this.time.now, chance: this.chance, onAside: () => {} })
+    this.stage = this.tableAt(0)
+    this.accounts = Object.fromEntries(this.stage.table.accounts)
+    for (const ms of this.world.priceChanges()) this.time.after(ms, () => this.changePrices())
+    this.arrive(requests)
+    this.time.run()
+  }
+
+  /** The same accounts at other prices, as after a reload. */
+  private changePrices(): void {
+    this.stage = this.tableAt(this.time.now)
+  }
+
+  private tableAt(nowMs: number): StagedTable {
+    const row = (provider: Provider) => {
+      const { input, output } = this.world.prices(provider, nowMs)
+      return [provider, priced(input, output)] as const
+    }
+    const models = [modelOf("m", Object.fromEntries(PROVIDERS.map(row)))]
+    return new StagedTable({ models, ...(this.accounts && { accounts: this.accounts }) })
+  }
+
+  private arrive(left: number): void {
+    if (left === 0) return
+    const { afterMs, ...asked } = this.world.nextRequest()
+    this.time.after(afterMs, () => {
+      this.request(asked)
+      this.arrive(left - 1)
+    })
+  }
+
+  private request(asked: Asked): void {
+    const startedAt = this.time.now
+    const { attempts } = this.stage.plan("m", {
+      wishes: this.strategy ? { strategy: this.strategy } : {},
+      facts: { stream: true, inputTokens: asked.inputTokens, candidates: 1 },
+      health: this.health.view(),
+      turn: this.turn++,
+      chance: this.chance(),
+    })
+    const best = this.best(asked)
+    const result: Result = { startedAt, provider: undefined, attempts: 0, firstTokenMs: 0, cost: 0, best }
+    this.results.push(result)
+    this.attempt([...attempts], { asked, result })
+  }
+
+  /** As the exchange does: who went out in the meantime is passed over, but for the last. */
+  private attempt(attempts: Planned[], of: { asked: Asked; result: Result }): void {
+    const target = attempts.shift()
+    if (!target) return
+    if (attempts.length > 0 && !this.health.takes(target)) {
+      this.attempt(attempts, of)
+      return
+    }
+    const { asked, result } = of
+    const provider = target.account.id as Provider
+    const trial = this.health.begun(target)
+    const begunAt = this.time.now
+    const reply = this.world.ask(provider, { nowMs: begunAt, outputTokens: asked.outputTokens })
+    result.attempts++
+    if ("failed" in reply) {
+      this.time.after(reply.afterMs, () => {
+        this.health.ended(trial, { failed: reply.failed })
+        this.attempt(attempts, of)
+      })
+      return
+    }
+    this.time.after(reply.firstTokenMs, () => {
+      this.health.answering(trial, reply.firstTokenMs)
+      result.provider = provider
+      result.firstTokenMs = this.time.now - result.startedAt
+      result.cost = this.world.cost(provider, { nowMs: result.startedAt, ...asked })
+    })
+    this.time.after(reply.totalMs, () => {
+      this.health.ended(trial, { answered: true, outputTokens: asked.outputTokens })
+    })
+  }
+
+  private best(asked: Asked): Result["best"] {
+    const nowMs = this.time.now
+    const up = PROVIDERS.filter((provider) => this.oracle.isUp(provider, nowMs))
+    if (up.length === 0) return undefined
+    const fastest = up.reduce((one, other) =>
+      this.oracle.firstTokenMs(one, nowMs) <= this.oracle.firstTokenMs(other, nowMs) ? one : other,
+    )
+    for (;;) {
+      const reply = this.oracle.ask(fastest, { nowMs, outputTokens: asked.outputTokens })
+      if ("failed" in reply) continue
+      const cost = Math.min(...up.map((provider) => this.oracle.cost(provider, { nowMs, ...asked })))
+      return { cost, firstTokenMs: reply.firstTokenMs }
+    }
+  }
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
+}
