@@ -1,6 +1,7 @@
 // The models and accounts of one configuration, joined; a part of the composition root.
 import { bundledModels } from "./catalog/bundled.ts"
 import { Catalog, type Model } from "./catalog/catalog.ts"
+import { joinGroups } from "./catalog/groups.ts"
 import { joinModels } from "./catalog/overrides.ts"
 import type { Config } from "./config/config.ts"
 import { codecs } from "./protocols.ts"
@@ -40,10 +41,14 @@ export function buildTable(config: Config, send: Send): GatewayTable {
   const isSimulated = (provider: string) => {
     return config.providers.some(({ id, type }) => id === provider && type === simulatorProvider.id)
   }
-  if (!isDemo) return { catalog: new SimulatedCatalog(models, isSimulated), accounts, translated, isDemo }
+  const strategy = config.defaults.routing
+  const grouped = (all: readonly Model[]) => joinGroups(all, config.groups)
+  if (!isDemo)
+    return { catalog: new SimulatedCatalog(grouped(models), isSimulated), accounts, translated, strategy, isDemo }
   const account = openAccounts(simulatorProvider, { id: simulatorProvider.id, send: simulator })
   for (const { targets } of models) for (const { provider } of targets) accounts.set(provider, account)
-  return { catalog: new SimulatedCatalog(models.map(simulated), () => true), accounts, translated, isDemo }
+  const catalog = new SimulatedCatalog(grouped(models.map(simulated)), () => true)
+  return { catalog, accounts, translated, strategy, isDemo }
 }
 
 /** Where the simulator serves, a model's name may end in what is asked of it: `@status-503`. Nobody else hears that. */

@@ -2,8 +2,12 @@
 import { createHash } from "node:crypto"
 import { allowsModel } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
+import type { RoutingWishes } from "../canonical/request.ts"
 import type { Catalog, Model } from "../catalog/catalog.ts"
+import { inputBound } from "../counting/input-bound.ts"
 import { KINDS } from "../protocols/contract.ts"
+import type { Excluded } from "../routing/candidates.ts"
+import type { RequestFacts } from "../routing/occasion.ts"
 import { plan } from "../routing/plan.ts"
 import { attempt } from "./attempt.ts"
 import { Bill, type BillOptions } from "./bill.ts"
@@ -29,8 +33,12 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   call.bodyRead()
   const models = admit(call, request, table.catalog)
   const generates = !request.reading.counts
-  const { attempts: targets } = plan(models, { protocol: protocol.id, table, turn: turn++, translates: generates })
-  if (targets.length === 0) throw notServed(models)
+  refuseUnready(request.reading.routing)
+  const { attempts: targets, excluded } = plan(models, {
+    ...{ protocol: protocol.id, table, turn: turn++, translates: generates },
+    ...{ wishes: request.reading.routing, facts: factsOf(request) },
+  })
+  if (targets.length === 0) throw excluded.length > 0 ? ruledOut(models, excluded) : notServed(models)
   const claim = generates && bodyHash !== undefined ? claimOf(call, house, bodyHash) : undefined
   if (claim && "body" in claim) return answerAgain(call, claim)
   const { ledger } = house
@@ -112,6 +120,32 @@ const ENDPOINTS: Readonly<Record<Model["kind"], string>> = {
 
 function otherKind({ id, kind }: Model, param: string): GatewayError {
   return new GatewayError("invalid_parameter", `\`${id}\` is ${ENDPOINTS[kind]}.`, { param })
+}
+
+/** What the plan weighs, as far as the text tells. */
+function factsOf({ text, reading: { stream, asks } }: ReadRequest): RequestFacts {
+  return {
+    stream,
+    get inputTokens() {
+      return inputBound(text)
+    },
+    ...asks,
+  }
+}
+
+/** Wishes that nobody acts on yet are better refused than passed over. */
+function refuseUnready({ requireParameters, hedge, explain, report }: RoutingWishes): void {
+  const wished = { require_parameters: requireParameters, hedge, explain, report }
+  const name = Object.entries(wished).find(([, value]) => value)?.[0]
+  if (name === undefined) return
+  const param = `provider.${name}`
+  throw new GatewayError("unsupported_parameter", `\`${param}\` is not acted on yet. Leave it out.`, { param })
+}
+
+function ruledOut([model]: readonly Model[], excluded: readonly Excluded[]): GatewayError {
+  const told = [...new Set(excluded.map(({ provider, why }) => `${provider} (${why})`))].join(", ")
+  const message = `Nobody is left to ask for \`${model?.id}\`. Ruled out by \`provider\`: ${told}.`
+  return new GatewayError("model_not_found", message, { param: "provider" })
 }
 
 function notServed([model]: readonly Model[]): GatewayError {
