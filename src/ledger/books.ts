@@ -2,19 +2,16 @@
 // before anything is written, and every sum that decides is read in the same transaction.
 import { GatewayError } from "../canonical/error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import {
-  type BookedEntry,
-  type EntryAmounts,
-  type EntryKind,
-  HOUSE_ACCOUNTS,
-  type HoldRow,
-  type HouseAccount,
-  type LedgerAccountRow,
-  type LedgerTable,
+import type {
+  BookedEntry,
+  EntryAmounts,
+  EntryKind,
+  HoldRow,
+  LedgerAccountRow,
+  LedgerTable,
+  Use,
 } from "../store/contract.ts"
-import { type Budget, dateOfDay, dayOf, type Period, windowOf } from "./budget.ts"
-import { GroupSums } from "./group-sums.ts"
-import { OpenHolds } from "./open-holds.ts"
+import { type Budget, dateOfDay, dayOf, type Period, type Window, windowOf } from "./budget.ts"
 
 export interface HoldWish {
   readonly requestId: string
@@ -43,12 +40,16 @@ export interface Ending {
   readonly chargeNano: bigint
   readonly suspendedNano: bigint
   readonly at: number
+  /** Null where nothing was used. */
+  readonly use: Use | null
+  /** What else the receipt is to show, as JSON. */
+  readonly facts: string | null
 }
 
-/** How a hold ended, and the entry it was booked as. */
+/** How a hold has ended, and the entry it was booked as. */
 export interface Ended {
   readonly settled: Settled
-  readonly entryId: bigint
+  readonly entry: BookedEntry
 }
 
 export interface TopUp {
@@ -63,42 +64,27 @@ export interface TopUp {
 /** A thousand million USD: sums of such amounts are far from where integers end. */
 export const MAX_NANO = 10n ** 18n
 
+/** Who spends, and on which day. */
+interface Spender {
+  readonly keyId: string
+  readonly tenant: string
+  readonly day: number
+}
+
 export class Books {
-  private readonly house: Readonly<Record<HouseAccount, bigint>>
-  private readonly sums: GroupSums
-  private readonly holds: OpenHolds
+  private readonly windows = new Map<Period, { readonly day: number; readonly window: Window }>()
 
-  constructor(private readonly table: LedgerTable) {
-    this.sums = new GroupSums(table)
-    this.holds = new OpenHolds(table.holds)
-    const ids = HOUSE_ACCOUNTS.map((name) => [name, this.houseAccount(name).id])
-    this.house = Object.fromEntries(ids) as Record<HouseAccount, bigint>
-  }
-
-  /** Writes what the transaction has moved, at its end. */
-  finish(): void {
-    this.sums.finish()
-  }
-
-  /** The transaction is durable. */
-  committed(): void {
-    this.holds.committed()
-  }
-
-  /** Forgets what the transaction has moved: it is durable now, or it never was. */
-  reset(): void {
-    this.sums.reset()
-    this.holds.reset()
-  }
+  constructor(private readonly table: LedgerTable) {}
 
   hold(wish: HoldWish, epoch: number): void {
-    const { requestId, tenant, keyId, amountNano, budgets = [], at } = wish
-    const found = this.sums.find(`key:${keyId}`) ?? this.sums.find(`tenant:${tenant}`)
+    const { accounts, holds } = this.table
+    const { requestId, tenant, keyId, amountNano, budgets = NONE, at } = wish
+    const found = accounts.payer(keyId, tenant)
     if (found) refuseAbove(found, amountNano)
     const day = dayOf(at)
-    const over = this.exceeded(budgets, { keyId, tenant, day, moreNano: amountNano })
+    const over = budgets.length > 0 && this.exceeded(budgets, { spender: { keyId, tenant, day }, moreNano: amountNano })
     if (over) throw budgetExceeded(over, { neededNano: amountNano, day })
-    const account = found ?? this.sums.open(`tenant:${tenant}`, null)
+    const account = found ?? accounts.insert(`tenant:${tenant}`, null)
     const row: HoldRow = {
       requestId,
       accountId: account.id,
@@ -109,34 +95,28 @@ export class Books {
       day,
       epoch,
       at,
-      budgets: budgets.length > 0 ? budgetsText(budgets) : null,
+      budgets,
     }
-    this.holds.insert(row)
-    this.setAside(row, amountNano)
+    if (!holds.insert(row)) throw new Error(`request ${requestId} is held already, or has ended`)
   }
 
   /** False where it does not fit, or nothing is held any more. */
   extend(requestId: string, moreNano: bigint): boolean {
-    const hold = this.holds.find(requestId)
-    if (!hold || freeOf(this.sums.get(hold.accountId)) < moreNano) return false
-    const budgets = hold.budgets === null ? [] : budgetsOf(hold.budgets)
-    if (this.exceeded(budgets, { ...hold, moreNano })) return false
-    this.holds.grow(requestId, moreNano)
-    this.setAside(hold, moreNano)
+    const { accounts, holds } = this.table
+    const hold = holds.find(requestId)
+    if (!hold || freeOf(accounts.get(hold.accountId)) < moreNano) return false
+    if (this.exceeded(hold.budgets, { spender: hold, moreNano })) return false
+    holds.grow(requestId, moreNano)
     return true
   }
 
-  /** What is held for a request; undefined where nothing is. */
-  held(requestId: string): HoldRow | undefined {
-    return this.holds.find(requestId)
-  }
-
   /** Who pays pays what it can; the rest of the hold is free again. */
-  end(hold: HoldRow, { outcome, chargeNano, suspendedNano, at }: Ending): Ended {
+  end(hold: HoldRow, { outcome, chargeNano, suspendedNano, at, use, facts }: Ending): Settled {
+    const { accounts, entries } = this.table
     const { requestId, accountId, tenant, keyId, amountNano, day } = hold
-    const dueNano = chargeNano + suspendedNano
-    const paidNano = dueNano <= amountNano ? dueNano : least(dueNano, amountNano + freeOf(this.sums.get(accountId)))
-    const writtenOffNano = dueNano - paidNano
+    const dueNano = suspendedNano === 0n ? chargeNano : chargeNano + suspendedNano
+    const paidNano = dueNano <= amountNano ? dueNano : least(dueNano, amountNano + freeOf(accounts.get(accountId)))
+    const writtenOffNano = paidNano === dueNano ? 0n : dueNano - paidNano
     const nano: EntryAmounts = {
       account: -paidNano,
       funding: 0n,
@@ -144,65 +124,62 @@ export class Books {
       suspense: suspendedNano,
       writeOff: -writtenOffNano,
     }
-    this.holds.remove(requestId)
-    this.setAside(hold, -amountNano, paidNano)
-    this.moveAll(accountId, nano)
-    const row = { kind: outcome, requestId, eventId: null, tenant, keyId, day, at, accountId, nano }
-    const settled = { outcome, chargeNano, paidNano, writtenOffNano, suspendedNano }
-    return { settled, entryId: this.table.entries.insert(row) }
+    entries.insert({ kind: outcome, requestId, eventId: null, tenant, keyId, day, at, accountId, nano, use }, facts)
+    return { outcome, chargeNano, paidNano, writtenOffNano, suspendedNano }
   }
 
   /** How a request has ended; undefined where it has not. */
-  ended(requestId: string): (Ended & { readonly entry: BookedEntry }) | undefined {
+  ended(requestId: string): Ended | undefined {
     const entry = this.table.entries.ofRequest(requestId)
     if (!entry || entry.kind === "top-up") return undefined
-    const { kind: outcome, id: entryId, nano } = entry
+    const { kind: outcome, nano } = entry
     const [paidNano, writtenOffNano] = [-nano.account, -nano.writeOff]
     const settled = { outcome, chargeNano: nano.revenue, paidNano, writtenOffNano, suspendedNano: nano.suspense }
-    return { settled, entryId, entry }
+    return { settled, entry }
   }
 
   topUp({ account: name, amountNano, eventId, at }: TopUp): void {
-    const { entries } = this.table
+    const { accounts, entries } = this.table
     refuseHouseAccount(name)
     if (amountNano <= 0n || amountNano > MAX_NANO)
       throw invalid("amount", `A top-up is more than 0 and at most ${usdOfNano(MAX_NANO)} USD.`)
     const booked = entries.ofEvent(eventId)
     if (booked) {
-      if (booked.accountId === this.sums.find(name)?.id && booked.nano.account === amountNano) return
+      if (booked.accountId === accounts.find(name)?.id && booked.nano.account === amountNano) return
       const message = `The event ${eventId} has topped up another account or another amount. Use a new event id.`
       throw new GatewayError("idempotency_conflict", message)
     }
-    const account = this.sums.find(name) ?? this.sums.open(name, 0n)
+    const account = accounts.find(name) ?? accounts.insert(name, 0n)
     // What was spent while nothing limited it is not to be paid from the first balance.
-    if (account.floorNano === null) this.sums.setFloor(account.id, account.postedNano - account.heldNano)
+    if (account.floorNano === null) accounts.setFloor(account.id, account.postedNano - account.heldNano)
     const nano = { account: amountNano, funding: -amountNano, revenue: 0n, suspense: 0n, writeOff: 0n }
-    this.moveAll(account.id, nano)
     const who = { requestId: null, eventId, tenant: null, keyId: null, accountId: account.id }
-    entries.insert({ kind: "top-up", ...who, day: dayOf(at), at, nano })
+    entries.insert({ kind: "top-up", ...who, day: dayOf(at), at, nano, use: null }, null)
   }
 
   setFloor(name: string, floorNano: bigint | null): void {
     refuseHouseAccount(name)
-    const found = this.sums.find(name)
+    const { accounts } = this.table
+    const found = accounts.find(name)
     const mostNano = found ? found.postedNano - found.heldNano : 0n
     if (floorNano !== null && floorNano > mostNano) {
       const message = `The floor of ${name} can be at most what it has, ${usdOfNano(mostNano)} USD. Top it up first.`
       throw invalid("floor", message)
     }
-    if (found) this.sums.setFloor(found.id, floorNano)
-    else this.sums.open(name, floorNano)
+    if (found) accounts.setFloor(found.id, floorNano)
+    else accounts.insert(name, floorNano)
   }
 
   /** What may still be spent within a budget. */
-  leftOf({ of = "key", period, limitNano }: Budget, spender: { keyId: string; tenant: string; day: number }): bigint {
-    const holder = of === "key" ? `key:${spender.keyId}` : `tenant:${spender.tenant}`
-    return limitNano - this.sums.spentOf(holder, period === "total" ? undefined : windowOf(period, spender.day))
+  leftOf({ of = "key", period, limitNano }: Budget, { keyId, tenant, day }: Spender): bigint {
+    const { spend } = this.table
+    const window = period === "total" ? undefined : this.window(period, day)
+    return limitNano - (of === "key" ? spend.ofKey(keyId, window) : spend.ofTenant(tenant, window))
   }
 
   private exceeded(
     budgets: readonly Budget[],
-    { moreNano, ...spender }: { keyId: string; tenant: string; day: number; moreNano: bigint },
+    { spender, moreNano }: { readonly spender: Spender; readonly moreNano: bigint },
   ): (Budget & { leftNano: bigint }) | undefined {
     for (const budget of budgets) {
       const leftNano = this.leftOf(budget, spender)
@@ -211,28 +188,17 @@ export class Books {
     return undefined
   }
 
-  private moveAll(accountId: bigint, { account, funding, revenue, suspense, writeOff }: EntryAmounts): void {
-    const { house, sums } = this
-    sums.post(accountId, account)
-    sums.post(house.funding, funding)
-    sums.post(house.revenue, revenue)
-    sums.post(house.suspense, suspense)
-    sums.post(house["write-off"], writeOff)
-  }
-
-  /** Adds to what is held, or takes away, and to what was spent. */
-  private setAside({ accountId, keyId, tenant, day }: HoldRow, heldNano: bigint, spentNano = 0n): void {
-    this.sums.hold(accountId, heldNano)
-    this.sums.spend(`key:${keyId}`, { day, spentNano, heldNano })
-    this.sums.spend(`tenant:${tenant}`, { day, spentNano, heldNano })
-  }
-
-  private houseAccount(name: HouseAccount): LedgerAccountRow {
-    const account = this.table.accounts.find(name)
-    if (!account) throw new Error(`the ledger has no account ${name}`)
-    return account
+  /** Almost all requests are of one day. */
+  private window(period: Exclude<Period, "total">, day: number): Window {
+    const known = this.windows.get(period)
+    if (known?.day === day) return known.window
+    const window = windowOf(period, day)
+    this.windows.set(period, { day, window })
+    return window
   }
 }
+
+const NONE: readonly Budget[] = []
 
 /** More than anybody can spend. */
 const UNLIMITED = 2n ** 63n
@@ -272,15 +238,6 @@ function refuseHouseAccount(name: string): void {
 
 function invalid(param: string, message: string): GatewayError {
   return new GatewayError("invalid_parameter", message, { param })
-}
-
-function budgetsText(budgets: readonly Budget[]): string {
-  return JSON.stringify(budgets.map(({ limitNano, ...budget }) => ({ ...budget, limit: String(limitNano) })))
-}
-
-function budgetsOf(text: string): Budget[] {
-  const kept: (Omit<Budget, "limitNano"> & { limit: string })[] = JSON.parse(text)
-  return kept.map(({ limit, ...budget }) => ({ ...budget, limitNano: BigInt(limit) }))
 }
 
 function least(a: bigint, b: bigint): bigint {

@@ -11,7 +11,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-type Outcome = { readonly result: unknown } | { readonly refusal: GatewayError }
+class Refusal {
+  constructor(readonly error: GatewayError) {}
+}
 
 /** All of it or nothing; throws a StoreError where the store failed. */
 type Transaction = <Result>(work: () => Result) => Result
@@ -51,18 +53,14 @@ export class GroupCommit {
   }
 
   private write(group: readonly Waiting[]): void {
-    let faulty: Waiting | undefined
+    const outcomes: unknown[] = []
     try {
-      const outcomes = this.transaction(() => {
-        const all = group.map((each) => {
-          faulty = each
-          return outcomeOf(each.work)
-        })
-        faulty = undefined
-        return all
+      this.transaction(() => {
+        for (const { work } of group) outcomes.push(outcomeOf(work))
       })
-      for (const [at, outcome] of outcomes.entries()) tell(group[at], outcome)
+      for (let at = 0; at < group.length; at++) tell(group[at] as Waiting, outcomes[at])
     } catch (thrown) {
+      const faulty = group[outcomes.length]
       if (thrown instanceof StoreError) rejectAll(group, thrown)
       else if (faulty) this.writeWithout(faulty, { group, thrown })
       else if (group.length === 1) group[0]?.reject(thrown)
@@ -78,18 +76,18 @@ export class GroupCommit {
   }
 }
 
-function outcomeOf(work: Work): Outcome {
+function outcomeOf(work: Work): unknown {
   try {
-    return { result: work() }
+    return work()
   } catch (thrown) {
-    if (thrown instanceof GatewayError) return { refusal: thrown }
+    if (thrown instanceof GatewayError) return new Refusal(thrown)
     throw thrown
   }
 }
 
-function tell(waiting: Waiting | undefined, outcome: Outcome): void {
-  if ("result" in outcome) waiting?.resolve(outcome.result)
-  else waiting?.reject(outcome.refusal)
+function tell({ resolve, reject }: Waiting, outcome: unknown): void {
+  if (outcome instanceof Refusal) reject(outcome.error)
+  else resolve(outcome)
 }
 
 function rejectAll(group: readonly Waiting[], cause: unknown): void {

@@ -131,6 +131,16 @@ describe("an extension", () => {
     expect(await ledger.extend(requestId, 20n)).toBe(true)
   })
 
+  test("keeps within them too when a transaction has failed meanwhile", async () => {
+    const [requestId, other] = [await hold({ budgets: [{ period: "day", limitNano: 220n }] }), await hold()]
+    const also = () => {
+      throw new TypeError("a bug")
+    }
+    await expect(ledger.settle(other, settlement(1n, { also }))).rejects.toThrow("a bug")
+    expect(await ledger.extend(requestId, 21n)).toBe(false)
+    expect(await ledger.extend(requestId, 20n)).toBe(true)
+  })
+
   test("of what has ended, or never began, does not fit", async () => {
     const requestId = await hold()
     await ledger.release(requestId)

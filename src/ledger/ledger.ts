@@ -4,12 +4,12 @@ import { GatewayError } from "../canonical/error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
-import type { HoldRow, LedgerProblem, LedgerTable } from "../store/contract.ts"
-import { Books, type Ended, type Ending, freeOf, type HoldWish, MAX_NANO, type Settled, type TopUp } from "./books.ts"
+import type { HoldRow, LedgerProblem, LedgerTable, Use } from "../store/contract.ts"
+import { Books, freeOf, type HoldWish, MAX_NANO, type Settled, type TopUp } from "./books.ts"
 import { type Budget, dayOf } from "./budget.ts"
 import { GroupCommit } from "./group-commit.ts"
-import { GroupUsage } from "./group-usage.ts"
 import { KeptPrices } from "./kept-prices.ts"
+import { Upkeep } from "./upkeep.ts"
 import { type UsagePage, type UsageQuery, usagePage, wholeDay } from "./usage-report.ts"
 import { verifyLedger } from "./verify.ts"
 
@@ -68,8 +68,8 @@ export class Ledger {
   private readonly now: () => number
   private readonly books: Books
   private readonly prices: KeptPrices
-  private readonly used: GroupUsage
   private readonly group: GroupCommit
+  private readonly upkeep: Upkeep
   private readonly notes = new Map<string, bigint>()
   private noteTimer: ReturnType<typeof setTimeout> | undefined
   private epoch: number | undefined
@@ -79,8 +79,8 @@ export class Ledger {
     this.now = now
     this.books = new Books(table)
     this.prices = new KeptPrices(table.prices)
-    this.used = new GroupUsage(table.usage)
     this.group = new GroupCommit((work) => this.write(work))
+    this.upkeep = new Upkeep(table)
   }
 
   /** Ends what earlier runs of the process left open. Nothing can be held before. */
@@ -92,32 +92,36 @@ export class Ledger {
       const ended = this.write(() =>
         this.table.holds.ofEarlierEpochs(epoch, RECOVERED_AT_ONCE).map((hold) => this.recoverOne(hold)),
       )
-      if (ended.length === 0) return sum
-      for (const { settled } of ended) {
+      if (ended.length === 0) {
+        this.upkeep.tidyLater()
+        return sum
+      }
+      for (const { chargeNano, suspendedNano } of ended) {
         sum.holds += 1
-        sum.chargeNano += settled.chargeNano
-        sum.suspendedNano += settled.suspendedNano
+        sum.chargeNano += chargeNano
+        sum.suspendedNano += suspendedNano
       }
     }
   }
 
   /** Resolves when the amount is held for good; else insufficient_balance, budget_exceeded or store_unavailable. */
-  async hold(wish: HoldWish): Promise<void> {
+  hold(wish: HoldWish): Promise<void> {
     const { epoch } = this
-    if (epoch === undefined) throw new Error("a ledger holds nothing before it has recovered")
-    checkAmount(wish.amountNano)
-    return this.group.add(() => this.books.hold(wish, epoch))
+    if (epoch === undefined) return Promise.reject(new Error("a ledger holds nothing before it has recovered"))
+    const fault = amountFault(wish.amountNano)
+    return fault ? Promise.reject(fault) : this.group.add(() => this.books.hold(wish, epoch))
   }
 
   /** Whether that much more fits, and is now held too. */
-  async extend(requestId: string, moreNano: bigint): Promise<boolean> {
-    checkAmount(moreNano)
-    return this.group.add(() => this.books.extend(requestId, moreNano))
+  extend(requestId: string, moreNano: bigint): Promise<boolean> {
+    const fault = amountFault(moreNano)
+    return fault ? Promise.reject(fault) : this.group.add(() => this.books.extend(requestId, moreNano))
   }
 
   /** What is known to be owed so far: what is charged if the process dies. Written with what is written next. */
   note(requestId: string, { lowerBoundNano }: { readonly lowerBoundNano: bigint }): void {
-    checkAmount(lowerBoundNano)
+    const fault = amountFault(lowerBoundNano)
+    if (fault) throw fault
     const before = this.notes.get(requestId) ?? 0n
     this.notes.set(requestId, before > lowerBoundNano ? before : lowerBoundNano)
     if (this.noteTimer) return
@@ -129,19 +133,21 @@ export class Ledger {
   }
 
   /** Books the charge. Done again, it changes nothing and tells how the request has ended. */
-  async settle(requestId: string, settlement: Settlement): Promise<Settled> {
-    checkAmount(settlement.chargeNano)
-    for (const [bucket, count = 0] of Object.entries({ ...settlement.usage, images: settlement.images }))
-      if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`${bucket}: ${count} is not a count`)
-    return this.group.add(() => this.endOnce(requestId, (hold) => this.settleOne(hold, settlement)))
+  settle(requestId: string, settlement: Settlement): Promise<Settled> {
+    const fault = amountFault(settlement.chargeNano) ?? countFault(settlement)
+    if (fault) return Promise.reject(fault)
+    return this.group.add(() => {
+      const hold = this.table.holds.find(requestId)
+      return hold ? this.settleOne(hold, settlement) : this.endedBefore(requestId)
+    })
   }
 
   /** Nothing was owed. Done again, or after a settlement, it changes nothing and tells how the request has ended. */
   release(requestId: string, facts?: JsonObject): Promise<Settled> {
     return this.group.add(() => {
-      const held = this.books.held(requestId) ?? this.books.ended(requestId)
-      if (!held) return { outcome: "released", ...NOTHING }
-      return this.endOnce(requestId, (hold) => this.releaseOne(hold, facts))
+      const hold = this.table.holds.find(requestId)
+      if (hold) return this.releaseOne(hold, facts)
+      return this.books.ended(requestId)?.settled ?? { outcome: "released", ...NOTHING }
     })
   }
 
@@ -175,8 +181,8 @@ export class Ledger {
       if (!ended) return undefined
       const { tenant: owner, keyId, at } = ended.entry
       if (owner === null || keyId === null || (tenant !== undefined && owner !== tenant)) return undefined
-      const facts = this.table.receipts.find(ended.entryId)
-      const shown = facts === undefined ? undefined : JSON.parse(facts)
+      const facts = this.table.receipts.find(ended.entry.id)
+      const shown = facts === undefined ? undefined : { ...usedFacts(ended.entry.use), ...JSON.parse(facts) }
       return { requestId, tenant: owner, keyId, at, ...ended.settled, facts: shown }
     })
   }
@@ -193,6 +199,7 @@ export class Ledger {
   /** Forgets at most `limit` rows of usage from before a date; how many it were. */
   async dropUsageBefore(date: string, limit: number): Promise<number> {
     const day = wholeDay(date)
+    await this.upkeep.foldAll().catch(unavailable)
     return this.group.add(() => this.table.usage.dropBefore(day, limit))
   }
 
@@ -211,41 +218,37 @@ export class Ledger {
     this.group.flush()
   }
 
-  private settleOne(hold: HoldRow, settlement: Settlement): Ended {
+  private settleOne(hold: HoldRow, settlement: Settlement): Settled {
     const { chargeNano, model, provider, usage, images, pricing, facts, also } = settlement
-    const at = this.now()
-    const ended = this.books.end(hold, { outcome: "settled", chargeNano, suspendedNano: 0n, at })
-    this.used.add(hold, { model, provider, usage, images, paidNano: ended.settled.paidNano })
-    const priceVersion = pricing && this.prices.keep(pricing)
-    const shown = { model, provider, usage, images, price_version: priceVersion, ...facts }
-    this.table.receipts.insert(ended.entryId, { at, facts: JSON.stringify(shown) })
+    const counts = images === undefined ? usage : { ...usage, images }
+    const use: Use = { model, provider, counts, priceVersion: pricing ? this.prices.keep(pricing) : null }
+    const text = facts ? JSON.stringify(facts) : "{}"
+    const ending = { outcome: "settled", chargeNano, suspendedNano: 0n, at: this.now(), use, facts: text } as const
+    const settled = this.books.end(hold, ending)
     if (also) writeAlso(also)
-    return ended
+    return settled
   }
 
-  private releaseOne(hold: HoldRow, facts: JsonObject | undefined): Ended {
-    const at = this.now()
-    const ended = this.books.end(hold, { outcome: "released", chargeNano: 0n, suspendedNano: 0n, at })
-    if (facts) this.table.receipts.insert(ended.entryId, { at, facts: JSON.stringify(facts) })
-    return ended
+  private releaseOne(hold: HoldRow, facts: JsonObject | undefined): Settled {
+    const text = facts ? JSON.stringify(facts) : null
+    const nothing = { chargeNano: 0n, suspendedNano: 0n, use: null }
+    return this.books.end(hold, { outcome: "released", ...nothing, at: this.now(), facts: text })
   }
 
-  private recoverOne(hold: HoldRow): Ended {
+  private recoverOne(hold: HoldRow): Settled {
     const { lowerBoundNano, amountNano } = hold
-    const ending: Ending = {
+    return this.books.end(hold, {
       outcome: "recovered",
       chargeNano: lowerBoundNano,
       suspendedNano: lowerBoundNano < amountNano ? amountNano - lowerBoundNano : 0n,
       at: this.now(),
-    }
-    const ended = this.books.end(hold, ending)
-    this.used.add(hold, { model: "unknown", provider: "unknown", usage: {}, paidNano: ended.settled.paidNano })
-    return ended
+      use: UNKNOWN_USE,
+      facts: null,
+    })
   }
 
-  private endOnce(requestId: string, end: (hold: HoldRow) => Ended): Settled {
-    const hold = this.books.held(requestId)
-    const ended = hold ? end(hold) : this.books.ended(requestId)
+  private endedBefore(requestId: string): Settled {
+    const ended = this.books.ended(requestId)
     if (!ended) throw new Error(`request ${requestId} was never held`)
     return ended.settled
   }
@@ -256,25 +259,23 @@ export class Ledger {
       const result = this.table.transaction(() => {
         const done = work()
         for (const [requestId, lowerBoundNano] of this.notes) this.table.holds.note(requestId, lowerBoundNano)
-        this.books.finish()
-        this.used.finish()
         return done
       })
       this.committed()
       return result
     } finally {
-      this.books.reset()
       this.prices.reset()
-      this.used.reset()
     }
   }
 
   private committed(): void {
-    this.books.committed()
     this.prices.committed()
-    this.notes.clear()
-    clearTimeout(this.noteTimer)
-    this.noteTimer = undefined
+    if (this.notes.size > 0) {
+      this.notes.clear()
+      clearTimeout(this.noteTimer)
+      this.noteTimer = undefined
+    }
+    this.upkeep.look()
   }
 
   private read<Result>(work: () => Result): Result {
@@ -282,9 +283,24 @@ export class Ledger {
       return work()
     } catch (cause) {
       if (cause instanceof GatewayError || cause instanceof RangeError) throw cause
-      throw new GatewayError("store_unavailable", "The gateway cannot read its books just now. Try again.", { cause })
+      return unavailable(cause)
     }
   }
+}
+
+function unavailable(cause: unknown): never {
+  throw new GatewayError("store_unavailable", "The gateway cannot read its books just now. Try again.", { cause })
+}
+
+const UNKNOWN_USE: Use = { model: "unknown", provider: "unknown", counts: {}, priceVersion: null }
+
+/** What a receipt shows of what was used. */
+function usedFacts(use: Use | null): JsonObject {
+  if (!use) return {}
+  const { model, provider, counts, priceVersion } = use
+  const { images, ...usage } = counts
+  const shown = { model, provider, usage, ...(images !== undefined && { images }) }
+  return priceVersion === null ? shown : { ...shown, price_version: priceVersion }
 }
 
 const NOTHING = { chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n }
@@ -299,6 +315,20 @@ function writeAlso(also: () => void): void {
   }
 }
 
-function checkAmount(nano: bigint): void {
-  if (nano < 0n || nano > MAX_NANO) throw new RangeError(`${nano} nano-USD is no amount: it is from 0 to ${MAX_NANO}`)
+function amountFault(nano: bigint): RangeError | undefined {
+  if (nano >= 0n && nano <= MAX_NANO) return undefined
+  return new RangeError(`${nano} nano-USD is no amount: it is from 0 to ${MAX_NANO}`)
+}
+
+function countFault({ usage, images = 0 }: Settlement): RangeError | undefined {
+  if (!isCount(images)) return new RangeError(`images: ${images} is not a count`)
+  for (const bucket in usage) {
+    const count = usage[bucket as keyof Usage] ?? 0
+    if (!isCount(count)) return new RangeError(`${bucket}: ${count} is not a count`)
+  }
+  return undefined
+}
+
+function isCount(count: number): boolean {
+  return Number.isSafeInteger(count) && count >= 0
 }

@@ -88,54 +88,61 @@ export interface CredentialTable {
 
 /** An account of the ledger. What may still be spent is posted − held − floor. */
 export interface LedgerAccountRow {
-  readonly id: bigint
+  readonly id: number
   readonly name: string
+  /** The sum of what its entries move. */
   readonly postedNano: bigint
+  /** The sum of its open holds. */
   readonly heldNano: bigint
   /** null: not limited. */
   readonly floorNano: bigint | null
 }
 
 /** The gateway's own accounts. */
-export const HOUSE_ACCOUNTS = ["funding", "revenue", "suspense", "write-off"] as const
-export type HouseAccount = (typeof HOUSE_ACCOUNTS)[number]
+export type HouseAccount = "funding" | "revenue" | "suspense" | "write-off"
 
-export interface LedgerAccountTable {
+/** Holds and entries move an account; no transaction ends with one below its floor. */
+interface LedgerAccountTable {
   find(name: string): LedgerAccountRow | undefined
-  get(id: bigint): LedgerAccountRow
+  /** Of who pays: the key's own where it is limited, else its tenant's, where there is one. */
+  payer(keyId: string, tenant: string): LedgerAccountRow | undefined
+  get(id: number): LedgerAccountRow
   insert(name: string, floorNano: bigint | null): LedgerAccountRow
-  /** Adds to both sums, or takes away. False, and nothing is changed, where the floor would be broken. */
-  move(id: bigint, by: { readonly postedNano: bigint; readonly heldNano: bigint }): boolean
-  /** False, and nothing is changed, where less than the floor would be left. */
-  setFloor(id: bigint, floorNano: bigint | null): boolean
+  setFloor(id: number, floorNano: bigint | null): void
 }
 
-/** What an open request may cost, set aside on who pays. The row goes when the request ends. */
+/** What an open request may cost, set aside on who pays, until an entry ends it. */
 export interface HoldRow {
   readonly requestId: string
-  readonly accountId: bigint
+  readonly accountId: number
   readonly tenant: string
   readonly keyId: string
   readonly amountNano: bigint
   /** What is known to be owed already. */
   readonly lowerBoundNano: bigint
-  /** The UTC day it counts in, as days since 1970. */
+  /** The UTC day it counts in, that of its time, as days since 1970. */
   readonly day: number
   /** Which start of the process made it. */
   readonly epoch: number
   readonly at: number
-  /** JSON of the budgets it has to keep within; null is none. */
-  readonly budgets: string | null
+  /** Those it has to keep within, for as long as the process runs that made it. */
+  readonly budgets: readonly HeldBudget[]
 }
 
-export interface HoldTable {
+interface HeldBudget {
+  readonly of?: "key" | "tenant"
+  readonly period: keyof Budgets
+  readonly limitNano: bigint
+}
+
+interface HoldTable {
   /** False, and nothing is written, where the request is held already or has ended. */
   insert(row: HoldRow): boolean
+  /** Undefined where it is not open. */
   find(requestId: string): HoldRow | undefined
   grow(requestId: string, byNano: bigint): void
+  /** Nothing where it is not open, or more is known already. */
   note(requestId: string, lowerBoundNano: bigint): void
-  /** Whether it was there. */
-  remove(requestId: string): boolean
   ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
 }
 
@@ -151,6 +158,32 @@ export interface EntryAmounts {
   readonly writeOff: bigint
 }
 
+/** What is counted of a request. */
+export const USE_COUNTS = [
+  "input",
+  "cacheRead",
+  "cacheWrite",
+  "cacheWrite1h",
+  "audioInput",
+  "imageInput",
+  "output",
+  "reasoning",
+  "audioOutput",
+  "imageOutput",
+  "images",
+] as const
+type UseCount = (typeof USE_COUNTS)[number]
+/** What is absent is unknown. */
+export type UseCounts = Readonly<Partial<Record<UseCount, number>>>
+
+/** What was used, of whom, and at which prices. */
+export interface Use {
+  readonly model: string
+  readonly provider: string
+  readonly counts: UseCounts
+  readonly priceVersion: string | null
+}
+
 /** One thing that was booked. It has a request or an event, each of which is booked once. */
 export interface EntryRow {
   readonly kind: EntryKind
@@ -161,8 +194,10 @@ export interface EntryRow {
   /** Of the hold it ends. */
   readonly day: number
   readonly at: number
-  readonly accountId: bigint
+  readonly accountId: number
   readonly nano: EntryAmounts
+  /** Null where nothing was used. */
+  readonly use: Use | null
 }
 
 export interface BookedEntry extends EntryRow {
@@ -170,20 +205,23 @@ export interface BookedEntry extends EntryRow {
 }
 
 /** Append-only: the store itself refuses to change or delete what is booked, and to book what does not sum to zero. */
-export interface EntryTable {
-  /** Gives its id. */
-  insert(row: EntryRow): bigint
+interface EntryTable {
+  /** Ends the hold of its request. The facts, as JSON, may be dropped one day; what is booked stays. Gives its id. */
+  insert(row: EntryRow, facts: string | null): bigint
   ofRequest(requestId: string): BookedEntry | undefined
   ofEvent(eventId: string): BookedEntry | undefined
 }
 
-/** What a key, or a tenant, has spent and holds, by UTC day. The holder is the name its account has, or would have. */
-export interface SpendTable {
-  add(holder: string, by: { readonly day: number; readonly spentNano: bigint; readonly heldNano: bigint }): void
-  /** Spent and held together, from one day to another, both included. */
-  between(holder: string, days: { readonly from: number; readonly to: number }): bigint
-  /** Spent and held together since ever. */
-  total(holder: string): bigint
+/** What was paid and is held together, by UTC day: from one day to another, both included; without days, since ever. */
+interface SpendTable {
+  ofKey(keyId: string, days?: Days): bigint
+  ofTenant(tenant: string, days?: Days): bigint
+}
+
+/** Days since 1970. */
+export interface Days {
+  readonly from: number
+  readonly to: number
 }
 
 export interface UsageKey {
@@ -194,26 +232,13 @@ export interface UsageKey {
   readonly provider: string
 }
 
-export interface UsageRow extends UsageKey {
+export interface UsageRow extends UsageKey, Readonly<Record<UseCount, number>> {
   readonly requests: number
-  readonly input: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-  readonly cacheWrite1h: number
-  readonly audioInput: number
-  readonly imageInput: number
-  readonly output: number
-  readonly reasoning: number
-  readonly audioOutput: number
-  readonly imageOutput: number
-  readonly images: number
   readonly paidNano: bigint
 }
 
-export interface UsageFilter {
-  /** Days since 1970, both included. */
-  readonly from: number
-  readonly to: number
+/** Both days are included. */
+export interface UsageFilter extends Days {
   readonly tenant?: string | undefined
   /** Of the tenant, which is then given too. */
   readonly keyId?: string | undefined
@@ -223,16 +248,15 @@ export interface UsageFilter {
   readonly limit: number
 }
 
+/** The sums of what the entries say was used. */
 export interface UsageTable {
-  add(row: UsageRow): void
   page(filter: UsageFilter): UsageRow[]
-  /** How many went. */
+  /** Of what is folded. How many sums went. */
   dropBefore(day: number, limit: number): number
 }
 
 export interface ReceiptTable {
-  insert(entryId: bigint, receipt: { readonly at: number; readonly facts: string }): void
-  /** The facts, as JSON. */
+  /** The facts of an entry, as JSON. */
   find(entryId: bigint): string | undefined
   /** How many went. */
   dropBefore(time: number, limit: number): number
@@ -262,6 +286,7 @@ export interface LedgerAudit {
   close(): void
 }
 
+/** What changes anything does so within a transaction. What is read is exact at all times. */
 export interface LedgerTable {
   readonly accounts: LedgerAccountTable
   readonly holds: HoldTable
@@ -277,6 +302,14 @@ export interface LedgerTable {
   transaction<Result>(work: () => Result): Result
   /** Counts one start of the process more. */
   nextEpoch(): number
+  /** Whether so much was booked that is not in the sums yet that a fold should begin. */
+  foldIsDue(): boolean
+  /** Begins to fold all that was booked so far into the sums; a fold that is under way goes on. */
+  beginFold(): void
+  /** Goes on with it for about so long, in a transaction of its own; false when there is nothing more to do. */
+  fold(forMs: number): boolean
+  /** Puts in order what many folds have left, so that sums are found sooner; as `fold`. It can wait. */
+  tidy(forMs: number): boolean
   /** Holds made before `openSince` count as forgotten. */
   audit(openSince: number): LedgerAudit
 }

@@ -110,8 +110,7 @@ describe("a key's own balance", () => {
     expect(await code(await call(key))).toBe("403 insufficient_balance")
   })
 
-  // Fails until the ledger takes a key's account without a floor for none; then `.failing` goes.
-  test.failing("that is taken away leaves its tenant to pay, and is there when it is given back", async () => {
+  test("that is taken away leaves its tenant to pay, and is there when it is given back", async () => {
     await administer("POST", "/tenants", { name: "parent" })
     await administer("POST", "/tenants/parent/topup", { usd: "1" })
     const { id, key } = await newKey({ tenant: "parent", balance: "3" })

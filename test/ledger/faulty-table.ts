@@ -25,6 +25,8 @@ export class Faults {
 export function faultyTable(table: LedgerTable, faults: Faults): LedgerTable {
   return {
     ...wrapped(table, faults),
+    // Asks nothing of the store.
+    foldIsDue: table.foldIsDue,
     transaction: (work) =>
       table.transaction(() => {
         faults.count()

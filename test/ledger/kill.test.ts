@@ -1,4 +1,5 @@
 // kill -9 at any moment: what the process was told is durable is in the books, and what it left open is ended once.
+import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -74,4 +75,9 @@ test("nothing that was durable is lost, and nothing is charged twice", async () 
   expect(recovered).toBeGreaterThan(0)
   expect(ledger.balance("tenant:acme")?.heldNano).toBe(0n)
   store.close()
+  const database = new Database(path)
+  const runs = database.query<{ level: number }, []>("SELECT DISTINCT level FROM sum_runs").all()
+  database.close()
+  // Folded and merged: neither was spared.
+  expect(runs.length).toBeGreaterThan(1)
 })

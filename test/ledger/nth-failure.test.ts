@@ -1,13 +1,13 @@
-// A whole story of holds, extensions and endings on a store that fails at its n-th call, for every n: each time what
-// failed is told so and has left nothing, and what is done again comes to the same books.
+// A whole story of holds, extensions, endings and folds on a store that fails at its n-th statement, for every n: each
+// time what failed is told so and has left nothing, and what is done again comes to the same books.
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { mkdtempSync, rmSync } from "node:fs"
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { GatewayError } from "../../src/canonical/error.ts"
 import { Ledger, type Settlement } from "../../src/ledger/ledger.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
-import { Faults, faultyTable } from "./faulty-table.ts"
+import { StoreError } from "../../src/store/contract.ts"
+import { type FaultyStore, openFaulty } from "./faulty-database.ts"
 
 const AT = Date.UTC(2026, 10, 15, 12)
 let folder: string
@@ -24,53 +24,151 @@ const wish = (requestId: string, amountNano: bigint) => ({
   budgets: [{ period: "day", limitNano: 10_000n } as const],
 })
 
+type Act = (ledger: Ledger, store: FaultyStore) => Promise<unknown>
+
+const fold: Act = async (_, { table }) => {
+  table.beginFold()
+  while (table.fold(0));
+}
+
 /** Every one may be done again when it failed; what stands in one list is done in one turn. */
-const STORY: readonly (readonly ((ledger: Ledger) => Promise<unknown>)[])[] = [
+const STORY: readonly (readonly Act[])[] = [
   [(ledger) => ledger.topUp({ account: "key:k1", amountNano: 1000n, eventId: "e1", at: AT })],
   [(ledger) => ledger.hold(wish("r1", 300n)), (ledger) => ledger.hold(wish("r2", 200n))],
   [(ledger) => ledger.extend("r1", 100n), (ledger) => ledger.hold(wish("r3", 50n))],
   [(ledger) => ledger.settle("r1", settlement(390n)), (ledger) => ledger.release("r2", { attempts: [] })],
+  [fold],
   [(ledger) => ledger.settle("r3", settlement(700n))],
+  [fold],
 ]
 
-async function tell({ path, failsAt }: { path: string; failsAt: number | undefined }) {
-  const store = openSqlite(path)
-  const faults = new Faults()
-  const ledger = new Ledger({ table: faultyTable(store.ledger, faults), now: () => AT })
-  ledger.recover()
-  const books = new Ledger({ table: store.ledger, now: () => AT })
-  const seen = () => ["key:k1", "revenue", "write-off", "funding"].map((name) => books.balance(name))
-  faults.failAt(failsAt)
-  for (const turn of STORY) {
-    const before = seen()
-    const results = await Promise.allSettled(turn.map((act) => act(ledger)))
-    const failed = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []))
-    if (failed.length === 0) continue
-    expect(failed).toHaveLength(turn.length)
-    for (const reason of failed)
-      expect([reason instanceof GatewayError, reason.code]).toEqual([true, "store_unavailable"])
-    expect(seen()).toEqual(before)
-    expect(await books.verify()).toEqual([])
-    for (const act of turn) await act(ledger)
-  }
-  expect(await books.verify()).toEqual([])
-  const usage = books.usage({ from: "2026-11-15", to: "2026-11-15", limit: 10 })
-  const receipts = ["r1", "r2", "r3"].map((id) => books.receipt(id))
-  const balances = seen()
-  store.close()
-  return { end: { balances, usage, receipts }, happened: faults.happened, calls: faults.calls }
+interface Failure {
+  readonly at: number
+  readonly lasts: boolean
 }
 
-const tellWhole = (failsAt: number | undefined) => tell({ path: join(folder, `${failsAt}.db`), failsAt })
+async function tell(path: string, failure?: Failure) {
+  const store = openFaulty(path)
+  const { faults, table } = store
+  const ledger = new Ledger({ table, now: () => AT })
+  ledger.recover()
+  const seen = () => ["key:k1", "revenue", "write-off", "funding"].map((name) => ledger.balance(name))
+  let told = 0
+  const mended = <Result>(look: () => Result): Result => {
+    const before = faults.statements
+    faults.failAt(undefined)
+    const result = look()
+    told += before
+    const rest = failure && !failed ? failure.at - told : undefined
+    faults.failAt(rest, { lasts: failure?.lasts ?? false })
+    return result
+  }
+  let failed = false
+  faults.failAt(failure?.at, { lasts: failure?.lasts ?? false })
+  for (const turn of STORY) {
+    const before = mended(seen)
+    const results = await Promise.allSettled(turn.map((act) => act(ledger, store)))
+    if (!faults.happened) {
+      expect(results.map(({ status }) => status)).toEqual(turn.map(() => "fulfilled"))
+      continue
+    }
+    failed = true
+    for (const result of results) expect(isTold(result)).toBe(true)
+    expect(mended(seen)).toEqual(before)
+    expect(await ledger.verify()).toEqual([])
+    for (const act of turn) await act(ledger, store)
+  }
+  const statements = told + faults.statements
+  faults.failAt(undefined)
+  expect(await ledger.verify()).toEqual([])
+  const usage = ledger.usage({ from: "2026-11-15", to: "2026-11-15", limit: 10 })
+  const left = ledger.leftOf({ period: "day", limitNano: 10_000n }, { keyId: "k1", tenant: "acme", at: AT })
+  const end = { balances: seen(), usage, left, receipts: ["r1", "r2", "r3"].map((id) => ledger.receipt(id)) }
+  store.close()
+  return { end, failed, statements }
+}
 
-test("a store that fails at its n-th call costs nobody anything", async () => {
-  const whole = await tellWhole(undefined)
+function isTold(result: PromiseSettledResult<unknown>): boolean {
+  if (result.status === "fulfilled") return false
+  const { reason } = result
+  return reason instanceof StoreError || (reason instanceof GatewayError && reason.code === "store_unavailable")
+}
+
+test.each([
+  ["once", false],
+  ["from then on, for a while", true],
+])("a store that fails at its n-th statement, %s, costs nobody anything", async (_, lasts) => {
+  const whole = await tell(join(folder, "whole.db"))
   expect(whole.end.receipts.map((receipt) => receipt?.paidNano)).toEqual([390n, 0n, 610n])
   expect(whole.end.usage).toMatchObject([{ requests: 2, paidNano: 1000n }])
-  expect(whole.calls).toBeGreaterThan(50)
-  for (let failsAt = 0; failsAt < whole.calls; failsAt++) {
-    const { end, happened } = await tellWhole(failsAt)
+  expect(whole.statements).toBeGreaterThan(50)
+  for (let at = 0; at < whole.statements; at++) {
+    const { end, failed } = await tell(join(folder, `${at}.db`), { at, lasts })
+    expect(failed).toBe(true)
+    expect(end).toEqual(whole.end)
+  }
+})
+
+test("a fold that is told to have failed and has not is not done again", async () => {
+  let at = 0
+  for (let happens = true; happens; at++) {
+    const store = openFaulty(join(folder, `done-${at}.db`))
+    const ledger = new Ledger({ table: store.table, now: () => AT })
+    ledger.recover()
+    for (const turn of STORY.slice(0, 4)) await Promise.all(turn.map((act) => act(ledger, store)))
+    const seen = () => [ledger.balance("key:k1"), ledger.usage({ from: "2026-11-15", to: "2026-11-15", limit: 10 })]
+    const before = seen()
+    store.faults.failAt(at, { isDone: true })
+    await fold(ledger, store).catch(() => undefined)
+    happens = store.faults.happened
+    store.faults.failAt(undefined)
+    expect(seen()).toEqual(before)
+    await fold(ledger, store)
+    expect(seen()).toEqual(before)
+    expect(await ledger.verify()).toEqual([])
+    store.close()
+  }
+  expect(at).toBeGreaterThan(10)
+})
+
+test("a start that fails at its n-th statement, and is tried again, comes to the same books", async () => {
+  const path = join(folder, "left.db")
+  const left = openFaulty(path)
+  const ledger = new Ledger({ table: left.table, now: () => AT })
+  ledger.recover()
+  for (const turn of STORY) await Promise.all(turn.map((act) => act(ledger, left)))
+  for (const id of ["r4", "r5"]) await ledger.hold(wish(id, 0n))
+  await ledger.settle("r4", settlement(0n))
+  left.close()
+  const start = (copy: string, at?: number) => {
+    copyFileSync(path, copy)
+    const store = openFaulty(copy)
+    const again = new Ledger({ table: store.table, now: () => AT })
+    store.faults.failAt(at)
+    const isFirst = tried(() => again.recover())
+    const { happened, statements } = store.faults
+    store.faults.failAt(undefined)
+    if (!isFirst) again.recover()
+    const names = ["key:k1", "revenue", "write-off", "funding", "suspense"]
+    const usage = again.usage({ from: "2026-11-15", to: "2026-11-15", limit: 10 })
+    const end = { balances: names.map((name) => again.balance(name)), usage, receipt: again.receipt("r5")?.outcome }
+    store.close()
+    return { end, happened, statements }
+  }
+  const whole = start(join(folder, "whole.db"))
+  expect(whole.end.receipt).toBe("recovered")
+  for (let at = 0; at < whole.statements; at++) {
+    const { end, happened } = start(join(folder, `start-${at}.db`), at)
     expect(happened).toBe(true)
     expect(end).toEqual(whole.end)
   }
 })
+
+function tried(act: () => unknown): boolean {
+  try {
+    act()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,7 +1,7 @@
 // The ledger as one would write it who had no crashes, no concurrency and no speed to think of: plain lists, and every
 // sum made anew from them.
 import type { HoldWish, Settled } from "../../src/ledger/books.ts"
-import { type Budget, dayOf, windowOf } from "../../src/ledger/budget.ts"
+import { type Budget, dateOfDay, dayOf, windowOf } from "../../src/ledger/budget.ts"
 
 interface Held extends HoldWish {
   readonly account: string
@@ -10,10 +10,23 @@ interface Held extends HoldWish {
 }
 
 interface Paid {
+  readonly outcome: Settled["outcome"]
   readonly tenant: string
   readonly keyId: string
   readonly at: number
   readonly nano: bigint
+}
+
+export interface Used {
+  readonly requests: number
+  readonly input: number
+  readonly paidNano: bigint
+}
+
+export function addUsed(sums: Map<string, Used>, { place, used }: { place: string; used: Used }): void {
+  const before = sums.get(place) ?? { requests: 0, input: 0, paidNano: 0n }
+  const [requests, input] = [before.requests + used.requests, before.input + used.input]
+  sums.set(place, { requests, input, paidNano: before.paidNano + used.paidNano })
 }
 
 /** `refused` stands for any GatewayError of that code. */
@@ -56,9 +69,20 @@ export class Reference {
     return limitNano - sum([...spent, ...held])
   }
 
+  /** By day, tenant and key; every settled request used one token of input. */
+  used(): Map<string, Used> {
+    const sums = new Map<string, Used>()
+    for (const { outcome, tenant, keyId, at, nano } of this.paid) {
+      if (outcome === "released") continue
+      const used = { requests: 1, input: outcome === "settled" ? 1 : 0, paidNano: nano }
+      addUsed(sums, { place: `${dateOfDay(dayOf(at))} ${tenant} ${keyId}`, used })
+    }
+    return sums
+  }
+
   hold(wish: HoldWish): Answer {
     const own = `key:${wish.keyId}`
-    const account = this.floors.has(own) ? own : `tenant:${wish.tenant}`
+    const account = (this.floors.get(own) ?? null) !== null ? own : `tenant:${wish.tenant}`
     const free = this.freeOn(account)
     if (free !== null && wish.amountNano > free) return { refused: "insufficient_balance" }
     if ((wish.budgets ?? []).some((budget) => wish.amountNano > this.leftOf(budget, wish)))
@@ -110,7 +134,7 @@ export class Reference {
     this.move("write-off", paidNano - due)
     this.move("revenue", chargeNano)
     this.move("suspense", suspendedNano)
-    this.paid.push({ tenant: held.tenant, keyId: held.keyId, at: held.at, nano: paidNano })
+    this.paid.push({ outcome, tenant: held.tenant, keyId: held.keyId, at: held.at, nano: paidNano })
     this.ended.set(requestId, settled)
     return settled
   }

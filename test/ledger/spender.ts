@@ -1,4 +1,4 @@
-// A process that holds, extends and settles until it is killed, and writes down what it was told is durable:
+// A process that holds, extends, settles and folds until it is killed, and writes down what it was told is durable:
 // spender.ts STORE LOG
 import { openSync, writeSync } from "node:fs"
 import { Ledger } from "../../src/ledger/ledger.ts"
@@ -8,9 +8,19 @@ const [storePath = "", logPath = ""] = process.argv.slice(2)
 const log = openSync(logPath, "a")
 const tell = (...words: (string | bigint)[]) => void writeSync(log, `${words.join(" ")}\n`)
 
-const ledger = new Ledger({ table: openSqlite(storePath).ledger })
+const table = openSqlite(storePath).ledger
+const ledger = new Ledger({ table })
 ledger.recover()
 tell("started")
+
+/** In such small steps that most folds and merges are under way when the end comes. */
+function upkeep(): void {
+  table.beginFold()
+  table.fold(0)
+  table.tidy(0)
+  setImmediate(upkeep)
+}
+upkeep()
 
 async function spend(spender: number): Promise<never> {
   for (let call = 0; ; call++) {

@@ -16,38 +16,39 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
+const AT = 20_000 * 86_400_000
 const hold: HoldRow = {
-  ...{ requestId: "r-open", accountId: 5n, tenant: "acme", keyId: "k1", amountNano: 50n, lowerBoundNano: 0n },
-  ...{ day: 20_000, epoch: 1, at: 1_728_000_000_000, budgets: null },
+  ...{ requestId: "r1", accountId: 5, tenant: "acme", keyId: "k1", amountNano: 50n, lowerBoundNano: 0n },
+  ...{ day: 20_000, epoch: 1, at: AT, budgets: [] },
 }
-const entry: EntryRow = {
-  ...{ kind: "settled", requestId: "r-settled", eventId: null, tenant: "acme", keyId: "k1", day: 20_000, at: 2 },
-  ...{ accountId: 5n, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n } },
+const use = { model: "m", provider: "p", counts: { input: 1 }, priceVersion: null }
+const settled: EntryRow = {
+  ...{ kind: "settled", requestId: "r2", eventId: null, tenant: "acme", keyId: "k1", day: 20_000, at: AT },
+  ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n }, use },
+}
+const NOTHING = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n }
+const cheap: EntryRow = { ...settled, nano: { ...settled.nano, account: -10n, revenue: 10n } }
+const topUp: EntryRow = {
+  ...{ ...settled, kind: "top-up", requestId: null, eventId: "e1", tenant: null, keyId: null, use: null },
+  nano: { ...settled.nano, account: 100n, funding: -100n, revenue: 0n },
 }
 
-/** Books that are right: one open hold, one settled request, one top-up, one price. */
+/** Books that are right: one open hold, one settled request, one top-up, one price; folded. */
 function writeBooks(): void {
   const store = openSqlite(path)
-  const { accounts, holds, entries, spend, usage, prices, transaction, nextEpoch } = store.ledger
+  const { accounts, holds, entries, prices, transaction, nextEpoch, beginFold, fold } = store.ledger
   transaction(() => {
     nextEpoch()
-    const account = accounts.insert("tenant:acme", 0n)
-    const topUp = { ...entry, kind: "top-up", requestId: null, eventId: "e1", tenant: null, keyId: null } as const
-    entries.insert({ ...topUp, nano: { ...entry.nano, account: 100n, funding: -100n, revenue: 0n } })
-    accounts.move(1n, { postedNano: -100n, heldNano: 0n })
-    accounts.move(account.id, { postedNano: 100n, heldNano: 50n })
-    holds.insert(hold)
-    entries.insert(entry)
-    accounts.move(2n, { postedNano: 30n, heldNano: 0n })
-    accounts.move(account.id, { postedNano: -30n, heldNano: 0n })
-    for (const holder of ["key:k1", "tenant:acme"]) spend.add(holder, { day: 20_000, spentNano: 30n, heldNano: 50n })
-    const counts = { input: 1, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, audioInput: 0, imageInput: 0, images: 0 }
-    usage.add({
-      ...{ day: 20_000, tenant: "acme", keyId: "k1", model: "m", provider: "p", requests: 1, paidNano: 30n, ...counts },
-      ...{ output: 0, reasoning: 0, audioOutput: 0, imageOutput: 0 },
-    })
+    accounts.insert("tenant:acme", 0n)
+    entries.insert(topUp, null)
     prices.insert("v1", "{}")
   })
+  transaction(() => {
+    holds.insert(hold)
+    entries.insert(settled, "{}")
+  })
+  beginFold()
+  while (fold(0));
   store.close()
 }
 
@@ -70,8 +71,10 @@ function audited(openSince = 0): readonly LedgerProblem[] {
 
 describe("what is booked stays as it is (I14)", () => {
   test.each([
-    "UPDATE entries SET revenue = 1",
-    "DELETE FROM entries",
+    "UPDATE journal SET entries = '[]'",
+    "DELETE FROM journal",
+    "UPDATE requests SET entry = 1",
+    "DELETE FROM requests",
     "UPDATE prices SET pricing = '{}'",
     "DELETE FROM prices",
   ])("%s fails", (statement) => {
@@ -79,44 +82,118 @@ describe("what is booked stays as it is (I14)", () => {
     expect(() => tamper(statement)).toThrow("stays")
   })
 
-  test("an entry that does not sum to zero is not booked (I1)", () => {
-    const store = openSqlite(path)
-    expect(() => store.ledger.entries.insert({ ...entry, nano: { ...entry.nano, revenue: 29n } })).toThrow("CHECK")
-    store.close()
+  test("what does not sum to zero is not booked (I1)", () => {
+    writeBooks()
+    const { ledger, close } = openSqlite(path)
+    const wrong = { ...cheap, requestId: "r3", nano: { ...cheap.nano, revenue: 9n } }
+    expect(() => ledger.transaction(() => ledger.entries.insert(wrong, null))).toThrow("CHECK")
+    expect(ledger.entries.ofRequest("r3")).toBeUndefined()
+    close()
   })
 
-  test("a request and an event are booked once", () => {
+  test("a request and an event are booked once (I5, I13)", () => {
+    writeBooks()
     const { ledger, close } = openSqlite(path)
-    ledger.entries.insert(entry)
-    expect(() => ledger.entries.insert({ ...entry, kind: "released" })).toThrow("UNIQUE")
-    const event = { ...entry, requestId: null, eventId: "e1" }
-    ledger.entries.insert(event)
-    expect(() => ledger.entries.insert(event)).toThrow("UNIQUE")
+    const { entries, transaction } = ledger
+    expect(() => transaction(() => entries.insert({ ...cheap, kind: "released" }, null))).toThrow("UNIQUE")
+    expect(() => transaction(() => entries.insert(topUp, null))).toThrow("UNIQUE")
+    const twice = { ...settled, requestId: "r3" }
+    const both = () => [twice, twice].map((each) => entries.insert(each, null))
+    expect(() => transaction(both)).toThrow("ended twice")
+    expect([entries.ofRequest("r2")?.kind, entries.ofEvent("e1")?.kind]).toEqual(["settled", "top-up"])
+    close()
+  })
+
+  test("an entry comes back as it was booked, also before it is durable", () => {
+    writeBooks()
+    const { ledger, close } = openSqlite(path)
+    const large = 2n ** 62n
+    const nano = { account: -large, funding: 0n, revenue: large + 2n, suspense: 0n, writeOff: -2n }
+    const counts = { input: 1, output: 0, images: 2 }
+    const other = { ...settled, requestId: "r\n3", nano, use: { ...use, counts, priceVersion: "v1" } }
+    ledger.transaction(() => {
+      const id = ledger.entries.insert(other, null)
+      ledger.accounts.setFloor(5, null)
+      expect(ledger.entries.ofRequest("r\n3")).toEqual({ ...other, id })
+    })
+    expect(ledger.entries.ofRequest("r\n3")).toEqual({ ...other, id: 3n })
+    expect(ledger.entries.ofEvent("e1")).toEqual({ ...topUp, id: 1n })
     close()
   })
 })
 
 describe("an account", () => {
-  test("is never moved below its floor (I4)", () => {
+  test("is never left below its floor (I4)", () => {
+    writeBooks()
     const { ledger, close } = openSqlite(path)
-    const { accounts } = ledger
-    const { id } = accounts.insert("key:k", -10n)
-    expect(accounts.move(id, { postedNano: 0n, heldNano: 11n })).toBe(false)
-    expect(accounts.move(id, { postedNano: -5n, heldNano: 5n })).toBe(true)
-    expect(accounts.setFloor(id, -9n)).toBe(false)
-    expect(accounts.get(id)).toEqual({ id, name: "key:k", postedNano: -5n, heldNano: 5n, floorNano: -10n })
+    const { accounts, holds, entries, transaction } = ledger
+    const wish = { ...hold, requestId: "r3", amountNano: 21n }
+    expect(() => transaction(() => holds.insert(wish))).toThrow("below its floor")
+    expect(() => transaction(() => holds.grow("r1", 21n))).toThrow("below its floor")
+    expect(() => transaction(() => accounts.setFloor(5, 21n))).toThrow("below its floor")
+    const dear = { ...settled, requestId: "r3", nano: { ...settled.nano, account: -21n, revenue: 21n } }
+    expect(() => transaction(() => entries.insert(dear, null))).toThrow("below its floor")
+    const expected = { id: 5, name: "tenant:acme", postedNano: 70n, heldNano: 50n, floorNano: 0n }
+    expect(accounts.get(5)).toMatchObject(expected)
+    transaction(() => accounts.setFloor(5, 20n))
+    expect(accounts.find("tenant:acme")).toMatchObject({ ...expected, floorNano: 20n })
     close()
   })
 
-  test("keeps amounts beyond 2^53, and refuses what no integer holds", () => {
+  test("of who pays is the key's own where it is limited, else its tenant's", () => {
+    writeBooks()
     const { ledger, close } = openSqlite(path)
-    const { id } = ledger.accounts.insert("key:k", null)
-    const large = 2n ** 62n + 1n
-    ledger.accounts.move(id, { postedNano: large, heldNano: 0n })
-    expect(() => ledger.accounts.move(id, { postedNano: large, heldNano: 0n })).toThrow()
-    expect(ledger.accounts.get(id).postedNano).toBe(large)
+    const { accounts, transaction } = ledger
+    expect(accounts.payer("k1", "acme")?.name).toBe("tenant:acme")
+    expect(accounts.payer("k1", "beta")).toBeUndefined()
+    const { id } = transaction(() => accounts.insert("key:k1", 0n))
+    expect(accounts.payer("k1", "acme")?.name).toBe("key:k1")
+    transaction(() => accounts.setFloor(id, null))
+    expect(accounts.payer("k1", "acme")?.name).toBe("tenant:acme")
     close()
   })
+
+  test("whose sum no integer holds is not booked on", () => {
+    writeBooks()
+    const { ledger, close } = openSqlite(path)
+    const nano = { ...settled.nano, account: 2n ** 63n, funding: -(2n ** 63n), revenue: 0n }
+    expect(() => ledger.transaction(() => ledger.entries.insert({ ...topUp, eventId: "e2", nano }, null))).toThrow()
+    expect(ledger.accounts.get(5).postedNano).toBe(70n)
+    close()
+  })
+})
+
+test("whoever reads the file finds accounts, entries, receipts and open holds one by one", () => {
+  writeBooks()
+  const { ledger, close } = openSqlite(path)
+  const written = { ...settled.nano, account: -10n, revenue: 12n, writeOff: -2n }
+  ledger.transaction(() => {
+    ledger.holds.grow("r1", 5n)
+    ledger.entries.insert({ ...settled, requestId: "r4", nano: written }, null)
+    ledger.entries.insert({ ...cheap, requestId: "r5", use: null, nano: NOTHING }, '{"held":"0.1"}')
+  })
+  close()
+  const database = new Database(path)
+  const all = (question: string) => database.query(question).values()
+  expect(all("SELECT name, posted, floor FROM ledger_accounts WHERE id IN (2, 5) ORDER BY id")).toEqual([
+    ["revenue", 30, null],
+    ["tenant:acme", 70, 0],
+  ])
+  const amounts = "amount, funding, revenue, suspense, write_off"
+  expect(all(`SELECT id, kind, request, event, tenant, key, day, at, account, ${amounts} FROM entries`)).toEqual([
+    [1, "top-up", null, "e1", null, null, 20_000, AT, 5, 100, -100, 0, 0, 0],
+    [2, "settled", "r2", null, "acme", "k1", 20_000, AT, 5, -30, 0, 30, 0, 0],
+    [3, "settled", "r4", null, "acme", "k1", 20_000, AT, 5, -10, 0, 12, 0, -2],
+    [4, "settled", "r5", null, "acme", "k1", 20_000, AT, 5, 0, 0, 0, 0, 0],
+  ])
+  expect(all("SELECT entry, facts FROM receipts")).toEqual([
+    [2, "{}"],
+    [4, '{"held":"0.1"}'],
+  ])
+  expect(all("SELECT request, account, tenant, key, amount, lower_bound, epoch, at FROM holds")).toEqual([
+    ["r1", 5, "acme", "k1", 55, 0, 1, AT],
+  ])
+  database.close()
 })
 
 describe("a transaction", () => {
@@ -153,13 +230,15 @@ describe("a transaction", () => {
     database.run(`PRAGMA max_page_count = ${pages}`)
     const fill = () =>
       ledger.transaction(() => {
-        for (let row = 0n; row < 100n; row++) ledger.receipts.insert(row, { at: 1, facts: "x".repeat(1000) })
+        const accountId = ledger.accounts.insert("tenant:acme", null).id
+        for (let row = 0; row < 100; row++)
+          ledger.entries.insert({ ...settled, accountId, requestId: `r${row}` }, "x".repeat(1000))
       })
     expect(fill).toThrow(StoreError)
-    expect(ledger.receipts.find(0n)).toBeUndefined()
+    expect([ledger.receipts.find(1n), ledger.accounts.find("tenant:acme")]).toEqual([undefined, undefined])
     database.run("PRAGMA max_page_count = 100000")
     fill()
-    expect(ledger.receipts.find(99n)).toHaveLength(1000)
+    expect(ledger.receipts.find(100n)).toHaveLength(1000)
     database.close()
   })
 })
@@ -170,37 +249,39 @@ describe("an audit", () => {
     expect(audited()).toEqual([])
   })
 
-  const unguarded = "DROP TRIGGER entries_as_booked; DROP TRIGGER entries_stay; PRAGMA ignore_check_constraints = ON"
+  const unguarded = [
+    ...["journal_as_booked", "journal_stays", "requests_as_booked", "requests_stay"].map(
+      (name) => `DROP TRIGGER ${name}`,
+    ),
+    "PRAGMA ignore_check_constraints = ON",
+  ].join("; ")
+  const booked = (from: string, to: string) => `UPDATE journal SET entries = replace(entries, '${from}', '${to}')`
   const wrongs: [string, string, string[]][] = [
-    ["I1", "an entry that does not sum to zero", [unguarded, "UPDATE entries SET revenue = 31 WHERE id = 2"]],
-    ["I2", "a balance that is not the sum of its entries", ["UPDATE ledger_accounts SET posted = 71 WHERE id = 5"]],
-    ["I2", "an own account that is not", ["UPDATE ledger_accounts SET posted = 31 WHERE name = 'revenue'"]],
-    ["I2", "an entry on an account that is not there", ["DELETE FROM ledger_accounts WHERE id = 5"]],
-    ["I3", "held without a hold", ["DELETE FROM holds"]],
-    ["I3", "a key that holds without a hold", ["UPDATE spend SET held = 51 WHERE holder = 'key:k1' AND day > 0"]],
     [
-      "I4",
-      "an account below its floor",
-      ["PRAGMA ignore_check_constraints = ON", "UPDATE ledger_accounts SET floor = 21 WHERE id = 5"],
+      "I1",
+      "an entry that does not sum to zero",
+      [unguarded, booked(",100,", ",[100,-99,0,0,0],"), booked("[100,-100", "[100,-99")],
     ],
-    ["I6", "a hold of a request that has ended", ["UPDATE holds SET request = 'r-settled'"]],
+    ["I2", "a balance that is not the sum of its entries", ["UPDATE account_rows SET posted = 71 WHERE id = 5"]],
+    ["I2", "an own account that is not", ["UPDATE account_rows SET posted = 31 WHERE name = 'revenue'"]],
+    ["I2", "an entry on an account that is not there", ["DELETE FROM account_rows WHERE id = 2"]],
+    ["I4", "an account below its floor", ["UPDATE account_rows SET floor = 21 WHERE id = 5"]],
+    ["I5", "a request that is not known to have ended", [unguarded, "UPDATE requests SET entry = 1"]],
     ["I6", "a hold that a start has forgotten", ["UPDATE ledger_marks SET value = 2 WHERE name = 'epoch'"]],
-    ["I14", "an entry that is gone", [unguarded, "DELETE FROM entries WHERE id = 1"]],
-    ["I14", "entries that could be changed", ["DROP TRIGGER entries_as_booked"]],
-    [
-      "I15",
-      "a key's day that is not what it paid",
-      ["UPDATE spend SET spent = 29 WHERE holder = 'key:k1' AND day > 0"],
-    ],
-    [
-      "I15",
-      "a tenant's sum that is not what it paid",
-      ["UPDATE spend SET spent = 29 WHERE holder = 'tenant:acme' AND day < 0"],
-    ],
-    ["I15", "spending that is gone", ["DELETE FROM spend WHERE day > 0"]],
-    ["I15", "usage that is not what was paid", ["UPDATE usage SET paid = 29"]],
+    ["I14", "entries that are gone", [unguarded, "DELETE FROM journal WHERE first = 1"]],
+    ["I14", "an entry that is not as it was booked", [unguarded, booked(",30,", ",31,")]],
+    ["I14", "entries that could be changed", ["DROP TRIGGER journal_as_booked"]],
+    ["I15", "a key's day that is not what it paid", ["UPDATE spend SET lines = replace(lines, '30', '29')"]],
+    ["I15", "spending that is gone", ["DELETE FROM spend"]],
+    ["I15", "spending of another", ["UPDATE spend SET lines = replace(lines, 'k1', 'k2'), first = 'key:k2'"]],
+    ["I15", "usage that is not what was paid", ["UPDATE usage SET lines = replace(lines, '1,30', '1,29')"]],
     ["I15", "usage that is gone", ["DELETE FROM usage"]],
-    ["I15", "usage of another tenant", ["UPDATE usage SET tenant = 'beta'"]],
+    ["I15", "usage of another tenant", ["UPDATE usage SET lines = replace(lines, 'acme', 'beta'), first = 'beta'"]],
+    [
+      "I15",
+      "usage that was never booked",
+      ["UPDATE usage SET lines = lines || char(10) || 'beta\tk\tm\tp\t,,,,,,,,,,,1,0'"],
+    ],
   ]
   test.each(wrongs)("%s: finds %s", (invariant, _, statements) => {
     writeBooks()
@@ -222,20 +303,25 @@ describe("an audit", () => {
     expect(audited()).toEqual([])
   })
 
-  test("is not confused by what is booked between its steps", () => {
+  test("is not confused by what is held, booked, folded and merged between its steps", () => {
     writeBooks()
     const { ledger, close } = openSqlite(path)
     const audit = ledger.audit(0)
     while (audit.sum(1));
+    let step = 0
     do {
-      const nano = { ...entry.nano, account: 1n, funding: -1n, revenue: 0n }
-      const eventId = crypto.randomUUID()
+      step += 1
+      const requestId = `r-${String(step).padStart(4, "0")}`
       ledger.transaction(() => {
-        ledger.entries.insert({ ...entry, kind: "top-up", requestId: null, eventId, tenant: null, keyId: null, nano })
-        ledger.accounts.move(5n, { postedNano: 1n, heldNano: 0n })
-        ledger.accounts.move(1n, { postedNano: -1n, heldNano: 0n })
+        ledger.entries.insert({ ...topUp, eventId: requestId }, null)
+        ledger.holds.insert({ ...hold, requestId, keyId: `k${step % 5}` })
       })
+      ledger.transaction(() => ledger.entries.insert({ ...settled, requestId, keyId: `k${step % 5}` }, null))
+      ledger.beginFold()
+      ledger.fold(0)
+      ledger.tidy(0)
     } while (audit.compare(1))
+    expect(step).toBeGreaterThan(20)
     expect(audit.problems).toEqual([])
     audit.close()
     close()
@@ -244,9 +330,11 @@ describe("an audit", () => {
   test("tells so much and no more", () => {
     writeBooks()
     const { ledger, close } = openSqlite(path)
-    for (let number = 0; number < 150; number++)
-      ledger.accounts.move(ledger.accounts.insert(`key:${number}`, null).id, { postedNano: 1n, heldNano: 0n })
+    ledger.transaction(() => {
+      for (let number = 0; number < 150; number++) ledger.accounts.insert(`key:${number}`, null)
+    })
     close()
+    tamper("UPDATE account_rows SET posted = 1 WHERE id > 5")
     expect(audited()).toHaveLength(100)
   })
 })

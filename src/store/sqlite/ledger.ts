@@ -1,54 +1,113 @@
-// The ledger's tables, and the one transaction that a group of operations is written in.
+// The ledger's tables, and the one transaction that a group of operations is written in. A transaction survives the
+// process at once, and a loss of power from the next checkpoint on: until then the file stays whole, but the last
+// transactions may be missing together.
 import type { Database } from "bun:sqlite"
-import { type LedgerTable, StoreError } from "../contract.ts"
+import { type HoldRow, type LedgerTable, StoreError } from "../contract.ts"
 import { ledgerAudit } from "./ledger-audit.ts"
-import { accountTable, entryTable, holdTable } from "./ledger-money.ts"
-import { priceTable, receiptTable, spendTable, usageTable } from "./ledger-usage.ts"
+import { Folding } from "./ledger-folding.ts"
+import { priceTable, receiptTable } from "./ledger-receipts.ts"
+import { Standing } from "./ledger-standing.ts"
+import { usageTable } from "./ledger-usage.ts"
 
 export function ledgerTable(database: Database): LedgerTable {
   const nextEpoch = database.query<{ value: bigint }, []>(
     "UPDATE ledger_marks SET value = value + 1 WHERE name = 'epoch' RETURNING value",
   )
+  const transactions = new Transactions(database)
+  const standing = new Standing(database, () => transactions.mend())
+  const transaction: LedgerTable["transaction"] = (work) => transactions.run(work, standing)
+  const folding = new Folding({ database, standing, transaction })
   return {
-    accounts: accountTable(database),
-    holds: holdTable(database),
-    entries: entryTable(database),
-    spend: spendTable(database),
-    usage: usageTable(database),
-    receipts: receiptTable(database),
+    ...moneyTables(standing),
+    usage: usageTable(database, standing),
+    receipts: receiptTable(database, standing),
     prices: priceTable(database),
-    transaction: transactions(database),
+    transaction,
     nextEpoch: () => Number(nextEpoch.get()?.value),
-    audit: (openSince) => ledgerAudit(database, openSince),
+    foldIsDue: () => folding.isDue(),
+    beginFold: () => folding.begin(),
+    fold: (forMs) => folding.step(forMs),
+    tidy: (forMs) => folding.tidy(forMs),
+    audit: (openSince) => ledgerAudit({ database, standing, openSince }),
   }
 }
 
-function transactions(database: Database): LedgerTable["transaction"] {
-  const begin = database.query("BEGIN IMMEDIATE")
-  const commit = database.query("COMMIT")
-  const rollback = database.query("ROLLBACK")
-  return (work) => {
+function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds" | "entries" | "spend"> {
+  return {
+    accounts: {
+      find: (name) => standing.ready().accounts.find(name),
+      payer: (keyId, tenant) => standing.ready().accounts.payer(keyId, tenant),
+      get: (id) => standing.ready().accounts.get(id),
+      insert: (name, floorNano) => standing.ready().accounts.insert(name, floorNano),
+      setFloor: (id, floorNano) => standing.ready().accounts.setFloor(id, floorNano),
+    },
+    holds: {
+      insert: (row) => standing.ready().hold(row),
+      find: (requestId) => standing.ready().holds.find(requestId),
+      grow: (requestId, byNano) => standing.ready().grow(requestId, byNano),
+      note: (requestId, lowerBoundNano) => standing.ready().note(requestId, lowerBoundNano),
+      ofEarlierEpochs: (epoch, limit) => {
+        const rows: HoldRow[] = []
+        for (const row of standing.ready().holds.all()) if (row.epoch < epoch && rows.length < limit) rows.push(row)
+        return rows
+      },
+    },
+    entries: {
+      insert: (row, facts) => BigInt(standing.ready().book(row, facts)),
+      ofRequest: (requestId) => standing.ready().entries.ofRequest(requestId),
+      ofEvent: (eventId) => standing.ready().entries.ofEvent(eventId),
+    },
+    spend: {
+      ofKey: (keyId, days) => standing.ready().spending.ofKey(keyId, days),
+      ofTenant: (tenant, days) => standing.ready().spending.ofTenant(tenant, days),
+    },
+  }
+}
+
+class Transactions {
+  private isOpen = false
+  private readonly begin
+  private readonly commit
+  private readonly rollback
+
+  constructor(private readonly database: Database) {
+    this.begin = database.query("BEGIN IMMEDIATE")
+    this.commit = database.query("COMMIT")
+    this.rollback = database.query("ROLLBACK")
+  }
+
+  run<Result>(work: () => Result, standing: Standing): Result {
     try {
-      // A rollback that failed before would leave the connection within a transaction for good.
-      if (database.inTransaction) rollback.run()
-      begin.run()
+      this.mend()
+      this.begin.run()
+      this.isOpen = true
       const result = work()
-      commit.run()
+      standing.write()
+      this.commit.run()
+      this.isOpen = false
+      standing.committed()
       return result
     } catch (thrown) {
-      if (database.inTransaction) undo(() => rollback.run())
+      this.isOpen = false
+      standing.forget()
+      this.undo()
       throw isStoreFailure(thrown)
         ? new StoreError(`The store does not take what is written: ${String(thrown)}`, { cause: thrown })
         : thrown
     }
   }
-}
 
-function undo(rollback: () => void): void {
-  try {
-    rollback()
-  } catch {
-    // The next transaction begins with it.
+  /** Where a rollback failed, nothing may be read or written before it is done: it is not durable, and never will be. */
+  mend(): void {
+    if (!this.isOpen && this.database.inTransaction) this.rollback.run()
+  }
+
+  private undo(): void {
+    try {
+      this.mend()
+    } catch {
+      // Tried again before anything else is done.
+    }
   }
 }
 

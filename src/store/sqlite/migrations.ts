@@ -51,94 +51,111 @@ export const migrations: readonly string[] = [
      name  TEXT PRIMARY KEY,
      value INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
-   INSERT INTO ledger_marks VALUES ('epoch', 0), ('usage-from-day', 0);
-   CREATE TABLE ledger_accounts (
+   INSERT INTO ledger_marks VALUES ('epoch', 0), ('folded-entry', 0), ('folded-run', 0), ('usage-from-day', 0);
+   CREATE TABLE account_rows (
      id     INTEGER PRIMARY KEY,
      name   TEXT NOT NULL UNIQUE,
-     posted INTEGER NOT NULL,
-     held   INTEGER NOT NULL CHECK (held >= 0),
      floor  INTEGER,
-     CHECK (floor IS NULL OR posted - held >= floor)
+     posted INTEGER NOT NULL,
+     run    INTEGER NOT NULL,
+     before INTEGER NOT NULL
    ) STRICT;
-   INSERT INTO ledger_accounts VALUES
-     (1, 'funding', 0, 0, NULL), (2, 'revenue', 0, 0, NULL), (3, 'suspense', 0, 0, NULL), (4, 'write-off', 0, 0, NULL);
-   CREATE TABLE holds (
-     request     TEXT PRIMARY KEY,
-     account     INTEGER NOT NULL,
-     tenant      TEXT NOT NULL,
-     key         TEXT NOT NULL,
-     amount      INTEGER NOT NULL CHECK (amount >= 0),
-     lower_bound INTEGER NOT NULL CHECK (lower_bound >= 0),
-     day         INTEGER NOT NULL,
-     epoch       INTEGER NOT NULL,
-     at          INTEGER NOT NULL,
-     budgets     TEXT
-   ) STRICT, WITHOUT ROWID;
-   CREATE TABLE entries (
-     id        INTEGER PRIMARY KEY,
-     kind      TEXT NOT NULL CHECK (kind = 'settled' OR kind = 'released' OR kind = 'recovered' OR kind = 'top-up'),
-     request   TEXT,
-     event     TEXT,
-     tenant    TEXT,
-     key       TEXT,
-     day       INTEGER NOT NULL,
-     at        INTEGER NOT NULL,
-     account   INTEGER NOT NULL,
+   INSERT INTO account_rows VALUES
+     (1, 'funding', NULL, 0, 0, 0), (2, 'revenue', NULL, 0, 0, 0), (3, 'suspense', NULL, 0, 0, 0),
+     (4, 'write-off', NULL, 0, 0, 0);
+   CREATE TABLE hold_groups (
+     slot    INTEGER PRIMARY KEY,
+     written INTEGER NOT NULL,
+     holds   TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE journal (
+     first     INTEGER PRIMARY KEY,
      amount    INTEGER NOT NULL,
      funding   INTEGER NOT NULL,
      revenue   INTEGER NOT NULL,
      suspense  INTEGER NOT NULL,
      write_off INTEGER NOT NULL,
-     CHECK ((request IS NULL) <> (event IS NULL)),
+     entries   TEXT NOT NULL,
      CHECK (amount + funding + revenue + suspense + write_off = 0)
    ) STRICT;
-   CREATE UNIQUE INDEX entries_request ON entries (request) WHERE request IS NOT NULL;
-   CREATE UNIQUE INDEX entries_event ON entries (event) WHERE event IS NOT NULL;
-   CREATE TABLE spend (
-     holder TEXT NOT NULL,
-     day    INTEGER NOT NULL,
-     spent  INTEGER NOT NULL,
-     held   INTEGER NOT NULL CHECK (held >= 0),
-     PRIMARY KEY (holder, day)
+   CREATE TABLE requests (
+     request TEXT PRIMARY KEY,
+     entry   INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
-   CREATE TABLE usage (
-     day            INTEGER NOT NULL,
-     tenant         TEXT NOT NULL,
-     key            TEXT NOT NULL,
-     model          TEXT NOT NULL,
-     provider       TEXT NOT NULL,
-     requests       INTEGER NOT NULL,
-     input          INTEGER NOT NULL,
-     cache_read     INTEGER NOT NULL,
-     cache_write    INTEGER NOT NULL,
-     cache_write_1h INTEGER NOT NULL,
-     audio_input    INTEGER NOT NULL,
-     image_input    INTEGER NOT NULL,
-     output         INTEGER NOT NULL,
-     reasoning      INTEGER NOT NULL,
-     audio_output   INTEGER NOT NULL,
-     image_output   INTEGER NOT NULL,
-     images         INTEGER NOT NULL,
-     paid           INTEGER NOT NULL,
-     PRIMARY KEY (day, tenant, key, model, provider)
+   CREATE TABLE top_ups (
+     event TEXT PRIMARY KEY,
+     entry INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
-   CREATE TABLE receipts (
-     entry INTEGER PRIMARY KEY,
+   CREATE TABLE receipt_groups (
+     first INTEGER PRIMARY KEY,
      at    INTEGER NOT NULL,
      facts TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE sum_runs (
+     tree  TEXT NOT NULL,
+     part  INTEGER NOT NULL,
+     run   INTEGER NOT NULL,
+     level INTEGER NOT NULL,
+     PRIMARY KEY (tree, part, run)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE spend (
+     id    INTEGER PRIMARY KEY,
+     part  INTEGER NOT NULL,
+     run   INTEGER NOT NULL,
+     first TEXT NOT NULL,
+     lines TEXT NOT NULL,
+     UNIQUE (part, run, first)
+   ) STRICT;
+   CREATE TABLE usage (
+     id    INTEGER PRIMARY KEY,
+     part  INTEGER NOT NULL,
+     run   INTEGER NOT NULL,
+     first TEXT NOT NULL,
+     lines TEXT NOT NULL,
+     UNIQUE (part, run, first)
    ) STRICT;
    CREATE TABLE prices (
      version TEXT PRIMARY KEY,
      pricing TEXT NOT NULL
    ) STRICT, WITHOUT ROWID;
-   CREATE TRIGGER entries_stay BEFORE DELETE ON entries
+   CREATE TRIGGER journal_stays BEFORE DELETE ON journal
      BEGIN SELECT RAISE(ABORT, 'what is booked stays'); END;
-   CREATE TRIGGER entries_as_booked BEFORE UPDATE ON entries
+   CREATE TRIGGER journal_as_booked BEFORE UPDATE ON journal
      BEGIN SELECT RAISE(ABORT, 'what is booked stays as it is'); END;
+   CREATE TRIGGER requests_stay BEFORE DELETE ON requests
+     BEGIN SELECT RAISE(ABORT, 'what has ended stays so'); END;
+   CREATE TRIGGER requests_as_booked BEFORE UPDATE ON requests
+     BEGIN SELECT RAISE(ABORT, 'what has ended stays as it is'); END;
    CREATE TRIGGER prices_stay BEFORE DELETE ON prices
      BEGIN SELECT RAISE(ABORT, 'a price that was charged stays'); END;
    CREATE TRIGGER prices_as_charged BEFORE UPDATE ON prices
-     BEGIN SELECT RAISE(ABORT, 'a price that was charged stays as it is'); END;`,
+     BEGIN SELECT RAISE(ABORT, 'a price that was charged stays as it is'); END;
+   -- For whoever reads the file: what rows hold together, one by one.
+   CREATE VIEW ledger_accounts AS
+     SELECT id, name, floor,
+       CASE WHEN run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run') THEN posted ELSE before END AS posted
+     FROM account_rows;
+   CREATE VIEW entries AS
+     SELECT first + each.key AS id, value ->> 0 AS kind, iif(value ->> 0 = 'top-up', NULL, value ->> 1) AS request,
+       iif(value ->> 0 = 'top-up', value ->> 1, NULL) AS event, value ->> 2 AS tenant, value ->> 3 AS key,
+       value ->> 4 AS day, value ->> 5 AS at, value ->> 6 AS account,
+       CAST(iif(json_type(value, '$[7]') = 'array', value ->> '$[7][0]', -(value ->> 7)) AS INTEGER) AS amount,
+       CAST(coalesce(value ->> '$[7][1]', 0) AS INTEGER) AS funding,
+       CAST(iif(json_type(value, '$[7]') = 'array', value ->> '$[7][2]', value ->> 7) AS INTEGER) AS revenue,
+       CAST(coalesce(value ->> '$[7][3]', 0) AS INTEGER) AS suspense,
+       CAST(coalesce(value ->> '$[7][4]', 0) AS INTEGER) AS write_off, value -> 8 AS used
+     FROM journal, json_each('[' || replace(entries, char(10), ',') || ']') AS each;
+   CREATE VIEW receipts AS
+     SELECT first + each.key AS entry, at, value AS facts
+     FROM receipt_groups, json_each('[' || replace(facts, char(10), ',') || ']') AS each WHERE type <> 'null';
+   CREATE VIEW holds AS
+     SELECT request, value ->> 1 AS account, value ->> 2 AS tenant, value ->> 3 AS key,
+       CAST(value ->> 4 AS INTEGER) AS amount, CAST(value ->> 5 AS INTEGER) AS lower_bound, value ->> 6 AS epoch,
+       value ->> 7 AS at
+     FROM (SELECT value ->> 0 AS request, value,
+             row_number() OVER (PARTITION BY value ->> 0 ORDER BY written DESC) AS recency
+           FROM hold_groups, json_each(holds))
+     WHERE recency = 1 AND request NOT IN (SELECT request FROM requests);`,
   `CREATE TABLE repeats (
      id      INTEGER PRIMARY KEY,
      hash    TEXT NOT NULL UNIQUE,

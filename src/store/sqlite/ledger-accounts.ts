@@ -1,0 +1,172 @@
+// Accounts as they stand at this moment. Those with open holds are always here, others for a while: an account's row says
+// what was posted until the last fold, and the tails what was since.
+import type { Database } from "bun:sqlite"
+import type { LedgerAccountRow } from "../contract.ts"
+import { Recent } from "./ledger-recent.ts"
+import { HOUSE_IDS, type Tails } from "./ledger-tail.ts"
+
+type Account = { -readonly [Member in keyof LedgerAccountRow]: LedgerAccountRow[Member] } & { openHolds: number }
+
+interface Columns {
+  readonly id: bigint
+  readonly name: string
+  readonly postedNano: bigint
+  readonly floorNano: bigint | null
+}
+
+const MOST_RECENT = 32_768
+const MOST_KEYS = 32_768
+
+export class Accounts {
+  /** There is never another object of the same account. */
+  private readonly held = new Map<number, Account>()
+  private readonly recent = new Recent<Account>(MOST_RECENT)
+  /** The same by their key or tenant, which is what is asked for with every request. */
+  private readonly ofKeys = new Map<string, Account>()
+  private readonly ofTenants = new Map<string, Account>()
+  /** The keys that have an account; undefined where they are too many to be known. */
+  private keys: Set<string> | undefined
+  /** Limited accounts that the transaction has moved. */
+  private readonly moved = new Set<Account>()
+  private readonly byName
+  private readonly byId
+  private readonly someKeys
+  private readonly opened
+  private readonly changedFloor
+
+  constructor(
+    database: Database,
+    private readonly tails: Tails,
+  ) {
+    // A row of a fold that has not ended counts as it was before.
+    const posted =
+      "CASE WHEN run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run') THEN posted ELSE before END"
+    const select = `SELECT id, name, ${posted} AS postedNano, floor AS floorNano FROM account_rows`
+    this.byName = database.query<Columns, [string]>(`${select} WHERE name = ?1`)
+    this.byId = database.query<Columns, [number]>(`${select} WHERE id = ?1`)
+    this.someKeys = database.query<{ name: string }, [number]>(
+      "SELECT name FROM account_rows WHERE name >= 'key:' AND name < 'key;' LIMIT ?1",
+    )
+    this.opened = database.query<Columns, [string, bigint | null]>(
+      `INSERT INTO account_rows (name, floor, posted, run, before) VALUES (?1, ?2, 0, 0, 0)
+       RETURNING id, name, posted AS postedNano, floor AS floorNano`,
+    )
+    this.changedFloor = database.query("UPDATE account_rows SET floor = ?2 WHERE id = ?1")
+  }
+
+  find(name: string): Account | undefined {
+    const known = this.recent.get(name)
+    if (known) return known
+    const columns = this.byName.get(name)
+    if (!columns) return undefined
+    // Every entry moves the gateway's own, and nothing is decided by them.
+    if (columns.id <= HOUSE_IDS["write-off"]) return this.standing(columns)
+    const account = this.held.get(Number(columns.id)) ?? this.standing(columns)
+    this.recent.set(name, account)
+    return account
+  }
+
+  payer(keyId: string, tenant: string): Account | undefined {
+    const own = this.ofKey(keyId)
+    return own && own.floorNano !== null ? own : this.ofTenant(tenant)
+  }
+
+  get(id: number): Account {
+    const known = this.held.get(id)
+    if (known) return known
+    const name = this.byId.get(id)?.name
+    const account = name === undefined ? undefined : this.find(name)
+    if (!account) throw new Error(`the ledger has no account ${id}`)
+    return account
+  }
+
+  insert(name: string, floorNano: bigint | null): Account {
+    const columns = this.opened.get(name, floorNano)
+    if (!columns) throw new Error(`account ${name} cannot be opened`)
+    const account = this.standing(columns)
+    this.recent.set(name, account)
+    if (name.startsWith("key:")) this.keys?.add(name.slice("key:".length))
+    return account
+  }
+
+  setFloor(id: number, floorNano: bigint | null): void {
+    const account = this.get(id)
+    account.floorNano = floorNano
+    this.changedFloor.run(id, floorNano)
+    this.moved.add(account)
+  }
+
+  /** Adds to what is posted. */
+  post(account: Account, nano: bigint): void {
+    account.postedNano += nano
+    if (account.floorNano !== null) this.moved.add(account)
+  }
+
+  /** Adds to what is held, for another hold or one that grows. */
+  hold(account: Account, { nano, isNew }: { readonly nano: bigint; readonly isNew: boolean }): void {
+    account.heldNano += nano
+    if (account.floorNano !== null) this.moved.add(account)
+    if (!isNew) return
+    if (account.openHolds === 0) this.held.set(account.id, account)
+    account.openHolds += 1
+  }
+
+  /** A hold has ended. */
+  release(account: Account, nano: bigint): void {
+    account.heldNano -= nano
+    account.openHolds -= 1
+    if (account.openHolds > 0) return
+    this.held.delete(account.id)
+    // The transaction has moved it, and what is durable does not know that yet.
+    this.recent.set(account.name, account)
+  }
+
+  /** At the end of a transaction: nobody is left below the floor. */
+  check(): void {
+    for (const { name, postedNano, heldNano, floorNano } of this.moved)
+      if (floorNano !== null && postedNano - heldNano < floorNano)
+        throw new Error(`account ${name} would be below its floor`)
+  }
+
+  /** Between transactions. */
+  trim(): void {
+    this.moved.clear()
+    if (this.keys && this.keys.size > MOST_KEYS) this.keys = undefined
+    if (!this.recent.trim()) return
+    this.ofKeys.clear()
+    this.ofTenants.clear()
+  }
+
+  load(): void {
+    const some = this.someKeys.all(MOST_KEYS + 1)
+    this.keys = some.length > MOST_KEYS ? undefined : new Set(some.map(({ name }) => name.slice("key:".length)))
+  }
+
+  forget(): void {
+    for (const each of [this.held, this.recent, this.ofKeys, this.ofTenants, this.moved]) each.clear()
+    this.keys = undefined
+  }
+
+  private ofKey(keyId: string): Account | undefined {
+    if (this.keys && !this.keys.has(keyId)) return undefined
+    return this.ofKeys.get(keyId) ?? this.keep(this.ofKeys, { name: keyId, account: this.find(`key:${keyId}`) })
+  }
+
+  private ofTenant(tenant: string): Account | undefined {
+    const known = this.ofTenants.get(tenant)
+    return known ?? this.keep(this.ofTenants, { name: tenant, account: this.find(`tenant:${tenant}`) })
+  }
+
+  private keep(
+    accounts: Map<string, Account>,
+    { name, account }: { readonly name: string; readonly account: Account | undefined },
+  ): Account | undefined {
+    if (account) accounts.set(name, account)
+    return account
+  }
+
+  private standing({ id: numbered, name, postedNano, floorNano }: Columns): Account {
+    const id = Number(numbered)
+    return { id, name, postedNano: postedNano + this.tails.posted(id), heldNano: 0n, floorNano, openHolds: 0 }
+  }
+}

@@ -1,0 +1,141 @@
+// The sums of everything that was ever booked, made anew from the journal alone. They stand in temporary tables, so that
+// memory does not grow with the ledger.
+import type { Database } from "bun:sqlite"
+import type { EntryAmounts, EntryRow } from "../contract.ts"
+import { entriesOf } from "./ledger-journal.ts"
+import { plain } from "./ledger-lines.ts"
+import { monthOf } from "./ledger-spending.ts"
+import { HOUSE_IDS } from "./ledger-tail.ts"
+
+/** Tells of an invariant that does not hold. */
+export type Tell = (invariant: string, what: string) => void
+
+const DROP = "DROP TABLE IF EXISTS temp.audit_accounts; DROP TABLE IF EXISTS temp.audit_paid;"
+/** Of what was paid: `spend` by month, then by holder and day; `usage` by day, then by tenant and key. */
+const CREATE = `${DROP}
+  CREATE TEMP TABLE audit_accounts (account INTEGER PRIMARY KEY, sum INTEGER NOT NULL) STRICT;
+  CREATE TEMP TABLE audit_paid (
+    tree TEXT NOT NULL, part INTEGER NOT NULL, place TEXT NOT NULL, sum INTEGER NOT NULL,
+    PRIMARY KEY (tree, part, place)
+  ) STRICT, WITHOUT ROWID;`
+
+interface JournalColumns {
+  readonly first: bigint
+  readonly amount: bigint
+  readonly funding: bigint
+  readonly revenue: bigint
+  readonly suspense: bigint
+  readonly write_off: bigint
+  readonly entries: string
+}
+
+const NOTHING: EntryAmounts = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n }
+
+export class AuditSums {
+  private summed = 0n
+  private accounts = new Map<number, bigint>()
+  private paid = new Map<string, bigint>()
+  private readonly next
+  private readonly entryOf
+  private readonly account
+  private readonly addAccount
+  private readonly addPaid
+
+  constructor(
+    private readonly database: Database,
+    private readonly tell: Tell,
+  ) {
+    database.run(CREATE)
+    this.next = database.query<JournalColumns, [bigint]>(
+      "SELECT * FROM journal WHERE first > ?1 ORDER BY first LIMIT 1",
+    )
+    this.entryOf = database.query<{ entry: bigint }, [string]>("SELECT entry FROM requests WHERE request = ?1")
+    this.account = database.query<unknown, [number]>("SELECT 1 FROM account_rows WHERE id = ?1")
+    const add = "ON CONFLICT DO UPDATE SET sum = sum + excluded.sum"
+    this.addAccount = database.query(`INSERT INTO temp.audit_accounts VALUES (?1, ?2) ${add}`)
+    this.addPaid = database.query(`INSERT INTO temp.audit_paid VALUES (?1, ?2, ?3, ?4) ${add}`)
+  }
+
+  /** About `limit` entries more; false when none is left. */
+  step(limit: number): boolean {
+    const until = this.summed + BigInt(limit)
+    let row = this.next.get(this.summed)
+    if (!row) return false
+    for (; row && this.summed < until; row = this.next.get(this.summed)) this.addRow(row)
+    this.database.transaction(() => this.write())()
+    return true
+  }
+
+  close(): void {
+    this.database.run(DROP)
+  }
+
+  private addRow(row: JournalColumns): void {
+    if (row.first !== this.summed + 1n)
+      this.tell("I14", `The entries ${this.summed + 1n} to ${row.first - 1n} are gone.`)
+    let id = row.first - 1n
+    let all = NOTHING
+    for (const entry of entriesOf(row.entries)) {
+      id += 1n
+      this.addEntry(id, entry)
+      all = together(all, entry.nano)
+    }
+    const { amount: account, funding, revenue, suspense, write_off: writeOff } = row
+    const told = { account, funding, revenue, suspense, writeOff }
+    for (const name of Object.keys(NOTHING) as (keyof EntryAmounts)[])
+      if (told[name] !== all[name])
+        this.tell(
+          "I14",
+          `The entries ${row.first} to ${id} move ${all[name]} on ${name}, and not ${told[name]} as booked.`,
+        )
+    this.summed = id
+  }
+
+  private addEntry(id: bigint, { nano, requestId, accountId, tenant, keyId, day }: EntryRow): void {
+    const { account, funding, revenue, suspense, writeOff } = nano
+    const sum = account + funding + revenue + suspense + writeOff
+    if (sum !== 0n) this.tell("I1", `Entry ${id} sums to ${sum} and not to zero.`)
+    if (requestId !== null && this.entryOf.get(requestId)?.entry !== id)
+      this.tell("I5", `Request ${requestId} is not known to have ended as entry ${id}.`)
+    this.move(accountId, account)
+    this.move(HOUSE_IDS.funding, funding)
+    this.move(HOUSE_IDS.revenue, revenue)
+    this.move(HOUSE_IDS.suspense, suspense)
+    this.move(HOUSE_IDS["write-off"], writeOff)
+    if (tenant === null || keyId === null) return
+    this.pay(`spend\n${monthOf(day)}\nkey:${plain(keyId)}\t${day}`, -account)
+    this.pay(`spend\n${monthOf(day)}\ntenant:${plain(tenant)}\t${day}`, -account)
+    this.pay(`usage\n${day}\n${plain(tenant)}\t${plain(keyId)}`, -account)
+  }
+
+  private move(accountId: number, nano: bigint): void {
+    this.accounts.set(accountId, (this.accounts.get(accountId) ?? 0n) + nano)
+  }
+
+  private pay(place: string, nano: bigint): void {
+    this.paid.set(place, (this.paid.get(place) ?? 0n) + nano)
+  }
+
+  private write(): void {
+    for (const [id, nano] of this.accounts) {
+      this.addAccount.run(id, nano)
+      if (this.account.get(id) === null) this.tell("I2", `Entries book on account ${id}, which is not there.`)
+    }
+    for (const [name, nano] of this.paid) {
+      const [tree = "", part, place = ""] = name.split("\n")
+      this.addPaid.run(tree, Number(part), place, nano)
+    }
+    this.accounts = new Map()
+    this.paid = new Map()
+  }
+}
+
+function together(a: EntryAmounts, b: EntryAmounts): EntryAmounts {
+  return {
+    account: a.account + b.account,
+    funding: a.funding + b.funding,
+    revenue: a.revenue + b.revenue,
+    suspense: a.suspense + b.suspense,
+    writeOff: a.writeOff + b.writeOff,
+  }
+}

@@ -1,0 +1,275 @@
+import { Database } from "bun:sqlite"
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { EntryRow, HoldRow, LedgerTable, Store } from "../contract.ts"
+import { openSqlite } from "./open.ts"
+
+const DAY = 20_000
+const DAY_MS = 86_400_000
+let folder: string
+let path: string
+let store: Store
+let requests = 0
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-fold-"))
+  path = join(folder, "trivium.db")
+  store = openSqlite(path)
+})
+afterEach(() => {
+  expect(audited()).toEqual([])
+  store.close()
+  rmSync(folder, { recursive: true })
+})
+
+function restart(): void {
+  store.close()
+  store = openSqlite(path)
+}
+
+function audited() {
+  const audit = store.ledger.audit(0)
+  while (audit.compare(100));
+  audit.close()
+  return audit.problems
+}
+
+/** The count that a question to the file itself gives. */
+function looked(question: string): number | undefined {
+  store.close()
+  const database = new Database(path)
+  const answer = database.query<{ count: number }, []>(question).get()
+  database.close()
+  store = openSqlite(path)
+  return answer?.count
+}
+
+interface Use {
+  readonly tenant?: string
+  readonly keyId?: string
+  readonly day?: number
+  readonly model?: string
+  readonly paidNano?: bigint
+}
+
+function entry(accountId: number, use: Use): EntryRow {
+  const { tenant = "acme", keyId = "k", day = DAY, model = "m", paidNano = 1n } = use
+  return {
+    ...{ kind: "settled", requestId: `r${String(requests++).padStart(6, "0")}`, eventId: null, tenant, keyId },
+    ...{ day, at: day * DAY_MS, accountId },
+    nano: { account: -paidNano, funding: 0n, revenue: paidNano, suspense: 0n, writeOff: 0n },
+    use: { model, provider: "p", counts: { input: 2 }, priceVersion: null },
+  }
+}
+
+function accountOf({ accounts }: LedgerTable, name: string): number {
+  return (accounts.find(name) ?? accounts.insert(name, null)).id
+}
+
+/** Books them all in one transaction. */
+function book(...uses: Use[]): void {
+  const { ledger } = store
+  ledger.transaction(() => {
+    const account = accountOf(ledger, "tenant:acme")
+    for (const use of uses) ledger.entries.insert(entry(account, use), null)
+  })
+}
+
+function foldAll(): void {
+  store.ledger.beginFold()
+  while (store.ledger.fold(0));
+}
+
+/** All that is told of the sums. */
+function told() {
+  const { accounts, spend, usage } = store.ledger
+  return {
+    balances: ["tenant:acme", "revenue"].map((name) => accounts.find(name)?.postedNano),
+    spent: ["k", "k1", "k2"].map((keyId) => [spend.ofKey(keyId), spend.ofKey(keyId, { from: DAY, to: DAY })]),
+    tenants: ["acme", "beta"].map((tenant) => spend.ofTenant(tenant, { from: DAY, to: DAY + 1 })),
+    usage: usage.page({ from: 0, to: 100_000, limit: 1000 }),
+  }
+}
+
+const MANY = Array.from({ length: 200 }, (_, at) => ({ keyId: `key-${at}`, model: `m${at % 3}`, day: DAY + (at % 2) }))
+const USES: Use[] = [{ keyId: "k1" }, { keyId: "k1", model: "n" }, { keyId: "k1" }, { keyId: "k2", tenant: "beta" }]
+
+describe("a fold", () => {
+  test("changes nothing that is told, at any of its steps", () => {
+    book(...USES, ...MANY)
+    const before = told()
+    store.ledger.beginFold()
+    let steps = 0
+    do {
+      expect(told()).toEqual(before)
+      steps += 1
+    } while (store.ledger.fold(0))
+    expect(steps).toBeGreaterThan(6)
+    restart()
+    expect(told()).toEqual(before)
+  })
+
+  test("that is cut short at any step has never been, and the next one folds everything once", () => {
+    book(...USES, ...MANY)
+    const before = told()
+    for (let steps = 1; ; steps++) {
+      store.ledger.beginFold()
+      let goesOn = true
+      for (let step = 0; step < steps && goesOn; step++) goesOn = store.ledger.fold(0)
+      restart()
+      expect(told()).toEqual(before)
+      if (!goesOn) break
+    }
+    expect(audited()).toEqual([])
+  })
+
+  test("leaves what is booked while it goes on to the next", () => {
+    book(...USES)
+    store.ledger.beginFold()
+    store.ledger.fold(0)
+    book({ keyId: "k1", paidNano: 5n }, { keyId: "k3" })
+    const before = told()
+    while (store.ledger.fold(0)) expect(told()).toEqual(before)
+    expect(told()).toEqual(before)
+    restart()
+    expect(told()).toEqual(before)
+    foldAll()
+    expect(told()).toEqual(before)
+  })
+
+  test("of nothing does nothing", () => {
+    foldAll()
+    expect(told().usage).toEqual([])
+  })
+
+  test("is due when much was booked, or of many keys", () => {
+    const { ledger } = store
+    expect(ledger.foldIsDue()).toBe(false)
+    for (let at = 0; at < 8; at++)
+      book(...Array.from({ length: 1024 }, (_, number) => ({ keyId: `k${1024 * at + number}` })))
+    expect(ledger.foldIsDue()).toBe(true)
+    foldAll()
+    expect(ledger.foldIsDue()).toBe(false)
+    for (let at = 0; at < 32; at++) book(...Array.from({ length: 1024 }, () => ({})))
+    expect(ledger.foldIsDue()).toBe(true)
+  })
+})
+
+describe("runs", () => {
+  const runs = () => looked("SELECT count(*) AS count FROM sum_runs WHERE tree = 'usage'")
+  const foldMany = (count: number) => {
+    for (let run = 0; run < count; run++) {
+      book(
+        { keyId: `k${run % 7}` },
+        { keyId: "k1", paidNano: 3n },
+        ...MANY.slice(run, run + 60).map((use) => ({ ...use, day: DAY })),
+      )
+      foldAll()
+    }
+  }
+
+  test("are merged when they are many, and nothing that is told changes at any step", () => {
+    foldMany(16)
+    expect(runs()).toBe(16)
+    const before = told()
+    let steps = 0
+    while (store.ledger.tidy(0)) {
+      expect(told()).toEqual(before)
+      steps += 1
+    }
+    expect(steps).toBeGreaterThan(2)
+    expect(runs()).toBe(1)
+    expect(told()).toEqual(before)
+  })
+
+  test("that were being merged when the process died are merged in the end", () => {
+    foldMany(17)
+    const before = told()
+    for (let death = 0; death < 5; death++) {
+      store.ledger.tidy(0)
+      restart()
+      expect(told()).toEqual(before)
+    }
+    while (store.ledger.tidy(0));
+    expect(told()).toEqual(before)
+    expect(runs()).toBeLessThan(8)
+  })
+
+  test("grow on while they are merged", () => {
+    foldMany(16)
+    store.ledger.tidy(0)
+    foldMany(3)
+    const before = told()
+    while (store.ledger.tidy(0));
+    expect(told()).toEqual(before)
+  })
+
+  test("are dropped with the days before one, so many sums at once, and spending is not", () => {
+    book(...MANY)
+    foldAll()
+    const spent = told().tenants
+    let dropped = 0
+    for (let went = 1; went > 0; dropped += went)
+      went = store.ledger.transaction(() => store.ledger.usage.dropBefore(DAY + 1, 30))
+    expect(dropped).toBe(100)
+    expect(told().usage.map(({ day }) => day)).toEqual(Array(100).fill(DAY + 1))
+    expect(told().tenants).toEqual(spent)
+  })
+})
+
+describe("a hold", () => {
+  const hold = (accountId: number): HoldRow => ({
+    ...{ requestId: `r${String(requests++).padStart(6, "0")}`, accountId, tenant: "acme", keyId: "k", amountNano: 5n },
+    ...{ lowerBoundNano: 0n, day: DAY, epoch: 0, at: DAY * DAY_MS, budgets: [] },
+  })
+
+  test("is written over when it has ended, and what stays open is found again", () => {
+    const { ledger } = store
+    const account = ledger.transaction(() => accountOf(ledger, "tenant:acme"))
+    const kept: string[] = []
+    for (let turn = 0; turn < 400; turn++) {
+      const rows = [hold(account), hold(account), hold(account)]
+      store.ledger.transaction(() => {
+        for (const row of rows) expect(store.ledger.holds.insert(row)).toBe(true)
+      })
+      const [first, ...others] = rows.map(({ requestId }) => requestId)
+      if (turn % 2 === 0) kept.push(first ?? "")
+      else others.push(first ?? "")
+      store.ledger.transaction(() => {
+        if (kept[0]) store.ledger.holds.grow(kept[0], 1n)
+        for (const requestId of others) store.ledger.entries.insert({ ...entry(account, {}), requestId }, null)
+      })
+      if (turn % 10 === 0) restart()
+    }
+    restart()
+    expect(store.ledger.accounts.find("tenant:acme")?.heldNano).toBe(BigInt(kept.length * 5 + 400))
+    expect(kept.every((requestId) => store.ledger.holds.find(requestId))).toBe(true)
+    expect(looked("SELECT count(*) AS count FROM hold_groups")).toBeLessThan(135)
+  })
+
+  const others = ({ transaction, accounts }: LedgerTable) => {
+    for (let at = 0; at < 40; at++)
+      transaction(() => {
+        for (let number = 0; number < 1000; number++) accounts.insert(`tenant:${requests++}`, null)
+      })
+  }
+
+  test("keeps its account exact however many others are asked for meanwhile", () => {
+    const { ledger } = store
+    const account = ledger.transaction(() => accountOf(ledger, "tenant:acme"))
+    const row = hold(account)
+    ledger.transaction(() => ledger.holds.insert(row))
+    expect(ledger.accounts.payer("k", "acme")).toMatchObject({ postedNano: 0n, heldNano: 5n })
+    others(ledger)
+    ledger.transaction(() => {
+      ledger.entries.insert({ ...entry(account, { paidNano: 3n }), requestId: row.requestId }, null)
+      expect(ledger.accounts.find("tenant:acme")).toMatchObject({ postedNano: -3n, heldNano: 0n })
+    })
+    expect(ledger.accounts.payer("k", "acme")).toMatchObject({ postedNano: -3n, heldNano: 0n })
+    others(ledger)
+    ledger.transaction(() => ledger.entries.insert(entry(account, { paidNano: 4n }), null))
+    expect(ledger.accounts.payer("k", "acme")).toMatchObject({ postedNano: -7n, heldNano: 0n })
+  })
+})

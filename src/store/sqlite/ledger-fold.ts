@@ -1,0 +1,109 @@
+// Folds what was booked into the durable sums, piece by piece. Nothing of a fold counts before its last piece is
+// written, so that one which is cut short, by a crash or a failing store, has never been.
+import type { Database } from "bun:sqlite"
+import { plain } from "./ledger-lines.ts"
+import { BlockWriter, type Runs } from "./ledger-runs.ts"
+import { monthOf } from "./ledger-spending.ts"
+import { type Tail, type UsageSum, usageLine } from "./ledger-tail.ts"
+
+interface Trees {
+  readonly usage: Runs
+  readonly spend: Runs
+}
+
+interface Target {
+  /** One more than that of the fold before. */
+  readonly run: number
+  /** The last entry that is in the tail. */
+  readonly upTo: number
+}
+
+/** Every step writes another piece. */
+export type Pieces = Generator<void, void>
+
+export class Fold {
+  private readonly post
+  private readonly mark
+
+  constructor(
+    database: Database,
+    private readonly trees: Trees,
+  ) {
+    // What a fold of the same number wrote that was cut short does not count.
+    const before = "CASE WHEN run < ?3 THEN posted ELSE before END"
+    this.post = database.query(
+      `UPDATE account_rows SET before = ${before}, posted = ${before} + ?2, run = ?3 WHERE id = ?1`,
+    )
+    this.mark = database.query("UPDATE ledger_marks SET value = ?2 WHERE name = ?1")
+  }
+
+  /** Each step is within a transaction; when one has failed, all begins anew. */
+  *pieces(tail: Tail, { run, upTo }: Target): Pieces {
+    const { usage, spend } = this.trees
+    const days = tail.days()
+    const months = new Set([...days].map(monthOf))
+    // What was cut short had no other days: all that it folded is in this tail too.
+    for (const day of days) usage.clear(day, run)
+    for (const month of months) spend.clear(month, run)
+    for (const [id, { nano }] of tail.posted) yield void this.post.run(id, nano, run)
+    yield* written(spendLines(tail), { runs: spend, run })
+    yield* written(usageLines(tail), { runs: usage, run })
+    for (const day of days) usage.register(day, { run, level: 0 })
+    for (const month of months) spend.register(month, { run, level: 0 })
+    this.mark.run("folded-run", run)
+    this.mark.run("folded-entry", upTo)
+  }
+}
+
+interface PartLine {
+  readonly part: number
+  readonly line: string
+}
+
+/** So many lines are a piece. */
+const LINES_AT_ONCE = 256
+
+function* written(lines: Iterable<PartLine>, { runs, run }: { readonly runs: Runs; readonly run: number }): Pieces {
+  const parts = new Map<number, string[]>()
+  let made = 0
+  for (const { part, line } of lines) {
+    const known = parts.get(part)
+    if (known) known.push(line)
+    else parts.set(part, [line])
+    made += 1
+    if (made % LINES_AT_ONCE === 0) yield
+  }
+  for (const [part, unsorted] of parts) {
+    const sorted = unsorted.sort()
+    yield
+    const writer = new BlockWriter(runs, { part, run })
+    for (const line of sorted) if (writer.add(line)) yield
+    writer.flush()
+  }
+}
+
+function* usageLines({ usage }: Tail): Generator<PartLine> {
+  for (const [keyId, first] of usage)
+    for (let sum: UsageSum | undefined = first; sum; sum = sum.next)
+      yield { part: sum.day, line: usageLine(keyId, sum) }
+}
+
+function* spendLines({ usage, tenants }: Tail): Generator<PartLine> {
+  const partLine = (holder: string, { day, nano }: { readonly day: number; readonly nano: bigint }) => ({
+    part: monthOf(day),
+    line: `${plain(holder)}\t${day}\t${nano}`,
+  })
+  for (const [keyId, first] of usage) {
+    if (first.next) for (const [day, nano] of paidByDay(first)) yield partLine(`key:${keyId}`, { day, nano })
+    else yield partLine(`key:${keyId}`, { day: first.day, nano: first.paidNano })
+  }
+  for (const [tenant, days] of tenants)
+    for (const [day, { nano }] of days) yield partLine(`tenant:${tenant}`, { day, nano })
+}
+
+function paidByDay(first: UsageSum): ReadonlyMap<number, bigint> {
+  const paid = new Map<number, bigint>()
+  for (let sum: UsageSum | undefined = first; sum; sum = sum.next)
+    paid.set(sum.day, (paid.get(sum.day) ?? 0n) + sum.paidNano)
+  return paid
+}

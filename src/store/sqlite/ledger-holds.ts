@@ -1,0 +1,172 @@
+// Open holds: all of them in memory, and durable, several in a row that is written over when everything in it has ended.
+// A hold is open until there is an entry of its request; where it stands twice, the later one counts.
+import type { Database } from "bun:sqlite"
+import type { HoldRow } from "../contract.ts"
+import type { Entries } from "./ledger-entries.ts"
+import { nanoOf, nanoValue } from "./ledger-journal.ts"
+
+/** A row, and how many of its holds are open and in no later one. */
+interface Group {
+  readonly slot: number
+  open: number
+}
+
+interface OpenHold {
+  row: HoldRow
+  /** Undefined while it waits to be written, and when it has ended. */
+  group: Group | undefined
+  isOpen: boolean
+}
+
+interface GroupColumns {
+  readonly slot: bigint
+  readonly written: bigint
+  readonly holds: string
+}
+
+/** So many fit one page of the file, where a row is written over in its place. */
+const HOLDS_PER_ROW = 32
+/** Where there are more, what is open in the oldest is written anew: a few long requests do not pin many rows. */
+const MOST_GROUPS = 128
+const DAY_MS = 86_400_000
+
+export class Holds {
+  private readonly open = new Map<string, OpenHold>()
+  /** What was open before all was forgotten, until it is loaded again. */
+  private readonly before = new Map<string, OpenHold>()
+  /** The oldest first. */
+  private readonly groups = new Set<Group>()
+  private freeSlots: number[] = []
+  private slots = 0
+  private written = 0
+  /** Some may have ended meanwhile. */
+  private unwritten: OpenHold[] = []
+  private readonly rows
+  private readonly put
+
+  constructor(
+    database: Database,
+    private readonly entries: Pick<Entries, "isNew">,
+  ) {
+    this.rows = database.query<GroupColumns, []>("SELECT slot, written, holds FROM hold_groups ORDER BY written")
+    this.put = database.query("REPLACE INTO hold_groups VALUES (?1, ?2, ?3)")
+  }
+
+  /** False where the request is held already or has ended. */
+  insert(row: HoldRow): boolean {
+    if (this.open.has(row.requestId) || !this.entries.isNew(row.requestId)) return false
+    const hold = { row, group: undefined, isOpen: true }
+    this.open.set(row.requestId, hold)
+    this.unwritten.push(hold)
+    return true
+  }
+
+  find(requestId: string): HoldRow | undefined {
+    return this.open.get(requestId)?.row
+  }
+
+  /** In the place of what is held for this request. */
+  replace(row: HoldRow): void {
+    const hold = this.open.get(row.requestId)
+    if (!hold) throw new Error(`request ${row.requestId} is not held`)
+    hold.row = row
+    this.writeAnew(hold)
+  }
+
+  /** There is an entry of it now. */
+  end(requestId: string): void {
+    const hold = this.open.get(requestId)
+    if (!hold) return
+    this.open.delete(requestId)
+    hold.isOpen = false
+    this.leave(hold)
+  }
+
+  *all(): Generator<HoldRow> {
+    for (const { row } of this.open.values()) yield row
+  }
+
+  /** At the end of a transaction. */
+  write(): void {
+    if (this.groups.size > MOST_GROUPS) this.leaveOldest()
+    if (this.unwritten.length === 0) return
+    const waiting = this.unwritten.filter(({ isOpen }) => isOpen)
+    this.unwritten = []
+    for (let at = 0; at < waiting.length; at += HOLDS_PER_ROW) this.writeRow(waiting.slice(at, at + HOLDS_PER_ROW))
+  }
+
+  load(): void {
+    for (const { slot, written, holds } of this.rows.all()) {
+      const group = { slot: Number(slot), open: 0 }
+      this.groups.add(group)
+      this.slots = Math.max(this.slots, group.slot + 1)
+      this.written = Number(written)
+      for (const value of JSON.parse(holds)) this.loadRow(this.rowOf(value), group)
+    }
+    this.before.clear()
+    for (const requestId of [...this.open.keys()]) if (!this.entries.isNew(requestId)) this.end(requestId)
+    for (const group of this.groups) if (group.open === 0) this.free(group)
+  }
+
+  forget(): void {
+    for (const [requestId, hold] of this.open) this.before.set(requestId, hold)
+    this.open.clear()
+    this.groups.clear()
+    this.freeSlots = []
+    this.slots = 0
+    this.unwritten = []
+  }
+
+  private rowOf([requestId, accountId, tenant, keyId, amount, owed, epoch, at]: HoldValue): HoldRow {
+    const nano = { amountNano: nanoOf(amount), lowerBoundNano: nanoOf(owed) }
+    const budgets = this.before.get(requestId)?.row.budgets ?? []
+    return { requestId, accountId, tenant, keyId, ...nano, day: Math.floor(at / DAY_MS), epoch, at, budgets }
+  }
+
+  private loadRow(row: HoldRow, group: Group): void {
+    const before = this.open.get(row.requestId)
+    if (before?.group) before.group.open -= 1
+    this.open.set(row.requestId, { row, group, isOpen: true })
+    group.open += 1
+  }
+
+  private writeRow(holds: readonly OpenHold[]): void {
+    const slot = this.freeSlots.pop() ?? this.slots++
+    const group = { slot, open: holds.length }
+    this.groups.add(group)
+    for (const hold of holds) hold.group = group
+    this.written += 1
+    this.put.run(slot, this.written, JSON.stringify(holds.map(({ row }) => holdValue(row))))
+  }
+
+  private leaveOldest(): void {
+    const [oldest] = this.groups
+    for (const hold of this.open.values()) if (hold.group === oldest) this.writeAnew(hold)
+  }
+
+  private writeAnew(hold: OpenHold): void {
+    // One without a group waits already.
+    if (hold.group) this.unwritten.push(hold)
+    this.leave(hold)
+  }
+
+  private leave(hold: OpenHold): void {
+    const { group } = hold
+    if (!group) return
+    hold.group = undefined
+    group.open -= 1
+    if (group.open === 0) this.free(group)
+  }
+
+  private free(group: Group): void {
+    this.groups.delete(group)
+    this.freeSlots.push(group.slot)
+  }
+}
+
+type HoldValue = ReturnType<typeof holdValue>
+
+/** Without its budgets: when the process has died, nobody asks for more. */
+function holdValue({ requestId, accountId, tenant, keyId, amountNano, lowerBoundNano, epoch, at }: HoldRow) {
+  return [requestId, accountId, tenant, keyId, nanoValue(amountNano), nanoValue(lowerBoundNano), epoch, at] as const
+}

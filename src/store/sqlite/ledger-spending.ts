@@ -1,0 +1,141 @@
+// What keys and tenants have paid and hold, for the windows that budgets ask about. A window that was asked for is kept
+// and moved along, so that a budget costs no query; any other is summed from what was folded, the tails and the holds.
+import type { Days, EntryRow, HoldRow } from "../contract.ts"
+import { paidOf, plain } from "./ledger-lines.ts"
+import { Recent } from "./ledger-recent.ts"
+import type { Runs } from "./ledger-runs.ts"
+import type { Tail, Tails } from "./ledger-tail.ts"
+
+interface Window extends Days {
+  nano: bigint
+}
+
+interface Sources {
+  readonly runs: Runs
+  readonly tails: Tails
+  readonly openHolds: () => Iterable<HoldRow>
+  /** What the transaction has booked so far. */
+  readonly unwritten: () => Iterable<EntryRow>
+}
+
+type Spender = Pick<EntryRow, "keyId" | "tenant" | "day">
+
+const EVER: Days = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
+const MOST_SPENDERS = 65_536
+/** Of one spender: one for each of its budgets, and those of the periods before. */
+const MOST_WINDOWS = 8
+
+export class Spending {
+  private readonly keys = new Recent<Window[]>(MOST_SPENDERS)
+  private readonly tenants = new Recent<Window[]>(MOST_SPENDERS)
+
+  constructor(private readonly sources: Sources) {}
+
+  ofKey(keyId: string, days: Days = EVER): bigint {
+    const windows = windowsOf(this.keys, keyId)
+    return known(windows, days) ?? this.ask(windows, { days, sum: () => this.paidAndHeldByKey(keyId, days) })
+  }
+
+  ofTenant(tenant: string, days: Days = EVER): bigint {
+    const windows = windowsOf(this.tenants, tenant)
+    return known(windows, days) ?? this.ask(windows, { days, sum: () => this.paidAndHeldByTenant(tenant, days) })
+  }
+
+  /** Whether anybody has asked for anything yet. */
+  get isAsked(): boolean {
+    return this.keys.size > 0 || this.tenants.size > 0
+  }
+
+  /** Adds to what a key, and its tenant, have paid or hold. */
+  add({ keyId, tenant, day }: Spender, nano: bigint): void {
+    if (keyId !== null) move(this.keys.get(keyId), { day, nano })
+    if (tenant !== null) move(this.tenants.get(tenant), { day, nano })
+  }
+
+  trim(): void {
+    this.keys.trim()
+    this.tenants.trim()
+  }
+
+  forget(): void {
+    this.keys.clear()
+    this.tenants.clear()
+  }
+
+  private ask(
+    windows: Window[],
+    { days: { from, to }, sum }: { readonly days: Days; readonly sum: () => bigint },
+  ): bigint {
+    const nano = sum()
+    if (windows.length === MOST_WINDOWS) windows.shift()
+    windows.push({ from, to, nano })
+    return nano
+  }
+
+  private paidAndHeldByKey(keyId: string, days: Days): bigint {
+    const holder = `key:${keyId}`
+    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByKey(keyId, days) })
+    return paid + this.unsettled(days, (spender) => spender.keyId === keyId)
+  }
+
+  private paidAndHeldByTenant(tenant: string, days: Days): bigint {
+    const holder = `tenant:${tenant}`
+    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByTenant(tenant, days) })
+    return paid + this.unsettled(days, (spender) => spender.tenant === tenant)
+  }
+
+  private paid(holder: string, { days, byTail }: { readonly days: Days; byTail(tail: Tail): bigint }): bigint {
+    const { runs, tails } = this.sources
+    let nano = 0n
+    for (const tail of tails.all()) nano += byTail(tail)
+    const place = `${plain(holder)}\t`
+    const [first, last] = days === EVER ? [0, days.to] : [monthOf(days.from), monthOf(days.to)]
+    for (let month = runs.partFrom(first); month !== undefined && month <= last; month = runs.partFrom(month + 1))
+      for (const line of runs.beginning(month, place)) {
+        const day = Number(line.slice(place.length, line.lastIndexOf("\t")))
+        if (day >= days.from && day <= days.to) nano += paidOf(line)
+      }
+    return nano
+  }
+
+  /** What the transaction has booked so far, and what is held. */
+  private unsettled({ from, to }: Days, isOf: (spender: Spender) => boolean): bigint {
+    const { openHolds, unwritten } = this.sources
+    const counts = (spender: Spender) => spender.day >= from && spender.day <= to && isOf(spender)
+    let nano = 0n
+    for (const entry of unwritten()) if (counts(entry)) nano -= entry.nano.account
+    for (const hold of openHolds()) if (counts(hold)) nano += hold.amountNano
+    return nano
+  }
+}
+
+function windowsOf(spenders: Recent<Window[]>, name: string): Window[] {
+  const asked = spenders.get(name)
+  if (asked) return asked
+  const none: Window[] = []
+  spenders.set(name, none)
+  return none
+}
+
+function known(windows: readonly Window[], { from, to }: Days): bigint | undefined {
+  for (const window of windows) if (window.from === from && window.to === to) return window.nano
+  return undefined
+}
+
+function move(windows: Window[] | undefined, { day, nano }: { readonly day: number; readonly nano: bigint }): void {
+  if (!windows) return
+  for (const window of windows) if (day >= window.from && day <= window.to) window.nano += nano
+}
+
+const DAY_MS = 86_400_000
+
+let lastAsked = { day: Number.NaN, month: Number.NaN }
+
+/** The months since the year 0: the parts that spending is kept in. */
+export function monthOf(day: number): number {
+  if (day !== lastAsked.day) {
+    const date = new Date(day * DAY_MS)
+    lastAsked = { day, month: date.getUTCFullYear() * 12 + date.getUTCMonth() }
+  }
+  return lastAsked.month
+}

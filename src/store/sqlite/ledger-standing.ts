@@ -1,0 +1,135 @@
+// How the books stand at this moment. What decides is in memory, and is made anew from the store when it is first asked
+// for and after a transaction that failed. One process has the store to itself: nobody else can have changed it.
+import type { Database } from "bun:sqlite"
+import { type EntryRow, type HoldRow, StoreError } from "../contract.ts"
+import { Accounts } from "./ledger-accounts.ts"
+import { Entries } from "./ledger-entries.ts"
+import { Holds } from "./ledger-holds.ts"
+import { Runs } from "./ledger-runs.ts"
+import { Spending } from "./ledger-spending.ts"
+import { Tail, Tails } from "./ledger-tail.ts"
+
+/** What is not folded is in memory, so there has to be an end to it. */
+const MOST_UNFOLDED = 1_000_000
+
+export class Standing {
+  readonly tails = new Tails()
+  readonly usage: Runs
+  readonly spend: Runs
+  readonly entries: Entries
+  readonly accounts: Accounts
+  readonly holds: Holds
+  readonly spending: Spending
+  /** The last entry that is folded, and the last fold. */
+  folded = { entry: -1, run: 0 }
+  private isLoaded = false
+  private readonly marks
+
+  constructor(
+    database: Database,
+    /** Called before anything is read anew. */
+    private readonly mend: () => void,
+  ) {
+    const { tails } = this
+    this.usage = new Runs(database, "usage")
+    this.spend = new Runs(database, "spend")
+    this.entries = new Entries(database)
+    this.accounts = new Accounts(database, tails)
+    this.holds = new Holds(database, this.entries)
+    const [openHolds, unwritten] = [() => this.holds.all(), () => this.entries.unwritten]
+    this.spending = new Spending({ runs: this.spend, tails, openHolds, unwritten })
+    this.marks = database.query<{ entry: bigint; run: bigint }, []>(
+      `SELECT (SELECT value FROM ledger_marks WHERE name = 'folded-entry') AS entry,
+         (SELECT value FROM ledger_marks WHERE name = 'folded-run') AS run`,
+    )
+  }
+
+  /** Before anything is asked of it. */
+  ready(): this {
+    if (!this.isLoaded) this.load()
+    return this
+  }
+
+  /** False where the request is held already or has ended. */
+  hold(row: HoldRow): boolean {
+    if (!this.holds.insert(row)) return false
+    this.accounts.hold(this.accounts.get(row.accountId), { nano: row.amountNano, isNew: true })
+    if (this.spending.isAsked) this.spending.add(row, row.amountNano)
+    return true
+  }
+
+  grow(requestId: string, byNano: bigint): void {
+    const row = this.holds.find(requestId)
+    if (!row) throw new Error(`request ${requestId} is not held`)
+    this.holds.replace({ ...row, amountNano: row.amountNano + byNano })
+    this.accounts.hold(this.accounts.get(row.accountId), { nano: byNano, isNew: false })
+    this.spending.add(row, byNano)
+  }
+
+  /** Nothing where it is not open, or more is known already. */
+  note(requestId: string, lowerBoundNano: bigint): void {
+    const row = this.holds.find(requestId)
+    if (row && row.lowerBoundNano < lowerBoundNano) this.holds.replace({ ...row, lowerBoundNano })
+  }
+
+  /** Ends the hold of its request. */
+  book(row: EntryRow, facts: string | null): number {
+    const { requestId, accountId, nano } = row
+    const hold = requestId === null ? undefined : this.holds.find(requestId)
+    const account = this.accounts.get(accountId)
+    this.accounts.post(account, nano.account)
+    if (hold) this.accounts.release(account, hold.amountNano)
+    if (this.spending.isAsked) this.spending.add(row, -nano.account - (hold?.amountNano ?? 0n))
+    if (hold) this.holds.end(hold.requestId)
+    return this.entries.insert(row, facts)
+  }
+
+  /** At the end of a transaction. */
+  write(): void {
+    if (this.tails.fresh.entries > MOST_UNFOLDED && this.entries.unwritten.length > 0)
+      throw new StoreError("The store has not taken the sums of what was booked for too long.")
+    this.accounts.check()
+    this.holds.write()
+    this.entries.write()
+  }
+
+  /** The transaction is durable. */
+  committed(): void {
+    this.entries.committed(this.tails)
+    this.accounts.trim()
+    this.spending.trim()
+  }
+
+  /** The transaction has failed. */
+  forget(): void {
+    this.isLoaded = false
+    this.entries.reset()
+  }
+
+  private load(): void {
+    this.mend()
+    this.holds.forget()
+    this.accounts.forget()
+    this.spending.forget()
+    this.loadTail()
+    this.accounts.load()
+    this.holds.load()
+    for (const { accountId, amountNano } of this.holds.all())
+      this.accounts.hold(this.accounts.get(accountId), { nano: amountNano, isNew: true })
+    this.accounts.trim()
+    this.isLoaded = true
+  }
+
+  /** But at the start there is most often nothing to load. */
+  private loadTail(): void {
+    const { entry, run } = this.marks.get() ?? { entry: 0n, run: 0n }
+    let last = this.entries.last
+    if (Number(entry) !== this.folded.entry) {
+      this.folded = { entry: Number(entry), run: Number(run) }
+      this.tails.folding = undefined
+      this.tails.fresh = new Tail()
+      last = this.folded.entry
+    }
+    this.entries.load(this.tails, last)
+  }
+}

@@ -1,0 +1,152 @@
+// What was booked since it was last folded into the sums, summed in memory: the books are exact with it, and it can be
+// made anew from the journal at any time.
+import type { Days, EntryRow, HouseAccount, USE_COUNTS, Use, UseCounts } from "../contract.ts"
+import { countsText, usagePlace } from "./ledger-lines.ts"
+
+type Counts = Record<(typeof USE_COUNTS)[number], number>
+
+/** What one key used of one model at one provider on one day. */
+export interface UsageSum {
+  readonly day: number
+  readonly tenant: string
+  readonly model: string
+  readonly provider: string
+  /** Of its first request. Where there are very many keys, most have no other. */
+  readonly first: UseCounts
+  /** From the second request on. */
+  sums: Counts | undefined
+  requests: number
+  paidNano: bigint
+  /** Another one of the key. */
+  readonly next: UsageSum | undefined
+}
+
+/** The numbers that the gateway's own accounts were opened under. */
+export const HOUSE_IDS: Readonly<Record<HouseAccount, number>> = {
+  funding: 1,
+  revenue: 2,
+  suspense: 3,
+  "write-off": 4,
+}
+
+/** One that is added to in its place. */
+interface Sum {
+  nano: bigint
+}
+
+interface KeyUse {
+  readonly day: number
+  readonly tenant: string
+  readonly paidNano: bigint
+  readonly use: Use
+}
+
+export class Tail {
+  entries = 0
+  /** By account. */
+  readonly posted = new Map<number, Sum>()
+  /** By key. */
+  readonly usage = new Map<string, UsageSum>()
+  /** By tenant, then by day. */
+  readonly tenants = new Map<string, Map<number, Sum>>()
+
+  add({ accountId, nano, tenant, keyId, day, use }: EntryRow): void {
+    this.entries += 1
+    this.post(accountId, nano.account)
+    this.post(HOUSE_IDS.funding, nano.funding)
+    this.post(HOUSE_IDS.revenue, nano.revenue)
+    this.post(HOUSE_IDS.suspense, nano.suspense)
+    this.post(HOUSE_IDS["write-off"], nano.writeOff)
+    if (tenant === null || keyId === null || use === null) return
+    const paidNano = -nano.account
+    const days = this.tenants.get(tenant)
+    const sum = days?.get(day)
+    if (sum) sum.nano += paidNano
+    else if (days) days.set(day, { nano: paidNano })
+    else this.tenants.set(tenant, new Map([[day, { nano: paidNano }]]))
+    this.addUse(keyId, { day, tenant, paidNano, use })
+  }
+
+  /** Those that anything was used on. */
+  days(): Set<number> {
+    const days = new Set<number>()
+    for (const paid of this.tenants.values()) for (const day of paid.keys()) days.add(day)
+    return days
+  }
+
+  paidByKey(keyId: string, { from, to }: Days): bigint {
+    let nano = 0n
+    for (let sum = this.usage.get(keyId); sum; sum = sum.next)
+      if (sum.day >= from && sum.day <= to) nano += sum.paidNano
+    return nano
+  }
+
+  paidByTenant(tenant: string, { from, to }: Days): bigint {
+    let nano = 0n
+    for (const [day, paid] of this.tenants.get(tenant) ?? []) if (day >= from && day <= to) nano += paid.nano
+    return nano
+  }
+
+  private addUse(keyId: string, { day, tenant, paidNano, use }: KeyUse): void {
+    const { model, provider, counts } = use
+    const next = this.usage.get(keyId)
+    for (let sum = next; sum; sum = sum.next) {
+      if (sum.day !== day || sum.tenant !== tenant || sum.model !== model || sum.provider !== provider) continue
+      addTo(sum, { counts, paidNano })
+      return
+    }
+    const place = { day, tenant, model, provider, first: counts }
+    this.usage.set(keyId, { ...place, sums: undefined, requests: 1, paidNano, next })
+  }
+
+  private post(accountId: number, nano: bigint): void {
+    if (nano === 0n) return
+    const sum = this.posted.get(accountId)
+    if (sum) sum.nano += nano
+    else this.posted.set(accountId, { nano })
+  }
+}
+
+function addTo(sum: UsageSum, { counts, paidNano }: { readonly counts: UseCounts; readonly paidNano: bigint }): void {
+  sum.sums ??= { ...NOTHING, ...sum.first }
+  const { sums } = sum
+  // Named one by one: a loop over the names takes three times as long.
+  sums.input += counts.input ?? 0
+  sums.cacheRead += counts.cacheRead ?? 0
+  sums.cacheWrite += counts.cacheWrite ?? 0
+  sums.cacheWrite1h += counts.cacheWrite1h ?? 0
+  sums.audioInput += counts.audioInput ?? 0
+  sums.imageInput += counts.imageInput ?? 0
+  sums.output += counts.output ?? 0
+  sums.reasoning += counts.reasoning ?? 0
+  sums.audioOutput += counts.audioOutput ?? 0
+  sums.imageOutput += counts.imageOutput ?? 0
+  sums.images += counts.images ?? 0
+  sum.requests += 1
+  sum.paidNano += paidNano
+}
+
+const NOTHING: Counts = {
+  ...{ input: 0, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, audioInput: 0, imageInput: 0 },
+  ...{ output: 0, reasoning: 0, audioOutput: 0, imageOutput: 0, images: 0 },
+}
+
+export function usageLine(keyId: string, sum: UsageSum): string {
+  const { tenant, model, provider, first, sums, requests, paidNano } = sum
+  const place = usagePlace({ tenant, keyId, model, provider })
+  return `${place}\t${countsText(sums ?? first)},${requests},${paidNano}`
+}
+
+/** What is being folded, and what came after. */
+export class Tails {
+  folding: Tail | undefined
+  fresh = new Tail()
+
+  all(): Tail[] {
+    return this.folding ? [this.folding, this.fresh] : [this.fresh]
+  }
+
+  posted(accountId: number): bigint {
+    return (this.folding?.posted.get(accountId)?.nano ?? 0n) + (this.fresh.posted.get(accountId)?.nano ?? 0n)
+  }
+}
