@@ -2,7 +2,7 @@
 import { decodeByteText, toByteText } from "../transport/byte-text.ts"
 
 /** More than this is not kept; of the rest only the length is known. */
-const MAX_KEPT = 256 * 1024
+const MAX_KEPT = 32 * 1024
 const FIRST_ROOM = 512
 
 export class SaidText {
@@ -55,7 +55,7 @@ export class SaidText {
   }
 
   private makeRoom(length: number): void {
-    const room = new Uint8Array(Math.max(FIRST_ROOM, 2 * length))
+    const room = new Uint8Array(Math.max(FIRST_ROOM, length, Math.min(2 * length, MAX_KEPT)))
     room.set(this.unread.subarray(0, this.unreadLength))
     this.unread = room
   }

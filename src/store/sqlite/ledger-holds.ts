@@ -32,8 +32,10 @@ const DAY_MS = 86_400_000
 
 export class Holds {
   private readonly open = new Map<string, OpenHold>()
-  /** What was open before all was forgotten, until it is loaded again. */
-  private readonly before = new Map<string, OpenHold>()
+  /** Of those that have any: what is not durable outlasts a transaction that fails. */
+  private readonly budgets = new Map<string, HoldRow["budgets"]>()
+  /** What the transaction has ended that has budgets. */
+  private ended: string[] = []
   /** The oldest first. */
   private readonly groups = new Set<Group>()
   private freeSlots: number[] = []
@@ -58,6 +60,7 @@ export class Holds {
     const hold = { row, group: undefined, isOpen: true }
     this.open.set(row.requestId, hold)
     this.unwritten.push(hold)
+    if (row.budgets.length > 0) this.budgets.set(row.requestId, row.budgets)
     return true
   }
 
@@ -78,6 +81,7 @@ export class Holds {
     const hold = this.open.get(requestId)
     if (!hold) return
     this.open.delete(requestId)
+    if (hold.row.budgets.length > 0) this.ended.push(requestId)
     hold.isOpen = false
     this.leave(hold)
   }
@@ -95,6 +99,11 @@ export class Holds {
     for (let at = 0; at < waiting.length; at += HOLDS_PER_ROW) this.writeRow(waiting.slice(at, at + HOLDS_PER_ROW))
   }
 
+  committed(): void {
+    for (const requestId of this.ended) this.budgets.delete(requestId)
+    if (this.ended.length > 0) this.ended = []
+  }
+
   load(): void {
     for (const { slot, written, holds } of this.rows.all()) {
       const group = { slot: Number(slot), open: 0 }
@@ -103,13 +112,13 @@ export class Holds {
       this.written = Number(written)
       for (const value of JSON.parse(holds)) this.loadRow(this.rowOf(value), group)
     }
-    this.before.clear()
     for (const requestId of [...this.open.keys()]) if (!this.entries.isNew(requestId)) this.end(requestId)
+    for (const requestId of this.budgets.keys()) if (!this.open.has(requestId)) this.budgets.delete(requestId)
+    this.ended = []
     for (const group of this.groups) if (group.open === 0) this.free(group)
   }
 
   forget(): void {
-    for (const [requestId, hold] of this.open) this.before.set(requestId, hold)
     this.open.clear()
     this.groups.clear()
     this.freeSlots = []
@@ -119,7 +128,7 @@ export class Holds {
 
   private rowOf([requestId, accountId, tenant, keyId, amount, owed, epoch, at]: HoldValue): HoldRow {
     const nano = { amountNano: nanoOf(amount), lowerBoundNano: nanoOf(owed) }
-    const budgets = this.before.get(requestId)?.row.budgets ?? []
+    const budgets = this.budgets.get(requestId) ?? []
     return { requestId, accountId, tenant, keyId, ...nano, day: Math.floor(at / DAY_MS), epoch, at, budgets }
   }
 

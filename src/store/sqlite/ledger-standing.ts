@@ -96,6 +96,7 @@ export class Standing {
   /** The transaction is durable. */
   committed(): void {
     this.entries.committed(this.tails)
+    this.holds.committed()
     this.accounts.trim()
     this.spending.trim()
   }
