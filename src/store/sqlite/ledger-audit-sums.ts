@@ -29,12 +29,17 @@ interface JournalColumns {
   readonly entries: string
 }
 
+/** So many places are summed in memory before they are written, in their order, so that few pages are touched for each. */
+const PLACES_AT_ONCE = 50_000
+
 const NOTHING: EntryAmounts = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n }
 
 export class AuditSums {
   private summed = 0n
-  private accounts = new Map<number, bigint>()
-  private paid = new Map<string, bigint>()
+  private readonly accounts = new Map<number, bigint>()
+  private readonly paid = new Map<string, bigint>()
+  /** What is being written, the last place first. */
+  private unwritten: [place: string, nano: bigint][] = []
   private readonly next
   private readonly entryOf
   private readonly account
@@ -56,18 +61,33 @@ export class AuditSums {
     this.addPaid = database.query(`INSERT INTO temp.audit_paid VALUES (?1, ?2, ?3, ?4) ${add}`)
   }
 
-  /** About `limit` entries more; false when none is left. */
+  /** By about `limit` entries, or places, more; false when all are summed and written. */
   step(limit: number): boolean {
-    const until = this.summed + BigInt(limit)
-    let row = this.next.get(this.summed)
-    if (!row) return false
-    for (; row && this.summed < until; row = this.next.get(this.summed)) this.addRow(row)
-    this.database.transaction(() => this.write())()
+    if (this.unwritten.length > 0) this.database.transaction(() => this.write(limit))()
+    else if (!this.read(limit) || this.paid.size >= PLACES_AT_ONCE) {
+      if (this.paid.size === 0) return false
+      this.unwritten = [...this.paid].sort(([a], [b]) => (a < b ? 1 : -1))
+      this.paid.clear()
+    }
     return true
   }
 
   close(): void {
     this.database.run(DROP)
+  }
+
+  /** False where there was nothing more to read. */
+  private read(limit: number): boolean {
+    const until = this.summed + BigInt(limit)
+    let row = this.next.get(this.summed)
+    if (!row) return false
+    for (; row && this.summed < until; row = this.next.get(this.summed)) this.addRow(row)
+    for (const [id, nano] of this.accounts) {
+      this.addAccount.run(id, nano)
+      if (this.account.get(id) === null) this.tell("I2", `Entries book on account ${id}, which is not there.`)
+    }
+    this.accounts.clear()
+    return true
   }
 
   private addRow(row: JournalColumns): void {
@@ -116,17 +136,11 @@ export class AuditSums {
     this.paid.set(place, (this.paid.get(place) ?? 0n) + nano)
   }
 
-  private write(): void {
-    for (const [id, nano] of this.accounts) {
-      this.addAccount.run(id, nano)
-      if (this.account.get(id) === null) this.tell("I2", `Entries book on account ${id}, which is not there.`)
-    }
-    for (const [name, nano] of this.paid) {
+  private write(limit: number): void {
+    for (const [name, nano] of this.unwritten.splice(-limit).reverse()) {
       const [tree = "", part, place = ""] = name.split("\n")
       this.addPaid.run(tree, Number(part), place, nano)
     }
-    this.accounts = new Map()
-    this.paid = new Map()
   }
 }
 

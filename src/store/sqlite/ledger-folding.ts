@@ -11,7 +11,7 @@ const MOST_ENTRIES = 32_768
 /** and so many keys are kept in memory, twice while a fold goes on. */
 const MOST_KEYS = 8192
 /** Runs of one level that are merged when there is time, and those that are too many to wait for it. */
-const RUNS = { some: 16, many: 256 }
+const RUNS = { some: 16, many: 64 }
 
 interface FoldingOptions {
   readonly database: Database
@@ -49,6 +49,8 @@ export class Folding {
   step(forMs: number): boolean {
     const { standing } = this.options
     const { tails } = standing.ready()
+    // Runs can wait; memory cannot.
+    if (this.isDue()) this.begin()
     if (!tails.folding) return this.merge(RUNS.many, forMs)
     const run = standing.folded.run + 1
     this.pieces ??= this.fold.pieces(tails.folding, { run, upTo: this.upTo })
@@ -73,7 +75,7 @@ export class Folding {
   private merge(runs: number, forMs: number): boolean {
     return this.write(() => {
       const merge = this.merges.find((each) => each.isDue(runs))
-      merge?.step(runs, timer(forMs))
+      merge?.step(timer(forMs))
       return merge !== undefined
     })
   }

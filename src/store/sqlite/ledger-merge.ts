@@ -4,6 +4,9 @@ import type { Database } from "bun:sqlite"
 import { behind, placeOf } from "./ledger-lines.ts"
 import { added, type Block, BlockWriter, type Runs } from "./ledger-runs.ts"
 
+/** So many become one: of more, each step would have to cut the next block of every one of them. */
+const RUNS_AT_ONCE = 16
+
 interface Job {
   readonly part: number
   readonly from: readonly number[]
@@ -37,7 +40,7 @@ export class Merge {
       `SELECT part, level ${registered} GROUP BY part, level HAVING count(*) >= ?1 LIMIT 1`,
     )
     this.ofLevel = database.query<{ run: bigint }, [bigint, bigint]>(
-      `SELECT run ${registered} AND part = ?1 AND level = ?2`,
+      `SELECT run ${registered} AND part = ?1 AND level = ?2 LIMIT ${RUNS_AT_ONCE}`,
     )
     this.lowest = database.query<{ run: bigint }, [bigint]>(`SELECT min(run) AS run ${registered} AND part = ?1`)
     this.drop = database.query(`DELETE FROM ${tree} WHERE id = ?1`)
@@ -45,14 +48,14 @@ export class Merge {
     this.unregister = database.query(`DELETE ${registered} AND part = ?1 AND run = ?2`)
   }
 
-  /** Whether there are so many runs of one level, or are being merged. */
+  /** Whether there are so many runs of one level. */
   isDue(runs: number): boolean {
-    return (this.job !== undefined && this.job.from.length >= runs) || this.crowded.get(runs) !== null
+    return this.crowded.get(runs) !== null
   }
 
-  /** For as long as it may go on, within a transaction. So many runs of one level become one of the next. */
-  step(runs: number, mayGoOn: () => boolean): void {
-    this.job ??= this.begin(runs)
+  /** For as long as it may go on, within a transaction: runs of one level become one of the next. */
+  step(mayGoOn: () => boolean): void {
+    this.job ??= this.begin()
     if (!this.job) return
     const { part, from, into } = this.job
     const writer = new BlockWriter(this.runs, { part, run: into })
@@ -75,8 +78,8 @@ export class Merge {
     this.job = undefined
   }
 
-  private begin(runs: number): Job | undefined {
-    const crowded = this.crowded.get(runs)
+  private begin(): Job | undefined {
+    const crowded = this.crowded.get(RUNS_AT_ONCE)
     if (!crowded) return undefined
     const { part, level } = crowded
     const from = this.ofLevel.all(part, level).map(({ run }) => Number(run))
