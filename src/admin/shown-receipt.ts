@@ -65,8 +65,14 @@ export function shownReceipt(receipt: Receipt, pricingOf: (version: string) => P
     formula: cost ? cost.lines.map(shownLine) : [],
     recomputed_cost: cost ? usdOfNano(cost.nanoUsd) : null,
     as_booked: cost ? cost.nanoUsd === receipt.chargeNano : null,
-    facts: receipt.facts ? facts : null,
+    facts: receipt.facts ? { ...(used && usualFacts(model, provider)), ...facts } : null,
   }
+}
+
+/** What a receipt of what was used leaves unsaid. */
+function usualFacts(model: Json = null, provider: Json = null): JsonObject {
+  const attempts = [{ provider, model }]
+  return { requested_model: model, stream: false, basis: "reported", attempts, losses: [], policy: {} }
 }
 
 function asText(value: Json | undefined): string | null {

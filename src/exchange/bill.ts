@@ -5,6 +5,7 @@ import { GatewayError } from "../canonical/error.ts"
 import { totalTokens, type Usage } from "../canonical/usage.ts"
 import { familyOf } from "../counting/count-tokens.ts"
 import { costOf } from "../ledger/cost.ts"
+import type { Settlement } from "../ledger/ledger.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Books, Call, House } from "./call.ts"
 import { extensionOf, type Hold, holdFor } from "./hold.ts"
@@ -74,25 +75,22 @@ export class Bill {
 
   /** Holds what the request may cost; rejects where the caller may not, or cannot, pay that. */
   static async open(options: BillOptions): Promise<Bill> {
-    const { call, ledger, request, targets } = options
+    const { call, ledger, request, targets, claim } = options
     const { caller, record, allowance } = call
-    const hold = holdFor(request, targets, caller)
-    allowance.reserve(hold.likelyTokens)
     const { id: keyId, tenant, budgetsInForce: budgets } = caller
+    let reserved = 0
     try {
-      await ledger.hold({
-        requestId: record.requestId,
-        tenant,
-        keyId,
-        amountNano: hold.nano,
-        budgets,
-        at: Date.now(),
-      })
+      const hold = holdFor(request, targets, caller)
+      allowance.reserve(hold.likelyTokens)
+      reserved = hold.likelyTokens
+      const { requestId } = record
+      await ledger.hold({ requestId, tenant, keyId, amountNano: hold.nano, budgets, at: Date.now() })
+      return new Bill(options, hold)
     } catch (thrown) {
-      allowance.correct(hold.likelyTokens, 0)
+      allowance.correct(reserved, 0)
+      claim?.end()
       throw thrown
     }
-    return new Bill(options, hold)
   }
 
   /** Those that have a price, and may be called. */
@@ -141,11 +139,7 @@ export class Bill {
 
   /** What was given is owed. Of all that is said of the end, the first counts. */
   settle(target: Target, given: Given): Promise<void> {
-    this.ending ??= this.book(target, given).catch((fault) => {
-      // What cannot be reckoned is our fault, and not the caller's cost.
-      this.options.house.onFault(fault)
-      return this.letGo()
-    })
+    this.ending ??= this.end(target, given)
     return this.ending
   }
 
@@ -155,28 +149,33 @@ export class Bill {
     return this.ending
   }
 
-  private async book(target: Target, given: Given): Promise<void> {
-    const { call, ledger, request, claim } = this.options
+  private async end(target: Target, given: Given): Promise<void> {
+    let settlement: Settlement
+    try {
+      const spent = this.reported(target, given.told) ?? (await this.counted(target, given))
+      settlement = this.settlement(target, { given, spent })
+    } catch (fault) {
+      // What cannot be reckoned is our fault, and not the caller's cost.
+      this.options.house.onFault(fault)
+      return this.letGo()
+    }
+    const { call, ledger } = this.options
+    await this.write(() => ledger.settle(call.record.requestId, settlement))
+  }
+
+  private settlement(target: Target, { given, spent }: { given: Given; spent: Spent }): Settlement {
+    const { call, request, claim } = this.options
     const { record, allowance } = call
-    const spent = this.reported(target, given.told) ?? (await this.counted(target, given))
+    const { model, account, pricing } = target
     const { usage, images, basis } = spent
     const chargeNano = chargeOf(spent, target)
     record.usage = usage
     record.costNanoUsd = chargeNano
     allowance.correct(this.hold.likelyTokens, totalTokens(usage))
     const answer = claim && given.last && sentAnswer(given.last, record.status)
-    await this.write(() =>
-      ledger.settle(record.requestId, {
-        chargeNano,
-        model: target.model.id,
-        provider: target.account.id,
-        usage,
-        ...(images !== undefined && { images }),
-        ...(target.pricing && { pricing: target.pricing }),
-        facts: receiptFacts(call, request, { basis, heldNano: this.heldNano }),
-        ...(answer && { also: () => claim.answered(answer) }),
-      }),
-    )
+    const also = answer && (() => claim.answered(answer))
+    const facts = receiptFacts(call, request, { basis, heldNano: this.heldNano })
+    return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, facts, also }
   }
 
   private async letGo(): Promise<void> {

@@ -1,8 +1,9 @@
 // What a receipt shows beside what was booked: how the request was put, who was tried, and what was lost on the way.
-import type { JsonObject } from "../canonical/json.ts"
+import type { Json, JsonObject } from "../canonical/json.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import type { ObservedAttempt } from "../telemetry/observed.ts"
 import type { Call } from "./call.ts"
+import type { ExchangeRecord } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
 import type { Basis } from "./spent.ts"
 
@@ -12,29 +13,31 @@ interface Booked {
   readonly heldNano: bigint
 }
 
+/** Of what was used only what is not as usual: it is written with every answer, and read with few. */
 export function receiptFacts({ record, caller }: Call, request: ReadRequest, { basis, heldNano }: Booked): JsonObject {
-  const { target, losses, failedAttempts = [], attempts, error } = record
-  const { routing, model } = request.reading
-  const isOpen = target && attempts > failedAttempts.length
-  const last = isOpen
-    ? [{ provider: target.account.id, model: target.model.id, ...(error && { error: error.code }) }]
-    : []
+  const { target, losses, failedAttempts, attempts, error, protocol = null } = record
+  const { routing, model, stream } = request.reading
+  const facts: Record<string, Json> = { protocol, held: usdOfNano(heldNano) }
+  if (target && target.protocol !== protocol) facts.upstream_protocol = target.protocol
+  if (!basis || model !== target?.model.id) facts.requested_model = model
+  if (!basis || stream) facts.stream = stream
+  if (basis && basis !== "reported") facts.basis = basis
+  if (!basis || failedAttempts || error || attempts !== 1) facts.attempts = shownAttempts(record)
+  if (!basis || losses) facts.losses = (losses ?? []).map((loss) => ({ ...loss }))
   const strict = routing.strict === true || caller.strict
-  return {
-    protocol: record.protocol ?? null,
-    ...(target && target.protocol !== record.protocol && { upstream_protocol: target.protocol }),
-    requested_model: model,
-    stream: request.reading.stream,
-    ...(basis && { basis }),
-    held: usdOfNano(heldNano),
-    attempts: failedAttempts.length === 0 ? last : [...failedAttempts.map(shownAttempt), ...last],
-    losses: losses ? losses.map((loss) => ({ ...loss })) : [],
-    policy: {
+  if (!basis || strict || routing.strategy || routing.fallback.length > 0)
+    facts.policy = {
       ...(routing.strategy && { routing: routing.strategy }),
       ...(routing.fallback.length > 0 && { fallback: routing.fallback }),
       ...(strict && { strict }),
-    },
-  }
+    }
+  return facts
+}
+
+function shownAttempts({ target, failedAttempts = [], attempts, error }: ExchangeRecord): JsonObject[] {
+  const made = failedAttempts.map(shownAttempt)
+  if (!target || attempts <= failedAttempts.length) return made
+  return [...made, { provider: target.account.id, model: target.model.id, ...(error && { error: error.code }) }]
 }
 
 function shownAttempt({ provider, model, error }: ObservedAttempt): JsonObject {

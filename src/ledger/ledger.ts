@@ -25,13 +25,13 @@ export interface Settlement {
   readonly model: string
   readonly provider: string
   readonly usage: Usage
-  readonly images?: number
+  readonly images?: number | undefined
   /** What the charge was reckoned by; the receipt names its version. */
-  readonly pricing?: Pricing
+  readonly pricing?: Pricing | undefined
   /** What else the receipt is to show. */
-  readonly facts?: JsonObject
+  readonly facts?: JsonObject | undefined
   /** Written in the same transaction, once, when the settlement is booked; where either fails, neither is written. */
-  readonly also?: () => void
+  readonly also?: (() => void) | undefined
 }
 
 export interface Balance {

@@ -1,4 +1,4 @@
-// Entries as the journal has them: a line of JSON for each, in the order in which they were booked.
+// Entries as the journal has them: an array of JSON for each, in the order in which they were booked.
 import type { EntryAmounts, EntryKind, EntryRow, UseCounts } from "../contract.ts"
 
 type NanoValue = number | string
@@ -20,7 +20,8 @@ type EntryValue = readonly [
 
 /** An amount as JSON has it exactly. */
 export function nanoValue(nano: bigint): NanoValue {
-  return nano <= MOST_EXACT && nano >= -MOST_EXACT ? Number(nano) : String(nano)
+  const value = Number(nano)
+  return Number.isSafeInteger(value) ? value : String(nano)
 }
 
 export function nanoOf(value: NanoValue): bigint {
@@ -30,11 +31,8 @@ export function nanoOf(value: NanoValue): bigint {
 /** What stands among the facts for an entry that has none. */
 export const NO_FACTS = "null"
 
-const MOST_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
-
-/** Line by line: a longer text takes JSON.stringify twice as long for each of them. */
 export function journalText(entries: readonly EntryRow[]): string {
-  return entries.map((entry) => JSON.stringify(entryValue(entry))).join("\n")
+  return JSON.stringify(entries.map(entryValue))
 }
 
 function entryValue(entry: EntryRow): EntryValue {
@@ -50,7 +48,7 @@ function amountsValue({ account, funding, revenue, suspense, writeOff }: EntryAm
 }
 
 export function entriesOf(text: string): EntryRow[] {
-  return JSON.parse(`[${text.replaceAll("\n", ",")}]`).map(entryOf)
+  return JSON.parse(text).map(entryOf)
 }
 
 function entryOf([kind, cause, tenant, keyId, day, at, accountId, amounts, used]: EntryValue): EntryRow {

@@ -144,7 +144,7 @@ export const migrations: readonly string[] = [
        CAST(iif(json_type(value, '$[7]') = 'array', value ->> '$[7][2]', value ->> 7) AS INTEGER) AS revenue,
        CAST(coalesce(value ->> '$[7][3]', 0) AS INTEGER) AS suspense,
        CAST(coalesce(value ->> '$[7][4]', 0) AS INTEGER) AS write_off, value -> 8 AS used
-     FROM journal, json_each('[' || replace(entries, char(10), ',') || ']') AS each;
+     FROM journal, json_each(entries) AS each;
    CREATE VIEW receipts AS
      SELECT first + each.key AS entry, at, value AS facts
      FROM receipt_groups, json_each('[' || replace(facts, char(10), ',') || ']') AS each WHERE type <> 'null';
