@@ -4,7 +4,10 @@ import { GatewayError } from "../canonical/error.ts"
 export class BodyBudget {
   private taken = 0
 
-  constructor(private readonly limit: number) {}
+  constructor(
+    private readonly limit: number,
+    private readonly told: { readonly onFull?: () => void } = {},
+  ) {}
 
   /** The bytes of bodies held now. */
   get inUse(): number {
@@ -13,6 +16,7 @@ export class BodyBudget {
 
   take(bytes: number): void {
     if (this.taken + bytes > this.limit) {
+      this.told.onFull?.()
       const message = "The gateway holds as many bytes of requests as it can. Try again."
       throw new GatewayError("overloaded", message, { retryAfterMs: 1000 })
     }

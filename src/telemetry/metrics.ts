@@ -44,6 +44,8 @@ export interface MetricsOptions {
   readonly version: string
   readonly inFlight: () => number
   readonly bodyBytes: () => number
+  /** Told of every look at the event loop: how much later than due it came. */
+  readonly onLoopDelay?: (delayMs: number) => void
 }
 
 export class Metrics {
@@ -85,11 +87,16 @@ export class Metrics {
     labels: ["result"],
   })
 
-  constructor({ version, inFlight, bodyBytes }: MetricsOptions) {
+  private readonly shed = this.registry.counter("trivium_shed_total", {
+    help: "Requests answered 503 `overloaded` because of `in_flight`, `key_share`, `loop_delay` or `body_bytes`.",
+    labels: ["reason"],
+  })
+
+  constructor({ version, inFlight, bodyBytes, onLoopDelay = () => {} }: MetricsOptions) {
     this.registry.reading("trivium_in_flight", "Exchanges under way.", inFlight)
     this.registry.reading("trivium_body_bytes_being_read", "Bytes of large bodies being read.", bodyBytes)
     processMetrics(this.registry, version)
-    this.delay = new EventLoopDelay(this.registry)
+    this.delay = new EventLoopDelay(this.registry, onLoopDelay)
   }
 
   /** Every metric, as Prometheus reads it; its media type is `EXPOSITION_TYPE`. */
@@ -122,6 +129,10 @@ export class Metrics {
     this.spans.with({ result }).add(count)
   }
 
+  countShed(reason: string): void {
+    this.shed.with({ reason }).add()
+  }
+
   stop(): void {
     this.delay.stop()
   }
@@ -136,8 +147,8 @@ export class Metrics {
     }
   }
 
-  private countFailure({ provider, model, error }: ObservedAttempt): void {
-    this.attempts.with({ provider, model, result: error?.code ?? NONE }).add()
+  private countFailure({ provider, model, error, outrun }: ObservedAttempt): void {
+    this.attempts.with({ provider, model, result: outrun ? "outrun" : (error?.code ?? NONE) }).add()
     if (isUpstreams(error)) this.failuresInARow.with({ provider }).value++
   }
 

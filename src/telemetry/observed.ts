@@ -24,6 +24,8 @@ export interface ObservedAttempt extends ObservedTarget {
   readonly startedAt: number
   readonly endedAt: number
   readonly error: ObservedError | undefined
+  /** Another attempt, made beside it, answered before. */
+  readonly outrun?: boolean
 }
 
 /** Token counts in buckets that do not overlap. */

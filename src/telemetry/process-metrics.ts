@@ -1,7 +1,7 @@
 // What is told of the process itself: memory, start, version, and how late its event loop runs.
 import type { Histogram, Registry } from "./registry.ts"
 
-const EVERY_MS = 100
+const EVERY_MS = 50
 const DELAY_BOUNDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 5]
 
 export function processMetrics(registry: Registry, version: string): void {
@@ -22,7 +22,11 @@ export class EventLoopDelay {
   private readonly timer: ReturnType<typeof setInterval>
   private due = performance.now() + EVERY_MS
 
-  constructor(registry: Registry) {
+  /** `onLook` is told of every look how late it came, in milliseconds. */
+  constructor(
+    registry: Registry,
+    private readonly onLook: (delayMs: number) => void,
+  ) {
     const help = `How late the event loop was, looked at every ${EVERY_MS} ms.`
     this.delay = registry.histogram("trivium_event_loop_delay_seconds", { help, bounds: DELAY_BOUNDS }).with({})
     this.timer = setInterval(() => this.look(), EVERY_MS)
@@ -35,7 +39,9 @@ export class EventLoopDelay {
 
   private look(): void {
     const now = performance.now()
-    this.delay.observe(Math.max(0, now - this.due) / 1000)
+    const delayMs = Math.max(0, now - this.due)
+    this.delay.observe(delayMs / 1000)
+    this.onLook(delayMs)
     this.due = now + EVERY_MS
   }
 }

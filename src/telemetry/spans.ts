@@ -98,8 +98,10 @@ export function attemptSpan(
 
 const OPERATIONS: Readonly<Record<string, string>> = {
   "openai-embeddings": "embeddings",
+  "openai-completions": "text_completion",
   "openai-images": "generate_content",
   "gemini-generate": "generate_content",
+  "gemini-embed": "embeddings",
 }
 
 function operationOf({ protocol = "", does }: TracedExchange): string {

@@ -1,0 +1,163 @@
+// Whom the gateway turns away when it has enough to do: everybody where all places are taken, a key that holds more than
+// its share of them, most where the event loop runs late. It has no clock and no timer of its own.
+import { GatewayError } from "../canonical/error.ts"
+
+/** Why a request was turned away before its body was read. */
+export type Shed = "in_flight" | "key_share" | "loop_delay"
+
+const MESSAGES: Readonly<Record<Shed, string>> = {
+  in_flight: "The gateway runs as many requests as it can. Try again.",
+  key_share: "The gateway is busy, and this API key runs its share of requests. Wait for one to end, or try again.",
+  loop_delay: "The gateway is too busy to answer in time. Try again.",
+}
+
+export function overloaded(reason: Shed): GatewayError {
+  return new GatewayError("overloaded", MESSAGES[reason], { retryAfterMs: 1000 })
+}
+
+export class Overload {
+  private readonly places: Places
+  private readonly loop = new LateLoop()
+
+  constructor(places: number) {
+    this.places = new Places(places)
+  }
+
+  get inFlight(): number {
+    return this.places.taken
+  }
+
+  /** Why this key gets no place now; undefined where it may enter. */
+  refusal(key: string, nowMs: number): Shed | undefined {
+    const refusal = this.places.refusal(key, nowMs)
+    // Where nothing runs, it is not for what runs that the loop is late.
+    return refusal ?? (this.places.taken > 0 && this.loop.refuses() ? "loop_delay" : undefined)
+  }
+
+  enter(key: string): void {
+    this.places.enter(key)
+  }
+
+  leave(key: string, nowMs: number): void {
+    this.places.leave(key, nowMs)
+  }
+
+  /** Told of every look at the event loop: how much later than due it came. */
+  looked(delayMs: number): void {
+    this.loop.looked(delayMs)
+  }
+}
+
+/**
+ * A key that holds its fair share gets another place only while it holds no more than are free. So at most half full
+ * nobody is refused, a key alone may take all, and what others leave unused goes to who wants it, but never the last of
+ * it. The fair share is all places divided by the keys that hold one, or lately held or were refused one.
+ */
+export class Places {
+  taken = 0
+  private readonly held = new Map<string, number>()
+  private readonly absent: Absent
+
+  constructor(readonly count: number) {
+    this.absent = new Absent(count)
+  }
+
+  refusal(key: string, nowMs: number): "in_flight" | "key_share" | undefined {
+    const free = this.count - this.taken
+    const held = this.held.get(key) ?? 0
+    if (free > 0 && (held <= free || held < this.fairShare(nowMs))) return undefined
+    if (held === 0) this.absent.add(key, nowMs)
+    return free > 0 ? "key_share" : "in_flight"
+  }
+
+  enter(key: string): void {
+    const held = this.held.get(key)
+    if (held === undefined) this.absent.remove(key)
+    this.held.set(key, (held ?? 0) + 1)
+    this.taken++
+  }
+
+  leave(key: string, nowMs: number): void {
+    const held = this.held.get(key) ?? 0
+    if (held > 1) this.held.set(key, held - 1)
+    else {
+      this.held.delete(key)
+      this.absent.add(key, nowMs)
+    }
+    this.taken--
+  }
+
+  /** How many keys hold a place, or lately held or were refused one. */
+  keys(nowMs: number): number {
+    return this.held.size + this.absent.count(nowMs)
+  }
+
+  /** Rounded up: all shares together must not leave places that nobody may take. */
+  private fairShare(nowMs: number): number {
+    return Math.ceil(this.count / this.keys(nowMs))
+  }
+}
+
+/** For at least so long, and at most twice as long, an absent key counts: longer than one is told to wait. */
+const ABSENT_MS = 2000
+
+/** The keys without a place that lately held or were refused one. Were they forgotten, who asks most would get theirs. */
+class Absent {
+  private lately = new Set<string>()
+  private before = new Set<string>()
+  private sinceMs = Number.NEGATIVE_INFINITY
+
+  constructor(private readonly most: number) {}
+
+  count(nowMs: number): number {
+    this.forget(nowMs)
+    return this.lately.size + this.before.size
+  }
+
+  add(key: string, nowMs: number): void {
+    this.forget(nowMs)
+    this.before.delete(key)
+    if (this.lately.size + this.before.size < this.most) this.lately.add(key)
+  }
+
+  remove(key: string): void {
+    if (this.lately.size > 0) this.lately.delete(key)
+    if (this.before.size > 0) this.before.delete(key)
+  }
+
+  private forget(nowMs: number): void {
+    const elapsedMs = nowMs - this.sinceMs
+    if (elapsedMs < ABSENT_MS) return
+    this.before = elapsedMs < 2 * ABSENT_MS ? this.lately : new Set()
+    this.lately = new Set()
+    this.sinceMs = nowMs
+  }
+}
+
+/** What a look adds is bounded, and it takes several: one pause of any length, as of a debugger, is one look. */
+const MOST_COUNTED_MS = 500
+const LOOKS = 8
+/** An exchange waits for several turns of the loop: at this delay it takes about a second longer than it should. */
+const LATE_MS = 200
+const RECOVERED_MS = 100
+/** So that a delay that was measured wrongly, or is a neighbour's doing, never closes the door. */
+const ONE_PASSES_OF = 8
+
+/** An event loop that is late for long. Late and recovered have bounds of their own, so that it is not both in turns. */
+export class LateLoop {
+  private decayedMs = 0
+  private isLate = false
+  private asked = 0
+
+  looked(delayMs: number): void {
+    const counted = Math.min(Math.max(delayMs, 0), MOST_COUNTED_MS)
+    this.decayedMs += (counted - this.decayedMs) / LOOKS
+    if (this.decayedMs >= LATE_MS) this.isLate = true
+    else if (this.decayedMs < RECOVERED_MS) this.isLate = false
+  }
+
+  /** Asked once for every request. */
+  refuses(): boolean {
+    return this.isLate && ++this.asked % ONE_PASSES_OF !== 0
+  }
+}

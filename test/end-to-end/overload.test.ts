@@ -1,0 +1,114 @@
+// Who is turned away when the gateway has enough to do: before a body is read, in the protocol's words, and counted.
+import { afterEach, beforeEach, expect, test } from "bun:test"
+import { ask, chat, geminiEvents, messages, type Spoken } from "../proof/spoken.ts"
+import { eventually, within } from "../stage/eventually.ts"
+import { upstreamConfig } from "../stage/gateway.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { RawClient } from "../stage/raw-client.ts"
+import { completion, type Reply, Upstream } from "../stage/upstream.ts"
+import { parseExposition, valueAt } from "../telemetry/exposition.ts"
+
+const PLACES = 4
+const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
+
+interface Refused {
+  readonly type?: string
+  readonly request_id?: string
+  readonly error: { readonly code: string; readonly status?: string }
+}
+
+let upstream: Upstream
+let gateway: InProcessGateway
+let replies: Reply[]
+beforeEach(async () => {
+  replies = []
+  upstream = await Upstream.start((_, reply) => void replies.push(reply))
+  const config = upstreamConfig(upstream.baseUrl, `server: { max_in_flight: ${PLACES} }`)
+  gateway = InProcessGateway.start({ config })
+})
+afterEach(async () => {
+  await gateway.stop()
+  await upstream.stop()
+})
+
+/** Begins so many requests that the upstream does not answer yet. */
+async function occupy(count: number, key = gateway.key): Promise<Promise<Response>[]> {
+  const before = replies.length
+  const asked = Array.from({ length: count }, () => ask(chat, { url: gateway.url, key }))
+  await eventually(() => replies.length === before + count, { what: "the requests at the upstream" })
+  return asked
+}
+
+async function answerAll(asked: readonly Promise<Response>[]): Promise<void> {
+  for (const reply of replies.splice(0)) reply.json(completion("Hello."))
+  for (const answer of await Promise.all(asked)) expect(answer.status).toBe(200)
+}
+
+function shed(reason: string): number {
+  return valueAt(parseExposition(gateway.gateway.metrics.expose()), "trivium_shed_total", { reason }) ?? 0
+}
+
+test.each([chat, messages, geminiEvents])("a full gateway says so in the words of $name", async (spoken: Spoken) => {
+  const asked = await occupy(PLACES)
+  const answer = await ask(spoken, { url: gateway.url, key: gateway.key })
+  expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"])
+  expect(answer.headers.get("x-should-retry")).toBeNull()
+  const { type, request_id, error } = (await answer.json()) as Refused
+  expect(error).toMatchObject({ code: "overloaded", type: "service_unavailable_error" })
+  if (spoken === messages) expect([type, request_id]).toEqual(["error", answer.headers.get("x-request-id") ?? ""])
+  if (spoken === geminiEvents) expect(error.status).toBe("UNAVAILABLE")
+  expect(shed("in_flight")).toBe(1)
+  await answerAll(asked)
+})
+
+test("a large body is not read to be refused, and its connection is closed", async () => {
+  const asked = await occupy(PLACES)
+  const client = await RawClient.connect(gateway.url)
+  const head = ["POST /v1/chat/completions HTTP/1.1", "host: g", `authorization: Bearer ${gateway.key}`]
+  await client.send([...head, "content-type: application/json", "content-length: 30000000", "", "{"].join("\r\n"))
+  await within(client.closed, 2000, "the end of the connection")
+  expect(client.received).toStartWith("HTTP/1.1 503")
+  await answerAll(asked)
+})
+
+test("a key that holds most places leaves the last to others", async () => {
+  const asked = await occupy(2)
+  const { text: other } = gateway.gateway.keys.create({ name: "other" })
+  asked.push(...(await occupy(1, other)))
+  const refused = await gateway.chat(HI)
+  expect(refused.status).toBe(503)
+  expect(((await refused.json()) as Refused).error.code).toBe("overloaded")
+  expect([shed("key_share"), shed("in_flight")]).toEqual([1, 0])
+  asked.push(...(await occupy(1, other)))
+  await answerAll(asked)
+  await eventually(() => valueAt(parseExposition(gateway.gateway.metrics.expose()), "trivium_in_flight") === 0)
+  await answerAll([...(await occupy(PLACES / 2)), ...(await occupy(PLACES / 2, other))])
+})
+
+test("an event loop that is late for long turns most away, and nobody when it has recovered", async () => {
+  const asked = await occupy(1)
+  for (let turn = 0; turn < 6; turn++) {
+    await Bun.sleep(60)
+    const until = performance.now() + 560
+    while (performance.now() < until);
+  }
+  await Bun.sleep(0)
+  const answers = await Promise.all(Array.from({ length: 2 }, () => gateway.chat(HI)))
+  expect(answers.map(({ status }) => status)).toEqual([503, 503])
+  expect(shed("loop_delay")).toBe(2)
+  await Bun.sleep(1000)
+  asked.push(...(await occupy(2)))
+  await answerAll(asked)
+})
+
+test("while it takes its leave, a gateway serves on and ends each connection with its answer", async () => {
+  const leaving = InProcessGateway.start({ config: upstreamConfig(upstream.baseUrl) })
+  const stopped = leaving.stop({ graceMs: 600, drainMs: 1000 })
+  upstream.script = (_, reply) => reply.json(completion("Hello."))
+  const client = await RawClient.chat(leaving.url, { key: leaving.key, body: JSON.stringify(HI) })
+  await within(client.closed, 500, "the end of the connection")
+  expect(client.received).toStartWith("HTTP/1.1 200")
+  expect(client.received).toMatch(/^connection: close\r$/im)
+  expect(client.received).toContain("Hello.")
+  await stopped
+})

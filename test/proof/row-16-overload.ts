@@ -1,0 +1,166 @@
+// Four times as many requests as the gateway has places for: what it takes on it finishes, the rest is told at once, and
+// a key that asks for everything does not shut the others out.
+import { setTimeout } from "node:timers/promises"
+import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
+import { completion, Upstream } from "../stage/upstream.ts"
+import { parseExposition } from "../telemetry/exposition.ts"
+import type { Figure, Row } from "./row.ts"
+import { chat, ask as say } from "./spoken.ts"
+import { percentile } from "./watch.ts"
+
+const OFFERED_PER_SECOND = 400
+const TICK_MS = 10
+/** Requests a second: the places divided by the seconds that one is held. */
+const CAPACITY = 100
+
+interface Scale {
+  readonly places: number
+  readonly upstreamMs: number
+  readonly evenSeconds: number
+  readonly greedySeconds: number
+}
+
+const WHOLE: Scale = { places: 50, upstreamMs: 500, evenSeconds: 30, greedySeconds: 15 }
+const SHORT: Scale = { places: 20, upstreamMs: 200, evenSeconds: 3, greedySeconds: 2 }
+
+interface Seen {
+  readonly key: number
+  readonly status: number
+  readonly code: string | undefined
+  readonly retryAfter: string | null
+  readonly ms: number
+}
+
+/** How many requests each key asks while the others ask theirs. */
+type Shares = readonly number[]
+const EVEN: Shares = [1, 1, 1, 1]
+const GREEDY: Shares = [47, 1, 1, 1]
+
+class OverloadRun {
+  private constructor(
+    private readonly upstream: Upstream,
+    private readonly gateway: RunningGateway,
+    private readonly keys: readonly string[],
+  ) {}
+
+  static async start({ places, upstreamMs }: Scale): Promise<OverloadRun> {
+    const upstream = await Upstream.start(async (_, reply) => {
+      await setTimeout(upstreamMs)
+      reply.json(completion("Hello."))
+    })
+    const config = upstreamConfig(upstream.baseUrl, `server: { max_in_flight: ${places} }`)
+    const gateway = await RunningGateway.start({ config })
+    const create = async (name: string) => {
+      const body = JSON.stringify({ name, requests_per_minute: 1_000_000 })
+      const answer = await gateway.administer("/admin/v1/keys", { method: "POST", body })
+      return ((await answer.json()) as { key: string }).key
+    }
+    return new OverloadRun(upstream, gateway, await Promise.all(EVEN.map((_, key) => create(`key-${key}`))))
+  }
+
+  /** Offers requests by the clock, however the gateway fares, and waits for the last answer. */
+  async offer(shares: Shares, seconds: number): Promise<Seen[]> {
+    const turns = shares.flatMap((share, key) => Array.from({ length: share }, () => key))
+    const asked: Promise<Seen>[] = []
+    const began = performance.now()
+    for (let elapsedMs = 0; elapsedMs < seconds * 1000; elapsedMs = performance.now() - began) {
+      const due = Math.floor((elapsedMs * OFFERED_PER_SECOND) / 1000)
+      while (asked.length < due) asked.push(this.ask(turns[(asked.length * STRIDE) % turns.length] ?? 0))
+      await setTimeout(TICK_MS)
+    }
+    return Promise.all(asked)
+  }
+
+  get upstreamCalls(): number {
+    return this.upstream.requests.length
+  }
+
+  /** As its own metrics say. */
+  async shed(): Promise<number> {
+    const families = parseExposition(await (await this.gateway.administer("/metrics")).text())
+    const samples = families.get("trivium_shed_total")?.samples ?? []
+    return samples.reduce((sum, { value }) => sum + value, 0)
+  }
+
+  async stop(): Promise<void> {
+    await this.gateway.stop()
+    await this.upstream.stop()
+  }
+
+  private async ask(key: number): Promise<Seen> {
+    const asked = performance.now()
+    const answer = await say(chat, { url: this.gateway.url, key: this.keys[key] ?? "" })
+    const text = await answer.text()
+    const ms = performance.now() - asked
+    const [, code] = /"code":\s*"([a-z_]+)"/.exec(text) ?? []
+    return { key, status: answer.status, code, retryAfter: answer.headers.get("retry-after"), ms }
+  }
+}
+
+/** Through the keys in steps that meet each of them, so that no key has its turns all together. */
+const STRIDE = 7
+
+const isAnswered = ({ status }: Seen) => status === 200
+const isShed = ({ status, code, retryAfter }: Seen) => status === 503 && code === "overloaded" && retryAfter !== null
+
+export const overload: Row = {
+  number: 16,
+  title: "overload: four times as many requests as there are places",
+  async run({ short, say }) {
+    const scale = short ? SHORT : WHOLE
+    const run = await OverloadRun.start(scale)
+    try {
+      const even = await run.offer(EVEN, scale.evenSeconds)
+      await setTimeout(scale.upstreamMs)
+      const greedy = await run.offer(GREEDY, scale.greedySeconds)
+      const all = [...even, ...greedy]
+      const waits = all.filter(isShed).map(({ ms }) => ms)
+      say(`${all.length} requests, ${all.filter(isAnswered).length} answered, ${waits.length} shed`)
+      say(`shed answers: p50 ${percentile(waits, 50).toFixed(1)} ms, at most ${Math.max(...waits).toFixed(1)} ms`)
+      return [
+        ...figures(even, scale),
+        ...greedyFigures(greedy),
+        { what: "shed answers, p99", seen: percentile(waits, 99), atMost: 20, unit: "ms" },
+        {
+          what: "neither answered nor shed",
+          seen: all.filter((each) => !isAnswered(each) && !isShed(each)).length,
+          atMost: 0,
+        },
+        {
+          what: "provider's calls beyond the answers",
+          seen: run.upstreamCalls - all.filter(isAnswered).length,
+          atMost: 0,
+        },
+        { what: "shed, and not counted as such", seen: waits.length - (await run.shed()), atLeast: 0, atMost: 0 },
+      ]
+    } finally {
+      await run.stop()
+    }
+  },
+}
+
+function figures(even: readonly Seen[], { evenSeconds }: Scale): Figure[] {
+  const perKey = EVEN.map((_, key) => even.filter((each) => each.key === key && isAnswered(each)).length)
+  const goodput = even.filter(isAnswered).length / evenSeconds
+  const least = (Math.min(...perKey) / even.filter(isAnswered).length) * 100
+  return [
+    { what: "offered", seen: even.length / evenSeconds, atLeast: 0.95 * OFFERED_PER_SECOND, unit: "a second" },
+    { what: "answered", seen: goodput, atLeast: 0.9 * CAPACITY, unit: "a second" },
+    { what: "of it for the least of four keys that ask alike", seen: least, atLeast: 20, unit: "%" },
+  ]
+}
+
+/** Of the keys beside it, each asks for less than its share. */
+function greedyFigures(greedy: readonly Seen[]): Figure[] {
+  const modest = greedy.filter(({ key }) => key > 0)
+  const answered = (modest.filter(isAnswered).length / modest.length) * 100
+  return [
+    { what: "requests beside a greedy key", seen: modest.length, atLeast: 20 },
+    { what: "of them answered", seen: answered, atLeast: 90, unit: "%" },
+    {
+      what: "of the greedy key's answered",
+      seen: greedy.filter((each) => each.key === 0 && isAnswered(each)).length,
+      atLeast: 50,
+    },
+  ]
+}

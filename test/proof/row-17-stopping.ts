@@ -1,0 +1,272 @@
+// SIGTERM and reloads under load. A request is accepted when the gateway has begun to answer it, other than by saying
+// that it stops, or has sent it to a provider; each of these is answered whole, and booked as its provider billed it.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { nanoOfUsd } from "../../src/canonical/usd.ts"
+import type { Bill } from "../../src/simulator/bill.ts"
+import { RunningSimulator } from "../stage/simulator.ts"
+import { Dice } from "./dice.ts"
+import { INPUT_NANO, OUTPUT_NANO, readBills } from "./errands.ts"
+import { problemFigure } from "./invariants.ts"
+import type { Figure, Row } from "./row.ts"
+import { ask, SPOKEN, type Spoken } from "./spoken.ts"
+import { atDesk, type BookedEntry, readBooks, type StoppedBooks } from "./stopped-books.ts"
+import { Succession } from "./succession.ts"
+
+const HOSTS = 3
+const CLIENTS = 16
+/** While nobody listens, or who does is stopping. */
+const PAUSE_MS = 30
+
+/** Calls a model of its own, so that what is billed for it is known, with a key of its own, so that what is booked is. */
+interface Client {
+  readonly name: string
+  readonly key: string
+  readonly keyId: string
+  /** Asks only where a balancer would send it: one that heeds the gateway's readiness. */
+  readonly isBalanced: boolean
+  readonly answers: Answer[]
+  /** Refused as the gateway stops, or without a byte. */
+  turnedAway: number
+  /** Connected, and closed without a byte. */
+  cutOff: number
+}
+
+interface Answer {
+  readonly requestId: string
+  readonly isWhole: boolean
+  /** As a unary answer's header says. */
+  readonly cost: string | null
+  readonly told: string
+}
+
+function configOf(origins: readonly string[], change: number): string {
+  const hosts = origins.map((origin, at) => `  host-${at}: { type: simulator, base_url: "${origin}" }`)
+  const model = (id: string, name: string) => {
+    const targets = origins.map((_, at) => `{ provider: host-${at}, model: ${name} }`)
+    return `  - { id: ${id}, context_window: 100000, max_output_tokens: 5000, pricing: { input: "1", output: "2" }, targets: [${targets}] }`
+  }
+  const names = Array.from({ length: CLIENTS }, (_, at) => `client-${at}`)
+  const models = [...names.map((name) => model(`t/${name}`, name)), model(`t/other-${change}`, "other")]
+  const lines = ["providers:", ...hosts, "models:", ...models, ""]
+  return (change % 3 === 1 ? [...lines, INVALID[change % INVALID.length]] : lines).join("\n")
+}
+
+const INVALID = ["modles: []", "groups: [", "defaults: { requests_per_minute: many }", "store: { url: nowhere }"]
+
+interface Lifetimes {
+  readonly lifetimesMs: readonly number[]
+  readonly signal: "SIGTERM" | "SIGINT"
+}
+
+/** With what a gateway takes to stop, and the next to start, about 20 s from signal to signal. */
+const WHOLE: Lifetimes = { lifetimesMs: Array.from({ length: 8 }, () => 14_000), signal: "SIGTERM" }
+/** The grace of SIGTERM alone takes 5 s; SIGINT has none, and so nobody can heed a warning. */
+const SHORT: Lifetimes = { lifetimesMs: [1000, 800], signal: "SIGINT" }
+
+class StoppingRun {
+  private readonly folder = mkdtempSync(join(tmpdir(), "trivium-stopping-"))
+  private readonly dataDir = join(this.folder, "data")
+  private clients: Client[] = []
+  private isOver = false
+
+  async run({ lifetimesMs, signal, say }: Lifetimes & { readonly say: (text: string) => void }) {
+    const starting = Array.from({ length: HOSTS }, (_, at) => RunningSimulator.start("--bill", this.billFile(at)))
+    this.clients = await makeClients(this.dataDir)
+    const simulators = await Promise.all(starting)
+    try {
+      const origins = simulators.map(({ url }) => url)
+      const configAt = (change: number) => configOf(origins, change)
+      const gateways = await Succession.start({ dataDir: this.dataDir, configAt })
+      const began = performance.now()
+      const load = this.clients.map((client, at) =>
+        this.keepAsking(client, { gateways, dice: new Dice({ seed: 17, number: at }) }),
+      )
+      for (const [at, lifetimeMs] of lifetimesMs.entries()) {
+        if (at > 0) await gateways.replace(signal)
+        await setTimeout(lifetimeMs)
+        say(`gateway ${at + 1}: ${this.answers} answers so far`)
+      }
+      this.isOver = true
+      await Promise.all(load)
+      const seconds = (performance.now() - began) / 1000
+      await gateways.stop()
+      return { gateways, seconds }
+    } finally {
+      await Promise.all(simulators.map((simulator) => simulator.stop()))
+    }
+  }
+
+  async evidence(): Promise<Evidence> {
+    const bills = Array.from({ length: HOSTS }, (_, at) => readBills(this.billFile(at)))
+    return { clients: this.clients, bills, books: await readBooks(this.dataDir) }
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  private get answers(): number {
+    return this.clients.reduce((sum, { answers }) => sum + answers.length, 0)
+  }
+
+  private billFile(host: number): string {
+    return join(this.folder, `bills-${host}`)
+  }
+
+  private async keepAsking(client: Client, { gateways, dice }: { gateways: Succession; dice: Dice }): Promise<void> {
+    while (!this.isOver) {
+      const answer =
+        client.isBalanced && !gateways.isReady ? undefined : await askOnce(client, { url: gateways.url, dice })
+      if (answer) client.answers.push(answer)
+      else await setTimeout(PAUSE_MS)
+    }
+  }
+}
+
+function makeClients(dataDir: string): Promise<Client[]> {
+  const make = Array.from({ length: CLIENTS }, (_, at) => ({ name: `client-${at}`, isBalanced: at % 2 === 0 }))
+  return atDesk(dataDir, (desk) =>
+    Promise.all(
+      make.map(async ({ name, isBalanced }) => {
+        const { id, key } = await desk.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
+        return { name, key, keyId: id, isBalanced, answers: [], turnedAway: 0, cutOff: 0 }
+      }),
+    ),
+  )
+}
+
+/** Undefined where the gateway has not accepted it. */
+async function askOnce(client: Client, { url, dice }: { url: string; dice: Dice }): Promise<Answer | undefined> {
+  const [spoken, streamed] = [dice.pick(SPOKEN), dice.chance(0.6)]
+  const words = dice.chance(0.5) ? `first-token-ms-${dice.below(200)}` : `tokens-per-second-${100 + dice.below(900)}`
+  const asked = { model: `t/${client.name}@${words}`, question: `Say ${5 + dice.below(200)} words.`, streamed }
+  let answer: Response
+  try {
+    answer = await ask(spoken, { url, key: client.key }, asked)
+  } catch (cause) {
+    client.turnedAway++
+    if ((cause as { code?: string }).code !== "ECONNREFUSED") client.cutOff++
+    return undefined
+  }
+  const text = await answer.text().catch(() => "cut off")
+  if (answer.status === 503 && text.includes('"shutting_down"')) {
+    client.turnedAway++
+    return undefined
+  }
+  return {
+    requestId: answer.headers.get("x-request-id") ?? "",
+    isWhole: answer.status === 200 && (streamed ? ENDINGS[spoken.name].test(text) : isJson(text)),
+    cost: answer.headers.get("x-gateway-cost"),
+    told: `${spoken.name} ${streamed ? "streamed" : "whole"}: ${answer.status} …${text.slice(-200)}`,
+  }
+}
+
+/** How a stream says that nothing more will come. */
+const ENDINGS: Readonly<Record<Spoken["name"], RegExp>> = {
+  chat: /^data: \[DONE\]$/m,
+  responses: /^event: response\.(completed|incomplete)$/m,
+  messages: /^event: message_stop$/m,
+  "gemini events": /"finishReason"/,
+  "gemini array": /"finishReason"[\s\S]*\]\s*$/,
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface Evidence {
+  readonly clients: readonly Client[]
+  /** Of each host. */
+  readonly bills: readonly (readonly Bill[])[]
+  readonly books: StoppedBooks
+}
+
+const costOf = ({ input_tokens, output_tokens }: Bill) =>
+  BigInt(input_tokens) * INPUT_NANO + BigInt(output_tokens) * OUTPUT_NANO
+
+const sorted = (amounts: readonly bigint[]) => amounts.toSorted((one, other) => Number(one - other)).join(" ")
+
+/** What each client has of whole answers, what its model was billed for, and what its key has paid: one for one. */
+function unequal({ clients, bills, books }: Evidence): string[] {
+  const billed = Map.groupBy(bills.flat(), ({ model }) => model)
+  const booked = Map.groupBy(books.entries, ({ key }) => key)
+  return clients.flatMap(({ name, keyId, answers }) => {
+    const [owed, paid] = [billed.get(name) ?? [], booked.get(keyId) ?? []]
+    const isSame = sorted(owed.map(costOf)) === sorted(paid.map(({ revenue }) => revenue))
+    if (isSame && owed.length === answers.length) return []
+    return [`${name} has ${answers.length} answers, ${owed.length} bills and ${paid.length} entries`]
+  })
+}
+
+function toldOtherwise({ clients, books }: Evidence): string[] {
+  const entries = new Map(books.entries.map((entry) => [entry.request, entry]))
+  const isBooked = ({ cost }: Answer, entry: BookedEntry | undefined) =>
+    entry?.kind === "settled" && (cost === null || nanoOfUsd(cost) === entry.revenue)
+  return clients
+    .flatMap(({ answers }) => answers)
+    .filter((answer) => answer.isWhole && !isBooked(answer, entries.get(answer.requestId)))
+    .map(({ requestId, cost }) => `${requestId}: told ${cost}, booked ${entries.get(requestId)?.kind}`)
+}
+
+function figures(evidence: Evidence, say: (text: string) => void): Figure[] {
+  const { clients, bills, books } = evidence
+  const broken = clients.flatMap(({ answers }) => answers.filter(({ isWhole }) => !isWhole).map(({ told }) => told))
+  const problems = books.problems.map(({ invariant, what }) => `${invariant}: ${what}`)
+  const cutOff = clients.reduce((sum, client) => sum + client.cutOff, 0)
+  say(`turned away behind a balancer: ${turnedAway(clients, true)}; of the others: ${turnedAway(clients, false)}`)
+  say(`of all these ${cutOff} found their connection closed without a byte`)
+  return [
+    { what: "hosts that have billed", seen: bills.filter(({ length }) => length > 0).length, atLeast: HOSTS },
+    problemFigure("accepted, and not answered whole", { problems: broken, say }),
+    problemFigure("clients with answers, bills and entries that differ", { problems: unequal(evidence), say }),
+    problemFigure("answers booked otherwise than told", { problems: toldOtherwise(evidence), say }),
+    problemFigure("problems that the ledger's own proof finds", { problems, say }),
+    { what: "held although no gateway runs", seen: books.holds.length, atMost: 0 },
+  ]
+}
+
+function turnedAway(clients: readonly Client[], isBalanced: boolean): number {
+  return clients
+    .filter((client) => client.isBalanced === isBalanced)
+    .reduce((sum, client) => sum + client.turnedAway, 0)
+}
+
+export const stopping: Row = {
+  number: 17,
+  title: "SIGTERM and reloads under load, over three hosts",
+  async run({ short, say }) {
+    const lifetimes = short ? SHORT : WHOLE
+    const run = new StoppingRun()
+    try {
+      const { gateways, seconds } = await run.run({ ...lifetimes, say })
+      const evidence = await run.evidence()
+      const answers = evidence.clients.reduce((sum, client) => sum + client.answers.length, 0)
+      const { reloads, rejected, errors } = gateways.seen
+      return [
+        {
+          what: "gateways that ended with code 0",
+          seen: gateways.codes.filter((code) => code === 0).length,
+          atLeast: lifetimes.lifetimesMs.length,
+        },
+        { what: "reloads", seen: (reloads + rejected) / seconds, atLeast: short ? 3 : 10, unit: "a second" },
+        { what: "of them refused as invalid", seen: rejected, atLeast: short ? 1 : 20 },
+        { what: "requests accepted", seen: answers, atLeast: short ? 40 : 3000 },
+        ...figures(evidence, say),
+        ...(short
+          ? []
+          : [{ what: "turned away behind a balancer", seen: turnedAway(evidence.clients, true), atMost: 0 }]),
+        { what: "other errors in the logs", seen: errors, atMost: 0 },
+      ]
+    } finally {
+      run.remove()
+    }
+  },
+}
