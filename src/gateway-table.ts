@@ -1,11 +1,13 @@
 // The models and accounts of one configuration, joined; a part of the composition root.
+import { createHash } from "node:crypto"
 import { bundledModels } from "./catalog/bundled.ts"
 import { Catalog, type Model } from "./catalog/catalog.ts"
 import { joinGroups } from "./catalog/groups.ts"
 import { joinModels } from "./catalog/overrides.ts"
 import type { Config } from "./config/config.ts"
+import { Secret } from "./config/secret.ts"
 import { codecs } from "./protocols.ts"
-import { openAccounts } from "./providers/account.ts"
+import { type AccountOptions, openAccounts } from "./providers/account.ts"
 import type { Account, Provider } from "./providers/contract.ts"
 import { simulatorProvider } from "./providers/simulator.ts"
 import { compatibleProviders, knownProviders as realProviders } from "./providers/table.ts"
@@ -20,20 +22,28 @@ export const knownProviders: readonly Provider[] = [...realProviders, simulatorP
 export const providerTypes: readonly Provider[] = [...knownProviders, ...compatibleProviders]
 
 const simulator = createSimulator()
-const translated = new Set(codecs.upstream.keys())
+const translated = [codecs.upstream, codecs.embedding?.upstream, codecs.image?.upstream].map(
+  (some) => new Set(some?.keys()),
+)
 
 export interface GatewayTable extends RoutingTable {
   readonly isDemo: boolean
+  /** Its accounts by digests of what made them. */
+  readonly defined: ReadonlyMap<string, Account>
 }
 
-/** The models and accounts of one configuration. Without any account the simulator serves every model. */
-export function buildTable(config: Config, send: Send): GatewayTable {
+/**
+ * The models and accounts of one configuration. Without any account the simulator serves every model. Accounts whose
+ * definition has not changed are those of the table `before`.
+ */
+export function buildTable(config: Config, send: Send, before?: GatewayTable): GatewayTable {
   const accounts = new Map<string, readonly Account[]>()
+  const opening = new Opening(before)
   for (const settings of config.providers) {
     const provider = providerTypes.find(({ id }) => id === settings.type)
     const isHere = provider === simulatorProvider && settings.baseUrl === undefined
     const reach = isHere ? simulator : send
-    const opened = provider ? openAccounts(provider, { ...settings, send: reach }) : []
+    const opened = provider ? opening.open(provider, { ...settings, send: reach }) : []
     if (opened.length > 0) accounts.set(settings.id, opened)
   }
   const models = joinModels(bundledModels(), config.models)
@@ -41,14 +51,45 @@ export function buildTable(config: Config, send: Send): GatewayTable {
   const isSimulated = (provider: string) => {
     return config.providers.some(({ id, type }) => id === provider && type === simulatorProvider.id)
   }
-  const strategy = config.defaults.routing
+  const { defined } = opening
+  const joined = { accounts, defined, translated, strategy: config.defaults.routing, isDemo }
   const grouped = (all: readonly Model[]) => joinGroups(all, config.groups)
-  if (!isDemo)
-    return { catalog: new SimulatedCatalog(grouped(models), isSimulated), accounts, translated, strategy, isDemo }
-  const account = openAccounts(simulatorProvider, { id: simulatorProvider.id, send: simulator })
+  if (!isDemo) return { ...joined, catalog: new SimulatedCatalog(grouped(models), isSimulated) }
+  const account = opening.open(simulatorProvider, { id: simulatorProvider.id, send: simulator })
   for (const { targets } of models) for (const { provider } of targets) accounts.set(provider, account)
-  const catalog = new SimulatedCatalog(grouped(models.map(simulated)), () => true)
-  return { catalog, accounts, translated, strategy, isDemo }
+  return { ...joined, catalog: new SimulatedCatalog(grouped(models.map(simulated)), () => true) }
+}
+
+/** Opens the accounts of one table. What is known of an account is known of the object, so that outlives a reload. */
+class Opening {
+  readonly defined = new Map<string, Account>()
+
+  constructor(private readonly before: GatewayTable | undefined) {}
+
+  open(provider: Provider, options: AccountOptions): Account[] {
+    return openAccounts(provider, options).map((account, index) => {
+      const definition = definitionOf(provider, options, index)
+      const kept = this.before?.defined.get(definition) ?? account
+      this.defined.set(definition, kept)
+      return kept
+    })
+  }
+}
+
+/** A digest of all that makes an account: the entry, with this one of its keys. */
+function definitionOf({ id }: Provider, { send: _, apiKeys, ...settings }: AccountOptions, index: number): string {
+  const one = apiKeys ? { ...settings, apiKey: apiKeys[index] } : settings
+  return createHash("sha256")
+    .update(JSON.stringify([id, plain(one)]))
+    .digest("base64")
+}
+
+/** In the same order whichever way it was written, with its secrets. */
+function plain(value: unknown): unknown {
+  if (value instanceof Secret) return value.reveal()
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value
+  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return members.map(([name, member]) => [name, plain(member)])
 }
 
 /** Where the simulator serves, a model's name may end in what is asked of it: `@status-503`. Nobody else hears that. */

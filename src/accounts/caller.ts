@@ -28,6 +28,7 @@ export function visible(row: KeyRow): Key {
     keepAnswers: row.keepAnswers,
     ownBalance: row.ownBalance,
     strictBalance: row.strictBalance,
+    hedge: row.hedge,
     createdAt: row.createdAt,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,

@@ -24,10 +24,12 @@ export const PERIODS = ["day", "week", "month", "total"] as const satisfies read
 export const PROTOCOL_IDS = [
   "openai-chat",
   "openai-responses",
+  "openai-completions",
   "openai-embeddings",
   "openai-images",
   "anthropic-messages",
   "gemini-generate",
+  "gemini-embed",
 ] as const
 const PROTOCOL_WORDS: readonly string[] = ["openai", "anthropic", "gemini", ...PROTOCOL_IDS]
 

@@ -21,6 +21,7 @@ export interface KeyChange extends GrantWish {
   readonly addresses?: readonly string[] | null
   readonly keepAnswers?: boolean | null
   readonly strictBalance?: boolean | null
+  readonly hedge?: boolean | null
   readonly expiresAt?: number | null
 }
 
@@ -169,6 +170,7 @@ export class Keys {
       keepAnswers: false,
       ownBalance,
       strictBalance: false,
+      hedge: false,
       createdAt: this.now(),
       expiresAt: null,
       revokedAt: null,
@@ -182,7 +184,8 @@ export class Keys {
   }
 
   /** The row with what was asked for in its place; never more than its tenant holds. */
-  private changed(row: KeyRow, { name, tenant, addresses, keepAnswers, strictBalance, expiresAt, ...wish }: KeyChange) {
+  private changed(row: KeyRow, change: KeyChange) {
+    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, expiresAt, ...wish } = change
     if (addresses) new AddressRanges(addresses)
     const grant = changedGrant(row, wish)
     const bound = this.tenants.find(tenant ?? row.tenant)
@@ -197,6 +200,7 @@ export class Keys {
       addresses: addresses === undefined ? row.addresses : addresses,
       keepAnswers: keepAnswers === undefined ? row.keepAnswers : (keepAnswers ?? false),
       strictBalance: strictBalance === undefined ? row.strictBalance : (strictBalance ?? false),
+      hedge: hedge === undefined ? row.hedge : (hedge ?? false),
       expiresAt: expiresAt === undefined ? row.expiresAt : expiresAt,
     }
     return changed

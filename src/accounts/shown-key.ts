@@ -12,6 +12,7 @@ export interface ShownKey extends ShownGrant, ShownBalance {
   readonly keep_answers: boolean
   readonly own_balance: boolean
   readonly strict_balance: boolean
+  readonly hedge: boolean
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
@@ -30,6 +31,7 @@ export interface AskedChange extends AskedGrant {
   readonly keep_answers?: boolean | null
   readonly own_balance?: boolean | null
   readonly strict_balance?: boolean | null
+  readonly hedge?: boolean | null
   readonly expires_at?: string | null
 }
 
@@ -50,6 +52,7 @@ export function shownKey({ id, name, tenant, hint, addresses, ...key }: Key, bal
     own_balance: key.ownBalance,
     ...shownBalance(balance),
     strict_balance: key.strictBalance,
+    hedge: key.hedge,
     created_at: time(key.createdAt),
     expires_at: key.expiresAt === null ? null : time(key.expiresAt),
     revoked_at: key.revokedAt === null ? null : time(key.revokedAt),
@@ -57,8 +60,10 @@ export function shownKey({ id, name, tenant, hint, addresses, ...key }: Key, bal
 }
 
 /** All but whose balance it pays from, which the books have to be told first. */
-export function changeOf({ name, tenant, addresses, keep_answers, strict_balance, expires_at, ...asked }: AskedChange) {
+export function changeOf(wish: AskedChange) {
+  const { name, tenant, addresses, keep_answers, strict_balance, hedge, expires_at, ...asked } = wish
   const expiresAt = expires_at && Date.parse(expires_at)
-  const change = { name, tenant, addresses, keepAnswers: keep_answers, strictBalance: strict_balance, expiresAt }
+  const kept = { keepAnswers: keep_answers, strictBalance: strict_balance }
+  const change = { name, tenant, addresses, ...kept, hedge, expiresAt }
   return { ...given(change), ...grantWishOf(asked) } as KeyChange
 }

@@ -15,6 +15,7 @@ const shown = {
   own_balance: required(boolean()),
   ...shownBalance,
   strict_balance: required(boolean()),
+  hedge: required(boolean()),
   created_at: required(time()),
   expires_at: required(nullable(time())),
   revoked_at: required(nullable(time())),
@@ -31,6 +32,7 @@ const cleared = {
   keep_answers: boolean(),
   own_balance: boolean(),
   strict_balance: boolean(),
+  hedge: boolean(),
   expires_at: time(),
 }
 const change = changes({ name, tenant }, cleared)

@@ -15,6 +15,7 @@ interface ChangeFlags extends JsonFlags, GrantFlags {
   readonly keepAnswers?: boolean
   readonly ownBalance?: boolean
   readonly strictBalance?: boolean
+  readonly hedge?: boolean
 }
 
 interface CreateFlags extends ChangeFlags {
@@ -70,6 +71,8 @@ function withKeyFlags(command: Command): Command {
     .option("--no-keep-answers", "keep no answers")
     .option("--strict-balance", "hold all that an answer may cost before the call, also of a stream")
     .option("--no-strict-balance", "hold more as a stream grows")
+    .option("--hedge", "ask a second target where the first takes long, and take who answers first")
+    .option("--no-hedge", "wait for the first, unless a request wishes otherwise")
 }
 
 function asked(flags: CreateFlags): AskedKey {
@@ -78,7 +81,7 @@ function asked(flags: CreateFlags): AskedKey {
 }
 
 function askedChange(flags: ChangeFlags): AskedChange {
-  const { name, tenant, addresses, expires, keepAnswers, ownBalance, strictBalance } = flags
+  const { name, tenant, addresses, expires, keepAnswers, ownBalance, strictBalance, hedge } = flags
   const members = {
     name,
     tenant,
@@ -87,6 +90,7 @@ function askedChange(flags: ChangeFlags): AskedChange {
     keep_answers: keepAnswers,
     own_balance: ownBalance,
     strict_balance: strictBalance,
+    hedge,
   }
   return { ...given(members), ...askedGrantOf(flags) } as AskedChange
 }

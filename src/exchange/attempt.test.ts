@@ -1,8 +1,12 @@
 import { expect, test } from "bun:test"
 import type { IngressCodec } from "../protocols/codec.ts"
+import { Health } from "../routing/health.ts"
 import type { Target } from "../routing/plan.ts"
 import { type Attempts, attempt } from "./attempt.ts"
+import { DEFAULT_TIMEOUTS } from "./call.ts"
+import type { Attempt } from "./lane.ts"
 import { newRecord, tracedExchange } from "./record.ts"
+import { RetryBudget } from "./retry-budget.ts"
 
 const target = (protocol: string, provider: string) =>
   ({
@@ -31,11 +35,16 @@ test("a fault of ours on the way to a target is an attempt, and the next one tha
     house: {
       codecs: { ingress: new Map([["openai-chat", broken]]), upstream: new Map([["other", { minter: () => "" }]]) },
       seals: { has: () => false },
+      timeouts: DEFAULT_TIMEOUTS,
+      health: new Health({ now: () => 0, chance: () => 0, onAside: () => {} }),
+      retries: new RetryBudget(() => 0),
+      chance: () => 0,
     },
     request: { text: "{}", isAscii: true, body: {}, reading: { stream: false, routing: { fallback: [] } } },
     targets: [target("other", "first"), target("openai-chat", "second")],
   } as unknown as Attempts
-  expect(await attempt(attempts, async (each) => each.target.account.id)).toBe("second")
+  const send = async (each: Attempt) => each.target.account.id
+  expect((await attempt(attempts, { send, drop: () => {} })).answer).toBe("second")
   expect(record.attempts).toBe(2)
   expect(tracedExchange(record).attemptsMade.map(({ provider, error }) => [provider, error?.code])).toEqual([
     ["first", "internal_error"],

@@ -4,7 +4,9 @@ import type { GatewayError } from "../canonical/error.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { FrameContext, UpstreamError } from "../protocols/contract.ts"
+import type { Trial } from "../routing/health.ts"
 import type { Target } from "../routing/plan.ts"
+import type { Pause } from "../transport/retry-after.ts"
 import type { Verdict } from "../transport/tee.ts"
 import type { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
@@ -19,6 +21,12 @@ export interface Attempt {
   readonly lane: Lane
   /** Absent where nothing is charged. */
   readonly bill: Bill | undefined
+  /** Absent where it says nothing of how its target answers. */
+  readonly trial?: Trial | undefined
+  /** The conversation it is part of, where it matters who answers that. */
+  readonly session?: string | undefined
+  /** What the upstream says of its limits, once it has refused. */
+  pause?: Pause
 }
 
 export interface Lane {

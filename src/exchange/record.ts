@@ -156,10 +156,19 @@ export function noteAttempt(record: ExchangeRecord, target: Target): void {
 }
 
 /** The attempt that was begun last has failed, and is not the exchange's last word. */
-export function noteFailedAttempt(record: ExchangeRecord, target: Target, error: GatewayError): void {
-  const attempt = { ...observedTarget(target), startedAt: record.attemptStartedAt, endedAt: performance.now(), error }
+export function noteFailedAttempt(
+  record: ExchangeRecord,
+  { target, startedAt, error }: { target: Target; startedAt: number; error: GatewayError },
+): void {
   record.failedAttempts ??= []
-  record.failedAttempts.push(attempt)
+  record.failedAttempts.push({ ...observedTarget(target), startedAt, endedAt: performance.now(), error })
+}
+
+/** Another attempt has answered before this one. */
+export function noteOutrun(record: ExchangeRecord, { target, startedAt }: { target: Target; startedAt: number }): void {
+  const times = { startedAt, endedAt: performance.now() }
+  record.failedAttempts ??= []
+  record.failedAttempts.push({ ...observedTarget(target), ...times, error: undefined, outrun: true })
 }
 
 /** An exchange that is over, with every attempt. */

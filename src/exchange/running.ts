@@ -51,6 +51,22 @@ export class Running {
     this.calls.leave(call)
   }
 
+  /** Resolves after so long; rejects as a call under way would be ended. */
+  async pause(client: Client, ms: number): Promise<void> {
+    const waiting = this.begin(client, { url: "", limitMs: Number.POSITIVE_INFINITY })
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(resolve, ms)
+        waiting.abort.onAbort = () => {
+          clearTimeout(timer)
+          reject(waiting.abort.reason)
+        }
+      })
+    } finally {
+      this.end(waiting)
+    }
+  }
+
   endAll(reason: Error): void {
     this.calls.each(({ abort }) => abort.abort(reason))
   }
@@ -78,6 +94,11 @@ export class Running {
   }
 }
 
+/** The cause of an error that says an upstream took too long. */
+export class TimeoutError extends Error {
+  override readonly name = "TimeoutError"
+}
+
 function timedOut(message: string): GatewayError {
-  return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
+  return new GatewayError("upstream_unavailable", message, { owner: "upstream", cause: new TimeoutError() })
 }

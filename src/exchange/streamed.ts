@@ -1,16 +1,22 @@
 // A streamed answer: attempts until one speaks, then what it says, heart-beats in silence, and one proper end.
 import type { Deadline } from "../transport/deadlines.ts"
-import { type Attempts, attempt } from "./attempt.ts"
+import { type Attempts, attempt, type Sending } from "./attempt.ts"
 import type { House } from "./call.ts"
 import { clientStream } from "./client-stream.ts"
-import { answerOf } from "./record.ts"
+import { answerOf, ClientGoneError } from "./record.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
 
 const CONTENT_TYPES = { events: "text/event-stream; charset=utf-8", array: "application/json; charset=utf-8" }
 
+/** How streams are asked for. */
+const streams: Sending<UpstreamStream> = {
+  send: (attempt) => UpstreamStream.open(attempt),
+  drop: (stream) => void stream.fail(new ClientGoneError()),
+}
+
 export async function answerStreamed(attempts: Attempts): Promise<Response> {
   const { call, house, request, bill } = attempts
-  const opening = attempt(attempts, (each) => UpstreamStream.open(each))
+  const opening = attempt(attempts, streams).then(({ answer }) => answer)
   const forget = () => {
     bill?.keepInput()
     request.text = ""

@@ -3,16 +3,22 @@ import { GatewayError } from "../canonical/error.ts"
 import { decodeByteText, toByteText } from "../transport/byte-text.ts"
 import { failure, readAll } from "../transport/http-client.ts"
 import { findMember, outline } from "../transport/json-scan.ts"
+import { marksOf } from "./answer-marks.ts"
+import { type Sending, timeLeft, type Won } from "./attempt.ts"
 import type { Answered, Attempt } from "./lane.ts"
+import { noteAnswered, noteHome } from "./noted-answer.ts"
 import { answerOf } from "./record.ts"
 import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 const CONTENT_TYPE = "application/json"
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-export async function answerUnary(attempt: Attempt): Promise<Response> {
+/** How whole answers are asked for. */
+export const unary: Sending<Answered> = { send: ask, drop: () => {} }
+
+/** The answer of an attempt, once what it costs is booked. */
+export async function answerUnary({ attempt, answer }: Won<Answered>): Promise<Response> {
   const { call, target, bill } = attempt
-  const answer = await ask(attempt)
   const { body, usage, images } = answer
   call.record.usage = usage
   await bill?.settle(target, {
@@ -21,16 +27,21 @@ export async function answerUnary(attempt: Attempt): Promise<Response> {
     waiting: "answer",
     last: { contentType: CONTENT_TYPE, bytes: () => (typeof body === "string" ? Buffer.from(body) : body) },
   })
+  noteHome(attempt, call.record.usage)
   return answerOf(call.record, body, CONTENT_TYPE)
 }
 
 async function ask(attempt: Attempt): Promise<Answered> {
   const { call, house, lane } = attempt
-  const running = house.running.begin(call, { url: lane.url(attempt), limitMs: house.timeouts.unaryMs })
+  const running = house.running.begin(call, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
   try {
     const response = await callUpstream(attempt, running)
     if (!response.ok) throw await upstreamError(response, attempt, running)
-    return readAnswer(await readAll(response, MAX_ANSWER_BYTES), attempt)
+    const bytes = await readAll(response, MAX_ANSWER_BYTES)
+    const answer = readAnswer(bytes, attempt)
+    const totalMs = performance.now() - call.record.attemptStartedAt
+    noteAnswered(attempt, { usage: answer.usage, totalMs, marks: () => marksOf(bytes, attempt) })
+    return answer
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown : failure(thrown, running.abort)
   } finally {

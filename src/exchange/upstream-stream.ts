@@ -1,14 +1,18 @@
 // One upstream stream as it is read: the bytes to pass on, until its terminal event or its failure.
 import { GatewayError } from "../canonical/error.ts"
+import type { Finish } from "../canonical/response.ts"
 import { isMeaningful, type StreamEvent } from "../canonical/stream.ts"
 import type { Usage } from "../canonical/usage.ts"
+import type { Mark } from "../routing/health.ts"
 import { fromByteText } from "../transport/byte-text.ts"
 import { failure } from "../transport/http-client.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import type { Verdict } from "../transport/tee.ts"
-import { asUpstreamError } from "./attempt.ts"
+import { formAsked, isTruncated, StreamedForm } from "./answer-marks.ts"
+import { asUpstreamError, kindOf, timeLeft } from "./attempt.ts"
 import type { Given } from "./bill.ts"
 import type { Attempt, Passage } from "./lane.ts"
+import { noteAnswered, noteHome } from "./noted-answer.ts"
 import { ClientGoneError } from "./record.ts"
 import type { RunningCall } from "./running.ts"
 import { SaidText } from "./said-text.ts"
@@ -52,16 +56,20 @@ export class UpstreamStream {
   private usage: Usage | undefined
   /** More was said since usage was told. */
   private saidSince = false
-  /** The model has said why it stopped. */
-  private finished = false
+  /** Why the model stopped, once it has said so. */
+  private finishedFor: Finish | undefined
+  /** Absent where it may have any. */
+  private readonly form: StreamedForm | undefined
   /** The client was given something. */
   private gave = false
   error: GatewayError | undefined
 
   private constructor(private readonly attempt: Attempt) {
-    const { call, house, target, lane } = attempt
+    const { call, house, target, lane, request } = attempt
     const { timeouts } = house
-    this.running = house.running.begin(call, { url: lane.url(attempt), limitMs: timeouts.streamMs })
+    const form = formAsked(request)
+    this.form = form && new StreamedForm(form, this.said)
+    this.running = house.running.begin(call, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
     this.passage = lane.passage(attempt, {
       onEvent: (event) => this.note(event),
       onSaid: (bytes, from, to) => {
@@ -111,15 +119,23 @@ export class UpstreamStream {
 
   /** What is owed for it; nothing where nothing was given. */
   async settle(waiting: Given["waiting"], last?: Given["last"]): Promise<void> {
-    const { bill, target } = this.attempt
+    const { bill, target, call } = this.attempt
+    if (this.ended) noteAnswered(this.attempt, { usage: this.told().usage, marks: () => this.marks() })
     if (!last && !this.gave) return bill?.release()
     const said = () => this.said.whole()
-    return bill?.settle(target, { told: this.told(), said, waiting, ...(last && { last }) })
+    await bill?.settle(target, { told: this.told(), said, waiting, ...(last && { last }) })
+    if (this.ended) noteHome(this.attempt, call.record.usage)
+  }
+
+  private marks(): Mark[] {
+    const faults = this.form?.faults(this.finishedFor) ?? []
+    const isShort = isTruncated(this.finishedFor, { usage: this.told().usage, attempt: this.attempt })
+    return isShort ? [...faults, "truncated"] : faults
   }
 
   /** The client has left. Where only the usage was still to come, that is waited for. */
   async leave(): Promise<void> {
-    if (this.finished && !this.told().isAll) await this.readUsage()
+    if (this.finishedFor && !this.told().isAll) await this.readUsage()
     this.fail(new ClientGoneError())
   }
 
@@ -130,7 +146,14 @@ export class UpstreamStream {
     const error = asUpstreamError(known ? thrown : failure(thrown, abort))
     this.release()
     if (!abort.aborted) abort.abort(known ? thrown : error)
+    // Until then another target may answer, and who looks for one tells of this.
+    if (this.committed) this.noteFailed(error)
     return error
+  }
+
+  private noteFailed(error: GatewayError): void {
+    const { house, trial } = this.attempt
+    if (trial) house.health.ended(trial, { failed: kindOf(error), retryAfterMs: error.retryAfterMs })
   }
 
   /** Lets go of an upstream call that has ended; its connection can be used again once it is read empty. */
@@ -150,6 +173,8 @@ export class UpstreamStream {
       length += bytes?.byteLength ?? 0
     }
     this.committed = true
+    const { house, trial } = this.attempt
+    if (trial) house.health.answering(trial, performance.now() - this.running.startedAt)
     this.running.waitingSince = 0
     this.running.silenceMs = this.callOpen ? this.attempt.house.timeouts.patientMs : this.gapMs
   }
@@ -192,6 +217,7 @@ export class UpstreamStream {
   /** What the observer saw. */
   private note(event: StreamEvent): Verdict {
     this.hear(event)
+    this.form?.hear(event)
     if (!this.meaningful && isMeaningful(event)) {
       this.meaningful = true
       this.attempt.call.record.firstEventAt = performance.now()
@@ -199,7 +225,7 @@ export class UpstreamStream {
     if (event.type === "part-start" && event.start.kind === "tool-call") this.allowSilence(true)
     else if (event.type === "candidate-end") {
       this.allowSilence(false)
-      this.finished = true
+      this.finishedFor = event.finish
       this.running.outlivesClient = true
     } else if (event.type === "stream-error") {
       this.error = withoutCredential(event.error, this.attempt.target)

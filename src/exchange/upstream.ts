@@ -5,7 +5,7 @@ import type { Abort } from "../transport/abort.ts"
 import { decodeUtf8 } from "../transport/byte-text.ts"
 import type { Answer } from "../transport/http-answer.ts"
 import { readAll } from "../transport/http-client.ts"
-import { retryAfterMs } from "../transport/retry-after.ts"
+import { pauseOf } from "../transport/retry-after.ts"
 import type { Attempt } from "./lane.ts"
 import type { RunningCall } from "./running.ts"
 
@@ -20,11 +20,11 @@ export function callUpstream(attempt: Attempt, { url, abort }: RunningCall): Pro
 
 /** The error that an upstream answered with, as the protocol spoken reads it. */
 export async function upstreamError(response: Answer, attempt: Attempt, { abort }: RunningCall): Promise<GatewayError> {
-  const told = {
-    status: response.status,
-    retryAfterMs: retryAfterMs(response.headers),
-    body: await errorText(response, abort),
-  }
+  const { status, headers } = response
+  const body = await errorText(response, abort)
+  const pause = pauseOf({ status, headers, body })
+  attempt.pause = pause
+  const told = { status, retryAfterMs: pause.retryAfterMs, body }
   return withoutCredential(attempt.lane.decodeError(told, attempt), attempt.target)
 }
 

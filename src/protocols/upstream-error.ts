@@ -20,6 +20,7 @@ export interface Circumstances {
 
 export function upstreamFault(said: Sentence, { status, retryAfterMs }: Circumstances): GatewayError {
   const told = { upstreamStatus: status, retryAfterMs }
+  if (isSpent(said, status)) return spent(told)
   if (status === 429 || isLimit(said)) return limited(told)
   if (isRefusal(status) || aboutCredential(said)) return credentialRefused(told)
   const isCallers = status === 400 || status === 413 || status === 422 || said.type === "invalid_request_error"
@@ -44,6 +45,16 @@ export function parseError(body: string): Json | undefined {
 
 function isRefusal(status: number | undefined): boolean {
   return status === 401 || status === 402 || status === 403
+}
+
+const SPENT_CODE =
+  /^(insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error|insufficient_(balance|credits?))$/
+/** Only as it begins: with status 400 a provider may quote its caller, who shall not be able to say this. */
+const SPENT = /^(Your credit balance is too low|You have reached your specified API usage limits)/
+
+/** The account there is ours, and so is its money, whatever status it is told with. */
+function isSpent({ code = "", type = "", message = "" }: Sentence, status: number | undefined): boolean {
+  return status === 402 || SPENT_CODE.test(code) || SPENT_CODE.test(type) || SPENT.test(message)
 }
 
 function isLimit({ code, type }: Sentence): boolean {
@@ -79,6 +90,11 @@ interface Told {
 function limited(told: Told): GatewayError {
   const message = "The provider limits how often the gateway may call it. Try again later."
   return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...told })
+}
+
+function spent(told: Told): GatewayError {
+  const message = "The gateway's account at the provider is out of credit."
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
 }
 
 function credentialRefused(told: Told): GatewayError {

@@ -7,6 +7,8 @@ export type Why = "hanging" | "failing" | "limited" | "day-quota" | "spend-cap" 
 
 /** Who stays in for so long has one time less held against it. */
 const FORGIVEN_MS = 30_000
+/** Who works again may still fail now and then: one failure does not keep it out for longer. */
+const MAX_FAILED_TRIALS = 2
 /** One who is trying, and is not heard of for so long, does not keep the next from it. */
 const TRIAL_MS = 60_000
 
@@ -17,6 +19,7 @@ export class Breaker {
   private times = 0
   private cameInAt = Number.NEGATIVE_INFINITY
   private triedAt = Number.NEGATIVE_INFINITY
+  private failedTrials = 0
   /** Changes when it goes out, so that an attempt begun before does not speak of what is now. */
   era = 0
 
@@ -48,6 +51,12 @@ export class Breaker {
     this.triedAt = Number.NEGATIVE_INFINITY
   }
 
+  /** Who was to find out has failed; true where that settles it. Who made it wait in vain is not tried again at once. */
+  failTrial(isTimeout: boolean): boolean {
+    this.failedTrials++
+    return isTimeout || this.failedTrials >= MAX_FAILED_TRIALS
+  }
+
   /** How many times it will have gone out, should it do so now. */
   timesAt(now: number): number {
     const forgiven = this.isIn ? Math.floor((now - this.cameInAt) / FORGIVEN_MS) : 0
@@ -60,6 +69,7 @@ export class Breaker {
     this.cause = why
     this.until = now + ms
     this.era++
+    this.failedTrials = 0
     this.giveBack()
   }
 

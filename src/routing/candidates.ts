@@ -95,11 +95,8 @@ export class Candidates {
   private spokenAt({ lines }: Account, upstreamModel: string): string | undefined {
     const { protocol, table, translates } = this.occasion
     if (serves(lines[protocol], upstreamModel)) return protocol
-    if (!translates || !table.translated.has(protocol)) return undefined
-    for (const other of Object.keys(lines)) {
-      if (table.translated.has(other) && serves(lines[other], upstreamModel)) return other
-    }
-    return undefined
+    const alike = translates ? table.translated.find((each) => each.has(protocol)) : undefined
+    return Object.keys(lines).find((other) => alike?.has(other) && serves(lines[other], upstreamModel))
   }
 
   private ruledOut(candidate: Candidate): Exclusion | undefined {

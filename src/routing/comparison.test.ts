@@ -112,6 +112,19 @@ describe("by latency", () => {
     expect(order("m", by("latency"))).toEqual(["m@b", "m@a", "m@c"])
   })
 
+  test("who lets several wait without a sign has become slow, before anybody knows how slow", () => {
+    const { order, answer, stage, table } = staged(modelOf("m", rows))
+    answer("m@a", { times: 9, firstMs: 300 })
+    answer("m@b", { times: 9, firstMs: 900 })
+    const [first] = stage.begun(3, table.place("m", "a"))
+    stage.now += 899
+    expect(order("m", by("latency"))).toEqual(["m@a", "m@b", "m@c"])
+    stage.now += 200
+    expect(order("m", by("latency"))).toEqual(["m@b", "m@a", "m@c"])
+    if (first) stage.health.answering(first, 300)
+    expect(order("m", by("latency"))).toEqual(["m@a", "m@b", "m@c"])
+  })
+
   test("a small share of requests goes to who has too few samples, and none to who has enough", () => {
     const { order, answer } = staged(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })

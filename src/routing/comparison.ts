@@ -75,8 +75,8 @@ export class Comparison {
     const isTimed = p50Ms !== undefined && p90Ms !== undefined && times !== undefined
     return {
       ...(cost && { cost }),
-      ...(isTimed && { latency: { p50Ms, p90Ms, samples: times.samplesAt(this.now) } }),
-      quality: { score: this.qualityOf(candidate), confidence: candidate.known?.confidenceAt(this.now) ?? 0 },
+      ...(isTimed && { latency: { p50Ms, p90Ms, samples: rounded(times.samplesAt(this.now)) } }),
+      quality: { score: this.qualityOf(candidate), confidence: rounded(candidate.known?.confidenceAt(this.now) ?? 0) },
     }
   }
 
@@ -93,10 +93,11 @@ export class Comparison {
     return this.occasion.facts?.stream ? known?.firstTokenMs : known?.totalMs
   }
 
-  /** Who fails makes wait for the next. */
+  /** Who fails makes wait for the next; who is silent for longer than usual has become slow. */
   private expectedMs(candidate: Candidate): number {
     const p50Ms = this.timesOf(candidate)?.p50 ?? Number.POSITIVE_INFINITY
-    return p50Ms / Math.max(LEAST_SUCCESS, candidate.known?.success.value ?? 1)
+    const silentMs = candidate.known?.silentMsAt(this.now) ?? 0
+    return Math.max(p50Ms, silentMs) / Math.max(LEAST_SUCCESS, candidate.known?.success.value ?? 1)
   }
 
   private qualityOf({ model, row, known }: Candidate): number {
@@ -159,6 +160,11 @@ export class Comparison {
     this.usual.set(model, usual)
     return usual
   }
+}
+
+/** What fades by the millisecond is not told to the millisecond. */
+function rounded(figure: number): number {
+  return Math.round(figure * 100) / 100
 }
 
 /** Stable, and quicker than the built-in for the few there are. */

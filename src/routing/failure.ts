@@ -14,7 +14,7 @@ const FAILURES = {
   timeout: { movesOn: true, counts: "target" },
   /** 5xx, an error as the first event of a 200, an answer that is none. */
   server: { movesOn: true, counts: "target" },
-  /** The model's name there is ours, so what is not found is a fault of the configuration. */
+  /** Address and name there are ours: what is not found, or has moved, is a fault of the configuration. */
   "not-found": { movesOn: true, counts: "target" },
   limited: { movesOn: true, counts: "limit" },
   credential: { movesOn: true, counts: "account" },
@@ -48,7 +48,7 @@ export function failureKind({ code, owner, upstreamStatus: status }: GatewayErro
   if (owner === "caller") return code === "content_refused" ? "refusal" : "caller"
   if (code === "upstream_rate_limited") return "limited"
   if (code !== "upstream_unavailable") return "gateway"
-  if (status === 404) return "not-found"
+  if (status === 404 || (status !== undefined && status < 400)) return "not-found"
   if (owner === "gateway") return "credential"
   if (status === undefined) return "connect"
   return status === 408 || status === 504 ? "timeout" : "server"

@@ -116,11 +116,21 @@ describe("a target that is out", () => {
     expect(stage.health.takes(place)).toBe(true)
   })
 
+  test("may fail once when it is tried, as who works may, but not twice, nor make wait in vain", () => {
+    stage.now += 15_000
+    stage.fail(place)
+    expect(stage.health.takes(place)).toBe(true)
+    stage.fail(place)
+    expect(backIn()).toBe(30_000)
+    stage.fail(place, "timeout")
+    expect(backIn()).toBe(45_000)
+  })
+
   test("stays out 15 s longer each time it fails again, up to 300 s", () => {
     const waits = []
     for (let round = 0; round < 25; round++) {
       waits.push(backIn())
-      stage.fail(place)
+      stage.failTimes(2, place)
     }
     expect(waits.slice(0, 4)).toEqual([15_000, 30_000, 45_000, 60_000])
     expect(Math.max(...waits)).toBe(300_000)
@@ -133,7 +143,7 @@ describe("a target that is out", () => {
       stage.failTimes(5, place)
       for (let round = 0; round < 3; round++) {
         backIn()
-        stage.fail(place)
+        stage.failTimes(2, place)
       }
       backIn()
       stage.answer(place)
@@ -382,5 +392,20 @@ describe("memory", () => {
     stage.now += 600_000
     stage.answer(elsewhere)
     expect(stage.health.view().of(account)).toBeUndefined()
+  })
+})
+
+describe("who mostly answers", () => {
+  test("has answered at least half of what it was asked in the last ten seconds", () => {
+    const answering = (answers: number, failures: number, afterMs = 0) => {
+      stage = new StagedHealth()
+      for (let each = 0; each < answers; each++) stage.answer(place)
+      stage.failTimes(failures, place)
+      stage.now += afterMs
+      return stage.health.mostlyAnswers(place)
+    }
+    expect([answering(4, 4), answering(3, 4), answering(0, 1), answering(1, 0)]).toEqual([true, false, false, true])
+    // Of who was not asked lately, the last word counts; of who was never asked, nothing is held against it.
+    expect([answering(9, 1, 11_000), answering(9, 0, 11_000), answering(0, 0)]).toEqual([false, true, true])
   })
 })

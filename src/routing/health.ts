@@ -93,6 +93,15 @@ export class Health {
     return known?.standingOf(known.targets.get(upstreamModel), this.options.now()) !== "out"
   }
 
+  /** Whether at least half of what it was asked in the last seconds was answered; where nothing was, what came last. */
+  mostlyAnswers({ account, upstreamModel }: Place): boolean {
+    const known = this.accounts.get(account)?.targets.get(upstreamModel)
+    if (!known) return true
+    const now = this.options.now()
+    const all = known.recent.allAt(now)
+    return all === 0 ? known.inRow === 0 : 2 * known.recent.failedAt(now) <= all
+  }
+
   begun(place: Place): Trial {
     const now = this.options.now()
     if (now - this.sweptAt >= SWEEP_MS) this.forgetIdle(now)
@@ -119,6 +128,18 @@ export class Health {
     else this.answered(trial, outcome)
   }
 
+  /** Another attempt at the same request answered before: it would have taken longer than this. */
+  outrun(trial: Trial, { ms, stream }: { readonly ms: number; readonly stream: boolean }): void {
+    if (trial.isOver) return
+    const now = this.options.now()
+    trial.isOver = true
+    endWaiting(trial)
+    if (stream) trial.target.of.noteFirstToken(ms, now)
+    else trial.target.of.noteTotal(ms, now)
+    giveBack(trial.account)
+    giveBack(trial.target)
+  }
+
   private answered(trial: Trial, { totalMs, outputTokens, marks = [] }: Answered): void {
     const now = this.options.now()
     const target = trial.target.of
@@ -134,12 +155,12 @@ export class Health {
     const blamed = failed.quota === "spend" ? "account" : blames(failed.failed)
     if (blamed === "account") this.setAside(account, { ...failed, account: place.account })
     else if (blamed === "limit") this.limit(target, failed)
-    else if (blamed === "target") this.fail(target)
+    else if (blamed === "target") this.fail(target, failed.failed)
     giveBack(account)
     giveBack(target)
   }
 
-  private fail(target: Share<TargetHealth>): void {
+  private fail(target: Share<TargetHealth>, kind: FailureKind): void {
     const now = this.options.now()
     const { breaker, recent, success } = target.of
     // What began before it went out says nothing that is not known already.
@@ -148,11 +169,13 @@ export class Health {
     success.add(0, now)
     target.of.noteQuality(false, now)
     target.of.inRow++
+    if (breaker.why !== undefined) {
+      if (target.findsOut && breaker.failTrial(kind === "timeout")) this.goOut(target.of, { why: "failing" })
+      return
+    }
     const all = recent.allAt(now)
     const isFailing = all >= FAILING.least && recent.failedAt(now) > FAILING.share * all
-    const isStillOut = target.findsOut && breaker.why !== undefined
-    if ((isStillOut || isFailing || target.of.inRow >= FAILURES_IN_ROW) && mayGoOut(target))
-      this.goOut(target.of, { why: "failing" })
+    if (isFailing || target.of.inRow >= FAILURES_IN_ROW) this.goOut(target.of, { why: "failing" })
   }
 
   private limit(target: Share<TargetHealth>, { retryAfterMs, quota }: Failed): void {

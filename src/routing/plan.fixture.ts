@@ -77,7 +77,7 @@ export class StagedTable {
     this.table = {
       catalog: new Catalog(joinGroups(models, groups)),
       accounts: new Map([...providers].map((id) => [id, accounts[id] ?? accountsAt(id)])),
-      translated: new Set(["openai-chat", "gemini"]),
+      translated: [new Set(["openai-chat", "gemini"])],
       strategy,
     }
   }

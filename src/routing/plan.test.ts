@@ -50,7 +50,7 @@ describe("the plan", () => {
     account("two", { keys: ["one", "two"] }),
     account("four", { keys: ["one", "two", "three", "four"] }),
   ])
-  const translated = new Set(["openai-chat", "gemini"])
+  const translated = [new Set(["openai-chat", "gemini"])]
   const planned = (models: readonly Model[], turn = 0, translates = false) => {
     const catalog = new Catalog(models)
     const known = models.flatMap(({ id }) => catalog.find(id) ?? [])

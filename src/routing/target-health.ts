@@ -13,6 +13,8 @@ const QUALITY = { ms: 6 * 3_600_000, samples: 256 }
  * again when nobody has asked it for a minute.
  */
 const HANGING = { waiting: 5, leastMs: 5000, times: 3, mostMs: 60_000 }
+/** Of fewer that wait, silence says little. */
+const SILENT_WAITING = 3
 /** So many answers without a fault are taken for granted, so that a few bad ones do not condemn. */
 const TRUSTED_ANSWERS = 20
 
@@ -57,6 +59,11 @@ export class TargetHealth {
 
   noteLife(now: number): void {
     this.silentSince = now
+  }
+
+  /** How long several have been waiting without a sign; 0 where few wait. */
+  silentMsAt(now: number): number {
+    return this.waiting < SILENT_WAITING ? 0 : now - this.silentSince
   }
 
   /** Time-outs are patient: before they are over, many more requests would wait for nothing. */

@@ -27,6 +27,14 @@ class CheckThenAct implements Books {
     this.open.set(requestId, wish)
   }
 
+  balance(account: string) {
+    return this.ledger.balance(account)
+  }
+
+  leftOf(...asked: Parameters<Books["leftOf"]>) {
+    return this.ledger.leftOf(...asked)
+  }
+
   async extend(): Promise<boolean> {
     return true
   }

@@ -58,7 +58,7 @@ export const leavingClients: Row = {
 }
 
 async function figuresOf(stage: MoneyStage, left: readonly Left[], say: (text: string) => void): Promise<Figure[]> {
-  const bills = stage.bills()
+  const bills = new Map([...stage.bills()].map(([id, bill]) => [id.startsWith("resp_") ? id.slice(0, 29) : id, bill]))
   const known = left.filter(({ answerId }) => bills.has(answerId))
   const pairs = await inTurns(known, {
     atOnce: AT_ONCE,
@@ -127,8 +127,10 @@ function totalOf({ cost }: Receipt): number {
   return input + output
 }
 
-/** The answer's own id, wherever the protocol has it. */
+/** The answer's own id, wherever the protocol has it. That of a response is the gateway's; its items begin as it did. */
 function idIn(text: string): string {
+  const item = /"(?:msg|rs)_([0-9a-f]{24})[0-9a-f]{24}"/.exec(text)?.[1]
+  if (item !== undefined) return `resp_${item}`
   return /"(?:id|responseId)":"((?:chatcmpl-|resp_|msg_)?[\w-]{10,})"/.exec(text)?.[1] ?? ""
 }
 

@@ -1,4 +1,5 @@
 // Streams that die at some byte, in each way a stream can: whoever reads them with the vendor's own library is told.
+import type { Timeouts } from "../../src/exchange/call.ts"
 import { within } from "../stage/eventually.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
@@ -100,8 +101,36 @@ async function muted<Result>(act: () => Promise<Result>): Promise<Result> {
   }
 }
 
-async function endings(cases: readonly Case[], address: { url: string; key: string }, atOnce: number) {
-  const readers = new Map(STREAM_READERS.map((reader) => [reader, reader.at(address)]))
+interface Address {
+  readonly url: string
+  readonly key: string
+}
+
+/**
+ * A gateway for each of them: where there was another host to turn to, one that dies so often would be left alone, and a
+ * stream would die at another place than the case says.
+ */
+const HOSTS = ["openai-like", "anthropic-like", "gemini-like"] as const
+type PerHost<Gateway> = Readonly<Record<(typeof HOSTS)[number], Gateway>>
+
+async function perHost<Gateway>(
+  start: (hosts: readonly string[]) => Gateway | Promise<Gateway>,
+): Promise<PerHost<Gateway>> {
+  const [openai, anthropic, gemini] = HOSTS
+  return {
+    "openai-like": await start([openai]),
+    "anthropic-like": await start([anthropic]),
+    "gemini-like": await start([gemini]),
+  }
+}
+
+function hostOf({ name }: Spoken): (typeof HOSTS)[number] {
+  if (name === "messages") return "anthropic-like"
+  return name === "chat" || name === "responses" ? "openai-like" : "gemini-like"
+}
+
+async function endings(cases: readonly Case[], gateways: PerHost<Address>, atOnce: number) {
+  const readers = new Map(STREAM_READERS.map((reader) => [reader, reader.at(gateways[hostOf(reader.spoken)])]))
   return inTurns(cases, {
     atOnce,
     act: async ({ reader, how, place }): Promise<Ending> => {
@@ -120,13 +149,15 @@ export const brokenStreams: Row = {
   title: "mid-stream death: RST, FIN, a clean end, garbage, stall",
   async run({ short, say }) {
     const upstream = await Upstream.start(dying)
-    const config = vendorsConfig(upstream.origin)
-    const real = await RunningGateway.start({ config })
+    const config = (hosts: readonly string[]) => vendorsConfig(upstream.origin, "", hosts)
+    const real = await perHost((hosts) => RunningGateway.start({ config: config(hosts) }))
     // The gap that ends a stall is a minute in a real one. A heart-beat makes a failure before the first word one inside
     // a stream that has begun.
     const limits = { firstEventMs: 300, gapMs: 300 }
-    const quiet = InProcessGateway.start({ config, timeouts: limits })
-    const beating = InProcessGateway.start({ config, timeouts: { ...limits, heartbeatMs: 100 } })
+    const inProcess = (timeouts: Partial<Timeouts>) =>
+      perHost((hosts) => InProcessGateway.start({ config: config(hosts), timeouts }))
+    const quiet = await inProcess(limits)
+    const beating = await inProcess({ ...limits, heartbeatMs: 100 })
     try {
       const cuts = casesOf(["reset", "fin", "end", "garbage"], short ? 12 : 400)
       const stalls = casesOf(["stall"], short ? 8 : 300)
@@ -138,9 +169,7 @@ export const brokenStreams: Row = {
       ]
       return figures(cases, seen, { short, say })
     } finally {
-      await real.stop()
-      await quiet.stop()
-      await beating.stop()
+      for (const gateways of [real, quiet, beating]) for (const host of HOSTS) await gateways[host].stop()
       await upstream.stop()
     }
   },

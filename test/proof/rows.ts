@@ -4,6 +4,9 @@ import { kills } from "./row-01-kill.ts"
 import { overspending } from "./row-02-overspend.ts"
 import { leavingClients } from "./row-03-leaving-clients.ts"
 import { oddUsage } from "./row-04-odd-usage.ts"
+import { outage } from "./row-05-outage.ts"
+import { oneOfThree } from "./row-06-one-of-three.ts"
+import { firstEventErrors } from "./row-07-first-event-errors.ts"
 import { brokenStreams } from "./row-08-broken-streams.ts"
 import { timeOuts } from "./row-09-time-outs.ts"
 import { slowReaders } from "./row-10-slow-readers.ts"
@@ -12,6 +15,8 @@ import { fuzz } from "./row-12-fuzz.ts"
 import { jsonBombs } from "./row-13-json-bombs.ts"
 import { slowloris } from "./row-14-slowloris.ts"
 import { destinations } from "./row-15-destinations.ts"
+import { overload } from "./row-16-overload.ts"
+import { stopping } from "./row-17-stopping.ts"
 import { privileges } from "./row-18-privileges.ts"
 import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
@@ -22,6 +27,9 @@ export const rows: readonly Row[] = [
   overspending,
   leavingClients,
   oddUsage,
+  outage,
+  oneOfThree,
+  firstEventErrors,
   brokenStreams,
   timeOuts,
   slowReaders,
@@ -30,6 +38,8 @@ export const rows: readonly Row[] = [
   jsonBombs,
   slowloris,
   destinations,
+  overload,
+  stopping,
   privileges,
   canaries,
   storeLoss,

@@ -15,6 +15,7 @@ class Reference {
   private outUntil: number | undefined
   private cameInAt = 0
   private times = 0
+  private failedTrials = 0
 
   takes(now: number): boolean {
     return this.outUntil === undefined || now >= this.outUntil
@@ -39,7 +40,7 @@ class Reference {
   private fails(now: number): void {
     this.history.push({ second: Math.floor(now / 1000), failed: true })
     if (this.outUntil !== undefined) {
-      if (now >= this.outUntil) this.goOut(now)
+      if (now >= this.outUntil && ++this.failedTrials === 2) this.goOut(now)
       return
     }
     this.inRow++
@@ -59,6 +60,7 @@ class Reference {
     this.times = Math.max(0, this.times - forgiven) + 1
     this.outUntil = now + (askedMs ?? Math.min(300_000, 15_000 * this.times))
     this.inRow = 0
+    this.failedTrials = 0
   }
 }
 

@@ -40,7 +40,7 @@ const TRUTH: Readonly<Record<Provider, Truth>> = {
     ],
   },
   two: {
-    outages: [{ from: 330, to: 345, how: "refused" }, { from: 760, to: 820, how: "hangs" }, BLACKOUT],
+    outages: [{ from: 330, to: 345, how: "refused" }, { from: 760, to: 860, how: "hangs" }, BLACKOUT],
     slow: [],
     firstTokenMs: 650,
     failing: 0.002,
@@ -50,7 +50,7 @@ const TRUTH: Readonly<Record<Provider, Truth>> = {
     outages: [{ from: 170, to: 185, how: "error" }, { from: 800, to: 810, how: "refused" }, BLACKOUT],
     slow: [{ from: 100, to: 180, times: 3 }],
     firstTokenMs: 900,
-    failing: 0.01,
+    failing: 0.02,
     prices: [
       { from: 0, input: 2, output: 6 },
       { from: 400, input: 0.9, output: 3.5 },

@@ -51,6 +51,10 @@ export class InProcessGateway {
     })
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
   async stop({ graceMs = 0, drainMs = 0 } = {}): Promise<void> {
     await this.gateway.stop({ graceMs, drainMs })
     rmSync(this.folder, { recursive: true, force: true })

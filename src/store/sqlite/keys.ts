@@ -27,6 +27,7 @@ interface Columns extends GrantColumns {
   readonly keep_answers: bigint
   readonly own_balance: bigint
   readonly strict_balance: bigint
+  readonly hedge: bigint
 }
 
 const COLUMNS = {
@@ -44,6 +45,7 @@ const COLUMNS = {
   keep_answers: "$keepAnswers",
   own_balance: "$ownBalance",
   strict_balance: "$strictBalance",
+  hedge: "$hedge",
   ...GRANT_COLUMNS,
 }
 
@@ -81,6 +83,7 @@ function bindings(row: KeyRow): Bindings {
     $keepAnswers: Number(row.keepAnswers),
     $ownBalance: Number(row.ownBalance),
     $strictBalance: Number(row.strictBalance),
+    $hedge: Number(row.hedge),
     ...grantBindings(row),
   }
 }
@@ -105,6 +108,7 @@ function fromColumns(columns: Columns): KeyRow {
     keepAnswers: columns.keep_answers !== 0n,
     ownBalance: columns.own_balance !== 0n,
     strictBalance: columns.strict_balance !== 0n,
+    hedge: columns.hedge !== 0n,
     ...grantFrom(columns),
   }
 }

@@ -31,6 +31,7 @@ const row: KeyRow = {
   keepAnswers: true,
   ownBalance: false,
   strictBalance: true,
+  hedge: true,
   strict: false,
   protocols: ["openai"],
   requestsPerMinute: 60,

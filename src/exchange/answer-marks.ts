@@ -1,0 +1,145 @@
+// What is wrong with an answer that came whole, as far as it can be told for little: only where tools or JSON were asked
+// for, and only of short answers.
+import { isObject } from "../canonical/json.ts"
+import type { Candidate, Finish } from "../canonical/response.ts"
+import type { StreamEvent } from "../canonical/stream.ts"
+import type { Usage } from "../canonical/usage.ts"
+import type { Mark } from "../routing/health.ts"
+import { decodeUtf8 } from "../transport/byte-text.ts"
+import { findMember } from "../transport/json-scan.ts"
+import type { Attempt } from "./lane.ts"
+import type { ReadRequest } from "./request.ts"
+import type { SaidText } from "./said-text.ts"
+
+/** The form an answer is to have. */
+interface Form {
+  readonly tools: boolean
+  readonly json: boolean
+}
+
+const MAX_ANSWER_BYTES = 64 * 1024
+const MAX_PARTS = 64
+/** Where protocols ask for JSON, and how. */
+const FORMATS = ["response_format", "text", "output_config", "output_format", "generationConfig", "generation_config"]
+const JSON_ASKED = /"type"\s*:\s*"json|"application\/json"/
+const MAX_FORMAT_LENGTH = 512
+
+/** Undefined where an answer may have any. */
+export function formAsked({ text, outline }: Pick<ReadRequest, "text" | "outline">): Form | undefined {
+  const tools = findMember(outline, "tools") !== undefined
+  const json = FORMATS.some((name) => {
+    const member = findMember(outline, name)
+    if (!member) return false
+    return JSON_ASKED.test(text.slice(member.valueStart, Math.min(member.end, member.valueStart + MAX_FORMAT_LENGTH)))
+  })
+  return tools || json ? { tools, json } : undefined
+}
+
+/** Of a whole answer, as the upstream wrote it. */
+export function marksOf(bytes: Uint8Array, attempt: Attempt): readonly Mark[] {
+  const { house, request, target } = attempt
+  const form = bytes.length > MAX_ANSWER_BYTES ? undefined : formAsked(request)
+  if (!form) return []
+  const body = parsed(decodeUtf8(bytes))
+  const codec = house.codecs.upstream.get(target.protocol)
+  const response = isObject(body) ? codec?.decodeResponse(body, { id: "", minter: "" }) : undefined
+  const [candidate] = response?.candidates ?? []
+  if (!response || !candidate) return []
+  const { finish } = candidate
+  return [
+    ...faultsIn(candidate, form),
+    ...(isTruncated(finish, { usage: response.usage, attempt }) ? (["truncated"] as const) : []),
+  ]
+}
+
+function faultsIn({ parts, finish }: Candidate, form: Form): Mark[] {
+  if (finish?.reason === "length") return []
+  const calls = parts.filter((part) => part.kind === "tool-call" && part.runsAt === "client" && part.input !== "text")
+  if (calls.some((part) => part.kind === "tool-call" && !isArguments(part.arguments))) return ["invalid-arguments"]
+  const [only, ...others] = parts.filter(({ kind }) => kind !== "reasoning")
+  if (!form.json || finish?.reason !== "stop" || only?.kind !== "text" || others.length > 0) return []
+  return parsed(only.text) === undefined ? ["invalid-json"] : []
+}
+
+interface Ended {
+  readonly usage: Usage | undefined
+  readonly attempt: Attempt
+}
+
+/** It ended for its length before it had the length that was asked for. */
+export function isTruncated(finish: Finish | undefined, { usage, attempt }: Ended): boolean {
+  const { request, target } = attempt
+  const { maxOutputTokens = target.model.maxOutputTokens, candidates } = request.reading.asks
+  if (finish?.reason !== "length" || maxOutputTokens === undefined || candidates > 1) return false
+  return usage?.output !== undefined && usage.output + (usage.reasoning ?? 0) < maxOutputTokens
+}
+
+/** Listens to a stream, beside who keeps what it says; parts that overlap it does not judge. */
+export class StreamedForm {
+  private last = -1
+  /** Where in what was said the arguments of a call begin; -1 outside of calls. */
+  private argumentsAt = -1
+  private texts = 0
+  private isJudged = true
+  private isInvalid = false
+
+  constructor(
+    private readonly form: Form,
+    private readonly said: SaidText,
+  ) {}
+
+  /** Told of an event after what it says was kept. */
+  hear(event: StreamEvent): void {
+    if (!this.isJudged) return
+    if (event.type === "part-delta") this.isJudged = event.part === this.last && event.candidate === 0
+    else if (event.type === "part-start") this.isJudged = event.part < MAX_PARTS && this.starts(event)
+  }
+
+  faults(finish: Finish | undefined): Mark[] {
+    const { text, share } = this.said.whole()
+    if (!this.isJudged || share < 1 || finish?.reason === "length") return []
+    this.endCall(text)
+    if (this.isInvalid) return ["invalid-arguments"]
+    if (!this.form.json || this.texts !== 1 || this.last !== 0 || finish?.reason !== "stop") return []
+    return parsed(text) === undefined ? ["invalid-json"] : []
+  }
+
+  /** False where what was said so far cannot be read. */
+  private starts({ part, start }: StreamEvent & { readonly type: "part-start" }): boolean {
+    const text = this.textSoFar()
+    if (text === undefined) return false
+    const isCall = start.kind === "tool-call"
+    this.endCall(isCall ? text.slice(0, text.length - start.name.length - 1) : text)
+    this.last = part
+    if (start.kind === "text") this.texts++
+    this.argumentsAt = isCall && start.runsAt === "client" && start.input !== "text" ? text.length : -1
+    return true
+  }
+
+  /** Who only listens may not fail where others pass. */
+  private textSoFar(): string | undefined {
+    try {
+      return this.said.whole().text
+    } catch {
+      return undefined
+    }
+  }
+
+  private endCall(text: string): void {
+    if (this.argumentsAt >= 0 && !isArguments(text.slice(this.argumentsAt))) this.isInvalid = true
+    this.argumentsAt = -1
+  }
+}
+
+/** A call without any is written in many ways. */
+function isArguments(text: string): boolean {
+  return text.trim() === "" || isObject(parsed(text))
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

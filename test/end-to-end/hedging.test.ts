@@ -1,0 +1,173 @@
+// A second attempt beside one that takes long, as a caller sees it: an answer in time, paid for once.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import OpenAI from "openai"
+import type { Ledger } from "../../src/ledger/ledger.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { completion, type Reply, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+
+const HI = { model: "t/both", messages: [{ role: "user" as const, content: "Hi" }] }
+const HEDGED = { ...HI, provider: { hedge: true } }
+
+let slow: Upstream
+let quick: Upstream
+let gateway: InProcessGateway
+let books: Ledger
+/** How long the second target is not asked: what nine of ten answers of the first take. */
+const USUAL_MS = 60
+
+beforeEach(async () => {
+  slow = await Upstream.start()
+  quick = await Upstream.start()
+  const provider = (upstream: Upstream) =>
+    `{ type: openai-compatible, protocols: [openai-chat], base_url: "${upstream.baseUrl}", api_key: "k" }`
+  const config = `
+admin: { port: 0 }
+providers:
+  slow: ${provider(slow)}
+  quick: ${provider(quick)}
+models:
+  - id: t/both
+    pricing: { input: "1", output: "2" }
+    targets: [{ provider: slow, model: m }, { provider: quick, model: m, priority: 2 }]
+`
+  const bookWith = (ledger: Ledger) => {
+    books = ledger
+    return ledger
+  }
+  gateway = InProcessGateway.start({ config, bookWith })
+})
+afterEach(async () => {
+  await gateway.stop()
+  await slow.stop()
+  await quick.stop()
+})
+
+const said = (text: string) => completion(text)
+const after =
+  (ms: number, answer: (reply: Reply) => void): Script =>
+  async (_, reply) => {
+    await Bun.sleep(ms)
+    answer(reply)
+  }
+const never: Script = () => {}
+
+/** So that it is known how long the first target usually takes. */
+async function warmUp(stream = false): Promise<void> {
+  slow.script = stream ? streamed("warm") : after(USUAL_MS, (reply) => reply.json(said("warm")))
+  for (let each = 0; each < 5; each++) await (await gateway.chat({ ...HI, stream })).text()
+  slow.requests.length = 0
+}
+
+const streamed =
+  (text: string, afterMs = USUAL_MS): Script =>
+  async (request, reply) => {
+    await Bun.sleep(afterMs)
+    await streams(streamedWords(text))(request, reply)
+  }
+
+async function ask(body: object): Promise<{ status: number; text: string; headers: Headers }> {
+  const answer = await gateway.chat(body)
+  return { status: answer.status, text: await answer.text(), headers: answer.headers }
+}
+
+async function receiptOf(headers: Headers) {
+  const id = headers.get("x-request-id")
+  const authorization = `Bearer ${gateway.key}`
+  const answer = await fetch(`${gateway.url}/v1/receipts/${id}`, { headers: { authorization } })
+  return (await answer.json()) as { outcome: string; provider: string; facts: { attempts: object[] } }
+}
+
+describe("a request that is hedged", () => {
+  test("is answered by another where the first takes longer than usual, and paid for once", async () => {
+    await warmUp()
+    let wasLetGo: Promise<number> | undefined
+    slow.script = (_, reply) => {
+      wasLetGo = reply.closed
+    }
+    quick.script = (_, reply) => reply.json(said("quick"))
+    const begun = performance.now()
+    const { status, text, headers } = await ask(HEDGED)
+    expect(status).toBe(200)
+    expect(text).toContain("quick")
+    expect(performance.now() - begun).toBeLessThan(1500)
+    expect(headers.get("x-gateway-provider")).toBe("quick")
+    expect(headers.get("x-gateway-attempts")).toBe("2")
+    expect([slow.requests.length, quick.requests.length]).toEqual([1, 1])
+    // The connection to the one that was let go is closed, and not left to the time-out.
+    await wasLetGo
+    expect(await receiptOf(headers)).toMatchObject({
+      outcome: "settled",
+      provider: "quick",
+      facts: { attempts: [{ provider: "slow", outrun: true }, { provider: "quick" }] },
+    })
+    expect(await books.verify()).toEqual([])
+  })
+
+  test("is not where it does not wish it, where the first is in time, or where the first answers after all", async () => {
+    await warmUp()
+    slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
+    expect((await ask(HI)).headers.get("x-gateway-attempts")).toBe("1")
+    slow.script = (_, reply) => reply.json(said("slow"))
+    expect((await ask(HEDGED)).headers.get("x-gateway-attempts")).toBe("1")
+    expect(quick.requests).toHaveLength(0)
+    slow.script = after(6 * USUAL_MS, (reply) => reply.json(said("slow")))
+    quick.script = never
+    const { text, headers } = await ask(HEDGED)
+    expect(text).toContain("slow")
+    expect(headers.get("x-gateway-provider")).toBe("slow")
+    const { facts, provider } = await receiptOf(headers)
+    expect(provider).toBe("slow")
+    expect(facts.attempts).toEqual([expect.objectContaining({ provider: "quick", outrun: true }), expect.anything()])
+  })
+
+  test("is answered by the second where the first fails meanwhile, and refused in the words of a first that says no", async () => {
+    await warmUp()
+    slow.script = after(3 * USUAL_MS, (reply) => reply.json({ error: { message: "no" } }, 503))
+    quick.script = after(6 * USUAL_MS, (reply) => reply.json(said("quick")))
+    const answered = await ask(HEDGED)
+    expect(answered.text).toContain("quick")
+    expect((await receiptOf(answered.headers)).facts.attempts).toMatchObject([
+      { provider: "slow", error: "upstream_unavailable" },
+      { provider: "quick" },
+    ])
+    slow.script = after(6 * USUAL_MS, (reply) => reply.json({ error: { message: "`stop` is too long" } }, 400))
+    quick.script = never
+    expect(await ask(HEDGED)).toMatchObject({ status: 400, text: expect.stringContaining("too long") })
+  })
+
+  test("by its key's wish is too, unless it says otherwise itself", async () => {
+    await warmUp()
+    const [key] = gateway.gateway.keys.list()
+    gateway.gateway.keys.update(key?.id ?? "", { hedge: true })
+    slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
+    quick.script = (_, reply) => reply.json(said("quick"))
+    expect((await ask(HI)).text).toContain("quick")
+    expect((await ask({ ...HI, provider: { hedge: false } })).text).toContain("slow")
+  })
+})
+
+describe("a stream that is hedged", () => {
+  test("is the second's from its first word on, as the official client reads it", async () => {
+    await warmUp(true)
+    slow.script = streamed("slow", 8 * USUAL_MS)
+    quick.script = streamed("quick", 0)
+    const client = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+    let text = ""
+    const stream = await client.chat.completions.create({ ...HEDGED, stream: true } as typeof HI & { stream: true })
+    for await (const each of stream) text += each.choices[0]?.delta.content ?? ""
+    expect(text).toBe("quick")
+    expect([slow.requests.length, quick.requests.length]).toEqual([1, 1])
+    await Bun.sleep(10 * USUAL_MS)
+    expect(await books.verify()).toEqual([])
+  })
+})
+
+test("hedges come out of the budget of retries: they do not double what a slow provider is asked", async () => {
+  await warmUp()
+  slow.script = after(3 * USUAL_MS, (reply) => reply.json(said("slow")))
+  quick.script = after(0, (reply) => reply.json(said("quick")))
+  const all = await Promise.all(Array.from({ length: 200 }, () => ask(HEDGED)))
+  expect(all.every(({ status }) => status === 200)).toBe(true)
+  expect(quick.requests.length).toBeGreaterThan(5)
+  expect(quick.requests.length).toBeLessThan(90)
+})

@@ -1,0 +1,57 @@
+// Nobody answers: those who fail are not called more often because they fail, and are used again as soon as they work.
+import type { Script } from "../stage/upstream.ts"
+import type { Row } from "./row.ts"
+import { ANSWERS, type Asked, NAMES, ThreeProviders } from "./three-providers.ts"
+
+const PER_SECOND = 100
+const SETTLING_MS = 2000
+
+const FAILS: Script = (_, reply) => reply.json({ error: { message: "down", type: "server_error" } }, 503)
+
+export const outage: Row = {
+  number: 5,
+  title: "all upstreams answer 503",
+  async run({ short, say }) {
+    const stage = await ThreeProviders.start()
+    const everybody = (script: Script) => {
+      for (const name of NAMES) stage.hosts[name].script = script
+    }
+    try {
+      const before = await stage.load(PER_SECOND, { seconds: 1 })
+      everybody(FAILS)
+      const settling = await stage.load(PER_SECOND, { seconds: SETTLING_MS / 1000 })
+      const callsBefore = stage.calls
+      const during = await stage.load(PER_SECOND, { seconds: short ? 3 : 28 })
+      const calls = stage.calls - callsBefore
+      everybody(ANSWERS)
+      const recoveredAt = performance.now()
+      const after = await stage.load(PER_SECOND, { seconds: short ? 2 : 8 })
+      const lastFailed = after.findLast(({ status }) => status !== 200)
+      say(
+        `${settling.length + during.length} requests while nobody answered, ${calls} calls for the last ${during.length}`,
+      )
+      return [
+        { what: "failed before the outage", seen: failed(before), atMost: 0 },
+        {
+          what: "answered in the outage",
+          seen: settling.length + during.length - failed([...settling, ...during]),
+          atMost: 0,
+        },
+        { what: "calls for each request, after 2 s", seen: calls / during.length, atLeast: 1, atMost: 1.3 },
+        { what: "answered after it", seen: after.length - failed(after), atLeast: 1 },
+        {
+          what: "until nobody fails any more",
+          seen: lastFailed ? lastFailed.at - recoveredAt : 0,
+          atMost: 5000,
+          unit: "ms",
+        },
+      ]
+    } finally {
+      await stage.stop()
+    }
+  },
+}
+
+function failed(asked: readonly Asked[]): number {
+  return asked.filter(({ status }) => status !== 200).length
+}

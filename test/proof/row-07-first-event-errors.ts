@@ -1,0 +1,100 @@
+// Streams that begin with status 200 and an error: two of three providers do it in 30 %, and who reads with a vendor's own
+// library sees none of it.
+import { RunningGateway } from "../stage/gateway.ts"
+import { type Script, Upstream } from "../stage/upstream.ts"
+import { Dice } from "./dice.ts"
+import { inTurns } from "./in-turns.ts"
+import { STREAM_READERS } from "./official-clients.ts"
+import type { Row } from "./row.ts"
+import { type Spoken, spokenAt } from "./spoken.ts"
+
+const TEXT = "The quick brown fox jumps over the lazy dog."
+const SHARE = 0.3
+const SEED = 7
+const AT_ONCE = 4
+
+const error = { message: "The engine is overloaded.", type: "server_error", code: "server_error" }
+const FIRST_ERRORS: Readonly<Record<Spoken["name"], string>> = {
+  chat: `data: ${JSON.stringify({ error })}\n\n`,
+  responses: `event: error\ndata: ${JSON.stringify({ ...error, type: "error", sequence_number: 0, param: null })}\n\n`,
+  messages: `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })}\n\n`,
+  "gemini events": `data: ${JSON.stringify({ error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } })}\n\n`,
+  "gemini array": "",
+}
+
+/** A host that speaks every protocol, and errs in a share of its streams. */
+class Host {
+  began = 0
+  erred = 0
+  private readonly dice: Dice
+
+  constructor(
+    number: number,
+    private readonly share: number,
+  ) {
+    this.dice = new Dice({ seed: SEED, number })
+  }
+
+  readonly script: Script = async ({ path }, reply) => {
+    const spoken = spokenAt(path)
+    this.began++
+    reply.stream()
+    if (this.dice.chance(this.share)) {
+      this.erred++
+      // Half of them say something first that is no word of an answer yet.
+      const openers = this.dice.chance(0.5) ? spoken.events(TEXT).slice(0, spoken.openers) : []
+      for (const event of [...openers, FIRST_ERRORS[spoken.name]]) await reply.write(event)
+    } else {
+      for (const event of spoken.events(TEXT)) await reply.write(event)
+    }
+    reply.end()
+  }
+}
+
+/** Every host as a provider of each vendor's protocol, so that each client finds three that speak its own. */
+function configFor(origins: readonly string[]): string {
+  const entries = origins.flatMap((origin, index) => [
+    [
+      `openai-${index}`,
+      `type: openai-compatible, protocols: [openai-chat, openai-responses], base_url: "${origin}/v1"`,
+    ],
+    [`anthropic-${index}`, `type: anthropic-compatible, base_url: "${origin}"`],
+    [`gemini-${index}`, `type: gemini-compatible, base_url: "${origin}"`],
+  ])
+  const providers = entries.map(([name, settings]) => `  ${name}: { ${settings}, api_key: "credential" }`)
+  const targets = entries.map(([name]) => `{ provider: ${name}, model: upstream-model }`)
+  const model = `{ id: test/model, pricing: { input: "1", output: "2" }, targets: [${targets}] }`
+  return `providers:\n${providers.join("\n")}\nmodels:\n  - ${model}\n`
+}
+
+export const firstEventErrors: Row = {
+  number: 7,
+  title: "an error as the first event of a 200 in 30 %",
+  async run({ short, say }) {
+    const hosts = [new Host(0, SHARE), new Host(1, SHARE), new Host(2, 0)]
+    const upstreams = await Promise.all(hosts.map(({ script }) => Upstream.start(script)))
+    const gateway = await RunningGateway.start({ config: configFor(upstreams.map(({ origin }) => origin)) })
+    try {
+      const each = short ? 12 : 300
+      const readers = STREAM_READERS.map((reader) => ({ name: reader.name, read: reader.at(gateway) }))
+      const turns = Array.from({ length: each }, () => readers).flat()
+      const act = async ({ name, read }: (typeof readers)[number]) => {
+        const ending = await read("hi").then((text) => (text === TEXT ? "whole" : "truncated"), String)
+        if (ending !== "whole") say(`${name}: ${ending}`)
+        return ending
+      }
+      const endings = await inTurns(turns, { atOnce: AT_ONCE, act })
+      const erring = hosts.filter(({ erred }) => erred > 0)
+      const sum = (of: "began" | "erred") => erring.reduce((total, host) => total + host[of], 0)
+      say(`${endings.length} streams read; ${sum("erred")} of ${sum("began")} at two hosts began with an error`)
+      return [
+        { what: "began with an error", seen: (100 * sum("erred")) / sum("began"), atLeast: 20, atMost: 40, unit: "%" },
+        { what: "errors that clients saw", seen: endings.filter((ending) => ending !== "whole").length, atMost: 0 },
+        { what: "readers", seen: readers.length, atLeast: 9 },
+      ]
+    } finally {
+      await gateway.stop()
+      await Promise.all(upstreams.map((upstream) => upstream.stop()))
+    }
+  },
+}

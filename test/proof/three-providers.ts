@@ -1,0 +1,73 @@
+// Three providers of one model behind a gateway, and requests that come at a steady pace whether they are answered or not.
+import { RunningGateway } from "../stage/gateway.ts"
+import { completion, type Script, Upstream } from "../stage/upstream.ts"
+
+export const NAMES = ["one", "two", "three"] as const
+export type Name = (typeof NAMES)[number]
+
+export const ANSWERS: Script = (_, reply) => reply.json(completion("Hello."))
+
+/** What became of one request. */
+export interface Asked {
+  /** On the clock of `performance.now`. */
+  readonly at: number
+  readonly status: number
+  readonly provider: string | null
+}
+
+const MODEL = "test/model"
+const TICK_MS = 10
+
+export class ThreeProviders {
+  private constructor(
+    readonly hosts: Readonly<Record<Name, Upstream>>,
+    private readonly gateway: RunningGateway,
+  ) {}
+
+  static async start(): Promise<ThreeProviders> {
+    const [one, two, three] = await Promise.all(NAMES.map(() => Upstream.start(ANSWERS)))
+    if (!one || !two || !three) throw new Error("three hosts were started")
+    const hosts = { one, two, three }
+    const providers = NAMES.map(
+      (name) =>
+        `  ${name}: { type: openai-compatible, protocols: [openai-chat], base_url: "${hosts[name].baseUrl}", api_key: "credential" }`,
+    )
+    const targets = NAMES.map((name) => `{ provider: ${name}, model: upstream-model }`)
+    const model = `{ id: ${MODEL}, pricing: { input: "1", output: "2" }, targets: [${targets}] }`
+    const config = `providers:\n${providers.join("\n")}\nmodels:\n  - ${model}\n`
+    return new ThreeProviders(hosts, await RunningGateway.start({ config }))
+  }
+
+  /** How often the hosts were called so far. */
+  get calls(): number {
+    return NAMES.reduce((sum, name) => sum + this.hosts[name].requests.length, 0)
+  }
+
+  /** So many requests a second, for so long; resolves when all have ended. */
+  async load(perSecond: number, { seconds, routing }: { seconds: number; routing?: string }): Promise<Asked[]> {
+    const asked: Promise<Asked>[] = []
+    const began = performance.now()
+    for (let due = 0; due < seconds * perSecond; ) {
+      const wanted = Math.min(seconds * perSecond, ((performance.now() - began) / 1000) * perSecond)
+      for (; due < wanted; due++) asked.push(this.ask(routing))
+      await Bun.sleep(TICK_MS)
+    }
+    return Promise.all(asked)
+  }
+
+  async ask(routing?: string): Promise<Asked> {
+    const at = performance.now()
+    const answer = await this.gateway.chat({
+      model: MODEL,
+      messages: [{ role: "user", content: "Hi" }],
+      ...(routing && { provider: { routing } }),
+    })
+    await answer.text()
+    return { at, status: answer.status, provider: answer.headers.get("x-gateway-provider") }
+  }
+
+  async stop(): Promise<void> {
+    await this.gateway.stop()
+    await Promise.all(NAMES.map((name) => this.hosts[name].stop()))
+  }
+}
