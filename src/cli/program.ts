@@ -1,6 +1,7 @@
 // What an operator types. Each command gets what it needs from the composition root.
 import { Command } from "commander"
 import type { OpenDesk } from "./desk.ts"
+import { explainCommand, type FindGateway } from "./explain.ts"
 import type { ConfigFlags } from "./flags.ts"
 import { withStoreFlags } from "./flags.ts"
 import { keysCommand } from "./keys.ts"
@@ -16,6 +17,7 @@ export interface Actions {
   readonly check: (flags: ConfigFlags) => Promise<void>
   readonly openDesk: OpenDesk
   readonly listModels: ListModels
+  readonly findGateway: FindGateway
   readonly simulate: (flags: SimulateFlags) => Promise<void>
 }
 
@@ -38,6 +40,7 @@ export function program(actions: Actions, version: string): Command {
   trivium.addCommand(receiptCommand(actions.openDesk))
   trivium.addCommand(ledgerCommand(actions.openDesk))
   trivium.addCommand(modelsCommand(actions.listModels))
+  trivium.addCommand(explainCommand(actions.findGateway))
   trivium.addCommand(simulateCommand(actions.simulate))
   return trivium
 }

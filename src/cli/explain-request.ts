@@ -1,0 +1,54 @@
+// A request that asks to be explained, as each protocol has it sent.
+import { isObject, type JsonObject } from "../canonical/json.ts"
+
+export interface AskedRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: JsonObject
+}
+
+interface Place {
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Where a request goes that names its model in its body. */
+const PLACES: Readonly<Record<string, Place>> = {
+  "openai-chat": { path: "/v1/chat/completions" },
+  "openai-responses": { path: "/v1/responses" },
+  "openai-embeddings": { path: "/v1/embeddings" },
+  "openai-images": { path: "/v1/images/generations" },
+  "anthropic-messages": { path: "/anthropic/v1/messages", headers: { "anthropic-version": "2023-06-01" } },
+}
+const GEMINI = ["gemini-generate", "gemini"]
+
+export const PROTOCOL_NAMES: readonly string[] = [...Object.keys(PLACES), ...GEMINI]
+
+interface Wanted {
+  readonly protocol?: string
+  readonly model?: string
+}
+
+/** An Error where the model is named nowhere. */
+export function requestFor(given: JsonObject, { protocol = protocolOf(given), model }: Wanted): AskedRequest {
+  const { model: own, ...rest } = given
+  const named = model ?? own
+  if (typeof named !== "string") throw new Error("The request names no model. Name one with --model.")
+  const provider = { ...(isObject(given.provider) && given.provider), explain: true }
+  const place = PLACES[protocol]
+  if (place) return { headers: {}, ...place, body: { ...rest, model: named, provider } }
+  const name = named
+    .replace(/^models\//, "")
+    .split("/")
+    .map(encodeURIComponent)
+    .join("/")
+  return { path: `/gemini/v1beta/models/${name}:generateContent`, headers: {}, body: { ...rest, provider } }
+}
+
+/** By members that only one of them has; chat completions where none is there. */
+function protocolOf(body: JsonObject): string {
+  if (body.contents !== undefined) return "gemini-generate"
+  if (body.input !== undefined) return "openai-responses"
+  if (body.prompt !== undefined) return "openai-images"
+  return body.system === undefined && body.stop_sequences === undefined ? "openai-chat" : "anthropic-messages"
+}
