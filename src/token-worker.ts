@@ -1,11 +1,30 @@
 // The composition root of the thread that counts tokens.
 import { countTokens as tokensIn } from "gpt-tokenizer/encoding/o200k_base"
 import { countTokens } from "./counting/count-tokens.ts"
-import type { CountTask } from "./counting/token-counter.ts"
+import { estimateTokens } from "./counting/estimate.ts"
+import { type CountTask, MAX_COUNTED_LENGTH } from "./counting/token-counter.ts"
+import { textOfRequest } from "./exchange/counted-text.ts"
+import type { Envelope } from "./protocols/contract.ts"
+import { codecs } from "./protocols.ts"
 import { countTokens as simulatorTokens } from "./simulator/tokens.ts"
 import { answerTasks } from "./transport/off-loop.ts"
 
-answerTasks(({ text, family }: CountTask): number =>
+/** What looks like a mark of the tokenizer's own is text here. */
+const PLAIN = { disallowedSpecial: new Set<string>() }
+
+answerTasks((task: CountTask): number => {
+  const { text, shape } = task.spoken ? read(task.text, task.spoken) : task
+  const { family } = task
   // The simulator counts words, and so would nobody else.
-  family === "simulator" ? simulatorTokens(text) : countTokens(text, family, (piece) => tokensIn(piece)),
-)
+  const tokenizer = family === "simulator" ? simulatorTokens : (piece: string) => tokensIn(piece, PLAIN)
+  const share = MAX_COUNTED_LENGTH / text.length
+  // Of so much text the beginning tells how much it is, and what stands beside it does not matter.
+  if (share < 1) return Math.ceil(countTokens(text.slice(0, MAX_COUNTED_LENGTH), family, tokenizer) / share)
+  return shape ? estimateTokens({ text, shape, family }, tokenizer) : countTokens(text, family, tokenizer)
+})
+
+function read(body: string, { protocol, envelope }: NonNullable<CountTask["spoken"]>) {
+  const codec = codecs.ingress.get(protocol)
+  if (!codec) throw new Error(`nobody reads ${protocol}`)
+  return textOfRequest(codec.decodeRequest(JSON.parse(body), envelope as Envelope))
+}

@@ -1,26 +1,33 @@
 // Counts a text's tokens the way its model's vendor would, as near as one tokenizer comes.
+import { type TokenFamily, WEIGHTS } from "./weights.ts"
 
-/** Whose tokens: each family cuts text in its own way, and by how much more or less is known from its reports. */
-export type TokenFamily = "openai" | "anthropic" | "google" | "other" | "simulator"
+export type { TokenFamily } from "./weights.ts"
 
-/** Tokens of the family for a token of the tokenizer at hand. */
-const FACTORS: Readonly<Record<TokenFamily, number>> = {
-  openai: 1,
-  anthropic: 1.25,
-  google: 1.05,
-  other: 1.1,
-  simulator: 1,
+const AUTHORS: Readonly<Record<string, TokenFamily>> = {
+  openai: "openai",
+  anthropic: "anthropic",
+  google: "google",
+  mistral: "mistral",
+  deepseek: "deepseek",
+  meta: "meta",
+  alibaba: "alibaba",
+  zai: "zai",
 }
 
+/** `modelId` is the catalogue's. */
 export function familyOf(modelId: string): TokenFamily {
-  const [author] = modelId.split("/", 1)
-  return author === "openai" || author === "anthropic" || author === "google" ? author : "other"
+  if (modelId.startsWith("openai/gpt-oss")) return "gpt-oss"
+  const [author = ""] = modelId.split("/", 1)
+  return Object.hasOwn(AUTHORS, author) ? (AUTHORS[author] ?? "other") : "other"
 }
 
 /** Every tokenizer of this kind takes quadratic time on a run without a border; a cut run counts a little more. */
 const MAX_RUN = 256
 const MAX_BLANK_RUN = 64
 const LONG_RUN = new RegExp(`\\S{${MAX_RUN}}|\\s{${MAX_BLANK_RUN}}`, "gu")
+
+/** Counts a piece that is no run that would take long. */
+export type Tokenizer = (piece: string) => number
 
 /** The text in pieces none of which is a run that would take long. */
 export function cutRuns(text: string): string[] {
@@ -34,7 +41,11 @@ export function cutRuns(text: string): string[] {
   return pieces
 }
 
-export function countTokens(text: string, family: TokenFamily, tokensIn: (piece: string) => number): number {
-  const counted = cutRuns(text).reduce((sum, piece) => sum + tokensIn(piece), 0)
-  return Math.ceil(counted * FACTORS[family])
+/** In the tokenizer's own tokens. */
+export function plainTokens(text: string, tokensIn: Tokenizer): number {
+  return cutRuns(text).reduce((sum, piece) => sum + tokensIn(piece), 0)
+}
+
+export function countTokens(text: string, family: TokenFamily, tokensIn: Tokenizer): number {
+  return Math.ceil(plainTokens(text, tokensIn) * WEIGHTS[family].text)
 }

@@ -22,7 +22,16 @@ describe("a text's tokens", () => {
     const of = (id: string) => countTokens(text, familyOf(id), tokensIn)
     expect(of("anthropic/claude-x")).toBeGreaterThan(of("google/gemini-x"))
     expect(of("google/gemini-x")).toBeGreaterThanOrEqual(of("openai/gpt-x"))
-    expect(familyOf("meta/llama")).toBe("other")
+  })
+
+  test.each([
+    ["openai/gpt-x", "openai"],
+    ["openai/gpt-oss-120b", "gpt-oss"],
+    ["alibaba/qwen", "alibaba"],
+    ["acme/own", "other"],
+    ["toString/x", "other"],
+  ] as const)("of %s are of the family %s", (id, family) => {
+    expect(familyOf(id)).toBe(family)
   })
 
   test("are counted in time whatever the text: long runs are cut first", () => {
@@ -85,8 +94,28 @@ describe("the counting thread", () => {
     expect(await counter.count({ text: long, family: "openai" })).toBe(Math.ceil(long.length / 3))
   })
 
+  test("takes what looks like a mark of the tokenizer for the text it is", async () => {
+    const counter = new TokenCounter(module)
+    expect(await counter.count({ text: "a <|endoftext|> b", family: "openai" })).toBe(9)
+  })
+
+  test("reads a request that came whole, and counts what its vendor would", async () => {
+    const counter = new TokenCounter(module)
+    const envelope = { does: "count-tokens", rest: "", query: "", headers: {} }
+    const spoken = { protocol: "openai-responses", envelope }
+    const text = JSON.stringify({ model: "m", input: "Hello, world!" })
+    expect(await counter.count({ text, family: "openai", spoken })).toBe(4 + 4 + 3)
+    const book = JSON.stringify({ model: "m", input: "some words here ".repeat(300_000) })
+    expect(await counter.count({ text: book, family: "openai", spoken })).toBeWithin(890_000, 910_000)
+    const content = [{ type: "input_image", image_url: `data:image/png;base64,${"A".repeat(8_000_000)}` }]
+    const large = JSON.stringify({ model: "m", input: [{ role: "user", content }] })
+    expect(await counter.count({ text: large, family: "openai", spoken })).toBe(1000 + 4 + 3)
+  })
+
   test("that cannot be started is no reason to fail", async () => {
     const counter = new TokenCounter(new URL("./nowhere.ts", import.meta.url))
     expect(await counter.count({ text: "abcdef", family: "other" })).toBe(2)
+    const spoken = { protocol: "openai-chat", envelope: {} }
+    expect(await counter.count({ text: "{}", family: "other", spoken })).toBeGreaterThan(0)
   })
 })

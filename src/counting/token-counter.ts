@@ -2,14 +2,20 @@
 // takes a hundred megabytes and half a second to load.
 import { OffLoop } from "../transport/off-loop.ts"
 import type { TokenFamily } from "./count-tokens.ts"
+import type { RequestShape } from "./estimate.ts"
+import { inputBound } from "./input-bound.ts"
 
 export interface CountTask {
   readonly text: string
   readonly family: TokenFamily
+  /** Where the text is all that a request says: what is counted beside it. */
+  readonly shape?: RequestShape
+  /** Where the text is a request as it came, which is read in the thread: in whose words it is, and what came with it. */
+  readonly spoken?: { readonly protocol: string; readonly envelope: object }
 }
 
-/** More than this is not counted, but told by its length: it would keep the thread busy for too long. */
-const MAX_COUNTED_LENGTH = 4 * 1024 * 1024
+/** More than this is not counted: it would keep the thread busy for too long. */
+export const MAX_COUNTED_LENGTH = 4 * 1024 * 1024
 const CHARACTERS_PER_TOKEN = 3
 
 export class TokenCounter {
@@ -22,12 +28,17 @@ export class TokenCounter {
 
   /** Never rejects: where counting fails, the length tells. */
   async count(task: CountTask): Promise<number> {
-    const byLength = Math.ceil(task.text.length / CHARACTERS_PER_TOKEN)
-    if (task.text === "" || task.text.length > MAX_COUNTED_LENGTH) return byLength
+    const { text, shape, spoken } = task
+    if (text === "" && !shape) return 0
+    if (text.length > MAX_COUNTED_LENGTH && !spoken) return byLength(text)
     try {
       return await this.offLoop.run<CountTask, number>(task)
     } catch {
-      return byLength
+      return spoken ? inputBound(text) : byLength(text)
     }
   }
+}
+
+function byLength(text: string): number {
+  return Math.ceil(text.length / CHARACTERS_PER_TOKEN)
 }

@@ -1,61 +1,53 @@
-// The text in requests and answers, for when its tokens have to be counted here.
+// What there is to count in requests and answers, for when their tokens have to be counted here.
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
-import type { Part } from "../canonical/part.ts"
-import type { ChatRequest, Tool } from "../canonical/request.ts"
+import type { MediaPart, Part } from "../canonical/part.ts"
+import type { ChatRequest, OutputFormat, Tool } from "../canonical/request.ts"
 import type { ChatResponse } from "../canonical/response.ts"
+import type { RequestShape } from "../counting/estimate.ts"
+import { imageSize } from "../counting/image-size.ts"
+import type { Medium } from "../counting/media-tokens.ts"
 
 /** What is to be counted: text, and tokens that are known by other means. */
 export interface Countable {
   readonly text: string
   readonly tokens: number
+  /** Of a whole request: what its vendor counts beside the text. */
+  readonly shape?: RequestShape
 }
 
-/** Vendors count pictures and pages by their size, which is not looked at here. */
-const TOKENS_PER_MEDIUM = 1000
-
-export function textOfRequest({ instructions, turns, tools }: ChatRequest): Countable {
-  const parts = [...instructions, ...turns.flatMap((turn) => turn.parts)]
-  return joined([...tools.map(textOfTool), ...parts.map(textOfPart)])
+export function textOfRequest({ instructions, turns, tools, settings }: ChatRequest): Countable {
+  const said = new Said()
+  for (const part of instructions) said.add(part)
+  for (const { parts } of turns) for (const part of parts) said.add(part)
+  const { borders, calls, sealed, media } = said
+  const shape: RequestShape = {
+    ...{ borders, calls, sealed, media },
+    turns: turns.length + (instructions.length > 0 ? 1 : 0),
+    tools: tools.length,
+    toolText: tools.map(textOfTool).join("\n"),
+    format: textOfFormat(settings.format),
+  }
+  return { text: said.texts.join(""), tokens: 0, shape }
 }
 
 export function textOfResponse({ candidates }: ChatResponse): string {
-  return joined(candidates.flatMap(({ parts }) => parts.map(textOfPart))).text
+  const said = new Said()
+  for (const { parts } of candidates) for (const part of parts) said.add(part)
+  return said.texts.join("\n")
 }
 
-/** Of requests that are no conversation: what is to be embedded or drawn. */
-export function textOfInput({ input, prompt }: JsonObject): Countable {
-  return joined([textOfJson(input ?? null), textOfJson(prompt ?? null)])
+/** Of requests that are no conversation: what is to be embedded, in OpenAI's words or in Google's, or drawn. */
+export function textOfInput({ input, prompt, content, requests }: JsonObject): Countable {
+  return joined([input, prompt, content, requests].map((value) => textOfJson(value ?? null)))
 }
 
 function textOfJson(value: Json): Countable {
   if (typeof value === "string") return { text: value, tokens: 0 }
   if (typeof value === "number") return { text: "", tokens: 1 }
-  return Array.isArray(value) ? joined(value.map(textOfJson)) : NOTHING
-}
-
-function textOfTool(tool: Tool): Countable {
-  const { name } = tool
-  if (tool.kind === "hosted") return { text: `${name}\n${JSON.stringify(tool.value)}`, tokens: 0 }
-  const shape = tool.kind === "function" ? tool.parameters : tool.format
-  const text = [name, tool.description ?? "", isObject(shape) ? JSON.stringify(shape) : ""].join("\n")
-  return { text, tokens: 0 }
-}
-
-function textOfPart(part: Part): Countable {
-  switch (part.kind) {
-    case "text":
-    case "reasoning":
-    case "refusal":
-      return { text: part.text, tokens: 0 }
-    case "tool-call":
-      return { text: `${part.name}\n${part.arguments}`, tokens: 0 }
-    case "tool-result":
-      return joined(part.parts.map(textOfPart))
-    case "media":
-      return part.source.at === "text" ? { text: part.source.text, tokens: 0 } : { text: "", tokens: TOKENS_PER_MEDIUM }
-    case "foreign":
-      return { text: JSON.stringify(part.value), tokens: 0 }
-  }
+  if (Array.isArray(value)) return joined(value.map(textOfJson))
+  if (!isObject(value)) return NOTHING
+  const { content, parts, title, text } = value
+  return joined([content, parts, title, text].map((each) => textOfJson(each ?? null)))
 }
 
 const NOTHING: Countable = { text: "", tokens: 0 }
@@ -65,4 +57,79 @@ function joined(all: readonly Countable[]): Countable {
     text: all.flatMap(({ text }) => (text === "" ? [] : [text])).join("\n"),
     tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
   }
+}
+
+/** Gathers the parts of a conversation, in their order. */
+class Said {
+  readonly texts: string[] = []
+  /** Where each text ends in all of them. */
+  readonly borders: number[] = []
+  readonly media: Medium[] = []
+  calls = 0
+  sealed = 0
+  private length = 0
+
+  add(part: Part): void {
+    if ("sealed" in part) this.sealed += part.sealed?.data.length ?? 0
+    switch (part.kind) {
+      case "text":
+      case "reasoning":
+      case "refusal":
+        this.say(part.text)
+        break
+      case "tool-call":
+        this.calls++
+        this.say(`${part.name}\n${part.arguments}`)
+        break
+      case "tool-result":
+        this.calls++
+        for (const each of part.parts) this.add(each)
+        break
+      case "media":
+        if (part.source.at === "text") this.say(part.source.text)
+        else this.media.push(mediumOf(part))
+        break
+      case "foreign":
+        this.say(JSON.stringify(part.value, (_, value) => this.withoutFile(value)))
+    }
+  }
+
+  private say(text: string): void {
+    if (text === "") return
+    this.texts.push(text)
+    this.length += text.length
+    this.borders.push(this.length)
+  }
+
+  /** A file's letters are no words. */
+  private withoutFile(value: Json): Json {
+    if (typeof value !== "string" || value.length < MIN_FILE_LENGTH || /\s/.test(value.slice(0, MIN_FILE_LENGTH)))
+      return value
+    this.media.push({ media: "document", bytes: Math.floor((value.length * 3) / 4) })
+    return ""
+  }
+}
+
+const MIN_FILE_LENGTH = 2000
+
+function mediumOf({ media, source, detail }: MediaPart): Medium {
+  const inline = source.at === "inline" ? source.base64 : undefined
+  const size = inline !== undefined && media === "image" ? imageSize(inline) : undefined
+  return {
+    media,
+    ...(size && { size }),
+    ...(inline !== undefined && { bytes: Math.floor((inline.length * 3) / 4) }),
+    ...(detail === "low" && { isRough: true }),
+  }
+}
+
+function textOfTool(tool: Tool): string {
+  const { name } = tool
+  if (tool.kind === "hosted") return `${name}\n${JSON.stringify(tool.value)}`
+  const shape = tool.kind === "function" ? tool.parameters : tool.format
+  return [name, tool.description ?? "", isObject(shape) ? JSON.stringify(shape) : ""].join("\n")
+}
+
+function textOfFormat(format: OutputFormat | undefined): string {
+  return format?.kind === "schema" ? `${format.name ?? ""}\n${JSON.stringify(format.schema)}` : ""
 }

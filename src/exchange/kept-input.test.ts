@@ -12,7 +12,7 @@ const body = (content: unknown) => JSON.stringify({ model: "a/b", messages: [{ r
 
 test("a small request is kept whole, and of it what is said is counted", () => {
   const { share, countable } = keepInput(body("Hello, you."), spoken)
-  expect([share, countable()]).toEqual([1, { text: "Hello, you.", tokens: 0 }])
+  expect([share, countable()]).toMatchObject([1, { text: "Hello, you.", tokens: 0, shape: { turns: 1 } }])
 })
 
 test("of a large one as much is kept as tells how much there is", () => {

@@ -2,6 +2,7 @@
 // here.
 import type { Usage } from "../canonical/usage.ts"
 import type { TokenFamily } from "../counting/count-tokens.ts"
+import type { CountTask } from "../counting/token-counter.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Countable } from "./counted-text.ts"
 
@@ -25,7 +26,7 @@ export interface Told {
 
 /** Whoever counts tokens. Never rejects. */
 export interface TokenCounting {
-  count(task: { readonly text: string; readonly family: TokenFamily }): Promise<number>
+  count(task: CountTask): Promise<number>
 }
 
 /** What can be counted here, asked for only where it has to be. */
@@ -123,9 +124,9 @@ function only(usage: Usage, buckets: readonly (keyof Usage)[]): Usage {
 
 /** Of a text that was not kept whole, by the share that was. */
 export async function tokensIn(
-  { text, tokens }: Countable,
+  { text, tokens, shape }: Countable,
   { share, family, counting }: { share: number; family: TokenFamily; counting: TokenCounting },
 ): Promise<number> {
-  const counted = text === "" ? 0 : await counting.count({ text, family })
+  const counted = text === "" && !shape ? 0 : await counting.count({ text, family, ...(shape && { shape }) })
   return Math.ceil(counted / share) + tokens
 }

@@ -1,0 +1,72 @@
+// How many tokens a picture, a document, a sound or a film is, by its size as far as that is known. From what the vendors
+// say of it, in November 2026.
+import type { ImageSize } from "./image-size.ts"
+import type { TokenFamily } from "./weights.ts"
+
+export interface Medium {
+  readonly media: "image" | "audio" | "video" | "document"
+  /** Of a picture, where its file says. */
+  readonly size?: ImageSize
+  /** Absent where it does not stand in the request. */
+  readonly bytes?: number
+  /** Whether the caller asks that it be looked at only roughly. */
+  readonly isRough?: boolean
+}
+
+/** Of what does not stand in the request, or does not say how large it is. */
+const UNKNOWN = 1000
+/** What a file of middling quality takes: pages are not counted, and sounds not played. */
+const BYTES_PER_PAGE = 50_000
+const BYTES_PER_SECOND = { audio: 16_000, video: 125_000 }
+const VIDEO_TOKENS_PER_SECOND = 300
+
+interface Rates {
+  image(size: ImageSize, isRough: boolean): number
+  readonly page: number
+  /** For a second of sound. */
+  readonly second: number
+}
+
+const OPENAI: Rates = { image: inTiles, page: 220, second: 10 }
+const OTHERS: Rates = { image: inPatches, page: 800, second: 32 }
+const RATES: Partial<Record<TokenFamily, Rates>> = {
+  openai: OPENAI,
+  "gpt-oss": OPENAI,
+  anthropic: { image: byArea, page: 2000, second: 32 },
+  google: { image: inSquares, page: 258, second: 32 },
+}
+
+export function mediaTokens({ media, size, bytes, isRough = false }: Medium, family: TokenFamily): number {
+  const rates = RATES[family] ?? OTHERS
+  if (size) return rates.image(size, isRough)
+  if (bytes === undefined || media === "image") return UNKNOWN
+  if (media === "document") return rates.page * Math.max(1, Math.round(bytes / BYTES_PER_PAGE))
+  return (bytes / BYTES_PER_SECOND[media]) * (media === "audio" ? rates.second : VIDEO_TOKENS_PER_SECOND)
+}
+
+/** Fitted into 2048 × 2048, then its shorter side into 768, then cut into squares of 512. */
+function inTiles(size: ImageSize, isRough: boolean): number {
+  if (isRough) return 85
+  const { width, height } = within(size, 2048)
+  const scale = Math.min(1, 768 / Math.min(width, height))
+  return 85 + 170 * Math.ceil((width * scale) / 512) * Math.ceil((height * scale) / 512)
+}
+
+function byArea(size: ImageSize): number {
+  const { width, height } = within(size, 1568)
+  return Math.min(1600, (width * height) / 750)
+}
+
+function inSquares({ width, height }: ImageSize): number {
+  if (width <= 384 && height <= 384) return 258
+  return 258 * Math.ceil(width / 768) * Math.ceil(height / 768)
+}
+
+function inPatches({ width, height }: ImageSize): number {
+  return Math.min(4096, (width * height) / 28 ** 2)
+}
+
+function within({ width, height }: ImageSize, longest: number): ImageSize {
+  const scale = Math.min(1, longest / Math.max(width, height))
+  return { width: width * scale, height: height * scale }
+}

@@ -1,0 +1,124 @@
+// Recorded requests and the input their vendors counted for them, split into those the weights were fitted on and those
+// they are judged on.
+import { createHash } from "node:crypto"
+import { countTokens as tokensIn } from "gpt-tokenizer/encoding/o200k_base"
+import { fold } from "../../src/canonical/fold.ts"
+import { isObject } from "../../src/canonical/json.ts"
+import type { ChatRequest } from "../../src/canonical/request.ts"
+import type { Usage } from "../../src/canonical/usage.ts"
+import { familyOf } from "../../src/counting/count-tokens.ts"
+import { estimateTokens } from "../../src/counting/estimate.ts"
+import { textOfRequest } from "../../src/exchange/counted-text.ts"
+import type { UpstreamCodec } from "../../src/protocols/codec.ts"
+import { codecs } from "../../src/protocols.ts"
+import { decodeByteText } from "../../src/transport/byte-text.ts"
+import { decodeSse } from "../../src/transport/sse.ts"
+import { type Recording, recordings, streamText, wholeText } from "../conformance/recorded.ts"
+
+export interface RecordedInput {
+  readonly source: string
+  readonly modelId: string
+  readonly told: number
+  readonly estimated: number
+  /** Whether it says nothing but text. */
+  readonly isPlain: boolean
+  /** Whether what was counted stands in the request, so that it can be told from it. */
+  readonly isWhole: boolean
+  /** Whether the weights are judged by it; they were fitted on the others. */
+  readonly isJudged: boolean
+}
+
+const ENDPOINTS: Readonly<Record<string, string>> = {
+  chat: "openai-chat",
+  responses: "openai-responses",
+  messages: "anthropic-messages",
+  generateContent: "gemini-generate",
+  streamGenerateContent: "gemini-generate",
+}
+
+export function recordedInputs(): RecordedInput[] {
+  return Object.entries(ENDPOINTS).flatMap(([endpoint, protocol]) =>
+    recordings(endpoint).flatMap((recording) => inputOf(recording, protocol) ?? []),
+  )
+}
+
+function inputOf(recording: Recording & { readonly model?: string }, protocol: string): RecordedInput | undefined {
+  const { source, provider, status, request: { body } = {}, model = "" } = recording
+  const upstream = codecs.upstream.get(protocol)
+  if (!isObject(body) || status !== 200 || !upstream) return undefined
+  const told = inputTokens(usageIn(recording, upstream))
+  const request = decoded(body, protocol)
+  if (!told || !request) return undefined
+  const { text, shape } = textOfRequest(request)
+  if (!shape) throw new Error("a request has a shape")
+  const modelId = `${authorOf(model, provider)}/${model.replace(/^.*[/.](?=gpt)/, "")}`
+  return {
+    source,
+    modelId,
+    told,
+    estimated: estimateTokens({ text, shape, family: familyOf(modelId) }, (piece) => tokensIn(piece)),
+    isPlain: shape.tools + shape.calls + shape.media.length + shape.sealed === 0 && shape.format === "",
+    isWhole:
+      isWhole(request, { model, body: JSON.stringify(body) }) && shape.media.every(({ bytes }) => bytes !== undefined),
+    isJudged: (createHash("sha256").update(source).digest()[0] ?? 0) % 3 === 0,
+  }
+}
+
+/** Undefined where the request is of a kind that the gateway does not take. */
+function decoded(body: Parameters<typeof JSON.stringify>[0], protocol: string): ChatRequest | undefined {
+  try {
+    const rest = "google/gemini:generateContent"
+    return codecs.ingress.get(protocol)?.decodeRequest(body, { does: "generate", rest, query: "", headers: {} })
+  } catch {
+    return undefined
+  }
+}
+
+/** Names of what stands elsewhere: earlier answers, kept prompts, tools of other hosts. */
+const ELSEWHERE = /"(previous_response_id|conversation|cachedContent|cached_content|mcp_servers|preset)":/
+/** Models that search, and count what they find. */
+const SEARCHING = /compound|search|sonar/
+
+function isWhole({ tools }: ChatRequest, { model, body }: { model: string; body: string }): boolean {
+  return !tools.some(({ kind }) => kind === "hosted") && !ELSEWHERE.test(body) && !SEARCHING.test(model)
+}
+
+function usageIn(recording: Recording, upstream: UpstreamCodec): Usage | undefined {
+  const context = { id: "id", minter: "" }
+  const stream = streamText(recording)
+  try {
+    if (stream === undefined) {
+      const body: unknown = JSON.parse(decodeByteText(wholeText(recording) ?? "null"))
+      return isObject(body) ? upstream.decodeResponse(body, context)?.usage : undefined
+    }
+    const frames = decodeSse()
+    const events = upstream.decodeStream(context)
+    const heard = [...frames.push(stream), ...frames.finish()].flatMap((frame) => events.push(frame))
+    return fold([...heard, ...events.finish()]).usage
+  } catch {
+    // Some recordings are cut, or of another interface.
+    return undefined
+  }
+}
+
+function inputTokens({ input, cacheRead, cacheWrite, cacheWrite1h, audioInput, imageInput }: Usage = {}): number {
+  const buckets = [input, cacheRead, cacheWrite, cacheWrite1h, audioInput, imageInput]
+  return buckets.reduce<number>((sum, count) => sum + (count ?? 0), 0)
+}
+
+const NAMES: readonly (readonly [RegExp, string])[] = [
+  [/claude/i, "anthropic"],
+  [/gemini/i, "google"],
+  [/mi[sx]tral|magistral|ministral|pixtral/i, "mistral"],
+  [/deepseek/i, "deepseek"],
+  [/llama/i, "meta"],
+  [/qwen/i, "alibaba"],
+  [/glm/i, "zai"],
+  [/gpt|^o\d|\/o\d|computer-use/i, "openai"],
+]
+
+/** Whose the model is, under whichever name its host has it. */
+function authorOf(model: string, provider: string): string {
+  const author = NAMES.find(([name]) => name.test(model))?.[1]
+  return author ?? (provider === "openai" || provider === "azure-openai" ? "openai" : "other")
+}

@@ -1,0 +1,342 @@
+// How many tokens a request has, as the official clients ask for it: over every kind of upstream, with and without a
+// counter of its own, and when that fails.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import Anthropic from "@anthropic-ai/sdk"
+import { GoogleGenAI } from "@google/genai"
+import OpenAI from "openai"
+import { encloseSeal } from "../../src/canonical/sealed.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { type Script, Upstream } from "../stage/upstream.ts"
+
+const PATHS = {
+  messages: "/v1/messages/count_tokens",
+  generate: "/v1beta/models/upstream-model:countTokens",
+  responses: "/v1/responses/input_tokens",
+}
+const COUNTS: Readonly<Record<string, unknown>> = {
+  [PATHS.messages]: { input_tokens: 41 },
+  [PATHS.generate]: { totalTokens: 42, promptTokensDetails: [{ modality: "TEXT", tokenCount: 42 }] },
+  [PATHS.responses]: { object: "response.input_tokens", input_tokens: 43 },
+}
+const counting: Script = ({ path }, reply) => reply.json(COUNTS[path] ?? {}, COUNTS[path] ? 200 : 404)
+
+/** Each model is served by one host: which speaks chat alone and has no counter, or has the counter of its protocol. */
+function config(origin: string): string {
+  const host = (name: string, type: string, path = "") =>
+    `  ${name}: { type: ${type}, base_url: "${origin}${path}", api_key: "upstream-credential" }`
+  const model = (id: string, provider: string, { kind = "chat", name = "upstream-model" } = {}) =>
+    `  - { id: ${id}, kind: ${kind}, context_window: 100000, pricing: { input: "1", output: "2" }, targets: [{ provider: ${provider}, model: ${name} }] }`
+  const like = (protocols: string) => `openai-compatible, protocols: [${protocols}]`
+  return [
+    "providers:",
+    host("chat-like", like("openai-chat"), "/v1"),
+    host("responses-like", like("openai-responses"), "/v1"),
+    host("counterless", like("openai-responses"), "/none/v1"),
+    host("messages-like", "anthropic-compatible"),
+    host("gemini-like", "gemini-compatible"),
+    host("failing-like", "gemini-compatible"),
+    host("bedrock-like", "bedrock, region: us-east-1"),
+    host("embedding-like", like("openai-embeddings, openai-chat"), "/v1"),
+    "models:",
+    model("openai/over-chat", "chat-like"),
+    model("openai/over-responses", "responses-like"),
+    model("openai/over-counterless", "counterless"),
+    model("test/over-messages", "messages-like"),
+    model("test/over-gemini", "gemini-like"),
+    model("test/over-failing", "failing-like"),
+    model("test/over-bedrock", "bedrock-like", { name: "anthropic.claude" }),
+    model("test/embedding", "embedding-like", { kind: "embedding" }),
+  ].join("\n")
+}
+
+let upstream: Upstream
+let gateway: RunningGateway
+let demo: RunningGateway
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  gateway = await RunningGateway.start({ config: config(upstream.origin) })
+  demo = await RunningGateway.start()
+})
+beforeEach(() => {
+  upstream.script = counting
+  upstream.requests.length = 0
+})
+afterAll(async () => {
+  await Promise.all([gateway.stop(), demo.stop()])
+  await upstream.stop()
+})
+
+interface Counted {
+  readonly tokens: number | undefined
+  readonly by: string | null | undefined
+  readonly provider: string | null | undefined
+}
+
+const SYSTEM = "You answer in one sentence."
+const TEXT = "How many tokens does this question have, counted by you?"
+
+/** The same question, asked by each vendor's own client. */
+const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<Counted>>> = {
+  async anthropic({ url, key }, model) {
+    const client = new Anthropic({ baseURL: `${url}/anthropic`, apiKey: key, maxRetries: 0 })
+    const asked = { model, system: SYSTEM, messages: [{ role: "user" as const, content: TEXT }] }
+    const { data, response } = await client.messages.countTokens(asked).withResponse()
+    return counted(data.input_tokens, response.headers)
+  },
+  async genai({ url, key }, model) {
+    const client = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: `${url}/gemini` } })
+    const { totalTokens, sdkHttpResponse } = await client.models.countTokens({ model, contents: [SYSTEM, TEXT] })
+    return counted(totalTokens, new Headers(sdkHttpResponse?.headers))
+  },
+  async openai({ url, key }, model) {
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
+    const asked = client.responses.inputTokens.count({ model, instructions: SYSTEM, input: TEXT })
+    const { data, response } = await asked.withResponse()
+    expect(data.object).toBe("response.input_tokens")
+    return counted(data.input_tokens, response.headers)
+  },
+}
+
+function counted(tokens: number | undefined, headers: Headers): Counted {
+  expect(headers.has("x-gateway-cost")).toBe(false)
+  return { tokens, by: headers.get("x-gateway-count"), provider: headers.get("x-gateway-provider") }
+}
+
+const clients = Object.entries(CLIENTS)
+
+function post(path: string, body: unknown, key = gateway.key): Promise<Response> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    "anthropic-version": "2023-06-01",
+    "content-type": "application/json",
+  }
+  return fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
+}
+
+interface Told {
+  readonly input_tokens: number
+  readonly totalTokens: number
+  readonly error: { readonly code: string }
+}
+
+const told = async (answer: Response) => (await answer.json()) as Told
+
+const asMessages = (model: string, content: string = TEXT) => ({ model, messages: [{ role: "user", content }] })
+const countMessages = (model: string, content?: string) =>
+  post("/msgapi/v1/messages/count_tokens", asMessages(model, content))
+
+describe.each(clients)("asked by %s", (_, ask) => {
+  test("a model without a counter is counted here, and nobody is called", async () => {
+    const { tokens, by, provider } = await ask(gateway, "openai/over-chat")
+    expect({ by, provider }).toEqual({ by: "estimated", provider: null })
+    expect(tokens).toBeWithin(24, 30)
+    expect(upstream.requests).toEqual([])
+  })
+
+  test.each([
+    ["test/over-messages", "messages-like", PATHS.messages, 41],
+    ["test/over-gemini", "gemini-like", PATHS.generate, 42],
+    ["openai/over-responses", "responses-like", PATHS.responses, 43],
+  ])("%s is counted by its own upstream", async (model, provider, path, tokens) => {
+    expect(await ask(gateway, model)).toEqual({ tokens, by: "upstream", provider })
+    expect(upstream.requests.map((request) => request.path)).toEqual([path])
+    const { body, head } = upstream.lastRequest()
+    expect(body.toString()).toContain(TEXT)
+    expect(body.toString()).toContain(SYSTEM)
+    expect(head).toContain("upstream-credential")
+    expect(head).not.toContain(gateway.key)
+  })
+
+  test("the simulator counts its own", async () => {
+    for (const model of ["openai/gpt-4o", "anthropic/claude-sonnet-4.5", "google/gemini-2.5-flash"]) {
+      const { tokens, by, provider } = await ask(demo, model)
+      expect({ by, provider }).toEqual({ by: "upstream", provider: "simulator" })
+      expect(tokens).toBe(15)
+    }
+  })
+})
+
+describe("an upstream that is asked in another protocol", () => {
+  const weather = { name: "weather", description: "Looks up", parameters: { type: "object", properties: {} } }
+
+  test("is sent what it counts, and nothing that it would refuse", async () => {
+    const asked = {
+      model: "test/over-messages",
+      instructions: SYSTEM,
+      input: TEXT,
+      tools: [{ type: "function", ...weather }],
+    }
+    expect((await post("/v1/responses/input_tokens", { ...asked, max_output_tokens: 9, temperature: 1 })).status).toBe(
+      200,
+    )
+    const sent = JSON.parse(upstream.lastRequest().body.toString())
+    expect(Object.keys(sent).toSorted()).toEqual(["messages", "model", "system", "tools"])
+    expect(sent).toMatchObject({ model: "upstream-model", system: SYSTEM, tools: [{ name: "weather" }] })
+    expect(upstream.lastRequest().headers["anthropic-version"]).toBe("2023-06-01")
+  })
+
+  test("is sent a whole request where that is what it counts", async () => {
+    expect((await countMessages("test/over-gemini")).status).toBe(200)
+    const { generateContentRequest } = JSON.parse(upstream.lastRequest().body.toString())
+    expect(generateContentRequest).toMatchObject({
+      model: "models/upstream-model",
+      contents: [{ parts: [{ text: TEXT }] }],
+    })
+  })
+
+  test("is sent it in its provider's own form", async () => {
+    upstream.script = (_, reply) => reply.json({ inputTokens: 44 })
+    const answer = await post("/v1/responses/input_tokens", { model: "test/over-bedrock", input: TEXT })
+    expect(await told(answer)).toMatchObject({ input_tokens: 44 })
+    expect(upstream.lastRequest().path).toBe("/model/anthropic.claude/count-tokens")
+    const { input } = JSON.parse(upstream.lastRequest().body.toString())
+    const inner = JSON.parse(Buffer.from(input.invokeModel.body, "base64").toString())
+    const messages = [{ role: "user", content: TEXT }]
+    expect(inner).toEqual({ messages, anthropic_version: "bedrock-2023-05-31", max_tokens: 1 })
+  })
+
+  test("is never sent a thought that another sealed", async () => {
+    const signature = encloseSeal({ mintedBy: "gemini-generate/google", data: "hidden" })
+    const thought = { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature }] }
+    const { messages } = asMessages("")
+    const asked = { model: "test/over-messages", messages: [...messages, thought, ...messages] }
+    const answer = await post("/msgapi/v1/messages/count_tokens", asked)
+    expect(answer.headers.get("x-gateway-count")).toBe("upstream")
+    expect(upstream.lastRequest().body.toString()).not.toContain(signature)
+  })
+
+  test("is sent large requests too", async () => {
+    const answer = await countMessages("test/over-gemini", "word ".repeat(100_000))
+    expect(answer.headers.get("x-gateway-count")).toBe("upstream")
+    expect(upstream.lastRequest().body.length).toBeGreaterThan(500_000)
+  })
+})
+
+describe("an upstream whose counter fails is no reason to fail", () => {
+  const FAILURES: Readonly<Record<string, Script>> = {
+    "answers 500": (_, reply) => reply.json({ error: { message: "no" } }, 500),
+    "answers 400": (_, reply) => reply.json({ error: { message: "no" } }, 400),
+    "refuses our credential": (_, reply) => reply.json({ error: { message: "no" } }, 401),
+    "breaks off": (_, reply) => reply.cut("reset"),
+    "answers with no count": (_, reply) => reply.json({ input_tokens: "many", totalTokens: -1 }),
+    "answers with no JSON": (_, reply) => reply.raw("<html>"),
+  }
+
+  test.each(Object.keys(FAILURES))("when it %s", async (name) => {
+    upstream.script = FAILURES[name] ?? counting
+    for (const model of ["test/over-gemini", "openai/over-responses"]) {
+      const answer = await countMessages(model)
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get("x-gateway-count")).toBe("estimated")
+      expect(answer.headers.has("x-gateway-provider")).toBe(false)
+      expect(await answer.json()).toEqual({ input_tokens: expect.any(Number) })
+    }
+    // A kept connection that turns out closed is replaced once.
+    expect(upstream.requests.length).toBeWithin(2, 5)
+  })
+
+  test("when it does not answer within two seconds", async () => {
+    upstream.script = () => {}
+    const begun = performance.now()
+    const answer = await countMessages("test/over-messages")
+    expect(performance.now() - begun).toBeWithin(1900, 3500)
+    expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
+  })
+
+  test("and one that fails to answer requests is not asked", async () => {
+    upstream.script = (_, reply) => reply.json({ error: { message: "no" } }, 500)
+    for (let times = 0; times < 5; times++) {
+      const failed = await post("/msgapi/v1/messages", { ...asMessages("test/over-failing"), max_tokens: 1 })
+      expect(failed.status).toBe(503)
+    }
+    upstream.requests.length = 0
+    const answer = await countMessages("test/over-failing")
+    expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
+    expect(upstream.requests).toEqual([])
+  })
+
+  test("and one that has none is not asked again and again", async () => {
+    for (let times = 0; times < 3; times++) {
+      const answer = await countMessages("openai/over-counterless")
+      expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
+    }
+    expect(upstream.requests).toHaveLength(1)
+  })
+})
+
+describe("a count of our own", () => {
+  const tokensOf = async (answer: Response) => (await told(answer)).totalTokens
+  const at = (model: string) => `/genapi/v1beta/models/${model}:countTokens`
+  const contents = [{ role: "user", parts: [{ text: TEXT }] }]
+
+  test("is of the request, however it is wrapped, and of its instructions and tools", async () => {
+    const plain = await tokensOf(await post(at("openai/over-chat"), { contents }))
+    const wrapped = { model: "models/openai/over-chat", contents }
+    expect(await tokensOf(await post(at("openai/over-chat"), { generateContentRequest: wrapped }))).toBe(plain)
+    const instructed = { ...wrapped, systemInstruction: { parts: [{ text: SYSTEM }] } }
+    const longer = await tokensOf(await post(at("openai/over-chat"), { generateContentRequest: instructed }))
+    expect(longer - plain).toBe(6 + 4)
+    const tools = [{ functionDeclarations: [{ name: "weather", description: "Looks up the weather" }] }]
+    expect(await tokensOf(await post(at("openai/over-chat"), { contents, tools }))).toBeGreaterThan(plain + 8)
+  })
+
+  test("is of what is to be embedded, where the protocol counts that", async () => {
+    const answer = await post(at("test/embedding"), { contents })
+    expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
+    expect(await tokensOf(answer)).toBeGreaterThan(10)
+    const elsewhere = await countMessages("test/embedding")
+    expect([elsewhere.status, (await told(elsewhere)).error.code]).toEqual([400, "invalid_parameter"])
+  })
+
+  test("is of letters of every alphabet, and of large requests", async () => {
+    const few = await told(await countMessages("openai/over-chat", "naïve 温度 🦊"))
+    expect(few.input_tokens).toBeWithin(12, 20)
+    const many = await told(await countMessages("openai/over-chat", "naïve word ".repeat(100_000)))
+    expect(many.input_tokens).toBeWithin(300_000, 500_000)
+  })
+
+  test("is free, and counts as a request but not by its tokens", async () => {
+    const limits = { name: "poor", balance: "0", requests_per_minute: 5, tokens_per_minute: 1 }
+    const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: JSON.stringify(limits) })
+    const { key } = (await made.json()) as { key: string }
+    const ask = () => post("/v1/responses/input_tokens", { model: "openai/over-chat", input: TEXT }, key)
+    for (const left of [4, 3, 2, 1, 0]) {
+      const answer = await ask()
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get("x-ratelimit-remaining-requests")).toBe(`${left}`)
+      const receipt = await fetch(`${gateway.url}/v1/receipts/${answer.headers.get("x-request-id")}`, {
+        headers: { authorization: `Bearer ${gateway.key}` },
+      })
+      expect(receipt.status).toBe(404)
+    }
+    expect((await ask()).status).toBe(429)
+  })
+})
+
+describe("what may not be asked is refused as it would be without counting", () => {
+  test.each([
+    ["/v1/responses", { model: "no/such", input: "hi" }],
+    ["/v1/responses", { model: "openai/over-chat" }],
+    ["/v1/responses", { model: "openai/over-chat", input: [{ role: "nobody", content: "hi" }] }],
+    ["/v1/responses", { model: "openai/over-chat", input: "hi", previous_response_id: "resp_1" }],
+    ["/v1/responses", { model: "openai/over-chat", input: "hi", base_url: "https://example.com" }],
+    ["/v1/responses", { model: "openai/over-chat", input: "hi", provider: { only: ["nobody"] } }],
+    ["/msgapi/v1/messages", { model: "no/such", messages: [{ role: "user", content: "hi" }], max_tokens: 1 }],
+    ["/msgapi/v1/messages", { model: "openai/over-chat", messages: [], max_tokens: 1 }],
+  ])("%s %j", async (path, body) => {
+    const generating = await post(path, body)
+    const counts = await post(path.endsWith("messages") ? `${path}/count_tokens` : `${path}/input_tokens`, body)
+    expect(counts.status).toBe(generating.status)
+    expect(counts.status).toBe(400)
+    expect((await told(counts)).error).toEqual((await told(generating)).error)
+    expect(upstream.requests).toEqual([])
+  })
+
+  test("a model beyond the key's scope", async () => {
+    const narrow = JSON.stringify({ name: "narrow", models: ["test/*"] })
+    const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: narrow })
+    const { key } = (await made.json()) as { key: string }
+    const answer = await post("/v1/responses/input_tokens", { model: "openai/over-chat", input: "hi" }, key)
+    expect([answer.status, (await told(answer)).error.code]).toEqual([403, "model_not_allowed"])
+  })
+})
