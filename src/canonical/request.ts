@@ -114,7 +114,7 @@ export interface RoutingWishes {
   readonly maxPrice?: MaxPrice
   /** Only targets that can be told every parameter of the request. */
   readonly requireParameters?: boolean
-  /** A second target may be asked where the first is slow to begin. */
+  /** A second target may be asked where the first takes long; absent where the key decides. */
   readonly hedge?: boolean
   /** The plan is asked for, and no call. */
   readonly explain?: boolean

@@ -1,21 +1,27 @@
 // Which lane an attempt takes: bytes pass where client and upstream speak alike, all else is said again.
+import { GatewayError } from "../canonical/error.ts"
 import { SEAL_MARK } from "../canonical/sealed.ts"
+import { KINDS } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
+import { embeddingWay, fitsOneCall } from "./embedding-lane.ts"
+import { drawsAsAsked, imageWay } from "./image-lane.ts"
 import type { Lane } from "./lane.ts"
 import { type Occasion, translateLane, UnsayableError } from "./translate-lane.ts"
 
 /** A target, and how it is spoken to. */
-interface Way {
+export interface Way {
   readonly target: Target
   readonly lane: Lane
 }
 
 /** Whether the client's bytes can be passed to this target. */
-export function passes(target: Target, { call, house, request }: Occasion): boolean {
+export function passes(target: Target, occasion: Occasion): boolean {
+  const { call, house, request } = occasion
   const { id } = call.protocol
-  if (target.protocol !== id) return false
+  if (target.protocol !== id || !fitsOneCall(target.line, request) || !drawsAsAsked(target, occasion)) return false
   // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
-  const maySeal = call.envelope.does === "generate" && house.codecs.ingress.get(id)?.dropsSeals !== true
+  const codec = call.envelope.does === "generate" ? house.codecs.ingress.get(id) : undefined
+  const maySeal = codec !== undefined && codec.dropsSeals !== true
   return !maySeal || !request.text.includes(SEAL_MARK)
 }
 
@@ -24,6 +30,10 @@ export function passes(target: Target, { call, house, request }: Occasion): bool
  * where it cannot be told the request in any.
  */
 export async function translatedWay(target: Target, occasion: Occasion): Promise<Way> {
+  const kind = KINDS[occasion.call.protocol.id]
+  if (kind === "embedding") return embeddingWay(target, occasion)
+  if (kind === "image") return imageWay(target, occasion)
+  if (target.model.kind === "image") throw new UnsayableError(drawnElsewhere(target))
   try {
     return { target, lane: await translateLane(target, occasion) }
   } catch (thrown) {
@@ -34,6 +44,12 @@ export async function translatedWay(target: Target, occasion: Occasion): Promise
     }
     throw thrown
   }
+}
+
+/** In a conversation only who speaks the caller's protocol itself draws. */
+function drawnElsewhere({ model }: Target): GatewayError {
+  const message = `\`${model.id}\` is an image model, and its provider does not draw in this protocol: call it at /v1/images/generations.`
+  return new GatewayError("invalid_parameter", message, { param: "model" })
 }
 
 async function laneOrNone(target: Target, occasion: Occasion): Promise<Lane | undefined> {

@@ -74,13 +74,14 @@ function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): L
     "user-agent": "trivium",
     ...dialect.headers(settings.apiKey),
   }
-  const { path, edits, serves, wrap, takesHeaders, streamUsage } = dialect
+  const { path, edits, serves, embeds, wrap, takesHeaders, streamUsage } = dialect
   return {
     baseUrl,
     streamUsage,
     send: wrap ? wrap(send) : send,
     headersWith: remembered(own, takesHeaders),
     ...(serves && { serves }),
+    ...(embeds && { embeds }),
     ...(path && { path: (errand) => path(errand, settings) }),
     ...(edits && { edits }),
   }

@@ -1,10 +1,12 @@
 // Amazon Bedrock: Anthropic's protocol for Claude, Converse for every model; the model in the path, signed calls, streams
 // in AWS's own frames.
-import type { Send } from "../transport/http-client.ts"
-import type { Edit } from "../transport/json-splice.ts"
+import { fromByteText, toByteText } from "../transport/byte-text.ts"
+import type { Answer } from "../transport/http-answer.ts"
+import { readAll, type Send } from "../transport/http-client.ts"
+import { type Edit, splice } from "../transport/json-splice.ts"
 import { checkGet, takenValues } from "./account.ts"
 import { asAnthropic, asConverse } from "./bedrock-answer.ts"
-import type { AccountSettings, Dialect, Errand, Provider, Signer } from "./contract.ts"
+import type { AccountSettings, Dialect, EmbeddingLimits, Errand, Provider, Signer } from "./contract.ts"
 import { encodeSegment, signedHeaders } from "./sigv4.ts"
 
 const VERSION: Edit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
@@ -52,6 +54,32 @@ const converse: Dialect = {
   headers: () => ({}),
   takesHeaders: {},
   wrap: (send) => async (outgoing) => asConverse(await send(outgoing)),
+}
+
+/** Vectors are made by InvokeModel, each maker's in its own words. */
+function embedding(embeds: EmbeddingLimits, serves: (model: string) => boolean): Dialect {
+  return {
+    streamUsage: "sent",
+    headers: () => ({}),
+    takesHeaders: {},
+    embeds,
+    serves,
+    path: ({ model }) => `/model/${encodeSegment(model)}/invoke`,
+    edits: () => [{ path: ["model"], remove: true }],
+    wrap: (send) => async (outgoing) => withCount(await asConverse(await send(outgoing))),
+  }
+}
+
+const INVOKED_INPUT = "x-amzn-bedrock-input-token-count"
+const MAX_VECTOR_BYTES = 64 * 1024 * 1024
+
+/** What was put in is told in a header; streams tell it in the body, and so does this. */
+async function withCount(answer: Answer): Promise<Answer> {
+  const count = answer.headers.get(INVOKED_INPUT) ?? ""
+  if (!answer.ok || !/^\d{1,12}$/.test(count)) return answer
+  const text = toByteText(await readAll(answer, MAX_VECTOR_BYTES))
+  const metrics: Edit = { path: ["amazon-bedrock-invocationMetrics"], set: `{"inputTokenCount":${count}}` }
+  return new Response(fromByteText(splice(text, [metrics])))
 }
 
 function bodyEdits({ operation, headers }: Errand): Edit[] {
@@ -123,6 +151,12 @@ export const bedrock: Provider = {
     if (baseUrl !== undefined || region === undefined) return baseUrl
     return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`
   },
-  speaks: { "anthropic-messages": messages, "bedrock-converse": converse },
+  speaks: {
+    "anthropic-messages": messages,
+    "bedrock-converse": converse,
+    "titan-embed": embedding({ inputs: 1, textAlone: true }, (model) => model.includes("amazon.titan-embed")),
+    "nova-embed": embedding({ inputs: 1, textAlone: true }, (model) => /amazon\.nova-.*embed/.test(model)),
+    "cohere-embed": embedding({ inputs: 96, textAlone: true }, (model) => model.includes("cohere.embed")),
+  },
   signer,
 }

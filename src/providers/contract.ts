@@ -44,12 +44,22 @@ export interface Dialect {
   readonly takesHeaders?: Readonly<Record<string, readonly string[]>>
   /** Whether it serves the model of this name; left out, every one. */
   serves?(model: string): boolean
+  /** What it takes in one call to embed; left out, as much as OpenAI does. */
+  readonly embeds?: EmbeddingLimits
   /** Where a call goes below the base address, if not where the protocol says. */
   path?(errand: Errand, settings: AccountSettings): string
   /** Changes of the body beside the protocol's own; of two changes of one member these count. */
   edits?(errand: Errand): readonly Edit[]
   /** For calls and answers that stand in another form there: turns one into the protocol's own. */
   wrap?(send: Send): Send
+}
+
+export interface EmbeddingLimits {
+  readonly inputs: number
+  /** Of all inputs together. */
+  readonly tokens?: number
+  /** Whether it takes no numbers of tokens in the place of text. */
+  readonly textAlone?: boolean
 }
 
 /** What a call is to do, as far as its path and body depend on it. */
@@ -102,6 +112,7 @@ export interface Line {
   /** The headers of a call: the provider's own, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers
   serves?(model: string): boolean
+  readonly embeds?: EmbeddingLimits
   path?(errand: Errand): string
   edits?(errand: Errand): readonly Edit[]
 }

@@ -13,9 +13,11 @@ export const simulatorProvider: Provider = {
   speaks: {
     "openai-chat": dialect,
     "openai-responses": dialect,
+    "openai-completions": dialect,
     "openai-embeddings": dialect,
     "openai-images": dialect,
     "anthropic-messages": dialect,
     "gemini-generate": dialect,
+    "gemini-embed": dialect,
   },
 }

@@ -3,7 +3,7 @@
 import type { Secret } from "../config/secret.ts"
 import { azure } from "./azure.ts"
 import { bedrock } from "./bedrock.ts"
-import type { Dialect, Provider } from "./contract.ts"
+import type { Dialect, EmbeddingLimits, Provider } from "./contract.ts"
 import { vertex } from "./vertex.ts"
 
 interface Row {
@@ -12,6 +12,7 @@ interface Row {
   readonly env?: string
   /** What the vendor's own client library would be given; absent where each installation has its own. */
   readonly at?: string
+  readonly addressOf?: Provider["addressOf"]
   readonly speaks: Readonly<Record<string, Dialect>>
   readonly usually?: readonly string[]
   readonly local?: boolean
@@ -32,8 +33,76 @@ const gemini: Dialect = { streamUsage: "sent", headers: googleKey }
 
 const chat = { "openai-chat": openai }
 const responses = { "openai-responses": openai }
-const embeddings = { "openai-embeddings": openai }
 const images = { "openai-images": openai }
+/** Images within chat completions, as OpenRouter has them. */
+const chatImages = { "chat-images": openai }
+/** The one is called by predict alone, all others by generateContent. */
+const googleImages = {
+  "gemini-images": { ...gemini, serves: (model: string) => !isImagen(model) },
+  "imagen-predict": { ...gemini, serves: isImagen },
+}
+/** The models that have to be asked again until they have drawn are not served. */
+const fireworksImages: Dialect = {
+  ...openai,
+  headers: (credential) => ({ ...bearer(credential), accept: "application/json" }),
+  serves: (model) => !model.includes("kontext"),
+}
+/** Of a text as it stands: by hosts of open weights, which have it for every model. */
+const completions = { "openai-completions": openai }
+/** OpenAI has it for its last models that were made for it, and no others. */
+const lastCompletions = {
+  "openai-completions": {
+    ...openai,
+    serves: (model: string) => /^(gpt-3\.5-turbo-instruct|(davinci|babbage)-002)/.test(model),
+  },
+}
+
+/**
+ * What each takes in one call to embed, by its documentation or its refusals (November 2026). Where several figures are
+ * told of one, this is the least. Who is not here is taken to be like OpenAI, but for the tokens.
+ */
+const EMBEDS = {
+  openai: { inputs: 2048, tokens: 300_000 },
+  google: { inputs: 100, textAlone: true },
+  mistral: { inputs: 512, tokens: 16_384, textAlone: true },
+  cohere: { inputs: 96, textAlone: true },
+  voyage: { inputs: 1000, tokens: 120_000, textAlone: true },
+  jina: { inputs: 2048, textAlone: true },
+  alibaba: { inputs: 10, textAlone: true },
+  siliconflow: { inputs: 32, textAlone: true },
+  nvidia: { inputs: 50, textAlone: true },
+  cloudflare: { inputs: 100, textAlone: true },
+  others: { inputs: 2048, textAlone: true },
+} as const satisfies Record<string, EmbeddingLimits>
+
+const embeddings = { "openai-embeddings": openai }
+/** Hosts of models whose tokens are not OpenAI's. */
+const texts = embeddingsOf(EMBEDS.others)
+
+function embeddingsOf(embeds: EmbeddingLimits): Record<string, Dialect> {
+  return { "openai-embeddings": { ...openai, embeds } }
+}
+
+/** It refuses what asks for base64. */
+const alibabaEmbeddings: Dialect = {
+  ...openai,
+  embeds: EMBEDS.alibaba,
+  edits: () => [{ path: ["encoding_format"], remove: true }],
+}
+
+/** Chunks in their context, and pictures, have interfaces of their own. */
+const voyage = {
+  "voyage-embeddings": {
+    ...openai,
+    embeds: EMBEDS.voyage,
+    serves: (model: string) => !/^voyage-(context|multimodal)/.test(model),
+  },
+}
+const jina = { "jina-embeddings": { ...openai, embeds: EMBEDS.jina } }
+
+function isImagen(model: string): boolean {
+  return model.startsWith("imagen")
+}
 
 /** Hosts that speak Anthropic's protocol at another address, and take the key in either header. */
 function messagesAt(baseUrl: string): Record<string, Dialect> {
@@ -47,7 +116,7 @@ const ROWS: readonly Row[] = [
     name: "OpenAI",
     env: "OPENAI_API_KEY",
     at: "https://api.openai.com/v1",
-    speaks: { ...responses, ...chat, ...embeddings, ...images },
+    speaks: { ...responses, ...chat, ...embeddingsOf(EMBEDS.openai), ...images, ...lastCompletions },
   },
   {
     id: "anthropic",
@@ -62,9 +131,11 @@ const ROWS: readonly Row[] = [
     env: "GEMINI_API_KEY",
     at: "https://generativelanguage.googleapis.com",
     speaks: {
-      "gemini-generate": gemini,
+      "gemini-generate": { ...gemini, serves: (model) => !isImagen(model) },
+      // Not OpenAI's embeddings, which it speaks too: its own say what they are for, and what was used.
+      "gemini-embed": { ...gemini, embeds: EMBEDS.google },
+      ...googleImages,
       "openai-chat": { ...openai, baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
-      "openai-embeddings": { ...openai, baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
     },
   },
   {
@@ -72,7 +143,14 @@ const ROWS: readonly Row[] = [
     name: "OpenRouter",
     env: "OPENROUTER_API_KEY",
     at: "https://openrouter.ai/api/v1",
-    speaks: { ...chat, ...responses, ...embeddings, ...messagesAt("https://openrouter.ai/api") },
+    speaks: {
+      ...chat,
+      ...responses,
+      ...embeddings,
+      ...completions,
+      ...chatImages,
+      ...messagesAt("https://openrouter.ai/api"),
+    },
   },
   { id: "groq", name: "Groq", env: "GROQ_API_KEY", at: "https://api.groq.com/openai/v1", speaks: chat },
   {
@@ -80,7 +158,7 @@ const ROWS: readonly Row[] = [
     name: "Mistral AI",
     env: "MISTRAL_API_KEY",
     at: "https://api.mistral.ai/v1",
-    speaks: { "openai-chat": unasked, ...embeddings },
+    speaks: { "openai-chat": unasked, "mistral-embeddings": { ...openai, embeds: EMBEDS.mistral } },
   },
   {
     id: "deepseek",
@@ -94,21 +172,21 @@ const ROWS: readonly Row[] = [
     name: "xAI",
     env: "XAI_API_KEY",
     at: "https://api.x.ai/v1",
-    speaks: { ...chat, ...responses, ...images, ...messagesAt("https://api.x.ai") },
+    speaks: { ...chat, ...responses, "xai-images": openai, ...messagesAt("https://api.x.ai") },
   },
   {
     id: "together",
     name: "Together AI",
     env: "TOGETHER_API_KEY",
     at: "https://api.together.xyz/v1",
-    speaks: { ...chat, ...embeddings, ...images },
+    speaks: { ...chat, ...texts, "together-images": openai, ...completions },
   },
   {
     id: "fireworks",
     name: "Fireworks AI",
     env: "FIREWORKS_API_KEY",
     at: "https://api.fireworks.ai/inference/v1",
-    speaks: { ...chat, ...embeddings },
+    speaks: { ...chat, ...texts, "fireworks-images": fireworksImages, ...completions },
   },
   { id: "cerebras", name: "Cerebras", env: "CEREBRAS_API_KEY", at: "https://api.cerebras.ai/v1", speaks: chat },
   { id: "perplexity", name: "Perplexity", env: "PERPLEXITY_API_KEY", at: "https://api.perplexity.ai", speaks: chat },
@@ -131,7 +209,7 @@ const ROWS: readonly Row[] = [
     name: "Alibaba Cloud (Qwen)",
     env: "DASHSCOPE_API_KEY",
     at: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-    speaks: { ...chat, ...embeddings },
+    speaks: { ...chat, "openai-embeddings": alibabaEmbeddings },
   },
   {
     id: "minimax",
@@ -145,7 +223,7 @@ const ROWS: readonly Row[] = [
     name: "NVIDIA",
     env: "NVIDIA_API_KEY",
     at: "https://integrate.api.nvidia.com/v1",
-    speaks: { ...chat, ...embeddings },
+    speaks: { ...chat, ...embeddingsOf(EMBEDS.nvidia) },
   },
   { id: "sambanova", name: "SambaNova", env: "SAMBANOVA_API_KEY", at: "https://api.sambanova.ai/v1", speaks: chat },
   {
@@ -160,35 +238,40 @@ const ROWS: readonly Row[] = [
     name: "Nebius",
     env: "NEBIUS_API_KEY",
     at: "https://api.tokenfactory.nebius.com/v1",
-    speaks: { ...chat, ...embeddings, ...images },
+    speaks: { ...chat, ...texts, ...images, ...completions },
   },
   {
     id: "novita",
     name: "Novita AI",
     env: "NOVITA_API_KEY",
     at: "https://api.novita.ai/openai/v1",
-    speaks: { ...chat, ...embeddings },
+    speaks: { ...chat, ...texts, ...completions },
   },
   {
     id: "deepinfra",
     name: "DeepInfra",
     env: "DEEPINFRA_API_KEY",
     at: "https://api.deepinfra.com/v1/openai",
-    speaks: { ...chat, ...embeddings, ...images },
+    speaks: { ...chat, ...texts, ...images, ...completions },
   },
   {
     id: "siliconflow",
     name: "SiliconFlow",
     env: "SILICONFLOW_API_KEY",
     at: "https://api.siliconflow.com/v1",
-    speaks: { ...chat, ...embeddings, ...images },
+    speaks: { ...chat, ...embeddingsOf(EMBEDS.siliconflow), ...images },
   },
   {
     id: "cohere",
     name: "Cohere",
     env: "COHERE_API_KEY",
-    at: "https://api.cohere.ai/compatibility/v1",
-    speaks: { ...chat, ...embeddings },
+    at: "https://api.cohere.ai",
+    /** The same address is also written with the way to what is like OpenAI's there. */
+    addressOf: ({ baseUrl = "https://api.cohere.ai" }) => baseUrl.replace(/\/compatibility\/v1$/, ""),
+    speaks: {
+      "openai-chat": { ...openai, path: ({ usualPath }) => `/compatibility/v1${usualPath}` },
+      "cohere-embed": { ...openai, embeds: EMBEDS.cohere },
+    },
   },
   { id: "huggingface", name: "Hugging Face", env: "HF_TOKEN", at: "https://router.huggingface.co/v1", speaks: chat },
   {
@@ -197,32 +280,37 @@ const ROWS: readonly Row[] = [
     // Not GITHUB_TOKEN: that is set on many machines, and for other purposes.
     env: "GITHUB_MODELS_TOKEN",
     at: "https://models.github.ai/inference",
-    speaks: { ...chat, ...embeddings },
+    speaks: { ...chat, ...embeddingsOf(EMBEDS.openai) },
   },
   // Its address holds the account: https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
-  { id: "cloudflare", name: "Cloudflare", env: "CLOUDFLARE_API_TOKEN", speaks: { ...chat, ...embeddings } },
+  {
+    id: "cloudflare",
+    name: "Cloudflare",
+    env: "CLOUDFLARE_API_TOKEN",
+    speaks: { ...chat, ...embeddingsOf(EMBEDS.cloudflare) },
+  },
   { id: "ai21", name: "AI21 Labs", env: "AI21_API_KEY", at: "https://api.ai21.com/studio/v1", speaks: chat },
-  { id: "voyage", name: "Voyage AI", env: "VOYAGE_API_KEY", at: "https://api.voyageai.com/v1", speaks: embeddings },
-  { id: "jina", name: "Jina AI", env: "JINA_API_KEY", at: "https://api.jina.ai/v1", speaks: embeddings },
+  { id: "voyage", name: "Voyage AI", env: "VOYAGE_API_KEY", at: "https://api.voyageai.com/v1", speaks: voyage },
+  { id: "jina", name: "Jina AI", env: "JINA_API_KEY", at: "https://api.jina.ai/v1", speaks: jina },
   {
     id: "ollama",
     name: "Ollama",
     at: "http://127.0.0.1:11434/v1",
-    speaks: { ...chat, ...embeddings, ...messagesAt("http://127.0.0.1:11434") },
+    speaks: { ...chat, ...texts, ...completions, ...messagesAt("http://127.0.0.1:11434") },
     local: true,
   },
   {
     id: "lmstudio",
     name: "LM Studio",
     at: "http://127.0.0.1:1234/v1",
-    speaks: { ...chat, ...embeddings },
+    speaks: { ...chat, ...texts, ...completions },
     local: true,
   },
   {
     id: "vllm",
     name: "vLLM",
     at: "http://127.0.0.1:8000/v1",
-    speaks: { ...chat, ...responses, ...embeddings },
+    speaks: { ...chat, ...responses, ...embeddings, ...completions },
     local: true,
   },
 ]
@@ -232,9 +320,9 @@ const COMPATIBLE: readonly Row[] = [
   {
     id: "openai-compatible",
     name: "OpenAI-compatible",
-    speaks: { ...chat, ...responses, ...embeddings, ...images },
+    speaks: { ...chat, ...responses, ...embeddings, ...images, ...completions },
     // Few such hosts have more; what is said in responses reaches them in chat's words.
-    usually: ["openai-chat", "openai-embeddings", "openai-images"],
+    usually: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions"],
     local: true,
   },
   {
@@ -243,17 +331,23 @@ const COMPATIBLE: readonly Row[] = [
     speaks: { "anthropic-messages": anthropic },
     local: true,
   },
-  { id: "gemini-compatible", name: "Gemini-compatible", speaks: { "gemini-generate": gemini }, local: true },
+  {
+    id: "gemini-compatible",
+    name: "Gemini-compatible",
+    speaks: { "gemini-generate": gemini, "gemini-embed": { ...gemini, embeds: EMBEDS.google }, ...googleImages },
+    local: true,
+  },
 ]
 
 export const knownProviders: readonly Provider[] = [...ROWS.map(providerOf), azure, bedrock, vertex]
 export const compatibleProviders: readonly Provider[] = COMPATIBLE.map(providerOf)
 
-function providerOf({ id, name, env, at, speaks, usually, local = false }: Row): Provider {
+function providerOf({ id, name, env, at, addressOf, speaks, usually, local = false }: Row): Provider {
   return {
     id,
     name,
     ...(at !== undefined && { baseUrl: at }),
+    ...(addressOf && { addressOf }),
     ...(env !== undefined && { environmentVariable: env }),
     needsCredential: !local,
     // Who runs a model on a machine of their own is billed by nobody; a host of which only the address is known may bill.

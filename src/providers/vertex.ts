@@ -12,9 +12,37 @@ const NO_HEADERS = () => ({})
 const gemini: Dialect = {
   streamUsage: "sent",
   headers: NO_HEADERS,
-  serves: (model) => !model.includes("/") && !isClaude(model),
+  serves: (model) => !model.includes("/") && !isClaude(model) && !isImagen(model),
   path: ({ usualPath }, settings) =>
     `/v1beta1${placeOf(settings)}/publishers/google${usualPath.replace(/^\/v1beta/, "")}`,
+}
+
+/** The newer models take no more in a call, whatever the older ones did. */
+const ONE = { inputs: 1, textAlone: true }
+
+const embedContent: Dialect = {
+  ...gemini,
+  embeds: ONE,
+  serves: (model) => model.includes("embedding") && !isPredicted(model),
+}
+
+const predict: Dialect = {
+  ...embedContent,
+  serves: isPredicted,
+  path: ({ usualPath }, settings) => `/v1${placeOf(settings)}/publishers/google${usualPath}`,
+}
+
+/** The models from before embedContent was there. */
+function isPredicted(model: string): boolean {
+  return /^(text-|textembedding|gemini-embedding-001)/.test(model)
+}
+
+/** Called by predict alone, at an address as all of Google's own have it. */
+const imagen: Dialect = { ...gemini, serves: isImagen }
+const drawn: Dialect = { ...gemini, serves: (model) => model.startsWith("gemini") && model.includes("image") }
+
+function isImagen(model: string): boolean {
+  return model.startsWith("imagen")
 }
 
 const VERSION: Edit = { path: ["anthropic_version"], set: '"vertex-2023-10-16"' }
@@ -141,6 +169,14 @@ export const vertex: Provider = {
     proofs: [{ needs: ["credentials_file"] }],
   },
   addressOf,
-  speaks: { "gemini-generate": gemini, "anthropic-messages": anthropic, "openai-chat": chat },
+  speaks: {
+    "gemini-generate": gemini,
+    "anthropic-messages": anthropic,
+    "openai-chat": chat,
+    "gemini-embed-one": embedContent,
+    "vertex-predict": predict,
+    "gemini-images": drawn,
+    "imagen-predict": imagen,
+  },
   signer,
 }

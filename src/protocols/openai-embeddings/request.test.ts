@@ -47,3 +47,25 @@ test("an answer passes with the name the caller knows, and its usage is all inpu
   const context = { model: "a/b", reading: readRequest({ model: "a/b", input: "x" }) }
   expect(relayAnswer(text, outlined, context)).toEqual({ text: text.replace('"up"', '"a/b"'), usage: { input: 8 } })
 })
+
+describe("vectors that a host writes otherwise than they were asked for", () => {
+  const passed = (embedding: string, encoding_format: string) => {
+    const text = `{"data":[{"object":"embedding","index":0,"embedding":${embedding},"odd":"é"}],"model":"up"}`
+    const outlined = outline(text)
+    if (!outlined) throw new Error("it is an object")
+    const context = { model: "a/b", reading: readRequest({ model: "a/b", input: "x", encoding_format }) }
+    const { data } = JSON.parse(relayAnswer(text, outlined, context)?.text ?? "{}")
+    return data
+  }
+
+  test("are written as they were", () => {
+    const item = { object: "embedding", index: 0, odd: "é" }
+    expect(passed("[1,-2]", "base64")).toEqual([{ ...item, embedding: "AACAPwAAAMA=" }])
+    expect(passed('"AACAPwAAAMA="', "float")).toEqual([{ ...item, embedding: [1, -2] }])
+    expect(passed('"AACAPwAAAMA="', "base64")).toEqual([{ ...item, embedding: "AACAPwAAAMA=" }])
+  })
+
+  test("and are none, pass as they are", () => {
+    expect(passed('"???"', "float")).toMatchObject([{ embedding: "???" }])
+  })
+})

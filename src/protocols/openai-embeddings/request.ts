@@ -1,34 +1,42 @@
 // Checks an embeddings request and reads the few members the gateway acts on.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { checked, integer, misfit, nonEmptyString, oneOf, optional, required, string } from "../check.ts"
-import type { Reading } from "../contract.ts"
+import type { Embeds, Reading } from "../contract.ts"
 import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
     refuseDestinations(body)
     const named = model(body.model)
-    input(body.input)
+    const embeds = input(body.input)
     dimensions(body.dimensions)
-    encodingFormat(body.encoding_format)
+    const operation = encodingFormat(body.encoding_format) === "base64" ? PACKED : "embeddings"
     user(body.user)
     const asks = { maxOutputTokens: 0, candidates: 1 }
-    return wholeAnswer({ operation: "embeddings", model: named, routing: readRouting(body.provider), asks })
+    return { ...wholeAnswer({ operation, model: named, routing: readRouting(body.provider), asks }), embeds }
   })
+}
+
+const PACKED = "embeddings/base64"
+
+/** Whether vectors are asked for in base64. */
+export function isPacked(operation: string): boolean {
+  return operation === PACKED
 }
 
 const model = required("model", nonEmptyString)
 const dimensions = optional("dimensions", integer({ min: 1 }))
 const encodingFormat = optional("encoding_format", oneOf(["float", "base64"]))
 const user = optional("user", string)
-const input = required("input", (value) => {
-  if (typeof value === "string" && value !== "") return
-  if (!isListOf(value, isText) && !isTokens(value) && !isListOf(value, isTokens)) {
-    throw misfit("a string, an array of strings, an array of tokens or an array of such arrays, and not empty")
-  }
+const input = required("input", (value): Embeds => {
+  if (isText(value)) return { inputs: 1, hasTokens: false }
+  if (isTokens(value)) return { inputs: 1, hasTokens: true }
+  if (isListOf(value, isText)) return { inputs: value.length, hasTokens: false }
+  if (isListOf(value, isTokens)) return { inputs: value.length, hasTokens: true }
+  throw misfit("a string, an array of strings, an array of tokens or an array of such arrays, and not empty")
 })
 
-function isListOf(value: Json, isItem: (item: Json) => boolean): boolean {
+function isListOf(value: Json, isItem: (item: Json) => boolean): value is readonly Json[] {
   return Array.isArray(value) && value.length > 0 && value.every(isItem)
 }
 
@@ -36,6 +44,6 @@ function isText(value: Json): boolean {
   return typeof value === "string" && value !== ""
 }
 
-function isTokens(value: Json): boolean {
+export function isTokens(value: Json): value is readonly number[] {
   return isListOf(value, (token) => typeof token === "number" && Number.isInteger(token) && token >= 0)
 }

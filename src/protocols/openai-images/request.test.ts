@@ -25,6 +25,11 @@ test("each member has its bounds", () => {
     [{ size: 5 }, "invalid_parameter size"],
     [{ quality: [] }, "invalid_parameter quality"],
     [{ response_format: "png" }, "invalid_parameter response_format"],
+    [{ output_format: "webp", output_compression: 50, user: "u", odd: 1 }, "accepted"],
+    [{ output_compression: 101 }, "invalid_parameter output_compression"],
+    [{ output_format: 1 }, "invalid_parameter output_format"],
+    [{ background: true }, "invalid_parameter background"],
+    [{ user: 5 }, "invalid_parameter user"],
     [{ stream: true }, "unsupported_parameter stream"],
   ]
   for (const [body, expected] of cases) expect([body, refusal(body)]).toEqual([body, expected])

@@ -1,7 +1,8 @@
 // Checks a request for images and reads the few members the gateway acts on.
 import { GatewayError } from "../../canonical/error.ts"
-import type { JsonObject } from "../../canonical/json.ts"
-import { boolean, checked, integer, nonEmptyString, oneOf, optional, required, string } from "../check.ts"
+import type { ImageForm } from "../../canonical/image.ts"
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import { boolean, checked, integer, nonEmptyString, number, oneOf, optional, required, string } from "../check.ts"
 import type { Reading } from "../contract.ts"
 import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
 
@@ -13,10 +14,21 @@ export function readRequest(body: JsonObject): Reading {
     const asks = { candidates: count(body.n) ?? 1 }
     size(body.size)
     quality(body.quality)
-    responseFormat(body.response_format)
+    const choosesForm = responseFormat(body.response_format) !== undefined
+    outputFormat(body.output_format)
+    outputCompression(body.output_compression)
+    background(body.background)
+    user(body.user)
     if (stream(body.stream)) throw streamed()
-    return wholeAnswer({ operation: "images", model: named, routing: readRouting(body.provider), asks })
+    const reading = wholeAnswer({ operation: "images", model: named, routing: readRouting(body.provider), asks })
+    return choosesForm ? { ...reading, draws: { choosesForm } } : reading
   })
+}
+
+/** How images are to be given, of a word that was found sound. */
+export function formOf(word: Json | undefined): ImageForm | undefined {
+  if (word === undefined) return undefined
+  return word === "url" ? "url" : "bytes"
 }
 
 const model = required("model", nonEmptyString)
@@ -25,6 +37,10 @@ const count = optional("n", integer({ min: 1 }))
 const size = optional("size", string)
 const quality = optional("quality", string)
 const responseFormat = optional("response_format", oneOf(["url", "b64_json"]))
+const outputFormat = optional("output_format", string)
+const outputCompression = optional("output_compression", number({ min: 0, max: 100 }))
+const background = optional("background", string)
+const user = optional("user", string)
 const stream = optional("stream", boolean)
 
 function streamed(): GatewayError {

@@ -1,0 +1,39 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { base64Of, floatsOf, vectorIn, vectorsIn } from "./embedding.ts"
+
+const vector = fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 20 })
+
+describe("a vector", () => {
+  test("of 32-bit floats is the same in numbers and in base64", () => {
+    fc.assert(
+      fc.property(vector, (numbers) => {
+        const packed = base64Of(numbers)
+        expect(floatsOf(packed)).toEqual(numbers)
+        expect(base64Of(floatsOf(packed))).toBe(packed)
+        expect(vectorIn(packed)).toBe(packed)
+      }),
+    )
+  })
+
+  test("in base64 has the lowest byte of each number first", () => {
+    expect(base64Of([1, -2])).toBe("AACAPwAAAMA=")
+    expect(floatsOf("AACAPwAAAMA=")).toEqual([1, -2])
+  })
+
+  test("in numbers stays as it was written", () => {
+    expect(floatsOf([0.1, 1e-9])).toEqual([0.1, 1e-9])
+  })
+
+  test("is nothing else", () => {
+    for (const value of [null, 5, {}, [], ["x"], [1, null], "", "AAA", "AACAPw==AA", "not base64"]) {
+      expect([value, vectorIn(value)]).toEqual([value, undefined])
+    }
+  })
+
+  test("that is missing among others makes all of them none", () => {
+    expect(vectorsIn([[1], "AACAPw=="])).toEqual([[1], "AACAPw=="])
+    expect(vectorsIn([[1], undefined])).toBeUndefined()
+    expect(vectorsIn([])).toBeUndefined()
+  })
+})

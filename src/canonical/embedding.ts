@@ -1,0 +1,101 @@
+// What is to be embedded, and the vectors that come of it, in no vendor's words.
+import type { Extra } from "./extra.ts"
+import type { Destiny } from "./fates.ts"
+import type { Json } from "./json.ts"
+import type { Usage } from "./usage.ts"
+
+export interface EmbeddingRequest {
+  readonly inputs: readonly EmbeddingInput[]
+  readonly endUser?: string
+  readonly extra?: Extra
+}
+
+/** What one vector is made of, and how. */
+export interface EmbeddingInput {
+  readonly content: EmbeddingContent
+  readonly title?: string
+  readonly dimensions?: number
+  readonly task?: EmbeddingTask
+  readonly extra?: Extra
+}
+
+export type EmbeddingContent =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "tokens"; readonly tokens: readonly number[] }
+  /** Several parts, or pictures and sound, as Google writes them. */
+  | { readonly kind: "parts"; readonly parts: readonly Json[] }
+
+/** What the vectors are for. */
+export type EmbeddingTask =
+  | "query"
+  | "document"
+  | "similarity"
+  | "classification"
+  | "clustering"
+  | "question"
+  | "fact"
+  | "code-query"
+
+/** Inputs that go to an upstream in one call, all to be embedded alike. */
+export interface EmbeddingBatch {
+  readonly inputs: readonly EmbeddingInput[]
+  readonly settings: EmbeddingSettings
+  readonly extra?: Extra
+}
+
+export interface EmbeddingSettings {
+  readonly dimensions?: number
+  readonly task?: EmbeddingTask
+  /** Whether an input has one. */
+  readonly title?: true
+  readonly endUser?: string
+}
+
+export type EmbeddingFates = { readonly [Name in keyof Required<EmbeddingSettings>]: Destiny }
+
+export interface EmbeddingResponse {
+  /** One for each input, in their order. */
+  readonly vectors: readonly Vector[]
+  readonly usage?: Usage
+}
+
+/** Numbers as they were written, or base64 of 32-bit floats, the lowest byte first. */
+export type Vector = readonly number[] | string
+
+const FLOAT_BYTES = 4
+
+export function floatsOf(vector: Vector): readonly number[] {
+  if (typeof vector !== "string") return vector
+  const bytes = Buffer.from(vector, "base64")
+  return Array.from({ length: bytes.length / FLOAT_BYTES }, (_, index) => bytes.readFloatLE(index * FLOAT_BYTES))
+}
+
+export function base64Of(vector: Vector): string {
+  if (typeof vector === "string") return vector
+  const bytes = Buffer.allocUnsafe(vector.length * FLOAT_BYTES)
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * FLOAT_BYTES)
+  return bytes.toString("base64")
+}
+
+/** A vector as a wire has it; undefined where it is none. */
+export function vectorIn(value: Json | undefined): Vector | undefined {
+  if (typeof value === "string") {
+    const isWhole = BASE64.test(value) && Buffer.byteLength(value, "base64") % FLOAT_BYTES === 0
+    return isWhole ? value : undefined
+  }
+  const isVector = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "number")
+  return isVector ? (value as readonly number[]) : undefined
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** All of them; undefined where one is none, or there is none. */
+export function vectorsIn(values: readonly (Json | undefined)[]): Vector[] | undefined {
+  const vectors: Vector[] = []
+  for (const value of values) {
+    const vector = vectorIn(value)
+    if (vector === undefined) return undefined
+    vectors.push(vector)
+  }
+  return vectors.length > 0 ? vectors : undefined
+}

@@ -1,0 +1,82 @@
+// What is to be drawn, and the images that come of it, in no vendor's words.
+import type { Extra } from "./extra.ts"
+import type { Destiny } from "./fates.ts"
+import type { Usage } from "./usage.ts"
+
+export interface ImageRequest {
+  readonly prompt: string
+  /** How many images. */
+  readonly count: number
+  /** How they are to be given; absent where either will do. */
+  readonly form?: ImageForm
+  readonly settings: ImageSettings
+  readonly extra?: Extra
+}
+
+export type ImageForm = "url" | "bytes"
+
+export interface ImageSettings {
+  readonly size?: ImageSize
+  readonly quality?: string
+  readonly format?: ImageFormat
+  /** In percent. */
+  readonly compression?: number
+  readonly background?: "transparent" | "opaque"
+  readonly endUser?: string
+}
+
+/** In pixels. */
+export interface ImageSize {
+  readonly width: number
+  readonly height: number
+}
+
+export type ImageFormat = "png" | "jpeg" | "webp"
+
+export type ImageFates = { readonly [Name in keyof Required<ImageSettings>]: Destiny }
+
+export interface ImageResponse {
+  readonly images: readonly DrawnImage[]
+  readonly usage?: Usage
+  /** Some are not there because of a policy on contents. */
+  readonly isFiltered?: boolean
+  readonly extra?: Extra
+}
+
+export interface DrawnImage {
+  readonly source: ImageSource
+  /** The prompt as the model was told it, where that is another. */
+  readonly revisedPrompt?: string
+}
+
+export type ImageSource =
+  | { readonly at: "inline"; readonly mediaType: string; readonly base64: string }
+  | { readonly at: "url"; readonly url: string }
+
+/** Bytes, of which a wire need not say what they are: their beginning does. */
+export function inlineImage(base64: string, mediaType?: string): ImageSource {
+  return { at: "inline", mediaType: mediaType ?? mediaTypeOf(base64), base64 }
+}
+
+const BEGINNINGS: readonly (readonly [string, string])[] = [
+  ["/9j/", "image/jpeg"],
+  ["UklGR", "image/webp"],
+  ["R0lGOD", "image/gif"],
+]
+
+function mediaTypeOf(base64: string): string {
+  return BEGINNINGS.find(([beginning]) => base64.startsWith(beginning))?.[1] ?? "image/png"
+}
+
+/** What stands at an address; one that holds the bytes itself is the bytes. */
+export function imageAt(url: string): ImageSource {
+  const comma = url.indexOf(",")
+  const [, mediaType] = /^data:([^;,]*)(?:;[^,]*)?;base64$/i.exec(url.slice(0, Math.max(0, comma))) ?? []
+  if (mediaType === undefined) return { at: "url", url }
+  return inlineImage(url.slice(comma + 1), mediaType === "" ? undefined : mediaType)
+}
+
+/** The address of an image: where it stands, or one that holds its bytes itself. */
+export function addressOf(source: ImageSource): string {
+  return source.at === "url" ? source.url : `data:${source.mediaType};base64,${source.base64}`
+}

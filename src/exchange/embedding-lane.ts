@@ -1,0 +1,145 @@
+// The lane of what is to be embedded: said again in the words of the target's wire, in as many calls as that needs, and
+// the vectors of all of them given to the client in its own.
+import type { EmbeddingResponse } from "../canonical/embedding.ts"
+import type { GatewayError } from "../canonical/error.ts"
+import { isObject, type JsonObject } from "../canonical/json.ts"
+import type { UpstreamError } from "../protocols/contract.ts"
+import type { EmbeddingIngress, EmbeddingUpstream } from "../protocols/embedding-codec.ts"
+import type { Errand, Line } from "../providers/contract.ts"
+import type { Target } from "../routing/plan.ts"
+import { decodeUtf8, encodeByteText, fromByteText } from "../transport/byte-text.ts"
+import { splice } from "../transport/json-splice.ts"
+import { type BatchLimits, joinedResponses, likelyTokensOf } from "./embedding-batches.ts"
+import { sendEach } from "./embedding-calls.ts"
+import { type EncodedBatch, type EncodedRequest, encodeEmbedding } from "./embedding-request.ts"
+import type { Answered, Attempt, Lane, Passage } from "./lane.ts"
+import { isLarge, type ReadRequest } from "./request.ts"
+import { asUnsayable, bodyOf, type Occasion } from "./translate-lane.ts"
+import { refuseLosses } from "./translate-request.ts"
+
+/** Of hosts of which nothing else is known. */
+const USUAL_LIMITS: BatchLimits = { inputs: 2048 }
+
+interface EmbeddingWay {
+  readonly target: Target
+  readonly lane: Lane
+}
+
+/** Whether this target takes the request as the client wrote it. */
+export function fitsOneCall({ embeds: limits }: Line, { reading: { embeds }, text }: ReadRequest): boolean {
+  if (!embeds) return true
+  const { inputs, tokens = Number.POSITIVE_INFINITY } = limits ?? USUAL_LIMITS
+  if (embeds.namesModel || (embeds.hasTokens && limits?.textAlone)) return false
+  return embeds.inputs <= inputs && likelyTokensOf(text.length) <= tokens
+}
+
+/** Rejects with an UnsayableError where the target cannot be told the request. */
+export async function embeddingWay(target: Target, occasion: Occasion): Promise<EmbeddingWay> {
+  const { request, house } = occasion
+  const say = async () => wayOf(target, occasion)
+  return isLarge(request.text.length) ? house.largeInTurn.run(say) : say()
+}
+
+function wayOf(target: Target, { call, house, request }: Occasion): EmbeddingWay {
+  const ingress = house.codecs.embedding?.ingress.get(call.protocol.id)
+  const upstream = house.codecs.embedding?.upstream.get(target.protocol)
+  if (!ingress || !upstream) throw new Error(`nothing is said from ${call.protocol.id} in ${target.protocol}`)
+  const isStrict = request.reading.routing.strict || call.caller.strict
+  let said: EncodedRequest
+  try {
+    said = encodeEmbedding(ingress.decodeRequest(bodyOf(request), call.envelope), {
+      upstream,
+      model: target.upstreamModel,
+      limits: target.line.embeds ?? USUAL_LIMITS,
+      places: ingress.places(request.reading.operation),
+    })
+    if (isStrict) refuseLosses(said.losses)
+  } catch (thrown) {
+    throw asUnsayable(thrown)
+  }
+  const lane = new EmbeddingLane(said, { ingress, upstream }, target)
+  return { target: lane.target, lane }
+}
+
+interface Halves {
+  readonly ingress: EmbeddingIngress
+  readonly upstream: EmbeddingUpstream
+}
+
+class EmbeddingLane implements Lane {
+  /** Whose line makes all calls where one is asked for. */
+  readonly target: Target
+  private readonly errand: Errand
+  private readonly responses: EmbeddingResponse[] = []
+
+  constructor(
+    private readonly said: EncodedRequest,
+    private readonly halves: Halves,
+    target: Target,
+  ) {
+    const { line, upstreamModel: model } = target
+    const { operation, path, headers } = halves.upstream.errand(model)
+    this.errand = { operation, model, stream: false, usualPath: path, headers }
+    const count = said.batches.length
+    const calls = { count, body: this.body.bind(this, line), take: this.take.bind(this) }
+    this.target = count === 1 ? target : { ...target, line: { ...line, send: sendEach(calls, line.send) } }
+  }
+
+  url({ target: { line } }: Attempt): string {
+    return line.baseUrl + (line.path ? line.path(this.errand) : this.errand.usualPath)
+  }
+
+  message({ call, target: { line } }: Attempt) {
+    call.record.losses = [...this.said.losses]
+    return { headers: line.headersWith(this.errand.headers), body: this.body(line, 0) }
+  }
+
+  answer(bytes: Uint8Array, { request, target }: Attempt): Answered | undefined {
+    const { batches } = this.said
+    if (batches.length === 1 && !this.take(0, bytes)) return undefined
+    // Where a call of several was not answered well, these are its bytes.
+    if (batches.some((_, index) => !this.responses[index])) return undefined
+    const response = joinedResponses(this.responses)
+    const context = { model: target.model.id, operation: request.reading.operation }
+    const body = JSON.stringify(this.halves.ingress.encodeResponse(response, context))
+    return { body, ...(response.usage && { usage: response.usage }), said: () => "" }
+  }
+
+  passage(): Passage {
+    throw new Error("vectors are not streamed")
+  }
+
+  decodeError(error: UpstreamError): GatewayError {
+    return this.halves.upstream.decodeError(error)
+  }
+
+  private body(line: Line, index: number): Uint8Array<ArrayBuffer> {
+    const text = JSON.stringify(this.batch(index).body)
+    const edits = line.edits?.(this.errand) ?? []
+    return edits.length === 0 ? Buffer.from(text) : fromByteText(splice(encodeByteText(text), edits))
+  }
+
+  /** A vector for each input, or it is no answer. */
+  private take(index: number, bytes: Uint8Array): boolean {
+    const body = parsed(decodeUtf8(bytes))
+    const response = body && this.halves.upstream.decodeResponse(body)
+    if (!response || response.vectors.length !== this.batch(index).inputs) return false
+    this.responses[index] = response
+    return true
+  }
+
+  private batch(index: number): EncodedBatch {
+    const batch = this.said.batches[index]
+    if (!batch) throw new Error(`there is no call ${index}`)
+    return batch
+  }
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const said: unknown = JSON.parse(text)
+    return isObject(said) ? said : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,111 @@
+// What is to be drawn, in the words of a target's wire: the bodies of as many calls as that needs, and what could not be
+// said, in the caller's words; and the answers to all of them as one. Pure.
+import { GatewayError } from "../canonical/error.ts"
+import type { ImageRequest, ImageResponse, ImageSettings } from "../canonical/image.ts"
+import type { JsonObject } from "../canonical/json.ts"
+import type { Loss, Losses } from "../canonical/loss.ts"
+import type { Usage } from "../canonical/usage.ts"
+import type { ImagePlaces, ImageUpstream } from "../protocols/image-codec.ts"
+
+export interface EncodedImages {
+  /** The body of each call. */
+  readonly bodies: readonly JsonObject[]
+  readonly losses: readonly Loss[]
+}
+
+export interface ImageTarget {
+  readonly upstream: ImageUpstream
+  /** The model's name there. */
+  readonly model: string
+  /** Whether its answers hold words beside images. */
+  readonly speaks: boolean
+  /** Of the caller's protocol. */
+  readonly places: ImagePlaces
+}
+
+/** Of one request made in several calls: all of its images are held in memory at once. */
+const MAX_IMAGES = 32
+
+export function encodeImages(request: ImageRequest, target: ImageTarget): EncodedImages {
+  const { upstream, model, speaks, places } = target
+  const losses: Losses = []
+  try {
+    const counts = countsOf(request.count, upstream.mostAtOnce(model))
+    meetFates(request.settings, upstream, losses)
+    const bodies = counts.map((count) => upstream.encodeRequest({ ...request, count }, { model, speaks, losses }))
+    return { bodies, losses: inCallersWords(losses, places) }
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? refusalInCallersWords(thrown, places) : thrown
+  }
+}
+
+/** How many images each call asks for. */
+export function countsOf(count: number, most: number): number[] {
+  if (count <= most) return [count]
+  if (count > MAX_IMAGES) throw tooMany(count)
+  const calls = Math.ceil(count / most)
+  return Array.from({ length: calls }, (_, index) => Math.min(most, count - index * most))
+}
+
+function tooMany(count: number): GatewayError {
+  const message = `\`count\` asks for ${count} images, and at most ${MAX_IMAGES} are drawn for one request by this model's provider. Ask for fewer at once.`
+  return new GatewayError("invalid_parameter", message, { param: "count" })
+}
+
+function meetFates(settings: ImageSettings, { fates }: ImageUpstream, losses: Losses): void {
+  for (const name of Object.keys(settings) as (keyof ImageSettings)[]) {
+    const { fate, note } = fates[name]
+    if (isUsual(name, settings)) continue
+    if (fate === "refused") {
+      const message = `\`${name}\` cannot be told this model's provider: ${note}.`
+      throw new GatewayError("unsupported_parameter", message, { param: name })
+    }
+    if (fate === "dropped") {
+      losses.push({ path: name, weight: name === "endUser" ? "hint" : "meaning", how: "dropped", why: note })
+    }
+  }
+}
+
+/** Who asks for what comes anyhow loses nothing by not being heard. */
+function isUsual(name: keyof ImageSettings, { background, quality }: ImageSettings): boolean {
+  return (name === "background" && background === "opaque") || (name === "quality" && quality === "standard")
+}
+
+/** What is lost in every call is told once. */
+function inCallersWords(losses: Losses, places: ImagePlaces): Loss[] {
+  const told = new Map<string, Loss>()
+  for (const loss of losses) {
+    const key = `${loss.path}\n${loss.why}`
+    if (!told.has(key)) told.set(key, { ...loss, path: placeOf(loss.path, places) })
+  }
+  return [...told.values()]
+}
+
+function refusalInCallersWords(error: GatewayError, places: ImagePlaces): GatewayError {
+  const { code, message, owner, param } = error
+  if (param === undefined) return error
+  const place = placeOf(param, places)
+  return new GatewayError(code, message.replaceAll(`\`${param}\``, `\`${place}\``), { owner, param: place })
+}
+
+function placeOf(name: string, places: ImagePlaces): string {
+  return Object.hasOwn(places, name) ? places[name as keyof ImagePlaces] : name
+}
+
+/** The answers of all calls as one. What was used is known only where every one of them tells it. */
+export function joinedImages(responses: readonly ImageResponse[]): ImageResponse {
+  const usage = responses.reduce<Usage | undefined>((sum, { usage: more }) => sum && more && added(sum, more), {})
+  const [first] = responses
+  return {
+    images: responses.flatMap(({ images }) => images),
+    ...(usage && { usage }),
+    ...(responses.some(({ isFiltered }) => isFiltered) && { isFiltered: true }),
+    ...(first?.extra && { extra: first.extra }),
+  }
+}
+
+function added(one: Usage, other: Usage): Usage {
+  const sum: Record<string, number> = { ...one }
+  for (const [bucket, count] of Object.entries(other)) sum[bucket] = (sum[bucket] ?? 0) + count
+  return sum
+}

@@ -1,0 +1,27 @@
+// Images as OpenAI lists them, which hosts like it do too, and the naming of what else was said to those unlike it.
+import { type Extra, saidIn } from "../canonical/extra.ts"
+import { type DrawnImage, imageAt, inlineImage } from "../canonical/image.ts"
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
+import type { Losses } from "../canonical/loss.ts"
+import { dropped } from "./losses.ts"
+
+/** Undefined where it is no such list. */
+export function drawnIn({ data }: JsonObject): DrawnImage[] | undefined {
+  if (!Array.isArray(data)) return undefined
+  return (data as readonly Json[]).flatMap((entry) => {
+    const source = isObject(entry) ? sourceOf(entry) : undefined
+    if (!isObject(entry) || !source) return []
+    const { revised_prompt: revised } = entry
+    return [{ source, ...(typeof revised === "string" && revised !== "" && { revisedPrompt: revised }) }]
+  })
+}
+
+function sourceOf({ b64_json, url }: JsonObject) {
+  if (typeof b64_json === "string" && b64_json !== "") return inlineImage(b64_json)
+  return typeof url === "string" && url !== "" ? imageAt(url) : undefined
+}
+
+/** Names what another wire's request says beside the settings. */
+export function reportExtra(extra: Extra | undefined, { losses, to }: { losses: Losses; to: string }): void {
+  for (const name of extra ? saidIn(extra) : []) losses.push(dropped.hint(name, `${to} has no such member`))
+}

@@ -1,0 +1,98 @@
+// Vectors as OpenAI writes them, and the wires that differ from its own in a few words.
+import {
+  type EmbeddingBatch,
+  type EmbeddingFates,
+  type EmbeddingInput,
+  type EmbeddingResponse,
+  vectorsIn,
+} from "../canonical/embedding.ts"
+import { GatewayError } from "../canonical/error.ts"
+import type { Extra } from "../canonical/extra.ts"
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
+import type { Losses } from "../canonical/loss.ts"
+import type { Usage } from "../canonical/usage.ts"
+import { reportExtra, type TaskWords, taskWord, textOf, textsOf } from "./embedded-text.ts"
+import type { EmbeddingUpstream } from "./embedding-codec.ts"
+import { NO_HEADERS } from "./extension.ts"
+import { decodeError } from "./openai-error.ts"
+import { count, reported } from "./token-count.ts"
+
+/** Whose clients' own members such wires understand. */
+export const OPENAI_EMBEDDINGS = "openai-embeddings"
+
+/** How a wire says what OpenAI's says in other words. */
+export interface VectorWire {
+  readonly fates: EmbeddingFates
+  /** Numbers of tokens go as they are; left out, it takes text alone. */
+  readonly takesTokens?: boolean
+  readonly dimensions: string
+  readonly endUser?: string
+  /** Asks for base64, which is a third of the bytes. */
+  readonly packed: JsonObject
+  readonly task?: { readonly member: string; readonly words: TaskWords }
+  /** Members that would change what vectors are made of, and what they may be. */
+  readonly onlyFloats?: Readonly<Record<string, readonly Json[]>>
+}
+
+export function vectorCodec(wire: VectorWire): EmbeddingUpstream {
+  return {
+    fates: wire.fates,
+    errand: () => ({ operation: "embeddings", path: "/embeddings", headers: NO_HEADERS }),
+    encodeRequest(batch, { model, losses }) {
+      const { dimensions, task, endUser } = batch.settings
+      const { own, ...foreign } = partedExtra(batch, wire)
+      reportExtra({ ...batch, ...foreign }, { losses, to: "this host" })
+      const word = wire.task && taskWord(wire.task.words, { task, losses })
+      return {
+        ...own,
+        model,
+        input: wire.takesTokens ? batch.inputs.map((input) => written(input, losses)) : textsOf(batch, losses),
+        ...(dimensions !== undefined && { [wire.dimensions]: dimensions }),
+        ...(wire.task && word !== undefined && { [wire.task.member]: word }),
+        ...(wire.endUser !== undefined && endUser !== undefined && { [wire.endUser]: endUser }),
+        ...wire.packed,
+      }
+    },
+    decodeResponse: decodeVectors,
+    decodeError,
+  }
+}
+
+function written({ content }: EmbeddingInput, losses: Losses): Json {
+  return content.kind === "tokens" ? content.tokens : textOf(content, losses)
+}
+
+interface PartedExtra {
+  readonly own: JsonObject
+  readonly extra: Extra | undefined
+}
+
+/** What OpenAI's clients send beside its words is meant for these hosts. */
+function partedExtra({ extra }: EmbeddingBatch, { onlyFloats = {} }: VectorWire): PartedExtra {
+  if (extra?.protocol !== OPENAI_EMBEDDINGS) return { own: {}, extra }
+  for (const [name, values] of Object.entries(onlyFloats)) {
+    const value = extra.members[name]
+    if (value === undefined || value === null || values.includes(value)) continue
+    const message = `\`${name}\` may be ${values.join(" or ")} here, or left out: vectors are made of floats.`
+    throw new GatewayError("unsupported_parameter", message, { param: name })
+  }
+  return { own: extra.members, extra: undefined }
+}
+
+function decodeVectors({ data, usage }: JsonObject): EmbeddingResponse | undefined {
+  if (!Array.isArray(data)) return undefined
+  const ordered: (Json | undefined)[] = Array.from(data, () => undefined)
+  for (const [place, item] of data.entries()) {
+    if (!isObject(item)) return undefined
+    ordered[typeof item.index === "number" ? item.index : place] = item.embedding
+  }
+  const vectors = ordered.length === data.length ? vectorsIn(ordered) : undefined
+  if (!vectors) return undefined
+  const used = isObject(usage) ? usageIn(usage) : undefined
+  return { vectors, ...(used && { usage: used }) }
+}
+
+export function usageIn(wire: JsonObject): Usage | undefined {
+  const input = count(wire, "prompt_tokens") ?? count(wire, "total_tokens")
+  return reported(wire, input === undefined ? {} : { input })
+}

@@ -1,0 +1,405 @@
+// Images through OpenAI's own client library, over every kind of host that draws.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { keyFile, TokenOffice } from "../providers/google.ts"
+import { eventually } from "../stage/eventually.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { type Script, Upstream } from "../stage/upstream.ts"
+import { VERSIONS } from "./client-versions.ts"
+import { GENAI_VERSIONS } from "./genai-versions.ts"
+import {
+  answerAs,
+  GIVES_ADDRESSES,
+  type HeardCall,
+  HOST_NAMES,
+  HOSTS,
+  hostOf,
+  hostsConfig,
+  pictureFor,
+} from "./image-hosts.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "trivium-images-"))
+let office: TokenOffice
+let upstream: Upstream
+let gateway: InProcessGateway
+let heard: HeardCall[] = []
+
+const asUsual: Script = (request, reply) => {
+  const call = answerAs(request, reply)
+  if (call) heard.push(call)
+}
+
+beforeAll(async () => {
+  office = new TokenOffice()
+  upstream = await Upstream.start()
+  const file = join(folder, "key.json")
+  writeFileSync(file, JSON.stringify(keyFile(`${upstream.origin}${office.path}`)))
+  gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
+})
+beforeEach(() => {
+  heard = []
+  script(asUsual)
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function script(answer: Script): void {
+  upstream.script = (request, reply) =>
+    request.path === office.path ? office.exchange(request, reply) : answer(request, reply)
+}
+
+function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  })
+}
+const draw = (body: object, headers?: Record<string, string>) => post("/v1/images/generations", body, headers)
+
+interface Images {
+  created: number
+  data: { b64_json?: string; url?: string }[]
+  usage?: { input_tokens: number; output_tokens: number; total_tokens: number }
+}
+const read = async (answer: Response) =>
+  (await answer.json()) as Images & { error: { code: string; param: string; message: string } }
+
+/** The receipt of an answer, once it is written. */
+async function receiptOf(answer: Response): Promise<Record<string, unknown>> {
+  const id = answer.headers.get("x-request-id")
+  const headers = { authorization: `Bearer ${gateway.key}` }
+  let receipt: unknown
+  await eventually(
+    async () => {
+      const got = await fetch(`${gateway.url}/v1/receipts/${id}`, { headers })
+      receipt = await got.json()
+      return got.status === 200
+    },
+    { what: "a receipt" },
+  )
+  return receipt as Record<string, unknown>
+}
+
+const prompt = "Ein Fuchs im Schnee, größer"
+const picture = pictureFor(prompt)
+
+describe.each(HOST_NAMES)("over %s", (name) => {
+  const model = `test/${name}`
+  const { most, tokens, wide } = hostOf(name)
+  /** More than go into two calls, as long as that is few. */
+  const many = Math.min(2 * most + 1, 9 + most)
+
+  describe.each(VERSIONS)("$name", (version) => {
+    const client = () => new version.OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+
+    test("has bytes where it asks for them", async () => {
+      const { data, created } = await client().images.generate({ model, prompt, response_format: "b64_json" })
+      expect(data?.map(({ b64_json, url }) => [b64_json, url])).toEqual([[picture, undefined]])
+      expect(created).toBeGreaterThan(0)
+      expect(heard.map(({ prompt: said }) => said)).toEqual([prompt])
+    })
+
+    test("has an address where it asks for one, that of the host or one that holds the bytes", async () => {
+      const { data } = await client().images.generate({ model, prompt, response_format: "url" })
+      const address = GIVES_ADDRESSES.includes(name)
+        ? "https://images.example/drawn.png"
+        : `data:image/png;base64,${picture}`
+      expect(data?.map(({ b64_json, url }) => [b64_json, url])).toEqual([[undefined, address]])
+    })
+
+    test("has as many as it asks for, whatever the host draws at once", async () => {
+      const { data } = await client().images.generate({ model, prompt, n: many, response_format: "b64_json" })
+      expect(data?.map(({ b64_json }) => b64_json)).toEqual(Array.from({ length: many }, () => picture))
+      expect(heard).toHaveLength(Math.ceil(many / most))
+      expect(heard.reduce((sum, { count }) => sum + count, 0)).toBe(many)
+    })
+  })
+
+  test("a size is said in its words, and where that is another, it is named", async () => {
+    const answer = await draw({ model, prompt, size: "1536x1024" })
+    expect([answer.status, heard[0]?.size]).toEqual([200, wide.said])
+    expect(answer.headers.get("x-gateway-losses")).toBe(wide.loses ? "1; size" : null)
+    const square = await draw({ model, prompt, size: "1024x1024" })
+    expect(square.headers.get("x-gateway-losses")).toBeNull()
+  })
+
+  test("images are paid for one by one, as many as came", async () => {
+    const answer = await draw({ model: `${model}-each`, prompt, n: many })
+    expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(0.04 * many, 9)
+    const receipt = await receiptOf(answer)
+    expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, usage: { images: many } })
+  })
+
+  test("or by the token, as the host tells it, or as it is counted here", async () => {
+    const answer = await draw({ model, prompt, n: many })
+    const { usage } = await read(answer)
+    const receipt = await receiptOf(answer)
+    if (!tokens) {
+      expect(usage).toBeUndefined()
+      expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, facts: { basis: "estimated" } })
+      expect(receipt.usage).toMatchObject({ image_output: 1056 * many })
+      return
+    }
+    const calls = Math.ceil(many / most)
+    const { input, output } = tokens(1)
+    const { image } = tokens(many)
+    const [paidIn, paidOut] = [input * calls, output * calls]
+    expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, facts: { basis: "reported" } })
+    expect(usage).toMatchObject({ input_tokens: paidIn, output_tokens: paidOut + image })
+    // Chat completions do not tell the tokens of images apart.
+    const perImageToken = name === "openrouter" ? 2 : 10
+    const cost = (paidIn + 2 * paidOut + perImageToken * image) / 1_000_000
+    expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(cost, 12)
+  })
+})
+
+describe("said again", () => {
+  test("what a host has no word for is named, or refused where the caller would see it", async () => {
+    const lost = await draw({ model: "test/imagen", prompt, quality: "high", user: "u", style: "vivid" })
+    expect([lost.status, lost.headers.get("x-gateway-losses")]).toEqual([200, "3; quality, user, style"])
+    const usual = await draw({ model: "test/imagen", prompt, quality: "auto", background: "opaque" })
+    expect([usual.status, usual.headers.get("x-gateway-losses")]).toEqual([200, null])
+    heard = []
+    const refused = await read(await draw({ model: "test/gemini", prompt, background: "transparent" }))
+    expect([refused.error.code, refused.error.param]).toEqual(["unsupported_parameter", "background"])
+    const webp = await read(await draw({ model: "test/imagen", prompt, output_format: "webp" }))
+    expect([webp.error.code, webp.error.param]).toEqual(["unsupported_parameter", "output_format"])
+    const strict = await read(await draw({ model: "test/imagen", prompt, quality: "high", provider: { strict: true } }))
+    expect([strict.error.code, strict.error.param]).toEqual(["lossy_translation", "quality"])
+    expect(heard).toEqual([])
+  })
+
+  test("a format is asked for where it can be", async () => {
+    await draw({ model: "test/imagen", prompt, output_format: "jpeg", output_compression: 80 })
+    expect(heard[0]?.body.parameters).toMatchObject({
+      outputOptions: { mimeType: "image/jpeg", compressionQuality: 80 },
+    })
+  })
+
+  test("members that are the host's own go as they came", async () => {
+    await draw({ model: "test/together", prompt, steps: 4 })
+    expect(heard[0]?.body).toMatchObject({ steps: 4 })
+    await draw({ model: "test/xai", prompt, aspect_ratio: "20:9" })
+    expect(heard[1]?.body).toMatchObject({ aspect_ratio: "20:9" })
+  })
+
+  test("more than are ever drawn for one request are refused before the first call", async () => {
+    const { error } = await read(await draw({ model: "test/gemini", prompt, n: 33 }))
+    expect([error.code, error.param]).toEqual(["invalid_parameter", "n"])
+    expect(error.message).toContain("`n` asks for 33 images")
+    expect(heard).toEqual([])
+  })
+
+  test("is explained without a call", async () => {
+    const answer = await draw({ model: "test/imagen", prompt, user: "u", provider: { explain: true } })
+    const { attempts } = (await answer.json()) as { attempts: unknown[] }
+    expect(attempts).toMatchObject([
+      { lane: "translate", upstream_protocol: "imagen-predict", losses: [{ path: "user" }] },
+    ])
+    expect(heard).toEqual([])
+  })
+
+  test("an address is told in the place of bytes that nobody fetches, and named", async () => {
+    script((_, reply) => reply.json({ data: [{ url: "https://images.example/only.png" }] }))
+    const answer = await draw({ model: "test/xai", prompt, response_format: "b64_json" })
+    expect((await read(answer)).data).toEqual([{ url: "https://images.example/only.png" }])
+    expect(answer.headers.get("x-gateway-losses")).toBe("1; response_format")
+  })
+})
+
+describe("relayed", () => {
+  test("where client and host speak alike, every byte stays", async () => {
+    const written =
+      '{"created": 5,"data":[ {"b64_json":"AA=="} ],"usage":{"input_tokens":1,"output_tokens":2.0}, "odd":1e2}'
+    script((_, reply) => reply.raw(written))
+    expect(await (await draw({ model: "test/gpt-image", prompt })).text()).toBe(written)
+  })
+})
+
+describe("what is not drawn", () => {
+  test.each([
+    ["imagen", {}],
+    ["imagen", { predictions: [{ raiFilteredReason: "Blocked." }] }],
+    ["gemini", { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 5 } }],
+    ["gemini", { candidates: [{ finishReason: "IMAGE_SAFETY" }], usageMetadata: { promptTokenCount: 5 } }],
+    ["fireworks", { base64: ["AA=="], finishReason: "CONTENT_FILTERED" }],
+  ])("by a policy of %s is refused, and costs nothing: %j", async (name, body) => {
+    script((_, reply) => reply.json(body))
+    const answer = await draw({ model: `test/${name}-each`, prompt })
+    const { error } = await read(answer)
+    expect([answer.status, error.code, error.param]).toEqual([400, "content_refused", "prompt"])
+    expect(await receiptOf(answer)).toMatchObject({ cost: "0" })
+  })
+
+  test("of several is missing, and is not paid for", async () => {
+    const predictions = [{ mimeType: "image/png", bytesBase64Encoded: picture }, { raiFilteredReason: "Blocked." }]
+    script((_, reply) => reply.json({ predictions }))
+    const answer = await draw({ model: "test/imagen-each", prompt, n: 2 })
+    expect((await read(answer)).data).toEqual([{ b64_json: picture }])
+    expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(0.04, 9)
+  })
+
+  test("because the model only spoke is drawn by the next target", async () => {
+    const spoken = { candidates: [{ content: { parts: [{ text: "No." }] }, finishReason: "STOP" }] }
+    script((request, reply) => (request.path.startsWith("/gemini") ? reply.json(spoken) : asUsual(request, reply)))
+    const answer = await draw({ model: "test/several", prompt, n: 2 })
+    expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "gpt-image"])
+    expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo(0.08, 9)
+  })
+
+  test("because one of several calls fails is drawn whole by the next target", async () => {
+    let calls = 0
+    script((request, reply) => {
+      if (request.path.startsWith("/gemini") && ++calls === 2) {
+        return reply.json({ error: { code: 503, message: "Overloaded.", status: "UNAVAILABLE" } }, 503)
+      }
+      return asUsual(request, reply)
+    })
+    const answer = await draw({ model: "test/several", prompt, n: 3 })
+    expect((await read(answer)).data).toHaveLength(3)
+    expect([answer.headers.get("x-gateway-provider"), answer.headers.get("x-gateway-attempts")]).toEqual([
+      "gpt-image",
+      "2",
+    ])
+  })
+
+  test("as the host refuses it, is refused in its words", async () => {
+    const status = "INVALID_ARGUMENT"
+    script((_, reply) => reply.json({ error: { code: 400, message: "Too long a prompt.", status } }, 400))
+    const answer = await draw({ model: "test/imagen", prompt })
+    expect([answer.status, (await read(answer)).error.message]).toEqual([400, "Too long a prompt."])
+  })
+})
+
+describe("in Google's own protocol", () => {
+  const body = {
+    contents: [{ role: "user", parts: [{ text: prompt }] }],
+    generationConfig: { responseModalities: ["TEXT", "IMAGE"], imageConfig: { aspectRatio: "3:2" } },
+  }
+
+  test.each(GENAI_VERSIONS)("$name reads the image that was drawn", async (version) => {
+    const httpOptions = { baseUrl: `${gateway.url}/gemini`, apiVersion: "v1beta" }
+    const client = new version.GoogleGenAI({ apiKey: gateway.key, httpOptions })
+    const { data } = await client.models.generateContent({
+      model: "test/gemini",
+      contents: prompt,
+      config: { responseModalities: ["TEXT", "IMAGE"] },
+    })
+    expect(data).toBe(picture)
+  })
+
+  test("the request goes as it came, and images are priced as such", async () => {
+    const answer = await post("/gemini/v1beta/models/test/gemini:generateContent", body)
+    expect(answer.status).toBe(200)
+    expect(JSON.parse(upstream.lastRequest().body.toString())).toEqual(body)
+    const { input, output, image } = HOSTS.gemini.tokens(1)
+    expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo((input + 2 * output + 10 * image) / 1_000_000, 12)
+    const each = await post("/gemini/v1beta/models/test/gemini-each:generateContent", body)
+    expect(Number(each.headers.get("x-gateway-cost"))).toBeCloseTo(0.04, 9)
+  })
+
+  test("a stream passes with the image in it, however large, and is priced alike", async () => {
+    const large = Buffer.alloc(3_000_000, 7).toString("base64")
+    const { input, output, image } = HOSTS.gemini.tokens(1)
+    script(async (_, reply) => {
+      const data = { inlineData: { mimeType: "image/png", data: large } }
+      const details = [{ modality: "IMAGE", tokenCount: image }]
+      const usageMetadata = { promptTokenCount: input, candidatesTokenCount: output + image }
+      reply.stream()
+      await reply.write(
+        `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: "Here." }] } }] })}\r\n\r\n`,
+      )
+      const last = { content: { parts: [data] }, finishReason: "STOP" }
+      const end = { candidates: [last], usageMetadata: { ...usageMetadata, candidatesTokensDetails: details } }
+      await reply.write(`data: ${JSON.stringify(end)}\r\n\r\n`)
+      reply.end()
+    })
+    const answer = await post("/gemini/v1beta/models/test/gemini:streamGenerateContent?alt=sse", body)
+    expect((await answer.text()).includes(large)).toBeTrue()
+    const cost = (input + 2 * output + 10 * image) / 1_000_000
+    expect(Number((await receiptOf(answer)).cost)).toBeCloseTo(cost, 12)
+  })
+
+  test("models that do not draw there are pointed to where they do", async () => {
+    for (const name of ["gpt-image", "openrouter"]) {
+      const answer = await post(`/gemini/v1beta/models/test/${name}:generateContent`, body)
+      const { error } = await read(answer)
+      expect([name, answer.status, error.code]).toEqual([name, 400, "invalid_parameter"])
+      expect(error.message).toContain("/v1/images/generations")
+    }
+    expect(heard).toEqual([])
+  })
+})
+
+describe("money", () => {
+  test("the same idempotency key is billed once", async () => {
+    const headers = { "idempotency-key": "drawn once" }
+    expect((await draw({ model: "test/gemini", prompt, n: 2 }, headers)).status).toBe(200)
+    const again = await draw({ model: "test/gemini", prompt, n: 2 }, headers)
+    expect([again.status, (await read(again)).error.code]).toEqual([409, "idempotency_replayed"])
+    expect(heard).toHaveLength(2)
+  })
+
+  test("who can pay for two images is not begun with three, and draws two", async () => {
+    const { text: poor } = await gateway.gateway.keys.createFunded({ name: "poor" }, 100_000_000n)
+    const headers = { authorization: `Bearer ${poor}` }
+    const three = await draw({ model: "test/gemini-each", prompt, n: 3 }, headers)
+    expect([three.status, (await read(three)).error.code]).toEqual([403, "insufficient_balance"])
+    expect(heard).toEqual([])
+    expect((await draw({ model: "test/gemini-each", prompt, n: 2 }, headers)).status).toBe(200)
+    const another = await draw({ model: "test/gemini-each", prompt }, headers)
+    expect([another.status, heard.length]).toEqual([403, 2])
+  })
+
+  test("a client that leaves ends all calls", async () => {
+    const begun: Promise<number>[] = []
+    script((_, reply) => void begun.push(reply.closed))
+    const leaving = new AbortController()
+    const asked = fetch(`${gateway.url}/v1/images/generations`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "test/gemini", prompt, n: 8 }),
+      signal: leaving.signal,
+    }).catch(() => "left")
+    await eventually(() => begun.length === 4, { what: "four calls at once" })
+    const leftAt = performance.now()
+    leaving.abort()
+    expect(await asked).toBe("left")
+    for (const closedAt of await Promise.all(begun)) expect(closedAt - leftAt).toBeLessThan(1000)
+  })
+})
+
+test("a large prompt is drawn as any other", async () => {
+  const long = "snow ".repeat(300_000)
+  const answer = await draw({ model: "test/gemini", prompt: long, response_format: "b64_json" })
+  expect((await read(answer)).data).toEqual([{ b64_json: pictureFor(long) }])
+})
+
+test("a gateway without any configuration draws with every maker's models", async () => {
+  const demo = InProcessGateway.start({ config: "" })
+  try {
+    const [version] = VERSIONS
+    if (!version) throw new Error("there is a client")
+    const client = new version.OpenAI({ apiKey: demo.key, baseURL: `${demo.url}/v1`, maxRetries: 0 })
+    for (const model of ["openai/gpt-image-1", "openai/dall-e-3", "google/imagen-4", "google/gemini-2.5-flash-image"]) {
+      const { data } = await client.images.generate({ model, prompt, n: 12, response_format: "url" })
+      expect(data?.map(({ url }) => url?.slice(0, 22))).toEqual(Array(12).fill("data:image/png;base64,"))
+    }
+  } finally {
+    await demo.stop()
+  }
+})
+
+test("models are listed wherever they are drawn by, and none that nobody reaches", async () => {
+  const headers = { authorization: `Bearer ${gateway.key}` }
+  const { data } = (await (await fetch(`${gateway.url}/v1/models`, { headers })).json()) as { data: { id: string }[] }
+  const ids = data.map(({ id }) => id)
+  for (const name of HOST_NAMES) expect(ids).toContain(`test/${name}`)
+  expect(ids).not.toContain("test/unreached")
+})

@@ -1,0 +1,74 @@
+// What every wire of images must keep: nothing that is asked for is lost in silence, and images come back as they came.
+import { describe, expect, test } from "bun:test"
+import { GatewayError } from "../../src/canonical/error.ts"
+import type { ImageRequest, ImageSettings } from "../../src/canonical/image.ts"
+import { encodeImages } from "../../src/exchange/image-request.ts"
+import { codecs } from "../../src/protocols.ts"
+
+const wires = [...(codecs.image?.upstream ?? [])]
+const places = codecs.image?.ingress.get("openai-images")?.places
+if (!places) throw new Error("images are spoken in OpenAI's words")
+
+/** Each unlike what comes where nothing is said. */
+const SETTINGS: Required<ImageSettings> = {
+  size: { width: 1536, height: 1024 },
+  quality: "high",
+  format: "jpeg",
+  compression: 70,
+  background: "transparent",
+  endUser: "u",
+}
+
+const MODELS = ["dall-e-2", "imagen-4.0-generate-001", "gemini-3-pro-image", "a/b"]
+
+describe.each(wires)("%s", (_, upstream) => {
+  const encode = (model: string, more: Partial<ImageRequest>) => {
+    const request = { prompt: "a fox", count: 1, settings: {}, ...more }
+    return encodeImages(request, { upstream, model, speaks: true, places })
+  }
+  const bodyOf = (model: string, more: Partial<ImageRequest> = {}) => JSON.stringify(encode(model, more).bodies)
+
+  test.each(Object.keys(SETTINGS) as (keyof ImageSettings)[])("says %s, names it as lost, or refuses it", (name) => {
+    for (const model of MODELS) {
+      const settings = { [name]: SETTINGS[name] }
+      try {
+        const isSaid = bodyOf(model, { settings }) !== bodyOf(model)
+        const isNamed = encode(model, { settings }).losses.some(({ path }) => path === places[name])
+        expect([model, isSaid || isNamed]).toEqual([model, true])
+      } catch (thrown) {
+        if (!(thrown instanceof GatewayError)) throw thrown
+        expect([thrown.code, thrown.param]).toEqual(["unsupported_parameter", places[name]])
+      }
+    }
+  })
+
+  test("says the prompt, and how many where it draws several", () => {
+    for (const model of MODELS) {
+      expect(bodyOf(model)).toContain('"a fox"')
+      const most = upstream.mostAtOnce(model)
+      expect(encode(model, { count: 2 }).bodies).toHaveLength(most === 1 ? 2 : 1)
+      if (most > 1) expect(bodyOf(model, { count: 2 })).not.toBe(bodyOf(model))
+    }
+  })
+
+  test("says how they are to be given where it can be told, and else says nothing of it", () => {
+    for (const model of MODELS) {
+      const forms = (["url", "bytes"] as const).map((form) => bodyOf(model, { form }))
+      expect(new Set(forms).size).toBe(upstream.takesForm(model) ? 2 : 1)
+    }
+  })
+
+  test("says what is not known, or names it as lost", () => {
+    const extra = { protocol: "openai-images", members: { odd: { a: 1 }, nothing: null } }
+    for (const model of MODELS) {
+      const { bodies, losses } = encode(model, { extra })
+      const isSaid = JSON.stringify(bodies).includes('"odd":{"a":1}')
+      expect([isSaid, losses.map(({ path }) => path)]).toEqual([isSaid, isSaid ? [] : ["odd"]])
+    }
+  })
+
+  test("takes no error for images", () => {
+    expect(upstream.decodeResponse({ error: { code: 500, message: "Oops.", status: "INTERNAL" } })).toBeUndefined()
+    expect(upstream.decodeError({ status: 503, body: "" }).code).toBe("upstream_unavailable")
+  })
+})
