@@ -40,6 +40,8 @@ export interface KeyRow extends Grant {
   readonly ownBalance: boolean
   /** Whether all that an answer may cost is held before the call, however long the answer may be. */
   readonly strictBalance: boolean
+  /** Whether a second target is asked where the first takes long. */
+  readonly hedge: boolean
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
@@ -343,12 +345,38 @@ export interface RepeatTable {
   keepWithin(bounds: { readonly rows: number; readonly answerBytes: number }): void
 }
 
+/** A response that is kept for a tenant. Ids are unique within one. */
+export interface ResponseRow {
+  readonly tenant: string
+  readonly id: string
+  readonly at: number
+  readonly sealed: Uint8Array
+}
+
+/** How many responses there may be, and of how many bytes together, sealed. */
+export interface ResponseBounds {
+  readonly rows: number
+  readonly bytes: number
+}
+
+export interface ResponseTable {
+  find(tenant: string, id: string): ResponseRow | undefined
+  insert(row: ResponseRow): void
+  /** Whether there was one. */
+  remove(tenant: string, id: string): boolean
+  /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
+  dropBefore(time: number, limit: number): number
+  /** Forgets the oldest of one tenant, or of all, until there are no more than so many. */
+  keepWithin(bounds: ResponseBounds, tenant?: string): void
+}
+
 export interface Store {
   readonly keys: KeyTable
   readonly tenants: TenantTable
   readonly credentials: CredentialTable
   readonly ledger: LedgerTable
   readonly repeats: RepeatTable
+  readonly responses: ResponseTable
   close(): void
 }
 

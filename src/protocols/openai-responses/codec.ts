@@ -2,6 +2,7 @@
 import type { Codec } from "../codec.ts"
 import { NO_HEADERS } from "../extension.ts"
 import { decodeError } from "../openai-error.ts"
+import { counter, encodeCount } from "./count.ts"
 import { decodeRequest } from "./decode-request.ts"
 import { decodeResponse } from "./decode-response.ts"
 import { encodeRequest } from "./encode-request.ts"
@@ -12,7 +13,7 @@ import { fates } from "./fates.ts"
 import { places } from "./places.ts"
 
 export const openaiResponsesCodec: Codec = {
-  ingress: { decodeRequest, places, encodeResponse, encodeStream },
+  ingress: { decodeRequest, places, encodeResponse, encodeStream, encodeCount },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,
@@ -25,5 +26,6 @@ export const openaiResponsesCodec: Codec = {
     decodeResponse,
     decodeStream,
     decodeError,
+    counter,
   },
 }

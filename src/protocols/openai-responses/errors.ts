@@ -15,7 +15,8 @@ export interface Progress {
 
 export function errorFrames(error: GatewayError, { created, sequence }: Progress, fresh: JsonObject): string {
   const response = created ?? fresh
-  const failed = { ...response, status: "failed", error: { code: error.code, message: error.message } }
+  // What failed is not kept, whatever its beginning said.
+  const failed = { ...response, status: "failed", store: false, error: { code: error.code, message: error.message } }
   const opening: Json[] = created ? [] : [{ type: "response.created", response }]
   const inner = encodeError(error) as JsonObject
   const { code, message } = error

@@ -1,6 +1,7 @@
-// OpenAI's responses interface, as far as it needs no memory of earlier responses.
+// OpenAI's responses interface. What it remembers of earlier responses is the gateway's own: upstreams keep nothing.
 import type { Protocol } from "../contract.ts"
 import { decodeError, encodeError } from "../openai-error.ts"
+import { COUNT_PATH } from "./count.ts"
 import { endpoints } from "./endpoints.ts"
 import { readRequest, requestEdits } from "./request.ts"
 import { relayAnswer } from "./response.ts"
@@ -15,7 +16,7 @@ export const openaiResponses: Protocol = {
   heartbeat,
   checkEnvelope() {},
   readRequest,
-  upstreamPath: () => "/responses",
+  upstreamPath: ({ counts }) => (counts ? COUNT_PATH : "/responses"),
   requestEdits,
   relayAnswer,
   relayStream,

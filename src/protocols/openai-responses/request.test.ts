@@ -64,7 +64,9 @@ describe("a request at fault names the member", () => {
     [{ tools: [{ type: "function" }] }, "missing_parameter tools[0].name"],
     [{ tools: [{ type: "file_search", vector_store_ids: ["v"] }] }, "unsupported_parameter tools[0].vector_store_ids"],
     [{ tools: [{ type: "code_interpreter", container: "c" }] }, "unsupported_parameter tools[0].container"],
-    [{ previous_response_id: "resp_1" }, "unsupported_parameter previous_response_id"],
+    [{ previous_response_id: "r".repeat(129) }, "invalid_parameter previous_response_id"],
+    [{ previous_response_id: "" }, "invalid_parameter previous_response_id"],
+    [{ store: "yes" }, "invalid_parameter store"],
     [{ conversation: "conv_1" }, "unsupported_parameter conversation"],
     [{ prompt: { id: "pmpt_1" } }, "unsupported_parameter prompt"],
     [{ background: true }, "unsupported_parameter background"],
@@ -82,4 +84,31 @@ test("nothing is kept at the upstream", () => {
     { path: ["provider"], remove: true },
     { path: ["store"], set: "false" },
   ])
+})
+
+test("an answer is to be kept unless the caller says no, and what is only counted never", () => {
+  const keptIn = (body: object, does: "generate" | "count-tokens" = "generate") =>
+    readRequest({ ...sound, ...body } as JsonObject, { does }).kept
+  expect(keptIn({})).toEqual({ store: true })
+  expect(keptIn({ store: null, previous_response_id: null })).toEqual({ store: true })
+  expect(keptIn({ store: false, previous_response_id: "resp_1" })).toEqual({ store: false, previous: "resp_1" })
+  expect(keptIn({ store: true, previous_response_id: "resp_1" }, "count-tokens")).toEqual({
+    store: false,
+    previous: "resp_1",
+  })
+})
+
+test("of an answer that is kept the reasoning is asked for sealed, where all who may answer reason", () => {
+  const includes = (body: object, kept: object) => {
+    const reading = readRequest({ ...sound, ...body } as JsonObject)
+    const told = { ...reading, kept: { store: true, ...reading.kept, ...kept } }
+    return requestEdits(told, { model: "gpt-x", streamUsage: "ask" }).find(({ path }) => path[0] === "include")
+  }
+  const logprobs = "message.output_text.logprobs"
+  const set = (...names: string[]) => ({ path: ["include"], set: JSON.stringify(names) })
+  expect(includes({}, { reasons: true })).toEqual(set("reasoning.encrypted_content"))
+  expect(includes({ include: [logprobs] }, { reasons: true })).toEqual(set(logprobs, "reasoning.encrypted_content"))
+  expect(includes({ include: ["reasoning.encrypted_content"] }, { reasons: true })).toBeUndefined()
+  expect(includes({}, { reasons: false })).toBeUndefined()
+  expect(includes({}, { reasons: true, store: false })).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 // Checks a responses request and reads the few members the gateway acts on.
 import { GatewayError } from "../../canonical/error.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
-import type { Edit } from "../../transport/json-splice.ts"
+import { asciiOf, type Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
   boolean,
@@ -16,7 +16,7 @@ import {
   required,
   string,
 } from "../check.ts"
-import type { Asks, Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Envelope, Kept, Reading, RelayTarget } from "../contract.ts"
 import {
   NO_HEADERS,
   ownedEdits,
@@ -26,13 +26,19 @@ import {
   refuseUnpriced,
   storedObject,
 } from "../extension.ts"
+import { COUNT } from "./count.ts"
 
-const STORED = ["previous_response_id", "conversation", "prompt"]
+const STORED = ["conversation", "prompt"]
+/** As long as any id of ours, and more. */
+const MAX_ID_LENGTH = 128
+/** What makes reasoning come sealed, so that it can be given back. */
+const SEALS = "reasoning.encrypted_content"
 const ORDINARY = { service_tier: ["auto", "default"] }
 
-export function readRequest(body: JsonObject): Reading {
+export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "does">): Reading {
   return checked(() => {
     refuseDestinations(body)
+    const counts = envelope?.does === "count-tokens"
     const named = model(body.model)
     refuseStored(body, STORED)
     input(body.input)
@@ -43,12 +49,14 @@ export function readRequest(body: JsonObject): Reading {
     if (background(body.background)) throw inBackground()
     refuseUnpriced(body, ORDINARY)
     return {
-      operation: "responses",
+      operation: counts ? COUNT : "responses",
       model: named,
-      stream: stream(body.stream) ?? false,
+      stream: (stream(body.stream) ?? false) && !counts,
       framing: "events",
       usageAsked: true,
       asks,
+      ...(counts && { counts }),
+      kept: kept(body, counts),
       routing: readRouting(body.provider),
       headers: NO_HEADERS,
     }
@@ -62,9 +70,15 @@ function checkSettings(body: JsonObject): Asks {
   parallel(body.parallel_tool_calls)
   reasoning(body.reasoning)
   text(body.text)
-  include(body.include)
-  store(body.store)
   return { maxOutputTokens: maxOutputTokens(body.max_output_tokens), candidates: 1 }
+}
+
+/** What is asked of what the gateway keeps. Nothing is kept of what is only counted. */
+function kept(body: JsonObject, counts: boolean): Kept {
+  const includes = include(body.include)
+  const previous = previousId(body.previous_response_id)
+  const stores = (store(body.store) ?? true) && !counts
+  return { store: stores, ...(previous !== undefined && { previous }), ...(includes && { includes }) }
 }
 
 const model = required("model", nonEmptyString)
@@ -78,6 +92,11 @@ const stream = optional("stream", boolean)
 const store = optional("store", boolean)
 const background = optional("background", boolean)
 const include = optional("include", arrayOf(string))
+const previousId = optional("previous_response_id", (value) => {
+  const id = nonEmptyString(value)
+  if (id.length > MAX_ID_LENGTH) throw misfit(`a response's id, of at most ${MAX_ID_LENGTH} characters`)
+  return id
+})
 const effort = optional("effort", string)
 const reasoning = optional("reasoning", (value) => effort(object(value).effort))
 
@@ -163,7 +182,16 @@ function inBackground(): GatewayError {
   return new GatewayError("unsupported_parameter", message, { param: "background" })
 }
 
-/** Nothing is to be kept in an account that callers share. */
+/** Nothing is to be kept in an account that callers share: what is kept is kept here. */
 export function requestEdits(reading: Reading, target: RelayTarget): Edit[] {
-  return [...ownedEdits(reading, target), { path: ["store"], set: "false" }]
+  const owned = ownedEdits(reading, target)
+  // Nothing is kept of what is only counted.
+  if (reading.counts) return owned
+  const { kept } = reading
+  const edits: Edit[] = [...owned, { path: ["store"], set: "false" }]
+  // Else its reasoning would be missing when the conversation goes on.
+  if (kept?.store && kept.reasons && !kept.includes?.includes(SEALS)) {
+    edits.push({ path: ["include"], set: asciiOf([...(kept.includes ?? []), SEALS]) })
+  }
+  return edits
 }

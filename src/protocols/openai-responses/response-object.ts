@@ -5,12 +5,13 @@ import type { Usage } from "../../canonical/usage.ts"
 import type { EncodeContext } from "../codec.ts"
 import { ownTools } from "./encode-tools.ts"
 import { freshResponse } from "./errors.ts"
+import { isKept, keptMembers } from "./kept.ts"
 import { isOwn, writtenIn } from "./own.ts"
 import { encodeUsage } from "./usage.ts"
 
 /** A response that has begun and says nothing yet. */
 export function openedResponse(context: EncodeContext, createdAt = context.unixTime): JsonObject {
-  const { asked, model, id } = context
+  const { asked, model, id, kept } = context
   const { settings } = asked
   const { tools = [], tool_choice = "auto" } = ownTools(asked)
   const members = isOwn(asked.extra) ? asked.extra.members : {}
@@ -35,6 +36,7 @@ export function openedResponse(context: EncodeContext, createdAt = context.unixT
     metadata: isObject(members.metadata) ? members.metadata : {},
     safety_identifier: settings.endUser ?? null,
     prompt_cache_key: settings.cacheKey ?? null,
+    ...keptMembers(kept),
   }
 }
 
@@ -69,6 +71,7 @@ export function endedResponse(opened: JsonObject, ending: Ending, context: Encod
     status: reason === undefined ? "completed" : "incomplete",
     incomplete_details: reason === undefined ? null : { reason },
     output: ending.output,
+    ...(context.kept?.store && { store: isKept(context.kept, JSON.stringify(ending.output).length) }),
     usage: ending.usage ? encodeUsage(ending.usage) : null,
   }
 }

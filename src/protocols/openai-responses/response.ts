@@ -3,21 +3,43 @@ import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
-import { asciiJson, splice } from "../../transport/json-splice.ts"
-import type { RelayContext } from "../contract.ts"
+import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
+import type { Kept, RelayContext } from "../contract.ts"
 import { memberValue } from "../member.ts"
+import { isKept } from "./kept.ts"
 import { decodeUsage } from "./usage.ts"
 
 export function relayAnswer(
   text: string,
   outlined: Outline,
-  { model }: RelayContext,
+  { model, reading }: RelayContext,
 ): { text: string; usage?: Usage } | undefined {
+  if (reading.counts) return findMember(outlined, "input_tokens") ? { text } : undefined
   const failed = memberValue(text, outlined, "status") === "failed"
   if (failed || !findMember(outlined, "output")) return undefined
   const usage = decodeUsage(memberValue(text, outlined, "usage"))
-  const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
-  return { text: passed, ...(usage && { usage }) }
+  const edits: Edit[] = [
+    { path: ["model"], set: asciiJson(model) },
+    ...keptEdits(reading.kept, { length: text.length }),
+  ]
+  return { text: splice(text, edits, outlined), ...(usage && { usage }) }
+}
+
+interface Place {
+  /** Of the text that the response stands in. */
+  readonly length: number
+  /** The path to it there. */
+  readonly at?: readonly string[]
+}
+
+/** What a response says of being kept is the gateway's to say. */
+export function keptEdits(kept: Kept | undefined, { length, at = [] }: Place): Edit[] {
+  if (kept?.id === undefined) return []
+  return [
+    { path: [...at, "id"], set: asciiJson(kept.id) },
+    { path: [...at, "store"], set: String(isKept(kept, length)) },
+    { path: [...at, "previous_response_id"], set: asciiOf(kept.previous ?? null) },
+  ]
 }
 
 interface Ending {

@@ -134,12 +134,21 @@ describe("the relay", () => {
     ).toBe(expected)
   })
 
-  test("keeps the response's first id where a host gives it another with every event", () => {
-    const { push } = relayed()
+  test("gives the response its own id in every event, also where a host gives it another with each", () => {
+    const kept = { id: "resp_ours", store: true, room: 1000, previous: "resp_before" }
+    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
     const again = { type: "response.completed", response: response({ id: "resp_2", status: "completed" }) }
-    const passed = push(streamOf(created, again))
-    expect(passed).not.toContain("resp_2")
-    expect(passed.match(/"resp_1"/g)).toHaveLength(2)
+    const told = data(push(streamOf(created, again))).map((event) => event.response)
+    const ours = { id: "resp_ours", store: true, previous_response_id: "resp_before" }
+    expect(told).toEqual([expect.objectContaining(ours), expect.objectContaining(ours)])
+  })
+
+  test("says of a response that became too long to be kept that it is not", () => {
+    const kept = { id: "resp_ours", store: true, room: 1000 }
+    const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
+    const long = { type: "response.completed", response: response({ status: "completed", output: ["x".repeat(1000)] }) }
+    const told = data(push(streamOf(created, long))).map((event) => event.response)
+    expect(told).toEqual([expect.objectContaining({ store: true }), expect.objectContaining({ store: false })])
   })
 
   const data = (frames: string): JsonObject[] =>

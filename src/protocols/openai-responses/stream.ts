@@ -10,6 +10,8 @@ import type { RelayContext, StreamRelay } from "../contract.ts"
 import { parseEvent } from "../event-data.ts"
 import { errorFrames, freshResponse } from "./errors.ts"
 import { decodeStream } from "./events.ts"
+import { keptMembers } from "./kept.ts"
+import { keptEdits } from "./response.ts"
 
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
@@ -43,12 +45,13 @@ class ResponsesRelay implements StreamRelay {
     if (data === "[DONE]") return ""
     this.lastData = data
     this.lastAlike = undefined
-    if (!data.includes('"model"')) return frame.raw
+    if (!data.includes('"response"')) return frame.raw
     const outlined = outline(data)
     if (!outlined || !findMember(outlined, "response")) return frame.raw
-    const edits: Edit[] = [{ path: ["response", "model"], set: this.name }]
-    // Clients refuse a stream whose response changes its name, which some hosts do with every event.
-    if (typeof this.created?.id === "string") {
+    const told = keptEdits(this.context.reading.kept, { length: data.length, at: ["response"] })
+    const edits: Edit[] = [{ path: ["response", "model"], set: this.name }, ...told]
+    // Clients refuse a stream whose response changes its id, which some hosts do with every event.
+    if (told.length === 0 && typeof this.created?.id === "string") {
       edits.push({ path: ["response", "id"], set: asciiJson(this.created.id) })
     }
     const passed = splice(data, edits, outlined)
@@ -65,7 +68,9 @@ class ResponsesRelay implements StreamRelay {
   }
 
   errorFrame(error: GatewayError, { requestId, unixTime }: { requestId: string; unixTime: number }): string {
-    const fresh = freshResponse(`resp_${requestId.replaceAll("-", "")}`, this.context.model, unixTime)
+    const { model, reading } = this.context
+    const id = reading.kept?.id ?? `resp_${requestId.replaceAll("-", "")}`
+    const fresh = { ...freshResponse(id, model, unixTime), ...keptMembers(reading.kept) }
     return errorFrames(error, { created: this.created, sequence: this.sequence() }, fresh)
   }
 

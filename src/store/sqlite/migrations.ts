@@ -173,4 +173,35 @@ export const migrations: readonly string[] = [
    CREATE TRIGGER repeat_answers_go AFTER DELETE ON repeats
      BEGIN DELETE FROM repeat_answers WHERE id = OLD.id; END;`,
   "ALTER TABLE keys ADD COLUMN strict_balance INTEGER NOT NULL DEFAULT 0;",
+  `CREATE TABLE responses (
+     number INTEGER PRIMARY KEY,
+     tenant TEXT NOT NULL,
+     id     TEXT NOT NULL,
+     at     INTEGER NOT NULL,
+     bytes  INTEGER NOT NULL,
+     sealed BLOB NOT NULL,
+     UNIQUE (tenant, id)
+   ) STRICT;
+   CREATE INDEX responses_of_tenant ON responses (tenant);
+   CREATE TABLE response_sums (
+     tenant TEXT PRIMARY KEY,
+     count  INTEGER NOT NULL,
+     bytes  INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE response_total (
+     count INTEGER NOT NULL,
+     bytes INTEGER NOT NULL
+   ) STRICT;
+   INSERT INTO response_total VALUES (0, 0);
+   CREATE TRIGGER responses_come AFTER INSERT ON responses BEGIN
+     INSERT INTO response_sums VALUES (NEW.tenant, 1, NEW.bytes)
+       ON CONFLICT DO UPDATE SET count = count + 1, bytes = bytes + NEW.bytes;
+     UPDATE response_total SET count = count + 1, bytes = bytes + NEW.bytes;
+   END;
+   CREATE TRIGGER responses_go AFTER DELETE ON responses BEGIN
+     UPDATE response_sums SET count = count - 1, bytes = bytes - OLD.bytes WHERE tenant = OLD.tenant;
+     DELETE FROM response_sums WHERE tenant = OLD.tenant AND count = 0;
+     UPDATE response_total SET count = count - 1, bytes = bytes - OLD.bytes;
+   END;`,
+  "ALTER TABLE keys ADD COLUMN hedge INTEGER NOT NULL DEFAULT 0;",
 ]

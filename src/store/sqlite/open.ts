@@ -8,6 +8,7 @@ import { keyTable } from "./keys.ts"
 import { ledgerTable } from "./ledger.ts"
 import { migrations } from "./migrations.ts"
 import { repeatTable } from "./repeats.ts"
+import { responseTable } from "./responses.ts"
 import { tenantTable } from "./tenants.ts"
 
 export function openSqlite(path: string): Store {
@@ -21,6 +22,7 @@ export function openSqlite(path: string): Store {
       credentials: credentialTable(database),
       ledger: ledgerTable(database),
       repeats: repeatTable(database),
+      responses: responseTable(database),
       close: () => database.close(),
     }
   } catch (thrown) {

@@ -1,0 +1,63 @@
+// Responses that are kept, as their tenant asks for them again: GET and DELETE of one, the list of what was said to it,
+// and the cancelling of what is never under way.
+import { allowsProtocol } from "../accounts/scope.ts"
+import { GatewayError } from "../canonical/error.ts"
+import type { StoredResponses } from "../exchange/stored-responses.ts"
+import type { Protocol } from "../protocols/contract.ts"
+import { jsonAnswer } from "./answer.ts"
+import type { Route, Visit } from "./visit.ts"
+
+interface ResponseRoutesOptions {
+  /** Whose words they are. */
+  readonly protocol: Protocol
+  readonly responses: Pick<StoredResponses, "find" | "inputOf" | "remove">
+}
+
+const PATH = "/v1/responses/{id}"
+const INPUT_ITEMS = "/input_items"
+const CANCEL = "/cancel"
+
+export function responseRoutes({ protocol, responses }: ResponseRoutesOptions): Route[] {
+  const route = (method: Route["method"], handle: Route["handle"]): Route => ({
+    ...{ name: `${method} ${PATH}`, method, path: PATH, who: "key", bodyLimit: 0, protocol, generates: false },
+    handle: (visit) => {
+      checkScope(visit)
+      return handle(visit)
+    },
+  })
+  return [
+    route("GET", ({ caller, envelope: { rest, query }, record }) => {
+      const asked = new URLSearchParams(query)
+      if (rest.endsWith(INPUT_ITEMS)) {
+        return jsonAnswer(responses.inputOf(rest.slice(0, -INPUT_ITEMS.length), caller.tenant, asked), record)
+      }
+      const found = responses.find(rest, caller.tenant)
+      if (asked.get("stream") === "true") throw notStreamed()
+      return jsonAnswer(found, record)
+    }),
+    route("DELETE", ({ caller, envelope: { rest }, record }) => {
+      responses.remove(rest, caller.tenant)
+      return jsonAnswer({ id: rest, object: "response", deleted: true }, record)
+    }),
+    route("POST", ({ caller, envelope: { rest } }) => {
+      if (!rest.endsWith(CANCEL)) throw new GatewayError("route_not_found", `There is no route /v1/responses/${rest}.`)
+      responses.find(rest.slice(0, -CANCEL.length), caller.tenant)
+      throw notCancelled()
+    }),
+  ]
+}
+
+function checkScope({ caller, protocol, route }: Visit): void {
+  if (allowsProtocol(caller.protocols, protocol.id)) return
+  throw new GatewayError("route_not_allowed", `This API key may not use ${route.path}.`)
+}
+
+function notStreamed(): GatewayError {
+  const message = "This response cannot be streamed: it is whole. Leave `stream` out to read it."
+  return new GatewayError("unsupported_parameter", message, { param: "stream" })
+}
+
+function notCancelled(): GatewayError {
+  const message = "Cannot cancel a synchronous response: it is complete. To keep it no longer, DELETE it."
+  return new GatewayError("invalid_parameter", message)
+}

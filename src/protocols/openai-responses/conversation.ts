@@ -1,0 +1,85 @@
+// Conversations that the gateway keeps, in the words of this protocol: what a request adds to one, how one goes on in the
+// next request, and what an answer leaves of itself. Texts are byte text.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { toByteText } from "../../transport/byte-text.ts"
+import { findMember, type Outline, outline } from "../../transport/json-scan.ts"
+import { splice } from "../../transport/json-splice.ts"
+import { decodeSse } from "../../transport/sse.ts"
+import { memberValue } from "../member.ts"
+import { listInput } from "./input-items.ts"
+
+/** A request's text, and where its members stand. */
+interface Told {
+  readonly text: string
+  readonly outline: Outline
+}
+
+/** What was said in one turn. */
+interface SaidTurn {
+  /** As the request had it. */
+  readonly input: Json
+  readonly response: JsonObject
+}
+
+const WHOLE = ["response.completed", "response.incomplete"]
+
+export const conversation = { inputOf, continued, itemsOf, answerIn, listInput }
+
+/** What the request says itself, as it wrote it. */
+function inputOf({ text, outline: outlined }: Told): string {
+  const input = findMember(outlined, "input")
+  return input ? text.slice(input.valueStart, input.end) : "[]"
+}
+
+/** The request with these items, joined by commas, before its own, so that it names no earlier response any more. */
+function continued(told: Told, items: string): string {
+  const input = inputOf(told)
+  const own = input.startsWith("[") ? input.slice(1) : `${messageOf(input)}]`
+  const isAlone = items === "" || /^\s*\]$/.test(own)
+  return splice(
+    told.text,
+    [
+      { path: ["input"], set: `[${items}${isAlone ? "" : ","}${own}` },
+      { path: ["previous_response_id"], remove: true },
+    ],
+    told.outline,
+  )
+}
+
+/** A request's input that is one text says what this message does. */
+function messageOf(text: string): string {
+  return `{"type":"message","role":"user","content":${text}}`
+}
+
+/** What stands before the next turn's input. */
+function itemsOf({ input, response }: SaidTurn): Json[] {
+  const asked: readonly Json[] = Array.isArray(input) ? input : [{ type: "message", role: "user", content: input }]
+  const answered: readonly Json[] = Array.isArray(response.output) ? response.output : []
+  return [...asked, ...answered.filter(isGivenBack)]
+}
+
+/** Reasoning that is not sealed is known to nobody where nothing is kept, and would be refused. */
+function isGivenBack(item: Json): boolean {
+  return !(isObject(item) && item.type === "reasoning" && typeof item.encrypted_content !== "string")
+}
+
+/** The response in the last bytes of an answer, as JSON; undefined where it says that it is not kept. */
+function answerIn(bytes: Uint8Array): string | undefined {
+  const text = toByteText(bytes)
+  const response = text.startsWith("{") ? text : endingIn(text)
+  const outlined = response === undefined ? undefined : outline(response)
+  return response !== undefined && outlined && memberValue(response, outlined, "store") === true ? response : undefined
+}
+
+/** What the event holds that ends a stream. */
+function endingIn(text: string): string | undefined {
+  const frames = decodeSse()
+  for (const { data = "" } of [...frames.push(text), ...frames.finish()].reverse()) {
+    const outlined = outline(data)
+    const type = outlined && memberValue(data, outlined, "type")
+    if (!outlined || typeof type !== "string" || !WHOLE.includes(type)) continue
+    const response = findMember(outlined, "response")
+    return response && data.slice(response.valueStart, response.end)
+  }
+  return undefined
+}

@@ -1,0 +1,69 @@
+// Responses that are kept for tenants. Rows are numbered as they come, so that the oldest are found without an index of
+// times; triggers keep the sums of each tenant, so that bounds are held without counting.
+import type { Database } from "bun:sqlite"
+import type { ResponseBounds, ResponseRow, ResponseTable } from "../contract.ts"
+
+interface Columns {
+  readonly tenant: string
+  readonly id: string
+  readonly at: bigint
+  readonly sealed: Uint8Array
+}
+
+interface Sums {
+  readonly count: bigint
+  readonly bytes: bigint
+}
+
+export function responseTable(database: Database): ResponseTable {
+  const find = database.query<Columns, [string, string]>(
+    "SELECT tenant, id, at, sealed FROM responses WHERE tenant = ?1 AND id = ?2",
+  )
+  const insert = database.query(
+    "INSERT INTO responses (tenant, id, at, bytes, sealed) VALUES (?1, ?2, ?3, length(?4), ?4)",
+  )
+  const remove = database.query<{ number: bigint }, [string, string]>(
+    "DELETE FROM responses WHERE tenant = ?1 AND id = ?2 RETURNING number",
+  )
+  const oldest = database.query<{ at: bigint }, []>("SELECT at FROM responses ORDER BY number LIMIT 1")
+  // Only the oldest are looked at: a search for more would read the whole table.
+  const dropOld = database.query<{ number: bigint }, [number, number]>(
+    `DELETE FROM responses WHERE at < ?1 AND number IN (SELECT number FROM responses ORDER BY number LIMIT ?2)
+     RETURNING number`,
+  )
+  return {
+    find: (tenant, id) => rowOf(find.get(tenant, id)),
+    insert: ({ tenant, id, at, sealed }) => void insert.run(tenant, id, at, sealed),
+    // What was changed counts what triggers do, too; what was returned does not.
+    remove: (tenant, id) => remove.all(tenant, id).length > 0,
+    dropBefore: (time, limit) => {
+      const first = oldest.get()
+      return first && first.at < time ? dropOld.all(time, limit).length : 0
+    },
+    keepWithin: bounding(database),
+  }
+}
+
+function bounding(database: Database): ResponseTable["keepWithin"] {
+  const sumsOf = database.query<Sums, [string]>("SELECT count, bytes FROM response_sums WHERE tenant = ?1")
+  const total = database.query<Sums, []>("SELECT count, bytes FROM response_total")
+  const dropOf = database.query(
+    "DELETE FROM responses WHERE number = (SELECT min(number) FROM responses WHERE tenant = ?1)",
+  )
+  const dropOfAll = database.query("DELETE FROM responses WHERE number = (SELECT min(number) FROM responses)")
+  return (bounds, tenant) => {
+    const sums = () => (tenant === undefined ? total.get() : sumsOf.get(tenant))
+    while (isBeyond(sums(), bounds)) {
+      if (tenant === undefined) dropOfAll.run()
+      else dropOf.run(tenant)
+    }
+  }
+}
+
+function isBeyond(sums: Sums | null, { rows, bytes }: ResponseBounds): boolean {
+  return sums !== null && (sums.count > rows || sums.bytes > bytes)
+}
+
+function rowOf(columns: Columns | null): ResponseRow | undefined {
+  return columns ? { ...columns, at: Number(columns.at) } : undefined
+}

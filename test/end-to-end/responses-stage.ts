@@ -1,0 +1,122 @@
+// A gateway in front of an upstream that speaks three protocols and says how many turns it heard, and clients of two
+// tenants.
+import OpenAI from "openai"
+import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
+import { KeyFolder } from "../stage/keys.ts"
+import { responseObject, responseWords } from "../stage/responses-wire.ts"
+import { type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+
+/** By the protocol their upstream speaks. */
+export const MODELS = { relayed: "test/relayed", anthropic: "test/anthropic", gemini: "test/gemini" } as const
+
+const model = (id: string, targets: string, more = "") =>
+  `  - { id: ${id}, kind: chat, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, ${more}targets: [${targets}] }`
+
+const config = (origin: string) => `
+providers:
+  relayed: { type: openai-compatible, protocols: [openai-responses], base_url: "${origin}/v1", api_key: k }
+  first: { type: openai-compatible, protocols: [openai-responses], base_url: "${origin}/first/v1", api_key: k }
+  second: { type: openai-compatible, protocols: [openai-responses], base_url: "${origin}/second/v1", api_key: k }
+  messages: { type: anthropic-compatible, base_url: "${origin}", api_key: k }
+  gemini: { type: gemini-compatible, base_url: "${origin}", api_key: k }
+models:
+${model("test/relayed", "{ provider: relayed, model: up }")}
+${model("test/thinking", "{ provider: relayed, model: up }", "reasoning: true, ")}
+${model("test/anthropic", "{ provider: messages, model: up }")}
+${model("test/gemini", "{ provider: gemini, model: up }")}
+${model("test/two", "{ provider: first, model: up }, { provider: second, model: up }")}
+`
+
+type Body = Record<string, unknown>
+
+interface Kind {
+  readonly at: string
+  /** What the request says of its conversation. */
+  readonly turns: string
+  readonly whole: (text: string) => unknown
+  readonly words: (text: string) => readonly string[]
+}
+
+const KINDS: readonly Kind[] = [
+  { at: "/responses", turns: "input", whole: responseObject, words: responseWords },
+  { at: "/messages", turns: "messages", whole: anthropicMessage, words: anthropicWords },
+  { at: "enerateContent", turns: "contents", whole: (text) => geminiResponse(text, "STOP"), words: geminiWords },
+]
+
+/** Says of a request how many turns it holds, whole or streamed as it asks. */
+export async function tellTurns({ path, body }: ReceivedRequest, reply: Reply): Promise<void> {
+  const kind = KINDS.find(({ at }) => path.includes(at))
+  if (!kind) return reply.json({ error: { message: `nothing is scripted at ${path}` } }, 404)
+  const said = JSON.parse(body.toString()) as Body
+  const turns = said[kind.turns]
+  const text = `I heard ${Array.isArray(turns) ? turns.length : 1}.`
+  if (said.stream !== true && !path.includes(":stream")) return reply.json(kind.whole(text))
+  reply.stream()
+  for (const event of kind.words(text)) await reply.write(event)
+  reply.end()
+}
+
+export class ResponsesStage {
+  gateway!: RunningGateway
+  /** Of two tenants. */
+  client!: OpenAI
+  other!: OpenAI
+  /** Of the first tenant too, with a key that may not speak this protocol. */
+  chat!: OpenAI
+  private readonly folder = new KeyFolder()
+  private readonly keys: { readonly own: string; readonly other: string; readonly chat: string }
+
+  private constructor(readonly upstream: Upstream) {
+    this.keys = this.folder.within((store) => ({
+      own: store.create({ name: "own", tenant: "acme", requestsPerMinute: 1_000_000 }).text,
+      chat: store.create({ name: "chat", tenant: "acme", protocols: ["openai-chat"] }).text,
+      other: store.create({ name: "other", tenant: "globex", requestsPerMinute: 1_000_000 }).text,
+    }))
+  }
+
+  static async open(): Promise<ResponsesStage> {
+    const stage = new ResponsesStage(await Upstream.start(tellTurns))
+    await stage.start()
+    return stage
+  }
+
+  get dataDir(): string {
+    return this.folder.path
+  }
+
+  async start(): Promise<void> {
+    const { upstream, dataDir } = this
+    this.gateway = await RunningGateway.start({ config: config(upstream.origin), dataDir, key: this.keys.own })
+    this.client = this.clientOf(this.keys.own)
+    this.other = this.clientOf(this.keys.other)
+    this.chat = this.clientOf(this.keys.chat)
+  }
+
+  /** The conversation the upstream was told last, in its own words. */
+  heard(): unknown {
+    const { path, body } = this.upstream.lastRequest()
+    const kind = KINDS.find(({ at }) => path.includes(at))
+    return (JSON.parse(body.toString()) as Body)[kind?.turns ?? ""]
+  }
+
+  lastBody(): Body {
+    return JSON.parse(this.upstream.lastRequest().body.toString()) as Body
+  }
+
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.keys.own}`, "content-type": "application/json" }
+    return fetch(this.gateway.url + path, { headers, ...init })
+  }
+
+  async close(): Promise<void> {
+    await this.gateway.stop()
+    await this.upstream.stop()
+    this.folder.remove()
+  }
+
+  private clientOf(apiKey: string): OpenAI {
+    return new OpenAI({ apiKey, baseURL: `${this.gateway.url}/v1`, maxRetries: 0 })
+  }
+}
