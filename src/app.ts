@@ -16,22 +16,32 @@ import { inlineMedia } from "./exchange/inline-media.ts"
 import { KeptSeals } from "./exchange/kept-seals.ts"
 import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
 import { Repeats } from "./exchange/repeats.ts"
+import { RetryBudget } from "./exchange/retry-budget.ts"
 import { Running } from "./exchange/running.ts"
+import { StoredResponses } from "./exchange/stored-responses.ts"
 import type { TranslatedRequest, WantedMedia } from "./exchange/translate-request.ts"
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
 import { jsonAnswer } from "./http/answer.ts"
+import { withDescription } from "./http/description-routes.ts"
 import { keyRoute } from "./http/key-route.ts"
 import type { PlainServer } from "./http/plain-server.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
 import { receiptRoute } from "./http/receipt-route.ts"
+import { responseRoutes } from "./http/response-routes.ts"
 import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
 import { Ledger } from "./ledger/ledger.ts"
 import type { Protocol, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
+import { conversation } from "./protocols/openai-responses/conversation.ts"
+import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
 import { codecs, protocols } from "./protocols.ts"
+import type { Account } from "./providers/contract.ts"
+import { Affinity } from "./routing/affinity.ts"
+import { Health } from "./routing/health.ts"
 import { targetsOf } from "./routing/plan.ts"
+import { Turns } from "./routing/turns.ts"
 import type { Store } from "./store/contract.ts"
 import { openSqlite } from "./store/sqlite/open.ts"
 import type { Log } from "./telemetry/log.ts"
@@ -48,6 +58,14 @@ import type { LargeTranslateTask, ReadTask, WorkerResult } from "./worker.ts"
 
 /** How long a gateway that stops waits for its store to take what is owed. */
 const UNWRITTEN_MS = 3000
+
+/** Why an account is not used for now, and how to mend it. */
+const ASIDE = {
+  credential:
+    "is refused by the provider. Another is used where there is one. Replace it, and see `trivium check` for what the provider says.",
+  "spend-cap":
+    "is out of credit, or at its spending limit. Another is used where there is one. Add credit or raise the limit at the provider.",
+} as const
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -120,8 +138,16 @@ export class Gateway {
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.table = buildTable(this.kept.join(config), httpSend)
     const mayFetch = () => this.config.media.fetch
+    const seals = {
+      seal: (plain: Uint8Array, place: string) => sealer.sealBytes(plain, place),
+      open: (sealed: Uint8Array, place: string) => sealer.openBytes(sealed, place),
+    }
+    const onFault = (cause: unknown) => log.line("error", "observer-failed", { stack: stackOf(cause) })
+    const responses = new StoredResponses({ table: this.store.responses, wording: conversation, ...seals, onFault })
+    responses.dropExpired()
     const house: House = {
       table: () => this.table,
+      ...this.routing(),
       deadlines: this.deadlines,
       timeouts: this.timeouts,
       running: this.running,
@@ -129,11 +155,8 @@ export class Gateway {
       codecs,
       seals: new KeptSeals(),
       ledger: options.bookWith ? options.bookWith(this.ledger) : this.ledger,
-      repeats: new Repeats({
-        table: this.store.repeats,
-        seal: (plain, place) => sealer.sealBytes(plain, place),
-        open: (sealed, place) => sealer.openBytes(sealed, place),
-      }),
+      repeats: new Repeats({ table: this.store.repeats, ...seals }),
+      responses,
       tokens: new TokenCounter(new URL("./token-worker.ts", import.meta.url)),
       get fetchMedia() {
         return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined
@@ -143,26 +166,34 @@ export class Gateway {
         void writing.finally(() => this.unwritten.delete(writing))
       },
       largeInTurn: new OneByOne(),
-      onFault: (cause) => log.line("error", "observer-failed", { stack: stackOf(cause) }),
+      onFault,
     }
     this.server = new Server({
       ...config.server,
-      routes: new RouteTable([
-        ...protocols.flatMap((each) => protocolRoutes(each, house)),
-        ...this.ownRoutes(),
-        ...this.healthRoutes(),
-      ]),
+      routes: new RouteTable(
+        withDescription(
+          [
+            ...protocols.flatMap((each) => protocolRoutes(each, house)),
+            ...responseRoutes({ protocol: openaiResponses, responses }),
+            ...this.ownRoutes(),
+            ...this.healthRoutes(),
+          ],
+          { protocol: openaiChat, version: options.version ?? "0" },
+        ),
+      ),
       authenticate: (key) => this.keys.authenticate(key),
       limits: new Limits({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
       deadlines: this.deadlines,
       protocolAt,
       traced: config.traces !== undefined,
       onRecord: (record) => this.tell(record),
+      onShed: (reason) => this.metrics.countShed(reason),
     })
     this.metrics = new Metrics({
       version: options.version ?? "0",
       inFlight: () => this.server.inFlight,
       bodyBytes: () => this.server.bodies.inUse,
+      onLoopDelay: (delayMs) => this.server.looked(delayMs),
     })
     if (config.traces)
       this.tracer = openTracer(config.traces, { metrics: this.metrics, log, version: options.version ?? "0" })
@@ -197,6 +228,20 @@ export class Gateway {
     }
     const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
     return openAdministration({ config, environment, view, desk, version, server: this.server, onFault })
+  }
+
+  /** What exchanges learn from each other about where to go. */
+  private routing(): Pick<House, "health" | "affinity" | "turns" | "retries" | "chance"> {
+    const now = () => performance.now()
+    const chance = () => Math.random()
+    const health = new Health({ now, chance, onAside: (account, why) => this.tellAside(account, why) })
+    return { health, affinity: new Affinity({ now }), turns: new Turns(), retries: new RetryBudget(now), chance }
+  }
+
+  private tellAside(account: Account, why: keyof typeof ASIDE): void {
+    const keys = this.table.accounts.get(account.id) ?? []
+    const which = keys.length > 1 ? `Key ${keys.indexOf(account) + 1} of ${keys.length} at` : "The account at"
+    this.log.line("warn", "account-set-aside", { provider: account.id, reason: `${which} ${account.id} ${ASIDE[why]}` })
   }
 
   /** Told once of every exchange, when it is over. */
@@ -234,13 +279,14 @@ export class Gateway {
   /** Serves by another configuration from the next request on. */
   reload(config: Config): void {
     this.config = config
-    this.table = buildTable(this.kept.join(config), httpSend)
+    this.table = buildTable(this.kept.join(config), httpSend, this.table)
   }
 
   /** Lets what is under way end well, then ends it all the same. */
   async stop({ graceMs, drainMs }: { graceMs: number; drainMs: number }): Promise<void> {
     this.ready = false
     this.log.line("info", "stopping", { in_flight: this.server.inFlight })
+    this.server.bidFarewell()
     if (graceMs > 0) await setTimeout(graceMs)
     this.server.stopAccepting()
     await this.server.drained(drainMs)

@@ -7,8 +7,9 @@ import { bundledModels } from "./catalog/bundled.ts"
 import { AdminClient } from "./cli/admin-client.ts"
 import { checkAccounts } from "./cli/check.ts"
 import { type OpenDesk, portDesk } from "./cli/desk.ts"
+import type { FindGateway } from "./cli/explain.ts"
 import type { AdminFlags, ConfigFlags } from "./cli/flags.ts"
-import { leaveMark, removeMark, runningAdminUrl } from "./cli/gateway-mark.ts"
+import { leaveMark, removeMark, runningAdminUrl, runningUrl } from "./cli/gateway-mark.ts"
 import type { ListedModel } from "./cli/models.ts"
 import { complain, print } from "./cli/print.ts"
 import { program } from "./cli/program.ts"
@@ -130,6 +131,8 @@ async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {
   return modelStates(buildTable(loadConfig(sources(flags)), sendsNothing))
 }
 
+const findGateway: FindGateway = (flags) => runningUrl(loadConfig(sources(flags)).dataDir)
+
 async function simulate(flags: SimulateFlags): Promise<void> {
   const { host, port, firstTokenMs, tokensPerSecond, jitter: jitterPercent, bill: file } = flags
   const speed = { firstTokenMs, tokensPerSecond, jitterPercent }
@@ -143,7 +146,7 @@ async function simulate(flags: SimulateFlags): Promise<void> {
 }
 
 try {
-  const actions = { serve, check, openDesk, listModels, simulate }
+  const actions = { serve, check, openDesk, listModels, findGateway, simulate }
   await program(actions, version).parseAsync()
 } catch (thrown) {
   complain(thrown instanceof Error ? thrown.message : String(thrown))

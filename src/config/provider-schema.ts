@@ -46,11 +46,15 @@ const COMPATIBLE: readonly KnownProvider[] = [
 const PROTOCOLS = [
   "openai-chat",
   "openai-responses",
+  "openai-completions",
   "openai-embeddings",
   "openai-images",
   "anthropic-messages",
   "gemini-generate",
   "bedrock-converse",
+  ...["gemini-embed", "gemini-embed-one", "vertex-predict", "cohere-embed", "titan-embed", "nova-embed"],
+  ...["mistral-embeddings", "voyage-embeddings", "jina-embeddings"],
+  ...["gemini-images", "imagen-predict", "xai-images", "together-images", "fireworks-images", "chat-images"],
 ]
 
 /** A vendor with one public address is given a key, or several. */

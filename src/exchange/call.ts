@@ -4,15 +4,20 @@ import type { Allowance } from "../accounts/limits.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Codecs } from "../protocols/codec.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
+import type { Affinity } from "../routing/affinity.ts"
+import type { Health } from "../routing/health.ts"
 import type { RoutingTable } from "../routing/plan.ts"
+import type { Turns } from "../routing/turns.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import type { OneByOne } from "../transport/one-by-one.ts"
 import type { KeptSeals } from "./kept-seals.ts"
 import type { ExchangeRecord } from "./record.ts"
 import type { Repeats } from "./repeats.ts"
 import type { ReadLarge } from "./request.ts"
+import type { RetryBudget } from "./retry-budget.ts"
 import type { Running } from "./running.ts"
 import type { TokenCounting } from "./spent.ts"
+import type { StoredResponses } from "./stored-responses.ts"
 import type { InlineMedia, TranslatedRequest, TranslateTask, WantedMedia } from "./translate-request.ts"
 
 export interface Call {
@@ -64,11 +69,19 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   stalledMs: 30_000,
 }
 
-export type Books = Pick<Ledger, "hold" | "extend" | "note" | "settle" | "release">
+export type Books = Pick<Ledger, "hold" | "extend" | "note" | "settle" | "release" | "balance" | "leftOf">
 
 export interface House {
   /** The table in force now; an exchange uses the one it began with. */
   readonly table: () => RoutingTable
+  /** What was seen of every account, and of every model there. */
+  readonly health: Health
+  /** Where the prompt caches of sessions are. */
+  readonly affinity: Affinity
+  readonly turns: Turns
+  readonly retries: RetryBudget
+  /** Even, from 0 to below 1. */
+  readonly chance: () => number
   readonly deadlines: Deadlines
   readonly timeouts: Timeouts
   readonly running: Running
@@ -83,6 +96,7 @@ export interface House {
   /** Absent where nobody is charged. */
   readonly ledger: Books | undefined
   readonly repeats: Pick<Repeats, "begin">
+  readonly responses: Pick<StoredResponses, "conversation" | "continued" | "begin">
   /** Counts what an upstream does not. */
   readonly tokens: TokenCounting
   /** Told of what is owed and could not be written yet. */

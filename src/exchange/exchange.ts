@@ -2,25 +2,26 @@
 import { createHash } from "node:crypto"
 import { allowsModel } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
-import type { RoutingWishes } from "../canonical/request.ts"
 import type { Catalog, Model } from "../catalog/catalog.ts"
 import { inputBound } from "../counting/input-bound.ts"
-import { KINDS } from "../protocols/contract.ts"
+import { KINDS, type Reading } from "../protocols/contract.ts"
 import type { Excluded } from "../routing/candidates.ts"
 import type { RequestFacts } from "../routing/occasion.ts"
-import { plan } from "../routing/plan.ts"
+import { plan, type RoutingTable } from "../routing/plan.ts"
 import { attempt } from "./attempt.ts"
-import { Bill, type BillOptions } from "./bill.ts"
+import { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
+import { answerCount } from "./count.ts"
+import { explain } from "./explain.ts"
+import { keep, resume } from "./kept-conversation.ts"
+import { LostParameters } from "./lost-parameters.ts"
 import { answerOf } from "./record.ts"
 import type { KeptAnswer } from "./repeats.ts"
 import { type ReadRequest, readRequest } from "./request.ts"
+import { sessionOf } from "./session.ts"
 import { answerStreamed } from "./streamed.ts"
 import { settleUnanswered } from "./unanswered.ts"
-import { answerUnary } from "./unary.ts"
-
-/** Which account of a provider comes first is nobody's concern but the accounts', so one count serves all requests. */
-let turn = 0
+import { answerUnary, unary } from "./unary.ts"
 
 export async function exchange(call: Call, house: House): Promise<Response> {
   const table = house.table()
@@ -29,37 +30,43 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   const bytes = await call.readBody()
   const bodyHash = call.idempotencyKey === undefined ? undefined : hashOf(call, bytes)
   const read = readRequest(bytes, { protocol, envelope, readLarge, largeInTurn })
-  const request = read instanceof Promise ? await read : read
+  const resuming = resume(read instanceof Promise ? await read : read, { call, house, table })
+  const resumed = resuming instanceof Promise ? await resuming : resuming
+  const { request } = resumed
   call.bodyRead()
   const models = admit(call, request, table.catalog)
   const generates = !request.reading.counts
-  refuseUnready(request.reading.routing)
-  const { attempts: targets, excluded } = plan(models, {
-    ...{ protocol: protocol.id, table, turn: turn++, translates: generates },
-    ...{ wishes: request.reading.routing, facts: factsOf(request) },
+  const { routing } = request.reading
+  refuseUnready(request.reading)
+  const session = hasChoice(models, table) ? sessionIn(call, request) : undefined
+  const asking = { call, house, request, table }
+  const lost = routing.requireParameters && generates ? await LostParameters.find(models, asking) : undefined
+  const planned = plan(models, {
+    ...{ protocol: protocol.id, table, turn: turnOf(models, house, routing.explain), translates: true },
+    ...{ wishes: routing, facts: factsOf(request), losesParameters: lost && ((target) => lost.isLosing(target)) },
+    ...{ health: house.health.view(), chance: routing.explain ? undefined : house.chance() },
+    home: (session === undefined ? undefined : house.affinity.homeOf(session)) ?? resumed.home,
   })
-  if (targets.length === 0) throw excluded.length > 0 ? ruledOut(models, excluded) : notServed(models)
-  const claim = generates && bodyHash !== undefined ? claimOf(call, house, bodyHash) : undefined
-  if (claim && "body" in claim) return answerAgain(call, claim)
+  const { attempts: targets, excluded } = planned
+  const refusal = targets.length === 0 ? nobodyLeft(models, { excluded, lost }) : undefined
+  if (routing.explain && targets.length + excluded.length > 0)
+    return explain(planned, { ...asking, models, lost, refusal })
+  if (refusal) throw refusal
+  if (!generates) return answerCount({ call, house, request }, targets)
+  const claimed = bodyHash === undefined ? undefined : claimOf(call, house, bodyHash)
+  if (claimed && "body" in claimed) return answerAgain(call, claimed)
+  const told = keep(resumed, { call, house, table, targets, claim: claimed })
   const { ledger } = house
-  const bill = generates && ledger ? await openBill({ call, house, ledger, request, targets, claim }) : undefined
-  const attempts = { call, house, request, targets: bill?.targets ?? targets, bill }
+  const bill = ledger ? await Bill.open({ call, house, ledger, targets, ...told }) : undefined
+  const hedges = routing.hedge ?? call.caller.hedge
+  const attempts = { call, house, ...told, targets: bill?.targets ?? targets, bill, session, hedges }
   try {
     if (request.reading.stream) return await answerStreamed(attempts)
-    const answer = await attempt(attempts, answerUnary)
+    const answer = await answerUnary(await attempt(attempts, unary))
     call.finish()
     return answer
   } catch (thrown) {
     await settleUnanswered(attempts, thrown)
-    throw thrown
-  }
-}
-
-async function openBill(options: BillOptions): Promise<Bill> {
-  try {
-    return await Bill.open(options)
-  } catch (thrown) {
-    options.claim?.end()
     throw thrown
   }
 }
@@ -90,13 +97,14 @@ function answerAgain(call: Call, { requestId, status, contentType, body }: KeptA
 
 /** The models the caller names, the requested one first, each known and within the key's scope. */
 function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] {
+  const { kinds = [KINDS[call.protocol.id]] } = reading
   const find = (name: string, param: string): Model => {
     const model = catalog.find(name)
     if (!model) throw unknownModel(name, param)
     if (!allowsModel(call.caller.models, model.id)) {
       throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.`, { param })
     }
-    if (model.kind !== KINDS[call.protocol.id]) throw otherKind(model, param)
+    if (!kinds.includes(model.kind)) throw otherKind(model, param)
     return model
   }
   const first = find(reading.model, "model")
@@ -122,6 +130,22 @@ function otherKind({ id, kind }: Model, param: string): GatewayError {
   return new GatewayError("invalid_parameter", `\`${id}\` is ${ENDPOINTS[kind]}.`, { param })
 }
 
+/** Whether there is more than one place for it to go. */
+function hasChoice([model, other]: readonly Model[], { accounts }: RoutingTable): boolean {
+  if (!model || other || model.members || model.targets.length > 1) return true
+  return (accounts.get(model.targets[0]?.provider ?? "")?.length ?? 0) > 1
+}
+
+/** What is only explained is not counted: the next request goes where the explanation says. */
+function turnOf([model]: readonly Model[], { turns }: House, isExplained = false): number {
+  const id = model?.id ?? ""
+  return isExplained ? turns.peek(id) : turns.next(id)
+}
+
+function sessionIn({ caller, record }: Call, request: ReadRequest): string | undefined {
+  return request.reading.counts ? undefined : sessionOf(request, { keyId: caller.id, model: record.model ?? "" })
+}
+
 /** What the plan weighs, as far as the text tells. */
 function factsOf({ text, reading: { stream, asks } }: ReadRequest): RequestFacts {
   return {
@@ -133,22 +157,34 @@ function factsOf({ text, reading: { stream, asks } }: ReadRequest): RequestFacts
   }
 }
 
-/** Wishes that nobody acts on yet are better refused than passed over. */
-function refuseUnready({ requireParameters, hedge, explain, report }: RoutingWishes): void {
-  const wished = { require_parameters: requireParameters, hedge, explain, report }
-  const name = Object.entries(wished).find(([, value]) => value)?.[0]
-  if (name === undefined) return
-  const param = `provider.${name}`
-  throw new GatewayError("unsupported_parameter", `\`${param}\` is not acted on yet. Leave it out.`, { param })
+/** Wishes that nobody acts on are better refused than passed over. */
+function refuseUnready({ counts, routing: { explain: explains } }: Reading): void {
+  if (counts && explains) throw unready("provider.explain", "explains requests that generate, and not counts")
 }
 
-function ruledOut([model]: readonly Model[], excluded: readonly Excluded[]): GatewayError {
-  const told = [...new Set(excluded.map(({ provider, why }) => `${provider} (${why})`))].join(", ")
-  const message = `Nobody is left to ask for \`${model?.id}\`. Ruled out by \`provider\`: ${told}.`
+function unready(param: string, why: string): GatewayError {
+  return new GatewayError("unsupported_parameter", `\`${param}\` ${why}. Leave it out.`, { param })
+}
+
+interface RuledOut {
+  readonly excluded: readonly Excluded[]
+  readonly lost: LostParameters | undefined
+}
+
+function nobodyLeft(models: readonly Model[], { excluded, lost }: RuledOut): GatewayError {
+  if (excluded.length === 0) return notServed(models)
+  const told = excluded.map((each) => `${each.provider} (${[each.why, ...lostBy(each, lost)].join(" ")})`)
+  const who = [...new Set(told)].join(", ")
+  const message = `Nobody is left to ask for \`${models[0]?.id}\`. Ruled out by \`provider\`: ${who}.`
   return new GatewayError("model_not_found", message, { param: "provider" })
 }
 
+/** What of the request it would not be told. */
+function lostBy(excluded: Excluded, lost: LostParameters | undefined): string[] {
+  return excluded.why === "require_parameters" ? (lost?.at(excluded) ?? []).map((path) => `\`${path}\``) : []
+}
+
 function notServed([model]: readonly Model[]): GatewayError {
-  const message = `No configured provider serves \`${model?.id}\`. GET /v1/models lists what can be called.`
+  const message = `No configured provider serves \`${model?.id}\` over this interface. GET /v1/models lists what can be called.`
   return new GatewayError("model_not_found", message, { param: "model" })
 }

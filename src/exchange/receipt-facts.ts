@@ -40,7 +40,8 @@ function shownAttempts({ target, failedAttempts = [], attempts, error }: Exchang
   return [...made, { provider: target.account.id, model: target.model.id, ...(error && { error: error.code }) }]
 }
 
-function shownAttempt({ provider, model, error }: ObservedAttempt): JsonObject {
+function shownAttempt({ provider, model, error, outrun }: ObservedAttempt): JsonObject {
   const status = error?.upstreamStatus
-  return { provider, model, ...(status !== undefined && { status }), ...(error && { error: error.code }) }
+  const failed = { ...(status !== undefined && { status }), ...(error && { error: error.code }) }
+  return { provider, model, ...failed, ...(outrun && { outrun }) }
 }

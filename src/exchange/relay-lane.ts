@@ -36,7 +36,7 @@ export const relayLane: Lane = {
       body: toBody(answer.text, isAscii(bytes)),
       ...(usage && { usage }),
       ...(images !== undefined && { images }),
-      said: () => saidIn(text, house.codecs.upstream.get(call.protocol.id)),
+      said: () => answer.said?.() ?? saidIn(text, house.codecs.upstream.get(call.protocol.id)),
     }
   },
 

@@ -83,6 +83,18 @@ async function readInSlices(
   return { reading, text, outline: unambiguous(outlined), isAscii: ascii }
 }
 
+/** A request that was read, with another text, which is bounded like any. */
+export async function reworded(request: ReadRequest, text: string): Promise<ReadRequest> {
+  try {
+    const scan = isLarge(text.length)
+      ? outlineInSlices(text, { limits: LIMITS, sliceLength: SLICE_LENGTH })
+      : outline(text, LIMITS)
+    return { ...request, text, outline: unambiguous(await scan), body: undefined }
+  } catch (thrown) {
+    throw limitFault(thrown)
+  }
+}
+
 /** The outline of a text that every parser reads alike. A text that parses as an object has one. */
 function unambiguous(outlined: Outline | undefined): Outline {
   if (!outlined) throw invalidJson("it is not one JSON object")

@@ -86,7 +86,7 @@ async function translatedWith({ wanted }: WantedMedia, { task, target, occasion 
   return laneOf(result, target, occasion)
 }
 
-function bodyOf(request: ReadRequest): JsonObject {
+export function bodyOf(request: ReadRequest): JsonObject {
   return request.body ?? (JSON.parse(textOf(request)) as JsonObject)
 }
 
@@ -102,7 +102,7 @@ function sayable<Result>(say: () => Result): Result {
   }
 }
 
-function asUnsayable(thrown: unknown): unknown {
+export function asUnsayable(thrown: unknown): unknown {
   return thrown instanceof GatewayError && thrown.owner === "caller" ? new UnsayableError(thrown) : thrown
 }
 
@@ -203,7 +203,7 @@ class TranslateLane implements Lane {
   }
 
   private encoding({ call, target, request }: Attempt): EncodeContext {
-    const { usageAsked, framing } = request.reading
+    const { usageAsked, framing, kept } = request.reading
     return {
       id: idOf(call),
       model: target.model.id,
@@ -211,6 +211,7 @@ class TranslateLane implements Lane {
       unixTime: Math.floor(Date.now() / 1000),
       usageAsked,
       framing,
+      kept,
       losses: this.losses,
     }
   }

@@ -12,6 +12,7 @@ import { BodyBudget, BodyShare } from "./body-budget.ts"
 import { TrustedProxies } from "./client-address.ts"
 import { Cors } from "./cors.ts"
 import { presentedKey } from "./credential.ts"
+import { Overload, overloaded, type Shed } from "./overload.ts"
 import { pathOf } from "./path.ts"
 import type { Match, RouteTable } from "./route-table.ts"
 import { type Door, type Route, Visit } from "./visit.ts"
@@ -34,6 +35,8 @@ export interface ServerOptions {
   readonly traced: boolean
   /** Told once of every exchange, when it is over. */
   readonly onRecord: (record: ExchangeRecord) => void
+  /** Told of every request that is turned away because the gateway has enough to do. */
+  readonly onShed: (reason: Shed | "body_bytes") => void
 }
 
 /** Silence after which an idle connection, or one that stalls while sending, is closed. */
@@ -52,18 +55,21 @@ interface Arrival {
 type BunServer = ReturnType<typeof Bun.serve>
 
 export class Server implements Door {
-  readonly bodies = new BodyBudget(MAX_BODY_BYTES_AT_ONCE)
+  readonly bodies: BodyBudget
   private readonly bun: BunServer
   private readonly cors: Cors
   private readonly proxies: TrustedProxies
   private readonly limits: Limits
-  private underWay = 0
+  private readonly overload: Overload
+  private isLeaving = false
   private stopping = false
 
   constructor(private readonly options: ServerOptions) {
     this.cors = new Cors(options.cors)
     this.proxies = new TrustedProxies(options.trustedProxies)
     this.limits = options.limits ?? new Limits()
+    this.overload = new Overload(options.maxInFlight)
+    this.bodies = new BodyBudget(MAX_BODY_BYTES_AT_ONCE, { onFull: () => options.onShed("body_bytes") })
     this.bun = Bun.serve({
       hostname: options.host,
       port: options.port,
@@ -83,7 +89,17 @@ export class Server implements Door {
   }
 
   get inFlight(): number {
-    return this.underWay
+    return this.overload.inFlight
+  }
+
+  /** Told of every look at the event loop: how much later than due it came. */
+  looked(delayMs: number): void {
+    this.overload.looked(delayMs)
+  }
+
+  /** Serves on, and lets each connection end with its next answer: an idle one may be closed while it is used again. */
+  bidFarewell(): void {
+    this.isLeaving = true
   }
 
   /** Refuses new connections; what is under way goes on. */
@@ -95,7 +111,7 @@ export class Server implements Door {
   /** Resolves when every answer is out, or after `ms`. */
   async drained(ms: number): Promise<void> {
     const end = performance.now() + ms
-    while ((this.underWay > 0 || this.bun.pendingRequests > 0) && performance.now() < end)
+    while ((this.inFlight > 0 || this.bun.pendingRequests > 0) && performance.now() < end)
       await Bun.sleep(DRAIN_POLL_MS)
   }
 
@@ -123,11 +139,12 @@ export class Server implements Door {
 
   private receiveAt(request: Request, { requestId, url, path, match }: Arrival): Response | Promise<Response> {
     if (match.found === "route") {
-      const { route } = match
+      const route = spokenRoute(match)
       const record = newRecord(requestId, route.name, route.protocol)
       record.does = route.does
       if (this.options.traced) record.traceparent = request.headers.get("traceparent") ?? undefined
-      return this.enter(new Visit(this, request, route, envelopeOf(request.headers, url, match), record))
+      const envelope = envelopeOf(request.headers, url, { route, rest: match.rest })
+      return this.enter(new Visit(this, request, route, envelope, record))
     }
     const protocol = this.options.protocolAt(path)
     const record = newRecord(requestId, path, protocol)
@@ -146,8 +163,8 @@ export class Server implements Door {
     try {
       this.guard(visit)
       const answer = visit.route.handle(visit)
-      if (!(answer instanceof Promise)) return withLimits(answer, visit)
-      return answer.then((answered) => withLimits(answered, visit), fail)
+      if (!(answer instanceof Promise)) return this.completed(answer, visit)
+      return answer.then((answered) => this.completed(answered, visit), fail)
     } catch (thrown) {
       return fail(thrown)
     }
@@ -182,12 +199,14 @@ export class Server implements Door {
 
   private givePlace(visit: Visit): void {
     if (this.stopping) throw new GatewayError("shutting_down", "The gateway is stopping. Try again.")
-    if (this.underWay >= this.options.maxInFlight) {
-      const message = "The gateway runs as many requests as it can. Try again."
-      throw new GatewayError("overloaded", message, { retryAfterMs: 1000 })
+    const { id } = visit.caller
+    const reason = this.overload.refusal(id, performance.now())
+    if (reason !== undefined) {
+      this.options.onShed(reason)
+      throw overloaded(reason)
     }
     visit.allowance.enter()
-    this.underWay++
+    this.overload.enter(id)
     visit.takePlace()
   }
 
@@ -208,7 +227,14 @@ export class Server implements Door {
     else if (visit.route.generates || error.status >= 500 || error.status === 401) this.options.onRecord(record)
     const answer = errorAnswer(error, record, protocol)
     if (isUnread(error, visit.request)) answer.headers.set("connection", "close")
-    return withLimits(answer, visit)
+    return this.completed(answer, visit)
+  }
+
+  /** Every answer to somebody who is known says how its limits stand; the last ones, that nothing follows them. */
+  private completed(answer: Response, visit: Visit): Response {
+    if (visit.isAuthenticated && visit.allowance.isLimited) tellLimits(answer, visit.allowance)
+    if (this.isLeaving) answer.headers.set("connection", "close")
+    return answer
   }
 
   private clientAddress(request: Request): string | undefined {
@@ -234,19 +260,13 @@ export class Server implements Door {
     this.bun.timeout(request, seconds)
   }
 
-  leave({ request, record, isKeptOpen, allowance }: Visit): void {
-    this.underWay--
+  leave({ request, record, isKeptOpen, allowance, caller }: Visit): void {
+    this.overload.leave(caller.id, performance.now())
     allowance.leave()
     // A lifted limit would stick to the kept-alive connection.
     if (isKeptOpen) this.bun.timeout(request, IDLE_SECONDS)
     this.options.onRecord(record)
   }
-}
-
-/** Every answer to somebody who is known says how its limits stand. */
-function withLimits(answer: Response, visit: Visit): Response {
-  if (visit.isAuthenticated && visit.allowance.isLimited) tellLimits(answer, visit.allowance)
-  return answer
 }
 
 /** A listing shows what can be called over several protocols: it is there for whoever may speak one of them. */
@@ -256,6 +276,12 @@ function checkProtocol({ protocols }: Caller, { protocol, does, generates, path 
   if (over.some((id) => allowsProtocol(protocols, id))) return
   const message = `This API key may not use ${path}. It may speak: ${protocols.join(", ") || "nothing"}.`
   throw new GatewayError("route_not_allowed", message)
+}
+
+/** What stands at a path's open end may say that another protocol is spoken there. */
+function spokenRoute({ route, rest }: { route: Route; rest: string }): Route {
+  const protocol = route.generates ? route.protocol.spokenAt?.(rest) : undefined
+  return protocol ? { ...route, protocol } : route
 }
 
 function envelopeOf(headers: Headers, url: string, { route, rest }: { route: Route; rest: string }): Envelope {

@@ -15,7 +15,7 @@ type Who = "anyone" | "key"
 export interface Route {
   /** For the log: method and path. */
   readonly name: string
-  readonly method: "GET" | "HEAD" | "POST"
+  readonly method: "GET" | "HEAD" | "POST" | "DELETE"
   /** Exact, or ending in `{rest}`, which stands for one or more segments. */
   readonly path: string
   readonly who: Who

@@ -11,7 +11,9 @@ import type { ChatResponse } from "../canonical/response.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
 import type { Frame } from "../transport/sse.ts"
 import type { Step } from "../transport/step.ts"
-import type { Envelope, FrameContext, UpstreamError } from "./contract.ts"
+import type { Envelope, FrameContext, Kept, UpstreamError } from "./contract.ts"
+import type { EmbeddingCodecs } from "./embedding-codec.ts"
+import type { ImageCodecs } from "./image-codec.ts"
 
 /** What a client says to us, and what we say back. */
 export interface IngressCodec {
@@ -24,6 +26,8 @@ export interface IngressCodec {
    * envelopes of seals in the protocol's opaque slots are opened.
    */
   decodeRequest(body: JsonObject, envelope: Envelope): ChatRequest
+  /** How a count of a request's tokens is told; absent where its clients do not ask for one. */
+  encodeCount?(tokens: number): JsonObject
   /** Where each setting stands in a request; what it has no word for is never set by it. */
   readonly places: Places
   encodeResponse(response: ChatResponse, context: EncodeContext): JsonObject
@@ -60,6 +64,8 @@ export interface EncodeContext {
   /** Whether the caller asked for usage inside the stream. */
   readonly usageAsked: boolean
   readonly framing: "events" | "array"
+  /** What the answer says of being kept; absent in protocols that know no such thing. */
+  readonly kept?: Kept | undefined
   /** What of the answer could not be said. */
   readonly losses: Losses
 }
@@ -78,13 +84,24 @@ export interface UpstreamCodec {
   /** Whose seals an upstream takes: those of two that have one minter are each other's. */
   minter(whose: Whose): string
   /** How a call that generates is put. */
-  errand(model: string, stream: boolean): GeneratingErrand
+  errand(model: string, stream: boolean): UpstreamErrand
   /** Every leaf of the request is read, or named in the losses; what is refused throws a GatewayError. */
   encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject
   /** Undefined where it is no answer of this protocol. */
   decodeResponse(body: JsonObject, context: DecodeContext): ChatResponse | undefined
   decodeStream(context: DecodeContext): Step<Frame, StreamEvent>
   decodeError(error: UpstreamError): GatewayError
+  /** Absent where no upstream of this protocol counts tokens. */
+  readonly counter?: Counter
+}
+
+/** How an upstream is asked how many tokens a request has. */
+export interface Counter {
+  errand(model: string): UpstreamErrand
+  /** The question about a request that would generate, as this protocol writes it. Both are byte text. */
+  ask(text: string, model: string): string
+  /** Undefined where it is no count. */
+  decodeCount(answer: JsonObject): number | undefined
 }
 
 interface Whose {
@@ -93,7 +110,7 @@ interface Whose {
   readonly account: string
 }
 
-interface GeneratingErrand {
+interface UpstreamErrand {
   /** In the protocol's own word. */
   readonly operation: string
   /** Below the upstream's base address. */
@@ -138,4 +155,8 @@ export interface Codec {
 export interface Codecs {
   readonly ingress: ReadonlyMap<string, IngressCodec>
   readonly upstream: ReadonlyMap<string, UpstreamCodec>
+  /** For what is embedded; absent where nobody does. */
+  readonly embedding?: EmbeddingCodecs
+  /** For what is drawn; absent where nobody does. */
+  readonly image?: ImageCodecs
 }

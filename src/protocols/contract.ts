@@ -14,19 +14,23 @@ import type { Step } from "../transport/step.ts"
 export type ProtocolId =
   | "openai-chat"
   | "openai-responses"
+  | "openai-completions"
   | "openai-embeddings"
   | "openai-images"
   | "anthropic-messages"
   | "gemini-generate"
+  | "gemini-embed"
 
 /** What the models make that a protocol is spoken with. */
 export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
   "openai-chat": "chat",
   "openai-responses": "chat",
+  "openai-completions": "chat",
   "openai-embeddings": "embedding",
   "openai-images": "image",
   "anthropic-messages": "chat",
   "gemini-generate": "chat",
+  "gemini-embed": "embedding",
 }
 
 /** A path of this protocol, in all its spellings, and what it does. `{rest}` stands for the rest of the path. */
@@ -60,9 +64,46 @@ export interface Reading {
   readonly asks: Asks
   /** Whether no more than a count of tokens is asked for. */
   readonly counts?: boolean
+  /** What is asked of the answers that the gateway keeps; absent in protocols that know none. */
+  readonly kept?: Kept
+  /** What is to be embedded, as far as hosts set bounds to it. */
+  readonly embeds?: Embeds
+  /** What is to be drawn, as far as hosts differ in it. */
+  readonly draws?: Draws
+  /** What the models make that it may be about, where that is more than the protocol is spoken with. */
+  readonly kinds?: readonly ModelCard["kind"][]
   readonly routing: RoutingWishes
   /** Headers that go to the upstream beside its own. */
   readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Embeds {
+  readonly inputs: number
+  /** Whether one of them is numbers of tokens. */
+  readonly hasTokens: boolean
+  /** Whether each of them names the model, which can only be written anew. */
+  readonly namesModel?: boolean
+}
+
+interface Draws {
+  /** Whether addresses are asked for, or bytes. */
+  readonly choosesForm: boolean
+}
+
+/** What is asked of answers that are kept, and what this one says of being kept. */
+export interface Kept {
+  /** The id that the answer bears; absent until it is known that there shall be one. */
+  readonly id?: string
+  /** Whether it is to be found again. */
+  readonly store: boolean
+  /** The response whose conversation goes on. */
+  readonly previous?: string
+  /** How many bytes the answer may have to be kept. */
+  readonly room?: number
+  /** What the caller wants to be told beside the answer. */
+  readonly includes?: readonly string[]
+  /** Whether all who may answer reason. */
+  readonly reasons?: boolean
 }
 
 /** How much is asked for, as far as it costs. */
@@ -118,6 +159,8 @@ export interface RelayedAnswer {
   readonly usage?: Usage
   /** How many images it holds, where it is of such. */
   readonly images?: number
+  /** What it says, for when nobody counts it, of a protocol that has no codec to tell. */
+  said?(): string
 }
 
 /** An error as an upstream told it. */
@@ -143,6 +186,8 @@ export interface Protocol {
   /** The bytes a client of this protocol takes for a sign of life. */
   readonly heartbeat: string
   readonly listing?: Listing
+  /** The protocol that is spoken where a path has this at its open end; undefined where it is this one. */
+  spokenAt?(rest: string): Protocol | undefined
 
   /** Checks what every call must carry beside its body; throws a GatewayError. */
   checkEnvelope(envelope: Envelope): void

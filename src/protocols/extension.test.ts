@@ -53,8 +53,12 @@ describe("the `provider` object", () => {
 
   test("asks for nothing by false, and by a list of nobody", () => {
     const empty = { order: [], only: [], ignore: [] }
-    const refused = { strict: false, require_parameters: false, hedge: false, explain: false, report: false }
+    const refused = { strict: false, require_parameters: false, explain: false, report: false }
     expect(read({ ...empty, ...refused })).toEqual({ fallback: [] })
+  })
+
+  test("tells of a hedge that is not wished, which its key may wish", () => {
+    expect(read({ hedge: false })).toEqual({ fallback: [], hedge: false })
   })
 
   test("may ask for what is free, and limit one price alone", () => {

@@ -77,11 +77,17 @@ const provider = optional("provider", (value): RoutingWishes => {
     fallback,
     ...(strict(wishes.strict) && { strict: true }),
     ...placesWished(wishes),
-    ...(hedge(wishes.hedge) && { hedge: true }),
+    ...hedgeWished(wishes),
     ...(explain(wishes.explain) && { explain: true }),
     ...(report(wishes.report) && { report: true }),
   }
 })
+
+/** Told also where it is not wished: a key may wish it. */
+function hedgeWished({ hedge: asked }: JsonObject): Pick<RoutingWishes, "hedge"> {
+  const wished = hedge(asked)
+  return wished === undefined ? {} : { hedge: wished }
+}
 
 /** Where it may go. A list of nobody asks for nothing. */
 function placesWished(wishes: JsonObject): Partial<RoutingWishes> {

@@ -37,7 +37,8 @@ function ending({ candidates, usage }: SimulatedAnswer): JsonObject {
 /** The answer's items, each with the tokens it is said in. */
 function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): OutputItem[] {
   const items: OutputItem[] = []
-  const idOf = (prefix: string, what: string): string => `${prefix}_${digest(`${seed} ${what}`, 48)}`
+  // As with the vendor, the ids of a response and of its items begin alike.
+  const idOf = (prefix: string, what: string): string => `${prefix}_${digest(seed, 24)}${digest(`${seed} ${what}`, 24)}`
   for (const { reasoning, text, calls, finish } of candidates) {
     const status = finish === "length" ? "incomplete" : "completed"
     if (reasoning.length > 0) items.push(reasoningItem(reasoning, { id: idOf("rs", "reasoning"), seed, body }))

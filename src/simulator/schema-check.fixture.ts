@@ -18,6 +18,7 @@ export function violations(value: Json, schema: Json, root: Json = schema, at = 
       anyOf.some((part) => check(part).length === 0),
       "anyOf",
     )
+  if (schema.not !== undefined) must(check(schema.not).length > 0, "not")
   if (oneOf) must(oneOf.filter((part) => check(part).length === 0).length === 1, "oneOf")
   if (schema.const !== undefined) must(same(value, schema.const), "const")
   if (array("enum"))

@@ -10,6 +10,7 @@ import { geminiBatchEmbed, geminiEmbed } from "./gemini-embed.ts"
 import { geminiCountTokens, geminiGenerate, geminiStreamGenerate } from "./gemini-generate.ts"
 import { splitPath } from "./gemini-path.ts"
 import { openaiChat } from "./openai-chat.ts"
+import { openaiCompletions } from "./openai-completions.ts"
 import { openaiEmbeddings } from "./openai-embeddings.ts"
 import { openaiVoice } from "./openai-error.ts"
 import { openaiImages } from "./openai-images.ts"
@@ -23,6 +24,7 @@ import { joined, NO_WISHES, readWords, type Speed, splitName, type Wishes } from
 /** By how the path ends. */
 const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint])[] = [
   ["/chat/completions", openaiChat],
+  ["/completions", openaiCompletions],
   ["/responses", openaiResponses],
   ["/embeddings", openaiEmbeddings],
   ["/images/generations", openaiImages],

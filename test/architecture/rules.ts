@@ -41,7 +41,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms whose neighbours know only their contract, and the files it stands in. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
-  protocols: ["protocols/contract.ts", "protocols/codec.ts"],
+  protocols: [
+    "protocols/contract.ts",
+    "protocols/codec.ts",
+    "protocols/embedding-codec.ts",
+    "protocols/image-codec.ts",
+  ],
   providers: ["providers/contract.ts"],
   store: ["store/contract.ts"],
 }

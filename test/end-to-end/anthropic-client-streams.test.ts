@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicEvent, anthropicHalf, anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
+import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { raised } from "../stage/raised.ts"
 import { type Script, streams, streamsThen, Upstream } from "../stage/upstream.ts"
@@ -123,7 +124,7 @@ for (const version of ANTHROPIC_VERSIONS) {
           const error = await raised(client.messages.create({ ...HI, stream: true }))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
           expect(error).toMatchObject({ status: 503, error: { error: { code: "upstream_unavailable" } } })
-          expect(upstream.requests).toHaveLength(1)
+          expect(upstream.requests).toHaveLength(attemptsTold((error as { error?: unknown }).error))
         })
       }
 

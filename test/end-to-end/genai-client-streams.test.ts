@@ -2,6 +2,7 @@
 // clean end is always read as success: what came before is delivered, then the client's own error is raised.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GoogleGenAI } from "@google/genai"
+import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { geminiEvent, geminiHalf, geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
 import { raised } from "../stage/raised.ts"
@@ -133,7 +134,7 @@ for (const version of GENAI_VERSIONS) {
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
           expect(toldBy(error)).toMatchObject({ code: "upstream_unavailable", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(1)
+          expect(upstream.requests).toHaveLength(attemptsTold(toldBy(error)))
         })
       }
     })

@@ -207,6 +207,11 @@ export const ASKS: readonly (Ask & { readonly name: string })[] = [
   { name: "streamGenerateContent as events", ...generating("streamGenerateContent?alt=sse") },
   { name: "streamGenerateContent as an array", ...generating("streamGenerateContent") },
   { name: "embeddings", path: "/v1/embeddings", body: { model: "test/embedding", input: "hi" } },
+  {
+    name: "embedContent, translated",
+    path: "/gemini/v1beta/models/test/embedding:embedContent",
+    body: { content: { parts: [{ text: "hi" }] } },
+  },
   { name: "images", path: "/v1/images/generations", body: { model: "test/image", prompt: "a cat" } },
 ]
 

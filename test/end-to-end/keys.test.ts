@@ -31,6 +31,7 @@ interface ShownKey {
   readonly keep_answers: boolean
   readonly own_balance: boolean
   readonly strict_balance: boolean
+  readonly hedge: boolean
   readonly balance: string | null
   readonly held: string
   readonly key?: string
@@ -77,6 +78,7 @@ describe("trivium keys", () => {
       keep_answers: false,
       own_balance: false,
       strict_balance: false,
+      hedge: false,
       balance: null,
       held: "0",
     })

@@ -2,6 +2,7 @@
 // its versions: its own error classes, and never an end as if a broken stream were complete.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
+import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
 import { raised } from "../stage/raised.ts"
@@ -81,7 +82,9 @@ for (const version of VERSIONS) {
     describe("a response", () => {
       test("comes back whole, under the name the caller gave the model", async () => {
         const response = await client.responses.create(HI)
-        expect(response).toMatchObject({ ...responseObject("Hello."), model: "test/model" })
+        const { id } = response
+        expect(id).toMatch(/^resp_[0-9a-f]{24}$/)
+        expect(response).toMatchObject({ ...responseObject("Hello."), model: "test/model", id, store: true })
         expect(response.output_text).toBe("Hello.")
         expect(response._request_id).toMatch(/\S/)
       })
@@ -104,7 +107,7 @@ for (const version of VERSIONS) {
         ["no room for an answer", { max_output_tokens: 0 }, invalid("max_output_tokens")],
         ["no input", { input: undefined }, { code: "missing_parameter", param: "input" }],
         ["an unknown role", { input: [{ role: "boss", content: "" }] }, invalid("input[0].role")],
-        ["another's response", { previous_response_id: "resp_1" }, unsupported("previous_response_id")],
+        ["another's response", { previous_response_id: "resp_1" }, invalid("previous_response_id")],
         ["another's conversation", { conversation: "conv_1" }, unsupported("conversation")],
         ["another's prompt", { prompt: { id: "pmpt_1" } }, unsupported("prompt")],
         ["an answer in the background", { background: true }, unsupported("background")],
@@ -130,7 +133,7 @@ for (const version of VERSIONS) {
         const error = await raised(client.responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
         expect(error).toMatchObject({ status: 503, code: "upstream_unavailable", type: "service_unavailable_error" })
-        expect(upstream.requests).toHaveLength(1)
+        expect(upstream.requests).toHaveLength(attemptsTold((error as { error?: unknown }).error))
       })
 
       test("of an upstream that says when to come back is asked for again by the client", async () => {

@@ -6,12 +6,14 @@ import { UNBOUNDED } from "../../src/accounts/grant.ts"
 import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
 import { KeptSeals } from "../../src/exchange/kept-seals.ts"
 import { newRecord } from "../../src/exchange/record.ts"
+import { RetryBudget } from "../../src/exchange/retry-budget.ts"
 import { Running } from "../../src/exchange/running.ts"
 import { answerStreamed } from "../../src/exchange/streamed.ts"
 import type { Reading } from "../../src/protocols/contract.ts"
 import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
 import { openAccount } from "../../src/providers/account.ts"
 import { compatibleProviders } from "../../src/providers/table.ts"
+import { Health } from "../../src/routing/health.ts"
 import type { Target } from "../../src/routing/plan.ts"
 import { encodeByteText } from "../../src/transport/byte-text.ts"
 import { Deadlines } from "../../src/transport/deadlines.ts"
@@ -33,7 +35,10 @@ const house: House = {
   largeInTurn: new OneByOne(),
   codecs: { ingress: new Map(), upstream: new Map() },
   seals: new KeptSeals(),
-  ...unused("ledger", "repeats", "tokens", "onUnwritten"),
+  ...unused("ledger", "repeats", "tokens", "onUnwritten", "affinity", "turns", "responses"),
+  health: new Health({ now: () => 0, chance: () => 0, onAside: () => {} }),
+  retries: new RetryBudget(() => 0),
+  chance: () => 0,
   onFault: (cause) => {
     throw cause
   },
@@ -54,7 +59,7 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     caller: {
       ...UNBOUNDED,
       ...{ id: "", name: "", tenant: "", hint: "", addresses: null, keepAnswers: false, ownBalance: false },
-      ...{ createdAt: 0, expiresAt: null, revokedAt: null, strictBalance: false },
+      ...{ createdAt: 0, expiresAt: null, revokedAt: null, strictBalance: false, hedge: false },
       ...{ tenantGrant: null, budgetsInForce: [], mayComeFrom: null },
     },
     allowance: { reserve: () => {}, correct: () => {} },

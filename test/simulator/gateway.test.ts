@@ -87,7 +87,7 @@ models:
     const failed = await gateway.chat({ model: "test/both@status-529", messages })
     expect(failed.status).toBe(503)
     const { error } = (await failed.json()) as { error: { attempts: unknown[] } }
-    expect(error.attempts).toMatchObject([{ provider: "simulator", status: 529 }])
+    expect(error.attempts).toMatchObject(Array(3).fill({ provider: "simulator", status: 529 }))
     const unknown = await gateway.chat({ model: "test/other@status-529", messages })
     expect(await unknown.json()).toMatchObject({ error: { code: "model_not_found" } })
   })

@@ -1,7 +1,8 @@
 // The routing extension, in all three protocols.
 import { afterAll, beforeAll, beforeEach, expect } from "bun:test"
+import { InProcessGateway } from "../stage/in-process.ts"
 import { FIRST, ScriptedGateway, SECOND, THIRD } from "./scripted-gateway.ts"
-import { nothingForgotten, specify, specifyEach, specifyLater } from "./specify.ts"
+import { nothingForgotten, specify, specifyEach } from "./specify.ts"
 import { errorOf, objectOf, say, VOICES, type Voice } from "./voices.ts"
 
 let stage: ScriptedGateway
@@ -93,8 +94,47 @@ for (const voice of VOICES) {
   })
 }
 
-specifyLater("routing.cost", "the cheapest target is tried first")
-specifyLater("routing.latency", "the quickest target is tried first")
-specifyLater("routing.quality", "the best target is tried first")
+/** Two providers of one model, and a group of two models: which answers is the strategy's to say. */
+function choice(): InProcessGateway {
+  const targets = (prices: readonly [string, string]) =>
+    prices.map((price, at) => `{ provider: p${at}, model: m, pricing: { input: "${price}", output: "${price}" } }`)
+  return InProcessGateway.start({
+    config: `
+admin: { port: 0 }
+providers: { p0: { type: simulator }, p1: { type: simulator } }
+models:
+  - { id: t/priced, targets: [${targets(["9", "1"])}] }
+  - { id: t/plain, quality: 20, pricing: { input: "1", output: "1" }, targets: [{ provider: p0, model: "m@first-token-ms-80" }] }
+  - { id: t/fine, quality: 90, pricing: { input: "9", output: "9" }, targets: [{ provider: p1, model: m }] }
+groups:
+  - { id: t/group, models: [t/plain, t/fine] }
+`,
+  })
+}
+
+async function chosen(gateway: InProcessGateway, model: string, routing: string): Promise<string | null> {
+  const answer = await gateway.chat({ model, messages: [{ role: "user", content: "Hi" }], provider: { routing } })
+  await answer.text()
+  return answer.headers.get(model === "t/group" ? "x-gateway-model" : "x-gateway-provider")
+}
+
+specify("routing.cost", "the cheapest target is tried first, of a model and of a group", async () => {
+  await using gateway = choice()
+  expect(await chosen(gateway, "t/priced", "cost")).toBe("p1")
+  expect(await chosen(gateway, "t/group", "cost")).toBe("t/plain")
+})
+specify("routing.latency", "the quickest target is tried first, once it is known", async () => {
+  await using gateway = choice()
+  for (const model of ["t/plain", "t/fine"])
+    for (let each = 0; each < 5; each++) await chosen(gateway, model, "latency")
+  const answered: (string | null)[] = []
+  for (let each = 0; each < 20; each++) answered.push(await chosen(gateway, "t/group", "latency"))
+  // Now and then it looks whether the others have become quicker.
+  expect(answered.filter((model) => model === "t/fine").length).toBeGreaterThanOrEqual(15)
+})
+specify("routing.quality", "the best target is tried first", async () => {
+  await using gateway = choice()
+  expect(await chosen(gateway, "t/group", "quality")).toBe("t/fine")
+})
 
 nothingForgotten("routing")

@@ -12,13 +12,6 @@ export function specify(id: LineId, sentence: string, check: () => void | Promis
   else test.skip(`${id}: ${sentence} (waits for ${waitsFor})`, check)
 }
 
-/** A test of a line that waits, and cannot be written before what it waits for is there. */
-export function specifyLater(id: LineId, sentence: string): void {
-  specify(id, sentence, () => {
-    throw new Error(`${id} waits no longer: write its test`)
-  })
-}
-
 /** As `specify`, once for each case; the sentence is made from the case. */
 export function specifyEach<Case>(
   id: LineId,

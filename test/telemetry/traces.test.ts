@@ -189,9 +189,12 @@ describe("attempts", () => {
       "http.response.status_code": 503,
       "trivium.outcome": "failed",
     })
+    // Who broke the connection is asked again, after a pause; who limits us without saying for how long is not.
     expect(attempts.map(({ attributes }) => attributes["error.type"])).toEqual([
       "upstream_unavailable",
       "upstream_rate_limited",
+      "upstream_unavailable",
+      "upstream_unavailable",
     ])
     expect(exchange.attributes).not.toHaveProperty("gen_ai.response.model")
   })

@@ -1,6 +1,7 @@
 // Anthropic's messages protocol.
 import type { Protocol } from "../contract.ts"
 import { ownedEdits } from "../extension.ts"
+import { COUNT_PATH } from "./count.ts"
 import { endpoints, prefixes } from "./endpoints.ts"
 import { decodeError, encodeError } from "./errors.ts"
 import { listing } from "./models.ts"
@@ -20,7 +21,7 @@ export const anthropicMessages: Protocol = {
   listing,
   checkEnvelope: readVersion,
   readRequest,
-  upstreamPath: ({ operation }) => (operation === "count_tokens" ? "/v1/messages/count_tokens" : "/v1/messages"),
+  upstreamPath: ({ operation }) => (operation === "count_tokens" ? COUNT_PATH : "/v1/messages"),
   requestEdits: ownedEdits,
   relayAnswer,
   relayStream,

@@ -1,5 +1,6 @@
 // Anthropic's messages protocol in the translate lane.
 import type { Codec } from "../codec.ts"
+import { COUNT_PATH, counter, encodeCount } from "./count.ts"
 import { decodeRequest } from "./decode-request.ts"
 import { decodeResponse } from "./decode-response.ts"
 import { encodeRequest } from "./encode-request.ts"
@@ -13,7 +14,7 @@ import { decodeStream } from "./stream.ts"
 const HEADERS = { "anthropic-version": "2023-06-01" }
 
 export const anthropicMessagesCodec: Codec = {
-  ingress: { decodeRequest, places, encodeResponse, encodeStream },
+  ingress: { decodeRequest, places, encodeResponse, encodeStream, encodeCount },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,128}$/,
@@ -25,5 +26,6 @@ export const anthropicMessagesCodec: Codec = {
     decodeResponse,
     decodeStream,
     decodeError,
+    counter: { ...counter, errand: () => ({ operation: "count_tokens", path: COUNT_PATH, headers: HEADERS }) },
   },
 }

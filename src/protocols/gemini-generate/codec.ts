@@ -1,6 +1,7 @@
 // Google's generateContent protocol as the translate lane speaks it.
 import type { Codec } from "../codec.ts"
 import { NO_HEADERS } from "../extension.ts"
+import { counter, encodeCount } from "./count.ts"
 import { decodeRequest } from "./decode-request.ts"
 import { decodeResponse } from "./decode-response.ts"
 import { encodeRequest } from "./encode-request.ts"
@@ -14,7 +15,7 @@ import { decodeStream } from "./stream.ts"
 
 export const geminiGenerateCodec: Codec = {
   // Google's own coding agent does; the signature of a call it keeps, as the vendor demands it back.
-  ingress: { dropsThoughts: true, decodeRequest, places, encodeResponse, encodeStream },
+  ingress: { dropsThoughts: true, decodeRequest, places, encodeResponse, encodeStream, encodeCount },
   upstream: {
     fates,
     toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/,
@@ -29,5 +30,6 @@ export const geminiGenerateCodec: Codec = {
     decodeResponse,
     decodeStream,
     decodeError,
+    counter,
   },
 }

@@ -6,6 +6,7 @@ import { openSeal } from "../../canonical/sealed.ts"
 import { checked } from "../check.ts"
 import type { Envelope } from "../contract.ts"
 import { readRouting } from "../extension.ts"
+import { countedRequest } from "./count.ts"
 import { PartDecoder } from "./decode-part.ts"
 import { decodeSettings } from "./decode-settings.ts"
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
@@ -21,7 +22,7 @@ export function isUnnamed(id: string): boolean {
 
 export function decodeRequest(body: JsonObject, envelope: Envelope): ChatRequest {
   const { model, method } = readPath(envelope.rest)
-  const members = new Members(body)
+  const members = new Members(method === "countTokens" ? countedRequest(body) : body)
   members.take("model", (value) => value)
   const provider = members.take("provider", (value) => value)
   const decoder = new PartDecoder({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/error.ts"
 import type { Envelope } from "../contract.ts"
-import { checkEnvelope, endpoints, readPath } from "./endpoints.ts"
+import { checkEnvelope, endpoints, isEmbeddingPath, readEmbeddingPath, readPath } from "./endpoints.ts"
 
 function refusal(run: () => unknown): GatewayError {
   try {
@@ -69,7 +69,18 @@ describe("what a path says", () => {
     },
   )
 
-  test.each(["a/b:embedContent", "a/b:predict", "a/b", "a/b:", "a/b:free", "cachedContents"])(
+  test.each(["embedContent", "batchEmbedContents"] as const)(
+    "%s asks for vectors, in a protocol of its own",
+    (method) => {
+      expect(isEmbeddingPath(`models/a/b:free:${method}`)).toBeTrue()
+      expect(readEmbeddingPath(`models/a/b:free:${method}`)).toEqual({ model: "a/b:free", method })
+      expect(refusal(() => readPath(`a/b:${method}`)).code).toBe("route_not_found")
+      expect(refusal(() => readEmbeddingPath(`../b:${method}`)).code).toBe("invalid_parameter")
+      expect(isEmbeddingPath("a/b:generateContent")).toBeFalse()
+    },
+  )
+
+  test.each(["a/b:predict", "a/b", "a/b:", "a/b:free", "cachedContents"])(
     "%s asks for no method there is, and hears which there are",
     (rest) => {
       const error = refusal(() => readPath(rest))

@@ -19,14 +19,32 @@ export const endpoints: readonly Endpoint[] = [
 ]
 
 const METHODS = ["generateContent", "streamGenerateContent", "countTokens"] as const
+const EMBEDDING_METHODS = ["embedContent", "batchEmbedContents"] as const
 
 export interface Asked {
   readonly model: string
   readonly method: (typeof METHODS)[number]
 }
 
+interface EmbeddingAsked {
+  readonly model: string
+  readonly method: (typeof EMBEDDING_METHODS)[number]
+}
+
 export function checkEnvelope({ does, rest }: Envelope): void {
   if (does === "generate") readPath(rest)
+}
+
+/** Whether a path asks for something to be embedded, whatever else is wrong with it. */
+export function isEmbeddingPath(rest: string): boolean {
+  return EMBEDDING_METHODS.some((method) => rest.endsWith(`:${method}`))
+}
+
+export function readEmbeddingPath(rest: string): EmbeddingAsked {
+  const { before, word } = parted(rest)
+  const method = EMBEDDING_METHODS.find((known) => known === word)
+  if (!method) throw unknownMethod(word)
+  return { model: modelName(before), method }
 }
 
 /** Callers name few models, so what their paths say is kept. */
@@ -44,11 +62,15 @@ export function readPath(rest: string): Asked {
 }
 
 function askedIn(rest: string): Asked {
-  const colon = rest.lastIndexOf(":")
-  const word = colon < 0 ? "" : rest.slice(colon + 1)
+  const { before, word } = parted(rest)
   const method = METHODS.find((known) => known === word)
   if (!method) throw unknownMethod(word)
-  return { model: modelName(rest.slice(0, colon)), method }
+  return { model: modelName(before), method }
+}
+
+function parted(rest: string): { before: string; word: string } {
+  const colon = rest.lastIndexOf(":")
+  return colon < 0 ? { before: rest, word: "" } : { before: rest.slice(0, colon), word: rest.slice(colon + 1) }
 }
 
 const PUBLISHED = /^(?:models\/)?(?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/([^/]+)\/models\/(.+)$/
@@ -70,5 +92,6 @@ function modelName(path: string): string {
 
 function unknownMethod(word: string): GatewayError {
   const said = word === "" ? "The path names no method" : `There is no method \`${excerpt(word)}\``
-  return new GatewayError("route_not_found", `${said}. After the model's name stands one of :${METHODS.join(", :")}.`)
+  const known = [...METHODS, ...EMBEDDING_METHODS]
+  return new GatewayError("route_not_found", `${said}. After the model's name stands one of :${known.join(", :")}.`)
 }

@@ -1,6 +1,7 @@
 // Google's generateContent protocol.
 import type { Protocol } from "../contract.ts"
-import { checkEnvelope, endpoints, prefixes } from "./endpoints.ts"
+import { geminiEmbed } from "./embed.ts"
+import { checkEnvelope, endpoints, isEmbeddingPath, prefixes } from "./endpoints.ts"
 import { decodeError, encodeError } from "./errors.ts"
 import { listing } from "./models.ts"
 import { readRequest, requestEdits, upstreamPath } from "./request.ts"
@@ -16,6 +17,7 @@ export const geminiGenerate: Protocol = {
   readsHeaders: [],
   heartbeat,
   listing,
+  spokenAt: (rest) => (isEmbeddingPath(rest) ? geminiEmbed : undefined),
   checkEnvelope,
   readRequest,
   upstreamPath,

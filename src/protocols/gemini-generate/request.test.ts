@@ -29,6 +29,7 @@ describe("a request", () => {
       framing: "array",
       usageAsked: true,
       asks: { candidates: 1 },
+      kinds: ["chat", "image"],
       routing: { fallback: [] },
       headers: {},
     })

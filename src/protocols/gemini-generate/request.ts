@@ -20,7 +20,11 @@ import { readPath } from "./endpoints.ts"
 import { refuseStoredObjects } from "./stored.ts"
 
 /** The spellings in which countTokens may hold a whole request, which then names its model itself. */
-const WRAPPERS = ["generateContentRequest", "generate_content_request"]
+export const WRAPPERS = ["generateContentRequest", "generate_content_request"]
+/** What is to be embedded can be counted as well. */
+const COUNTED_KINDS: NonNullable<Reading["kinds"]> = ["chat", "embedding"]
+/** Some models that draw do so in this protocol. */
+const GENERATING_KINDS: NonNullable<Reading["kinds"]> = ["chat", "image"]
 const ORDINARY_TIERS = ["standard", "SERVICE_TIER_STANDARD", "unspecified", "SERVICE_TIER_UNSPECIFIED"]
 const ORDINARY = { serviceTier: ORDINARY_TIERS, service_tier: ORDINARY_TIERS }
 
@@ -41,7 +45,7 @@ export function readRequest(body: JsonObject, { rest, query }: Envelope): Readin
       framing: wantsEvents(query) ? "events" : "array",
       usageAsked: true,
       asks,
-      ...(method === "countTokens" && { counts: true }),
+      ...(method === "countTokens" ? { counts: true, kinds: COUNTED_KINDS } : { kinds: GENERATING_KINDS }),
       routing: readRouting(body.provider),
       headers: NO_HEADERS,
     }
@@ -74,7 +78,7 @@ function checkWrapped(body: JsonObject): Asks {
 const ONE_ANSWER: Asks = { candidates: 1 }
 
 /** A member that has two spellings; the vendor takes either. */
-function spelled<T>(name: string, check: Check<T>): (holder: JsonObject) => T | undefined {
+export function spelled<T>(name: string, check: Check<T>): (holder: JsonObject) => T | undefined {
   const other = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const camel = optional(name, check)
   const snake = optional(other, check)
@@ -117,7 +121,7 @@ const somePart = (value: Json): void => {
   functionResponse(part)
 }
 const someParts = arrayOf(somePart)
-const parts = required("parts", someParts)
+export const parts = required("parts", someParts)
 
 /** No role is the user's. */
 const ROLES = ["user", "model", "function", ""]
@@ -202,7 +206,7 @@ export function requestEdits({ operation }: Reading, target: RelayTarget): reado
   return [...NAMELESS, { path: [operation.slice(slash + 1), "model"], set: asciiJson(`models/${target.model}`) }]
 }
 
-const NAMELESS: readonly Edit[] = [
+export const NAMELESS: readonly Edit[] = [
   { path: ["provider"], remove: true },
   { path: ["model"], remove: true },
 ]

@@ -25,6 +25,14 @@ function relay(text: string, operation = "generateContent") {
 }
 
 describe("an answer", () => {
+  test("has its images counted, and not what only speaks of them", () => {
+    const image = '{"inlineData":{"mimeType" : "image/png","data":"AA=="}}'
+    const answer = (parts: string) => `{"candidates":[{"content":{"parts":[${parts}]}}],"modelVersion":"a/b"}`
+    expect(relay(answer(`{"text":"Two."},${image},${image}`))?.images).toBe(2)
+    const spoken = JSON.stringify({ text: '"mimeType": "image/png"' })
+    expect(relay(answer(spoken))).not.toContainKey("images")
+  })
+
   test("passes with the name the caller knows, every other byte as it came", () => {
     const text =
       '{ "x":1.0,"modelVersion" : "gemini-2.5-pro","candidates":[{"content":{"parts":[{"text":"\\u00fc \\/"}]},' +

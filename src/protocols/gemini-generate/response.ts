@@ -1,9 +1,8 @@
 // A unary answer: how it passes in the relay lane, and what its finish reasons mean.
 import type { Finish } from "../../canonical/response.ts"
-import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
-import type { RelayContext } from "../contract.ts"
+import type { RelayContext, RelayedAnswer } from "../contract.ts"
 import { memberValue } from "../member.ts"
 import { decodeUsage } from "./usage.ts"
 
@@ -11,7 +10,7 @@ export function relayAnswer(
   text: string,
   outlined: Outline,
   { model, reading }: RelayContext,
-): { text: string; usage?: Usage } | undefined {
+): RelayedAnswer | undefined {
   const error = findMember(outlined, "error")
   if (error && text.slice(error.valueStart, error.end) !== "null") return undefined
   if (reading.counts) return findMember(outlined, "totalTokens") ? { text } : undefined
@@ -19,7 +18,13 @@ export function relayAnswer(
   if (!findMember(outlined, "candidates") && !findMember(outlined, "promptFeedback")) return undefined
   const usage = decodeUsage(memberValue(text, outlined, "usageMetadata"))
   const passed = splice(text, [{ path: ["modelVersion"], set: asciiJson(model) }], outlined)
-  return { text: passed, ...(usage && { usage }) }
+  const images = imagesIn(text)
+  return { text: passed, ...(usage && { usage }), ...(images > 0 && { images }) }
+}
+
+/** Within a string the quotes would be escaped. */
+function imagesIn(text: string): number {
+  return text.match(/"mime_?[tT]ype"\s*:\s*"image\//g)?.length ?? 0
 }
 
 const FINISHES: Readonly<Record<string, Finish["reason"]>> = {

@@ -24,7 +24,7 @@ function refuseMembers(holder: JsonObject, { names, path }: { names: readonly st
   }
 }
 
-function refuseFiles(parts: Json | undefined, path: string): void {
+export function refuseFiles(parts: Json | undefined, path: string): void {
   eachObject(parts, (part, at) => {
     if (!mayHoldFile(part)) return
     refuseFile(part.fileData, `${path}${at}.fileData`)

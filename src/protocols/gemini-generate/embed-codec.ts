@@ -1,0 +1,142 @@
+// Google's embeddings where they are said again: to us, and to upstreams in either of their two forms.
+import {
+  type EmbeddingBatch,
+  type EmbeddingContent,
+  type EmbeddingFates,
+  type EmbeddingInput,
+  type EmbeddingTask,
+  floatsOf,
+} from "../../canonical/embedding.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { Losses } from "../../canonical/loss.ts"
+import { totalTokens, type Usage } from "../../canonical/usage.ts"
+import { reportExtra, type TaskWords, taskWord, textOf } from "../embedded-text.ts"
+import type { EmbeddingIngress, EmbeddingUpstream } from "../embedding-codec.ts"
+import { NO_HEADERS } from "../extension.ts"
+import { decodeEmbeddings } from "./embed-response.ts"
+import { decodeError } from "./errors.ts"
+import { joined, list, Members, text, whole } from "./members.ts"
+import { pathOf } from "./request.ts"
+
+const WORDS = {
+  query: "RETRIEVAL_QUERY",
+  document: "RETRIEVAL_DOCUMENT",
+  similarity: "SEMANTIC_SIMILARITY",
+  classification: "CLASSIFICATION",
+  clustering: "CLUSTERING",
+  question: "QUESTION_ANSWERING",
+  fact: "FACT_VERIFICATION",
+  "code-query": "CODE_RETRIEVAL_QUERY",
+} as const satisfies TaskWords
+
+const TASKS = new Map(Object.entries(WORDS).map(([task, word]) => [word as string, task as EmbeddingTask]))
+
+export const ingress: EmbeddingIngress = {
+  decodeRequest(body) {
+    const requests = Array.isArray(body.requests) ? body.requests : [body]
+    return { inputs: requests.filter(isObject).map(decodeInput) }
+  },
+  places(operation) {
+    const at = operation === "batchEmbedContents" ? "requests[]." : ""
+    return {
+      input: `${at}content`,
+      dimensions: `${at}outputDimensionality`,
+      task: `${at}taskType`,
+      title: `${at}title`,
+    }
+  },
+  encodeResponse({ vectors, usage }, { operation }) {
+    const embeddings = vectors.map((vector) => ({ values: floatsOf(vector) }))
+    const [embedding = {}] = embeddings
+    const isBatch = operation === "batchEmbedContents"
+    return { ...(isBatch ? { embeddings } : { embedding }), ...usageMetadata(usage) }
+  },
+}
+
+function usageMetadata(usage: Usage | undefined): JsonObject {
+  return usage ? { usageMetadata: { promptTokenCount: totalTokens(usage) } } : {}
+}
+
+function decodeInput(request: JsonObject): EmbeddingInput {
+  const members = new Members(request)
+  // The path names the model; who serves it is the gateway's own business.
+  for (const name of ["model", "provider"]) members.take(name, () => true)
+  const content = members.take("content", contentOf) ?? { kind: "text", text: "" }
+  const settings = { ...members.within("embedContentConfig", settingsOf), ...settingsOf(members) }
+  const extra = members.rest()
+  return { content, ...settings, ...(extra && { extra }) }
+}
+
+function settingsOf(members: Members): Pick<EmbeddingInput, "title" | "dimensions" | "task"> {
+  const title = members.take("title", text)
+  const dimensions = members.take("outputDimensionality", whole)
+  const task = members.take("taskType", (word) => (typeof word === "string" ? TASKS.get(word) : undefined))
+  return {
+    ...(title !== undefined && { title }),
+    ...(dimensions !== undefined && { dimensions }),
+    ...(task && { task }),
+  }
+}
+
+function contentOf(value: Json): EmbeddingContent | undefined {
+  const parts = isObject(value) ? list(value.parts ?? null) : undefined
+  const [first, second] = parts ?? []
+  const isText = second === undefined && isObject(first) && Object.keys(first).length === 1
+  if (isText && typeof first.text === "string") return { kind: "text", text: first.text }
+  return parts && { kind: "parts", parts }
+}
+
+const fates: EmbeddingFates = {
+  dimensions: { fate: "mapped", note: "`outputDimensionality`" },
+  task: { fate: "mapped", note: "`taskType`" },
+  title: { fate: "mapped", note: "`title`" },
+  endUser: { fate: "dropped", note: "there is no such member" },
+}
+
+/** In batches, as Google AI Studio takes them. */
+export const batchUpstream: EmbeddingUpstream = {
+  fates,
+  errand: (model) => errandOf("batchEmbedContents", model),
+  encodeRequest(batch, { model, losses }) {
+    reportOthers(batch, losses)
+    return {
+      requests: batch.inputs.map((input) => ({ model: `models/${model}`, ...encodeInput(input, losses) })),
+    }
+  },
+  decodeResponse: decodeEmbeddings,
+  decodeError,
+}
+
+/** One by one, as Vertex takes them. */
+export const singleUpstream: EmbeddingUpstream = {
+  fates,
+  errand: (model) => errandOf("embedContent", model),
+  encodeRequest(batch, { losses }) {
+    reportOthers(batch, losses)
+    const [input] = batch.inputs
+    return input ? encodeInput(input, losses) : {}
+  },
+  decodeResponse: decodeEmbeddings,
+  decodeError,
+}
+
+function errandOf(operation: string, model: string) {
+  return { operation, path: pathOf(operation, { model, stream: false }), headers: NO_HEADERS }
+}
+
+/** What rides along with an input is Google's own, and goes back. */
+function reportOthers({ extra }: EmbeddingBatch, losses: Losses): void {
+  reportExtra({ extra, inputs: [] }, { losses, to: "Google" })
+}
+
+function encodeInput({ content, title, dimensions, task, extra }: EmbeddingInput, losses: Losses): JsonObject {
+  const parts = content.kind === "parts" ? content.parts : [{ text: textOf(content, losses) }]
+  const taskType = taskWord(WORDS, { task, losses })
+  const written = {
+    content: { parts },
+    ...(taskType !== undefined && { taskType }),
+    ...(title !== undefined && { title }),
+    ...(dimensions !== undefined && { outputDimensionality: dimensions }),
+  }
+  return joined(written, extra)
+}

@@ -1,0 +1,26 @@
+// Google's embedContent and batchEmbedContents: a protocol of its own, on the paths of generateContent.
+import type { Protocol } from "../contract.ts"
+import { neverStreams } from "../extension.ts"
+import { readRequest } from "./embed-request.ts"
+import { relayAnswer } from "./embed-response.ts"
+import { readEmbeddingPath } from "./endpoints.ts"
+import { decodeError, encodeError } from "./errors.ts"
+import { NAMELESS, pathOf } from "./request.ts"
+
+export const geminiEmbed: Protocol = {
+  id: "gemini-embed",
+  prefixes: [],
+  endpoints: [],
+  keyHeaders: ["x-gen-api-key", "x-goog-api-key"],
+  keyParameter: "key",
+  readsHeaders: [],
+  heartbeat: "",
+  checkEnvelope: ({ rest }) => void readEmbeddingPath(rest),
+  readRequest,
+  upstreamPath: ({ operation }, model) => pathOf(operation, { model, stream: false }),
+  requestEdits: () => NAMELESS,
+  relayAnswer,
+  relayStream: neverStreams,
+  decodeError,
+  encodeError,
+}

@@ -1,0 +1,25 @@
+// OpenAI's completions of a prompt, which chat has superseded. It is relayed, and said in no other protocol: what a model
+// makes of a text as it stands is not what it answers to a message.
+import type { Protocol } from "../contract.ts"
+import { decodeError, encodeError } from "../openai-error.ts"
+import { endpoints } from "./endpoints.ts"
+import { readRequest, requestEdits } from "./request.ts"
+import { relayAnswer } from "./response.ts"
+import { heartbeat, relayStream } from "./stream.ts"
+
+export const openaiCompletions: Protocol = {
+  id: "openai-completions",
+  prefixes: [],
+  endpoints,
+  keyHeaders: [],
+  readsHeaders: [],
+  heartbeat,
+  checkEnvelope() {},
+  readRequest,
+  upstreamPath: () => "/completions",
+  requestEdits,
+  relayAnswer,
+  relayStream,
+  decodeError,
+  encodeError,
+}

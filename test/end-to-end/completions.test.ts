@@ -1,0 +1,174 @@
+// POST /v1/completions: relayed to hosts that have it, whole and streamed, billed as chat is; refused for all others.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import OpenAI from "openai"
+import { SimulatorServer } from "../../src/simulator/server.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { raised } from "../stage/raised.ts"
+import { DONE, type Script, streams, Upstream } from "../stage/upstream.ts"
+
+const PRICES = 'pricing: { input: "1", output: "2", cache_read: "0.5" }'
+
+let upstream: Upstream
+let simulator: SimulatorServer
+let gateway: RunningGateway
+let client: OpenAI
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0 })
+  const config = `
+providers:
+  host: { type: openai-compatible, base_url: "${upstream.baseUrl}", api_key: "upstream-credential" }
+  simulated: { type: openai-compatible, base_url: "${simulator.url}/v1" }
+  claude: { type: anthropic-compatible, base_url: "${upstream.origin}", api_key: "upstream-credential" }
+  openai: { base_url: "${upstream.baseUrl}", api_key: "upstream-credential" }
+models:
+  - { id: test/base, kind: chat, context_window: 1000, ${PRICES}, targets: [{ provider: host, model: upstream-base }] }
+  - { id: test/simulated, kind: chat, ${PRICES}, targets: [{ provider: simulated, model: base }] }
+  - { id: test/messages, kind: chat, ${PRICES}, targets: [{ provider: claude, model: claude }] }
+  - { id: test/newer, kind: chat, ${PRICES}, targets: [{ provider: openai, model: gpt-5 }] }
+  - { id: test/instruct, kind: chat, ${PRICES}, targets: [{ provider: openai, model: gpt-3.5-turbo-instruct }] }
+`
+  gateway = await RunningGateway.start({ config })
+  client = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await simulator.stop()
+  await upstream.stop()
+})
+
+function ask(body: object): Promise<Response> {
+  return fetch(`${gateway.url}/v1/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
+}
+
+const HEAD = '"id":"cmpl-1","object":"text_completion","created":1731000000,"model":"upstream-base-2026"'
+const USAGE =
+  '"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":2}}'
+const WHOLE = `{${HEAD},"choices":[{"text":" there was","index":0,"logprobs":null,"finish_reason":"length"}], ${USAGE}}`
+const said = (text: string, finish: string | null, more = "") =>
+  `data: {${HEAD},"choices":[{"text":"${text}","index":0,"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]${more}}\n\n`
+const TOLD = `data: {${HEAD},"choices":[],${USAGE}}\n\n`
+/** 3 fresh at 1, 2 cached at 0.5, 2 made at 2 USD per million. */
+const COST = "0.000008"
+
+const whole: Script = (_, reply) => reply.raw(WHOLE)
+
+async function receipt({ headers }: Response): Promise<unknown> {
+  const url = `${gateway.url}/v1/receipts/${headers.get("x-request-id")}`
+  return (await fetch(url, { headers: { authorization: `Bearer ${gateway.key}` } })).json()
+}
+
+describe("a completion that comes whole", () => {
+  test("passes with the names changed and nothing else, and costs what it used", async () => {
+    upstream.script = whole
+    const answer = await ask({ model: "test/base", prompt: "Once", provider: { fallback: [] }, odd: 1.0 })
+    expect(await answer.text()).toBe(WHOLE.replace("upstream-base-2026", "test/base"))
+    expect(upstream.lastRequest()).toMatchObject({ method: "POST", path: "/v1/completions" })
+    expect(JSON.parse(upstream.lastRequest().body.toString())).toEqual({
+      model: "upstream-base",
+      prompt: "Once",
+      odd: 1,
+    })
+    expect(answer.headers.get("x-gateway-cost")).toBe(COST)
+    expect(await receipt(answer)).toMatchObject({ cost: COST, usage: { input: 3, cache_read: 2, output: 2 } })
+  })
+
+  test("is read by the official client, from each prompt as many as were asked for", async () => {
+    const answer = await client.completions.create({ model: "test/simulated", prompt: ["One", "Two"], n: 2 })
+    expect(answer.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
+    expect(answer.model).toBe("test/simulated")
+    expect(answer.usage?.completion_tokens).toBeGreaterThan(0)
+  })
+})
+
+describe("a completion that is streamed", () => {
+  const EVENTS = [said(" there", null), said(" was", null), said("", "stop"), TOLD, DONE]
+
+  test("asks for usage and hides it, and costs the same", async () => {
+    upstream.script = streams(EVENTS)
+    const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
+    const renamed = [...EVENTS.slice(0, 3), DONE].join("").replaceAll("upstream-base-2026", "test/base")
+    expect(await answer.text()).toBe(renamed)
+    expect(JSON.parse(upstream.lastRequest().body.toString()).stream_options).toEqual({ include_usage: true })
+    expect(await receipt(answer)).toMatchObject({ cost: COST, outcome: "settled" })
+  })
+
+  test("shows usage to who asks for it", async () => {
+    upstream.script = streams(EVENTS)
+    const more = { stream: true, stream_options: { include_usage: true } }
+    const answer = await ask({ model: "test/base", prompt: "Once", ...more })
+    expect(await answer.text()).toBe(EVENTS.join("").replaceAll("upstream-base-2026", "test/base"))
+  })
+
+  test("is whole without its last event where every candidate has ended", async () => {
+    upstream.script = streams([said(" there", null), said("", "stop")])
+    const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
+    expect(await answer.text()).toEndWith(DONE)
+  })
+
+  test("raises in the official client where it breaks off", async () => {
+    upstream.script = async (_, reply) => {
+      reply.stream()
+      await reply.write(said(" there", null))
+      reply.cut("fin")
+    }
+    const stream = await client.completions.create({ model: "test/base", prompt: "Once", stream: true })
+    const heard: string[] = []
+    const reading = (async () => {
+      for await (const { choices } of stream) heard.push(choices[0]?.text ?? "")
+    })()
+    expect(await raised(reading)).toBeInstanceOf(OpenAI.APIError)
+    expect(heard).toEqual([" there"])
+  })
+
+  test("says the same as the one that comes whole", async () => {
+    const asked = { model: "test/simulated", prompt: "Tell me of foxes", max_tokens: 30 }
+    const alone = await client.completions.create(asked)
+    let text = ""
+    for await (const { choices } of await client.completions.create({ ...asked, stream: true })) {
+      text += choices[0]?.text ?? ""
+    }
+    expect(text).toBe(alone.choices[0]?.text ?? "")
+  })
+})
+
+describe("who speaks it", () => {
+  test.each(["test/messages", "test/newer"])(
+    "%s has no host that does, and is refused without a call",
+    async (model) => {
+      const calls = upstream.requests.length
+      const answer = await ask({ model, prompt: "Once" })
+      expect(answer.status).toBe(400)
+      expect(await answer.json()).toMatchObject({ error: { code: "model_not_found", param: "model" } })
+      expect(upstream.requests).toHaveLength(calls)
+    },
+  )
+
+  test("OpenAI does for its last models that were made for it", async () => {
+    upstream.script = whole
+    expect((await ask({ model: "test/instruct", prompt: "Once" })).status).toBe(200)
+  })
+})
+
+describe("what is refused", () => {
+  const refusals: [object, string][] = [
+    [{}, "missing_parameter prompt"],
+    [{ prompt: [] }, "invalid_parameter prompt"],
+    [{ prompt: [""], n: 0 }, "invalid_parameter n"],
+    [{ prompt: ["x", 1] }, "invalid_parameter prompt"],
+    [{ prompt: "x", best_of: 0 }, "invalid_parameter best_of"],
+    [{ prompt: "x", max_tokens: -1 }, "invalid_parameter max_tokens"],
+    [{ prompt: "x", stop: [1] }, "invalid_parameter stop[0]"],
+    [{ prompt: "x", api_base: "http://elsewhere" }, "unsupported_parameter api_base"],
+  ]
+  test.each(refusals)("%o", async (body, expected) => {
+    const answer = await ask({ model: "test/base", ...body })
+    const { error } = (await answer.json()) as { error: { code: string; param: string } }
+    expect(`${error.code} ${error.param}`).toBe(expected)
+  })
+})

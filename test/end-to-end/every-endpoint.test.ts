@@ -1,0 +1,213 @@
+// What holds for every endpoint that generates, whatever it generates: who may, what it costs, where it goes, what is said
+// when it fails. One table, one story.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import type { Ledger } from "../../src/ledger/ledger.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+
+type Kind = "chat" | "embedding" | "image"
+
+interface Endpoint {
+  readonly name: string
+  readonly kind: Kind
+  path(model: string): string
+  body(model: string): object
+}
+
+const at = (path: string) => () => path
+const gemini = (method: string) => (model: string) => `/genapi/v1beta/models/${model}:${method}`
+const content = { parts: [{ text: "Hi" }] }
+
+const ENDPOINTS: readonly Endpoint[] = [
+  {
+    ...{ name: "chat completions", kind: "chat", path: at("/v1/chat/completions") },
+    body: (model) => ({ model, messages: [{ role: "user", content: "Hi" }] }),
+  },
+  {
+    ...{ name: "responses", kind: "chat", path: at("/v1/responses") },
+    body: (model) => ({ model, input: "Hi" }),
+  },
+  {
+    ...{ name: "messages", kind: "chat", path: at("/msgapi/v1/messages") },
+    body: (model) => ({ model, max_tokens: 50, messages: [{ role: "user", content: "Hi" }] }),
+  },
+  {
+    ...{ name: "generateContent", kind: "chat", path: gemini("generateContent") },
+    body: () => ({ contents: [{ role: "user", ...content }] }),
+  },
+  {
+    ...{ name: "embeddings", kind: "embedding", path: at("/v1/embeddings") },
+    body: (model) => ({ model, input: ["Hi", "you"] }),
+  },
+  {
+    ...{ name: "embedContent", kind: "embedding", path: gemini("embedContent") },
+    body: () => ({ content }),
+  },
+  {
+    ...{ name: "batchEmbedContents", kind: "embedding", path: gemini("batchEmbedContents") },
+    body: (model) => ({ requests: [{ model: `models/${model}`, content }] }),
+  },
+  {
+    ...{ name: "images", kind: "image", path: at("/v1/images/generations") },
+    body: (model) => ({ model, prompt: "A fox" }),
+  },
+]
+
+const PRICES: Readonly<Record<Kind, string>> = {
+  chat: '{ input: "1", output: "2" }',
+  embedding: '{ input: "1" }',
+  image: '{ per_image: "0.01" }',
+}
+
+const model = (kind: Kind, name: string, upstream: string) =>
+  `  - { id: ${kind}/${name}, kind: ${kind}, pricing: ${PRICES[kind]}, targets: [{ provider: sim, model: ${upstream} }] }`
+
+const models = [
+  ...(Object.keys(PRICES) as Kind[]).flatMap((kind) => [model(kind, "up", "m"), model(kind, "other", "o")]),
+  // Each has its own, because what fails is soon left alone.
+  ...ENDPOINTS.map(({ kind }, index) => model(kind, `down-${index}`, `m${index}@status-503`)),
+]
+
+const downOf = (endpoint: Endpoint) => `down-${ENDPOINTS.indexOf(endpoint)}`
+
+let gateway: InProcessGateway
+let books: Ledger
+beforeAll(() => {
+  const config = `admin: { port: 0 }\nproviders: { sim: { type: simulator } }\nmodels:\n${models.join("\n")}\n`
+  const bookWith = (ledger: Ledger) => {
+    books = ledger
+    return ledger
+  }
+  gateway = InProcessGateway.start({ config, bookWith })
+})
+afterAll(() => gateway.stop())
+
+interface Told {
+  readonly status: number
+  readonly headers: Headers
+  readonly code: string | undefined
+  readonly body: Record<string, unknown>
+}
+
+interface Asked {
+  readonly model?: string
+  readonly key?: string | undefined
+  readonly provider?: object
+}
+
+async function ask({ path, body, kind }: Endpoint, { model = "up", key = gateway.key, provider }: Asked = {}) {
+  const id = model.includes("/") ? model : `${kind}/${model}`
+  const answer = await fetch(gateway.url + path(id), {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "msg-version": "2023-06-01",
+      ...(key !== "" && { authorization: `Bearer ${key}` }),
+    },
+    body: JSON.stringify({ ...body(id), ...(provider && { provider }) }),
+  })
+  const told = (await answer.json()) as Record<string, unknown>
+  return { status: answer.status, headers: answer.headers, code: codeIn(told), body: told } satisfies Told
+}
+
+/** The gateway's code, wherever the protocol has its errors. */
+function codeIn(told: unknown): string | undefined {
+  if (typeof told !== "object" || told === null) return undefined
+  if ("error" in told && typeof told.error === "object" && told.error !== null) {
+    const { error } = told
+    if ("details" in error && Array.isArray(error.details)) {
+      for (const detail of error.details) if (typeof detail?.code === "string") return detail.code
+    }
+    if ("code" in error && typeof error.code === "string") return error.code
+    return "error" in error ? codeIn(error) : undefined
+  }
+  return undefined
+}
+
+interface Receipt {
+  readonly outcome: string
+  readonly cost: string
+  readonly model: string | null
+  readonly as_booked: boolean | null
+  readonly facts: { readonly attempts: { readonly error?: string }[] }
+}
+
+async function receiptOf({ headers }: Told): Promise<Receipt | undefined> {
+  const id = headers.get("x-request-id")
+  const authorization = `Bearer ${gateway.key}`
+  const answer = await fetch(`${gateway.url}/v1/receipts/${id}`, { headers: { authorization } })
+  return answer.status === 200 ? ((await answer.json()) as Receipt) : undefined
+}
+
+const newKey = (wish: Parameters<InProcessGateway["gateway"]["keys"]["create"]>[0]) =>
+  gateway.gateway.keys.create(wish).text
+
+describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("%s", (_, endpoint) => {
+  const { kind } = endpoint
+
+  test("says who answered, how limits stand and what it cost, and its receipt says the same", async () => {
+    const told = await ask(endpoint)
+    expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
+    expect(told.headers.get("x-gateway-provider")).toBe("sim")
+    expect(told.headers.get("x-gateway-attempts")).toBe("1")
+    for (const what of ["limit", "remaining", "reset"])
+      expect(told.headers.get(`x-ratelimit-${what}-requests`)).toMatch(/^[\d.]+s?$/)
+    const cost = told.headers.get("x-gateway-cost")
+    expect(Number(cost)).toBeGreaterThan(0)
+    expect(await receiptOf(told)).toMatchObject({ outcome: "settled", cost, model: `${kind}/up`, as_booked: true })
+  })
+
+  test("is refused without a key, with one of other models, and for a model that is not there", async () => {
+    expect(await ask(endpoint, { key: "" })).toMatchObject({ status: 401, code: "missing_api_key" })
+    expect(await ask(endpoint, { key: "trv_wrong" })).toMatchObject({ status: 401, code: "invalid_api_key" })
+    const narrow = newKey({ name: "narrow", models: ["none/*"] })
+    expect(await ask(endpoint, { key: narrow })).toMatchObject({ status: 403, code: "model_not_allowed" })
+    expect((await ask(endpoint, { model: "no/such" })).code).toBe("model_not_found")
+  })
+
+  test("is refused where the balance does not cover it, and nobody is called", async () => {
+    const { key, text } = gateway.gateway.keys.create({ name: "poor", tenant: `poor-${endpoint.name}` })
+    await books.setFloor(`tenant:${key.tenant}`, 0n)
+    const refused = await ask(endpoint, { key: text })
+    expect(refused).toMatchObject({ status: 403, code: "insufficient_balance" })
+    expect(refused.headers.get("x-gateway-attempts")).toBeNull()
+  })
+
+  test("is refused beyond the key's requests a minute, with the time to wait", async () => {
+    const key = newKey({ name: "slow", requestsPerMinute: 1 })
+    expect((await ask(endpoint, { key })).status).toBe(200)
+    const refused = await ask(endpoint, { key })
+    expect(refused).toMatchObject({ status: 429, code: "rate_limit_exceeded" })
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
+    expect(refused.headers.get("x-ratelimit-remaining-requests")).toBe("0")
+  })
+
+  test("turns to another model where the first is unavailable, and charges for the one that answered", async () => {
+    const told = await ask(endpoint, { model: downOf(endpoint), provider: { fallback: [`${kind}/other`] } })
+    expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/other`])
+    expect(Number(told.headers.get("x-gateway-attempts"))).toBeGreaterThan(1)
+    const receipt = await receiptOf(told)
+    expect(receipt).toMatchObject({ outcome: "settled", model: `${kind}/other` })
+    expect(receipt?.facts.attempts[0]).toMatchObject({ error: "upstream_unavailable" })
+  })
+
+  test("that nobody answers is 503 with every attempt, and free", async () => {
+    const told = await ask(endpoint, { model: downOf(endpoint) })
+    expect(told).toMatchObject({ status: 503, code: "upstream_unavailable" })
+    expect(JSON.stringify(told.body)).toContain('"attempts":[{')
+    expect(told.headers.get("x-should-retry")).toBe("false")
+    expect(await receiptOf(told)).toMatchObject({ outcome: "released", cost: "0" })
+  })
+
+  test("takes the wishes of `provider`: none that is unknown, nobody who is ruled out, and no call to explain", async () => {
+    expect(await ask(endpoint, { provider: { zone: "x" } })).toMatchObject({ status: 400, code: "invalid_parameter" })
+    const ruledOut = await ask(endpoint, { provider: { only: ["nobody"] } })
+    expect(ruledOut.code).toBe("model_not_found")
+    const explained = await ask(endpoint, { provider: { explain: true } })
+    expect(explained.body).toMatchObject({ object: "explanation", attempts: [{ provider: "sim" }] })
+    expect(await receiptOf(explained)).toBeUndefined()
+  })
+})
+
+test("all of it is in the books, and they are sound", async () => {
+  expect(await books.verify()).toEqual([])
+})

@@ -1,0 +1,129 @@
+// The description of the interface: whole, true to what the gateway takes and refuses, and served for machines and people.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { createHash } from "node:crypto"
+import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+
+let gateway: RunningGateway
+let description: JsonObject
+
+beforeAll(async () => {
+  gateway = await RunningGateway.start()
+  description = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as JsonObject
+})
+afterAll(() => gateway.stop())
+
+interface Operation {
+  readonly method: string
+  readonly path: string
+  readonly told: JsonObject
+}
+
+function operations(): Operation[] {
+  return Object.entries(description.paths as JsonObject).flatMap(([path, methods]) =>
+    Object.entries(methods as JsonObject).map(([method, told]) => ({
+      method: method.toUpperCase(),
+      path,
+      told: told as JsonObject,
+    })),
+  )
+}
+
+const paths = ({ path, told }: Operation) => [path, ...((told["x-spellings"] ?? []) as string[])]
+const asked = (path: string) => gateway.url + path.replace("{model}", "openai/gpt-4o-mini").replace("{id}", "none")
+
+function referencesIn(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn)
+  if (!isObject(value)) return []
+  const own = typeof value.$ref === "string" ? [value.$ref] : []
+  return [...own, ...Object.values(value).flatMap(referencesIn)]
+}
+
+describe("what is described", () => {
+  test("is there, under each of its spellings, for whom it is said to be", async () => {
+    for (const operation of operations()) {
+      const { method, told } = operation
+      for (const path of paths(operation)) {
+        const { status } = await fetch(asked(path), { method })
+        const open = (told.security as Json[]).length === 0
+        expect([method, path, status]).toEqual([method, path, open ? 200 : 401])
+      }
+    }
+  })
+
+  test("is said in words, for every route there is", () => {
+    expect(operations().filter(({ told }) => (told.tags as string[])[0] === "Others")).toEqual([])
+  })
+
+  test("names nothing that it does not hold", () => {
+    const found = (reference: string) =>
+      reference
+        .split("/")
+        .slice(1)
+        .reduce<Json>((at, step) => (isObject(at) ? (at[step] ?? null) : null), description)
+    for (const reference of referencesIn(description))
+      expect([reference, found(reference)]).not.toEqual([reference, null])
+  })
+
+  test("has an id of its own for each operation", () => {
+    const ids = operations().map(({ told }) => told.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+})
+
+test("every header of the gateway's on an answer is described", async () => {
+  const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
+  const body = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
+  const counted = { model: "openai/gpt-4o-mini", input: "hi" }
+  const ask = (path: string, said: object) =>
+    fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(said) })
+  const cases: [string, Response][] = [
+    ["/v1/chat/completions", await ask("/v1/chat/completions", body)],
+    ["/v1/responses/input_tokens", await ask("/v1/responses/input_tokens", counted)],
+  ]
+  const methods = description.paths as Record<string, { post: { responses: Record<string, { headers: JsonObject }> } }>
+  for (const [path, answer] of cases) {
+    expect(answer.status).toBe(200)
+    const own = [...answer.headers.keys()].filter((name) => name.startsWith("x-"))
+    expect(own.length).toBeGreaterThan(1)
+    expect(Object.keys(methods[path]?.post.responses["200"]?.headers ?? {})).toEqual(expect.arrayContaining(own))
+  }
+})
+
+describe.each(["/openapi.json", "/docs"])("%s", (path) => {
+  test("is served to anyone, and not again to who has it", async () => {
+    const first = await fetch(gateway.url + path)
+    expect(first.status).toBe(200)
+    expect(first.headers.get("x-request-id")).not.toBeNull()
+    const etag = first.headers.get("etag") ?? ""
+    const again = await fetch(gateway.url + path, { headers: { "if-none-match": `"other", W/${etag}` } })
+    expect([again.status, await again.text()]).toEqual([304, ""])
+    const changed = await fetch(gateway.url + path, { headers: { "if-none-match": '"other"' } })
+    expect(changed.status).toBe(200)
+  })
+})
+
+describe("the page", () => {
+  test("shows every operation, schema and error", async () => {
+    const page = await (await fetch(`${gateway.url}/docs`)).text()
+    const { schemas, responses } = description.components as { schemas: JsonObject; responses: JsonObject }
+    for (const { told } of operations()) expect(page).toContain(`<details id="${told.operationId}">`)
+    for (const name of Object.keys(schemas)) expect(page).toContain(`<details id="schema-${name}">`)
+    for (const name of Object.keys(responses)) expect(page).toContain(`<details id="response-${name}">`)
+    for (const [, id = ""] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${id}"`)
+  })
+
+  test("has nothing from elsewhere, and allows its own style and script alone", async () => {
+    const answer = await fetch(`${gateway.url}/docs`)
+    const page = await answer.text()
+    expect(page).not.toMatch(/<(link|img|iframe|script\s[^>]*src|[^>]+\son\w+=|[^>]+\sstyle=)/)
+    const policy = answer.headers.get("content-security-policy") ?? ""
+    expect(policy).toStartWith("default-src 'none'; ")
+    for (const tag of ["style", "script"]) {
+      const [, text = ""] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(page) ?? []
+      expect(text).not.toBe("")
+      const hash = createHash("sha256").update(text).digest("base64")
+      expect(policy).toContain(`${tag}-src 'sha256-${hash}'`)
+    }
+  })
+})
