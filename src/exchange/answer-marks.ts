@@ -6,7 +6,6 @@ import type { StreamEvent } from "../canonical/stream.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { Mark } from "../routing/health.ts"
 import { decodeUtf8 } from "../transport/byte-text.ts"
-import { findMember } from "../transport/json-scan.ts"
 import type { Attempt } from "./lane.ts"
 import type { ReadRequest } from "./request.ts"
 import type { SaidText } from "./said-text.ts"
@@ -20,18 +19,21 @@ interface Form {
 const MAX_ANSWER_BYTES = 64 * 1024
 const MAX_PARTS = 64
 /** Where protocols ask for JSON, and how. */
-const FORMATS = ["response_format", "text", "output_config", "output_format", "generationConfig", "generation_config"]
+const FORMATS = new Set([
+  ...["response_format", "text", "output_config", "output_format"],
+  ...["generationConfig", "generation_config"],
+])
 const JSON_ASKED = /"type"\s*:\s*"json|"application\/json"/
 const MAX_FORMAT_LENGTH = 512
 
 /** Undefined where an answer may have any. */
 export function formAsked({ text, outline }: Pick<ReadRequest, "text" | "outline">): Form | undefined {
-  const tools = findMember(outline, "tools") !== undefined
-  const json = FORMATS.some((name) => {
-    const member = findMember(outline, name)
-    if (!member) return false
-    return JSON_ASKED.test(text.slice(member.valueStart, Math.min(member.end, member.valueStart + MAX_FORMAT_LENGTH)))
-  })
+  let [tools, json] = [false, false]
+  for (const { name, valueStart, end } of outline.members) {
+    if (name === "tools") tools = true
+    else if (FORMATS.has(name))
+      json ||= JSON_ASKED.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
+  }
   return tools || json ? { tools, json } : undefined
 }
 
