@@ -1,0 +1,104 @@
+// The Vercel AI SDK through the gateway: each of its vendors' providers in its own protocol, to hosts that speak it and to
+// hosts that speak another.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { createGoogleGenerativeAI } from "@ai-sdk/google"
+import { createOpenAI } from "@ai-sdk/openai"
+import { embed, embedMany, generateText, isStepCount, type LanguageModel, Output, streamText, tool } from "ai"
+import { z } from "zod"
+import { InProcessGateway } from "../stage/in-process.ts"
+
+// It warns of models it does not know, and it knows none of these.
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
+
+let gateway: InProcessGateway
+beforeAll(() => {
+  const model = (id: string, kind: string) =>
+    `  - { id: ${id}, kind: ${kind}, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: ${id.split("/")[0]}, model: m }] }`
+  const hosts = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"]
+  const config = `
+admin: { port: 0 }
+providers:
+${hosts.map((protocol) => `  ${protocol}: { type: simulator, protocols: [${protocol}] }`).join("\n")}
+  vectors-openai: { type: simulator, protocols: [openai-embeddings] }
+  vectors-gemini: { type: simulator, protocols: [gemini-embed] }
+models:
+${hosts.map((protocol) => model(`${protocol}/m`, "chat")).join("\n")}
+${["vectors-openai/m", "vectors-gemini/m"].map((id) => model(id, "embedding")).join("\n")}
+`
+  gateway = InProcessGateway.start({ config })
+})
+afterAll(() => gateway.stop())
+
+const CLIENTS: Readonly<Record<string, (model: string) => LanguageModel>> = {
+  "openai chat": (model) => openai().chat(model),
+  "openai responses": (model) => openai().responses(model),
+  anthropic: (model) => createAnthropic({ apiKey: gateway.key, baseURL: `${gateway.url}/msgapi/v1` })(model),
+  google: (model) => google()(model),
+}
+
+const openai = () => createOpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1` })
+const google = () => createGoogleGenerativeAI({ apiKey: gateway.key, baseURL: `${gateway.url}/genapi/v1beta` })
+
+const HOSTS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"]
+
+describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
+  const at = (host: string) => CLIENTS[client]?.(`${host}/m`) as LanguageModel
+  const prompt = "Say something about foxes."
+
+  test.each(HOSTS)("generates text at a host of %s", async (host) => {
+    const { text, usage, finishReason } = await generateText({ model: at(host), prompt, system: "Be brief." })
+    expect(text.length).toBeGreaterThan(3)
+    expect(finishReason).toBe("stop")
+    expect(usage.inputTokens).toBeGreaterThan(0)
+    expect(usage.outputTokens).toBeGreaterThan(0)
+  })
+
+  test.each(HOSTS)("streams the same text from a host of %s, and is told its usage", async (host) => {
+    const streamed = streamText({ model: at(host), prompt })
+    const pieces: string[] = []
+    for await (const piece of streamed.textStream) pieces.push(piece)
+    expect(pieces.length).toBeGreaterThan(1)
+    expect(pieces.join("")).toBe(await streamed.text)
+    expect((await streamed.usage).outputTokens).toBeGreaterThan(0)
+  })
+
+  test.each(HOSTS)("has a tool called, and goes on with its result, at a host of %s", async (host) => {
+    const asked: unknown[] = []
+    const weather = tool({
+      description: "The weather of a city.",
+      inputSchema: z.object({ city: z.string() }),
+      execute: async (input) => {
+        asked.push(input)
+        return { celsius: 21 }
+      },
+    })
+    const { steps, text } = await generateText({
+      ...{ model: at(host), prompt: "What is the weather in Paris?", tools: { weather }, toolChoice: "required" },
+      ...{ stopWhen: isStepCount(2), prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: "none" } : {}) },
+    })
+    expect(asked).toEqual([{ city: expect.any(String) }])
+    expect(steps).toHaveLength(2)
+    expect(text.length).toBeGreaterThan(3)
+  })
+
+  test.each(HOSTS)("gets an object of the shape it asks for from a host of %s", async (host) => {
+    const schema = z.object({ name: z.string(), legs: z.number() })
+    const { output } = await generateText({ model: at(host), prompt, output: Output.object({ schema }) })
+    expect(schema.parse(output)).toEqual(output)
+  })
+})
+
+describe.each(["vectors-openai/m", "vectors-gemini/m"])("vectors of %s", (id) => {
+  const models = { openai: () => openai().embeddingModel(id), google: () => google().embeddingModel(id) }
+
+  test.each(Object.keys(models) as (keyof typeof models)[])("come to the SDK's %s, alone and many", async (client) => {
+    const model = models[client]()
+    const { embedding } = await embed({ model, value: "alpha" })
+    expect(embedding.length).toBeGreaterThan(1)
+    expect(embedding.every(Number.isFinite)).toBe(true)
+    const { embeddings } = await embedMany({ model, values: ["alpha", "beta", "gamma"] })
+    expect(embeddings).toHaveLength(3)
+    expect(embeddings[0]?.[0]).toBeCloseTo(embedding[0] ?? Number.NaN, 4)
+  })
+})
