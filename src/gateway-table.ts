@@ -112,7 +112,7 @@ class SimulatedCatalog extends Catalog {
   }
 }
 
-/** Served where it always is, by the simulator in each host's place, under the name callers know. */
+/** Served by the simulator in the place of its hosts, of which the first stands for all, under the name callers know. */
 function simulated(model: Model): Model {
-  return { ...model, targets: model.targets.map((target) => ({ ...target, model: model.id })) }
+  return { ...model, targets: model.targets.slice(0, 1).map((target) => ({ ...target, model: model.id })) }
 }
