@@ -4,10 +4,10 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LedgerTable } from "../store/contract.ts"
 
 /** How much of a turn a fold may take, */
-const FOLD_MS = 3
+const FOLD_MS = 1
 /** and what can wait takes one hundredth of the time. */
-const TIDY_MS = 5
-const TIDY_EVERY_MS = 500
+const TIDY_MS = 1
+const TIDY_EVERY_MS = 100
 
 type Table = Pick<LedgerTable, "foldIsDue" | "beginFold" | "fold" | "tidy">
 
