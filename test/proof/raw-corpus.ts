@@ -208,7 +208,7 @@ function otherPaths({ admin, adminKey }: Places): RawCase[] {
     "/admin/v1/keys",
     "/admin/v1/status",
     "/metrics",
-    "/openapi.json",
+    "/admin/v1/openapi.json",
     "/v1/../admin/v1/keys",
     "/v1/%2e%2e/admin/v1/keys",
     "/v1/%2E%2E/admin/v1/keys",

@@ -49,7 +49,9 @@ export const privileges: Row = {
 async function figures(gateway: RunningGateway, roles: Roles): Promise<Figure[]> {
   const entered = await whoEnters(gateway.adminUrl, administration, roles)
   const called = await whoEnters(gateway.url, inference, roles)
-  const strayed = await whoEnters(gateway.url, administration, roles)
+  // Each port describes its own interface, to anyone.
+  const others = administration.filter(({ path }) => path !== "/openapi.json")
+  const strayed = await whoEnters(gateway.url, others, roles)
   const mayAdminister = new Set(administration.map((door) => entry("administrator", door)))
   for (const door of openToAnyone) for (const role of roles.keys()) mayAdminister.add(entry(role, door))
   const mayCall = new Set(inference.flatMap((door) => [entry("whole", door), entry("narrow", door)]))
