@@ -20,3 +20,14 @@ export interface Usage {
 export function totalTokens(usage: Usage): number {
   return Object.values(usage).reduce<number>((sum, count) => sum + (count ?? 0), 0)
 }
+
+/** What several calls have used together; known only where every one of them tells it. */
+export function usageOfAll(calls: readonly { readonly usage?: Usage | undefined }[]): Usage | undefined {
+  return calls.reduce<Usage | undefined>((sum, { usage }) => sum && usage && added(sum, usage), {})
+}
+
+function added(one: Usage, other: Usage): Usage {
+  const sum: Record<string, number> = { ...one }
+  for (const [bucket, count] of Object.entries(other)) sum[bucket] = (sum[bucket] ?? 0) + count
+  return sum
+}

@@ -8,7 +8,7 @@ import type {
   EmbeddingResponse,
   EmbeddingSettings,
 } from "../canonical/embedding.ts"
-import type { Usage } from "../canonical/usage.ts"
+import { usageOfAll } from "../canonical/usage.ts"
 
 export interface BatchLimits {
   readonly inputs: number
@@ -72,12 +72,6 @@ function settingsOf(inputs: readonly EmbeddingInput[], endUser: string | undefin
 
 /** The answers of all calls as one. What was used is known only where every one of them tells it. */
 export function joinedResponses(responses: readonly EmbeddingResponse[]): EmbeddingResponse {
-  const usage = responses.reduce<Usage | undefined>((sum, { usage: more }) => sum && more && added(sum, more), {})
+  const usage = usageOfAll(responses)
   return { vectors: responses.flatMap(({ vectors }) => vectors), ...(usage && { usage }) }
-}
-
-function added(one: Usage, other: Usage): Usage {
-  const sum: Record<string, number> = { ...one }
-  for (const [bucket, count] of Object.entries(other)) sum[bucket] = (sum[bucket] ?? 0) + count
-  return sum
 }

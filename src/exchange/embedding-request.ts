@@ -5,6 +5,7 @@ import { GatewayError } from "../canonical/error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Loss, Losses } from "../canonical/loss.ts"
 import type { EmbeddingPlaces, EmbeddingUpstream } from "../protocols/embedding-codec.ts"
+import { lossesInCallersWords, refusalInCallersWords } from "./callers-words.ts"
 import { type BatchLimits, batchesOf } from "./embedding-batches.ts"
 
 export interface EncodedRequest {
@@ -41,7 +42,7 @@ export function encodeEmbedding(request: EmbeddingRequest, target: EmbeddingTarg
       meetFates(batch, upstream, losses)
       return { body: upstream.encodeRequest(batch, { model, losses }), inputs: batch.inputs.length }
     })
-    return { batches: encoded, losses: inCallersWords(losses, places) }
+    return { batches: encoded, losses: lossesInCallersWords(losses, places) }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? refusalInCallersWords(thrown, places) : thrown
   }
@@ -72,25 +73,4 @@ function notText(): GatewayError {
 function tooMany(count: number): GatewayError {
   const message = `\`input\` would take ${count} calls to this model's provider, and at most ${MAX_CALLS} are made. Send less at once.`
   return new GatewayError("invalid_parameter", message, { param: "input" })
-}
-
-/** What is lost in every call is told once. */
-function inCallersWords(losses: Losses, places: EmbeddingPlaces): Loss[] {
-  const told = new Map<string, Loss>()
-  for (const loss of losses) {
-    const key = `${loss.path}\n${loss.why}`
-    if (!told.has(key)) told.set(key, { ...loss, path: placeOf(loss.path, places) })
-  }
-  return [...told.values()]
-}
-
-function refusalInCallersWords(error: GatewayError, places: EmbeddingPlaces): GatewayError {
-  const { code, message, owner, param } = error
-  if (param === undefined) return error
-  const place = placeOf(param, places)
-  return new GatewayError(code, message.replaceAll(`\`${param}\``, `\`${place}\``), { owner, param: place })
-}
-
-function placeOf(name: string, places: EmbeddingPlaces): string {
-  return Object.hasOwn(places, name) ? (places[name as keyof EmbeddingPlaces] ?? name) : name
 }

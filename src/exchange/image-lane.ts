@@ -12,10 +12,10 @@ import { decodeUtf8, encodeByteText, fromByteText } from "../transport/byte-text
 import type { Send } from "../transport/http-client.ts"
 import { splice } from "../transport/json-splice.ts"
 import type { House } from "./call.ts"
-import { sendEach } from "./embedding-calls.ts"
 import { type EncodedImages, encodeImages, joinedImages } from "./image-request.ts"
 import type { Answered, Attempt, Lane, Passage } from "./lane.ts"
 import { isLarge } from "./request.ts"
+import { sendEach } from "./several-calls.ts"
 import { asUnsayable, bodyOf, type Occasion } from "./translate-lane.ts"
 import { refuseLosses } from "./translate-request.ts"
 

@@ -4,8 +4,9 @@ import { GatewayError } from "../canonical/error.ts"
 import type { ImageRequest, ImageResponse, ImageSettings } from "../canonical/image.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Loss, Losses } from "../canonical/loss.ts"
-import type { Usage } from "../canonical/usage.ts"
+import { usageOfAll } from "../canonical/usage.ts"
 import type { ImagePlaces, ImageUpstream } from "../protocols/image-codec.ts"
+import { lossesInCallersWords, refusalInCallersWords } from "./callers-words.ts"
 
 export interface EncodedImages {
   /** The body of each call. */
@@ -33,7 +34,7 @@ export function encodeImages(request: ImageRequest, target: ImageTarget): Encode
     const counts = countsOf(request.count, upstream.mostAtOnce(model))
     meetFates(request.settings, upstream, losses)
     const bodies = counts.map((count) => upstream.encodeRequest({ ...request, count }, { model, speaks, losses }))
-    return { bodies, losses: inCallersWords(losses, places) }
+    return { bodies, losses: lossesInCallersWords(losses, places) }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? refusalInCallersWords(thrown, places) : thrown
   }
@@ -71,30 +72,9 @@ function isUsual(name: keyof ImageSettings, { background, quality }: ImageSettin
   return (name === "background" && background === "opaque") || (name === "quality" && quality === "standard")
 }
 
-/** What is lost in every call is told once. */
-function inCallersWords(losses: Losses, places: ImagePlaces): Loss[] {
-  const told = new Map<string, Loss>()
-  for (const loss of losses) {
-    const key = `${loss.path}\n${loss.why}`
-    if (!told.has(key)) told.set(key, { ...loss, path: placeOf(loss.path, places) })
-  }
-  return [...told.values()]
-}
-
-function refusalInCallersWords(error: GatewayError, places: ImagePlaces): GatewayError {
-  const { code, message, owner, param } = error
-  if (param === undefined) return error
-  const place = placeOf(param, places)
-  return new GatewayError(code, message.replaceAll(`\`${param}\``, `\`${place}\``), { owner, param: place })
-}
-
-function placeOf(name: string, places: ImagePlaces): string {
-  return Object.hasOwn(places, name) ? places[name as keyof ImagePlaces] : name
-}
-
 /** The answers of all calls as one. What was used is known only where every one of them tells it. */
 export function joinedImages(responses: readonly ImageResponse[]): ImageResponse {
-  const usage = responses.reduce<Usage | undefined>((sum, { usage: more }) => sum && more && added(sum, more), {})
+  const usage = usageOfAll(responses)
   const [first] = responses
   return {
     images: responses.flatMap(({ images }) => images),
@@ -102,10 +82,4 @@ export function joinedImages(responses: readonly ImageResponse[]): ImageResponse
     ...(responses.some(({ isFiltered }) => isFiltered) && { isFiltered: true }),
     ...(first?.extra && { extra: first.extra }),
   }
-}
-
-function added(one: Usage, other: Usage): Usage {
-  const sum: Record<string, number> = { ...one }
-  for (const [bucket, count] of Object.entries(other)) sum[bucket] = (sum[bucket] ?? 0) + count
-  return sum
 }
