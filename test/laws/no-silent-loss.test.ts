@@ -92,17 +92,18 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
     )
   })
 
-  test("a cache mark is said, or named as lost", () => {
+  test("each cache mark is said, or named as lost", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
-        const bare = {
-          ...request,
-          instructions: request.instructions.map(unmarked),
-          turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(unmarked) })),
+        const said = say(request, { upstream })
+        if (!said) return
+        const places = [...request.instructions, ...request.turns.flatMap((turn) => turn.parts)].flatMap(markedPlaces)
+        for (const at of places) {
+          const without = say(withoutMark(request, at), { upstream })
+          if (!without) continue
+          const told = said.text !== without.text || said.losses.length > without.losses.length
+          expect(told ? "told" : `the mark of ${at} is nowhere`).toBe("told")
         }
-        const [said, without] = [say(request, { upstream }), say(bare, { upstream })]
-        if (!said || !without || JSON.stringify(bare) === JSON.stringify(request)) return
-        expect(said.text !== without.text || said.losses.length > without.losses.length).toBe(true)
       }),
     )
   })
@@ -156,9 +157,22 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
   })
 })
 
-function unmarked(part: Part): Part {
-  const { cacheMark: _, ...rest } = part
-  return rest.kind === "tool-result" ? { ...rest, parts: rest.parts.map(unmarked) } : rest
+function markedPlaces(part: Part): string[] {
+  const inner = part.kind === "tool-result" ? part.parts.flatMap(markedPlaces) : []
+  return part.cacheMark ? [part.at ?? "", ...inner] : inner
+}
+
+function withoutMark(request: ChatRequest, at: string): ChatRequest {
+  const unmarked = (part: Part): Part => {
+    const { cacheMark, ...bare } = part
+    const rest = part.at === at || !cacheMark ? bare : { ...bare, cacheMark }
+    return rest.kind === "tool-result" ? { ...rest, parts: rest.parts.map(unmarked) } : rest
+  }
+  return {
+    ...request,
+    instructions: request.instructions.map(unmarked),
+    turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(unmarked) })),
+  }
 }
 
 const PLAIN: ChatRequest = {

@@ -36,16 +36,21 @@ export class PartEncoder {
   }
 
   private write(part: Part, at: string, written: JsonObject[]): void {
-    if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides itself what it caches.")
-    reportExtra(part.extra, { at, losses: this.encoding.losses })
+    this.reportBeside(part, at)
     if (part.kind === "reasoning" && part.form === "hidden") this.hidden(part, at, written)
     else written.push(...this.wire(part, at).map((wire) => joined(wire, part.extra)))
+  }
+
+  /** What stands beside a part's content and has no place on this wire. */
+  private reportBeside(part: Part, at: string): void {
+    if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides itself what it caches.")
+    reportExtra(part.extra, { at, losses: this.encoding.losses })
+    if (part.kind === "text" && part.citations) this.citations(part.citations.length, at)
   }
 
   private wire(part: Part, at: string): JsonObject[] {
     switch (part.kind) {
       case "text":
-        if (part.citations) this.citations(part.citations.length, at)
         return part.text === "" && !isNative(part.at) ? [] : [{ text: part.text }]
       case "refusal":
         this.lose(at, "Gemini has no refusals; it is sent as text.", { how: "approximated" })
@@ -144,7 +149,7 @@ export class PartEncoder {
 
   private hostedResult(part: ToolResultPart, at: string): JsonObject[] {
     const name = part.name ?? this.calls.get(part.callId)?.name ?? ""
-    const said = part.parts.flatMap((each) => (each.kind === "text" ? [each.text] : []))
+    const said = this.texts(part, at)
     const text = said.join("\n")
     if (CODE_TOOLS.includes(name)) {
       const otherwise = part.extra ? {} : { outcome: "OUTCOME_FAILED" }
@@ -156,6 +161,15 @@ export class PartEncoder {
     return [{ toolResponse: { toolType: name, ...told, ...named(part.callId) } }]
   }
 
+  /** A result's texts, which become members of one object. */
+  private texts({ parts }: ToolResultPart, at: string): string[] {
+    return parts.flatMap((part, index) => {
+      if (part.kind !== "text" && part.kind !== "refusal") return []
+      this.reportBeside(part, part.at ?? `${at}.content[${index}]`)
+      return [part.text]
+    })
+  }
+
   private foreignRun(at: string): JsonObject[] {
     this.lose(at, "It is of a tool that another provider ran.", { weight: this.encoding.foreignRuns })
     return []
@@ -164,7 +178,7 @@ export class PartEncoder {
   private result(part: ToolResultPart, at: string): JsonObject[] {
     const name = part.name ?? this.calls.get(part.callId)?.name
     if (name === undefined) this.lose(at, "It answers no call that is told, so its tool's name is not known.")
-    const texts = part.parts.flatMap((each) => (each.kind === "text" || each.kind === "refusal" ? [each.text] : []))
+    const texts = this.texts(part, at)
     const others = part.parts.filter((each) => each.kind !== "text" && each.kind !== "refusal")
     const media = this.encode(others, `${at}.content`)
     const inside = media.length > 0 && (this.encoding.mediaInResults || isNative(part.at))
