@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises"
 import { GatewayError } from "../canonical/error.ts"
 import { totalTokens, type Usage } from "../canonical/usage.ts"
 import { familyOf } from "../counting/count-tokens.ts"
-import { costOf } from "../ledger/cost.ts"
+import { chargeOf } from "../ledger/cost.ts"
 import type { Settlement } from "../ledger/ledger.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Books, Call, House } from "./call.ts"
@@ -59,7 +59,6 @@ interface Growing {
 }
 
 export class Bill {
-  private heldNano: bigint
   private heldOutput: number
   private extending = false
   private input: KeptInput | undefined
@@ -69,18 +68,17 @@ export class Bill {
     private readonly options: BillOptions,
     private readonly hold: Hold,
   ) {
-    this.heldNano = hold.nano
     this.heldOutput = hold.outputTokens
   }
 
   /** Holds what the request may cost; rejects where the caller may not, or cannot, pay that. */
   static async open(options: BillOptions): Promise<Bill> {
-    const { call, ledger, request, targets, claim } = options
+    const { call, ledger, claim } = options
     const { caller, record, allowance } = call
     const { id: keyId, tenant, budgetsInForce: budgets } = caller
     let reserved = 0
     try {
-      const hold = holdFor(request, targets, caller)
+      const hold = holdFor(options.request, options.targets, caller)
       allowance.reserve(hold.likelyTokens)
       reserved = hold.likelyTokens
       const { requestId } = record
@@ -117,8 +115,8 @@ export class Bill {
     const { ledger, call } = this.options
     const { requestId } = call.record
     const output = Math.max(usage.output ?? 0, Math.floor(length * LEAST_TOKENS_PER_BYTE))
-    const owed = costOf({ usage: { ...usage, output } }, pricing)
-    if (owed) ledger.note(requestId, { lowerBoundNano: owed.nanoUsd })
+    const lowerBoundNano = chargeOf({ usage: { ...usage, output } }, pricing)
+    if (lowerBoundNano !== undefined) ledger.note(requestId, { lowerBoundNano })
     const extension = this.extending
       ? undefined
       : extensionOf(this.hold, { target, length, heldOutput: this.heldOutput })
@@ -128,7 +126,6 @@ export class Bill {
       this.extending = false
       if (this.ending) return
       if (!fits) return extension.isDue ? onRefused(outspent()) : undefined
-      this.heldNano += extension.nano
       this.heldOutput += extension.outputTokens
     }
     // A store that fails refuses nobody: more is asked for when the answer has grown again.
@@ -149,18 +146,31 @@ export class Bill {
     return this.ending
   }
 
-  private async end(target: Target, given: Given): Promise<void> {
+  private end(target: Target, given: Given): Promise<void> {
+    const spent = this.reported(target, given.told)
+    if (spent) return this.pay(target, { given, spent })
+    const counting = this.counted(target, given)
+    return counting.then(
+      (counted) => this.pay(target, { given, spent: counted }),
+      (fault) => this.forgive(fault),
+    )
+  }
+
+  private pay(target: Target, what: { given: Given; spent: Spent }): Promise<void> {
+    const { call, ledger } = this.options
     let settlement: Settlement
     try {
-      const spent = this.reported(target, given.told) ?? (await this.counted(target, given))
-      settlement = this.settlement(target, { given, spent })
+      settlement = this.settlement(target, what)
     } catch (fault) {
-      // What cannot be reckoned is our fault, and not the caller's cost.
-      this.options.house.onFault(fault)
-      return this.letGo()
+      return this.forgive(fault)
     }
-    const { call, ledger } = this.options
-    await this.write(() => ledger.settle(call.record.requestId, settlement))
+    return this.write(() => ledger.settle(call.record.requestId, settlement))
+  }
+
+  /** What cannot be reckoned is our fault, and not the caller's cost. */
+  private forgive(fault: unknown): Promise<void> {
+    this.options.house.onFault(fault)
+    return this.letGo()
   }
 
   private settlement(target: Target, { given, spent }: { given: Given; spent: Spent }): Settlement {
@@ -168,22 +178,24 @@ export class Bill {
     const { record, allowance } = call
     const { model, account, pricing } = target
     const { usage, images, basis } = spent
-    const chargeNano = chargeOf(spent, target)
+    const chargeNano = priced(spent, target)
     record.usage = usage
     record.costNanoUsd = chargeNano
     allowance.correct(this.hold.likelyTokens, totalTokens(usage))
     const answer = claim && given.last && sentAnswer(given.last, record.status)
     const also = answer && (() => claim.answered(answer))
-    const facts = receiptFacts(call, request, { basis, heldNano: this.heldNano })
-    return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, facts, also }
+    const facts = receiptFacts(call, { request, basis })
+    const { protocol } = record
+    return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
   }
 
-  private async letGo(): Promise<void> {
+  private letGo(): Promise<void> {
     const { call, ledger, request } = this.options
     const { record, allowance } = call
     allowance.correct(this.hold.likelyTokens, 0)
-    const facts = receiptFacts(call, request, { heldNano: this.heldNano })
-    await this.write(() => ledger.release(record.requestId, facts))
+    const { protocol, requestId } = record
+    const facts = receiptFacts(call, { request })
+    return this.write(() => ledger.release(requestId, { protocol, facts }))
   }
 
   private reported(target: Target, told: Told): Spent | undefined {
@@ -208,15 +220,17 @@ export class Bill {
     return countedFor(told, { target, candidates: request.reading.asks.candidates, counted })
   }
 
-  private async write(work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work()
-      this.options.claim?.end()
-    } catch (thrown) {
-      const writing = this.writeLater(work, thrown)
-      this.options.house.onUnwritten(writing)
-      await Promise.race([writing, setTimeout(STORE_PATIENCE_MS, undefined, { ref: false })])
-    }
+  private write(work: () => Promise<unknown>): Promise<void> {
+    return work().then(
+      () => this.options.claim?.end(),
+      (thrown) => this.writeAfter(work, thrown),
+    )
+  }
+
+  private async writeAfter(work: () => Promise<unknown>, failed: unknown): Promise<void> {
+    const writing = this.writeLater(work, failed)
+    this.options.house.onUnwritten(writing)
+    await Promise.race([writing, setTimeout(STORE_PATIENCE_MS, undefined, { ref: false })])
   }
 
   /** Again for as long as the store fails; what it is not to blame for would fail for ever. */
@@ -243,10 +257,10 @@ function sentAnswer({ contentType, bytes, cutShort }: NonNullable<Given["last"]>
   return { status, contentType, ...(last && { last }), ...(cutShort && { cutShort }) }
 }
 
-function chargeOf(spent: Spent, { pricing, model }: Target): bigint {
-  const cost = pricing && costOf(spent, pricing)
-  if (!cost) throw new Error(`${model.id} was called without a price`)
-  return cost.nanoUsd
+function priced(spent: Spent, { pricing, model }: Target): bigint {
+  const chargeNano = pricing && chargeOf(spent, pricing)
+  if (chargeNano === undefined) throw new Error(`${model.id} was called without a price`)
+  return chargeNano
 }
 
 /** Whoever waits does so only for a while; then a text's length has to tell. */

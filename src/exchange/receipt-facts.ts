@@ -1,23 +1,22 @@
 // What a receipt shows beside what was booked: how the request was put, who was tried, and what was lost on the way.
 import type { Json, JsonObject } from "../canonical/json.ts"
-import { usdOfNano } from "../canonical/usd.ts"
 import type { ObservedAttempt } from "../telemetry/observed.ts"
 import type { Call } from "./call.ts"
 import type { ExchangeRecord } from "./record.ts"
 import type { ReadRequest } from "./request.ts"
 import type { Basis } from "./spent.ts"
 
-interface Booked {
+interface Settling {
+  readonly request: ReadRequest
   /** Absent where nothing was used. */
   readonly basis?: Basis
-  readonly heldNano: bigint
 }
 
-/** Of what was used only what is not as usual: it is written with every answer, and read with few. */
-export function receiptFacts({ record, caller }: Call, request: ReadRequest, { basis, heldNano }: Booked): JsonObject {
-  const { target, losses, failedAttempts, attempts, error, protocol = null } = record
+/** Of what was used only what is not as usual; undefined where nothing is, as with most answers. */
+export function receiptFacts({ record, caller }: Call, { request, basis }: Settling): JsonObject | undefined {
+  const { target, losses, failedAttempts, attempts, error, protocol } = record
   const { routing, model, stream } = request.reading
-  const facts: Record<string, Json> = { protocol, held: usdOfNano(heldNano) }
+  const facts: Record<string, Json> = {}
   if (target && target.protocol !== protocol) facts.upstream_protocol = target.protocol
   if (!basis || model !== target?.model.id) facts.requested_model = model
   if (!basis || stream) facts.stream = stream
@@ -31,7 +30,8 @@ export function receiptFacts({ record, caller }: Call, request: ReadRequest, { b
       ...(routing.fallback.length > 0 && { fallback: routing.fallback }),
       ...(strict && { strict }),
     }
-  return facts
+  for (const _ in facts) return facts
+  return undefined
 }
 
 function shownAttempts({ target, failedAttempts = [], attempts, error }: ExchangeRecord): JsonObject[] {

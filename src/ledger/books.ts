@@ -6,6 +6,7 @@ import type {
   BookedEntry,
   EntryAmounts,
   EntryKind,
+  EntryRow,
   HoldRow,
   LedgerAccountRow,
   LedgerTable,
@@ -40,6 +41,7 @@ export interface Ending {
   readonly chargeNano: bigint
   readonly suspendedNano: bigint
   readonly at: number
+  readonly protocol: string | null
   /** Null where nothing was used. */
   readonly use: Use | null
   /** What else the receipt is to show, as JSON. */
@@ -111,8 +113,9 @@ export class Books {
   }
 
   /** Who pays pays what it can; the rest of the hold is free again. */
-  end(hold: HoldRow, { outcome, chargeNano, suspendedNano, at, use, facts }: Ending): Settled {
+  end(hold: HoldRow, ending: Ending): Settled {
     const { accounts, entries } = this.table
+    const { outcome, chargeNano, suspendedNano, at, protocol, use, facts } = ending
     const { requestId, accountId, tenant, keyId, amountNano, day } = hold
     const dueNano = suspendedNano === 0n ? chargeNano : chargeNano + suspendedNano
     const paidNano = dueNano <= amountNano ? dueNano : least(dueNano, amountNano + freeOf(accounts.get(accountId)))
@@ -124,7 +127,21 @@ export class Books {
       suspense: suspendedNano,
       writeOff: -writtenOffNano,
     }
-    entries.insert({ kind: outcome, requestId, eventId: null, tenant, keyId, day, at, accountId, nano, use }, facts)
+    const row: EntryRow = {
+      kind: outcome,
+      requestId,
+      eventId: null,
+      tenant,
+      keyId,
+      day,
+      at,
+      accountId,
+      nano,
+      heldNano: amountNano,
+      protocol,
+      use,
+    }
+    entries.insert(row, facts)
     return { outcome, chargeNano, paidNano, writtenOffNano, suspendedNano }
   }
 
@@ -154,7 +171,8 @@ export class Books {
     if (account.floorNano === null) accounts.setFloor(account.id, account.postedNano - account.heldNano)
     const nano = { account: amountNano, funding: -amountNano, revenue: 0n, suspense: 0n, writeOff: 0n }
     const who = { requestId: null, eventId, tenant: null, keyId: null, accountId: account.id }
-    entries.insert({ kind: "top-up", ...who, day: dayOf(at), at, nano, use: null }, null)
+    const nothing = { heldNano: null, protocol: null, use: null }
+    entries.insert({ kind: "top-up", ...who, day: dayOf(at), at, nano, ...nothing }, null)
   }
 
   setFloor(name: string, floorNano: bigint | null): void {

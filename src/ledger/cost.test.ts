@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { PRICE_NAMES, type PriceBucket, type Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
-import { boundOf, costOf, priceVersion } from "./cost.ts"
+import { boundOf, chargeOf, costOf, priceVersion } from "./cost.ts"
 
 const INPUTS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "audioInput", "imageInput"] as const
 const OUTPUTS = ["output", "reasoning", "audioOutput", "imageOutput"] as const
@@ -87,6 +87,28 @@ describe("a cost", () => {
       }),
       { numRuns: 500 },
     )
+  })
+
+  test("is the same without its lines, however large it is", () => {
+    const dear = priced.map(({ pricing }) => ({ ...pricing, input: "999999999.999999999" }))
+    const any = fc.oneof(
+      priced.map(({ pricing }) => pricing),
+      dear,
+      fc.constant<Pricing>({ output: "1" }),
+    )
+    const counts = fc.oneof(usages, fc.record({ input: fc.maxSafeInteger().map(Math.abs), output: count }))
+    fc.assert(
+      fc.property(counts, images, any, (usage, images, pricing) => {
+        expect(chargeOf({ usage, images }, pricing)).toEqual(costOf({ usage, images }, pricing)?.nanoUsd)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test.each([-1, 0.5, Number.NaN, 2 ** 53])("%p tokens are not a count, with lines and without", (input) => {
+    const used = { usage: { input } }
+    expect(() => costOf(used, { input: "2", output: "1" })).toThrow(RangeError)
+    expect(() => chargeOf(used, { input: "2", output: "1" })).toThrow(RangeError)
   })
 
   test("is the sum of its lines", () => {

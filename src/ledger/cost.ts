@@ -58,25 +58,25 @@ const PART_OF: Readonly<Partial<Record<PriceBucket, PriceBucket>>> = {
 }
 
 const TOKENS_PER_PRICE = 1_000_000n
+const TOKENS = Number(TOKENS_PER_PRICE)
 /** The tokens of what is sold by the image, and the images of what is sold by the token. */
 const INCLUDED = "0"
 
 /** Undefined where something was used that has no price. Counts are whole and not negative. */
 export function costOf({ usage, images = 0 }: Used, pricing: Pricing): Cost | undefined {
-  const inputTokens = INPUT_BUCKETS.reduce((sum, bucket) => sum + (usage[bucket] ?? 0), 0)
-  const sheet = sheetsOf(pricing).findLast(({ above }) => above === undefined || inputTokens > above)
+  const sheet = sheetFor(usage, pricing)
   const lines: CostLine[] = []
   let sum = 0n
   for (const bucket of BUCKETS) {
     const units = bucket === "perImage" ? images : (usage[bucket] ?? 0)
     if (units === 0) continue
-    const rate = sheet?.rates[bucket]
+    const rate = sheet.rates[bucket]
     if (!rate) return undefined
     sum += millionths(bucket, units) * rate.nano
     const line = { bucket, units, price: rate.price }
     lines.push(sheet.above === undefined ? line : { ...line, tier: sheet.above })
   }
-  const fee = sheet?.rates.perRequest
+  const fee = sheet.rates.perRequest
   if (fee) {
     sum += millionths("perRequest", 1) * fee.nano
     lines.push({ bucket: "perRequest", units: 1, price: fee.price })
@@ -84,23 +84,52 @@ export function costOf({ usage, images = 0 }: Used, pricing: Pricing): Cost | un
   return { nanoUsd: roundedUp(sum), lines }
 }
 
-/** The dearest that can come of it: every token in its side's dearest bucket, at the dearest tier that may apply. */
-export function boundOf({ inputTokens, outputTokens, images = 0 }: UseBound, pricing: Pricing): bigint | undefined {
-  let dearest = 0n
-  for (const { above, rates } of sheetsOf(pricing)) {
-    if (above !== undefined && inputTokens <= above) continue
-    const input = inputTokens > 0 ? dearestOf(INPUT_BUCKETS, rates) : 0n
-    const output = outputTokens > 0 ? dearestOf(OUTPUT_BUCKETS, rates) : 0n
-    const image = images > 0 ? rates.perImage?.nano : 0n
-    if (input === undefined || output === undefined || image === undefined) return undefined
-    const sum =
-      millionths("input", inputTokens) * input +
-      millionths("output", outputTokens) * output +
-      millionths("perImage", images) * image +
-      millionths("perRequest", 1) * (rates.perRequest?.nano ?? 0n)
-    if (sum > dearest) dearest = sum
+/** The same sum without its lines, in numbers where they are exact: they take a tenth of the time. */
+export function chargeOf(used: Used, pricing: Pricing): bigint | undefined {
+  const { usage, images = 0 } = used
+  const { rates } = sheetFor(usage, pricing)
+  let sum = images === 0 ? 0 : product(images, rates.perImage) * TOKENS
+  for (const bucket in usage) {
+    const units = usage[bucket as TokenBucket]
+    if (units !== undefined && units !== 0) sum += product(units, rates[bucket as TokenBucket])
   }
-  return roundedUp(dearest)
+  if (rates.perRequest) sum += rates.perRequest.number * TOKENS
+  return Number.isSafeInteger(sum) ? roundedUpNumber(sum) : costOf(used, pricing)?.nanoUsd
+}
+
+/** Not a number where it would not be exact, or is none: what is added to it is none either. */
+function product(units: number, rate: Rate | undefined): number {
+  return rate && units >= 0 && Number.isSafeInteger(units) ? units * rate.number : Number.NaN
+}
+
+/** The dearest that can come of it: every token in its side's dearest bucket, at the dearest tier that may apply. */
+export function boundOf(bound: UseBound, pricing: Pricing): bigint | undefined {
+  let dearest = 0n
+  for (const sheet of sheetsOf(pricing)) {
+    if (sheet.above !== undefined && bound.inputTokens <= sheet.above) continue
+    const nano = boundAt(bound, sheet)
+    if (nano === undefined) return undefined
+    if (nano > dearest) dearest = nano
+  }
+  return dearest
+}
+
+function boundAt({ inputTokens, outputTokens, images = 0 }: UseBound, sheet: Sheet): bigint | undefined {
+  const { rates, dearestInput, dearestOutput } = sheet
+  const input = inputTokens > 0 ? dearestInput : FREE
+  const output = outputTokens > 0 ? dearestOutput : FREE
+  const image = images > 0 ? rates.perImage : FREE
+  if (!input || !output || !image) return undefined
+  const fee = rates.perRequest ?? FREE
+  const each = (images === 0 ? 0 : product(images, image)) + fee.number
+  const sum = product(inputTokens, input) + product(outputTokens, output) + each * TOKENS
+  if (Number.isSafeInteger(sum)) return roundedUpNumber(sum)
+  return roundedUp(
+    millionths("input", inputTokens) * input.nano +
+      millionths("output", outputTokens) * output.nano +
+      millionths("perImage", images) * image.nano +
+      millionths("perRequest", 1) * fee.nano,
+  )
 }
 
 /** The same for the same prices, however their members are ordered; another for any other. */
@@ -130,6 +159,8 @@ function inOrder(prices: Prices): Prices {
 interface Rate {
   readonly price: string
   readonly nano: bigint
+  /** The same; rounded where it is no safe integer, and what is made with it is none either. */
+  readonly number: number
 }
 
 type Rates = Readonly<Partial<Record<PriceBucket, Rate>>>
@@ -138,6 +169,9 @@ type Rates = Readonly<Partial<Record<PriceBucket, Rate>>>
 interface Sheet {
   readonly above?: number
   readonly rates: Rates
+  /** Undefined where a bucket of that side has no price. */
+  readonly dearestInput: Rate | undefined
+  readonly dearestOutput: Rate | undefined
 }
 
 /** A pricing is an object of the catalogue's that many requests share. */
@@ -149,21 +183,48 @@ function sheetsOf(pricing: Pricing): readonly Sheet[] {
   if (known) return known
   const tiers = (pricing.tiers ?? []).map((tier) => ({
     above: tier.aboveInputTokens,
-    rates: ratesOf({ ...pricing, ...tier }),
+    ...sheetOf({ ...pricing, ...tier }),
   }))
-  const all = [{ rates: ratesOf(pricing) }, ...tiers]
+  const all = [sheetOf(pricing), ...tiers]
   sheets.set(pricing, all)
   return all
+}
+
+/** Whose prices hold for an exchange of this size. */
+function sheetFor(usage: Usage, pricing: Pricing): Sheet {
+  const all = sheetsOf(pricing)
+  let sheet = all[0] as Sheet
+  if (all.length === 1) return sheet
+  let inputTokens = 0
+  for (const bucket of INPUT_BUCKETS) inputTokens += usage[bucket] ?? 0
+  for (const each of all) if (each.above !== undefined && inputTokens > each.above) sheet = each
+  return sheet
+}
+
+function sheetOf(prices: Prices): Sheet {
+  const rates = ratesOf(prices)
+  return {
+    rates,
+    dearestInput: dearestOf(INPUT_BUCKETS, rates),
+    dearestOutput: dearestOf(OUTPUT_BUCKETS, rates),
+  }
 }
 
 function ratesOf(prices: Prices): Rates {
   return Object.fromEntries(
     [...BUCKETS, "perRequest" as const].flatMap((bucket) => {
       const price = priceOf(bucket, prices)
-      return price === undefined ? [] : [[bucket, { price, nano: nanoPrice(price) }]]
+      return price === undefined ? [] : [[bucket, rateOf(price)]]
     }),
   )
 }
+
+function rateOf(price: string): Rate {
+  const nano = nanoPrice(price)
+  return { price, nano, number: Number(nano) }
+}
+
+const FREE = rateOf("0")
 
 function priceOf(bucket: PriceBucket, prices: Prices): string | undefined {
   for (let each: PriceBucket | undefined = bucket; each; each = PART_OF[each]) {
@@ -175,12 +236,12 @@ function priceOf(bucket: PriceBucket, prices: Prices): string | undefined {
 }
 
 /** Undefined where a bucket of them has no price. */
-function dearestOf(buckets: readonly TokenBucket[], rates: Rates): bigint | undefined {
-  let dearest = 0n
+function dearestOf(buckets: readonly TokenBucket[], rates: Rates): Rate | undefined {
+  let dearest = FREE
   for (const bucket of buckets) {
     const rate = rates[bucket]
     if (!rate) return undefined
-    if (rate.nano > dearest) dearest = rate.nano
+    if (rate.nano > dearest.nano) dearest = rate
   }
   return dearest
 }
@@ -199,4 +260,10 @@ function nanoPrice(price: string): bigint {
 
 function roundedUp(sum: bigint): bigint {
   return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE
+}
+
+/** Of a sum that is a safe integer. A remainder is exact; a quotient is not. */
+function roundedUpNumber(sum: number): bigint {
+  const rest = sum % TOKENS
+  return BigInt((sum - rest) / TOKENS + (rest > 0 ? 1 : 0))
 }

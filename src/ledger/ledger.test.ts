@@ -236,7 +236,7 @@ describe("a release", () => {
     const requestId = await hold()
     expect(await ledger.release(requestId)).toMatchObject({ outcome: "released", paidNano: 0n })
     expect(ledger.balance("tenant:acme")).toMatchObject({ postedNano: 0n, heldNano: 0n })
-    expect(ledger.receipt(requestId)).toMatchObject({ outcome: "released", facts: undefined })
+    expect(ledger.receipt(requestId)).toMatchObject({ outcome: "released", facts: { held: "0.0000001" } })
     expect(await ledger.settle(requestId, settlement(5n))).toMatchObject({ outcome: "released", chargeNano: 0n })
   })
 
@@ -247,8 +247,9 @@ describe("a release", () => {
 
   test("may leave a receipt", async () => {
     const requestId = await hold()
-    await ledger.release(requestId, { attempts: [{ status: 503 }] })
-    expect(ledger.receipt(requestId, "acme")?.facts).toEqual({ attempts: [{ status: 503 }] })
+    await ledger.release(requestId, { protocol: "openai", facts: { attempts: [{ status: 503 }] } })
+    const booked = { protocol: "openai", held: "0.0000001" }
+    expect(ledger.receipt(requestId, "acme")?.facts).toEqual({ ...booked, attempts: [{ status: 503 }] })
   })
 })
 

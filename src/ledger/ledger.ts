@@ -4,7 +4,8 @@ import { GatewayError } from "../canonical/error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
-import type { HoldRow, LedgerProblem, LedgerTable, Use } from "../store/contract.ts"
+import { usdOfNano } from "../canonical/usd.ts"
+import type { BookedEntry, HoldRow, LedgerProblem, LedgerTable, Use } from "../store/contract.ts"
 import { Books, freeOf, type HoldWish, MAX_NANO, type Settled, type TopUp } from "./books.ts"
 import { type Budget, dayOf } from "./budget.ts"
 import { GroupCommit } from "./group-commit.ts"
@@ -28,10 +29,19 @@ export interface Settlement {
   readonly images?: number | undefined
   /** What the charge was reckoned by; the receipt names its version. */
   readonly pricing?: Pricing | undefined
+  /** What the caller spoke. */
+  readonly protocol?: string | undefined
   /** What else the receipt is to show. */
   readonly facts?: JsonObject | undefined
   /** Written in the same transaction, once, when the settlement is booked; where either fails, neither is written. */
   readonly also?: (() => void) | undefined
+}
+
+/** What is told of a request that nothing is owed for. */
+export interface Released {
+  readonly protocol?: string | undefined
+  /** What else the receipt is to show. */
+  readonly facts?: JsonObject | undefined
 }
 
 export interface Balance {
@@ -143,10 +153,10 @@ export class Ledger {
   }
 
   /** Nothing was owed. Done again, or after a settlement, it changes nothing and tells how the request has ended. */
-  release(requestId: string, facts?: JsonObject): Promise<Settled> {
+  release(requestId: string, told: Released = {}): Promise<Settled> {
     return this.group.add(() => {
       const hold = this.table.holds.find(requestId)
-      if (hold) return this.releaseOne(hold, facts)
+      if (hold) return this.releaseOne(hold, told)
       return this.books.ended(requestId)?.settled ?? { outcome: "released", ...NOTHING }
     })
   }
@@ -182,7 +192,8 @@ export class Ledger {
       const { tenant: owner, keyId, at } = ended.entry
       if (owner === null || keyId === null || (tenant !== undefined && owner !== tenant)) return undefined
       const facts = this.table.receipts.find(ended.entry.id)
-      const shown = facts === undefined ? undefined : { ...usedFacts(ended.entry.use), ...JSON.parse(facts) }
+      const isTold = facts !== undefined && ended.settled.outcome !== "recovered"
+      const shown = isTold ? { ...bookedFacts(ended.entry), ...JSON.parse(facts) } : undefined
       return { requestId, tenant: owner, keyId, at, ...ended.settled, facts: shown }
     })
   }
@@ -219,20 +230,32 @@ export class Ledger {
   }
 
   private settleOne(hold: HoldRow, settlement: Settlement): Settled {
-    const { chargeNano, model, provider, usage, images, pricing, facts, also } = settlement
+    const { chargeNano, model, provider, usage, images, pricing, protocol, facts, also } = settlement
     const counts = images === undefined ? usage : { ...usage, images }
     const use: Use = { model, provider, counts, priceVersion: pricing ? this.prices.keep(pricing) : null }
-    const text = facts ? JSON.stringify(facts) : "{}"
-    const ending = { outcome: "settled", chargeNano, suspendedNano: 0n, at: this.now(), use, facts: text } as const
-    const settled = this.books.end(hold, ending)
+    const settled = this.books.end(hold, {
+      outcome: "settled",
+      chargeNano,
+      suspendedNano: 0n,
+      at: this.now(),
+      protocol: protocol ?? null,
+      use,
+      facts: facts ? JSON.stringify(facts) : null,
+    })
     if (also) writeAlso(also)
     return settled
   }
 
-  private releaseOne(hold: HoldRow, facts: JsonObject | undefined): Settled {
+  private releaseOne(hold: HoldRow, { protocol, facts }: Released): Settled {
     const text = facts ? JSON.stringify(facts) : null
     const nothing = { chargeNano: 0n, suspendedNano: 0n, use: null }
-    return this.books.end(hold, { outcome: "released", ...nothing, at: this.now(), facts: text })
+    return this.books.end(hold, {
+      outcome: "released",
+      ...nothing,
+      at: this.now(),
+      protocol: protocol ?? null,
+      facts: text,
+    })
   }
 
   private recoverOne(hold: HoldRow): Settled {
@@ -242,6 +265,7 @@ export class Ledger {
       chargeNano: lowerBoundNano,
       suspendedNano: lowerBoundNano < amountNano ? amountNano - lowerBoundNano : 0n,
       at: this.now(),
+      protocol: null,
       use: UNKNOWN_USE,
       facts: null,
     })
@@ -294,9 +318,13 @@ function unavailable(cause: unknown): never {
 
 const UNKNOWN_USE: Use = { model: "unknown", provider: "unknown", counts: {}, priceVersion: null }
 
-/** What a receipt shows of what was used. */
-function usedFacts(use: Use | null): JsonObject {
-  if (!use) return {}
+/** What a receipt shows of what was booked. */
+function bookedFacts({ protocol, heldNano, use }: BookedEntry): JsonObject {
+  const held = heldNano === null ? {} : { held: usdOfNano(heldNano) }
+  return { ...(protocol !== null && { protocol }), ...held, ...(use && usedFacts(use)) }
+}
+
+function usedFacts(use: Use): JsonObject {
   const { model, provider, counts, priceVersion } = use
   const { images, ...usage } = counts
   const shown = { model, provider, usage, ...(images !== undefined && { images }) }

@@ -198,6 +198,10 @@ export interface EntryRow {
   readonly at: number
   readonly accountId: number
   readonly nano: EntryAmounts
+  /** What had been held when it was booked; null where nothing was, or is not known any more. */
+  readonly heldNano: bigint | null
+  /** What the caller spoke; null where it is not known. */
+  readonly protocol: string | null
   /** Null where nothing was used. */
   readonly use: Use | null
 }
@@ -208,7 +212,7 @@ export interface BookedEntry extends EntryRow {
 
 /** Append-only: the store itself refuses to change or delete what is booked, and to book what does not sum to zero. */
 interface EntryTable {
-  /** Ends the hold of its request. The facts, as JSON, may be dropped one day; what is booked stays. Gives its id. */
+  /** Ends the hold of its request. The facts, an object of JSON, may be dropped one day; what is booked stays. Gives its id. */
   insert(row: EntryRow, facts: string | null): bigint
   ofRequest(requestId: string): BookedEntry | undefined
   ofEvent(eventId: string): BookedEntry | undefined
@@ -258,9 +262,9 @@ export interface UsageTable {
 }
 
 export interface ReceiptTable {
-  /** The facts of an entry, as JSON. */
+  /** The facts of an entry, an empty object where it has none; undefined where they were dropped. */
   find(entryId: bigint): string | undefined
-  /** How many went. */
+  /** Of how many entries they went. */
   dropBefore(time: number, limit: number): number
 }
 

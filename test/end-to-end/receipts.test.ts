@@ -37,7 +37,7 @@ beforeAll(async () => {
     await bookCall(ledger, { requestId: "drawn", ...who, usage: {}, images: 3, pricing: { perImage: "0.04" } })
     await bookCall(ledger, { requestId: "wrong", ...who, chargeNano: 1n })
     await ledger.hold({ requestId: "failed", ...who, amountNano: 5n, at: Date.now() })
-    await ledger.release("failed", { ...FACTS, losses: [] })
+    await ledger.release("failed", { facts: { ...FACTS, losses: [] } })
     await ledger.hold({ requestId: "killed", ...who, amountNano: 5_000_000n, at: Date.now() })
     ledger.note("killed", { lowerBoundNano: 2_000_000n })
   })

@@ -36,7 +36,7 @@ const STORY: readonly (readonly Act[])[] = [
   [(ledger) => ledger.topUp({ account: "key:k1", amountNano: 1000n, eventId: "e1", at: AT })],
   [(ledger) => ledger.hold(wish("r1", 300n)), (ledger) => ledger.hold(wish("r2", 200n))],
   [(ledger) => ledger.extend("r1", 100n), (ledger) => ledger.hold(wish("r3", 50n))],
-  [(ledger) => ledger.settle("r1", settlement(390n)), (ledger) => ledger.release("r2", { attempts: [] })],
+  [(ledger) => ledger.settle("r1", settlement(390n)), (ledger) => ledger.release("r2", { facts: { attempts: [] } })],
   [fold],
   [(ledger) => ledger.settle("r3", settlement(700n))],
   [fold],

@@ -48,9 +48,9 @@ class CheckThenAct implements Books {
     return this.ledger.settle(requestId, settlement)
   }
 
-  async release(requestId: string, facts?: Parameters<Books["release"]>[1]) {
+  async release(requestId: string, told?: Parameters<Books["release"]>[1]) {
     this.open.delete(requestId)
-    return this.ledger.release(requestId, facts)
+    return this.ledger.release(requestId, told)
   }
 }
 

@@ -5,6 +5,7 @@ import type { EntryAmounts, EntryRow } from "../contract.ts"
 import { entriesOf } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
 import { monthOf } from "./ledger-spending.ts"
+import type { Standing } from "./ledger-standing.ts"
 import { HOUSE_IDS } from "./ledger-tail.ts"
 
 /** Tells of an invariant that does not hold. */
@@ -35,26 +36,30 @@ const PLACES_AT_ONCE = 50_000
 const NOTHING: EntryAmounts = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n }
 
 export class AuditSums {
+  private readonly database: Database
+  private readonly standing: Standing
   private summed = 0n
   private readonly accounts = new Map<number, bigint>()
   private readonly paid = new Map<string, bigint>()
+  /** Requests whose entries were not folded when they were summed. */
+  private readonly unfolded = new Set<string>()
   /** What is being written, the last place first. */
   private unwritten: [place: string, nano: bigint][] = []
   private readonly next
-  private readonly entryOf
   private readonly account
   private readonly addAccount
   private readonly addPaid
 
   constructor(
-    private readonly database: Database,
+    { database, standing }: { readonly database: Database; readonly standing: Standing },
     private readonly tell: Tell,
   ) {
+    this.database = database
+    this.standing = standing
     database.run(CREATE)
     this.next = database.query<JournalColumns, [bigint]>(
       "SELECT * FROM journal WHERE first > ?1 ORDER BY first LIMIT 1",
     )
-    this.entryOf = database.query<{ entry: bigint }, [string]>("SELECT entry FROM requests WHERE request = ?1")
     this.account = database.query<unknown, [number]>("SELECT 1 FROM account_rows WHERE id = ?1")
     const add = "ON CONFLICT DO UPDATE SET sum = sum + excluded.sum"
     this.addAccount = database.query(`INSERT INTO temp.audit_accounts VALUES (?1, ?2) ${add}`)
@@ -115,7 +120,7 @@ export class AuditSums {
     const { account, funding, revenue, suspense, writeOff } = nano
     const sum = account + funding + revenue + suspense + writeOff
     if (sum !== 0n) this.tell("I1", `Entry ${id} sums to ${sum} and not to zero.`)
-    if (requestId !== null && this.entryOf.get(requestId)?.entry !== id)
+    if (requestId !== null && !this.hasEndedAs(Number(id), requestId))
       this.tell("I5", `Request ${requestId} is not known to have ended as entry ${id}.`)
     this.move(accountId, account)
     this.move(HOUSE_IDS.funding, funding)
@@ -126,6 +131,15 @@ export class AuditSums {
     this.pay(`spend\n${monthOf(day)}\nkey:${plain(keyId)}\t${day}`, -account)
     this.pay(`spend\n${monthOf(day)}\ntenant:${plain(tenant)}\t${day}`, -account)
     this.pay(`usage\n${day}\n${plain(tenant)}\t${plain(keyId)}`, -account)
+  }
+
+  /** Once, and as nothing else. */
+  private hasEndedAs(id: number, requestId: string): boolean {
+    const known = this.standing.ready().entries.ended.entryOf(requestId)
+    if (known !== undefined) return known === id
+    if (id <= this.standing.folded.entry || this.unfolded.has(requestId)) return false
+    this.unfolded.add(requestId)
+    return true
   }
 
   private move(accountId: number, nano: bigint): void {

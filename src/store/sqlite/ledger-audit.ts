@@ -27,7 +27,7 @@ export function ledgerAudit(options: AuditOptions): LedgerAudit {
   const tell = (invariant: string, what: string) => {
     if (problems.length < MAX_PROBLEMS) problems.push({ invariant, what })
   }
-  const sums = new AuditSums(options.database, tell)
+  const sums = new AuditSums(options, tell)
   const walks = [once, accounts, spending, usage, spendLines, usageLines].map((walk) => walk(options, tell))
   const compare = (limit: number): boolean => {
     // What was booked between two steps is told of already, so it has to be in the sums.
@@ -40,14 +40,17 @@ export function ledgerAudit(options: AuditOptions): LedgerAudit {
   return { sum: (limit) => sums.step(limit), compare, problems, close: () => sums.close() }
 }
 
-const TRIGGERS = ["journal_stays", "journal_as_booked", "requests_stay", "requests_as_booked", "prices_stay"]
+const TRIGGERS = [
+  ...["journal_stays", "journal_as_booked", "journal_facts_go", "ended_stay", "ended_as_booked"],
+  ...["prices_stay", "prices_as_charged"],
+]
 
 /** What is soon looked through: triggers and open holds. */
 function once({ database, standing, openSince }: AuditOptions, tell: Tell): Walk {
   const trigger = database.query<unknown, [string]>("SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = ?1")
   const epoch = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'epoch'")
   return () => {
-    for (const name of [...TRIGGERS, "prices_as_charged"])
+    for (const name of TRIGGERS)
       if (trigger.get(name) === null) tell("I14", `The trigger ${name}, which keeps what is booked as it is, is gone.`)
     const { entries, holds } = standing.ready()
     const durable = new Holds(database, entries)

@@ -12,8 +12,10 @@ let folder: string
 let path: string
 let store: Store
 let requests = 0
+let ended: string[] = []
 
 beforeEach(() => {
+  ended = []
   folder = mkdtempSync(join(tmpdir(), "trivium-fold-"))
   path = join(folder, "trivium.db")
   store = openSqlite(path)
@@ -57,9 +59,11 @@ interface Use {
 function entry(accountId: number, use: Use): EntryRow {
   const { tenant = "acme", keyId = "k", day = DAY, model = "m", paidNano = 1n } = use
   return {
-    ...{ kind: "settled", requestId: `r${String(requests++).padStart(6, "0")}`, eventId: null, tenant, keyId },
+    ...{ kind: "settled", requestId: `0199aaaa-${String(requests++).padStart(6, "0")}`, eventId: null, tenant, keyId },
     ...{ day, at: day * DAY_MS, accountId },
     nano: { account: -paidNano, funding: 0n, revenue: paidNano, suspense: 0n, writeOff: 0n },
+    heldNano: null,
+    protocol: null,
     use: { model, provider: "p", counts: { input: 2 }, priceVersion: null },
   }
 }
@@ -73,7 +77,11 @@ function book(...uses: Use[]): void {
   const { ledger } = store
   ledger.transaction(() => {
     const account = accountOf(ledger, "tenant:acme")
-    for (const use of uses) ledger.entries.insert(entry(account, use), null)
+    for (const use of uses) {
+      const row = entry(account, use)
+      ended.push(row.requestId ?? "")
+      ledger.entries.insert(row, null)
+    }
   })
 }
 
@@ -84,8 +92,9 @@ function foldAll(): void {
 
 /** All that is told of the sums. */
 function told() {
-  const { accounts, spend, usage } = store.ledger
+  const { accounts, entries, spend, usage } = store.ledger
   return {
+    ended: ended.map((requestId) => entries.ofRequest(requestId)?.id),
     balances: ["tenant:acme", "revenue"].map((name) => accounts.find(name)?.postedNano),
     spent: ["k", "k1", "k2"].map((keyId) => [spend.ofKey(keyId), spend.ofKey(keyId, { from: DAY, to: DAY })]),
     tenants: ["acme", "beta"].map((tenant) => spend.ofTenant(tenant, { from: DAY, to: DAY + 1 })),
@@ -157,6 +166,53 @@ describe("a fold", () => {
   })
 })
 
+describe("a request that has ended", () => {
+  const booksAgain = (requestId: string) => () =>
+    store.ledger.transaction(() => {
+      const account = accountOf(store.ledger, "tenant:acme")
+      store.ledger.entries.insert({ ...entry(account, {}), requestId }, null)
+    })
+
+  test("does not end again, wherever it stands by now, and one that was named before it may", () => {
+    const named = (number: number) => `0199-000${number}`
+    booksAgain(named(5))()
+    booksAgain(named(3))()
+    for (const settle of [() => {}, foldAll, restart]) {
+      settle()
+      for (const number of [3, 5]) expect(booksAgain(named(number))).toThrow("ended twice")
+    }
+    booksAgain(named(4))()
+    booksAgain(named(1))()
+    store.ledger.beginFold()
+    store.ledger.fold(0)
+    booksAgain(named(2))()
+    restart()
+    for (const number of [1, 2, 3, 4, 5]) expect(booksAgain(named(number))).toThrow("ended twice")
+  })
+
+  test("is found whatever it is called", () => {
+    const names = ["a", "a b", "a\tb", "é", "%00e9", "ab\n1", "", "\ud800", "0199aaaa-1", "0199aaaab"]
+    for (const name of names) booksAgain(name)()
+    const found = () => names.map((name) => Number(store.ledger.entries.ofRequest(name)?.id))
+    const all = names.map((_, at) => at + 1)
+    expect(found()).toEqual(all)
+    foldAll()
+    expect(found()).toEqual(all)
+    restart()
+    expect(found()).toEqual(all)
+    expect(["b", "a\t", "%00e9\t", "0199aaaa"].map((name) => store.ledger.entries.ofRequest(name))).toEqual(
+      Array(4).fill(undefined),
+    )
+  })
+
+  test("is found among many", () => {
+    for (let turn = 0; turn < 20; turn++) book(...Array.from({ length: 100 }, () => ({})))
+    foldAll()
+    expect(looked("SELECT count(*) AS count FROM ended_requests")).toBeLessThan(50)
+    expect(told().ended).toEqual(ended.map((_, at) => BigInt(at + 1)))
+  })
+})
+
 describe("runs", () => {
   const runs = () => looked("SELECT count(*) AS count FROM sum_runs WHERE tree = 'usage'")
   const foldMany = (count: number) => {
@@ -221,7 +277,13 @@ describe("runs", () => {
 
 describe("a hold", () => {
   const hold = (accountId: number): HoldRow => ({
-    ...{ requestId: `r${String(requests++).padStart(6, "0")}`, accountId, tenant: "acme", keyId: "k", amountNano: 5n },
+    ...{
+      requestId: `0199aaaa-${String(requests++).padStart(6, "0")}`,
+      accountId,
+      tenant: "acme",
+      keyId: "k",
+      amountNano: 5n,
+    },
     ...{ lowerBoundNano: 0n, day: DAY, epoch: 0, at: DAY * DAY_MS, budgets: [] },
   })
 

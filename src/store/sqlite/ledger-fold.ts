@@ -1,12 +1,14 @@
 // Folds what was booked into the durable sums, piece by piece. Nothing of a fold counts before its last piece is
 // written, so that one which is cut short, by a crash or a failing store, has never been.
 import type { Database } from "bun:sqlite"
+import type { EndedRequests } from "./ledger-ended.ts"
 import { plain } from "./ledger-lines.ts"
 import { BlockWriter, type Runs } from "./ledger-runs.ts"
 import { monthOf } from "./ledger-spending.ts"
 import { type Tail, type UsageSum, usageLine } from "./ledger-tail.ts"
 
-interface Trees {
+interface Sums {
+  readonly ended: EndedRequests
   readonly usage: Runs
   readonly spend: Runs
 }
@@ -27,7 +29,7 @@ export class Fold {
 
   constructor(
     database: Database,
-    private readonly trees: Trees,
+    private readonly sums: Sums,
   ) {
     // What a fold of the same number wrote that was cut short does not count.
     const before = "CASE WHEN run < ?3 THEN posted ELSE before END"
@@ -39,7 +41,7 @@ export class Fold {
 
   /** Each step is within a transaction; when one has failed, all begins anew. */
   *pieces(tail: Tail, { run, upTo }: Target): Pieces {
-    const { usage, spend } = this.trees
+    const { usage, spend, ended } = this.sums
     const days = tail.days()
     const months = new Set([...days].map(monthOf))
     // What was cut short had no other days: all that it folded is in this tail too.
@@ -48,6 +50,7 @@ export class Fold {
     for (const [id, { nano }] of tail.posted) yield void this.post.run(id, nano, run)
     yield* written(spendLines(tail), { runs: spend, run })
     yield* written(usageLines(tail), { runs: usage, run })
+    yield* ended.pieces(tail.ended, run)
     for (const day of days) usage.register(day, { run, level: 0 })
     for (const month of months) spend.register(month, { run, level: 0 })
     this.mark.run("folded-run", run)

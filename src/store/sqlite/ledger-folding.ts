@@ -27,8 +27,8 @@ export class Folding {
 
   constructor(private readonly options: FoldingOptions) {
     const { database, standing } = options
-    const { usage, spend } = standing
-    this.fold = new Fold(database, { usage, spend })
+    const { usage, spend, entries } = standing
+    this.fold = new Fold(database, { usage, spend, ended: entries.ended })
     this.merges = [usage, spend].map((runs) => new Merge(database, runs))
   }
 

@@ -1,42 +1,47 @@
 // What receipts show beside what was booked, and the prices they name.
 import type { Database } from "bun:sqlite"
 import type { PriceTable, ReceiptTable } from "../contract.ts"
-import { NO_FACTS } from "./ledger-journal.ts"
 import type { Standing } from "./ledger-standing.ts"
 
 interface FactsColumns {
   readonly first: bigint
-  readonly facts: string
+  readonly at: bigint
+  readonly facts: string | null
 }
 
+const NO_FACTS = "{}"
+
+/** They are dropped in the order of their entries: all before a mark are gone. */
 export function receiptTable(database: Database, standing: Standing): ReceiptTable {
-  const at = database.query<FactsColumns, [bigint]>(
-    "SELECT first, facts FROM receipt_groups WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
-  )
-  // Only the oldest is looked at: it is the first, and a search for others would read the whole table.
-  const oldest = database.query<FactsColumns & { readonly at: bigint }, []>(
-    "SELECT first, at, facts FROM receipt_groups ORDER BY first LIMIT 1",
-  )
-  const remove = database.query("DELETE FROM receipt_groups WHERE first = ?1")
-  const insert = database.query("INSERT INTO receipt_groups VALUES (?1, ?2, ?3)")
+  const row = "SELECT first, at, facts FROM journal WHERE first"
+  const rowAt = database.query<FactsColumns, [number | bigint]>(`${row} <= ?1 ORDER BY first DESC LIMIT 1`)
+  const rowAfter = database.query<FactsColumns, [bigint]>(`${row} > ?1 ORDER BY first LIMIT 1`)
+  const mark = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'facts-from-entry'")
+  const moveMark = database.query("UPDATE ledger_marks SET value = ?1 WHERE name = 'facts-from-entry'")
+  const drop = database.query("UPDATE journal SET facts = NULL WHERE first = ?1 AND facts IS NOT NULL")
+  const firstKept = () => Number(mark.get()?.value)
   return {
     find: (entryId) => {
-      standing.ready()
-      const row = at.get(entryId)
-      const facts = row?.facts.split("\n")[Number(entryId - row.first)]
-      return facts === NO_FACTS ? undefined : facts
+      const isThere = entryId >= firstKept() && entryId <= standing.ready().entries.last
+      const found = isThere ? rowAt.get(entryId) : null
+      if (!found) return undefined
+      const facts = found.facts === null ? undefined : JSON.parse(found.facts)[String(entryId - found.first)]
+      return facts === undefined ? NO_FACTS : JSON.stringify(facts)
     },
     dropBefore: (time, limit) => {
-      let went = 0
-      for (let row = oldest.get(); row && row.at < time && went < limit; row = oldest.get()) {
-        const lines = row.facts.split("\n")
-        let taken = 0
-        for (; taken < lines.length && went < limit; taken++) if (lines[taken] !== NO_FACTS) went += 1
-        remove.run(row.first)
-        const rest = lines.slice(taken)
-        if (rest.some((line) => line !== NO_FACTS)) insert.run(row.first + BigInt(taken), row.at, rest.join("\n"))
+      const start = firstKept()
+      const { last } = standing.ready().entries
+      const end = Math.min(start + limit, last + 1)
+      let next = start
+      while (next < end) {
+        const found = rowAt.get(next)
+        if (!found || found.at >= time) break
+        const behind = Number(rowAfter.get(found.first)?.first ?? last + 1)
+        next = Math.min(behind, end)
+        if (next === behind) drop.run(found.first)
       }
-      return went
+      moveMark.run(next)
+      return next - start
     },
   }
 }

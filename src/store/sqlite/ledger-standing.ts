@@ -33,7 +33,7 @@ export class Standing {
     const { tails } = this
     this.usage = new Runs(database, "usage")
     this.spend = new Runs(database, "spend")
-    this.entries = new Entries(database)
+    this.entries = new Entries(database, tails)
     this.accounts = new Accounts(database, tails)
     this.holds = new Holds(database, this.entries)
     const [openHolds, unwritten] = [() => this.holds.all(), () => this.entries.unwritten]
@@ -81,6 +81,8 @@ export class Standing {
     if (hold) this.accounts.release(account, hold.amountNano)
     if (this.spending.isAsked) this.spending.add(row, -nano.account - (hold?.amountNano ?? 0n))
     if (hold) this.holds.end(hold.requestId)
+    else if (requestId !== null && !this.entries.isNew(requestId))
+      throw new Error(`request ${requestId} was to be ended twice`)
     return this.entries.insert(row, facts)
   }
 
@@ -95,7 +97,7 @@ export class Standing {
 
   /** The transaction is durable. */
   committed(): void {
-    this.entries.committed(this.tails)
+    this.entries.committed()
     this.holds.committed()
     this.accounts.trim()
     this.spending.trim()
@@ -131,6 +133,6 @@ export class Standing {
       this.tails.fresh = new Tail()
       last = this.folded.entry
     }
-    this.entries.load(this.tails, last)
+    this.entries.load(last)
   }
 }

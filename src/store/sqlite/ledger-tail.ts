@@ -1,6 +1,7 @@
 // What was booked since it was last folded into the sums, summed in memory: the books are exact with it, and it can be
 // made anew from the journal at any time.
 import type { Days, EntryRow, HouseAccount, USE_COUNTS, Use, UseCounts } from "../contract.ts"
+import type { EndedGroup } from "./ledger-ended.ts"
 import { countsText, usagePlace } from "./ledger-lines.ts"
 
 type Counts = Record<(typeof USE_COUNTS)[number], number>
@@ -49,6 +50,8 @@ export class Tail {
   readonly usage = new Map<string, UsageSum>()
   /** By tenant, then by day. */
   readonly tenants = new Map<string, Map<number, Sum>>()
+  /** The oldest first. */
+  readonly ended: EndedGroup[] = []
 
   add({ accountId, nano, tenant, keyId, day, use }: EntryRow): void {
     this.entries += 1
@@ -144,6 +147,10 @@ export class Tails {
 
   all(): Tail[] {
     return this.folding ? [this.folding, this.fresh] : [this.fresh]
+  }
+
+  newestFirst(): Tail[] {
+    return this.all().reverse()
   }
 
   posted(accountId: number): bigint {

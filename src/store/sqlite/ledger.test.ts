@@ -25,11 +25,13 @@ const use = { model: "m", provider: "p", counts: { input: 1 }, priceVersion: nul
 const settled: EntryRow = {
   ...{ kind: "settled", requestId: "r2", eventId: null, tenant: "acme", keyId: "k1", day: 20_000, at: AT },
   ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n }, use },
+  ...{ heldNano: 50n, protocol: "openai" },
 }
 const NOTHING = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n }
 const cheap: EntryRow = { ...settled, nano: { ...settled.nano, account: -10n, revenue: 10n } }
 const topUp: EntryRow = {
   ...{ ...settled, kind: "top-up", requestId: null, eventId: "e1", tenant: null, keyId: null, use: null },
+  ...{ heldNano: null, protocol: null },
   nano: { ...settled.nano, account: 100n, funding: -100n, revenue: 0n },
 }
 
@@ -73,8 +75,10 @@ describe("what is booked stays as it is (I14)", () => {
   test.each([
     "UPDATE journal SET entries = '[]'",
     "DELETE FROM journal",
-    "UPDATE requests SET entry = 1",
-    "DELETE FROM requests",
+    "UPDATE journal SET at = 1",
+    "UPDATE journal SET facts = '{}'",
+    "UPDATE ended_requests SET lines = ''",
+    "DELETE FROM ended_requests",
     "UPDATE prices SET pricing = '{}'",
     "DELETE FROM prices",
   ])("%s fails", (statement) => {
@@ -95,7 +99,7 @@ describe("what is booked stays as it is (I14)", () => {
     writeBooks()
     const { ledger, close } = openSqlite(path)
     const { entries, transaction } = ledger
-    expect(() => transaction(() => entries.insert({ ...cheap, kind: "released" }, null))).toThrow("UNIQUE")
+    expect(() => transaction(() => entries.insert({ ...cheap, kind: "released" }, null))).toThrow("ended twice")
     expect(() => transaction(() => entries.insert(topUp, null))).toThrow("UNIQUE")
     const twice = { ...settled, requestId: "r3" }
     const both = () => [twice, twice].map((each) => entries.insert(each, null))
@@ -232,13 +236,16 @@ describe("a transaction", () => {
       ledger.transaction(() => {
         const accountId = ledger.accounts.insert("tenant:acme", null).id
         for (let row = 0; row < 100; row++)
-          ledger.entries.insert({ ...settled, accountId, requestId: `r${row}` }, "x".repeat(1000))
+          ledger.entries.insert(
+            { ...settled, accountId, requestId: `r${row}` },
+            JSON.stringify({ x: "x".repeat(1000) }),
+          )
       })
     expect(fill).toThrow(StoreError)
     expect([ledger.receipts.find(1n), ledger.accounts.find("tenant:acme")]).toEqual([undefined, undefined])
     database.run("PRAGMA max_page_count = 100000")
     fill()
-    expect(ledger.receipts.find(100n)).toHaveLength(1000)
+    expect(ledger.receipts.find(100n)).toContain("x".repeat(1000))
     database.close()
   })
 })
@@ -250,12 +257,12 @@ describe("an audit", () => {
   })
 
   const unguarded = [
-    ...["journal_as_booked", "journal_stays", "requests_as_booked", "requests_stay"].map(
-      (name) => `DROP TRIGGER ${name}`,
-    ),
+    ...["journal_as_booked", "journal_stays", "ended_as_booked", "ended_stay"].map((name) => `DROP TRIGGER ${name}`),
     "PRAGMA ignore_check_constraints = ON",
   ].join("; ")
   const booked = (from: string, to: string) => `UPDATE journal SET entries = replace(entries, '${from}', '${to}')`
+  const twice =
+    "INSERT INTO journal SELECT 3, at, amount, funding, revenue, suspense, write_off, entries, NULL FROM journal WHERE first = 2"
   const wrongs: [string, string, string[]][] = [
     [
       "I1",
@@ -266,7 +273,13 @@ describe("an audit", () => {
     ["I2", "an own account that is not", ["UPDATE account_rows SET posted = 31 WHERE name = 'revenue'"]],
     ["I2", "an entry on an account that is not there", ["DELETE FROM account_rows WHERE id = 2"]],
     ["I4", "an account below its floor", ["UPDATE account_rows SET floor = 21 WHERE id = 5"]],
-    ["I5", "a request that is not known to have ended", [unguarded, "UPDATE requests SET entry = 1"]],
+    [
+      "I5",
+      "a request that is not known to have ended",
+      [unguarded, "UPDATE ended_requests SET lines = replace(lines, char(9) || 2, char(9) || 1)"],
+    ],
+    ["I5", "requests that are not known any more", [unguarded, "DELETE FROM ended_requests"]],
+    ["I5", "a request that has ended twice", [unguarded, twice]],
     ["I6", "a hold that a start has forgotten", ["UPDATE ledger_marks SET value = 2 WHERE name = 'epoch'"]],
     ["I14", "entries that are gone", [unguarded, "DELETE FROM journal WHERE first = 1"]],
     ["I14", "an entry that is not as it was booked", [unguarded, booked(",30,", ",31,")]],

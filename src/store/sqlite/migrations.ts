@@ -204,4 +204,91 @@ export const migrations: readonly string[] = [
      UPDATE response_total SET count = count - 1, bytes = bytes - OLD.bytes;
    END;`,
   "ALTER TABLE keys ADD COLUMN hedge INTEGER NOT NULL DEFAULT 0;",
+  `INSERT INTO ledger_marks SELECT 'facts-from-entry',
+     coalesce((SELECT min(first) FROM receipt_groups), (SELECT coalesce(max(id), 0) + 1 FROM entries));
+   DROP VIEW entries;
+   DROP VIEW receipts;
+   DROP VIEW holds;
+   DROP TRIGGER journal_stays;
+   DROP TRIGGER journal_as_booked;
+   ALTER TABLE journal RENAME TO journal_before;
+   CREATE TABLE journal (
+     first     INTEGER PRIMARY KEY,
+     at        INTEGER NOT NULL,
+     amount    INTEGER NOT NULL,
+     funding   INTEGER NOT NULL,
+     revenue   INTEGER NOT NULL,
+     suspense  INTEGER NOT NULL,
+     write_off INTEGER NOT NULL,
+     entries   TEXT NOT NULL,
+     facts     TEXT,
+     CHECK (amount + funding + revenue + suspense + write_off = 0)
+   ) STRICT;
+   INSERT INTO journal
+     SELECT first, (SELECT value ->> 5 FROM json_each(entries) ORDER BY key DESC LIMIT 1),
+       amount, funding, revenue, suspense, write_off,
+       json_array(
+         (SELECT json_group_array(json_array(value ->> 0, value ->> 2, value ->> 4, value ->> 6, NULL,
+            value ->> '$[8][0]', value ->> '$[8][1]', value ->> '$[8][3]') ORDER BY key) FROM json_each(entries)),
+         (SELECT json_group_array(json_array(key, value ->> 1, value ->> 3, value ->> 5, value -> 7, NULL,
+            value -> '$[8][2]') ORDER BY key) FROM json_each(entries))),
+       nullif((SELECT json_group_object(receipt_groups.first - booked.first + each.key, json(each.value))
+          FROM receipt_groups, json_each('[' || replace(facts, char(10), ',') || ']') AS each
+          WHERE receipt_groups.first >= booked.first AND receipt_groups.first < booked.next AND type <> 'null'), '{}')
+     FROM (SELECT *, coalesce(lead(first) OVER (ORDER BY first), 1e18) AS next FROM journal_before) AS booked;
+   CREATE TABLE ended_requests (
+     id    INTEGER PRIMARY KEY,
+     era   TEXT NOT NULL,
+     run   INTEGER NOT NULL,
+     first TEXT NOT NULL,
+     last  TEXT NOT NULL,
+     lines TEXT NOT NULL,
+     UNIQUE (era, first, last, run)
+   ) STRICT;
+   INSERT INTO ended_requests (era, run, first, last, lines)
+     SELECT era, 0, min(request), max(request), group_concat(request || char(9) || entry, char(10) ORDER BY request)
+     FROM (SELECT request, entry, substr(request, 1, 8) AS era,
+             row_number() OVER (PARTITION BY substr(request, 1, 8) ORDER BY request) / 80 AS block
+           FROM requests WHERE entry <= (SELECT value FROM ledger_marks WHERE name = 'folded-entry'))
+     GROUP BY era, block;
+   DROP TABLE journal_before;
+   DROP TABLE receipt_groups;
+   DROP TABLE requests;
+   CREATE TRIGGER journal_stays BEFORE DELETE ON journal
+     BEGIN SELECT RAISE(ABORT, 'what is booked stays'); END;
+   CREATE TRIGGER journal_as_booked
+     BEFORE UPDATE OF first, at, amount, funding, revenue, suspense, write_off, entries ON journal
+     BEGIN SELECT RAISE(ABORT, 'what is booked stays as it is'); END;
+   CREATE TRIGGER journal_facts_go BEFORE UPDATE OF facts ON journal WHEN NEW.facts IS NOT NULL
+     BEGIN SELECT RAISE(ABORT, 'what a receipt shows stays as it is, or goes'); END;
+   CREATE TRIGGER ended_stay BEFORE DELETE ON ended_requests
+     WHEN OLD.run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')
+     BEGIN SELECT RAISE(ABORT, 'what has ended stays so'); END;
+   CREATE TRIGGER ended_as_booked BEFORE UPDATE ON ended_requests
+     BEGIN SELECT RAISE(ABORT, 'what has ended stays as it is'); END;
+   CREATE VIEW entries AS
+     SELECT first + each.key AS id, what ->> 0 AS kind, iif(what ->> 0 = 'top-up', NULL, value ->> 1) AS request,
+       iif(what ->> 0 = 'top-up', value ->> 1, NULL) AS event, what ->> 1 AS tenant, value ->> 2 AS key,
+       what ->> 2 AS day, value ->> 3 AS at, what ->> 3 AS account,
+       CAST(iif(json_type(value, '$[4]') = 'array', value ->> '$[4][0]', -(value ->> 4)) AS INTEGER) AS amount,
+       CAST(coalesce(value ->> '$[4][1]', 0) AS INTEGER) AS funding,
+       CAST(iif(json_type(value, '$[4]') = 'array', value ->> '$[4][2]', value ->> 4) AS INTEGER) AS revenue,
+       CAST(coalesce(value ->> '$[4][3]', 0) AS INTEGER) AS suspense,
+       CAST(coalesce(value ->> '$[4][4]', 0) AS INTEGER) AS write_off,
+       CAST(value ->> 5 AS INTEGER) AS held, what ->> 4 AS protocol, what ->> 5 AS model, what ->> 6 AS provider,
+       what ->> 7 AS price_version, value -> 6 AS counts
+     FROM (SELECT first, each.key, each.value, entries -> 0 -> (each.value ->> 0) AS what
+           FROM journal, json_each(entries, '$[1]') AS each) AS each;
+   CREATE VIEW receipts AS
+     SELECT first + each.key AS entry, journal.at, value AS facts
+     FROM journal, json_each(facts) AS each
+     WHERE first + each.key >= (SELECT value FROM ledger_marks WHERE name = 'facts-from-entry');
+   CREATE VIEW holds AS
+     SELECT request, value ->> 1 AS account, value ->> 2 AS tenant, value ->> 3 AS key,
+       CAST(value ->> 4 AS INTEGER) AS amount, CAST(value ->> 5 AS INTEGER) AS lower_bound, value ->> 6 AS epoch,
+       value ->> 7 AS at
+     FROM (SELECT value ->> 0 AS request, value,
+             row_number() OVER (PARTITION BY value ->> 0 ORDER BY written DESC) AS recency
+           FROM hold_groups, json_each(holds))
+     WHERE recency = 1 AND request NOT IN (SELECT request FROM entries WHERE request IS NOT NULL);`,
 ]

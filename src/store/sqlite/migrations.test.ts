@@ -1,0 +1,137 @@
+import { Database } from "bun:sqlite"
+import { afterEach, beforeEach, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { EntryRow } from "../contract.ts"
+import { migrations } from "./migrations.ts"
+import { openSqlite } from "./open.ts"
+
+let folder: string
+let path: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-migrations-"))
+  path = join(folder, "trivium.db")
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** A store as the version before wrote it: so many steps of the schema, and then what is done to it. */
+function older(steps: number, write: (database: Database) => void): void {
+  const database = new Database(path)
+  for (const step of migrations.slice(0, steps)) database.run(step)
+  database.run(`PRAGMA user_version = ${steps}`)
+  write(database)
+  database.close()
+}
+
+const BEFORE_JOURNAL_WITH_FACTS = 9
+const REQUESTS = ["0199aaaa-1", "0199aaaa-2", "0199aaab-1", "0199aaab-2"] as const
+const USED = ["m", "p", { input: 5, output: 7 }, "v1"]
+const DAY = 20_000
+const AT = DAY * 86_400_000
+
+/** Four requests and a top-up, of which the last row is not folded. */
+function writeJournal(database: Database): void {
+  const rows = [
+    [["top-up", "e1", null, null, DAY, AT, 5, [1000, -1000, 0, 0, 0], null]],
+    [
+      ["settled", REQUESTS[0], "acme", "k1", DAY, AT, 5, 30, USED],
+      ["released", REQUESTS[1], "acme", "k1", DAY, AT + 1, 5, 0, null],
+    ],
+    [
+      ["settled", REQUESTS[3], "acme", "k2", DAY, AT + 2, 5, [-10, 0, "9007199254740993", 0, -9007199254740983], USED],
+      ["recovered", REQUESTS[2], "acme", "k1", DAY, AT + 3, 5, [-3, 0, 2, 1, 0], ["unknown", "unknown", {}, null]],
+    ],
+  ]
+  const facts = [
+    undefined,
+    '{"protocol":"openai","held":"0.5","stream":true}\nnull',
+    'null\n{"protocol":"openai","held":"0.25"}',
+  ]
+  database.run("INSERT INTO account_rows VALUES (5, 'tenant:acme', 0, 970, 1, 1000)")
+  database.run("UPDATE account_rows SET posted = -1000, run = 1 WHERE id = 1")
+  database.run("UPDATE account_rows SET posted = 30, run = 1 WHERE id = 2")
+  let first = 1
+  for (const [at, entries] of rows.entries()) {
+    const sums = [0, 0, 0, 0, 0].map((_, index) => {
+      const moved = entries
+        .map((entry) => entry[7])
+        .map((nano) => (Array.isArray(nano) ? nano : [-Number(nano), 0, nano, 0, 0]))
+      return moved.reduce((sum, nano) => sum + BigInt(nano[index] as number | string), 0n)
+    })
+    database.query("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)").run(first, ...sums, JSON.stringify(entries))
+    const shown = facts[at]
+    if (shown) database.query("INSERT INTO receipt_groups VALUES (?, ?, ?)").run(first, AT, shown)
+    for (const [index, [kind, cause]] of entries.entries()) {
+      const table = kind === "top-up" ? "top_ups" : "requests"
+      database.query(`INSERT INTO ${table} VALUES (?, ?)`).run(cause as string, first + index)
+    }
+    first += entries.length
+  }
+  database.run("UPDATE ledger_marks SET value = 3 WHERE name = 'folded-entry'")
+  database.run("UPDATE ledger_marks SET value = 1 WHERE name = 'folded-run'")
+  database.run(`INSERT INTO sum_runs VALUES ('usage', ${DAY}, 1, 0), ('spend', ${2024 * 12 + 9}, 1, 0)`)
+  const usage = "acme\tk1\tm\tp\t5,,,,,,7,,,,,1,30"
+  database.query(`INSERT INTO usage VALUES (1, ${DAY}, 1, ?, ?)`).run("acme\tk1\tm\tp", usage)
+  const spent = [`key:k1\t${DAY}\t30`, `tenant:acme\t${DAY}\t30`].join("\n")
+  database.query(`INSERT INTO spend VALUES (1, ${2024 * 12 + 9}, 1, ?, ?)`).run(`key:k1\t${DAY}`, spent)
+}
+
+test("a journal without facts is taken over with all that was booked", () => {
+  older(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
+  const { ledger, close } = openSqlite(path)
+  const { entries, receipts } = ledger
+  const booked = REQUESTS.map((requestId) => entries.ofRequest(requestId))
+  expect(booked.map((entry) => entry?.id)).toEqual([2n, 3n, 5n, 4n])
+  expect(booked[0]).toEqual({
+    ...{
+      id: 2n,
+      kind: "settled",
+      requestId: REQUESTS[0],
+      eventId: null,
+      tenant: "acme",
+      keyId: "k1",
+      day: DAY,
+      at: AT,
+    },
+    ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n } },
+    ...{ heldNano: null, protocol: null },
+    use: { model: "m", provider: "p", counts: { input: 5, output: 7 }, priceVersion: "v1" },
+  })
+  expect(booked[1]).toMatchObject({ kind: "released", use: null })
+  expect(booked[3]?.nano.revenue).toBe(9007199254740993n)
+  expect(entries.ofEvent("e1")).toMatchObject({ id: 1n, nano: { account: 1000n, funding: -1000n } })
+  expect([1n, 2n, 3n, 4n, 5n].map((id) => receipts.find(id))).toEqual([
+    undefined,
+    '{"protocol":"openai","held":"0.5","stream":true}',
+    "{}",
+    "{}",
+    '{"protocol":"openai","held":"0.25"}',
+  ])
+  for (const requestId of REQUESTS)
+    expect(() => ledger.transaction(() => entries.insert({ ...(booked[0] as EntryRow), requestId }, null))).toThrow(
+      "twice",
+    )
+  const audit = ledger.audit(0)
+  while (audit.compare(10));
+  audit.close()
+  expect(audit.problems).toEqual([])
+  close()
+})
+
+test("whoever reads the file finds each entry, receipt and hold in a row of its own", () => {
+  older(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
+  openSqlite(path).close()
+  const database = new Database(path)
+  const entries = database.query("SELECT id, kind, request, event, amount, revenue, model, counts FROM entries").all()
+  expect(entries).toMatchObject([
+    { id: 1, kind: "top-up", request: null, event: "e1", amount: 1000, revenue: 0, model: null, counts: "null" },
+    { id: 2, kind: "settled", request: REQUESTS[0], amount: -30, revenue: 30, counts: '{"input":5,"output":7}' },
+    { id: 3, kind: "released", request: REQUESTS[1], amount: 0, model: null },
+    { id: 4, kind: "settled", request: REQUESTS[3], amount: -10, model: "m" },
+    { id: 5, kind: "recovered", request: REQUESTS[2], amount: -3, revenue: 2, model: "unknown" },
+  ])
+  expect(database.query("SELECT entry FROM receipts").all()).toEqual([{ entry: 2 }, { entry: 5 }])
+  expect(database.query("SELECT * FROM holds").all()).toEqual([])
+  database.close()
+})
