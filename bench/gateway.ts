@@ -35,7 +35,8 @@ export async function startGateway(
   const keys = filled ? await fillStore({ data, ...filled }) : []
   const key = createKey(data, { env, books })
   const port = freePort()
-  const log = join(home, "output.log")
+  // Where nobody watches for another configuration.
+  const log = join(folder, `${name}.log`)
   const address = ["--host", "127.0.0.1", "--port", String(port), "--admin-port", "0"]
   const command = books
     ? ["node", launcher, "serve", ...address, "--data", data, "--config", config]

@@ -189,13 +189,15 @@ const UNLIMITED = new NoLimits({
   },
 })
 
-/** Each look-up looks at a few others too, and further as long as they are idle: nobody is remembered for nothing. */
-const LOOKS = 2
-const MOST_LOOKS = 16
+/** Now and then a look-up looks at others too, and further as long as they are idle: nobody is remembered for nothing. */
+const LOOKS_EVERY = 16
+const LOOKS = 32
+const MOST_LOOKS = 256
 
 class Meters {
   private readonly meters = new Map<string, Meter>()
   private round = this.meters.values()
+  private asked = 0
 
   constructor(private readonly whose: string) {}
 
@@ -209,7 +211,7 @@ class Meters {
       meter = new Meter(this.whose, name)
       this.meters.set(name, meter)
     }
-    this.forgetIdle(meter, now)
+    if (++this.asked % LOOKS_EVERY === 0) this.forgetIdle(meter, now)
     return meter
   }
 

@@ -94,6 +94,14 @@ describe("a change is seen once", () => {
     await expectChanges(1)
   })
 
+  test("when the file is a link to another beside it, which is written in place", async () => {
+    writeFileSync(join(folder, "real.yaml"), "one")
+    symlinkSync("real.yaml", file)
+    await start()
+    writeFileSync(join(folder, "real.yaml"), "two")
+    await expectChanges(1)
+  })
+
   test("when the folder's ..data link is swapped, as Kubernetes does it", async () => {
     const publish = (version: string, content: string) => {
       mkdirSync(join(folder, version))

@@ -1,8 +1,8 @@
 // Notices when the content of the configuration file changes. The folder is watched, because a watch on the file goes
 // blind when an editor or Kubernetes puts another file in its place; only what the file holds decides.
-import { type FSWatcher, readFileSync, statSync, watch } from "node:fs"
+import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs"
 import { readFile } from "node:fs/promises"
-import { dirname } from "node:path"
+import { basename, dirname } from "node:path"
 
 export interface WatchOptions {
   /** Called once for every settled change. It must not throw. */
@@ -21,7 +21,7 @@ export function watchConfig(
   file: string,
   { onChange, debounceMs = 100, pollMs = 5000 }: WatchOptions,
 ): { stop(): void } {
-  const folder = watchFolder(dirname(file), () => lookLater())
+  const folder = watchFolder(file, () => lookLater())
   const poll = setInterval(() => {
     folder.renew()
     lookLater()
@@ -65,8 +65,13 @@ export function watchConfig(
   }
 }
 
-/** A watch on a folder that may be missing, or be replaced by another of the same name. */
-function watchFolder(path: string, onEvent: () => void): { renew(): void; close(): void } {
+/**
+ * A watch on the file's folder, which may be missing, or be replaced by another of the same name. Of others in it, such
+ * as a log, only that they come and go is told: they may be written to all the time.
+ */
+function watchFolder(file: string, onEvent: () => void): { renew(): void; close(): void } {
+  const path = dirname(file)
+  let names: readonly string[] = []
   let watcher: FSWatcher | undefined
   let inode: number | undefined
 
@@ -75,13 +80,18 @@ function watchFolder(path: string, onEvent: () => void): { renew(): void; close(
     watcher = undefined
   }
 
+  function onAny(event: string, name: string | null) {
+    if (event !== "change" || name === null || names.includes(name)) onEvent()
+  }
+
   function renew() {
     try {
+      names = [basename(file), basename(realPath(file))]
       const present = statSync(path, { throwIfNoEntry: false })?.ino
       if (watcher !== undefined && present === inode) return
       close()
       inode = present
-      if (present !== undefined) watcher = watch(path, { persistent: false }, onEvent).on("error", close)
+      if (present !== undefined) watcher = watch(path, { persistent: false }, onAny).on("error", close)
     } catch {
       // Gone again, out of reach, or no watches left: the regular look goes on.
     }
@@ -89,6 +99,14 @@ function watchFolder(path: string, onEvent: () => void): { renew(): void; close(
 
   renew()
   return { renew, close }
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
 }
 
 function readNow(file: string): string | undefined {
