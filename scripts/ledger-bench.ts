@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { costOf } from "../src/ledger/cost.ts"
+import { chargeOf } from "../src/ledger/cost.ts"
 import { Ledger } from "../src/ledger/ledger.ts"
 import type { LedgerTable } from "../src/store/contract.ts"
 import { openSqlite } from "../src/store/sqlite/open.ts"
@@ -72,21 +72,9 @@ async function pairs(books: Books, { count, group, keys }: { count: number; grou
 }
 
 function settle(books: Books, requestId: string) {
-  const cost = costOf({ usage }, pricing)
-  return books.settle(requestId, {
-    ...{ chargeNano: cost?.nanoUsd ?? 0n, model: "openai/gpt-4o", provider: "openai", usage, pricing },
-    facts: {
-      protocol: "openai-chat",
-      requested_model: "openai/gpt-4o",
-      stream: false,
-      basis: "reported",
-      held: "0.05",
-      lines: (cost?.lines ?? []).map((line) => ({ ...line })),
-      attempts: [{ model: "openai/gpt-4o", provider: "openai", status: 200 }],
-      losses: [],
-      policy: {},
-    },
-  })
+  const chargeNano = chargeOf({ usage }, pricing) ?? 0n
+  const told = { model: "openai/gpt-4o", provider: "openai", protocol: "openai-chat" }
+  return books.settle(requestId, { chargeNano, ...told, usage, pricing })
 }
 
 async function topUpAll(ledger: Ledger, keys: number): Promise<void> {

@@ -29,38 +29,52 @@ interface Line {
 }
 
 export class EndedRequests {
-  private readonly holding
+  private readonly runAfter
+  private readonly blockAt
   private readonly newest
   private readonly insert
   private readonly remove
+  /** Where the last was found: the next is most often there too. */
+  private lastFound = ""
 
   constructor(database: Database) {
-    const counts = "run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')"
-    this.holding = database.query<Pick<Block, "lines">, [string, string]>(
-      `SELECT lines FROM ended_requests WHERE era = ?1 AND first <= ?2 AND last >= ?2 AND ${counts}`,
+    this.runAfter = database.query<{ run: bigint | null }, [string, bigint]>(
+      `SELECT min(run) AS run FROM ended_requests WHERE era = ?1 AND run > ?2
+         AND run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')`,
+    )
+    this.blockAt = database.query<{ lines: string }, [string, bigint, string]>(
+      "SELECT lines FROM ended_requests WHERE era = ?1 AND run = ?2 AND first <= ?3 ORDER BY first DESC LIMIT 1",
     )
     this.newest = database.query<{ last: string | null }, []>(
       "SELECT max(last) AS last FROM ended_requests WHERE era = (SELECT max(era) FROM ended_requests)",
     )
-    this.insert = database.query(
-      "INSERT INTO ended_requests (era, run, first, last, lines) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )
+    this.insert = database.query("INSERT INTO ended_requests VALUES (?1, ?2, ?3, ?4, ?5)")
     this.remove = database.query("DELETE FROM ended_requests WHERE era = ?1 AND run = ?2")
   }
 
   /** Of what is folded. */
   entryOf(request: string): number | undefined {
     const name = plain(request)
-    for (const { lines } of this.holding.all(eraOf(name), name)) {
-      const entry = entryIn(lines, name)
-      if (entry !== undefined) return entry
-    }
-    return undefined
+    return entryIn(this.lastFound, name) ?? this.search(name)
   }
 
   /** None that is folded comes behind it. */
   last(): string {
     return this.newest.get()?.last ?? ""
+  }
+
+  /** A fold writes each request once, so that one block of it is all there is to look at. */
+  private search(name: string): number | undefined {
+    const era = eraOf(name)
+    const next = (run: bigint) => this.runAfter.get(era, run)?.run ?? undefined
+    for (let run = next(-1n); run !== undefined; run = next(run)) {
+      const lines = this.blockAt.get(era, run, name)?.lines ?? ""
+      const entry = entryIn(lines, name)
+      if (entry === undefined) continue
+      this.lastFound = lines
+      return entry
+    }
+    return undefined
   }
 
   /** Writes what has ended as part of a fold, a block in each step. */

@@ -237,15 +237,14 @@ export const migrations: readonly string[] = [
           WHERE receipt_groups.first >= booked.first AND receipt_groups.first < booked.next AND type <> 'null'), '{}')
      FROM (SELECT *, coalesce(lead(first) OVER (ORDER BY first), 1e18) AS next FROM journal_before) AS booked;
    CREATE TABLE ended_requests (
-     id    INTEGER PRIMARY KEY,
      era   TEXT NOT NULL,
      run   INTEGER NOT NULL,
      first TEXT NOT NULL,
      last  TEXT NOT NULL,
      lines TEXT NOT NULL,
-     UNIQUE (era, first, last, run)
+     UNIQUE (era, run, first)
    ) STRICT;
-   INSERT INTO ended_requests (era, run, first, last, lines)
+   INSERT INTO ended_requests
      SELECT era, 0, min(request), max(request), group_concat(request || char(9) || entry, char(10) ORDER BY request)
      FROM (SELECT request, entry, substr(request, 1, 8) AS era,
              row_number() OVER (PARTITION BY substr(request, 1, 8) ORDER BY request) / 80 AS block
