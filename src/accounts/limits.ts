@@ -47,7 +47,7 @@ export class Limits {
     key.set(requestsPerMinute, tokensPerMinute, now)
     const tenant = this.tenants.get(caller.tenant, now)
     tenant.set(tenantGrant?.requestsPerMinute ?? null, tenantGrant?.tokensPerMinute ?? null, now)
-    return new Allowance({ now: this.now, key, tenant, caller })
+    return new Allowance({ now: this.now, at: now, key, tenant, caller })
   }
 
   /** How many keys and tenants are remembered. */
@@ -58,6 +58,8 @@ export class Limits {
 
 interface AllowanceParts {
   readonly now: () => number
+  /** When it was asked for. */
+  readonly at: number
   readonly key: Meter
   readonly tenant: Meter
   readonly caller: Limited
@@ -67,30 +69,42 @@ export class Allowance {
   /** Whether there is anything to tell. */
   readonly isLimited: boolean = true
   private isRunning = false
+  private readonly now: () => number
+  private readonly at: number
+  private readonly key: Meter
+  private readonly tenant: Meter
+  private readonly caller: Limited
 
-  constructor(private readonly parts: AllowanceParts) {}
+  constructor({ now, at, key, tenant, caller }: AllowanceParts) {
+    this.now = now
+    this.at = at
+    this.key = key
+    this.tenant = tenant
+    this.caller = caller
+  }
 
-  /** Counts a request, or refuses it and counts nothing. */
+  /** Counts a request, or refuses it and counts nothing. Said at once. */
   take(): void {
-    this.draw("requests", 1)
+    this.draw("requests", { amount: 1, now: this.at })
   }
 
   /** Counts what a call is thought to use in tokens, or refuses it and counts nothing. */
   reserve(tokens: number): void {
-    this.draw("tokens", tokens)
+    if (this.key.tokens || this.tenant.tokens) this.draw("tokens", { amount: tokens, now: this.now() })
   }
 
   /** Puts what was used in the place of what had been reserved. */
   correct(reserved: number, used: number): void {
-    const { key, tenant } = this.parts
-    const now = this.parts.now()
+    const { key, tenant } = this
+    if (!key.tokens && !tenant.tokens) return
+    const now = this.now()
     key.tokens?.draw(used - reserved, now)
     tenant.tokens?.draw(used - reserved, now)
   }
 
   /** Counts a call among those that run, until `leave`; or refuses it. */
   enter(): void {
-    const { key, tenant, caller } = this.parts
+    const { key, tenant, caller } = this
     checkRunning(key, caller.concurrentRequests)
     checkRunning(tenant, caller.tenantGrant?.concurrentRequests ?? null)
     this.isRunning = true
@@ -102,14 +116,14 @@ export class Allowance {
   leave(): void {
     if (!this.isRunning) return
     this.isRunning = false
-    this.parts.key.running--
-    this.parts.tenant.running--
+    this.key.running--
+    this.tenant.running--
   }
 
   /** How the narrower of the key's and the tenant's limit stands; undefined where neither has one. */
   standing(): { readonly requests: Standing | undefined; readonly tokens: Standing | undefined } {
-    const { key, tenant } = this.parts
-    const now = this.parts.now()
+    const { key, tenant } = this
+    const now = this.now()
     return {
       requests: standingOf(key.requests, tenant.requests, now),
       tokens: standingOf(key.tokens, tenant.tokens, now),
@@ -118,7 +132,7 @@ export class Allowance {
 
   /** How many calls run, and how many may; undefined where neither key nor tenant has a limit. */
   concurrent(): { readonly limit: number; readonly running: number } | undefined {
-    const { key, tenant, caller } = this.parts
+    const { key, tenant, caller } = this
     const bounds = [
       { limit: caller.concurrentRequests, running: key.running },
       { limit: caller.tenantGrant?.concurrentRequests ?? null, running: tenant.running },
@@ -126,9 +140,8 @@ export class Allowance {
     return bounds.sort((one, other) => one.limit - one.running - (other.limit - other.running))[0]
   }
 
-  private draw(what: Counted, amount: number): void {
-    const { key, tenant } = this.parts
-    const now = this.parts.now()
+  private draw(what: Counted, { amount, now }: { readonly amount: number; readonly now: number }): void {
+    const { key, tenant } = this
     const [own, shared] = [key[what], tenant[what]]
     const ownWait = own?.waitMs(amount, now) ?? 0
     const sharedWait = shared?.waitMs(amount, now) ?? 0
@@ -177,6 +190,7 @@ class Meter {
 
 const UNLIMITED = new NoLimits({
   now: () => 0,
+  at: 0,
   key: new Meter("", ""),
   tenant: new Meter("", ""),
   caller: {

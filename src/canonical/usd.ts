@@ -10,13 +10,15 @@ export function nanoOfUsd(text: string): bigint | undefined {
 
 /** A decimal without needless zeros, such as "0.0125". */
 export function usdOfNano(nano: bigint): string {
-  const size = nano < 0n ? -nano : nano
+  const number = Number(nano)
+  // Digits of a number are found sooner.
+  const size = Number.isSafeInteger(number) ? Math.abs(number) : nano < 0n ? -nano : nano
   const digits = String(size).padStart(DECIMALS + 1, "0")
   const point = digits.length - DECIMALS
   let end = digits.length
   while (end > point && digits.charCodeAt(end - 1) === ZERO) end--
   const fraction = end === point ? "" : `.${digits.slice(point, end)}`
-  return `${nano < 0n ? "-" : ""}${digits.slice(0, point)}${fraction}`
+  return `${number < 0 ? "-" : ""}${digits.slice(0, point)}${fraction}`
 }
 
 const ZERO = 0x30

@@ -71,24 +71,21 @@ export class Bill {
     this.heldOutput = hold.outputTokens
   }
 
-  /** Holds what the request may cost; rejects where the caller may not, or cannot, pay that. */
-  static async open(options: BillOptions): Promise<Bill> {
-    const { call, ledger, claim } = options
-    const { caller, record, allowance } = call
-    const { id: keyId, tenant, budgetsInForce: budgets } = caller
-    let reserved = 0
-    try {
-      const hold = holdFor(options.request, options.targets, caller)
-      allowance.reserve(hold.likelyTokens)
-      reserved = hold.likelyTokens
-      const { requestId } = record
-      await ledger.hold({ requestId, tenant, keyId, amountNano: hold.nano, budgets, at: Date.now() })
-      return new Bill(options, hold)
-    } catch (thrown) {
-      allowance.correct(reserved, 0)
-      claim?.end()
-      throw thrown
-    }
+  /** Holds what the request may cost; throws or rejects where the caller may not, or cannot, pay that. */
+  static open(options: BillOptions): Promise<Bill> {
+    const { call, ledger } = options
+    const { id: keyId, tenant, budgetsInForce: budgets } = call.caller
+    const bill = new Bill(options, reserved(options))
+    const { requestId } = call.record
+    const holding = ledger.hold({ requestId, tenant, keyId, amountNano: bill.hold.nano, budgets, at: Date.now() })
+    return holding.then(
+      () => bill,
+      (thrown) => {
+        call.allowance.correct(bill.hold.likelyTokens, 0)
+        options.claim?.end()
+        throw thrown
+      },
+    )
   }
 
   /** Those that have a price, and may be called. */
@@ -249,6 +246,18 @@ export class Bill {
     }
     house.onFault(failed)
     claim?.end()
+  }
+}
+
+/** What is to be held for the request, its tokens being reserved. */
+function reserved({ call, request, targets, claim }: BillOptions): Hold {
+  try {
+    const hold = holdFor(request, targets, call.caller)
+    call.allowance.reserve(hold.likelyTokens)
+    return hold
+  } catch (thrown) {
+    claim?.end()
+    throw thrown
   }
 }
 

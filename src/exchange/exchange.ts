@@ -57,7 +57,8 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   if (claimed && "body" in claimed) return answerAgain(call, claimed)
   const told = keep(resumed, { call, house, table, targets, claim: claimed })
   const { ledger } = house
-  const bill = ledger ? await Bill.open({ call, house, ledger, targets, ...told }) : undefined
+  const { claim } = told
+  const bill = ledger ? await Bill.open({ call, house, ledger, request: told.request, targets, claim }) : undefined
   const hedges = routing.hedge ?? call.caller.hedge
   const attempts = { call, house, ...told, targets: bill?.targets ?? targets, bill, session, hedges }
   try {

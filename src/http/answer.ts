@@ -43,5 +43,11 @@ function tellLimit(headers: Headers, standing: Standing, [limit, remaining, rese
 
 /** Such as `0.8s`: rounded up, so that who waits so long has not waited in vain. */
 export function durationOf(ms: number): string {
-  return `${Math.ceil(ms / 100) / 10}s`
+  const tenths = Math.ceil(ms / 100)
+  // A limit is whole again within a minute, but for who owes.
+  if (tenths > 600) return `${tenths / 10}s`
+  durations[tenths] ??= `${tenths / 10}s`
+  return durations[tenths]
 }
+
+const durations: string[] = []

@@ -7,8 +7,8 @@ import { plain } from "./ledger-lines.ts"
 export interface EndedGroup {
   /** The entry of the first. */
   readonly first: number
-  /** Null for an entry of another cause. */
-  readonly requests: readonly (string | null)[]
+  /** As JSON, null for an entry of another cause: one text is less to look after than many. */
+  readonly requests: string
   /** No request of this group, or of any before it, comes behind this name. */
   readonly newest: string
 }
@@ -95,7 +95,8 @@ const REQUESTS_AT_ONCE = 512
 function* byEra(groups: readonly EndedGroup[]): Generator<void, Map<string, Line[]>> {
   const eras = new Map<string, Line[]>()
   let looked = 0
-  for (const { first, requests } of groups) {
+  for (const { first, requests: text } of groups) {
+    const requests: (string | null)[] = JSON.parse(text)
     for (const [at, named] of requests.entries()) {
       if (named === null) continue
       const request = plain(named)

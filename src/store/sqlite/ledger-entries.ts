@@ -79,12 +79,12 @@ export class Entries {
   /** The entry that a request has ended as, of what is durable. */
   endedAs(requestId: string): number | undefined {
     const name = plain(requestId)
+    const text = JSON.stringify(requestId)
     for (const { ended } of this.tails.newestFirst())
       for (let at = ended.length - 1; at >= 0; at--) {
         const group = ended[at]
         if (!group || group.newest < name) return undefined
-        const index = group.requests.indexOf(requestId)
-        if (index >= 0) return group.first + index
+        if (group.requests.includes(text)) return group.first + JSON.parse(group.requests).indexOf(requestId)
       }
     return this.ended.entryOf(requestId)
   }
@@ -137,11 +137,8 @@ export class Entries {
 
   private addToTail(entries: readonly EntryRow[]): void {
     const { fresh } = this.tails
-    const requests: (string | null)[] = []
-    for (const row of entries) {
-      fresh.add(row)
-      requests.push(row.requestId)
-    }
+    fresh.add(entries)
+    const requests = JSON.stringify(entries.map(({ requestId }) => requestId))
     fresh.ended.push({ first: this.lastId + 1, requests, newest: this.newest })
     this.lastId += entries.length
   }

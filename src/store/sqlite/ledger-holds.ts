@@ -94,7 +94,8 @@ export class Holds {
   write(): void {
     if (this.groups.size > MOST_GROUPS) this.leaveOldest()
     if (this.unwritten.length === 0) return
-    const waiting = this.unwritten.filter(({ isOpen }) => isOpen)
+    const { unwritten } = this
+    const waiting = unwritten.every(({ isOpen }) => isOpen) ? unwritten : unwritten.filter(({ isOpen }) => isOpen)
     this.unwritten = []
     for (let at = 0; at < waiting.length; at += HOLDS_PER_ROW) this.writeRow(waiting.slice(at, at + HOLDS_PER_ROW))
   }
