@@ -32,6 +32,10 @@ export const environment = {
   BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
   // The garbage of 32 MB is collected at once, not of 8: a server makes much of it, and keeps almost nothing.
   BUN_JSC_largeHeapSize: "33554432",
+  // What was compiled is kept: the same code is run for weeks, and would be thrown away and compiled again and again.
+  BUN_JSC_forceCodeBlockLiveness: "1",
+  // Memory that is free goes back to the system after three seconds, not at once: most of it is soon needed again.
+  MIMALLOC_PURGE_DELAY: "3000",
 }
 
 export const entry = join(root, "src", "main.ts")

@@ -1,5 +1,5 @@
-// Which entry a request has ended as. What is folded stands in blocks of sorted lines, by era: requests are named as time
-// goes, and an era is what those of about a minute have in common. What is not folded yet is in the tails.
+// Which entry a request has ended as. What is folded stands in blocks of lines, by era: requests are named as time goes,
+// and an era is what those of about a minute have in common. What is not folded yet is in the tails.
 import type { Database } from "bun:sqlite"
 import { plain } from "./ledger-lines.ts"
 
@@ -15,22 +15,22 @@ export interface EndedGroup {
 
 const ERA_LENGTH = 8
 /** A block and its row fit one page of the file. */
-const BLOCK_LENGTH = 3800
+const BLOCK_LENGTH = 3900
+/** So many requests are looked at in a step. */
+const REQUESTS_AT_ONCE = 512
+/** Whether any name in a list of JSON has to be made plain. */
+const ODD = /[^ -$&-~]|\\/
 
+/** A line for each request: its name, a tab, and its entry. */
 interface Block {
-  readonly first: string
-  readonly last: string
-  readonly lines: string
-}
-
-interface Line {
-  readonly request: string
-  readonly entry: number
+  lines: string[]
+  length: number
+  least: string
+  greatest: string
 }
 
 export class EndedRequests {
-  private readonly runAfter
-  private readonly blockAt
+  private readonly holding
   private readonly newest
   private readonly insert
   private readonly remove
@@ -38,15 +38,12 @@ export class EndedRequests {
   private lastFound = ""
 
   constructor(database: Database) {
-    this.runAfter = database.query<{ run: bigint | null }, [string, bigint]>(
-      `SELECT min(run) AS run FROM ended_requests WHERE era = ?1 AND run > ?2
+    this.holding = database.query<{ lines: string }, [string, string]>(
+      `SELECT lines FROM ended_requests WHERE era = ?1 AND least <= ?2 AND greatest >= ?2
          AND run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')`,
     )
-    this.blockAt = database.query<{ lines: string }, [string, bigint, string]>(
-      "SELECT lines FROM ended_requests WHERE era = ?1 AND run = ?2 AND first <= ?3 ORDER BY first DESC LIMIT 1",
-    )
-    this.newest = database.query<{ last: string | null }, []>(
-      "SELECT max(last) AS last FROM ended_requests WHERE era = (SELECT max(era) FROM ended_requests)",
+    this.newest = database.query<{ name: string | null }, []>(
+      "SELECT max(greatest) AS name FROM ended_requests WHERE era = (SELECT max(era) FROM ended_requests)",
     )
     this.insert = database.query("INSERT INTO ended_requests VALUES (?1, ?2, ?3, ?4, ?5)")
     this.remove = database.query("DELETE FROM ended_requests WHERE era = ?1 AND run = ?2")
@@ -60,15 +57,58 @@ export class EndedRequests {
 
   /** None that is folded comes behind it. */
   last(): string {
-    return this.newest.get()?.last ?? ""
+    return this.newest.get()?.name ?? ""
   }
 
-  /** A fold writes each request once, so that one block of it is all there is to look at. */
-  private search(name: string): number | undefined {
+  /** Writes what has ended as part of a fold, in the order of the entries. */
+  *pieces(groups: readonly EndedGroup[], run: number): Generator<void, void> {
+    const blocks = new Map<string, Block>()
+    let looked = 0
+    for (const { first, requests: text } of groups) {
+      const requests: (string | null)[] = JSON.parse(text)
+      const arePlain = !ODD.test(text)
+      for (let at = 0; at < requests.length; at++) {
+        const request = requests[at] ?? null
+        if (request === null) continue
+        const name = arePlain ? request : plain(request)
+        this.add(blocks, { name, entry: first + at, run })
+      }
+      looked += requests.length
+      if (looked < REQUESTS_AT_ONCE) continue
+      looked = 0
+      yield
+    }
+    for (const [era, block] of blocks) yield this.write(block, { era, run })
+  }
+
+  private add(
+    blocks: Map<string, Block>,
+    { name, entry, run }: { readonly name: string; readonly entry: number; readonly run: number },
+  ): void {
     const era = eraOf(name)
-    const next = (run: bigint) => this.runAfter.get(era, run)?.run ?? undefined
-    for (let run = next(-1n); run !== undefined; run = next(run)) {
-      const lines = this.blockAt.get(era, run, name)?.lines ?? ""
+    const line = `${name}\t${entry}`
+    let block = blocks.get(era)
+    if (!block) {
+      // What a fold of the same number wrote that was cut short does not count.
+      this.remove.run(era, run)
+      block = { lines: [], length: 0, least: name, greatest: name }
+      blocks.set(era, block)
+    } else if (block.length + line.length > BLOCK_LENGTH) {
+      this.write(block, { era, run })
+      Object.assign(block, { lines: [], length: 0, least: name, greatest: name })
+    }
+    block.lines.push(line)
+    block.length += line.length + 1
+    if (name < block.least) block.least = name
+    if (name > block.greatest) block.greatest = name
+  }
+
+  private write({ least, greatest, lines }: Block, { era, run }: { readonly era: string; readonly run: number }): void {
+    this.insert.run(era, run, least, greatest, lines.join("\n"))
+  }
+
+  private search(name: string): number | undefined {
+    for (const { lines } of this.holding.all(eraOf(name), name)) {
       const entry = entryIn(lines, name)
       if (entry === undefined) continue
       this.lastFound = lines
@@ -76,62 +116,6 @@ export class EndedRequests {
     }
     return undefined
   }
-
-  /** Writes what has ended as part of a fold, a block in each step. */
-  *pieces(groups: readonly EndedGroup[], run: number): Generator<void, void> {
-    const eras = yield* byEra(groups)
-    for (const [era, lines] of eras) {
-      this.remove.run(era, run)
-      lines.sort((a, b) => (a.request < b.request ? -1 : 1))
-      yield
-      for (const { first, last, lines: text } of blocks(lines)) yield void this.insert.run(era, run, first, last, text)
-    }
-  }
-}
-
-/** So many requests are looked at in a step. */
-const REQUESTS_AT_ONCE = 512
-
-function* byEra(groups: readonly EndedGroup[]): Generator<void, Map<string, Line[]>> {
-  const eras = new Map<string, Line[]>()
-  let looked = 0
-  for (const { first, requests: text } of groups) {
-    const requests: (string | null)[] = JSON.parse(text)
-    for (const [at, named] of requests.entries()) {
-      if (named === null) continue
-      const request = plain(named)
-      const era = eraOf(request)
-      const lines = eras.get(era)
-      const line = { request, entry: first + at }
-      if (lines) lines.push(line)
-      else eras.set(era, [line])
-    }
-    looked += requests.length
-    if (looked < REQUESTS_AT_ONCE) continue
-    looked = 0
-    yield
-  }
-  return eras
-}
-
-function* blocks(sorted: readonly Line[]): Generator<Block> {
-  let block: string[] = []
-  let length = 0
-  let first = ""
-  let last = ""
-  for (const { request, entry } of sorted) {
-    const line = `${request}\t${entry}`
-    if (block.length > 0 && length + line.length > BLOCK_LENGTH) {
-      yield { first, last, lines: block.join("\n") }
-      block = []
-      length = 0
-    }
-    if (block.length === 0) first = request
-    last = request
-    block.push(line)
-    length += line.length + 1
-  }
-  if (block.length > 0) yield { first, last, lines: block.join("\n") }
 }
 
 function entryIn(lines: string, name: string): number | undefined {

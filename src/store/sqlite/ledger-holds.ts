@@ -76,14 +76,15 @@ export class Holds {
     this.writeAnew(hold)
   }
 
-  /** There is an entry of it now. */
-  end(requestId: string): void {
+  /** There is an entry of it now. What was held; undefined where nothing was. */
+  end(requestId: string): HoldRow | undefined {
     const hold = this.open.get(requestId)
-    if (!hold) return
+    if (!hold) return undefined
     this.open.delete(requestId)
     if (hold.row.budgets.length > 0) this.ended.push(requestId)
     hold.isOpen = false
     this.leave(hold)
+    return hold.row
   }
 
   *all(): Generator<HoldRow> {

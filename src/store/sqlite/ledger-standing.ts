@@ -75,13 +75,12 @@ export class Standing {
   /** Ends the hold of its request. */
   book(row: EntryRow, facts: string | null): number {
     const { requestId, accountId, nano } = row
-    const hold = requestId === null ? undefined : this.holds.find(requestId)
+    const hold = requestId === null ? undefined : this.holds.end(requestId)
     const account = this.accounts.get(accountId)
     this.accounts.post(account, nano.account)
     if (hold) this.accounts.release(account, hold.amountNano)
     if (this.spending.isAsked) this.spending.add(row, -nano.account - (hold?.amountNano ?? 0n))
-    if (hold) this.holds.end(hold.requestId)
-    else if (requestId !== null && !this.entries.isNew(requestId))
+    if (!hold && requestId !== null && !this.entries.isNew(requestId))
       throw new Error(`request ${requestId} was to be ended twice`)
     return this.entries.insert(row, facts)
   }

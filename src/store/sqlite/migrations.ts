@@ -237,13 +237,13 @@ export const migrations: readonly string[] = [
           WHERE receipt_groups.first >= booked.first AND receipt_groups.first < booked.next AND type <> 'null'), '{}')
      FROM (SELECT *, coalesce(lead(first) OVER (ORDER BY first), 1e18) AS next FROM journal_before) AS booked;
    CREATE TABLE ended_requests (
-     era   TEXT NOT NULL,
-     run   INTEGER NOT NULL,
-     first TEXT NOT NULL,
-     last  TEXT NOT NULL,
-     lines TEXT NOT NULL,
-     UNIQUE (era, run, first)
+     era      TEXT NOT NULL,
+     run      INTEGER NOT NULL,
+     least    TEXT NOT NULL,
+     greatest TEXT NOT NULL,
+     lines    TEXT NOT NULL
    ) STRICT;
+   CREATE INDEX ended_requests_of_era ON ended_requests (era, least, greatest, run);
    INSERT INTO ended_requests
      SELECT era, 0, min(request), max(request), group_concat(request || char(9) || entry, char(10) ORDER BY request)
      FROM (SELECT request, entry, substr(request, 1, 8) AS era,
