@@ -156,7 +156,7 @@ describe("a fold", () => {
   test("is due when much was booked, or of many keys", () => {
     const { ledger } = store
     expect(ledger.foldIsDue()).toBe(false)
-    for (let at = 0; at < 8; at++)
+    for (let at = 0; at < 16; at++)
       book(...Array.from({ length: 1024 }, (_, number) => ({ keyId: `k${1024 * at + number}` })))
     expect(ledger.foldIsDue()).toBe(true)
     foldAll()

@@ -63,8 +63,9 @@ interface PartLine {
   readonly line: string
 }
 
-/** So many lines are a piece. */
+/** So many lines are a piece, and so many are sorted or merged in one. */
 const LINES_AT_ONCE = 256
+const SORTED_AT_ONCE = 2048
 
 function* written(lines: Iterable<PartLine>, { runs, run }: { readonly runs: Runs; readonly run: number }): Pieces {
   const parts = new Map<number, string[]>()
@@ -77,12 +78,42 @@ function* written(lines: Iterable<PartLine>, { runs, run }: { readonly runs: Run
     if (made % LINES_AT_ONCE === 0) yield
   }
   for (const [part, unsorted] of parts) {
-    const sorted = unsorted.sort()
-    yield
+    const sorted = yield* sortedInPieces(unsorted)
     const writer = new BlockWriter(runs, { part, run })
     for (const line of sorted) if (writer.add(line)) yield
     writer.flush()
   }
+}
+
+function* sortedInPieces(lines: readonly string[]): Generator<void, readonly string[]> {
+  let runs: (readonly string[])[] = []
+  for (let from = 0; from < lines.length; from += SORTED_AT_ONCE) {
+    runs.push(lines.slice(from, from + SORTED_AT_ONCE).sort())
+    yield
+  }
+  while (runs.length > 1) {
+    const merged: (readonly string[])[] = []
+    for (let at = 0; at < runs.length; at += 2) merged.push(yield* mergedPair(runs[at] ?? [], runs[at + 1] ?? []))
+    runs = merged
+  }
+  return runs[0] ?? []
+}
+
+function* mergedPair(a: readonly string[], b: readonly string[]): Generator<void, readonly string[]> {
+  const all: string[] = []
+  let [atA, atB] = [0, 0]
+  while (all.length < a.length + b.length) {
+    const [headA, headB] = [a[atA], b[atB]]
+    if (headB === undefined || (headA !== undefined && headA < headB)) {
+      all.push(headA as string)
+      atA += 1
+    } else {
+      all.push(headB)
+      atB += 1
+    }
+    if (all.length % SORTED_AT_ONCE === 0) yield
+  }
+  return all
 }
 
 function* usageLines({ usage }: Tail): Generator<PartLine> {

@@ -9,7 +9,7 @@ import { Tail } from "./ledger-tail.ts"
 /** So many entries are read again at a start, */
 const MOST_ENTRIES = 32_768
 /** and so many keys are kept in memory, twice while a fold goes on. */
-const MOST_KEYS = 8192
+const MOST_KEYS = 16_384
 /** Runs of one level that are merged when there is time, and those that are too many to wait for it. */
 const RUNS = { some: 16, many: 64 }
 
