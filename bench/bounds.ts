@@ -44,7 +44,7 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
   const start = startsMs.length > 0 ? median(startsMs) : undefined
   const books = (above: "gateway" | "filled", of: CaseName) => cpuDifference(samples, { above, below: "unbooked", of })
   const [empty, filled] = [books("gateway", "unary 1 KB"), books("filled", "unary 1 KB")]
-  const filledOverEmpty = empty === undefined || filled === undefined ? undefined : filled / empty
+  const filledOverEmpty = cpuRatio(samples, { above: "filled", below: "gateway", of: "unary 1 KB" })
   return [
     bound("without books / bare, unary 1 KB", overBare("unary 1 KB"), { most: UNARY_OVER_BARE }),
     bound("without books / bare, unary 50 KB", overBare("unary 50 KB"), { most: UNARY_OVER_BARE }),
@@ -53,7 +53,7 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
     bound("books, limits and usage, µs of 50 KB", books("gateway", "unary 50 KB"), undefined),
     bound("books, limits and usage, µs of a chunk", books("gateway", "stream"), undefined),
     bound("the same of a filled store, µs of 1 KB", filled, undefined),
-    bound("filled / empty, the books' cost", filledOverEmpty, { most: FILLED_OVER_EMPTY }),
+    bound("filled / empty, unary 1 KB", filledOverEmpty, { most: FILLED_OVER_EMPTY }),
     bound("translated / relayed, unary 1 KB", overRelayed("unary 1 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
     bound("translated / relayed, unary 50 KB", overRelayed("unary 50 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
     bound("translated / relayed, streamed chunk", overRelayed("stream"), { most: TRANSLATED_CHUNK_OVER_RELAYED }),

@@ -65,7 +65,7 @@ interface PartLine {
 
 /** So many lines are a piece, and so many are sorted or merged in one. */
 const LINES_AT_ONCE = 256
-const SORTED_AT_ONCE = 2048
+const SORTED_AT_ONCE = 4096
 
 function* written(lines: Iterable<PartLine>, { runs, run }: { readonly runs: Runs; readonly run: number }): Pieces {
   const parts = new Map<number, string[]>()
