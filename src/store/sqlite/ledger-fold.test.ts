@@ -161,7 +161,7 @@ describe("a fold", () => {
     expect(ledger.foldIsDue()).toBe(true)
     foldAll()
     expect(ledger.foldIsDue()).toBe(false)
-    for (let at = 0; at < 64; at++) book(...Array.from({ length: 1024 }, () => ({})))
+    for (let at = 0; at < 32; at++) book(...Array.from({ length: 1024 }, () => ({})))
     expect(ledger.foldIsDue()).toBe(true)
   })
 })

@@ -7,7 +7,7 @@ import type { Standing } from "./ledger-standing.ts"
 import { Tail } from "./ledger-tail.ts"
 
 /** So many entries are read again at a start, */
-const MOST_ENTRIES = 65_536
+const MOST_ENTRIES = 32_768
 /** and so many keys are kept in memory, twice while a fold goes on. */
 const MOST_KEYS = 16_384
 /** Runs of one level that are merged when there is time, and those that are too many to wait for it. */
