@@ -24,6 +24,7 @@ import * as openaiEmbeddingsCodec from "./protocols/openai-embeddings/codec.ts"
 import { openaiEmbeddings } from "./protocols/openai-embeddings/openai-embeddings.ts"
 import * as openaiImagesCodec from "./protocols/openai-images/codec.ts"
 import { openaiImages } from "./protocols/openai-images/openai-images.ts"
+import { openaiModerations } from "./protocols/openai-moderations/openai-moderations.ts"
 import { openaiResponsesCodec } from "./protocols/openai-responses/codec.ts"
 import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
 import { upstream as titanEmbed } from "./protocols/titan-embed/codec.ts"
@@ -38,6 +39,7 @@ export const protocols: readonly Protocol[] = [
   openaiCompletions,
   openaiEmbeddings,
   openaiImages,
+  openaiModerations,
   anthropicMessages,
   geminiGenerate,
   geminiEmbed,

@@ -27,6 +27,7 @@ export const PROTOCOL_IDS = [
   "openai-completions",
   "openai-embeddings",
   "openai-images",
+  "openai-moderations",
   "anthropic-messages",
   "gemini-generate",
   "gemini-embed",

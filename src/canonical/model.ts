@@ -23,9 +23,14 @@ export interface ModelCard {
   readonly pricing?: Pricing
 }
 
-/** What is asked of a model: to converse, to embed, to draw. */
-export const MODEL_KINDS = ["chat", "embedding", "image"] as const
+/** What is asked of a model: to converse, to embed, to draw, to judge. */
+export const MODEL_KINDS = ["chat", "embedding", "image", "moderation"] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
+
+/** Whether what such a model makes is counted, and not only what it reads. */
+export function hasOutput(kind: ModelKind): boolean {
+  return kind !== "embedding" && kind !== "moderation"
+}
 
 /** `legacy`: superseded, still served. `deprecated`: its author or its host has said that it will go. */
 export const MODEL_STATUSES = ["active", "legacy", "deprecated"] as const

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { hasOutput } from "../canonical/model.ts"
 import { bundledModels, readModels } from "./bundled.ts"
 import { Catalog } from "./catalog.ts"
 import { entry, file } from "./model.fixture.ts"
@@ -35,7 +36,7 @@ describe("the bundled models", () => {
       [pricing, ...targets.map((target) => target.pricing ?? pricing)].map((each) => ({ id, kind, ...each })),
     )
     const complete = pricings.filter(({ kind, input, output, perImage }) => {
-      if (kind === "embedding") return input !== undefined
+      if (!hasOutput(kind)) return input !== undefined
       return (input !== undefined && output !== undefined) || (kind === "image" && perImage !== undefined)
     })
     expect(pricings.filter((each) => !complete.includes(each)).map(({ id }) => id)).toEqual([])
@@ -105,7 +106,7 @@ describe("a file that is not sound stops the start", () => {
   test.each<[Record<string, unknown>, string]>([
     [{ id: "other/chat" }, "other/chat: id: expected acme/… in the file of that author"],
     [{ display_name: "" }, 'acme/chat-1: display_name: expected text on one line, found ""'],
-    [{ kind: "chatt" }, 'acme/chat-1: kind: expected one of chat, embedding, image, found "chatt"'],
+    [{ kind: "chatt" }, 'acme/chat-1: kind: expected one of chat, embedding, image, moderation, found "chatt"'],
     [{ status: "gone" }, 'acme/chat-1: status: expected one of active, legacy, deprecated, found "gone"'],
     [{ version: undefined }, "acme/chat-1: version: expected text on one line, found nothing"],
     [

@@ -53,4 +53,5 @@ const USUAL_MODALITIES: Readonly<Record<ModelKind, Modalities>> = {
   chat: { input: ["text"], output: ["text"] },
   embedding: { input: ["text"], output: ["embedding"] },
   image: { input: ["text"], output: ["image"] },
+  moderation: { input: ["text"], output: ["text"] },
 }

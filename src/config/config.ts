@@ -130,7 +130,7 @@ export interface ModelSettings {
   /** `<provider>/<model-name>`; unique among all ids and aliases of the file. */
   readonly id: string
   readonly aliases?: readonly string[]
-  readonly kind?: "chat" | "embedding" | "image"
+  readonly kind?: "chat" | "embedding" | "image" | "moderation"
   readonly displayName?: string
   readonly version?: string
   readonly contextWindow?: number

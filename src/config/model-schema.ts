@@ -38,7 +38,7 @@ export function modelSchema({ providers, knownModels, taken }: ModelContext): Sh
     {
       id: required(unique(text(modelId), taken)),
       aliases: optional(list(unique(alias, taken))),
-      kind: optional(choice("chat", "embedding", "image")),
+      kind: optional(choice("chat", "embedding", "image", "moderation")),
       display_name: optional(text(line)),
       version: optional(text(line)),
       context_window: tokens,

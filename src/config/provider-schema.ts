@@ -49,6 +49,7 @@ const PROTOCOLS = [
   "openai-completions",
   "openai-embeddings",
   "openai-images",
+  "openai-moderations",
   "anthropic-messages",
   "gemini-generate",
   "bedrock-converse",

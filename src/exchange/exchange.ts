@@ -125,6 +125,7 @@ const ENDPOINTS: Readonly<Record<Model["kind"], string>> = {
   chat: "a chat model: call it with messages",
   embedding: "an embedding model: call it at /v1/embeddings",
   image: "an image model: call it at /v1/images/generations",
+  moderation: "a moderation model: call it at /v1/moderations",
 }
 
 function otherKind({ id, kind }: Model, param: string): GatewayError {

@@ -2,6 +2,7 @@
 // ask for, at the dearest target's price.
 import type { Caller } from "../accounts/caller.ts"
 import { GatewayError } from "../canonical/error.ts"
+import { hasOutput } from "../canonical/model.ts"
 import { inputBound } from "../counting/input-bound.ts"
 import { MAX_NANO } from "../ledger/books.ts"
 import { boundOf } from "../ledger/cost.ts"
@@ -95,7 +96,7 @@ function boundAt({ pricing }: Target, bounds: Bounds): bigint | undefined {
 function outputBound(request: ReadRequest, target: Target, isStrict: boolean): number {
   const { kind, maxOutputTokens = UNSAID_OUTPUT } = target.model
   const { maxOutputTokens: asked, candidates } = request.reading.asks
-  if (kind === "embedding") return 0
+  if (!hasOutput(kind)) return 0
   if (kind === "image") return candidates * TOKENS_PER_IMAGE
   return (asked ?? (isStrict ? maxOutputTokens : Math.min(maxOutputTokens, UNSAID_OUTPUT))) * candidates
 }

@@ -1,5 +1,6 @@
 // What an exchange has used: as the upstream told it, where it told all and can be believed, and else as it is counted
 // here.
+import { hasOutput } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { TokenFamily } from "../counting/count-tokens.ts"
 import type { CountTask } from "../counting/token-counter.ts"
@@ -54,7 +55,7 @@ interface Occasion {
 export function reportedIn({ usage, isAll, images }: Told, occasion: Omit<Occasion, "counted">): Spent | undefined {
   if (!usage || !isAll) return undefined
   const input = totalOf(usage, INPUT)
-  const output = occasion.target.model.kind === "embedding" ? 0 : totalOf(usage, OUTPUT)
+  const output = hasOutput(occasion.target.model.kind) ? totalOf(usage, OUTPUT) : 0
   const most = mostOf(occasion)
   const isSound = input !== undefined && output !== undefined && input <= most.input && output <= most.output
   if (!isSound) return undefined
@@ -68,13 +69,13 @@ export async function countedFor(report: Told, occasion: Occasion): Promise<Spen
   const input = totalOf(usage, INPUT)
   const output = totalOf(usage, OUTPUT)
   const most = mostOf(occasion)
-  const hasInput = input !== undefined && input <= most.input
-  const hasOutput = output !== undefined && output <= most.output
-  const answers = target.model.kind !== "embedding"
+  const isInputTold = input !== undefined && input <= most.input
+  const isOutputTold = output !== undefined && output <= most.output
+  const answers = hasOutput(target.model.kind)
   const drawn = images === undefined ? {} : { images }
   const whole = {
-    ...(hasInput ? only(usage, INPUT) : { input: Math.min(most.input, await counted.input()) }),
-    ...(answers && (await outputOf(hasOutput ? usage : {}, { ...report, ...occasion, most: most.output }))),
+    ...(isInputTold ? only(usage, INPUT) : { input: Math.min(most.input, await counted.input()) }),
+    ...(answers && (await outputOf(isOutputTold ? usage : {}, { ...report, ...occasion, most: most.output }))),
   }
   const isOdd = report.usage !== undefined && (isBeyond(input, most.input) || isBeyond(output, most.output))
   // Counts were told, and none of them is one.

@@ -4,7 +4,14 @@ import type { JsonObject } from "../canonical/json.ts"
 import type { ProtocolId } from "../protocols/contract.ts"
 import { messagesBody, messagesCountBody } from "./openapi-anthropic.ts"
 import { embedBody, generateBody, generateCountBody } from "./openapi-gemini.ts"
-import { chatBody, completionsBody, embeddingsBody, imagesBody, responsesBody } from "./openapi-openai.ts"
+import {
+  chatBody,
+  completionsBody,
+  embeddingsBody,
+  imagesBody,
+  moderationsBody,
+  responsesBody,
+} from "./openapi-openai.ts"
 
 interface DescribedBody {
   /** Its name among the description's schemas. */
@@ -48,6 +55,12 @@ export const BODIES: Readonly<Record<ProtocolId, DescribedBody>> = {
     name: "ImagesRequest",
     page: `${OPENAI}/images/create`,
     schema: imagesBody,
+    refused: DESTINATIONS,
+  },
+  "openai-moderations": {
+    name: "ModerationsRequest",
+    page: `${OPENAI}/moderations/create`,
+    schema: moderationsBody,
     refused: DESTINATIONS,
   },
   "anthropic-messages": {

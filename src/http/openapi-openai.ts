@@ -108,6 +108,27 @@ export const completionsBody = objectOf({
   },
 })
 
+export const moderationsBody = objectOf({
+  required: {
+    input: {
+      anyOf: [
+        text,
+        { ...listOf(text), minItems: 1 },
+        {
+          ...listOf({
+            anyOf: [
+              objectOf({ required: { type: oneOf(["text"]), text } }),
+              objectOf({ required: { type: oneOf(["image_url"]), image_url: objectOf({ required: { url: text } }) } }),
+            ],
+          }),
+          minItems: 1,
+        },
+      ],
+    },
+  },
+  optional: { model, ...routed },
+})
+
 const otherThan = (...words: readonly string[]): JsonObject => ({ ...filledText, not: { enum: words } })
 const itemPart: JsonObject = {
   anyOf: [

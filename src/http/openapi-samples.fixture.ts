@@ -154,6 +154,19 @@ export const SAMPLES: readonly Sample[] = [
     body: images,
   },
   {
+    name: "moderations",
+    protocol: "openai-moderations",
+    does: "generate",
+    body: {
+      model: "a/b",
+      input: [
+        { type: "text", text: "x" },
+        { type: "image_url", image_url: { url: "x" } },
+      ],
+      provider,
+    },
+  },
+  {
     name: "messages",
     protocol: "anthropic-messages",
     does: "generate",

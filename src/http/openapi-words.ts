@@ -70,6 +70,7 @@ export const PROTOCOL_WORDS: Readonly<Record<ProtocolId, ByDoes>> = {
   },
   "openai-embeddings": { generate: [{ tag: "Embeddings", summary: "Turn texts into vectors." }] },
   "openai-images": { generate: [{ tag: "Images", summary: "Draw images." }] },
+  "openai-moderations": { generate: [{ tag: "Moderations", summary: "Judge what texts and images might offend." }] },
   "anthropic-messages": {
     generate: [{ tag: "Messages", summary: "Answer a conversation.", streams: true }],
     "count-tokens": [{ tag: "Messages", summary: "Count the tokens of a request's input." }],

@@ -17,6 +17,7 @@ export type ProtocolId =
   | "openai-completions"
   | "openai-embeddings"
   | "openai-images"
+  | "openai-moderations"
   | "anthropic-messages"
   | "gemini-generate"
   | "gemini-embed"
@@ -28,6 +29,7 @@ export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
   "openai-completions": "chat",
   "openai-embeddings": "embedding",
   "openai-images": "image",
+  "openai-moderations": "moderation",
   "anthropic-messages": "chat",
   "gemini-generate": "chat",
   "gemini-embed": "embedding",

@@ -16,6 +16,7 @@ export const simulatorProvider: Provider = {
     "openai-completions": dialect,
     "openai-embeddings": dialect,
     "openai-images": dialect,
+    "openai-moderations": dialect,
     "anthropic-messages": dialect,
     "gemini-generate": dialect,
     "gemini-embed": dialect,

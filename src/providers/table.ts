@@ -57,6 +57,9 @@ const lastCompletions = {
   },
 }
 
+/** By hosts that have models of their own for it, and by those alone. */
+const moderations = { "openai-moderations": { ...openai, serves: (model: string) => model.includes("moderation") } }
+
 /**
  * What each takes in one call to embed, by its documentation or its refusals (November 2026). Where several figures are
  * told of one, this is the least. Who is not here is taken to be like OpenAI, but for the tokens.
@@ -116,7 +119,7 @@ const ROWS: readonly Row[] = [
     name: "OpenAI",
     env: "OPENAI_API_KEY",
     at: "https://api.openai.com/v1",
-    speaks: { ...responses, ...chat, ...embeddingsOf(EMBEDS.openai), ...images, ...lastCompletions },
+    speaks: { ...responses, ...chat, ...embeddingsOf(EMBEDS.openai), ...images, ...lastCompletions, ...moderations },
   },
   {
     id: "anthropic",
@@ -158,7 +161,7 @@ const ROWS: readonly Row[] = [
     name: "Mistral AI",
     env: "MISTRAL_API_KEY",
     at: "https://api.mistral.ai/v1",
-    speaks: { "openai-chat": unasked, "mistral-embeddings": { ...openai, embeds: EMBEDS.mistral } },
+    speaks: { "openai-chat": unasked, "mistral-embeddings": { ...openai, embeds: EMBEDS.mistral }, ...moderations },
   },
   {
     id: "deepseek",
@@ -320,9 +323,9 @@ const COMPATIBLE: readonly Row[] = [
   {
     id: "openai-compatible",
     name: "OpenAI-compatible",
-    speaks: { ...chat, ...responses, ...embeddings, ...images, ...completions },
+    speaks: { ...chat, ...responses, ...embeddings, ...images, ...completions, "openai-moderations": openai },
     // Few such hosts have more; what is said in responses reaches them in chat's words.
-    usually: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions"],
+    usually: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions", "openai-moderations"],
     local: true,
   },
   {

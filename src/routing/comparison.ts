@@ -1,4 +1,5 @@
 // What candidates are compared by: what the request will cost there, how long it will take, how good the answer will be.
+import { hasOutput } from "../canonical/model.ts"
 import type { Strategy } from "../canonical/request.ts"
 import type { Model, Precision } from "../catalog/catalog.ts"
 import type { Candidate } from "./candidates.ts"
@@ -183,7 +184,7 @@ export function sortByScore(candidates: Candidate[]): void {
 }
 
 function outputBound({ model }: Candidate, { maxOutputTokens, candidates }: RequestFacts): number {
-  if (model.kind === "embedding") return 0
+  if (!hasOutput(model.kind)) return 0
   if (model.kind === "image") return candidates * TOKENS_PER_IMAGE
   return (maxOutputTokens ?? Math.min(model.maxOutputTokens ?? UNSAID_OUTPUT, UNSAID_OUTPUT)) * candidates
 }

@@ -14,6 +14,7 @@ import { openaiCompletions } from "./openai-completions.ts"
 import { openaiEmbeddings } from "./openai-embeddings.ts"
 import { openaiVoice } from "./openai-error.ts"
 import { openaiImages } from "./openai-images.ts"
+import { openaiModerations } from "./openai-moderations.ts"
 import { openaiResponses } from "./openai-responses.ts"
 import { Pace } from "./pace.ts"
 import { type Performance, playedResponse } from "./played-response.ts"
@@ -28,6 +29,7 @@ const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint
   ["/responses", openaiResponses],
   ["/embeddings", openaiEmbeddings],
   ["/images/generations", openaiImages],
+  ["/moderations", openaiModerations],
   ["/messages", anthropicMessages],
   ["/messages/count_tokens", anthropicCountTokens],
   [":generateContent", geminiGenerate],

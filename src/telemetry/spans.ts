@@ -100,6 +100,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "openai-embeddings": "embeddings",
   "openai-completions": "text_completion",
   "openai-images": "generate_content",
+  "openai-moderations": "moderate",
   "gemini-generate": "generate_content",
   "gemini-embed": "embeddings",
 }

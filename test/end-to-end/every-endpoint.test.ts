@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 
-type Kind = "chat" | "embedding" | "image"
+type Kind = "chat" | "embedding" | "image" | "moderation"
 
 interface Endpoint {
   readonly name: string
@@ -50,12 +50,21 @@ const ENDPOINTS: readonly Endpoint[] = [
     ...{ name: "images", kind: "image", path: at("/v1/images/generations") },
     body: (model) => ({ model, prompt: "A fox" }),
   },
+  {
+    ...{ name: "completions", kind: "chat", path: at("/v1/completions") },
+    body: (model) => ({ model, prompt: "Once", max_tokens: 20 }),
+  },
+  {
+    ...{ name: "moderations", kind: "moderation", path: at("/v1/moderations") },
+    body: (model) => ({ model, input: "Is this a fair word?" }),
+  },
 ]
 
 const PRICES: Readonly<Record<Kind, string>> = {
   chat: '{ input: "1", output: "2" }',
   embedding: '{ input: "1" }',
   image: '{ per_image: "0.01" }',
+  moderation: '{ input: "1" }',
 }
 
 const model = (kind: Kind, name: string, upstream: string) =>

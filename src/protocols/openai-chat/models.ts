@@ -5,7 +5,14 @@ import type { Listing } from "../contract.ts"
 
 /** Over chat completions and over all that stand beside them under `/v1`. */
 export const listing: Listing = {
-  over: ["openai-chat", "openai-responses", "openai-completions", "openai-embeddings", "openai-images"],
+  over: [
+    "openai-chat",
+    "openai-responses",
+    "openai-completions",
+    "openai-embeddings",
+    "openai-images",
+    "openai-moderations",
+  ],
   encodeModel,
   encodeModels: (cards) => ({ object: "list", data: cards.map(encodeModel) }),
 }

@@ -1,0 +1,25 @@
+// OpenAI's moderations: what a text or an image might offend. It is relayed, and said in no other protocol: each host
+// judges by categories of its own.
+import type { Protocol } from "../contract.ts"
+import { neverStreams, ownedEdits } from "../extension.ts"
+import { decodeError, encodeError } from "../openai-error.ts"
+import { endpoints } from "./endpoints.ts"
+import { readRequest } from "./request.ts"
+import { relayAnswer } from "./response.ts"
+
+export const openaiModerations: Protocol = {
+  id: "openai-moderations",
+  prefixes: [],
+  endpoints,
+  keyHeaders: [],
+  readsHeaders: [],
+  heartbeat: "",
+  checkEnvelope() {},
+  readRequest,
+  upstreamPath: () => "/moderations",
+  requestEdits: ownedEdits,
+  relayAnswer,
+  relayStream: neverStreams,
+  decodeError,
+  encodeError,
+}
