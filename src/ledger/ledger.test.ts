@@ -276,6 +276,18 @@ describe("a start", () => {
     expect(ledger.receipt(requestId)).toMatchObject({ paidNano: 110n, writtenOffNano: 20n })
   })
 
+  test("pays first for what was held first, whichever was written last, where there is not enough for all", async () => {
+    await topUp("key:k1", 10n)
+    const [first, second] = [await hold({ amountNano: 0n }), await hold({ amountNano: 0n })]
+    for (const requestId of [second, first]) {
+      ledger.note(requestId, { lowerBoundNano: 10n })
+      ledger.flush()
+    }
+    restart()
+    expect(ledger.receipt(first)).toMatchObject({ paidNano: 10n, writtenOffNano: 0n })
+    expect(ledger.receipt(second)).toMatchObject({ paidNano: 0n, writtenOffNano: 10n })
+  })
+
   test("again changes nothing, and leaves alone what this run holds (I18)", async () => {
     await hold()
     expect(restart().holds).toBe(1)

@@ -145,6 +145,7 @@ interface HoldTable {
   grow(requestId: string, byNano: bigint): void
   /** Nothing where it is not open, or more is known already. */
   note(requestId: string, lowerBoundNano: bigint): void
+  /** The oldest first: who was first is paid for first, should there not be enough for all. */
   ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
 }
 

@@ -143,7 +143,7 @@ class World {
     const { ledger, reference } = this
     if (step.name === "hold") {
       const { keyId, amountNano, budgets } = step
-      const requestId = `r${this.requests.length}`
+      const requestId = `r${String(this.requests.length).padStart(4, "0")}`
       this.requests.push(requestId)
       const wish = { requestId, keyId, tenant: tenantOf(keyId), amountNano, budgets, at: this.now }
       return { real: () => ledger.hold(wish), plain: () => reference.hold(wish) }

@@ -48,8 +48,8 @@ function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds"
       note: (requestId, lowerBoundNano) => standing.ready().note(requestId, lowerBoundNano),
       ofEarlierEpochs: (epoch, limit) => {
         const rows: HoldRow[] = []
-        for (const row of standing.ready().holds.all()) if (row.epoch < epoch && rows.length < limit) rows.push(row)
-        return rows
+        for (const row of standing.ready().holds.all()) if (row.epoch < epoch) rows.push(row)
+        return rows.sort(byAge).slice(0, limit)
       },
     },
     entries: {
@@ -62,6 +62,11 @@ function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds"
       ofTenant: (tenant, days) => standing.ready().spending.ofTenant(tenant, days),
     },
   }
+}
+
+/** Requests are named as time goes. */
+function byAge(a: HoldRow, b: HoldRow): number {
+  return a.at - b.at || (a.requestId < b.requestId ? -1 : 1)
 }
 
 class Transactions {
