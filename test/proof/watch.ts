@@ -37,3 +37,29 @@ export function faultsLogged(gateway: RunningGateway): number {
   const lines = gateway.output.stderr.split("\n").filter((line) => line.startsWith("{"))
   return lines.filter((line) => JSON.parse(line).level === "error").length
 }
+
+const LOOK_MS = 5
+const STALL_MS = 15
+
+/** When this process itself came late: what it measured meanwhile tells of the machine, not of the gateway. */
+export class OwnStalls {
+  private looked = performance.now()
+  private stalled = Number.NEGATIVE_INFINITY
+  private readonly timer = setInterval(() => this.look(), LOOK_MS)
+
+  /** Whether it came late at any time since then. */
+  since(time: number): boolean {
+    this.look()
+    return this.stalled > time
+  }
+
+  stop(): void {
+    clearInterval(this.timer)
+  }
+
+  private look(): void {
+    const now = performance.now()
+    if (now - this.looked > STALL_MS) this.stalled = now
+    this.looked = now
+  }
+}
