@@ -84,7 +84,9 @@ export class Entries {
       for (let at = ended.length - 1; at >= 0; at--) {
         const group = ended[at]
         if (!group || group.newest < name) return undefined
-        if (group.requests.includes(text)) return group.first + JSON.parse(group.requests).indexOf(requestId)
+        // The text may also be the end of another's name.
+        const index = group.requests.includes(text) ? JSON.parse(group.requests).indexOf(requestId) : -1
+        if (index >= 0) return group.first + index
       }
     return this.ended.entryOf(requestId)
   }
@@ -159,10 +161,10 @@ export class Entries {
   }
 }
 
-/** An object of what each entry that has any shows, by its place in the row. */
+/** One object: the facts of an entry stand under its place in the row. */
 function factsText(facts: readonly string[]): string {
   const members: string[] = []
-  // Places without facts are not there at all.
+  // Where an entry has none, nothing stands at its place, and it is passed over.
   facts.forEach((text, at) => {
     members.push(`"${at}":${text}`)
   })
