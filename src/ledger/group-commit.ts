@@ -29,10 +29,10 @@ export class GroupCommit {
 
   /** Resolves when it is durable. */
   add<Result>(work: () => Result): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      this.waiting.push({ work, resolve: resolve as (result: unknown) => void, reject })
-      this.schedule()
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    this.waiting.push({ work, resolve: resolve as (result: unknown) => void, reject })
+    this.schedule()
+    return promise
   }
 
   /** Writes all that waits, at once. */

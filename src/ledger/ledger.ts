@@ -83,6 +83,8 @@ export class Ledger {
   private readonly notes = new Map<string, bigint>()
   private noteTimer: ReturnType<typeof setTimeout> | undefined
   private epoch: number | undefined
+  /** When the transaction began: all that is booked in it is booked then. */
+  private at = 0
 
   constructor({ table, now = Date.now }: LedgerOptions) {
     this.table = table
@@ -237,7 +239,7 @@ export class Ledger {
       outcome: "settled",
       chargeNano,
       suspendedNano: 0n,
-      at: this.now(),
+      at: this.at,
       protocol: protocol ?? null,
       use,
       facts: facts ? JSON.stringify(facts) : null,
@@ -252,7 +254,7 @@ export class Ledger {
     return this.books.end(hold, {
       outcome: "released",
       ...nothing,
-      at: this.now(),
+      at: this.at,
       protocol: protocol ?? null,
       facts: text,
     })
@@ -264,7 +266,7 @@ export class Ledger {
       outcome: "recovered",
       chargeNano: lowerBoundNano,
       suspendedNano: lowerBoundNano < amountNano ? amountNano - lowerBoundNano : 0n,
-      at: this.now(),
+      at: this.at,
       protocol: null,
       use: UNKNOWN_USE,
       facts: null,
@@ -279,6 +281,7 @@ export class Ledger {
 
   /** Everything that is written is written here. */
   private write<Result>(work: () => Result): Result {
+    this.at = this.now()
     try {
       const result = this.table.transaction(() => {
         const done = work()

@@ -213,8 +213,8 @@ export interface BookedEntry extends EntryRow {
 
 /** Append-only: the store itself refuses to change or delete what is booked, and to book what does not sum to zero. */
 interface EntryTable {
-  /** Ends the hold of its request. The facts, an object of JSON, may be dropped one day; what is booked stays. Gives its id. */
-  insert(row: EntryRow, facts: string | null): bigint
+  /** Ends the hold of its request. The facts, an object of JSON, may be dropped one day; what is booked stays. */
+  insert(row: EntryRow, facts: string | null): void
   ofRequest(requestId: string): BookedEntry | undefined
   ofEvent(eventId: string): BookedEntry | undefined
 }

@@ -2,7 +2,7 @@
 // memory does not grow with the ledger.
 import type { Database } from "bun:sqlite"
 import type { EntryAmounts, EntryRow } from "../contract.ts"
-import { entriesOf } from "./ledger-journal.ts"
+import { entriesOf, type JournalRow } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
 import { monthOf } from "./ledger-spending.ts"
 import type { Standing } from "./ledger-standing.ts"
@@ -20,14 +20,13 @@ const CREATE = `${DROP}
     PRIMARY KEY (tree, part, place)
   ) STRICT, WITHOUT ROWID;`
 
-interface JournalColumns {
+interface JournalColumns extends JournalRow {
   readonly first: bigint
   readonly amount: bigint
   readonly funding: bigint
   readonly revenue: bigint
   readonly suspense: bigint
   readonly write_off: bigint
-  readonly entries: string
 }
 
 /** So many places are summed in memory before they are written, in their order, so that few pages are touched for each. */
@@ -100,7 +99,7 @@ export class AuditSums {
       this.tell("I14", `The entries ${this.summed + 1n} to ${row.first - 1n} are gone.`)
     let id = row.first - 1n
     let all = NOTHING
-    for (const entry of entriesOf(row.entries)) {
+    for (const entry of entriesOf(row)) {
       id += 1n
       this.addEntry(id, entry)
       all = together(all, entry.nano)

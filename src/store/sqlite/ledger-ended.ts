@@ -1,14 +1,14 @@
 // Which entry a request has ended as. What is folded stands in blocks of lines, by era: requests are named as time goes,
-// and an era is what those of about a minute have in common. What is not folded yet is in the tails.
+// and an era is what those of about a minute have in common. What is not folded yet is in the tails, as lines already.
+// A line that begins with a tab has the number of an entry; the lines behind it are the requests that have ended as that
+// entry and as those after it.
 import type { Database } from "bun:sqlite"
+import type { EntryRow } from "../contract.ts"
 import { plain } from "./ledger-lines.ts"
 
-/** Requests that ended in one transaction, with consecutive entries. */
+/** Requests of one era that have ended in one transaction, with consecutive entries. */
 export interface EndedGroup {
-  /** The entry of the first. */
-  readonly first: number
-  /** As JSON, null for an entry of another cause: one text is less to look after than many. */
-  readonly requests: string
+  readonly lines: string
   /** No request of this group, or of any before it, comes behind this name. */
   readonly newest: string
 }
@@ -16,12 +16,11 @@ export interface EndedGroup {
 const ERA_LENGTH = 8
 /** A block and its row fit one page of the file. */
 const BLOCK_LENGTH = 3900
-/** So many requests are looked at in a step. */
-const REQUESTS_AT_ONCE = 512
-/** Whether any name in a list of JSON has to be made plain. */
-const ODD = /[^ -$&-~]|\\/
+/** So many requests are in a group: with names as they are, it fits a block. */
+const MOST_IN_GROUP = 96
+/** So many groups are looked at in a step. */
+const GROUPS_AT_ONCE = 64
 
-/** A line for each request: its name, a tab, and its entry. */
 interface Block {
   lines: string[]
   length: number
@@ -35,7 +34,7 @@ export class EndedRequests {
   private readonly insert
   private readonly remove
   /** Where the last was found: the next is most often there too. */
-  private lastFound = ""
+  private lastFound: string | undefined
 
   constructor(database: Database) {
     this.holding = database.query<{ lines: string }, [string, string]>(
@@ -52,7 +51,8 @@ export class EndedRequests {
   /** Of what is folded. */
   entryOf(request: string): number | undefined {
     const name = plain(request)
-    return entryIn(this.lastFound, name) ?? this.search(name)
+    const near = this.lastFound === undefined ? undefined : entryIn(this.lastFound, name)
+    return near ?? this.search(name)
   }
 
   /** None that is folded comes behind it. */
@@ -63,44 +63,30 @@ export class EndedRequests {
   /** Writes what has ended as part of a fold, in the order of the entries. */
   *pieces(groups: readonly EndedGroup[], run: number): Generator<void, void> {
     const blocks = new Map<string, Block>()
-    let looked = 0
-    for (const { first, requests: text } of groups) {
-      const requests: (string | null)[] = JSON.parse(text)
-      const arePlain = !ODD.test(text)
-      for (let at = 0; at < requests.length; at++) {
-        const request = requests[at] ?? null
-        if (request === null) continue
-        const name = arePlain ? request : plain(request)
-        this.add(blocks, { name, entry: first + at, run })
-      }
-      looked += requests.length
-      if (looked < REQUESTS_AT_ONCE) continue
-      looked = 0
-      yield
+    for (let at = 0; at < groups.length; at++) {
+      this.add(blocks, { lines: (groups[at] as EndedGroup).lines, run })
+      if (at % GROUPS_AT_ONCE === 0) yield
     }
     for (const [era, block] of blocks) yield this.write(block, { era, run })
   }
 
-  private add(
-    blocks: Map<string, Block>,
-    { name, entry, run }: { readonly name: string; readonly entry: number; readonly run: number },
-  ): void {
-    const era = eraOf(name)
-    const line = `${name}\t${entry}`
+  private add(blocks: Map<string, Block>, { lines, run }: { readonly lines: string; readonly run: number }): void {
+    const [, ...names] = lines.split("\n")
+    const era = eraOf(names[0] ?? "")
     let block = blocks.get(era)
-    if (!block) {
-      // What a fold of the same number wrote that was cut short does not count.
-      this.remove.run(era, run)
-      block = { lines: [], length: 0, least: name, greatest: name }
+    // What a fold of the same number wrote that was cut short does not count.
+    if (!block) this.remove.run(era, run)
+    if (!block || block.length + lines.length > BLOCK_LENGTH) {
+      if (block) this.write(block, { era, run })
+      block = { lines: [], length: 0, least: names[0] ?? "", greatest: "" }
       blocks.set(era, block)
-    } else if (block.length + line.length > BLOCK_LENGTH) {
-      this.write(block, { era, run })
-      Object.assign(block, { lines: [], length: 0, least: name, greatest: name })
     }
-    block.lines.push(line)
-    block.length += line.length + 1
-    if (name < block.least) block.least = name
-    if (name > block.greatest) block.greatest = name
+    block.lines.push(lines)
+    block.length += lines.length + 1
+    for (const name of names) {
+      if (name > block.greatest) block.greatest = name
+      if (name < block.least) block.least = name
+    }
   }
 
   private write({ least, greatest, lines }: Block, { era, run }: { readonly era: string; readonly run: number }): void {
@@ -118,10 +104,42 @@ export class EndedRequests {
   }
 }
 
-function entryIn(lines: string, name: string): number | undefined {
-  const start = `\n${name}\t`
-  const at = `\n${lines}`.indexOf(start)
-  return at < 0 ? undefined : Number.parseInt(lines.slice(at + start.length - 1), 10)
+/** The requests of entries that were booked together, the first of them under this number. */
+export function endedGroups(
+  entries: readonly EntryRow[],
+  { first, newest }: { readonly first: number; readonly newest: string },
+): EndedGroup[] {
+  const groups: EndedGroup[] = []
+  let lines: string[] = []
+  let era = ""
+  const close = () => {
+    // Joined, it is one text; put together in another way, it would keep its parts.
+    if (lines.length > 0) groups.push({ lines: lines.join("\n"), newest })
+    lines = []
+  }
+  for (let at = 0; at < entries.length; at++) {
+    const { requestId } = entries[at] as EntryRow
+    const name = requestId === null ? undefined : plain(requestId)
+    if (name === undefined || lines.length > MOST_IN_GROUP || eraOf(name) !== era) close()
+    if (name === undefined) continue
+    if (lines.length === 0) {
+      era = eraOf(name)
+      lines.push(`\t${first + at}`)
+    }
+    lines.push(name)
+  }
+  close()
+  return groups
+}
+
+export function entryIn(lines: string, name: string): number | undefined {
+  const text = `\n${lines}\n`
+  const at = text.indexOf(`\n${name}\n`)
+  if (at < 0) return undefined
+  const head = text.lastIndexOf("\n\t", at)
+  let entry = Number.parseInt(text.slice(head + 2), 10)
+  for (let line = text.indexOf("\n", head + 1); line < at; line = text.indexOf("\n", line + 1)) entry += 1
+  return entry
 }
 
 function eraOf(name: string): string {

@@ -1,14 +1,13 @@
 // What is booked: the entries of a transaction are one row of the journal, with what their receipts show beside it.
 import type { Database } from "bun:sqlite"
 import type { BookedEntry, EntryRow } from "../contract.ts"
-import { EndedRequests } from "./ledger-ended.ts"
-import { entriesOf, journalText } from "./ledger-journal.ts"
+import { EndedRequests, endedGroups, entryIn } from "./ledger-ended.ts"
+import { entriesOf, type JournalRow, journalText } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
 import type { Tails } from "./ledger-tail.ts"
 
-interface JournalColumns {
+interface JournalColumns extends JournalRow {
   readonly first: bigint
-  readonly entries: string
 }
 
 export class Entries {
@@ -31,7 +30,7 @@ export class Entries {
     private readonly tails: Tails,
   ) {
     this.ended = new EndedRequests(database)
-    const row = "SELECT first, entries FROM journal WHERE first"
+    const row = "SELECT first, at, entries FROM journal WHERE first"
     this.rowAt = database.query<JournalColumns, [number]>(`${row} <= ?1 ORDER BY first DESC LIMIT 1`)
     this.rowAfter = database.query<JournalColumns, [number | bigint]>(`${row} > ?1 ORDER BY first LIMIT 1`)
     this.event = database.query<{ entry: bigint }, [string]>("SELECT entry FROM top_ups WHERE event = ?1")
@@ -44,9 +43,9 @@ export class Entries {
   }
 
   /** Of a request that has not ended. */
-  insert(row: EntryRow, facts: string | null): number {
+  insert(row: EntryRow, facts: string | null): void {
     if (facts !== null) this.facts[this.staged.length] = facts
-    return this.lastId + this.staged.push(row)
+    this.staged.push(row)
   }
 
   /** Those that the transaction has booked so far. */
@@ -79,14 +78,12 @@ export class Entries {
   /** The entry that a request has ended as, of what is durable. */
   endedAs(requestId: string): number | undefined {
     const name = plain(requestId)
-    const text = JSON.stringify(requestId)
     for (const { ended } of this.tails.newestFirst())
       for (let at = ended.length - 1; at >= 0; at--) {
         const group = ended[at]
         if (!group || group.newest < name) return undefined
-        // The text may also be the end of another's name.
-        const index = group.requests.includes(text) ? JSON.parse(group.requests).indexOf(requestId) : -1
-        if (index >= 0) return group.first + index
+        const entry = entryIn(group.lines, name)
+        if (entry !== undefined) return entry
       }
     return this.ended.entryOf(requestId)
   }
@@ -108,7 +105,7 @@ export class Entries {
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
       if (eventId !== null) this.insertEvent.run(eventId, id)
     }
-    const [entries, facts] = [journalText(staged), this.facts.length > 0 ? factsText(this.facts) : null]
+    const [entries, facts] = [journalText(staged, last.at), this.facts.length > 0 ? factsText(this.facts) : null]
     this.insertJournal.run(this.lastId + 1, last.at, account, funding, revenue, suspense, writeOff, entries, facts)
   }
 
@@ -131,7 +128,7 @@ export class Entries {
     this.lastId = after
     this.sawName(this.ended.last())
     for (let row = this.rowAfter.get(after); row; row = this.rowAfter.get(row.first)) {
-      const entries = entriesOf(row.entries)
+      const entries = entriesOf(row)
       for (const { requestId } of entries) if (requestId !== null) this.sawName(plain(requestId))
       this.addToTail(entries)
     }
@@ -140,8 +137,7 @@ export class Entries {
   private addToTail(entries: readonly EntryRow[]): void {
     const { fresh } = this.tails
     fresh.add(entries)
-    const requests = JSON.stringify(entries.map(({ requestId }) => requestId))
-    fresh.ended.push({ first: this.lastId + 1, requests, newest: this.newest })
+    fresh.ended.push(...endedGroups(entries, { first: this.lastId + 1, newest: this.newest }))
     this.lastId += entries.length
   }
 
@@ -156,7 +152,7 @@ export class Entries {
 
   private booked(id: number | undefined): BookedEntry | undefined {
     const row = id === undefined ? null : this.rowAt.get(id)
-    const booked = row && id !== undefined ? entriesOf(row.entries)[id - Number(row.first)] : undefined
+    const booked = row && id !== undefined ? entriesOf(row)[id - Number(row.first)] : undefined
     return booked && { ...booked, id: BigInt(id ?? 0) }
   }
 }

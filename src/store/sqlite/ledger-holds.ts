@@ -3,7 +3,8 @@
 import type { Database } from "bun:sqlite"
 import type { HoldRow } from "../contract.ts"
 import type { Entries } from "./ledger-entries.ts"
-import { nanoOf, nanoValue } from "./ledger-journal.ts"
+import { type NanoValue, nanoOf, nanoValue } from "./ledger-journal.ts"
+import { type Linked, OpenTable } from "./ledger-open.ts"
 
 /** A row, and how many of its holds are open and in no later one. */
 interface Group {
@@ -11,7 +12,7 @@ interface Group {
   open: number
 }
 
-interface OpenHold {
+interface OpenHold extends Linked<OpenHold> {
   row: HoldRow
   /** Undefined while it waits to be written, and when it has ended. */
   group: Group | undefined
@@ -31,7 +32,7 @@ const MOST_GROUPS = 128
 const DAY_MS = 86_400_000
 
 export class Holds {
-  private readonly open = new Map<string, OpenHold>()
+  private readonly open = new OpenTable<OpenHold>()
   /** Of those that have any: what is not durable outlasts a transaction that fails. */
   private readonly budgets = new Map<string, HoldRow["budgets"]>()
   /** What the transaction has ended that has budgets. */
@@ -56,9 +57,9 @@ export class Holds {
 
   /** False where the request is held already or has ended. */
   insert(row: HoldRow): boolean {
-    if (this.open.has(row.requestId) || !this.entries.isNew(row.requestId)) return false
-    const hold = { row, group: undefined, isOpen: true }
-    this.open.set(row.requestId, hold)
+    if (this.open.get(row.requestId) || !this.entries.isNew(row.requestId)) return false
+    const hold: OpenHold = { row, next: undefined, group: undefined, isOpen: true }
+    this.open.add(hold)
     this.unwritten.push(hold)
     if (row.budgets.length > 0) this.budgets.set(row.requestId, row.budgets)
     return true
@@ -78,9 +79,8 @@ export class Holds {
 
   /** There is an entry of it now. What was held; undefined where nothing was. */
   end(requestId: string): HoldRow | undefined {
-    const hold = this.open.get(requestId)
+    const hold = this.open.remove(requestId)
     if (!hold) return undefined
-    this.open.delete(requestId)
     if (hold.row.budgets.length > 0) this.ended.push(requestId)
     hold.isOpen = false
     this.leave(hold)
@@ -88,7 +88,7 @@ export class Holds {
   }
 
   *all(): Generator<HoldRow> {
-    for (const { row } of this.open.values()) yield row
+    for (const { row } of this.open.all()) yield row
   }
 
   /** At the end of a transaction. */
@@ -112,10 +112,10 @@ export class Holds {
       this.groups.add(group)
       this.slots = Math.max(this.slots, group.slot + 1)
       this.written = Number(written)
-      for (const value of JSON.parse(holds)) this.loadRow(this.rowOf(value), group)
+      for (const row of this.rowsOf(JSON.parse(holds))) this.loadRow(row, group)
     }
-    for (const requestId of [...this.open.keys()]) if (!this.entries.isNew(requestId)) this.end(requestId)
-    for (const requestId of this.budgets.keys()) if (!this.open.has(requestId)) this.budgets.delete(requestId)
+    for (const { row } of [...this.open.all()]) if (!this.entries.isNew(row.requestId)) this.end(row.requestId)
+    for (const requestId of this.budgets.keys()) if (!this.open.get(requestId)) this.budgets.delete(requestId)
     this.ended = []
     for (const group of this.groups) if (group.open === 0) this.free(group)
   }
@@ -128,16 +128,19 @@ export class Holds {
     this.unwritten = []
   }
 
-  private rowOf([requestId, accountId, tenant, keyId, amount, owed, epoch, at]: HoldValue): HoldRow {
-    const nano = { amountNano: nanoOf(amount), lowerBoundNano: nanoOf(owed) }
-    const budgets = this.budgets.get(requestId) ?? []
-    return { requestId, accountId, tenant, keyId, ...nano, day: Math.floor(at / DAY_MS), epoch, at, budgets }
+  private rowsOf([holders, holds]: GroupValue): HoldRow[] {
+    return holds.map(([holder, requestId, amount, owed, at]) => {
+      const [accountId, tenant, keyId, epoch] = holders[holder] as Holder
+      const nano = { amountNano: nanoOf(amount), lowerBoundNano: nanoOf(owed) }
+      const budgets = this.budgets.get(requestId) ?? []
+      return { requestId, accountId, tenant, keyId, ...nano, day: Math.floor(at / DAY_MS), epoch, at, budgets }
+    })
   }
 
   private loadRow(row: HoldRow, group: Group): void {
-    const before = this.open.get(row.requestId)
+    const before = this.open.remove(row.requestId)
     if (before?.group) before.group.open -= 1
-    this.open.set(row.requestId, { row, group, isOpen: true })
+    this.open.add({ row, next: undefined, group, isOpen: true })
     group.open += 1
   }
 
@@ -147,12 +150,12 @@ export class Holds {
     this.groups.add(group)
     for (const hold of holds) hold.group = group
     this.written += 1
-    this.put.run(slot, this.written, JSON.stringify(holds.map(({ row }) => holdValue(row))))
+    this.put.run(slot, this.written, JSON.stringify(groupValue(holds)))
   }
 
   private leaveOldest(): void {
     const [oldest] = this.groups
-    for (const hold of this.open.values()) if (hold.group === oldest) this.writeAnew(hold)
+    for (const hold of this.open.all()) if (hold.group === oldest) this.writeAnew(hold)
   }
 
   private writeAnew(hold: OpenHold): void {
@@ -175,9 +178,20 @@ export class Holds {
   }
 }
 
-type HoldValue = ReturnType<typeof holdValue>
+/** Whom what is held belongs to, and which start of the process made it. */
+type Holder = readonly [accountId: number, tenant: string, keyId: string, epoch: number]
+type HoldValue = readonly [holder: number, requestId: string, amount: NanoValue, owed: NanoValue, at: number]
+type GroupValue = readonly [holders: readonly Holder[], holds: readonly HoldValue[]]
 
-/** Without its budgets: when the process has died, nobody asks for more. */
-function holdValue({ requestId, accountId, tenant, keyId, amountNano, lowerBoundNano, epoch, at }: HoldRow) {
-  return [requestId, accountId, tenant, keyId, nanoValue(amountNano), nanoValue(lowerBoundNano), epoch, at] as const
+/** Without their budgets: when the process has died, nobody asks for more. */
+function groupValue(holds: readonly OpenHold[]): GroupValue {
+  const holders: Holder[] = []
+  const values = holds.map(({ row }): HoldValue => {
+    const { requestId, accountId, tenant, keyId, amountNano, lowerBoundNano, epoch, at } = row
+    const last = holders[holders.length - 1]
+    const isSame = last && last[2] === keyId && last[0] === accountId && last[1] === tenant && last[3] === epoch
+    if (!isSame) holders.push([accountId, tenant, keyId, epoch])
+    return [holders.length - 1, requestId, nanoValue(amountNano), nanoValue(lowerBoundNano), at]
+  })
+  return [holders, values]
 }

@@ -1,8 +1,9 @@
-// Entries as the journal has them. The entries of a transaction are one row: what they were booked under, each
-// circumstance once, then the entries in the order in which they were booked.
+// Entries as the journal has them. The entries of a transaction are one row, in the order in which they were booked, and
+// what they have in common is written once: two such rows fit one page of the file, and most of what a call costs here
+// is the writing of pages.
 import type { EntryAmounts, EntryKind, EntryRow, UseCounts } from "../contract.ts"
 
-type NanoValue = number | string
+export type NanoValue = number | string
 /** What was paid, where nothing else was moved, or all five amounts. */
 type AmountsValue = NanoValue | readonly NanoValue[]
 
@@ -21,16 +22,37 @@ type Circumstance = readonly [
 
 type EntryValue = readonly [
   circumstance: number,
-  /** The request, or the event. */
-  cause: string | null,
-  keyId: string | null,
-  at: number,
+  /** The request, or the event, behind the stem. */
+  cause: string,
+  key: number | null,
+  /** How much older than its row it is. */
+  ageMs: number,
   amounts: AmountsValue,
   held: NanoValue | null,
-  counts: UseCounts | null,
+  /** In the order of COUNTS, up to the last that is known. */
+  counts: readonly (number | null | undefined)[] | null,
 ]
 
-type JournalValue = readonly [circumstances: readonly Circumstance[], entries: readonly EntryValue[]]
+type JournalValue = readonly [
+  circumstances: readonly Circumstance[],
+  keys: readonly string[],
+  /** What all causes begin with: requests are named as time goes. */
+  stem: string,
+  entries: readonly EntryValue[],
+]
+
+/** A row as far as it tells of its entries. */
+export interface JournalRow {
+  /** When its last entry was booked. */
+  readonly at: bigint
+  readonly entries: string
+}
+
+/** Those that most answers tell come first. */
+const COUNTS = [
+  ...(["input", "output", "cacheRead", "reasoning", "audioInput", "audioOutput", "cacheWrite"] as const),
+  ...(["cacheWrite1h", "imageInput", "imageOutput", "images"] as const),
+]
 
 /** An amount as JSON has it exactly. */
 export function nanoValue(nano: bigint): NanoValue {
@@ -42,25 +64,44 @@ export function nanoOf(value: NanoValue): bigint {
   return BigInt(value)
 }
 
-export function journalText(entries: readonly EntryRow[]): string {
+/** Of entries the last of which was booked at this time. */
+export function journalText(entries: readonly EntryRow[], at: number): string {
   const circumstances: Circumstance[] = []
+  const keys: string[] = []
+  const stem = stemOf(entries)
   const values: EntryValue[] = []
   for (const entry of entries) {
-    const { requestId, eventId, keyId, at, nano, heldNano, use } = entry
-    const held = heldNano === null ? null : nanoValue(heldNano)
-    const counts = use === null ? null : use.counts
+    const { keyId, nano, heldNano, use } = entry
+    // A key that calls again after another is written again: to look for it takes longer.
+    if (keyId !== null && keys[keys.length - 1] !== keyId) keys.push(keyId)
     values.push([
       circumstanceOf(entry, circumstances),
-      requestId ?? eventId,
-      keyId,
-      at,
+      causeOf(entry).slice(stem.length),
+      keyId === null ? null : keys.length - 1,
+      at - entry.at,
       amountsValue(nano),
-      held,
-      counts,
+      heldNano === null ? null : nanoValue(heldNano),
+      use === null ? null : countsValue(use.counts),
     ])
   }
-  const value: JournalValue = [circumstances, values]
+  const value: JournalValue = [circumstances, keys, stem, values]
   return JSON.stringify(value)
+}
+
+function causeOf({ requestId, eventId }: EntryRow): string {
+  const cause = requestId ?? eventId
+  if (cause === null) throw new Error("an entry has a request or an event")
+  return cause
+}
+
+function stemOf(entries: readonly EntryRow[]): string {
+  const [first] = entries
+  let stem = first ? causeOf(first) : ""
+  for (const entry of entries) {
+    const cause = causeOf(entry)
+    while (!cause.startsWith(stem)) stem = stem.slice(0, -1)
+  }
+  return stem
 }
 
 /** The number of the entry's circumstance, which is added where there is none like it. */
@@ -90,17 +131,44 @@ function amountsValue({ account, funding, revenue, suspense, writeOff }: EntryAm
   return [account, funding, revenue, suspense, writeOff].map(nanoValue)
 }
 
-export function entriesOf(text: string): EntryRow[] {
-  const [circumstances, entries] = JSON.parse(text) as JournalValue
-  return entries.map((value) => entryOf(value, circumstances[value[0]] as Circumstance))
+function countsValue(counts: UseCounts): (number | undefined)[] {
+  const { input, output, cacheRead, reasoning, audioInput, audioOutput } = counts
+  const { cacheWrite, cacheWrite1h, imageInput, imageOutput, images } = counts
+  const often = [input, output, cacheRead, reasoning, audioInput, audioOutput]
+  const seldom = cacheWrite ?? cacheWrite1h ?? imageInput ?? imageOutput ?? images
+  const values = seldom === undefined ? often : [...often, cacheWrite, cacheWrite1h, imageInput, imageOutput, images]
+  while (values.length > 0 && values[values.length - 1] === undefined) values.pop()
+  return values
 }
 
-function entryOf([, cause, keyId, at, amounts, held, counts]: EntryValue, circumstance: Circumstance): EntryRow {
-  const [kind, tenant, day, accountId, protocol, model, provider, priceVersion] = circumstance
+function countsOf(values: NonNullable<EntryValue[6]>): UseCounts {
+  const counts: Record<string, number> = {}
+  values.forEach((value, at) => {
+    const name = COUNTS[at]
+    if (name !== undefined && typeof value === "number") counts[name] = value
+  })
+  return counts
+}
+
+export function entriesOf({ at, entries }: JournalRow): EntryRow[] {
+  const row = JSON.parse(entries) as JournalValue
+  return row[3].map((value) => entryOf(value, { row, rowAt: Number(at) }))
+}
+
+function entryOf(
+  [circumstance, tip, key, ageMs, amounts, held, counts]: EntryValue,
+  { row: [circumstances, keys, stem], rowAt }: { readonly row: JournalValue; readonly rowAt: number },
+): EntryRow {
+  const [kind, tenant, day, accountId, protocol, model, provider, priceVersion] = circumstances[
+    circumstance
+  ] as Circumstance
+  const cause = stem + tip
   const [requestId, eventId] = kind === "top-up" ? [null, cause] : [cause, null]
-  const use = model === null || provider === null ? null : { model, provider, counts: counts ?? {}, priceVersion }
+  const keyId = key === null ? null : (keys[key] ?? null)
+  const use =
+    model === null || provider === null ? null : { model, provider, counts: countsOf(counts ?? []), priceVersion }
   const heldNano = held === null ? null : nanoOf(held)
-  const nano = amountsOf(amounts)
+  const [at, nano] = [rowAt - ageMs, amountsOf(amounts)]
   return { kind, requestId, eventId, tenant, keyId, day, at, accountId, nano, heldNano, protocol, use }
 }
 

@@ -73,7 +73,7 @@ export class Standing {
   }
 
   /** Ends the hold of its request. */
-  book(row: EntryRow, facts: string | null): number {
+  book(row: EntryRow, facts: string | null): void {
     const { requestId, accountId, nano } = row
     const hold = requestId === null ? undefined : this.holds.end(requestId)
     const account = this.accounts.get(accountId)
@@ -82,7 +82,7 @@ export class Standing {
     if (this.spending.isAsked) this.spending.add(row, -nano.account - (hold?.amountNano ?? 0n))
     if (!hold && requestId !== null && !this.entries.isNew(requestId))
       throw new Error(`request ${requestId} was to be ended twice`)
-    return this.entries.insert(row, facts)
+    this.entries.insert(row, facts)
   }
 
   /** At the end of a transaction. */

@@ -53,7 +53,7 @@ function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds"
       },
     },
     entries: {
-      insert: (row, facts) => BigInt(standing.ready().book(row, facts)),
+      insert: (row, facts) => standing.ready().book(row, facts),
       ofRequest: (requestId) => standing.ready().entries.ofRequest(requestId),
       ofEvent: (eventId) => standing.ready().entries.ofEvent(eventId),
     },

@@ -30,7 +30,9 @@ const USED = ["m", "p", { input: 5, output: 7 }, "v1"]
 const DAY = 20_000
 const AT = DAY * 86_400_000
 
-/** Four requests and a top-up, of which the last row is not folded. */
+const HELD = "0199aaac-1"
+
+/** Four requests and a top-up, of which the last row is not folded, and a request that is open. */
 function writeJournal(database: Database): void {
   const rows = [
     [["top-up", "e1", null, null, DAY, AT, 5, [1000, -1000, 0, 0, 0], null]],
@@ -68,6 +70,9 @@ function writeJournal(database: Database): void {
     }
     first += entries.length
   }
+  const holds = JSON.stringify([[HELD, 5, "acme", "k1", "9007199254740993", 3, 1, AT]])
+  database.query("INSERT INTO hold_groups VALUES (0, 1, ?)").run(holds)
+  database.run("UPDATE account_rows SET floor = -9007199254740993 WHERE id = 5")
   database.run("UPDATE ledger_marks SET value = 3 WHERE name = 'folded-entry'")
   database.run("UPDATE ledger_marks SET value = 1 WHERE name = 'folded-run'")
   database.run(`INSERT INTO sum_runs VALUES ('usage', ${DAY}, 1, 0), ('spend', ${2024 * 12 + 9}, 1, 0)`)
@@ -108,6 +113,10 @@ test("a journal without facts is taken over with all that was booked", () => {
     "{}",
     '{"protocol":"openai","held":"0.25"}',
   ])
+  expect(ledger.holds.find(HELD)).toMatchObject({
+    ...{ requestId: HELD, accountId: 5, tenant: "acme", keyId: "k1", amountNano: 9007199254740993n },
+    ...{ lowerBoundNano: 3n, day: DAY, epoch: 1, at: AT },
+  })
   for (const requestId of REQUESTS)
     expect(() => ledger.transaction(() => entries.insert({ ...(booked[0] as EntryRow), requestId }, null))).toThrow(
       "twice",
@@ -123,15 +132,18 @@ test("whoever reads the file finds each entry, receipt and hold in a row of its 
   older(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
   openSqlite(path).close()
   const database = new Database(path)
-  const entries = database.query("SELECT id, kind, request, event, amount, revenue, model, counts FROM entries").all()
+  const columns = "id, kind, request, event, key, at, amount, revenue, model, counts"
+  const entries = database.query(`SELECT ${columns} FROM entries`).all()
   expect(entries).toMatchObject([
-    { id: 1, kind: "top-up", request: null, event: "e1", amount: 1000, revenue: 0, model: null, counts: "null" },
-    { id: 2, kind: "settled", request: REQUESTS[0], amount: -30, revenue: 30, counts: '{"input":5,"output":7}' },
-    { id: 3, kind: "released", request: REQUESTS[1], amount: 0, model: null },
-    { id: 4, kind: "settled", request: REQUESTS[3], amount: -10, model: "m" },
-    { id: 5, kind: "recovered", request: REQUESTS[2], amount: -3, revenue: 2, model: "unknown" },
+    { id: 1, kind: "top-up", request: null, event: "e1", key: null, amount: 1000, revenue: 0, counts: null },
+    { id: 2, kind: "settled", request: REQUESTS[0], key: "k1", amount: -30, counts: '{"input":5,"output":7}' },
+    { id: 3, kind: "released", request: REQUESTS[1], at: AT + 1, amount: 0, model: null },
+    { id: 4, kind: "settled", request: REQUESTS[3], key: "k2", at: AT + 2, amount: -10, model: "m" },
+    { id: 5, kind: "recovered", request: REQUESTS[2], at: AT + 3, revenue: 2, model: "unknown", counts: "{}" },
   ])
   expect(database.query("SELECT entry FROM receipts").all()).toEqual([{ entry: 2 }, { entry: 5 }])
-  expect(database.query("SELECT * FROM holds").all()).toEqual([])
+  expect(database.query("SELECT request, account, key, lower_bound, at FROM holds").all()).toEqual([
+    { request: HELD, account: 5, key: "k1", lower_bound: 3, at: AT },
+  ])
   database.close()
 })

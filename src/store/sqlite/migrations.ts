@@ -290,4 +290,59 @@ export const migrations: readonly string[] = [
              row_number() OVER (PARTITION BY value ->> 0 ORDER BY written DESC) AS recency
            FROM hold_groups, json_each(holds))
      WHERE recency = 1 AND request NOT IN (SELECT request FROM entries WHERE request IS NOT NULL);`,
+  `DROP VIEW entries;
+   DROP VIEW holds;
+   DROP TRIGGER journal_as_booked;
+   DROP TRIGGER ended_as_booked;
+   UPDATE journal SET entries =
+     (SELECT json_array(entries -> 0, json_group_array(value ->> 2 ORDER BY key), '',
+        json_group_array(json_array(value ->> 0, value ->> 1, iif(value ->> 2 IS NULL, NULL, key), at - (value ->> 3),
+          value -> 4, value -> 5, CASE json_type(value, '$[6]') WHEN 'object' THEN
+            json_array(value -> '$[6].input', value -> '$[6].output', value -> '$[6].cacheRead',
+              value -> '$[6].reasoning', value -> '$[6].audioInput', value -> '$[6].audioOutput',
+              value -> '$[6].cacheWrite', value -> '$[6].cacheWrite1h', value -> '$[6].imageInput',
+              value -> '$[6].imageOutput', value -> '$[6].images') END) ORDER BY key))
+      FROM json_each(entries, '$[1]'));
+   UPDATE hold_groups SET holds =
+     (SELECT json_array(
+        json_group_array(json_array(value ->> 1, value ->> 2, value ->> 3, value ->> 6) ORDER BY key),
+        json_group_array(json_array(key, value ->> 0, value -> 4, value -> 5, value ->> 7) ORDER BY key))
+      FROM json_each(holds));
+   UPDATE ended_requests SET lines =
+     (SELECT group_concat(char(9) || substr(value, instr(value, char(9)) + 1) || char(10) ||
+        substr(value, 1, instr(value, char(9)) - 1), char(10) ORDER BY key)
+      FROM json_each('["' || replace(replace(replace(replace(lines, '\\', '\\\\'), '"', '\\"'), char(9), '\\t'),
+        char(10), '","') || '"]'));
+   CREATE TRIGGER journal_as_booked
+     BEFORE UPDATE OF first, at, amount, funding, revenue, suspense, write_off, entries ON journal
+     BEGIN SELECT RAISE(ABORT, 'what is booked stays as it is'); END;
+   CREATE TRIGGER ended_as_booked BEFORE UPDATE ON ended_requests
+     BEGIN SELECT RAISE(ABORT, 'what has ended stays as it is'); END;
+   CREATE VIEW entries AS
+     SELECT first + each.key AS id, what ->> 0 AS kind, iif(what ->> 0 = 'top-up', NULL, cause) AS request,
+       iif(what ->> 0 = 'top-up', cause, NULL) AS event, what ->> 1 AS tenant, name AS key, what ->> 2 AS day,
+       at - (value ->> 3) AS at, what ->> 3 AS account,
+       CAST(iif(json_type(value, '$[4]') = 'array', value ->> '$[4][0]', -(value ->> 4)) AS INTEGER) AS amount,
+       CAST(coalesce(value ->> '$[4][1]', 0) AS INTEGER) AS funding,
+       CAST(iif(json_type(value, '$[4]') = 'array', value ->> '$[4][2]', value ->> 4) AS INTEGER) AS revenue,
+       CAST(coalesce(value ->> '$[4][3]', 0) AS INTEGER) AS suspense,
+       CAST(coalesce(value ->> '$[4][4]', 0) AS INTEGER) AS write_off,
+       CAST(value ->> 5 AS INTEGER) AS held, what ->> 4 AS protocol, what ->> 5 AS model, what ->> 6 AS provider,
+       what ->> 7 AS price_version,
+       iif(json_type(value, '$[6]') = 'array', json_patch('{}', json_object(
+         'input', value ->> '$[6][0]', 'output', value ->> '$[6][1]', 'cacheRead', value ->> '$[6][2]',
+         'reasoning', value ->> '$[6][3]', 'audioInput', value ->> '$[6][4]', 'audioOutput', value ->> '$[6][5]',
+         'cacheWrite', value ->> '$[6][6]', 'cacheWrite1h', value ->> '$[6][7]', 'imageInput', value ->> '$[6][8]',
+         'imageOutput', value ->> '$[6][9]', 'images', value ->> '$[6][10]')), NULL) AS counts
+     FROM (SELECT first, journal.at, each.key, each.value, entries -> 0 -> (each.value ->> 0) AS what,
+             (entries ->> 2) || (each.value ->> 1) AS cause, entries -> 1 ->> (each.value ->> 2) AS name
+           FROM journal, json_each(entries, '$[3]') AS each) AS each;
+   CREATE VIEW holds AS
+     SELECT request, who ->> 0 AS account, who ->> 1 AS tenant, who ->> 2 AS key,
+       CAST(value ->> 2 AS INTEGER) AS amount, CAST(value ->> 3 AS INTEGER) AS lower_bound, who ->> 3 AS epoch,
+       value ->> 4 AS at
+     FROM (SELECT value ->> 1 AS request, value, holds -> 0 -> (value ->> 0) AS who,
+             row_number() OVER (PARTITION BY value ->> 1 ORDER BY written DESC) AS recency
+           FROM hold_groups, json_each(holds, '$[1]'))
+     WHERE recency = 1 AND request NOT IN (SELECT request FROM entries WHERE request IS NOT NULL);`,
 ]

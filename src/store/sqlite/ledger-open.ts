@@ -1,0 +1,71 @@
+// What is open, by its request. A Map would be made anew again and again while as many come as go, and the collector
+// keeps what its old tables hold; here nothing is made: those that share a place are linked to each other.
+
+export interface Linked<Item> {
+  readonly row: { readonly requestId: string }
+  /** The next one at its place. */
+  next: Item | undefined
+}
+
+const PLACES = 4096
+/** Requests are named as time goes, and by chance at the end. */
+const LAST_CHARACTERS = 4
+
+export class OpenTable<Item extends Linked<Item>> {
+  private readonly places: (Item | undefined)[] = new Array(PLACES).fill(undefined)
+  private count = 0
+
+  get size(): number {
+    return this.count
+  }
+
+  get(requestId: string): Item | undefined {
+    let item = this.places[placeOf(requestId)]
+    while (item && item.row.requestId !== requestId) item = item.next
+    return item
+  }
+
+  /** Of a request that is not here. */
+  add(item: Item): void {
+    const place = placeOf(item.row.requestId)
+    item.next = this.places[place]
+    this.places[place] = item
+    this.count += 1
+  }
+
+  /** Undefined where it is not here. */
+  remove(requestId: string): Item | undefined {
+    const place = placeOf(requestId)
+    let before: Item | undefined
+    let item = this.places[place]
+    while (item && item.row.requestId !== requestId) {
+      before = item
+      item = item.next
+    }
+    if (!item) return undefined
+    if (before) before.next = item.next
+    else this.places[place] = item.next
+    item.next = undefined
+    this.count -= 1
+    return item
+  }
+
+  *all(): Generator<Item> {
+    if (this.count === 0) return
+    for (const first of this.places) for (let item = first; item; item = item.next) yield item
+  }
+
+  clear(): void {
+    this.places.fill(undefined)
+    this.count = 0
+  }
+}
+
+function placeOf(requestId: string): number {
+  const { length } = requestId
+  let hash = 0
+  for (let at = Math.max(0, length - LAST_CHARACTERS); at < length; at++)
+    hash = (Math.imul(hash, 31) + requestId.charCodeAt(at)) | 0
+  // Its upper part too: what is alike in all characters shows there.
+  return (hash ^ (hash >>> 12)) & (PLACES - 1)
+}
