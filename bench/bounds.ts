@@ -2,7 +2,7 @@
 import type { CandidateName } from "./candidate.ts"
 import type { Sample } from "./measure.ts"
 import { median } from "./statistics.ts"
-import { cpuDifference, cpuRatio, figures } from "./summary.ts"
+import { cpuDifference, cpuRatio, figures, quietShare } from "./summary.ts"
 import type { CaseName } from "./workload.ts"
 
 const UNARY_OVER_BARE = 1.6
@@ -16,6 +16,8 @@ const IDLE_MB = 80
 const START_MS = 1000
 /** With fewer chunks at the client than this share of those written, "per chunk" would flatter whoever joins them. */
 const SEPARATE_CHUNKS = 0.9
+/** With fewer turns than this share the rest says little. */
+const QUIET_TURNS = 0.5
 
 export type Bound = {
   name: string
@@ -61,6 +63,7 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
     // nginx does not parse what it forwards, so this one grows with the body and says nothing about the machine.
     bound("bare / nginx, unary 50 KB", overNginx("unary 50 KB"), undefined),
     yardstick(bound("bare / nginx, streamed chunk", overNginx("stream"), { most: BARE_OVER_NGINX })),
+    yardstick(bound("turns the host did not disturb", quietShare(samples), { least: QUIET_TURNS })),
     yardstick(chunksApart(samples, "nginx")),
     yardstick(chunksApart(samples, "bare")),
     chunksApart(samples, "unbooked"),

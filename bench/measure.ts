@@ -1,57 +1,83 @@
 // Runs every case against every candidate, in interleaved rounds, and keeps what each cost. A round gives each
-// candidate several short turns instead of one long one: a noisy machine then slows all of them alike.
+// candidate many short turns instead of one long one: a noisy machine then slows all of them alike. On a machine that is
+// itself a guest, the host gives the core to others now and then, which costs more than the time: caches are cold after
+// it. A turn of which much was taken is taken again.
 import type { Candidate, CandidateName } from "./candidate.ts"
 import type { LoadPlan, LoadResult } from "./load-job.ts"
-import { cpuMicros } from "./process-stat.ts"
+import { cpuMicros, stolenMicros } from "./process-stat.ts"
 import type { LoadTool } from "./workers.ts"
 import type { Case, CaseName } from "./workload.ts"
 
 /** Work put off until after the answer (writes in groups, collection) is charged too. */
 const SETTLE_MS = 150
+/** Of a turn's time; Linux tells it in steps of 10 ms. */
+const MOST_STOLEN = 0.02
+const TRIES = 3
 
 /** One turn of one candidate. */
 export type Sample = {
   candidate: CandidateName
   case: CaseName
-  round: number
+  /** The same for all that took turns with each other. */
+  turn: string
   cpuMicros: number
   /** Requests; for streams, the pieces the upstream wrote. */
   units: number
+  /** The host took much of its time: it counts for nothing. */
+  isDisturbed: boolean
   load: LoadResult
 }
 
-type MeasureOptions = { candidates: Candidate[]; cases: Case[]; load: LoadTool; rounds: number; turns: number }
+type MeasureOptions = {
+  candidates: Candidate[]
+  cases: Case[]
+  load: LoadTool
+  /** What the candidates run on; undefined where they run on any. */
+  cpu: number | undefined
+  rounds: number
+  turns: number
+}
 
-export async function measure({ candidates, cases, load, rounds, turns }: MeasureOptions): Promise<Sample[]> {
+export async function measure({ candidates, cases, load, cpu, rounds, turns }: MeasureOptions): Promise<Sample[]> {
   for (const one of cases) {
-    for (const candidate of candidates) await takeTurn(load, { candidate, one, plan: one.warmUp, round: 0 })
+    for (const candidate of candidates)
+      await takeTurn({ load, cpu }, { candidate, one, plan: one.warmUp, turn: "warm-up" })
   }
   const samples: Sample[] = []
   for (let round = 1; round <= rounds; round++) {
     process.stderr.write(`round ${round} of ${rounds}\n`)
     for (const one of cases) {
-      for (let turn = 0; turn < turns; turn++) {
+      for (let number = 1; number <= turns; number++) {
+        const turn = `round ${round}, turn ${number}`
         for (const candidate of candidates)
-          samples.push(await takeTurn(load, { candidate, one, plan: one.plan, round }))
+          samples.push(await takeQuietTurn({ load, cpu }, { candidate, one, plan: one.plan, turn }))
       }
     }
   }
   return samples
 }
 
-type Turn = { candidate: Candidate; one: Case; plan: LoadPlan; round: number }
+type Turn = { candidate: Candidate; one: Case; plan: LoadPlan; turn: string }
+type Driven = Pick<MeasureOptions, "load" | "cpu">
 
-async function takeTurn(load: LoadTool, { candidate, one, plan, round }: Turn): Promise<Sample> {
+async function takeQuietTurn(driven: Driven, turn: Turn): Promise<Sample> {
+  let sample = await takeTurn(driven, turn)
+  for (let tries = 1; sample.isDisturbed && tries < TRIES; tries++) sample = await takeTurn(driven, turn)
+  return sample
+}
+
+async function takeTurn({ load, cpu }: Driven, { candidate, one, plan, turn }: Turn): Promise<Sample> {
   const { port, headers, keys = [], pid, name } = candidate
   const { path, body, connections, minimumEvents, endMark } = one
   const spent = () => (pid === undefined ? Number.NaN : cpuMicros(pid))
-  const before = spent()
+  const [startedAt, stolenBefore, before] = [performance.now(), stolenMicros(cpu), spent()]
   const result = await load.run({ port, path, headers, keys, body, connections, plan, minimumEvents, endMark })
   await Bun.sleep(SETTLE_MS)
   if (result.errors > 0) {
     const samples = result.errorSamples.join("; ")
-    throw new Error(`${name}, ${one.name}, round ${round}: ${result.errors} errors (${samples})`)
+    throw new Error(`${name}, ${one.name}, ${turn}: ${result.errors} errors (${samples})`)
   }
+  const isDisturbed = stolenMicros(cpu) - stolenBefore > MOST_STOLEN * 1000 * (performance.now() - startedAt)
   const units = one.kind === "stream" ? result.requests * one.pieces : result.requests
-  return { candidate: name, case: one.name, round, cpuMicros: spent() - before, units, load: result }
+  return { candidate: name, case: one.name, turn, cpuMicros: spent() - before, units, isDisturbed, load: result }
 }

@@ -12,6 +12,14 @@ export function cpuMicros(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
 }
 
+/** What the host of a guest machine took from this core, or from all of them, since it was started. */
+export function stolenMicros(cpu: number | undefined): number {
+  const line = readFileSync("/proc/stat", "utf8")
+    .split("\n")
+    .find((each) => each.startsWith(cpu === undefined ? "cpu " : `cpu${cpu} `))
+  return Number(line?.split(/\s+/)[8] ?? 0) * MICROS_PER_TICK
+}
+
 export function residentMb(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]
   if (!kilobytes) throw new Error(`process ${pid} reports no resident memory`)

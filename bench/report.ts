@@ -1,6 +1,7 @@
 // The figures as a table for people.
 import { type Bound, type Evidence, verdictOf } from "./bounds.ts"
 import type { CandidateName } from "./candidate.ts"
+import { percentile } from "./statistics.ts"
 import { type Figures, figures } from "./summary.ts"
 import type { CaseName } from "./workload.ts"
 
@@ -12,11 +13,11 @@ type Line = { label: string; of: CaseName; cell: (own: Figures, direct: Figures)
 
 const lines: Line[] = [
   { label: "CPU µs per request, 1 KB", of: "unary 1 KB", cell: (own) => decimal(own.cpuMicros) },
-  { label: "  least–most of the rounds", of: "unary 1 KB", cell: cpuRange },
+  { label: "  middle half of the turns", of: "unary 1 KB", cell: cpuRange },
   { label: "CPU µs per request, 50 KB", of: "unary 50 KB", cell: (own) => decimal(own.cpuMicros) },
-  { label: "  least–most of the rounds", of: "unary 50 KB", cell: cpuRange },
+  { label: "  middle half of the turns", of: "unary 50 KB", cell: cpuRange },
   { label: "CPU µs per streamed chunk", of: "stream", cell: (own) => decimal(own.cpuMicros) },
-  { label: "  least–most of the rounds", of: "stream", cell: cpuRange },
+  { label: "  middle half of the turns", of: "stream", cell: cpuRange },
   { label: "chunks at the client / written", of: "stream", cell: (own) => own.chunksPerPiece.toFixed(3) },
   { label: "reads at the client / written", of: "stream", cell: (own) => own.readsPerPiece.toFixed(3) },
   { label: "requests/s, 1 KB", of: "unary 1 KB", cell: (own) => decimal(own.requestsPerSecond) },
@@ -87,8 +88,8 @@ function table(rows: Row[], heads: string[]): string[] {
   return all.map((row) => row.map(align).join("  ").trimEnd())
 }
 
-function cpuRange({ cpuMicrosOfRounds }: Figures): string {
-  const [least, most] = [Math.min(...cpuMicrosOfRounds), Math.max(...cpuMicrosOfRounds)]
+function cpuRange({ cpuMicrosOfTurns }: Figures): string {
+  const [least, most] = [percentile(cpuMicrosOfTurns, 0.25), percentile(cpuMicrosOfTurns, 0.75)]
   return Number.isNaN(least) ? "" : `${decimal(least)}–${decimal(most)}`
 }
 

@@ -1,6 +1,6 @@
 // npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--filled KEYS,ROWS] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
 // Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
-// Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 6 minutes.
+// Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 8 minutes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -20,7 +20,7 @@ import { type Case, workload } from "./workload.ts"
 
 const STARTS = 5
 /** Of each candidate in one round of one case. */
-const TURNS = 3
+const TURNS = 4
 const PROBES = 3
 
 /** One core for the process under test, the other for the upstream and the load tool; alike for every candidate. */
@@ -71,7 +71,8 @@ async function gather(options: Options): Promise<Evidence> {
   const idle = await idleMemory(candidates, all)
   const cases = all.filter(({ kind }) => only === undefined || kind === only)
   const load = await startLoadTool({ children, cpu: options.pin ? DRIVING_CPU : undefined })
-  const samples = await measure({ candidates, cases, load, rounds, turns: quick ? 1 : TURNS })
+  const cpu = options.pin ? TESTED_CPU : undefined
+  const samples = await measure({ candidates, cases, load, cpu, rounds, turns: quick ? 1 : TURNS })
   await Bun.sleep(1000)
   const memory: Partial<Record<CandidateName, Memory>> = {}
   for (const { name, pid } of candidates) {

@@ -1,4 +1,4 @@
-// The medians of all rounds, per candidate and case.
+// The medians of all turns, per candidate and case.
 import type { CandidateName } from "./candidate.ts"
 import type { LoadResult } from "./load-job.ts"
 import type { Sample } from "./measure.ts"
@@ -6,8 +6,8 @@ import { median } from "./statistics.ts"
 import type { CaseName } from "./workload.ts"
 
 export type Figures = {
-  /** Per request, per chunk for streams: one for each round, and their median. */
-  cpuMicrosOfRounds: number[]
+  /** Per request, per chunk for streams: one for each turn, and their median. */
+  cpuMicrosOfTurns: number[]
   cpuMicros: number
   requestsPerSecond: number
   p50Ms: number
@@ -22,14 +22,14 @@ export type Figures = {
 type Which = { candidate: CandidateName; of: CaseName }
 
 export function figures(samples: Sample[], { candidate, of }: Which): Figures | undefined {
-  const own = samples.filter((sample) => sample.candidate === candidate && sample.case === of)
+  const own = undisturbed(samples, { candidate, of })
   if (own.length === 0) return undefined
   const middle = (pick: (load: LoadResult, units: number) => number) =>
     median(own.map(({ load, units }) => pick(load, units)))
-  const rounds = [...Map.groupBy(own, (sample) => sample.round).values()].map(cpuMicrosPerUnit)
+  const turns = own.map(({ cpuMicros, units }) => cpuMicros / units)
   return {
-    cpuMicrosOfRounds: rounds,
-    cpuMicros: median(rounds),
+    cpuMicrosOfTurns: turns,
+    cpuMicros: median(turns),
     requestsPerSecond: middle((load) => (load.requests / load.elapsedMs) * 1000),
     p50Ms: middle((load) => load.latencyMs.p50),
     p99Ms: middle((load) => load.latencyMs.p99),
@@ -40,29 +40,37 @@ export function figures(samples: Sample[], { candidate, of }: Which): Figures | 
   }
 }
 
-/** The median of the rounds' own ratios: what slows the machine for a while slows both sides of a round. */
-export function cpuRatio(
-  samples: Sample[],
-  { above, below, of }: { above: CandidateName; below: CandidateName; of: CaseName },
-) {
-  const over = figures(samples, { candidate: above, of })?.cpuMicrosOfRounds
-  const under = figures(samples, { candidate: below, of })?.cpuMicrosOfRounds
-  if (!over || !under) return undefined
-  return median(over.map((value, round) => value / (under[round] ?? Number.NaN)))
+type Both = { above: CandidateName; below: CandidateName; of: CaseName }
+
+/** The median of the turns' own ratios: what slows the machine for a while slows both sides of a turn. */
+export function cpuRatio(samples: Sample[], both: Both): number | undefined {
+  return medianOfTurns(samples, { ...both, compare: (above, below) => above / below })
 }
 
-/** The median of the rounds' own differences, in µs. */
-export function cpuDifference(
-  samples: Sample[],
-  { above, below, of }: { above: CandidateName; below: CandidateName; of: CaseName },
-) {
-  const over = figures(samples, { candidate: above, of })?.cpuMicrosOfRounds
-  const under = figures(samples, { candidate: below, of })?.cpuMicrosOfRounds
-  if (!over || !under) return undefined
-  return median(over.map((value, round) => value - (under[round] ?? Number.NaN)))
+/** The median of the turns' own differences, in µs. */
+export function cpuDifference(samples: Sample[], both: Both): number | undefined {
+  return medianOfTurns(samples, { ...both, compare: (above, below) => above - below })
 }
 
-function cpuMicrosPerUnit(round: Sample[]): number {
-  const sum = (pick: (sample: Sample) => number) => round.reduce((total, sample) => total + pick(sample), 0)
-  return sum((sample) => sample.cpuMicros) / sum((sample) => sample.units)
+function medianOfTurns(
+  samples: Sample[],
+  { above, below, of, compare }: Both & { compare: (above: number, below: number) => number },
+): number | undefined {
+  const perUnit = (candidate: CandidateName) =>
+    new Map(undisturbed(samples, { candidate, of }).map(({ turn, cpuMicros, units }) => [turn, cpuMicros / units]))
+  const [over, under] = [perUnit(above), perUnit(below)]
+  const compared = [...over].flatMap(([turn, micros]) => {
+    const beside = under.get(turn)
+    return beside === undefined ? [] : [compare(micros, beside)]
+  })
+  return compared.length === 0 ? undefined : median(compared)
+}
+
+/** The share of the turns that were not. */
+export function quietShare(samples: Sample[]): number {
+  return samples.filter(({ isDisturbed }) => !isDisturbed).length / samples.length
+}
+
+function undisturbed(samples: Sample[], { candidate, of }: Which): Sample[] {
+  return samples.filter((sample) => sample.candidate === candidate && sample.case === of && !sample.isDisturbed)
 }
