@@ -66,9 +66,11 @@ function medianOfTurns(
   return compared.length === 0 ? undefined : median(compared)
 }
 
-/** The share of the turns that were not. */
+/** Of the turns that each candidate took in each case, the share that the host did not disturb: the least of them. */
 export function quietShare(samples: Sample[]): number {
-  return samples.filter(({ isDisturbed }) => !isDisturbed).length / samples.length
+  const taken = Map.groupBy(samples, (sample) => `${sample.candidate}, ${sample.case}`).values()
+  const shares = [...taken].map((own) => own.filter(({ isDisturbed }) => !isDisturbed).length / own.length)
+  return Math.min(...shares)
 }
 
 function undisturbed(samples: Sample[], { candidate, of }: Which): Sample[] {

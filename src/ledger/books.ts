@@ -125,7 +125,7 @@ export class Books {
       funding: 0n,
       revenue: chargeNano,
       suspense: suspendedNano,
-      writeOff: writtenOffNano === 0n ? 0n : -writtenOffNano,
+      writeOff: -writtenOffNano,
     }
     const row: EntryRow = {
       kind: outcome,

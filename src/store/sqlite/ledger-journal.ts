@@ -1,6 +1,5 @@
 // Entries as the journal has them. The entries of a transaction are one row, in the order in which they were booked, and
-// what they have in common is written once: two such rows fit one page of the file, and most of what a call costs here
-// is the writing of pages.
+// what they have in common is written once: two such rows fit one page of the file.
 import type { EntryAmounts, EntryKind, EntryRow, UseCounts } from "../contract.ts"
 
 export type NanoValue = number | string

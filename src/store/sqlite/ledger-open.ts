@@ -13,11 +13,6 @@ const LAST_CHARACTERS = 4
 
 export class OpenTable<Item extends Linked<Item>> {
   private readonly places: (Item | undefined)[] = new Array(PLACES).fill(undefined)
-  private count = 0
-
-  get size(): number {
-    return this.count
-  }
 
   get(requestId: string): Item | undefined {
     let item = this.places[placeOf(requestId)]
@@ -30,7 +25,6 @@ export class OpenTable<Item extends Linked<Item>> {
     const place = placeOf(item.row.requestId)
     item.next = this.places[place]
     this.places[place] = item
-    this.count += 1
   }
 
   /** Undefined where it is not here. */
@@ -46,18 +40,15 @@ export class OpenTable<Item extends Linked<Item>> {
     if (before) before.next = item.next
     else this.places[place] = item.next
     item.next = undefined
-    this.count -= 1
     return item
   }
 
   *all(): Generator<Item> {
-    if (this.count === 0) return
     for (const first of this.places) for (let item = first; item; item = item.next) yield item
   }
 
   clear(): void {
     this.places.fill(undefined)
-    this.count = 0
   }
 }
 

@@ -25,7 +25,7 @@ function older(steps: number, write: (database: Database) => void): void {
 }
 
 const BEFORE_JOURNAL_WITH_FACTS = 9
-const REQUESTS = ["0199aaaa-1", "0199aaaa-2", "0199aaab-1", "0199aaab-2"] as const
+const REQUESTS = ['0199aaaa-"1\\', "0199aaaa-2", "0199aaab-1", "0199aaab-2"] as const
 const USED = ["m", "p", { input: 5, output: 7 }, "v1"]
 const DAY = 20_000
 const AT = DAY * 86_400_000
