@@ -31,8 +31,8 @@ export class Limits {
   private readonly now: () => number
   private readonly requestsPerMinute: () => number | null
 
-  constructor({ requestsPerMinute, now }: LimitsOptions = {}) {
-    this.now = now ? () => Math.floor(now()) : turnClock()
+  constructor({ requestsPerMinute, now = () => performance.now() }: LimitsOptions = {}) {
+    this.now = () => Math.floor(now())
     this.requestsPerMinute = requestsPerMinute ?? (() => DEFAULT_REQUESTS_PER_MINUTE)
   }
 
@@ -53,21 +53,6 @@ export class Limits {
   /** How many keys and tenants are remembered. */
   get size(): number {
     return this.keys.size + this.tenants.size
-  }
-}
-
-/** Whole milliseconds, looked up once in a turn of the event loop: to look takes longer than to count. */
-function turnClock(): () => number {
-  let time: number | undefined
-  const forget = () => {
-    time = undefined
-  }
-  return () => {
-    if (time === undefined) {
-      time = Math.floor(performance.now())
-      setImmediate(forget)
-    }
-    return time
   }
 }
 
