@@ -55,6 +55,16 @@ test("alone, it is written within the same turn", async () => {
   expect(store.durable).toEqual([["a"]])
 })
 
+test("many are written together with what the next turn brings, and no later", async () => {
+  const { store, group } = setUp()
+  const many = Array.from({ length: 8 }, (_, at) => group.add(() => store.write(`a${at}`)))
+  setImmediate(() => many.push(group.add(() => store.write("b"))))
+  await turn()
+  expect(store.durable).toEqual([])
+  await Promise.all(many)
+  expect(store.durable.map(({ length }) => length)).toEqual([9])
+})
+
 test("a crowd is written in parts, so that others have their turn", async () => {
   const { store, group } = setUp()
   await Promise.all(Array.from({ length: 600 }, (_, at) => group.add(() => store.write(String(at)))))

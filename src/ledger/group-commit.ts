@@ -1,4 +1,5 @@
-// Writes the operations of one turn of the event loop in one transaction. Nobody waits when nothing else goes on.
+// Writes the operations of one turn of the event loop in one transaction, of two where it brings many. Nobody waits when
+// nothing else goes on.
 import { GatewayError } from "../canonical/error.ts"
 import { StoreError } from "../store/contract.ts"
 
@@ -18,6 +19,8 @@ class Refusal {
 /** All of it or nothing; throws a StoreError where the store failed. */
 type Transaction = <Result>(work: () => Result) => Result
 
+/** So many wait for the next turn, which brings about as many again: a transaction costs little more for them. */
+const MANY = 8
 /** So many at once, then others have their turn. */
 const MAX_GROUP = 256
 
@@ -46,10 +49,16 @@ export class GroupCommit {
     this.scheduled = true
     // After the input of this turn, so that all it brings is written together; before the next is waited for.
     setImmediate(() => {
-      this.scheduled = false
-      this.write(this.waiting.splice(0, MAX_GROUP))
-      if (this.waiting.length > 0) this.schedule()
+      const { length } = this.waiting
+      if (length >= MANY && length < MAX_GROUP) setImmediate(() => this.writeWaiting())
+      else this.writeWaiting()
     })
+  }
+
+  private writeWaiting(): void {
+    this.scheduled = false
+    this.write(this.waiting.splice(0, MAX_GROUP))
+    if (this.waiting.length > 0) this.schedule()
   }
 
   private write(group: readonly Waiting[]): void {
