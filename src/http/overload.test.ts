@@ -164,12 +164,19 @@ test("whoever comes and goes, places keep their rule", () => {
   )
 })
 
-test("what is remembered of keys is bounded by the places", () => {
+test("keys are remembered only while they hold a place or were there in the last few seconds", () => {
   const places = new Places(20)
   fill(places, "a")
-  for (let key = 0; key < 10_000; key++) places.refusal(`k${key}`, key)
-  expect(places.keys(10_000)).toBe(21)
-  expect(places.keys(20_000)).toBe(1)
+  let most = 0
+  for (let key = 0; key < 20_000; key++) {
+    places.refusal(`k${key}`, key)
+    most = Math.max(most, places.size)
+  }
+  expect(most).toBeLessThanOrEqual(4001)
+  expect(places.keys(20_000)).toBe(places.size)
+  expect([places.keys(30_000), places.size]).toEqual([1, 1])
+  for (let left = 0; left < 20; left++) places.leave("a", 30_000)
+  expect([places.keys(33_999), places.size, places.keys(34_000), places.size]).toEqual([1, 1, 0, 0])
 })
 
 /** How many of so many requests in a row are let in. */

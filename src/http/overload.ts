@@ -55,84 +55,111 @@ export class Overload {
  */
 export class Places {
   taken = 0
-  private readonly held = new Map<string, number>()
-  private readonly absent: Absent
+  /** Also of keys that hold no place just now: a Map that as many come to as go from costs the collector much. */
+  private readonly holders = new Map<string, Holder>()
+  private holding = 0
+  /** How many are absent since this span of time, and since the one before. */
+  private lately = 0
+  private before = 0
+  private span = 0
 
-  constructor(readonly count: number) {
-    this.absent = new Absent(count)
-  }
+  constructor(readonly count: number) {}
 
   refusal(key: string, nowMs: number): "in_flight" | "key_share" | undefined {
     const free = this.count - this.taken
-    const held = this.held.get(key) ?? 0
+    const held = this.holders.get(key)?.held ?? 0
     if (free > 0 && (held <= free || held < this.fairShare(nowMs))) return undefined
-    if (held === 0) this.absent.add(key, nowMs)
+    if (held === 0) this.noteRefused(key, nowMs)
     return free > 0 ? "key_share" : "in_flight"
   }
 
   enter(key: string): void {
-    const held = this.held.get(key)
-    if (held === undefined) this.absent.remove(key)
-    this.held.set(key, (held ?? 0) + 1)
+    const holder = this.holder(key)
+    if (holder.held === 0) {
+      this.endAbsence(holder)
+      this.holding++
+    }
+    holder.held++
     this.taken++
   }
 
   leave(key: string, nowMs: number): void {
-    const held = this.held.get(key) ?? 0
-    if (held > 1) this.held.set(key, held - 1)
-    else {
-      this.held.delete(key)
-      this.absent.add(key, nowMs)
-    }
+    this.lookAtTime(nowMs)
+    const holder = this.holder(key)
+    holder.held--
     this.taken--
+    if (holder.held > 0) return
+    this.holding--
+    this.beginAbsence(holder)
+  }
+
+  /** How many keys are remembered. */
+  get size(): number {
+    return this.holders.size
   }
 
   /** How many keys hold a place, or lately held or were refused one. */
   keys(nowMs: number): number {
-    return this.held.size + this.absent.count(nowMs)
+    this.lookAtTime(nowMs)
+    return this.holding + this.lately + this.before
   }
 
   /** Rounded up: all shares together must not leave places that nobody may take. */
   private fairShare(nowMs: number): number {
     return Math.ceil(this.count / this.keys(nowMs))
   }
+
+  private holder(key: string): Holder {
+    const known = this.holders.get(key)
+    if (known) return known
+    const holder = { held: 0, absentIn: NO_SPAN }
+    this.holders.set(key, holder)
+    return holder
+  }
+
+  private noteRefused(key: string, nowMs: number): void {
+    this.lookAtTime(nowMs)
+    const holder = this.holder(key)
+    this.endAbsence(holder)
+    this.beginAbsence(holder)
+  }
+
+  private beginAbsence(holder: Holder): void {
+    holder.absentIn = this.span
+    this.lately++
+  }
+
+  private endAbsence(holder: Holder): void {
+    if (holder.absentIn === this.span) this.lately--
+    else if (holder.absentIn === this.span - 1) this.before--
+    holder.absentIn = NO_SPAN
+  }
+
+  /** Before anybody's absence is noted: who has long been absent is forgotten. */
+  private lookAtTime(nowMs: number): void {
+    const span = Math.floor(nowMs / ABSENT_MS)
+    if (span <= this.span) return
+    this.before = span === this.span + 1 ? this.lately : 0
+    this.lately = 0
+    this.span = span
+    for (const [key, { held, absentIn }] of this.holders)
+      if (held === 0 && absentIn < span - 1) this.holders.delete(key)
+  }
 }
 
-/** For at least so long, and at most twice as long, an absent key counts: longer than one is told to wait. */
+interface Holder {
+  held: number
+  /** Since which span it has been without a place. */
+  absentIn: number
+}
+
+/**
+ * For at least so long, and at most twice as long, an absent key counts: longer than one is told to wait. Were it
+ * forgotten, who asks most would get its places.
+ */
 const ABSENT_MS = 2000
-
-/** The keys without a place that lately held or were refused one. Were they forgotten, who asks most would get theirs. */
-class Absent {
-  private lately = new Set<string>()
-  private before = new Set<string>()
-  private sinceMs = Number.NEGATIVE_INFINITY
-
-  constructor(private readonly most: number) {}
-
-  count(nowMs: number): number {
-    this.forget(nowMs)
-    return this.lately.size + this.before.size
-  }
-
-  add(key: string, nowMs: number): void {
-    this.forget(nowMs)
-    this.before.delete(key)
-    if (this.lately.size + this.before.size < this.most) this.lately.add(key)
-  }
-
-  remove(key: string): void {
-    if (this.lately.size > 0) this.lately.delete(key)
-    if (this.before.size > 0) this.before.delete(key)
-  }
-
-  private forget(nowMs: number): void {
-    const elapsedMs = nowMs - this.sinceMs
-    if (elapsedMs < ABSENT_MS) return
-    this.before = elapsedMs < 2 * ABSENT_MS ? this.lately : new Set()
-    this.lately = new Set()
-    this.sinceMs = nowMs
-  }
-}
+/** Of those that hold a place. */
+const NO_SPAN = -2
 
 /** What a look adds is bounded, and it takes several: one pause of any length, as of a debugger, is one look. */
 const MOST_COUNTED_MS = 500
