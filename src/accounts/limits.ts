@@ -4,12 +4,16 @@ import { Bucket } from "./bucket.ts"
 import type { Caller } from "./caller.ts"
 
 const DEFAULT_REQUESTS_PER_MINUTE = 600
+/** A Map that as many come to as go from costs the collector much. */
+const KEPT = 16_384
 
 export interface LimitsOptions {
   /** Of keys that do not say otherwise; null is no limit. */
   readonly requestsPerMinute?: () => number | null
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
+  /** So many keys, and tenants, are remembered although they have everything back. */
+  readonly kept?: number
 }
 
 /** Who is limited. */
@@ -26,12 +30,14 @@ export interface Standing {
 }
 
 export class Limits {
-  private readonly keys = new Meters("This API key")
-  private readonly tenants = new Meters("The tenant of this API key")
+  private readonly keys: Meters
+  private readonly tenants: Meters
   private readonly now: () => number
   private readonly requestsPerMinute: () => number | null
 
-  constructor({ requestsPerMinute, now = () => performance.now() }: LimitsOptions = {}) {
+  constructor({ requestsPerMinute, now = () => performance.now(), kept = KEPT }: LimitsOptions = {}) {
+    this.keys = new Meters("This API key", kept)
+    this.tenants = new Meters("The tenant of this API key", kept)
     this.now = () => Math.floor(now())
     this.requestsPerMinute = requestsPerMinute ?? (() => DEFAULT_REQUESTS_PER_MINUTE)
   }
@@ -203,7 +209,7 @@ const UNLIMITED = new NoLimits({
   },
 })
 
-/** Now and then a look-up looks at others too, and further as long as they are idle: nobody is remembered for nothing. */
+/** Beyond those that are kept a look-up now and then looks at others too, and further as long as they are idle. */
 const LOOKS_EVERY = 16
 const LOOKS = 32
 const MOST_LOOKS = 256
@@ -213,7 +219,10 @@ class Meters {
   private round = this.meters.values()
   private asked = 0
 
-  constructor(private readonly whose: string) {}
+  constructor(
+    private readonly whose: string,
+    private readonly kept: number,
+  ) {}
 
   get size(): number {
     return this.meters.size
@@ -225,7 +234,7 @@ class Meters {
       meter = new Meter(this.whose, name)
       this.meters.set(name, meter)
     }
-    if (++this.asked % LOOKS_EVERY === 0) this.forgetIdle(meter, now)
+    if (this.meters.size > this.kept && ++this.asked % LOOKS_EVERY === 0) this.forgetIdle(meter, now)
     return meter
   }
 
