@@ -73,11 +73,12 @@ async function takeTurn({ load, cpu }: Driven, { candidate, one, plan, turn }: T
   const [startedAt, stolenBefore, before] = [performance.now(), stolenMicros(cpu), spent()]
   const result = await load.run({ port, path, headers, keys, body, connections, plan, minimumEvents, endMark })
   await Bun.sleep(SETTLE_MS)
-  if (result.errors > 0) {
+  const isDisturbed = stolenMicros(cpu) - stolenBefore > MOST_STOLEN * 1000 * (performance.now() - startedAt)
+  // A gateway that the host keeps waiting turns callers away, as it should.
+  if (result.errors > 0 && !isDisturbed) {
     const samples = result.errorSamples.join("; ")
     throw new Error(`${name}, ${one.name}, ${turn}: ${result.errors} errors (${samples})`)
   }
-  const isDisturbed = stolenMicros(cpu) - stolenBefore > MOST_STOLEN * 1000 * (performance.now() - startedAt)
   const units = one.kind === "stream" ? result.requests * one.pieces : result.requests
   return { candidate: name, case: one.name, turn, cpuMicros: spent() - before, units, isDisturbed, load: result }
 }
