@@ -13,8 +13,7 @@ export class KeptPrices {
 
   /** Its version, under which it can be found; within a transaction. */
   keep(pricing: Pricing): string {
-    const version = this.versions.get(pricing) ?? priceVersion(pricing)
-    this.versions.set(pricing, version)
+    const version = this.versions.get(pricing) ?? this.nameVersion(pricing)
     if (!this.kept.has(version)) {
       this.table.insert(version, pricingText(pricing))
       this.written.add(version)
@@ -29,11 +28,17 @@ export class KeptPrices {
 
   /** Another transaction may begin. */
   reset(): void {
-    this.written.clear()
+    if (this.written.size > 0) this.written.clear()
   }
 
   find(version: string): Pricing | undefined {
     const text = this.table.find(version)
     return text === undefined ? undefined : JSON.parse(text)
+  }
+
+  private nameVersion(pricing: Pricing): string {
+    const version = priceVersion(pricing)
+    this.versions.set(pricing, version)
+    return version
   }
 }

@@ -130,7 +130,7 @@ export class Accounts {
 
   /** Between transactions. */
   trim(): void {
-    this.moved.clear()
+    if (this.moved.size > 0) this.moved.clear()
     if (this.keys && this.keys.size > MOST_KEYS) this.keys = undefined
     if (!this.recent.trim()) return
     this.ofKeys.clear()
