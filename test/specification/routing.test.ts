@@ -1,7 +1,7 @@
 // The routing extension, in all three protocols.
 import { afterAll, beforeAll, beforeEach, expect } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { FIRST, ScriptedGateway, SECOND, THIRD } from "./scripted-gateway.ts"
+import { AT_HOME, FIRST, ScriptedGateway, SECOND, THIRD } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
 import { errorOf, objectOf, say, VOICES, type Voice } from "./voices.ts"
 
@@ -12,8 +12,8 @@ beforeAll(async () => {
 beforeEach(() => stage.reset())
 afterAll(() => stage.stop())
 
-function ask(voice: Voice, provider: unknown): Promise<Response> {
-  return say(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), provider } })
+function ask(voice: Voice, provider: unknown, model = FIRST): Promise<Response> {
+  return say(stage, voice, { model, body: { ...voice.body(model), provider } })
 }
 
 async function expectRefused(response: Response, at: string, code = "invalid_parameter"): Promise<void> {
@@ -30,9 +30,9 @@ for (const voice of VOICES) {
     for (const provider of [undefined, null, {}]) expect((await ask(voice, provider)).status).toBe(200)
   })
   specify("routing.provider", `never reaches the upstream, and all else does, ${name}`, async () => {
-    expect((await ask(voice, undefined)).status).toBe(200)
+    expect((await ask(voice, undefined, AT_HOME[name])).status).toBe(200)
     const plain = stage.reached()
-    expect((await ask(voice, { routing: "cost", fallback: [SECOND] })).status).toBe(200)
+    expect((await ask(voice, { routing: "cost", fallback: [SECOND] }, AT_HOME[name])).status).toBe(200)
     expect(stage.reached()).toEqual(plain)
     expect(plain).not.toHaveProperty("provider")
   })

@@ -1,11 +1,19 @@
 // A gateway whose models are served by an upstream of the test's own, in all three protocols: for what reaches it.
 import { RunningGateway } from "../stage/gateway.ts"
 import { completion, type ReceivedRequest, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
-import type { Body } from "./voices.ts"
+import type { Body, Voice } from "./voices.ts"
 
 export const FIRST = "test/first"
 export const SECOND = "test/second"
 export const THIRD = "test/third"
+/** Has no other host than the one that speaks the voice's own protocol, whatever failed before. */
+export const AT_HOME: Readonly<Record<Voice["name"], string>> = {
+  "completions-style": "test/home-of-chat",
+  "messages-style": "test/home-of-messages",
+  "content-generation": "test/home-of-generate",
+}
+
+const HOSTS = ["chat-host", "messages-host", "generate-host"]
 
 export class ScriptedGateway {
   private constructor(
@@ -58,11 +66,9 @@ export class ScriptedGateway {
 }
 
 function configOf({ baseUrl, port }: Upstream): string {
-  const model = (id: string) => {
+  const model = (id: string, hosts = HOSTS) => {
     const name = id.slice(id.indexOf("/") + 1)
-    const targets = ["chat-host", "messages-host", "generate-host"].map(
-      (host) => `{ provider: ${host}, model: ${name} }`,
-    )
+    const targets = hosts.map((host) => `{ provider: ${host}, model: ${name} }`)
     return `  - { id: ${id}, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "1", output: "2" }, targets: [${targets}] }`
   }
   const origin = `http://127.0.0.1:${port}`
@@ -72,7 +78,10 @@ providers:
   messages-host: { type: anthropic-compatible, base_url: "${origin}", api_key: "upstream-credential" }
   generate-host: { type: gemini-compatible, base_url: "${origin}", api_key: "upstream-credential" }
 models:
-${[FIRST, SECOND, THIRD].map(model).join("\n")}
+${[FIRST, SECOND, THIRD].map((id) => model(id)).join("\n")}
+${Object.values(AT_HOME)
+  .map((id, at) => model(id, HOSTS.slice(at, at + 1)))
+  .join("\n")}
 `
 }
 
