@@ -1,4 +1,6 @@
 // Watches a running gateway from outside while something is done to it: its memory, and how long a small question waits.
+import { existsSync, readFileSync } from "node:fs"
+import { cpus } from "node:os"
 import { setTimeout } from "node:timers/promises"
 import type { RunningGateway } from "../stage/gateway.ts"
 import { Pulse } from "../stage/pulse.ts"
@@ -62,4 +64,23 @@ export class OwnStalls {
     if (now - this.looked > STALL_MS) this.stalled = now
     this.looked = now
   }
+}
+
+const TICKS_PER_SECOND = 100
+
+/** What the host of a guest machine took of its processors' time since this was made; nothing where nobody tells. */
+export class HostTheft {
+  private readonly since = performance.now()
+  private readonly before = stolenTicks()
+
+  /** Of 1. */
+  get share(): number {
+    const seconds = ((performance.now() - this.since) / 1000) * cpus().length
+    return (stolenTicks() - this.before) / (seconds * TICKS_PER_SECOND)
+  }
+}
+
+function stolenTicks(): number {
+  if (!existsSync("/proc/stat")) return 0
+  return Number(/^cpu (?: *\d+){7} (\d+)/.exec(readFileSync("/proc/stat", "utf8"))?.[1] ?? 0)
 }
