@@ -1,8 +1,11 @@
 // Something that answers chat completions and is measured: the upstream itself, nginx, the bare proxy, the gateway.
 import type { Children } from "./children.ts"
 
-/** `unbooked` is the gateway without its books, `filled` the one with many keys and a long ledger. */
-export type CandidateName = "direct" | "nginx" | "bare" | "unbooked" | "gateway" | "filled" | "translated"
+/**
+ * `unbooked` is the gateway without its books, `filled` the one with many keys and a long ledger, of which as few call as
+ * of the empty one; `crowd` is the same process, called by thousands in turn.
+ */
+export type CandidateName = "direct" | "nginx" | "bare" | "unbooked" | "gateway" | "filled" | "crowd" | "translated"
 
 export type Candidate = {
   name: CandidateName

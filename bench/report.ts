@@ -5,7 +5,7 @@ import { percentile } from "./statistics.ts"
 import { type Figures, figures } from "./summary.ts"
 import type { CaseName } from "./workload.ts"
 
-const columns: CandidateName[] = ["direct", "nginx", "bare", "unbooked", "gateway", "filled", "translated"]
+const columns: CandidateName[] = ["direct", "nginx", "bare", "unbooked", "gateway", "filled", "crowd", "translated"]
 
 type Row = [label: string, ...cells: string[]]
 /** One line of the table: what it says of a candidate's figures, given those of the upstream itself. */

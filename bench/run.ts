@@ -22,6 +22,8 @@ const STARTS = 5
 /** Of each candidate in one round of one case. */
 const TURNS = 4
 const PROBES = 3
+/** Of an empty store, and those of a filled one that call. */
+const FEW_KEYS = 10
 
 /** One core for the process under test, the other for the upstream and the load tool; alike for every candidate. */
 const TESTED_CPU = 0
@@ -90,11 +92,12 @@ async function startCandidates({ pin, calibrate, to, filled }: Options, spoken: 
   const start = (name: "unbooked" | "gateway" | "filled", size?: Filling) =>
     startGateway({ spoken, behind: spoken, name, books: name !== "unbooked", ...(size && { filled: size }) }, options)
   if (filled) {
-    candidates.push(
-      await start("unbooked"),
-      await start("gateway", { keys: 10, rows: 0 }),
-      await start("filled", filled),
-    )
+    const [unbooked, empty] = [await start("unbooked"), await start("gateway", { keys: FEW_KEYS, rows: 0 })]
+    const large = await start("filled", filled)
+    const { keys = [] } = large
+    // From all over the store.
+    const few = keys.filter((_, at) => at % Math.ceil(keys.length / FEW_KEYS) === 0)
+    candidates.push(unbooked, empty, { ...large, keys: few }, { ...large, name: "crowd" })
     return candidates
   }
   if (to) {
