@@ -1,7 +1,7 @@
 // Watches a running gateway from outside while something is done to it: its memory, and how long a small question waits.
-import { existsSync, readFileSync } from "node:fs"
 import { cpus } from "node:os"
 import { setTimeout } from "node:timers/promises"
+import { stolenMicros } from "../../bench/process-stat.ts"
 import type { RunningGateway } from "../stage/gateway.ts"
 import { Pulse } from "../stage/pulse.ts"
 
@@ -66,21 +66,17 @@ export class OwnStalls {
   }
 }
 
-const TICKS_PER_SECOND = 100
-
 /** What the host of a guest machine took of its processors' time since this was made; nothing where nobody tells. */
 export class HostTheft {
   private readonly since = performance.now()
-  private readonly before = stolenTicks()
+  private readonly before = stolenMs()
 
   /** Of 1. */
   get share(): number {
-    const seconds = ((performance.now() - this.since) / 1000) * cpus().length
-    return (stolenTicks() - this.before) / (seconds * TICKS_PER_SECOND)
+    return (stolenMs() - this.before) / ((performance.now() - this.since) * cpus().length)
   }
 }
 
-function stolenTicks(): number {
-  if (!existsSync("/proc/stat")) return 0
-  return Number(/^cpu (?: *\d+){7} (\d+)/.exec(readFileSync("/proc/stat", "utf8"))?.[1] ?? 0)
+function stolenMs(): number {
+  return process.platform === "linux" ? stolenMicros(undefined) / 1000 : 0
 }
