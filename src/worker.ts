@@ -1,7 +1,7 @@
 // The worker thread's composition root: reads and translates the requests that are too large for the event loop.
 import { asGatewayError, type ErrorDetails } from "./canonical/error.ts"
 import type { ErrorCode } from "./canonical/error-codes.ts"
-import { readText, type SpokenTo } from "./exchange/request.ts"
+import { readLargeText, type SpokenTo } from "./exchange/request.ts"
 import {
   type TranslatedRequest,
   type TranslateTask,
@@ -29,7 +29,7 @@ export type WorkerResult<Result> =
 function read({ protocol, envelope, bytes }: ReadTask): Reading {
   const spoken = protocols.find(({ id }) => id === protocol)
   if (!spoken) throw new Error(`no protocol ${protocol}`)
-  return readText(new TextDecoder().decode(bytes), { protocol: spoken, envelope })
+  return readLargeText(new TextDecoder().decode(bytes), { protocol: spoken, envelope })
 }
 
 answerTasks((task: ReadTask | LargeTranslateTask): WorkerResult<Reading | TranslatedRequest | WantedMedia> => {

@@ -105,6 +105,8 @@ export type Strategy = (typeof STRATEGIES)[number]
 export interface RoutingWishes {
   readonly strategy?: Strategy
   readonly fallback: readonly string[]
+  /** The member beside `provider` that lists the fallback models, and how many of its entries name the model itself. */
+  readonly fallbackList?: { readonly member: "models" | "fallbacks"; readonly skipped: number }
   /** Rather refused than changed in meaning. */
   readonly strict?: boolean
   /** Providers by id: those to try first, the only ones to try, those not to try. */

@@ -111,9 +111,10 @@ function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] 
   const first = find(reading.model, "model")
   call.record.model = first.id
   call.record.stream = reading.stream
-  const { fallback } = reading.routing
+  const { fallback, fallbackList } = reading.routing
   if (fallback.length === 0) return [first]
-  return [...new Set([first, ...fallback.map((name, index) => find(name, `provider.fallback[${index}]`))])]
+  const { member = "provider.fallback", skipped = 0 } = fallbackList ?? {}
+  return [...new Set([first, ...fallback.map((name, index) => find(name, `${member}[${index + skipped}]`))])]
 }
 
 function unknownModel(name: string, param: string): GatewayError {

@@ -58,12 +58,16 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   const text = toByteText(bytes)
   let outlined: Outline | undefined
   try {
-    outlined = outline(text, LIMITS)
+    outlined = outline(text, LIMITS, { names: options.protocol.bodyGuard.names, isAscii: ascii })
   } catch (thrown) {
     throw limitFault(thrown)
   }
-  if (!ascii) return { reading: readByteText(text, options), text, outline: unambiguous(outlined), isAscii: false }
+  if (!ascii) {
+    if (outlined?.holdsWatched) options.protocol.bodyGuard.check(parsed(decodeByteText(text)))
+    return { reading: readByteText(text, options), text, outline: unambiguous(outlined), isAscii: false }
+  }
   const body = parsed(text)
+  if (outlined?.holdsWatched) options.protocol.bodyGuard.check(body)
   const reading = options.protocol.readRequest(body, options.envelope)
   return { reading, text, outline: unambiguous(outlined), isAscii: true, body }
 }
@@ -119,9 +123,15 @@ function readByteText(text: string, spoken: Spoken): Reading {
   }
 }
 
-/** Parses and checks a whole request; what the worker does with large ones. */
-export function readText(text: string, { protocol, envelope }: Spoken): Reading {
+function readText(text: string, { protocol, envelope }: Spoken): Reading {
   return protocol.readRequest(parsed(text), envelope)
+}
+
+/** As `readText`, and applies the rules for bodies, which no scan has sorted out. */
+export function readLargeText(text: string, { protocol, envelope }: Spoken): Reading {
+  const body = parsed(text)
+  protocol.bodyGuard.check(body)
+  return protocol.readRequest(body, envelope)
 }
 
 function parsed(text: string): JsonObject {

@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 export type Check<T> = (value: Json) => T
 
 /** A value that is not what it must be, on its way up to where its whole path is known. */
-class Misfit extends Error {
+export class Misfit extends Error {
   override readonly name = "Misfit"
   path = ""
 
@@ -24,7 +24,7 @@ class Misfit extends Error {
   }
 }
 
-function at<T>(step: string, check: Check<T>, value: Json): T {
+export function checkAt<T>(step: string, check: Check<T>, value: Json): T {
   try {
     return check(value)
   } catch (thrown) {
@@ -57,14 +57,14 @@ function missing(): Misfit {
 
 /** The member of this name, which may be absent. */
 export function optional<T>(name: string, check: Check<T>): (value: Json | undefined) => T | undefined {
-  return (value) => (value === undefined || value === null ? undefined : at(name, check, value))
+  return (value) => (value === undefined || value === null ? undefined : checkAt(name, check, value))
 }
 
 /** The member of this name, which must be there. */
 export function required<T>(name: string, check: Check<T>): (value: Json | undefined) => T {
   return (value) => {
     if (value === undefined || value === null) throw missing().under(name)
-    return at(name, check, value)
+    return checkAt(name, check, value)
   }
 }
 

@@ -10,6 +10,7 @@ import type { Edit } from "../transport/json-splice.ts"
 import type { Frame } from "../transport/sse.ts"
 import type { MayVary } from "../transport/stencil.ts"
 import type { Step } from "../transport/step.ts"
+import type { BodyGuard } from "./body-rules.ts"
 
 export type ProtocolId =
   | "openai-chat"
@@ -193,6 +194,8 @@ export interface Protocol {
 
   /** Checks what every call must carry beside its body; throws a GatewayError. */
   checkEnvelope(envelope: Envelope): void
+  /** What a body may not say, checked before it is read. */
+  readonly bodyGuard: BodyGuard
   /** Checks every bound of the specification; throws a GatewayError that names the member at fault. */
   readRequest(body: JsonObject, envelope: Envelope): Reading
   /** Where below its base address an upstream takes this request. */

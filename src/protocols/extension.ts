@@ -1,9 +1,21 @@
 // What the gateway adds to every protocol's request body: the `provider` object, and members no request may carry.
 import { excerpt, GatewayError } from "../canonical/error.ts"
-import type { Json, JsonObject } from "../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import { type MaxPrice, type RoutingWishes, STRATEGIES } from "../canonical/request.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
-import { arrayOf, boolean, misfit, nonEmptyString, object, oneOf, optional, refusal } from "./check.ts"
+import type { ObjectRules, RefuseValue } from "./body-rules.ts"
+import {
+  arrayOf,
+  boolean,
+  type Misfit,
+  misfit,
+  nonEmptyString,
+  object,
+  oneOf,
+  optional,
+  refusal,
+  required,
+} from "./check.ts"
 import type { Reading, RelayTarget } from "./contract.ts"
 
 /** For readings that send no header of the caller's along. */
@@ -15,8 +27,15 @@ export function wholeAnswer(asked: Pick<Reading, "operation" | "model" | "routin
 }
 
 /** The members the gateway owns wherever a body names its model. */
-export function ownedEdits(_reading: Reading, target: RelayTarget): Edit[] {
-  return [{ path: MODEL, set: asciiJson(target.model) }, UNROUTED]
+export function ownedEdits(reading: Reading, target: RelayTarget): Edit[] {
+  return [{ path: MODEL, set: asciiJson(target.model) }, UNROUTED, ...unlisted(reading)]
+}
+
+const NO_EDITS: readonly Edit[] = []
+
+/** Fallback models are the gateway's to try, and not the host's. */
+export function unlisted({ routing: { fallbackList } }: Reading): readonly Edit[] {
+  return fallbackList ? [{ path: [fallbackList.member], remove: true }] : NO_EDITS
 }
 
 const MODEL = ["model"]
@@ -123,6 +142,80 @@ export function readRouting(member: Json | undefined): RoutingWishes {
   return provider(member) ?? NO_WISHES
 }
 
+/** As `readRouting`, of a body that is being decoded: what names models for the gateway goes no further. */
+export function takeRouting(take: (name: string) => Json | undefined): RoutingWishes {
+  take("models")
+  take("fallbacks")
+  return readRouting(take("provider"))
+}
+
+const listedModels = arrayOf(nonEmptyString)
+const models = optional("models", (value) => {
+  const listed = listedModels(value)
+  if (listed.length > MAX_FALLBACKS) throw misfit(`at most ${MAX_FALLBACKS} models`)
+  return listed
+})
+/** Anthropic's entries are objects, LiteLLM's are names. */
+const fallbackEntries = arrayOf((value) => {
+  if (typeof value === "string") return nonEmptyString(value)
+  const entry = object(value)
+  for (const name in entry) if (name !== "model") throw soleModel().under(excerpt(name))
+  return entryModel(entry.model)
+})
+const entryModel = required("model", nonEmptyString)
+const fallbackModels = optional("fallbacks", (value) => {
+  const listed = fallbackEntries(value)
+  if (listed.length > MAX_FALLBACKS) throw misfit(`at most ${MAX_FALLBACKS} models`)
+  return listed
+})
+const named = required("model", nonEmptyString)
+const maybeNamed = optional("model", nonEmptyString)
+
+function soleModel(): Misfit {
+  return refusal(
+    "unsupported_parameter",
+    (path) => `\`${path}\` is not supported: a fallback is named by its \`model\` alone.`,
+  )
+}
+
+/** The model that a body names, and where its caller wishes it to go; `usual` where it may name none. */
+export function readChoice(
+  body: JsonObject,
+  usual?: string,
+): { readonly model: string; readonly routing: RoutingWishes } {
+  const wishes = readRouting(body.provider)
+  const isListed = isPresent(body.models) || isPresent(body.fallbacks)
+  if (!isListed)
+    return { model: usual === undefined ? named(body.model) : (maybeNamed(body.model) ?? usual), routing: wishes }
+  const { listed, member } = readFallbackList(body, wishes)
+  const given = maybeNamed(body.model)
+  const skipped = given === undefined && member === "models" ? 1 : 0
+  const model = given ?? (skipped ? listed[0] : usual) ?? named(body.model)
+  return { model, routing: { ...wishes, fallback: listed.slice(skipped), fallbackList: { member, skipped } } }
+}
+
+/** As `readChoice`, in protocols whose path names the model. */
+export function readWishes(body: JsonObject): RoutingWishes {
+  const wishes = readRouting(body.provider)
+  if (!isPresent(body.models) && !isPresent(body.fallbacks)) return wishes
+  const { listed, member } = readFallbackList(body, wishes)
+  return { ...wishes, fallback: listed, fallbackList: { member, skipped: 0 } }
+}
+
+/** Members of other gateways and of Anthropic's that mean `provider.fallback`. */
+function readFallbackList(body: JsonObject, { fallback }: RoutingWishes) {
+  const byModels = models(body.models)
+  const byFallbacks = fallbackModels(body.fallbacks)
+  const member = byModels ? ("models" as const) : ("fallbacks" as const)
+  if (byModels && byFallbacks) throw misfit("left out where `models` is sent").under("fallbacks")
+  if (fallback.length > 0) throw misfit("left out where `provider.fallback` is sent").under(member)
+  return { listed: byModels ?? byFallbacks ?? [], member }
+}
+
+function isPresent(value: Json | undefined): boolean {
+  return value !== undefined && value !== null
+}
+
 function unknownMember(name: string, known: readonly string[]): GatewayError {
   const param = `provider.${name}`
   const message = `\`${param}\` is not a member of the routing extension. It has: ${known.join(", ")}.`
@@ -130,26 +223,76 @@ function unknownMember(name: string, known: readonly string[]): GatewayError {
 }
 
 /** The caller names a model; where it is served and with which credential is the operator's to say. */
-export function refuseDestinations({ api_base, api_key, base_url, custom_host }: JsonObject): void {
-  if (api_base === undefined && api_key === undefined && base_url === undefined && custom_host === undefined) return
-  const given = { api_base, api_key, base_url, custom_host }
-  const param = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? ""
-  const message = `\`${param}\` cannot be set in a request: where a model is served is configured in the gateway.`
-  throw new GatewayError("unsupported_parameter", message, { param })
+const destination: RefuseValue = () =>
+  refusal(
+    "unsupported_parameter",
+    (path) => `\`${path}\` cannot be set in a request: where a model is served is configured in the gateway.`,
+  )
+
+/** What would let the host run another model than the one that is authorised and billed. */
+export const modelChoice: RefuseValue = () =>
+  refusal(
+    "unsupported_parameter",
+    (path) =>
+      `\`${path}\` may choose another model inside the provider than the one that is billed. List fallback models in \`provider.fallback\`.`,
+  )
+
+/** Of this member one setting is known that chooses nothing: Google's thinking. */
+const extraBody: RefuseValue = (value, holder) => {
+  const inner = objectWith(value, "google")
+  return inner && objectWith(inner, "thinking_config") ? undefined : modelChoice(value, holder)
+}
+
+/** The member's value, where the object holds nothing else. */
+function objectWith(value: Json, name: string): JsonObject | undefined {
+  if (!isObject(value) || Object.keys(value).some((key) => key !== name)) return undefined
+  const held = value[name] ?? null
+  return isObject(held) ? held : undefined
+}
+
+/** Names of the output limit at other hosts: a host that knows one would obey it beside the protocol's own. */
+const LIMITS = [
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_len"],
+  ...["max_tokens_to_sample", "num_predict", "n_predict"],
+]
+
+function foreignLimit(own: readonly string[]): RefuseValue {
+  const right = own.map((name) => `\`${name}\``).join(" or ")
+  return () =>
+    refusal("unsupported_parameter", (path) => `\`${path}\` is another protocol's limit. Write ${right} instead.`)
+}
+
+/** What no request may say at its top, in any protocol; `limits` are the protocol's own names of the output limit. */
+export function refusedAtTop(limits: readonly string[]): NonNullable<ObjectRules["refused"]> {
+  const foreign = LIMITS.filter((name) => !limits.includes(name)).map((name) => [name, foreignLimit(limits)])
+  return {
+    ...Object.fromEntries(["api_base", "api_key", "base_url", "custom_host"].map((name) => [name, destination])),
+    ...Object.fromEntries(
+      ["route", "preset", "plugins", "compound_custom", "provider_options"].map((name) => [name, modelChoice]),
+    ),
+    extra_body: extraBody,
+    ...(limits.length > 0 && Object.fromEntries(foreign)),
+  }
 }
 
 /** Accounts at a provider are shared by tenants, so what names an object there is nobody's to send. */
-export function refuseStored(body: JsonObject, names: readonly string[]): void {
-  for (const name of names) if (body[name] !== undefined && body[name] !== null) throw storedObject(name)
-}
+export const accountObject: RefuseValue = () =>
+  refusal(
+    "unsupported_parameter",
+    (path) => `\`${path}\` names an object of the provider's account, which callers share. Send its content instead.`,
+  )
 
-export function storedObject(name: string): Error {
-  return refusal("unsupported_parameter", storedSentence).under(name)
-}
+/** Members of every protocol that name objects of an account. */
+export const ACCOUNT_OBJECTS: Readonly<Record<string, RefuseValue>> = Object.fromEntries(
+  ["file_id", "file_ids", "container_id", "vector_store_ids", "collection_ids", "skill_id"].map((name) => [
+    name,
+    accountObject,
+  ]),
+)
 
-function storedSentence(path: string): string {
-  return `\`${path}\` names an object of the provider's account, which callers share. Send its content instead.`
-}
+/** A tool that names a model of its own is a second inference, at that model's price. */
+export const toolModel: RefuseValue = (value, holder) =>
+  holder.type === "image_generation" ? undefined : modelChoice(value, holder)
 
 /** Members that choose a dearer or cheaper service, with the values that choose the ordinary one. */
 export function refuseUnpriced(body: JsonObject, ordinary: Readonly<Record<string, readonly string[]>>): void {

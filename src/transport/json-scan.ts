@@ -1,5 +1,6 @@
 // Walks JSON text without parsing it: bounds its depth and its number of values before a parser may touch it, and
 // notes where the members of the outermost object stand. Says nothing about syntax: a parser still has to accept it.
+import type { NameWatch } from "./name-watch.ts"
 
 export interface JsonLimits {
   readonly maxDepth: number
@@ -31,6 +32,15 @@ export interface Outline {
   /** The place after `{`. */
   readonly open: number
   readonly members: readonly Member[]
+  /** Whether a name was found, at any depth, that the watch reports. */
+  readonly holdsWatched?: boolean
+}
+
+/** Names to look for on the way. */
+export interface WatchOptions {
+  readonly names: NameWatch
+  /** Whether the text holds no byte beyond ASCII. */
+  readonly isAscii: boolean
 }
 
 const UNBOUNDED: JsonLimits = {
@@ -40,8 +50,8 @@ const UNBOUNDED: JsonLimits = {
 }
 
 /** The outline of the object that fills `text`, or undefined where it is not one complete object. */
-export function outline(text: string, limits: JsonLimits = UNBOUNDED): Outline | undefined {
-  const scanner = new JsonScanner(text, limits)
+export function outline(text: string, limits: JsonLimits = UNBOUNDED, watch?: WatchOptions): Outline | undefined {
+  const scanner = new JsonScanner(text, limits, watch)
   scanner.advance(text.length)
   return scanner.outline()
 }
@@ -112,11 +122,20 @@ class JsonScanner {
   /** The place after the last character that was not white space. */
   private lastEnd = 0
   private readonly members: Member[] = []
+  /** Absent where no name is looked for, or one was found. */
+  private watch: NameWatch | undefined
+  /** Whether names may hold escapes or bytes beyond ASCII. */
+  private readonly isPlain: boolean
+  private holdsWatched = false
 
   constructor(
     private readonly text: string,
     private readonly limits: JsonLimits,
-  ) {}
+    watch?: WatchOptions,
+  ) {
+    this.watch = watch?.names
+    this.isPlain = watch?.isAscii === true && !text.includes("\\u")
+  }
 
   /** Scans up to about `until`; true when the whole text has been seen. */
   advance(until: number): boolean {
@@ -175,8 +194,10 @@ class JsonScanner {
       const code = text.charCodeAt(at++)
       if (code === QUOTE) {
         const quote = text.indexOf('"', at)
-        if (quote > 0 && text.charCodeAt(quote - 1) !== BACKSLASH) at = quote + 1
-        else {
+        if (quote > 0 && text.charCodeAt(quote - 1) !== BACKSLASH) {
+          if (this.watch && isName(text, quote + 1)) this.look(at, quote)
+          at = quote + 1
+        } else {
           this.stringStart = at - 1
           break
         }
@@ -194,7 +215,8 @@ class JsonScanner {
   }
 
   outline(): Outline | undefined {
-    return this.closed && !this.broken ? { open: this.open, members: this.members } : undefined
+    const { open, members, holdsWatched } = this
+    return this.closed && !this.broken ? { open, members, holdsWatched } : undefined
   }
 
   private step(code: number): void {
@@ -245,7 +267,10 @@ class JsonScanner {
     const start = this.stringStart
     this.stringStart = -1
     this.lastEnd = this.at
-    if (this.depth !== 1) return
+    if (this.depth !== 1) {
+      if (this.watch && isName(this.text, this.at)) this.look(start + 1, this.at - 1)
+      return
+    }
     if (this.keyStart < 0) {
       this.keyStart = start
       this.keyEnd = this.at
@@ -255,6 +280,7 @@ class JsonScanner {
   private endMember(): void {
     if (this.open < 0) return
     if (this.keyStart >= 0 && this.valueStart >= 0) {
+      this.look(this.keyStart + 1, this.keyEnd - 1)
       this.members.push({
         name: memberName(this.text, this.keyStart + 1, this.keyEnd - 1),
         start: this.keyStart,
@@ -268,6 +294,16 @@ class JsonScanner {
     this.valueStart = -1
   }
 
+  /** Compares the name that stands here; after one that is reported, nothing more is looked for. */
+  private look(start: number, end: number): void {
+    const { watch, text } = this
+    if (!watch) return
+    const isReported = this.isPlain ? watch.reports(text, start, end) : watch.reportsAny(text, start, end)
+    if (!isReported) return
+    this.holdsWatched = true
+    this.watch = undefined
+  }
+
   private count(): void {
     if (++this.values > this.limits.maxValues) throw new JsonLimitError("maxValues", this.limits.maxValues)
   }
@@ -277,6 +313,13 @@ class JsonScanner {
 function plainStringEnd(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1)
   return quote < 0 || text.charCodeAt(quote - 1) === BACKSLASH ? -1 : quote + 1
+}
+
+/** Whether the string that ends here is a member's name. */
+function isName(text: string, end: number): boolean {
+  let code = text.charCodeAt(end)
+  for (let at = end + 1; code <= SPACE; at++) code = text.charCodeAt(at)
+  return code === COLON
 }
 
 /** What is longer than this is left to the scan in slices. */

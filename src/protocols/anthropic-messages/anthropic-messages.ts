@@ -1,6 +1,7 @@
 // Anthropic's messages protocol.
 import type { Protocol } from "../contract.ts"
 import { ownedEdits } from "../extension.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { COUNT_PATH } from "./count.ts"
 import { endpoints, prefixes } from "./endpoints.ts"
 import { decodeError, encodeError } from "./errors.ts"
@@ -20,6 +21,7 @@ export const anthropicMessages: Protocol = {
   heartbeat,
   listing,
   checkEnvelope: readVersion,
+  bodyGuard,
   readRequest,
   upstreamPath: ({ operation }) => (operation === "count_tokens" ? COUNT_PATH : "/v1/messages"),
   requestEdits: ownedEdits,

@@ -6,7 +6,7 @@ import type { Effort } from "../../canonical/reasoning.ts"
 import type { ChatRequest, OutputFormat, ReasoningWish, Settings, Turn } from "../../canonical/request.ts"
 import type { Sealed } from "../../canonical/sealed.ts"
 import { checked } from "../check.ts"
-import { readRouting } from "../extension.ts"
+import { takeRouting } from "../extension.ts"
 import { decodeBlock, decodeContent } from "./decode-block.ts"
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
 import { PROTOCOL } from "./own.ts"
@@ -34,7 +34,7 @@ export function decodeRequest(body: JsonObject): ChatRequest {
     ...(choice?.toolChoice && { toolChoice: choice.toolChoice }),
     settings,
     stream: held.take("stream") === true,
-    routing: checked(() => readRouting(held.take("provider"))),
+    routing: checked(() => takeRouting((name) => held.take(name))),
   }
   return { ...request, extra: { protocol: PROTOCOL, members: { ...held.rest(PROTOCOL)?.members, ...left } } }
 }

@@ -3,6 +3,7 @@ import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Envelope } from "../contract.ts"
 import { anthropicMessages } from "./anthropic-messages.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { readRequest } from "./request.ts"
 
 const envelope: Envelope = { does: "generate", rest: "", query: "", headers: { "msg-version": "2023-06-01" } }
@@ -11,6 +12,7 @@ const sound = { model: "a/b", max_tokens: 10, messages: [{ role: "user", content
 
 function refusal(body: object, at: Envelope = envelope): string {
   try {
+    bodyGuard.check(body as JsonObject)
     readRequest(body as JsonObject, at)
     return "accepted"
   } catch (error) {

@@ -15,31 +15,29 @@ import {
   string,
 } from "../check.ts"
 import type { Envelope, Reading } from "../contract.ts"
-import { readRouting, refuseDestinations, refuseStored, refuseUnpriced, storedObject } from "../extension.ts"
+import { readChoice, refuseUnpriced } from "../extension.ts"
 import { takesInstructions, upstreamHeaders } from "./version.ts"
 
 export function readRequest(body: JsonObject, envelope: Envelope): Reading {
   return checked(() => {
-    refuseDestinations(body)
     const counts = envelope.does === "count-tokens"
-    const named = model(body.model)
+    const { model, routing } = readChoice(body)
     const maxOutputTokens = counts ? undefined : maxTokens(body.max_tokens)
     messages(body.messages, takesInstructions(envelope))
     system(body.system)
     checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
-    refuseStored(body, STORED)
     refuseUnpriced(body, ORDINARY)
     return {
       operation: counts ? "count_tokens" : "messages",
-      model: named,
+      model,
       stream: (!counts && stream(body.stream)) || false,
       framing: "events",
       usageAsked: true,
       asks: { maxOutputTokens, candidates: 1 },
       ...(counts && { counts }),
-      routing: readRouting(body.provider),
+      routing,
       headers: upstreamHeaders(envelope),
     }
   })
@@ -52,10 +50,8 @@ function checkSettings(body: JsonObject): void {
   stopSequences(body.stop_sequences)
 }
 
-const STORED = ["container"]
-const ORDINARY = { service_tier: ["auto", "standard_only"], speed: ["standard"] }
+const ORDINARY = { service_tier: ["auto", "standard_only"], speed: ["standard"], inference_geo: ["global"] }
 
-const model = required("model", nonEmptyString)
 const maxTokens = required("max_tokens", integer({ min: 1 }))
 const temperature = optional("temperature", number({ min: 0, max: 1 }))
 const topP = optional("top_p", number({ min: 0, max: 1 }))
@@ -73,8 +69,6 @@ const source = required("source", (value) => {
     data(from.data)
   }
   if (kind === "url") url(from.url)
-  // A file is an object of the account that uploaded it, and that is not the caller's.
-  if (kind === "file") throw storedObject("file_id")
 })
 const sourceType = required("type", nonEmptyString)
 const mediaType = required("media_type", nonEmptyString)
@@ -101,9 +95,6 @@ const BLOCKS: Readonly<Record<string, (block: JsonObject) => void>> = {
     toolUseId(block.tool_use_id)
     toolContent(block.content)
     isError(block.is_error)
-  },
-  container_upload: () => {
-    throw storedObject("container_upload")
   },
 }
 

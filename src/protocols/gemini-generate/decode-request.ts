@@ -5,7 +5,7 @@ import type { ChatRequest, Turn } from "../../canonical/request.ts"
 import { openSeal } from "../../canonical/sealed.ts"
 import { checked } from "../check.ts"
 import type { Envelope } from "../contract.ts"
-import { readRouting } from "../extension.ts"
+import { takeRouting } from "../extension.ts"
 import { countedRequest } from "./count.ts"
 import { PartDecoder } from "./decode-part.ts"
 import { decodeSettings } from "./decode-settings.ts"
@@ -24,7 +24,7 @@ export function decodeRequest(body: JsonObject, envelope: Envelope): ChatRequest
   const { model, method } = readPath(envelope.rest)
   const members = new Members(method === "countTokens" ? countedRequest(body) : body)
   members.take("model", (value) => value)
-  const provider = members.take("provider", (value) => value)
+  const routing = checked(() => takeRouting((name) => members.take(name, (value) => value)))
   const decoder = new PartDecoder({
     mintId: (nth) => `${UNNAMED}${nth}`,
     seal: (signature) => openSeal(signature) ?? { mintedBy: PROTOCOL, data: signature },
@@ -47,7 +47,7 @@ export function decodeRequest(body: JsonObject, envelope: Envelope): ChatRequest
     ...(toolChoice && { toolChoice }),
     settings: settings ?? {},
     stream: method === "streamGenerateContent",
-    routing: checked(() => readRouting(provider)),
+    routing,
     ...(extra && { extra }),
   }
 }

@@ -2,19 +2,17 @@
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { arrayOf, checked, integer, misfit, object, optional, required, string } from "../check.ts"
 import type { Envelope, Reading } from "../contract.ts"
-import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
+import { readWishes, wholeAnswer } from "../extension.ts"
 import { readEmbeddingPath } from "./endpoints.ts"
 import { parts, spelled } from "./request.ts"
-import { refuseFiles } from "./stored.ts"
 
 export function readRequest(body: JsonObject, { rest }: Envelope): Reading {
   const { model, method } = readEmbeddingPath(rest)
   return checked(() => {
-    refuseDestinations(body)
     const isBatch = method === "batchEmbedContents"
     const inputs = isBatch ? requests(body.requests) : one(body)
     const asks = { maxOutputTokens: 0, candidates: 1 }
-    const reading = wholeAnswer({ operation: method, model, routing: readRouting(body.provider), asks })
+    const reading = wholeAnswer({ operation: method, model, routing: readWishes(body), asks })
     return { ...reading, embeds: { inputs, hasTokens: false, ...(isBatch && { namesModel: true }) } }
   })
 }
@@ -22,7 +20,6 @@ export function readRequest(body: JsonObject, { rest }: Envelope): Reading {
 const content = required("content", (value) => {
   const held = object(value)
   if (parts(held.parts).length === 0) throw misfit("an object with at least one of `parts`")
-  refuseFiles(held.parts, "parts")
 })
 const taskType = spelled("taskType", string)
 const title = optional("title", string)

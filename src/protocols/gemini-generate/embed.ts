@@ -1,6 +1,7 @@
 // Google's embedContent and batchEmbedContents: a protocol of its own, on the paths of generateContent.
 import type { Protocol } from "../contract.ts"
-import { neverStreams } from "../extension.ts"
+import { neverStreams, unlisted } from "../extension.ts"
+import { embedBodyGuard } from "./body-rules.ts"
 import { readRequest } from "./embed-request.ts"
 import { relayAnswer } from "./embed-response.ts"
 import { readEmbeddingPath } from "./endpoints.ts"
@@ -16,9 +17,10 @@ export const geminiEmbed: Protocol = {
   readsHeaders: [],
   heartbeat: "",
   checkEnvelope: ({ rest }) => void readEmbeddingPath(rest),
+  bodyGuard: embedBodyGuard,
   readRequest,
   upstreamPath: ({ operation }, model) => pathOf(operation, { model, stream: false }),
-  requestEdits: () => NAMELESS,
+  requestEdits: (reading) => [...NAMELESS, ...unlisted(reading)],
   relayAnswer,
   relayStream: neverStreams,
   decodeError,

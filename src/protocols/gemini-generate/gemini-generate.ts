@@ -1,5 +1,6 @@
 // Google's generateContent protocol.
 import type { Protocol } from "../contract.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { geminiEmbed } from "./embed.ts"
 import { checkEnvelope, endpoints, isEmbeddingPath, prefixes } from "./endpoints.ts"
 import { decodeError, encodeError } from "./errors.ts"
@@ -19,6 +20,7 @@ export const geminiGenerate: Protocol = {
   listing,
   spokenAt: (rest) => (isEmbeddingPath(rest) ? geminiEmbed : undefined),
   checkEnvelope,
+  bodyGuard,
   readRequest,
   upstreamPath,
   requestEdits,

@@ -3,11 +3,13 @@ import { GatewayError } from "../../canonical/error.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { splice } from "../../transport/json-splice.ts"
 import type { Reading } from "../contract.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { readRequest, requestEdits, upstreamPath } from "./request.ts"
 
 const hello = { contents: [{ role: "user", parts: [{ text: "hi" }] }] }
 
 function read(body: JsonObject, path = "models/a/b:generateContent", query = ""): Reading {
+  bodyGuard.check(body)
   return readRequest(body, { does: "generate", rest: path, query, headers: {} })
 }
 
@@ -67,6 +69,7 @@ describe("what is taken", () => {
     ["the other spelling", { ...hello, generation_config: { top_p: 1, max_output_tokens: 9, stop_sequences: ["x"] } }],
     ["null for absent", { ...hello, generationConfig: { temperature: null, topK: null }, tools: null, provider: null }],
     ["null for what is refused", { ...hello, cachedContent: null, serviceTier: null }],
+    ["both spellings alike", { ...hello, generationConfig: { topK: 1 }, generation_config: { topK: 1 } }],
     ["a null spelling beside the other", { ...hello, generationConfig: null, generation_config: {} }],
     ["a system instruction", { ...hello, systemInstruction: { parts: [{ text: "be brief" }] } }],
     ["one with a single part", { ...hello, system_instruction: { parts: { text: "be brief" } } }],
@@ -138,7 +141,7 @@ describe("what is refused, by name", () => {
       "generation_config.max_output_tokens",
       { ...hello, generation_config: { max_output_tokens: 0 } },
     ],
-    ["invalid_parameter", "generation_config", { ...hello, generationConfig: {}, generation_config: {} }],
+    ["invalid_parameter", "generation_config", { ...hello, generationConfig: {}, generation_config: { top_k: 1 } }],
     ["invalid_parameter", "tools", { ...hello, tools: { functionDeclarations: [] } }],
     ["invalid_parameter", "tools[0]", { ...hello, tools: ["search"] }],
     [
@@ -210,10 +213,9 @@ describe("counting tokens", () => {
       "generateContentRequest.cachedContent",
     ])
     expect(refusal({ ...hello, generateContentRequest: hello }, path)).toEqual(["invalid_parameter", "contents"])
-    expect(refusal({ generateContentRequest: hello, generate_content_request: hello }, path)).toEqual([
-      "invalid_parameter",
-      "generate_content_request",
-    ])
+    expect(refusal({ generateContentRequest: hello, generate_content_request: { ...hello, tools: [] } }, path)).toEqual(
+      ["invalid_parameter", "generate_content_request"],
+    )
     expect(refusal({ generateContentRequest: "x" }, path)).toEqual(["invalid_parameter", "generateContentRequest"])
   })
 })

@@ -1,5 +1,6 @@
 // Checks a generateContent or countTokens request, and says where it goes and which of its members the gateway owns.
-import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { isDeepStrictEqual } from "node:util"
+import type { Json, JsonObject } from "../../canonical/json.ts"
 import { asciiJson, type Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
@@ -15,9 +16,8 @@ import {
   string,
 } from "../check.ts"
 import type { Asks, Envelope, Reading, RelayTarget } from "../contract.ts"
-import { NO_HEADERS, readRouting, refuseDestinations, refuseUnpriced } from "../extension.ts"
+import { NO_HEADERS, readWishes, refuseUnpriced, unlisted } from "../extension.ts"
 import { readPath } from "./endpoints.ts"
-import { refuseStoredObjects } from "./stored.ts"
 
 /** The spellings in which countTokens may hold a whole request, which then names its model itself. */
 export const WRAPPERS = ["generateContentRequest", "generate_content_request"]
@@ -31,12 +31,8 @@ const ORDINARY = { serviceTier: ORDINARY_TIERS, service_tier: ORDINARY_TIERS }
 export function readRequest(body: JsonObject, { rest, query }: Envelope): Reading {
   const { model, method } = readPath(rest)
   return checked(() => {
-    refuseDestinations(body)
     const wrapper = method === "countTokens" ? WRAPPERS.find((name) => isPresent(body[name])) : undefined
     const asks = wrapper === undefined ? checkContent(body) : checkWrapped(body)
-    refuseStoredObjects(body)
-    const inner = wrapper && body[wrapper]
-    if (isObject(inner)) refuseStoredObjects(inner, `${wrapper}.`)
     refuseUnpriced(body, ORDINARY)
     return {
       operation: wrapper === undefined ? method : `${method}/${wrapper}`,
@@ -46,7 +42,7 @@ export function readRequest(body: JsonObject, { rest, query }: Envelope): Readin
       usageAsked: true,
       asks,
       ...(method === "countTokens" ? { counts: true, kinds: COUNTED_KINDS } : { kinds: GENERATING_KINDS }),
-      routing: readRouting(body.provider),
+      routing: readWishes(body),
       headers: NO_HEADERS,
     }
   })
@@ -83,11 +79,13 @@ export function spelled<T>(name: string, check: Check<T>): (holder: JsonObject) 
   const camel = optional(name, check)
   const snake = optional(other, check)
   const second = optional(other, () => {
-    throw misfit(`left out where \`${name}\` is sent`)
+    throw misfit(`left out where \`${name}\` is sent, or equal to it`)
   })
   return (holder) => {
     if (!isPresent(holder[other])) return camel(holder[name])
-    return isPresent(holder[name]) ? second(holder[other]) : snake(holder[other])
+    if (!isPresent(holder[name])) return snake(holder[other])
+    if (!isDeepStrictEqual(holder[name], holder[other])) second(holder[other])
+    return camel(holder[name])
   }
 }
 
@@ -200,10 +198,13 @@ function pathName(model: string): string {
 const PLAIN_NAME = /^[\w./:@-]+$/
 
 /** The path names the model; one in the body could only contradict it. */
-export function requestEdits({ operation }: Reading, target: RelayTarget): readonly Edit[] {
+export function requestEdits(reading: Reading, target: RelayTarget): readonly Edit[] {
+  const { operation, routing } = reading
   const slash = operation.indexOf("/")
-  if (slash < 0) return NAMELESS
-  return [...NAMELESS, { path: [operation.slice(slash + 1), "model"], set: asciiJson(`models/${target.model}`) }]
+  if (slash < 0 && !routing.fallbackList) return NAMELESS
+  const edits = [...NAMELESS, ...unlisted(reading)]
+  if (slash < 0) return edits
+  return [...edits, { path: [operation.slice(slash + 1), "model"], set: asciiJson(`models/${target.model}`) }]
 }
 
 export const NAMELESS: readonly Edit[] = [

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest } from "../../canonical/request.ts"
 import { checked } from "../check.ts"
-import { readRouting } from "../extension.ts"
+import { takeRouting } from "../extension.ts"
 import { Fields, flag, list, text } from "../openai-fields.ts"
 import { decodeMessages } from "./decode-message.ts"
 import { decodeSettings } from "./decode-settings.ts"
@@ -17,7 +17,7 @@ export function decodeRequest(body: JsonObject): ChatRequest {
   const { tools, toolChoice, legacy } = readTools(fields)
   const stream = fields.take("stream", flag)
   const usageAsked = readUsageAsked(fields)
-  const routing = checked(() => readRouting(fields.take("provider", (value) => value)))
+  const routing = checked(() => takeRouting((name) => fields.take(name, (value) => value)))
   const how: Written = {
     ...written,
     ...(legacy && { legacy }),

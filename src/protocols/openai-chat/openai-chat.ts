@@ -1,6 +1,7 @@
 // OpenAI's chat completions protocol.
 import type { Protocol } from "../contract.ts"
 import { decodeError, encodeError } from "../openai-error.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { endpoints } from "./endpoints.ts"
 import { listing } from "./models.ts"
 import { readRequest, requestEdits } from "./request.ts"
@@ -16,6 +17,7 @@ export const openaiChat: Protocol = {
   heartbeat,
   listing,
   checkEnvelope() {},
+  bodyGuard,
   readRequest,
   upstreamPath: () => "/chat/completions",
   requestEdits,

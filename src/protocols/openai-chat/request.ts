@@ -16,25 +16,25 @@ import {
   string,
 } from "../check.ts"
 import type { Asks, Reading, RelayTarget } from "../contract.ts"
-import { NO_HEADERS, ownedEdits, readRouting, refuseDestinations } from "../extension.ts"
+import { NO_HEADERS, ownedEdits, readChoice, refuseUnpriced } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
-    refuseDestinations(body)
-    const named = model(body.model)
+    const { model, routing } = readChoice(body)
     messages(body.messages)
     const asks = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
     responseFormat(body.response_format)
+    refuseUnpriced(body, ORDINARY)
     return {
       operation: "chat",
-      model: named,
+      model,
       stream: stream(body.stream) ?? false,
       framing: "events",
       usageAsked: streamOptions(body.stream_options) ?? false,
       asks,
-      routing: readRouting(body.provider),
+      routing,
       headers: NO_HEADERS,
     }
   })
@@ -51,7 +51,8 @@ function checkSettings(body: JsonObject): Asks {
   return { maxOutputTokens, candidates: candidates(body.n) ?? 1 }
 }
 
-const model = required("model", nonEmptyString)
+const ORDINARY = { service_tier: ["auto", "default"] }
+
 const temperature = optional("temperature", number({ min: 0, max: 2 }))
 const topP = optional("top_p", number({ min: 0, max: 1 }))
 const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))

@@ -2,6 +2,7 @@
 // makes of a text as it stands is not what it answers to a message.
 import type { Protocol } from "../contract.ts"
 import { decodeError, encodeError } from "../openai-error.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { endpoints } from "./endpoints.ts"
 import { readRequest, requestEdits } from "./request.ts"
 import { relayAnswer } from "./response.ts"
@@ -15,6 +16,7 @@ export const openaiCompletions: Protocol = {
   readsHeaders: [],
   heartbeat,
   checkEnvelope() {},
+  bodyGuard,
   readRequest,
   upstreamPath: () => "/completions",
   requestEdits,

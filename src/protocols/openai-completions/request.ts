@@ -1,36 +1,23 @@
 // Checks a completions request and reads the few members the gateway acts on.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { Edit } from "../../transport/json-splice.ts"
-import {
-  arrayOf,
-  boolean,
-  checked,
-  integer,
-  misfit,
-  nonEmptyString,
-  number,
-  object,
-  optional,
-  required,
-  string,
-} from "../check.ts"
+import { arrayOf, boolean, checked, integer, misfit, number, object, optional, required, string } from "../check.ts"
 import type { Asks, Reading, RelayTarget } from "../contract.ts"
-import { NO_HEADERS, ownedEdits, readRouting, refuseDestinations } from "../extension.ts"
+import { NO_HEADERS, ownedEdits, readChoice } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
-    refuseDestinations(body)
-    const named = model(body.model)
+    const { model, routing } = readChoice(body)
     const prompts = prompt(body.prompt)
     const asks = checkSettings(body, prompts)
     return {
       operation: "completions",
-      model: named,
+      model,
       stream: stream(body.stream) ?? false,
       framing: "events",
       usageAsked: streamOptions(body.stream_options) ?? false,
       asks,
-      routing: readRouting(body.provider),
+      routing,
       headers: NO_HEADERS,
     }
   })
@@ -51,7 +38,6 @@ function checkSettings(body: JsonObject, prompts: number): Asks {
   return { maxOutputTokens: maxTokens(body.max_tokens), candidates: made * prompts }
 }
 
-const model = required("model", nonEmptyString)
 /** How many there are. */
 const prompt = required("prompt", (value) => {
   if (typeof value === "string" || isTokens(value)) return 1

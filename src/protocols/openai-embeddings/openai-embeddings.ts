@@ -2,6 +2,7 @@
 import type { Protocol } from "../contract.ts"
 import { neverStreams, ownedEdits } from "../extension.ts"
 import { decodeError, encodeError } from "../openai-error.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { endpoints } from "./endpoints.ts"
 import { readRequest } from "./request.ts"
 import { relayAnswer } from "./response.ts"
@@ -14,6 +15,7 @@ export const openaiEmbeddings: Protocol = {
   readsHeaders: [],
   heartbeat: "",
   checkEnvelope() {},
+  bodyGuard,
   readRequest,
   upstreamPath: () => "/embeddings",
   requestEdits: ownedEdits,

@@ -1,19 +1,18 @@
 // Checks an embeddings request and reads the few members the gateway acts on.
 import type { Json, JsonObject } from "../../canonical/json.ts"
-import { checked, integer, misfit, nonEmptyString, oneOf, optional, required, string } from "../check.ts"
+import { checked, integer, misfit, oneOf, optional, required, string } from "../check.ts"
 import type { Embeds, Reading } from "../contract.ts"
-import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
+import { readChoice, wholeAnswer } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
-    refuseDestinations(body)
-    const named = model(body.model)
+    const { model, routing } = readChoice(body)
     const embeds = input(body.input)
     dimensions(body.dimensions)
     const operation = encodingFormat(body.encoding_format) === "base64" ? PACKED : "embeddings"
     user(body.user)
     const asks = { maxOutputTokens: 0, candidates: 1 }
-    return { ...wholeAnswer({ operation, model: named, routing: readRouting(body.provider), asks }), embeds }
+    return { ...wholeAnswer({ operation, model, routing, asks }), embeds }
   })
 }
 
@@ -24,7 +23,6 @@ export function isPacked(operation: string): boolean {
   return operation === PACKED
 }
 
-const model = required("model", nonEmptyString)
 const dimensions = optional("dimensions", integer({ min: 1 }))
 const encodingFormat = optional("encoding_format", oneOf(["float", "base64"]))
 const user = optional("user", string)

@@ -4,12 +4,11 @@ import type { ImageForm } from "../../canonical/image.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { boolean, checked, integer, nonEmptyString, number, oneOf, optional, required, string } from "../check.ts"
 import type { Reading } from "../contract.ts"
-import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
+import { readChoice, wholeAnswer } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
-    refuseDestinations(body)
-    const named = model(body.model)
+    const { model, routing } = readChoice(body)
     prompt(body.prompt)
     const asks = { candidates: count(body.n) ?? 1 }
     size(body.size)
@@ -20,7 +19,7 @@ export function readRequest(body: JsonObject): Reading {
     background(body.background)
     user(body.user)
     if (stream(body.stream)) throw streamed()
-    const reading = wholeAnswer({ operation: "images", model: named, routing: readRouting(body.provider), asks })
+    const reading = wholeAnswer({ operation: "images", model, routing, asks })
     return choosesForm ? { ...reading, draws: { choosesForm } } : reading
   })
 }
@@ -31,7 +30,6 @@ export function formOf(word: Json | undefined): ImageForm | undefined {
   return word === "url" ? "url" : "bytes"
 }
 
-const model = required("model", nonEmptyString)
 const prompt = required("prompt", nonEmptyString)
 const count = optional("n", integer({ min: 1 }))
 const size = optional("size", string)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { outline } from "../../transport/json-scan.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { readRequest } from "./request.ts"
 import { relayAnswer } from "./response.ts"
 
@@ -27,7 +28,11 @@ describe("a request", () => {
     [{ input: "x", base_url: "http://a" }, "base_url"],
     [{ input: "x", provider: { zone: 1 } }, "provider.zone"],
   ])("%j is refused for its %s", (body, param) => {
-    expect(() => readRequest(body as never)).toThrow(expect.objectContaining({ param }))
+    const read = () => {
+      bodyGuard.check(body as never)
+      readRequest(body as never)
+    }
+    expect(read).toThrow(expect.objectContaining({ param }))
   })
 })
 

@@ -3,6 +3,7 @@
 import type { Protocol } from "../contract.ts"
 import { neverStreams, ownedEdits } from "../extension.ts"
 import { decodeError, encodeError } from "../openai-error.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { endpoints } from "./endpoints.ts"
 import { readRequest } from "./request.ts"
 import { relayAnswer } from "./response.ts"
@@ -15,6 +16,7 @@ export const openaiModerations: Protocol = {
   readsHeaders: [],
   heartbeat: "",
   checkEnvelope() {},
+  bodyGuard,
   readRequest,
   upstreamPath: () => "/moderations",
   requestEdits: ownedEdits,

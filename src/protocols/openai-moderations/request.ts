@@ -1,23 +1,21 @@
 // Checks a moderations request and reads the few members the gateway acts on.
 import type { Json, JsonObject } from "../../canonical/json.ts"
-import { arrayOf, checked, misfit, nonEmptyString, object, oneOf, optional, required, string } from "../check.ts"
+import { arrayOf, checked, misfit, object, oneOf, required, string } from "../check.ts"
 import type { Reading } from "../contract.ts"
-import { readRouting, refuseDestinations, wholeAnswer } from "../extension.ts"
+import { readChoice, wholeAnswer } from "../extension.ts"
 
 /** What OpenAI takes where no model is named. */
 const USUAL_MODEL = "omni-moderation-latest"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
-    refuseDestinations(body)
-    const named = model(body.model) ?? USUAL_MODEL
+    const { model, routing } = readChoice(body, USUAL_MODEL)
     input(body.input)
     const asks = { maxOutputTokens: 0, candidates: 1 }
-    return wholeAnswer({ operation: "moderations", model: named, routing: readRouting(body.provider), asks })
+    return wholeAnswer({ operation: "moderations", model, routing, asks })
   })
 }
 
-const model = optional("model", nonEmptyString)
 const type = required("type", oneOf(["text", "image_url"]))
 const text = required("text", string)
 const url = required("url", string)

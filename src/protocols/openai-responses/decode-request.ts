@@ -4,7 +4,7 @@ import type { Part } from "../../canonical/part.ts"
 import type { ChatRequest, Turn } from "../../canonical/request.ts"
 import type { Sealed } from "../../canonical/sealed.ts"
 import { checked } from "../check.ts"
-import { readRouting } from "../extension.ts"
+import { takeRouting } from "../extension.ts"
 import { type Draft, Fields, flag, list, text } from "../openai-fields.ts"
 import { decodeItem } from "./decode-item.ts"
 import { decodeSettings } from "./decode-settings.ts"
@@ -21,7 +21,7 @@ export function decodeRequest(body: JsonObject): ChatRequest {
   const tools = decodeTools(fields.take("tools", list))
   const toolChoice = fields.take("tool_choice", (choice) => decodeToolChoice(choice, tools))
   const stream = fields.take("stream", flag)
-  const routing = checked(() => readRouting(fields.take("provider", (value) => value)))
+  const routing = checked(() => takeRouting((name) => fields.take(name, (value) => value)))
   const { instructions, turns } = decodeInput(input)
   const spoken: Part[] = said === undefined ? [] : [{ kind: "text", at: "instructions", text: said }]
   const how: Written = {

@@ -1,6 +1,7 @@
 // OpenAI's responses interface. What it remembers of earlier responses is the gateway's own: upstreams keep nothing.
 import type { Protocol } from "../contract.ts"
 import { decodeError, encodeError } from "../openai-error.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { COUNT_PATH } from "./count.ts"
 import { endpoints } from "./endpoints.ts"
 import { readRequest, requestEdits } from "./request.ts"
@@ -15,6 +16,7 @@ export const openaiResponses: Protocol = {
   readsHeaders: [],
   heartbeat,
   checkEnvelope() {},
+  bodyGuard,
   readRequest,
   upstreamPath: ({ counts }) => (counts ? COUNT_PATH : "/responses"),
   requestEdits,

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test"
 import { GatewayError } from "../../canonical/error.ts"
 import type { JsonObject } from "../../canonical/json.ts"
+import { bodyGuard } from "./body-rules.ts"
 import { readRequest, requestEdits } from "./request.ts"
 
 const sound = { model: "a/b", input: "hi" }
 
 function refusal(body: object): string {
   try {
+    bodyGuard.check(body as JsonObject)
     readRequest(body as JsonObject)
     return "accepted"
   } catch (error) {

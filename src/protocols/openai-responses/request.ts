@@ -13,22 +13,14 @@ import {
   object,
   oneOf,
   optional,
+  refusal,
   required,
   string,
 } from "../check.ts"
 import type { Asks, Envelope, Kept, Reading, RelayTarget } from "../contract.ts"
-import {
-  NO_HEADERS,
-  ownedEdits,
-  readRouting,
-  refuseDestinations,
-  refuseStored,
-  refuseUnpriced,
-  storedObject,
-} from "../extension.ts"
+import { NO_HEADERS, ownedEdits, readChoice, refuseUnpriced } from "../extension.ts"
 import { COUNT } from "./count.ts"
 
-const STORED = ["conversation", "prompt"]
 /** As long as any id of ours, and more. */
 const MAX_ID_LENGTH = 128
 /** What makes reasoning come sealed, so that it can be given back. */
@@ -37,10 +29,8 @@ const ORDINARY = { service_tier: ["auto", "default"] }
 
 export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "does">): Reading {
   return checked(() => {
-    refuseDestinations(body)
     const counts = envelope?.does === "count-tokens"
-    const named = model(body.model)
-    refuseStored(body, STORED)
+    const { model, routing } = readChoice(body)
     input(body.input)
     instructions(body.instructions)
     const asks = checkSettings(body)
@@ -50,14 +40,14 @@ export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "does">)
     refuseUnpriced(body, ORDINARY)
     return {
       operation: counts ? COUNT : "responses",
-      model: named,
+      model,
       stream: (stream(body.stream) ?? false) && !counts,
       framing: "events",
       usageAsked: true,
       asks,
       ...(counts && { counts }),
       kept: kept(body, counts),
-      routing: readRouting(body.provider),
+      routing,
       headers: NO_HEADERS,
     }
   })
@@ -81,7 +71,6 @@ function kept(body: JsonObject, counts: boolean): Kept {
   return { store: stores, ...(previous !== undefined && { previous }), ...(includes && { includes }) }
 }
 
-const model = required("model", nonEmptyString)
 const instructions = optional("instructions", string)
 const temperature = optional("temperature", number({ min: 0, max: 2 }))
 const topP = optional("top_p", number({ min: 0, max: 1 }))
@@ -118,7 +107,6 @@ const parts = arrayOf((value) => {
   const part = object(value)
   const type = partType(part.type)
   if (type === "input_text" || type === "output_text") partText(part.text)
-  if (part.file_id !== undefined && part.file_id !== null) throw storedObject("file_id")
 })
 const content = required("content", (value) => {
   if (typeof value === "string") return
@@ -144,7 +132,7 @@ const ITEMS: Readonly<Record<string, (item: JsonObject) => void>> = {
   },
   function_call_output: (item) => void callId(item.call_id),
   item_reference: () => {
-    throw storedObject("id")
+    throw unknownItem()
   },
 }
 
@@ -166,8 +154,6 @@ const tools = optional(
   arrayOf((value) => {
     const tool = object(value)
     const type = toolType(tool.type)
-    refuseStored(tool, ["vector_store_ids"])
-    if (typeof tool.container === "string") throw storedObject("container")
     if (type !== "function") return
     toolName(tool.name)
     toolParameters(tool.parameters)
@@ -176,6 +162,11 @@ const tools = optional(
 const toolChoice = optional("tool_choice", (value) => {
   if (typeof value !== "string") object(value)
 })
+
+function unknownItem(): Error {
+  const sentence = (path: string) => `\`${path}\` refers to an item of another response. Send the item itself.`
+  return refusal("unsupported_parameter", sentence).under("id")
+}
 
 function inBackground(): GatewayError {
   const message = "`background` is not supported: an answer is given while the caller waits. Leave it out, or stream."
