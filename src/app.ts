@@ -14,6 +14,7 @@ import { TokenCounter } from "./counting/token-counter.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
 import { KeptSeals } from "./exchange/kept-seals.ts"
+import { LimitOverruns } from "./exchange/limit-overruns.ts"
 import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
 import { Repeats } from "./exchange/repeats.ts"
 import { RetryBudget } from "./exchange/retry-budget.ts"
@@ -231,11 +232,17 @@ export class Gateway {
   }
 
   /** What exchanges learn from each other about where to go. */
-  private routing(): Pick<House, "health" | "affinity" | "turns" | "retries" | "chance"> {
+  private routing(): Pick<House, "health" | "affinity" | "turns" | "retries" | "chance" | "overruns"> {
     const now = () => performance.now()
     const chance = () => Math.random()
     const health = new Health({ now, chance, onAside: (account, why) => this.tellAside(account, why) })
-    return { health, affinity: new Affinity({ now }), turns: new Turns(), retries: new RetryBudget(now), chance }
+    const [affinity, turns, retries, overruns] = [
+      new Affinity({ now }),
+      new Turns(),
+      new RetryBudget(now),
+      new LimitOverruns(),
+    ]
+    return { health, affinity, turns, retries, chance, overruns }
   }
 
   private tellAside(account: Account, why: keyof typeof ASIDE): void {

@@ -58,6 +58,9 @@ interface ServerSettings {
   readonly maxInFlight: number
 }
 
+export const LIMIT_MEMBERS = ["max_tokens", "max_completion_tokens"] as const
+type LimitMember = (typeof LIMIT_MEMBERS)[number]
+
 export interface ProviderSettings {
   readonly id: string
   /** A known provider's id, or `openai-compatible`. */
@@ -66,6 +69,10 @@ export interface ProviderSettings {
   readonly baseUrl?: string
   /** What it is asked to speak, the best first; left out, what its type usually does. */
   readonly protocols?: readonly string[]
+  /** The member of chat completions by which the host takes the output limit, where its type does not say. */
+  readonly limitMember?: LimitMember
+  /** Whether identifiers of callers leave as they were sent; left out, they leave salted per tenant. */
+  readonly saltIdentifiers?: boolean
   readonly apiKey?: Secret
   /** Each makes an account of its own. Never beside `apiKey`. */
   readonly apiKeys?: readonly Secret[]

@@ -114,7 +114,7 @@ providers:
 
   test("that another type has are errors which name the nearest known one", () => {
     expect(problems("providers:\n  openai: { region: x }\n  vertex: { api_key: k, projct: p, location: l }")).toEqual([
-      'trivium.yaml:2:13 providers.openai.region: unknown member "region"; known: type, protocols, base_url, api_key, api_keys',
+      'trivium.yaml:2:13 providers.openai.region: unknown member "region"; known: type, protocols, limit_member, salt_identifiers, base_url, api_key, api_keys',
       expect.stringContaining('providers.vertex: the type "vertex" needs a "project", or the variable PROJECT'),
       expect.stringContaining('providers.vertex: the type "vertex" needs "credentials_file"'),
       expect.stringContaining('providers.vertex.api_key: unknown member "api_key"'),

@@ -1,10 +1,22 @@
 // What an entry under `providers` may say, by its type, and what the environment says where it is silent.
-import type { AccountForm, AccountMember, ProviderSettings } from "./config.ts"
+import { type AccountForm, type AccountMember, LIMIT_MEMBERS, type ProviderSettings } from "./config.ts"
 import type { Problem } from "./config-error.ts"
 import type { Place } from "./document.ts"
 import { quoted } from "./nearest.ts"
 import { serviceAccount } from "./service-account.ts"
-import { invalid, list, object, oneOf, optional, type Parser, type Shape, text, Wrong } from "./shape.ts"
+import {
+  boolean,
+  choice,
+  invalid,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Parser,
+  type Shape,
+  text,
+  Wrong,
+} from "./shape.ts"
 import { apiVersion, baseUrl, credential, hostLabel, line } from "./values.ts"
 
 /** An entry; its type is its own name when left out. */
@@ -64,6 +76,9 @@ const KEY_FORM: AccountForm = {
   proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }],
 }
 
+/** What every entry may say, whatever its type. */
+const ALWAYS_TAKEN = ["type", "base_url", "protocols", "limit_member", "salt_identifiers"]
+
 const PROPERTIES = {
   base_url: "baseUrl",
   api_key: "apiKey",
@@ -87,7 +102,13 @@ export function providerReading(options: ReadingOptions): ProviderReading {
   const parsers = parsersAt(workingDir)
   const protocol = text(oneOf("protocol", PROTOCOLS))
   const protocols = optional(list(protocol, { atLeast: 1 }))
-  const shapes = { type: optional(text(type)), protocols, ...memberShapes(parsers) }
+  const shapes = {
+    type: optional(text(type)),
+    protocols,
+    limit_member: optional(choice(...LIMIT_MEMBERS)),
+    salt_identifiers: optional(boolean()),
+    ...memberShapes(parsers),
+  }
   const variables = new Variables(options, parsers)
 
   const readEntry = (name: string, place: Place): FileProvider | typeof invalid => {
@@ -96,7 +117,7 @@ export function providerReading(options: ReadingOptions): ProviderReading {
     const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
     // Which members an unknown type takes, nobody knows.
     if (!provider) return object(shapes).read(place)
-    const taken = ["type", "base_url", "protocols", ...Object.keys(formOf(provider).members)]
+    const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members)]
     const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
     const said = object(members as typeof shapes).read(place)
     const entry = completed(said === invalid ? {} : said, provider, variables)

@@ -8,7 +8,7 @@ import { chargeOf } from "../ledger/cost.ts"
 import type { Settlement } from "../ledger/ledger.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Books, Call, House } from "./call.ts"
-import { extensionOf, type Hold, holdFor } from "./hold.ts"
+import { extensionOf, type Hold, holdFor, limitOf } from "./hold.ts"
 import { type KeptInput, keepInput } from "./kept-input.ts"
 import { receiptFacts } from "./receipt-facts.ts"
 import type { Claim, SentAnswer } from "./repeats.ts"
@@ -114,9 +114,10 @@ export class Bill {
     const output = Math.max(usage.output ?? 0, Math.floor(length * LEAST_TOKENS_PER_BYTE))
     const lowerBoundNano = chargeOf({ usage: { ...usage, output } }, pricing)
     if (lowerBoundNano !== undefined) ledger.note(requestId, { lowerBoundNano })
+    const leastOutput = Math.max(output, usage.output === undefined ? 0 : outputIn(usage))
     const extension = this.extending
       ? undefined
-      : extensionOf(this.hold, { target, length, heldOutput: this.heldOutput })
+      : extensionOf(this.hold, { target, length, leastOutput, heldOutput: this.heldOutput })
     if (!extension) return
     this.extending = true
     const onExtended = (fits: boolean) => {
@@ -176,6 +177,7 @@ export class Bill {
     const { model, account, pricing } = target
     const { usage, images, basis } = spent
     const chargeNano = priced(spent, target)
+    this.noteOverrun(target, spent)
     record.usage = usage
     record.costNanoUsd = chargeNano
     allowance.correct(this.hold.likelyTokens, totalTokens(usage))
@@ -184,6 +186,12 @@ export class Bill {
     const facts = receiptFacts(call, { request, basis })
     const { protocol } = record
     return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
+  }
+
+  private noteOverrun(target: Target, { usage, basis }: Spent): void {
+    const { house, request } = this.options
+    if (basis === "suspect") return
+    house.overruns.note(target, { output: outputIn(usage), limit: limitOf(request, target) })
   }
 
   private letGo(): Promise<void> {
@@ -250,9 +258,9 @@ export class Bill {
 }
 
 /** What is to be held for the request, its tokens being reserved. */
-function reserved({ call, request, targets, claim }: BillOptions): Hold {
+function reserved({ call, house, request, targets, claim }: BillOptions): Hold {
   try {
-    const hold = holdFor(request, targets, call.caller)
+    const hold = holdFor(request, targets, { caller: call.caller, overruns: house.overruns })
     call.allowance.reserve(hold.likelyTokens)
     return hold
   } catch (thrown) {
@@ -289,8 +297,12 @@ function isStoreFault(thrown: unknown): boolean {
   return thrown instanceof GatewayError && thrown.code === "store_unavailable"
 }
 
+/** All that was put out: reasoning counts towards a limit too. */
+function outputIn({ output = 0, reasoning = 0 }: Usage): number {
+  return output + reasoning
+}
+
 function outspent(): GatewayError {
-  const message =
-    "What is left of the balance does not cover more of this answer, or of a budget: it ends here. Raise it, and ask again."
+  const message = "The balance or budget ran out while streaming; the response was stopped here. Top up and retry."
   return new GatewayError("insufficient_balance", message)
 }

@@ -11,6 +11,7 @@ import type { Turns } from "../routing/turns.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import type { OneByOne } from "../transport/one-by-one.ts"
 import type { KeptSeals } from "./kept-seals.ts"
+import type { LimitOverruns } from "./limit-overruns.ts"
 import type { ExchangeRecord } from "./record.ts"
 import type { Repeats } from "./repeats.ts"
 import type { ReadLarge } from "./request.ts"
@@ -95,6 +96,8 @@ export interface House {
   readonly seals: KeptSeals
   /** Absent where nobody is charged. */
   readonly ledger: Books | undefined
+  /** Targets that do not keep to the limits they are given. */
+  readonly overruns: LimitOverruns
   readonly repeats: Pick<Repeats, "begin">
   readonly responses: Pick<StoredResponses, "conversation" | "continued" | "begin">
   /** Counts what an upstream does not. */

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import type { Caller } from "../accounts/caller.ts"
 import type { Model } from "../catalog/catalog.ts"
 import { modelOf, StagedTable } from "../routing/plan.fixture.ts"
 import { costRange } from "./explain-attempt.ts"
+import { LimitOverruns } from "./limit-overruns.ts"
 import type { ReadRequest } from "./request.ts"
 
 const price = fc.integer({ min: 0, max: 50_000 }).map((thousandths) => String(thousandths / 1000))
@@ -32,7 +32,7 @@ test("the least is at most what is likely, and that at most the most, in decimal
       if (!attempt) throw new Error("nobody is planned")
       const request = { text, reading: { asks, stream: false } } as unknown as ReadRequest
       const scores = plan.scoresOf(attempt)
-      const range = costRange(attempt, { scores, request, caller: {} as Caller })
+      const range = costRange(attempt, { scores, request, overruns: new LimitOverruns() })
       if (!range) return
       for (const amount of Object.values(range)) expect(amount).toMatch(USD)
       expect(Number(range.least)).toBeLessThanOrEqual(Number(range.likely))
@@ -47,5 +47,7 @@ test("what has no price has no range", () => {
   const plan = stage.plan("m", { facts: { stream: false, inputTokens: 5, candidates: 1 } })
   const [attempt] = plan.attempts
   const request = { text: "{}", reading: { asks: { candidates: 1 } } } as unknown as ReadRequest
-  expect(attempt && costRange(attempt, { scores: plan.scoresOf(attempt), request, caller: {} as Caller })).toBeNull()
+  expect(
+    attempt && costRange(attempt, { scores: plan.scoresOf(attempt), request, overruns: new LimitOverruns() }),
+  ).toBeNull()
 })

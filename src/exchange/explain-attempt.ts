@@ -1,5 +1,4 @@
 // One attempt of an explained request: where it would go, what it would cost, and what would be sent there.
-import type { Caller } from "../accounts/caller.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import { filesIn } from "../counting/input-bound.ts"
@@ -8,6 +7,7 @@ import { expectedCost } from "../routing/expected-cost.ts"
 import type { Planned } from "../routing/plan.ts"
 import type { House } from "./call.ts"
 import { holdFor } from "./hold.ts"
+import type { LimitOverruns } from "./limit-overruns.ts"
 import { type Rehearsed, rehearse } from "./rehearsal.ts"
 import type { ReadRequest } from "./request.ts"
 import type { Occasion } from "./translate-lane.ts"
@@ -28,7 +28,7 @@ interface Known {
 
 /** Rejects with an UnsayableError where the target cannot be told the request. */
 export async function explainAttempt(attempt: Planned, { scores, occasion }: Known): Promise<JsonObject> {
-  const { call, house, request } = occasion
+  const { house, request } = occasion
   const rehearsed = await rehearse(attempt, { ...occasion, house: withoutFetching(house) }).catch(unlessUnfetched)
   const { target = attempt, isRelayed = false } = rehearsed ?? {}
   return {
@@ -38,7 +38,7 @@ export async function explainAttempt(attempt: Planned, { scores, occasion }: Kno
     upstream_protocol: target.protocol,
     health: attempt.health,
     lane: isRelayed ? "relay" : "translate",
-    cost: costRange(attempt, { scores, request, caller: call.caller }),
+    cost: costRange(attempt, { scores, request, overruns: house.overruns }),
     scores: shownScores(scores),
     losses: rehearsed ? rehearsed.losses.map((loss) => ({ ...loss })) : null,
     request: rehearsed ? shownRequest(rehearsed) : { note: UNFETCHED },
@@ -60,14 +60,14 @@ function unlessUnfetched(thrown: unknown): undefined {
 interface Costed {
   readonly scores: Scores | undefined
   readonly request: ReadRequest
-  readonly caller: Caller
+  readonly overruns: Pick<LimitOverruns, "has">
 }
 
 /** In USD: of the input alone, out of a cache; of what is likely; of all that may be put out. Null without a price. */
-export function costRange(attempt: Planned, { scores, request, caller }: Costed) {
+export function costRange(attempt: Planned, { scores, request, overruns }: Costed) {
   const { pricing, model } = attempt
   if (!pricing || !scores?.cost) return null
-  const mostNano = holdFor(request, [attempt], { ...caller, strictBalance: true }).nano
+  const mostNano = holdFor(request, [attempt], { caller: { strictBalance: true }, overruns }).nano
   const { likely } = scores.cost
   const images = model.kind === "image" ? request.reading.asks.candidates : 0
   const use = { inputTokens: fewestTokens(request.text), outputTokens: 0, images }

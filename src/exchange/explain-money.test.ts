@@ -5,7 +5,10 @@ import { model } from "../catalog/model.fixture.ts"
 import type { Target } from "../routing/plan.ts"
 import { affordableOutput, explainMoney } from "./explain-money.ts"
 import { holdFor } from "./hold.ts"
+import { LimitOverruns } from "./limit-overruns.ts"
 import type { ReadRequest } from "./request.ts"
+
+const overruns = new LimitOverruns()
 
 const caller = { id: "k", tenant: "t", ownBalance: false, strictBalance: false, budgetsInForce: [] }
 
@@ -35,7 +38,7 @@ describe("the output that can be paid for", () => {
       fc.property(asked, ({ targets, length, leftNano }) => {
         const text = "x".repeat(length)
         const fits = (tokens: number) =>
-          holdFor(requestOf(tokens, text), targets, caller as unknown as Caller).nano <= leftNano
+          holdFor(requestOf(tokens, text), targets, { caller, overruns }).nano <= leftNano
         const most = affordableOutput(targets, { request: requestOf(1, text), leftNano })
         if (most === undefined) return fits(1e12)
         return (fits(most) || most === 0) && !fits(most + 1)
@@ -63,7 +66,11 @@ describe("what is told of the money", () => {
     const budgets = budgetNano === undefined ? [] : [{ of: "tenant", period: "week", limitNano: 900_000n }]
     const ledger = { balance: () => ({ freeNano: freeNano ?? null }), leftOf: () => budgetNano }
     const who = { ...caller, budgetsInForce: budgets } as unknown as Caller
-    return explainMoney(holdFor(request, [target], who), { caller: who, ledger: ledger as never, request })
+    return explainMoney(holdFor(request, [target], { caller: who, overruns }), {
+      caller: who,
+      ledger: ledger as never,
+      request,
+    })
   }
 
   test("is the hold, and null where nothing limits", () => {

@@ -37,7 +37,10 @@ export async function explain(plan: Plan, asking: Asking): Promise<Response> {
 async function explanation(plan: Plan, asking: Asking): Promise<JsonObject> {
   const { call, house, request, models, table, lost } = asking
   const { reading } = request
-  const hold = house.ledger && plan.attempts.length > 0 ? holdFor(request, plan.attempts, call.caller) : undefined
+  const hold =
+    house.ledger && plan.attempts.length > 0
+      ? holdFor(request, plan.attempts, { caller: call.caller, overruns: house.overruns })
+      : undefined
   const priced = hold ? plan.attempts.filter((each) => hold.targets.includes(each)) : plan.attempts
   const unpriced = plan.attempts.filter((each) => !priced.includes(each))
   const sorted: Sorted[] = []

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test"
-import type { Caller } from "../accounts/caller.ts"
 import type { Pricing } from "../canonical/model.ts"
 import type { Model } from "../catalog/catalog.ts"
 import { model } from "../catalog/model.fixture.ts"
 import type { Asks } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import { extensionOf, holdFor } from "./hold.ts"
+import { LimitOverruns } from "./limit-overruns.ts"
 import type { ReadRequest } from "./request.ts"
+
+const overruns = new LimitOverruns()
 
 /** A nano-USD for each token of output, and input for nothing. */
 const OUTPUT_ALONE: Pricing = { input: "0", output: "0.001" }
@@ -23,7 +25,7 @@ interface Asked {
 
 function held({ asks = { candidates: 1 }, stream = false, targets, strictBalance = false }: Asked) {
   const request = { text: "{}", reading: { asks, stream } } as unknown as ReadRequest
-  return holdFor(request, targets ?? [target(OUTPUT_ALONE)], { strictBalance } as unknown as Caller)
+  return holdFor(request, targets ?? [target(OUTPUT_ALONE)], { caller: { strictBalance }, overruns })
 }
 
 describe("what is held", () => {
@@ -81,11 +83,38 @@ describe("what is held", () => {
   test("a stream's grows with it, up to its limit", () => {
     const hold = held({ stream: true, asks: { maxOutputTokens: 5000, candidates: 1 } })
     const at = (length: number, heldOutput: number) =>
-      extensionOf(hold, { target: target(OUTPUT_ALONE), length, heldOutput })
+      extensionOf(hold, { target: target(OUTPUT_ALONE), length, leastOutput: length / 16, heldOutput })
     expect(at(2000, 2048)).toBeUndefined()
     expect(at(3000, 2048)).toEqual({ nano: 2048n, outputTokens: 2048, isDue: false })
     expect(at(5120, 2048)).toEqual({ nano: 2048n, outputTokens: 2048, isDue: true })
     expect(at(9000, 4096)).toEqual({ nano: 904n, outputTokens: 904, isDue: false })
     expect(at(50_000, 5000)).toBeUndefined()
+  })
+
+  test("a stream's grows beyond its limit with what a host delivers that does not keep to it", () => {
+    const hold = held({ stream: true, asks: { maxOutputTokens: 1, candidates: 1 } })
+    const at = (length: number, heldOutput: number, leastOutput = length / 16) =>
+      extensionOf(hold, { target: target(OUTPUT_ALONE), length, leastOutput, heldOutput })
+    expect(at(16, 1)).toBeUndefined()
+    expect(at(1024, 1)).toEqual({ nano: 2048n, outputTokens: 2048, isDue: true })
+    expect(at(80_000, 1)).toEqual({ nano: 33_023n, outputTokens: 33_023, isDue: true })
+    expect(at(0, 1, 9000)).toEqual({ nano: 10_023n, outputTokens: 10_023, isDue: true })
+  })
+
+  test("is all that the model can put out, once its host was seen to exceed a limit", () => {
+    const known = new LimitOverruns()
+    const account = { id: "loose" }
+    const loose = { ...target(OUTPUT_ALONE), account, upstreamModel: "m" } as unknown as Target
+    const other = { ...loose, upstreamModel: "n" }
+    const hold = (at: Target, stream: boolean) => {
+      const request = { text: "{}", reading: { asks: { maxOutputTokens: 10, candidates: 2 }, stream } }
+      const options = { caller: { strictBalance: false }, overruns: known }
+      return holdFor(request as unknown as ReadRequest, [at], options).nano
+    }
+    known.note(loose, { output: 20, limit: 20 })
+    known.note(loose, { output: 40, limit: 20 })
+    expect(hold(loose, true)).toBe(20n)
+    known.note(loose, { output: 300, limit: 20 })
+    expect([hold(loose, false), hold(loose, true), hold(other, false)]).toEqual([200_000n, 200_000n, 20n])
   })
 })

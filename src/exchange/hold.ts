@@ -2,11 +2,13 @@
 // ask for, at the dearest target's price.
 import type { Caller } from "../accounts/caller.ts"
 import { GatewayError } from "../canonical/error.ts"
-import { hasOutput } from "../canonical/model.ts"
+import type { ModelKind } from "../canonical/model.ts"
 import { inputBound } from "../counting/input-bound.ts"
 import { MAX_NANO } from "../ledger/books.ts"
 import { boundOf } from "../ledger/cost.ts"
+import type { Asks } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
+import type { LimitOverruns } from "./limit-overruns.ts"
 import type { ReadRequest } from "./request.ts"
 
 /** Where the caller sets no limit, as much as most answers have. */
@@ -25,7 +27,7 @@ export interface Hold {
   /** Those that have a price. */
   readonly targets: readonly Target[]
   readonly nano: bigint
-  /** The output it is enough for, and the most there can be. */
+  /** The output it is enough for, and the most that a host which keeps to the limit puts out. */
   readonly outputTokens: number
   readonly mostOutput: number
   readonly step: number
@@ -39,7 +41,16 @@ interface Bounds {
   readonly images?: number
 }
 
-export function holdFor(request: ReadRequest, targets: readonly Target[], caller: Caller): Hold {
+interface HoldOptions {
+  readonly caller: Pick<Caller, "strictBalance">
+  readonly overruns: Pick<LimitOverruns, "has">
+}
+
+export function holdFor(
+  request: ReadRequest,
+  targets: readonly Target[],
+  { caller: { strictBalance }, overruns }: HoldOptions,
+): Hold {
   const { text, reading } = request
   const inputTokens = inputBound(text)
   const step = Math.min(MOST_OUTPUT, STREAM_STEP * reading.asks.candidates)
@@ -48,8 +59,12 @@ export function holdFor(request: ReadRequest, targets: readonly Target[], caller
   let output = 0
   let mostOutput = 0
   for (const target of targets) {
-    const most = Math.min(MOST_OUTPUT, outputBound(request, target, caller.strictBalance))
-    const outputTokens = reading.stream && !caller.strictBalance ? Math.min(most, step) : most
+    const exceeds = overruns.has(target)
+    const most = Math.min(
+      MOST_OUTPUT,
+      exceeds ? modelBound(request, target) : outputBound(request, target, strictBalance),
+    )
+    const outputTokens = reading.stream && !strictBalance && !exceeds ? Math.min(most, step) : most
     const images = Math.min(MOST_OUTPUT, imagesOf(request, target))
     const bound = boundAt(target, { inputTokens, outputTokens, images })
     if (bound === undefined) continue
@@ -77,16 +92,30 @@ interface Extension {
   readonly isDue: boolean
 }
 
-/** What more to hold for an answer of this length; undefined while what is held is enough, and some to spare. */
+interface Delivered {
+  readonly target: Target
+  /** Of the text, in bytes. */
+  readonly length: number
+  /** The tokens that it has at least. */
+  readonly leastOutput: number
+  readonly heldOutput: number
+}
+
+/**
+ * What more to hold for an answer of this length; undefined while what is held is enough, and some to spare. A host that
+ * keeps to its limit needs no more than that; for one that is seen not to, all that it delivers is held.
+ */
 export function extensionOf(
   { step, mostOutput }: Hold,
-  { target, length, heldOutput }: { target: Target; length: number; heldOutput: number },
+  { target, length, leastOutput, heldOutput }: Delivered,
 ): Extension | undefined {
-  const said = length * TOKENS_PER_BYTE
-  if (said + step / 2 <= heldOutput || heldOutput >= mostOutput) return undefined
-  const outputTokens = Math.min(step, mostOutput - heldOutput)
+  const delivered = Math.max(leastOutput, length * TOKENS_PER_BYTE)
+  const isWithin = leastOutput <= mostOutput
+  if (delivered + step / 2 <= heldOutput || (isWithin && heldOutput >= mostOutput)) return undefined
+  const lacking = Math.max(step, Math.ceil(delivered + step / 2 - heldOutput))
+  const outputTokens = isWithin ? Math.min(lacking, mostOutput - heldOutput) : lacking
   const nano = boundAt(target, { inputTokens: 0, outputTokens })
-  return nano === undefined ? undefined : { nano, outputTokens, isDue: said >= heldOutput }
+  return nano === undefined ? undefined : { nano, outputTokens, isDue: delivered >= heldOutput }
 }
 
 function boundAt({ pricing }: Target, bounds: Bounds): bigint | undefined {
@@ -95,14 +124,25 @@ function boundAt({ pricing }: Target, bounds: Bounds): bigint | undefined {
 
 function outputBound(request: ReadRequest, target: Target, isStrict: boolean): number {
   const { kind, maxOutputTokens = UNSAID_OUTPUT } = target.model
-  const { maxOutputTokens: asked, candidates } = request.reading.asks
-  if (!hasOutput(kind)) return 0
-  if (kind === "image") return candidates * TOKENS_PER_IMAGE
+  const { asks } = request.reading
+  const { maxOutputTokens: asked, candidates } = asks
+  if (kind !== "chat") return outputTokensOf(asks, kind)
   return (asked ?? (isStrict ? maxOutputTokens : Math.min(maxOutputTokens, UNSAID_OUTPUT))) * candidates
 }
 
-/** What an answer never has more of. */
-function limitOf({ reading: { asks } }: ReadRequest, { model }: Target): number {
+/** The most that the model can put out, whatever was asked for. */
+function modelBound({ reading: { asks } }: ReadRequest, { model }: Target): number {
+  const { kind, maxOutputTokens, contextWindow = UNSAID_OUTPUT } = model
+  if (kind !== "chat") return outputTokensOf(asks, kind)
+  return Math.max(asks.maxOutputTokens ?? 0, maxOutputTokens ?? contextWindow) * asks.candidates
+}
+
+function outputTokensOf({ candidates }: Asks, kind: ModelKind): number {
+  return kind === "image" ? candidates * TOKENS_PER_IMAGE : 0
+}
+
+/** What an answer never has more of, from a host that keeps to its limit. */
+export function limitOf({ reading: { asks } }: ReadRequest, { model }: Target): number {
   return (asks.maxOutputTokens ?? model.maxOutputTokens ?? Number.POSITIVE_INFINITY) * asks.candidates
 }
 

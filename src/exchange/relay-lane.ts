@@ -20,7 +20,11 @@ export const relayLane: Lane = {
   message(attempt) {
     const { call, request, target } = attempt
     const { line, upstreamModel: model } = target
-    const usual = call.protocol.requestEdits(request.reading, { model, streamUsage: line.streamUsage })
+    const usual = call.protocol.requestEdits(request.reading, {
+      model,
+      streamUsage: line.streamUsage,
+      limitMembers: line.limitMembers,
+    })
     const edits = line.edits ? [...line.edits(errandOf(attempt)), ...usual] : usual
     const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
     return { headers: line.headersWith(request.reading.headers), body }

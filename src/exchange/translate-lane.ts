@@ -118,6 +118,7 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
       model: target.upstreamModel,
       stream: request.reading.stream,
       streamUsage: line.streamUsage,
+      limitMembers: line.limitMembers,
       minter: minterOf(target, house.codecs.upstream.get(target.protocol)),
       maxOutputTokens: model.maxOutputTokens ?? USUAL_MAX_OUTPUT_TOKENS,
       reasons: model.reasoning,

@@ -125,6 +125,8 @@ export interface UpstreamContext {
   readonly stream: boolean
   /** Whether usage inside a stream must be asked for. */
   readonly streamUsage: "ask" | "sent"
+  /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
+  readonly limitMembers?: readonly string[] | undefined
   /** Whose seals may be sent: those of others are left out, and reported. */
   readonly minter: string
   /** The most the model puts out, for protocols that must be told a limit. */

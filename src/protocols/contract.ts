@@ -113,6 +113,8 @@ export interface Kept {
 export interface Asks {
   /** The most tokens an answer may have; absent where the caller sets no limit. */
   readonly maxOutputTokens?: number | undefined
+  /** The members that wrote the limit, in protocols that have several; the smallest counts. */
+  readonly limitMembers?: readonly string[]
   /** How many answers, or images. */
   readonly candidates: number
 }
@@ -122,6 +124,8 @@ export interface RelayTarget {
   readonly model: string
   /** Whether the upstream must be asked to report usage inside a stream, or does so unasked. */
   readonly streamUsage: "ask" | "sent"
+  /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
+  readonly limitMembers?: readonly string[] | undefined
 }
 
 export interface RelayContext {

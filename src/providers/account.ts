@@ -75,9 +75,11 @@ function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): L
     ...dialect.headers(settings.apiKey),
   }
   const { path, edits, serves, embeds, wrap, takesHeaders, streamUsage } = dialect
+  const limitMembers = settings.limitMember ? [settings.limitMember] : dialect.limitMembers
   return {
     baseUrl,
     streamUsage,
+    ...(limitMembers && { limitMembers }),
     send: wrap ? wrap(send) : send,
     headersWith: remembered(own, takesHeaders),
     ...(serves && { serves }),

@@ -1,6 +1,6 @@
 // Azure OpenAI: OpenAI's protocols at an address of one's own, a model named by its deployment.
 import type { Secret } from "../config/secret.ts"
-import type { AccountSettings, Dialect, Errand, Provider } from "./contract.ts"
+import { type AccountSettings, BOTH_LIMITS, type Dialect, type Errand, type Provider } from "./contract.ts"
 
 const apiKey = (credential: Secret | undefined): Record<string, string> =>
   credential ? { "api-key": credential.reveal() } : {}
@@ -16,7 +16,13 @@ function v1({ usualPath }: Pick<Errand, "usualPath">): string {
   return `/openai/v1${usualPath}`
 }
 
-const openai: Dialect = { streamUsage: "ask", headers: apiKey, serves: (model) => !isClaude(model), path }
+const openai: Dialect = {
+  streamUsage: "ask",
+  limitMembers: BOTH_LIMITS,
+  headers: apiKey,
+  serves: (model) => !isClaude(model),
+  path,
+}
 
 /** Anthropic's models stand on a host of their own beside it. */
 const anthropic: Dialect = {

@@ -32,12 +32,17 @@ export interface Provider {
 /** What is known of one account. */
 export type AccountSettings = Omit<ProviderSettings, "type">
 
+/** Of hosts that take the output limit by either member of chat completions; all others are given `max_tokens`. */
+export const BOTH_LIMITS: readonly string[] = ["max_completion_tokens", "max_tokens"]
+
 /** How a provider speaks one protocol. */
 export interface Dialect {
   /** Where this protocol is spoken, if not at the provider's base address. */
   readonly baseUrl?: string | ((settings: AccountSettings) => string | undefined)
   /** Whether usage inside a stream must be asked for, or comes unasked. */
   readonly streamUsage: "ask" | "sent"
+  /** The members of chat completions by which it takes the output limit, the best first; left out, `max_tokens`. */
+  readonly limitMembers?: readonly string[]
   /** What proves who we are, and what else every call must say. */
   headers(credential: Secret | undefined): Record<string, string>
   /** Of the protocol's own headers those it takes, and of their comma-separated values; left out, all. */
@@ -108,6 +113,7 @@ export interface Line {
   /** What a call's path is appended to. */
   readonly baseUrl: string
   readonly streamUsage: Dialect["streamUsage"]
+  readonly limitMembers?: Dialect["limitMembers"]
   readonly send: Send
   /** The headers of a call: the provider's own, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers

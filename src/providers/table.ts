@@ -3,7 +3,7 @@
 import type { Secret } from "../config/secret.ts"
 import { azure } from "./azure.ts"
 import { bedrock } from "./bedrock.ts"
-import type { Dialect, EmbeddingLimits, Provider } from "./contract.ts"
+import { BOTH_LIMITS, type Dialect, type EmbeddingLimits, type Provider } from "./contract.ts"
 import { vertex } from "./vertex.ts"
 
 interface Row {
@@ -32,6 +32,7 @@ const anthropic: Dialect = { streamUsage: "sent", headers: anthropicKey }
 const gemini: Dialect = { streamUsage: "sent", headers: googleKey }
 
 const chat = { "openai-chat": openai }
+const newerChat = { "openai-chat": { ...openai, limitMembers: BOTH_LIMITS } }
 const responses = { "openai-responses": openai }
 const images = { "openai-images": openai }
 /** Images within chat completions, as OpenRouter has them. */
@@ -119,7 +120,14 @@ const ROWS: readonly Row[] = [
     name: "OpenAI",
     env: "OPENAI_API_KEY",
     at: "https://api.openai.com/v1",
-    speaks: { ...responses, ...chat, ...embeddingsOf(EMBEDS.openai), ...images, ...lastCompletions, ...moderations },
+    speaks: {
+      ...responses,
+      ...newerChat,
+      ...embeddingsOf(EMBEDS.openai),
+      ...images,
+      ...lastCompletions,
+      ...moderations,
+    },
   },
   {
     id: "anthropic",
@@ -138,7 +146,11 @@ const ROWS: readonly Row[] = [
       // Not OpenAI's embeddings, which it speaks too: its own say what they are for, and what was used.
       "gemini-embed": { ...gemini, embeds: EMBEDS.google },
       ...googleImages,
-      "openai-chat": { ...openai, baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
+      "openai-chat": {
+        ...openai,
+        limitMembers: BOTH_LIMITS,
+        baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
+      },
     },
   },
   {
@@ -147,7 +159,7 @@ const ROWS: readonly Row[] = [
     env: "OPENROUTER_API_KEY",
     at: "https://openrouter.ai/api/v1",
     speaks: {
-      ...chat,
+      ...newerChat,
       ...responses,
       ...embeddings,
       ...completions,
@@ -155,7 +167,7 @@ const ROWS: readonly Row[] = [
       ...messagesAt("https://openrouter.ai/api"),
     },
   },
-  { id: "groq", name: "Groq", env: "GROQ_API_KEY", at: "https://api.groq.com/openai/v1", speaks: chat },
+  { id: "groq", name: "Groq", env: "GROQ_API_KEY", at: "https://api.groq.com/openai/v1", speaks: newerChat },
   {
     id: "mistral",
     name: "Mistral AI",
@@ -175,7 +187,7 @@ const ROWS: readonly Row[] = [
     name: "xAI",
     env: "XAI_API_KEY",
     at: "https://api.x.ai/v1",
-    speaks: { ...chat, ...responses, "xai-images": openai, ...messagesAt("https://api.x.ai") },
+    speaks: { ...newerChat, ...responses, "xai-images": openai, ...messagesAt("https://api.x.ai") },
   },
   {
     id: "together",
@@ -189,9 +201,9 @@ const ROWS: readonly Row[] = [
     name: "Fireworks AI",
     env: "FIREWORKS_API_KEY",
     at: "https://api.fireworks.ai/inference/v1",
-    speaks: { ...chat, ...texts, "fireworks-images": fireworksImages, ...completions },
+    speaks: { ...newerChat, ...texts, "fireworks-images": fireworksImages, ...completions },
   },
-  { id: "cerebras", name: "Cerebras", env: "CEREBRAS_API_KEY", at: "https://api.cerebras.ai/v1", speaks: chat },
+  { id: "cerebras", name: "Cerebras", env: "CEREBRAS_API_KEY", at: "https://api.cerebras.ai/v1", speaks: newerChat },
   { id: "perplexity", name: "Perplexity", env: "PERPLEXITY_API_KEY", at: "https://api.perplexity.ai", speaks: chat },
   {
     id: "moonshot",
@@ -283,7 +295,7 @@ const ROWS: readonly Row[] = [
     // Not GITHUB_TOKEN: that is set on many machines, and for other purposes.
     env: "GITHUB_MODELS_TOKEN",
     at: "https://models.github.ai/inference",
-    speaks: { ...chat, ...embeddingsOf(EMBEDS.openai) },
+    speaks: { ...newerChat, ...embeddingsOf(EMBEDS.openai) },
   },
   // Its address holds the account: https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
   {
@@ -313,7 +325,7 @@ const ROWS: readonly Row[] = [
     id: "vllm",
     name: "vLLM",
     at: "http://127.0.0.1:8000/v1",
-    speaks: { ...chat, ...responses, ...embeddings, ...completions },
+    speaks: { ...newerChat, ...responses, ...embeddings, ...completions },
     local: true,
   },
 ]

@@ -3,7 +3,14 @@ import { Abort } from "../transport/abort.ts"
 import { failure, type Send } from "../transport/http-client.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
 import { TransportError } from "../transport/transport-error.ts"
-import type { AccountSettings, Dialect, Provider, Signer, Verdict } from "./contract.ts"
+import {
+  type AccountSettings,
+  BOTH_LIMITS,
+  type Dialect,
+  type Provider,
+  type Signer,
+  type Verdict,
+} from "./contract.ts"
 import { GoogleTokens, TokenRefusedError } from "./google-token.ts"
 
 const NO_HEADERS = () => ({})
@@ -76,6 +83,7 @@ const anthropic: Dialect = {
 /** The models of other makers, and Gemini, which is called by its maker's name there. */
 const chat: Dialect = {
   streamUsage: "ask",
+  limitMembers: BOTH_LIMITS,
   headers: NO_HEADERS,
   serves: (model) => !isClaude(model),
   path: ({ usualPath }, settings) => `/v1${placeOf(settings)}/endpoints/openapi${usualPath}`,

@@ -39,7 +39,7 @@ const suites: readonly Suite[] = [
     endpoint: "chat",
     operation: "chat",
     headers: {},
-    refused: [],
+    refused: ["preset"],
     mark: "choices",
     streamMark: '"choices"',
     total: ({ total_tokens }) => (typeof total_tokens === "number" ? total_tokens : undefined),
@@ -49,7 +49,9 @@ const suites: readonly Suite[] = [
     endpoint: "responses",
     operation: "responses",
     headers: {},
-    refused: ["previous_response_id", "conversation", "service_tier", "vector_store_ids", "file_id", "container"],
+    refused: [
+      ...["conversation", "service_tier", "vector_store_ids", "file_id", "file_ids", "container", "container_id"],
+    ],
     mark: "output",
     streamMark: '"response.created"',
     total: ({ total_tokens }) => (typeof total_tokens === "number" ? total_tokens : undefined),
@@ -59,7 +61,7 @@ const suites: readonly Suite[] = [
     endpoint: "messages",
     operation: "messages",
     headers: { "anthropic-version": "2023-06-01" },
-    refused: ["container", "file_id", "container_upload"],
+    refused: ["container", "file_id", "model"],
     mark: "content",
     streamMark: '"message_start"',
     total: (usage) => {
@@ -216,6 +218,7 @@ function refusal({ source, request }: Recording, { protocol, headers, refused }:
   const { provider: _, ...body } = request?.body ?? {}
   if (!body.messages && !body.input) return []
   try {
+    protocol.bodyGuard.check(body)
     protocol.readRequest(body, { does: "generate", rest: "", query: "", headers })
     return []
   } catch (error) {

@@ -76,7 +76,7 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     const { status, text, id } = await hear(asking(protocol, upstream, key.text))
     const receipt = await books.receipt(id)
     expect(status).toBe(200)
-    expect(text.slice(-1000)).toContain("What is left of the balance does not cover more of this answer")
+    expect(text.slice(-1000)).toContain("The balance or budget ran out while streaming")
     await eventually(() => leftOf(key.id).held === 0n)
     expect(leftOf(key.id).free).toBeGreaterThanOrEqual(0n)
     expect(receipt.outcome).toBe("settled")

@@ -13,7 +13,8 @@ const { ingress, upstream } = openaiChatCodec
 export const ENVELOPE = { does: "generate", rest: "", query: "", headers: {} } as const
 
 export function upstreamContext(more: Partial<UpstreamContext> = {}): UpstreamContext & { losses: Losses } {
-  const limits = { maxOutputTokens: 4096, reasons: false, losses: [] }
+  const limitMembers = ["max_completion_tokens", "max_tokens"]
+  const limits = { maxOutputTokens: 4096, limitMembers, reasons: false, losses: [] }
   return { model: "up-1", stream: false, streamUsage: "sent", minter: "host", ...limits, ...more }
 }
 

@@ -12,7 +12,7 @@ interface ReadSettings {
 
 export function decodeSettings(fields: Fields): ReadSettings {
   const plain: Draft = {}
-  const limit = either(fields, ["max_completion_tokens", "max_tokens"], finite)
+  const limit = smallestLimit(fields)
   const endUser = either(fields, ["safety_identifier", "user"], text)
   const stop = fields.take("stop", stopSequences)
   const reasoning = decodeReasoning(fields, plain)
@@ -45,6 +45,14 @@ export function decodeSettings(fields: Fields): ReadSettings {
 }
 
 const VERBOSITIES = ["low", "medium", "high"] as const
+
+/** The smaller of the two members, as it was read. */
+function smallestLimit(fields: Fields): { readonly name: string; readonly value: number } | undefined {
+  const newer = fields.take("max_completion_tokens", finite)
+  const older = fields.take("max_tokens", finite)
+  if (newer === undefined) return older === undefined ? undefined : { name: "max_tokens", value: older }
+  return { name: "max_completion_tokens", value: older === undefined ? newer : Math.min(newer, older) }
+}
 
 /** The first of these members that says something; a second one rides along. */
 function either<T>(

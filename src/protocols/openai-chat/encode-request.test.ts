@@ -331,6 +331,8 @@ describe("settings", () => {
   const cases: [ChatRequest["settings"], object, Partial<UpstreamContext>?][] = [
     [{ maxOutputTokens: 5 }, { max_tokens: 5 }],
     [{ maxOutputTokens: 5 }, { max_completion_tokens: 5 }, { reasons: true }],
+    [{ maxOutputTokens: 5 }, { max_tokens: 5 }, { reasons: true, limitMembers: undefined }],
+    [{ maxOutputTokens: 5 }, { max_completion_tokens: 5 }, { limitMembers: ["max_completion_tokens"] }],
     [
       { temperature: 0, topP: 0.5 },
       { temperature: 0, top_p: 0.5 },

@@ -12,9 +12,8 @@ const MAX_ALTERNATIVES = 20
 export function encodeSettings(request: ChatRequest, saying: Saying): Draft {
   const { settings } = request
   const { written } = saying
-  const { losses, reasons } = saying.context
-  // Models that reason refuse the older word at OpenAI; most other hosts know no other.
-  const limit = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
+  const { losses } = saying.context
+  const limit = limitMember(saying)
   if (settings.topK !== undefined && !saying.own) losses.push(dropped("topK", "hint", "chat completions has no top_k"))
   const members: { readonly [name: string]: Json | undefined } = {
     [limit]: settings.maxOutputTokens,
@@ -34,6 +33,12 @@ export function encodeSettings(request: ChatRequest, saying: Saying): Draft {
   const draft: Draft = {}
   for (const [name, value] of Object.entries(members)) if (value !== undefined) draft[name] = value
   return draft
+}
+
+/** Of the members that the host knows: models that reason refuse the older one at OpenAI. */
+function limitMember({ written, context: { reasons, limitMembers = ["max_tokens"] } }: Saying): string {
+  const wished = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
+  return limitMembers.includes(wished) ? wished : (limitMembers[0] ?? wished)
 }
 
 function encodeSampling(settings: Settings, { own, context }: Saying): { readonly [name: string]: Json | undefined } {

@@ -153,7 +153,7 @@ const cases: [string, JsonObject][] = [
     }),
   ],
   ["the other words", ask({ max_tokens: 5, stop: "x", user: "u", logprobs: true, stream: false })],
-  ["both words at once", ask({ max_tokens: 5, max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
+  ["both words at once", ask({ max_completion_tokens: 6, user: "u", safety_identifier: "v" })],
   ["what is not asked for", ask({ logprobs: false, top_logprobs: 0, response_format: { type: "text" } })],
   [
     "words nobody knows",

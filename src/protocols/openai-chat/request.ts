@@ -45,11 +45,26 @@ function checkSettings(body: JsonObject): Asks {
   topP(body.top_p)
   frequencyPenalty(body.frequency_penalty)
   presencePenalty(body.presence_penalty)
-  const older = maxTokens(body.max_tokens)
-  const maxOutputTokens = maxCompletionTokens(body.max_completion_tokens) ?? older
   stop(body.stop)
-  return { maxOutputTokens, candidates: candidates(body.n) ?? 1 }
+  // Those that a host makes to choose from are billed like those that are shown.
+  const made = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
+  return { ...outputLimit(body), candidates: made }
 }
+
+const NO_LIMIT: Pick<Asks, "maxOutputTokens"> = { maxOutputTokens: undefined }
+
+/** A host may know either member, so the smaller limit is the one that every host is given. */
+function outputLimit(body: JsonObject): Pick<Asks, "maxOutputTokens" | "limitMembers"> {
+  const older = maxTokens(body.max_tokens)
+  const newer = maxCompletionTokens(body.max_completion_tokens)
+  if (newer === undefined) return older === undefined ? NO_LIMIT : { maxOutputTokens: older, limitMembers: OLDER }
+  if (older === undefined) return { maxOutputTokens: newer, limitMembers: NEWER }
+  return { maxOutputTokens: Math.min(older, newer), limitMembers: LIMIT_MEMBERS }
+}
+
+const OLDER = ["max_tokens"]
+const NEWER = ["max_completion_tokens"]
+const LIMIT_MEMBERS = [...NEWER, ...OLDER]
 
 const ORDINARY = { service_tier: ["auto", "default"] }
 
@@ -60,6 +75,7 @@ const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 })
 const maxTokens = optional("max_tokens", integer({ min: 1 }))
 const maxCompletionTokens = optional("max_completion_tokens", integer({ min: 1 }))
 const candidates = optional("n", integer({ min: 1 }))
+const bestOf = optional("best_of", integer({ min: 1 }))
 const stream = optional("stream", boolean)
 const includeUsage = optional("include_usage", boolean)
 const streamOptions = optional("stream_options", (value) => includeUsage(object(value).include_usage))
@@ -166,8 +182,23 @@ const responseFormat = optional("response_format", (value) => {
 
 export function requestEdits(reading: Reading, target: RelayTarget): Edit[] {
   const edits = ownedEdits(reading, target)
+  edits.push(...limitEdits(reading.asks, target))
   if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
     edits.push({ path: ["stream_options", "include_usage"], set: "true" })
   }
   return edits
 }
+
+/** The limit goes to the host in a member that it knows, and in no other. */
+function limitEdits({ maxOutputTokens, limitMembers }: Asks, { limitMembers: known = OLDER }: RelayTarget): Edit[] {
+  if (!limitMembers || maxOutputTokens === undefined) return NO_EDITS
+  const kept = known.find((name) => limitMembers.includes(name)) ?? known[0] ?? "max_tokens"
+  if (limitMembers.length === 1 && limitMembers[0] === kept) return NO_EDITS
+  const others = limitMembers.filter((name) => name !== kept)
+  return [
+    { path: [kept], set: String(maxOutputTokens) },
+    ...others.map((name): Edit => ({ path: [name], remove: true })),
+  ]
+}
+
+const NO_EDITS: Edit[] = []

@@ -1,0 +1,39 @@
+// What real clients sent, held against the rules for bodies: nothing is refused for its spelling, and what is refused
+// otherwise is refused on purpose.
+import { describe, expect } from "bun:test"
+import { GatewayError } from "../../src/canonical/error.ts"
+import { protocols } from "../../src/protocols.ts"
+import { type ClientRequest, clientRequests, described } from "./wire.ts"
+
+/** Members that name objects of the recorder's own account, or choose models inside a host. */
+const ON_PURPOSE = [
+  ...["container", "container_id", "conversation", "file_id", "file_ids", "vector_store_ids", "cachedContent"],
+  ...["fileUri", "file_uri", "fileSearch", "modelArmorConfig", "preset", "model"],
+]
+
+function refusalOf({ protocol, body }: ClientRequest): GatewayError | undefined {
+  try {
+    protocols.find(({ id }) => id === protocol)?.bodyGuard.check(body)
+    return undefined
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown
+    throw thrown
+  }
+}
+
+describe("of all that real clients sent", () => {
+  const refused = clientRequests().flatMap((request) => {
+    const error = refusalOf(request)
+    return error ? [{ source: request.source, error }] : []
+  })
+
+  described("nothing is refused for its spelling", () => {
+    expect(clientRequests().length).toBeGreaterThan(500)
+    expect(refused.filter(({ error }) => error.code === "invalid_parameter").map(String)).toEqual([])
+  })
+
+  described("nothing else is refused but on purpose", () => {
+    const unexpected = refused.filter(({ error }) => !ON_PURPOSE.includes(error.param?.replace(/.*\./, "") ?? ""))
+    expect(unexpected.map(({ source, error }) => `${source}: ${error.message}`)).toEqual([])
+  })
+})
