@@ -70,6 +70,11 @@ export class Catalog {
     return this.byId.get(name) ?? this.byAlias.get(name) ?? this.pinned(name)
   }
 
+  /** The one model that has this name at this provider. */
+  servedAs(provider: string, name: string): Model | undefined {
+    return this.byHostName.get(`${provider}/${name}`)
+  }
+
   private pinned(name: string): Model | undefined {
     const slash = name.indexOf("/")
     if (slash < 1) return undefined

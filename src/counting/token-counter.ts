@@ -26,6 +26,11 @@ export class TokenCounter {
     this.offLoop = new OffLoop({ module })
   }
 
+  /** Whether a count takes milliseconds; before, the tokenizer has to be loaded. */
+  get isWarm(): boolean {
+    return this.offLoop.isWarm
+  }
+
   /** Never rejects: where counting fails, the length tells. */
   async count(task: CountTask): Promise<number> {
     const { text, shape, spoken } = task

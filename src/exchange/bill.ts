@@ -3,6 +3,7 @@
 import { setTimeout } from "node:timers/promises"
 import { GatewayError } from "../canonical/error.ts"
 import { totalTokens, type Usage } from "../canonical/usage.ts"
+import { findOtherModel, type OtherModel } from "../catalog/reported-model.ts"
 import { familyOf } from "../counting/count-tokens.ts"
 import { chargeOf } from "../ledger/cost.ts"
 import type { Settlement } from "../ledger/ledger.ts"
@@ -17,6 +18,8 @@ import { type Counted, countedFor, reportedIn, type Spent, type TokenCounting, t
 
 /** How long tokens may be counted, by who waits for it: a whole answer, an error, or nobody any more. */
 const COUNT_PATIENCE_MS = { answer: 500, error: 150, nobody: 30_000 }
+/** A counter that was idle is loaded first, in half a second on a quiet machine. */
+const LOAD_PATIENCE_MS = 10_000
 /** How long the last byte waits for a store that fails; what is owed is written when it works again. */
 const STORE_PATIENCE_MS = 2000
 const RETRY_MS = { first: 50, most: 1000 }
@@ -174,18 +177,28 @@ export class Bill {
   private settlement(target: Target, { given, spent }: { given: Given; spent: Spent }): Settlement {
     const { call, request, claim } = this.options
     const { record, allowance } = call
-    const { model, account, pricing } = target
+    const { model, account } = target
     const { usage, images, basis } = spent
-    const chargeNano = priced(spent, target)
+    const other = this.otherModel(target, given.told.model)
+    const pricing = other?.pricing ?? target.pricing
+    const chargeNano = priced(spent, { model: target.model, pricing })
     this.noteOverrun(target, spent)
     record.usage = usage
     record.costNanoUsd = chargeNano
     allowance.correct(this.hold.likelyTokens, totalTokens(usage))
     const answer = claim && given.last && sentAnswer(given.last, record.status)
     const also = answer && (() => claim.answered(answer))
-    const facts = receiptFacts(call, { request, basis })
+    const answeredModel = other?.model.id
+    const facts = receiptFacts(call, { request, basis, answeredModel, exceedsWindow: spent.exceedsWindow })
     const { protocol } = record
     return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
+  }
+
+  /** Another model than the one asked for, where the provider says that it answered with one. */
+  private otherModel(target: Target, reported: string | undefined): OtherModel | undefined {
+    const { model, account, upstreamModel } = target
+    if (reported === undefined || reported === upstreamModel || !account.reportsModel) return undefined
+    return findOtherModel(reported, { model, provider: account.id, upstreamModel }, this.options.house.table().catalog)
   }
 
   private noteOverrun(target: Target, { usage, basis }: Spent): void {
@@ -204,13 +217,15 @@ export class Bill {
   }
 
   private reported(target: Target, told: Told): Spent | undefined {
-    return reportedIn(told, { target, candidates: this.options.request.reading.asks.candidates })
+    return reportedIn(told, { target, reading: this.options.request.reading })
   }
 
   private counted(target: Target, { told, said, waiting }: Given): Promise<Spent> {
     const { house, request } = this.options
     const family = target.account.tokens ?? familyOf(target.model.id)
-    const counting = patient(house.tokens, COUNT_PATIENCE_MS[waiting])
+    const { isWarm = true } = house.tokens
+    const patienceMs = COUNT_PATIENCE_MS[waiting]
+    const counting = patient(house.tokens, isWarm ? patienceMs : Math.max(patienceMs, LOAD_PATIENCE_MS))
     const counted: Counted = {
       input: () => {
         this.keepInput()
@@ -222,7 +237,7 @@ export class Bill {
         return tokensIn({ text, tokens: 0 }, { share, family, counting })
       },
     }
-    return countedFor(told, { target, candidates: request.reading.asks.candidates, counted })
+    return countedFor(told, { target, reading: request.reading, counted })
   }
 
   private write(work: () => Promise<unknown>): Promise<void> {
@@ -274,7 +289,7 @@ function sentAnswer({ contentType, bytes, cutShort }: NonNullable<Given["last"]>
   return { status, contentType, ...(last && { last }), ...(cutShort && { cutShort }) }
 }
 
-function priced(spent: Spent, { pricing, model }: Target): bigint {
+function priced(spent: Spent, { pricing, model }: Pick<Target, "pricing" | "model">): bigint {
   const chargeNano = pricing && chargeOf(spent, pricing)
   if (chargeNano === undefined) throw new Error(`${model.id} was called without a price`)
   return chargeNano

@@ -48,6 +48,8 @@ interface Message {
 export interface Answered {
   readonly body: string | Uint8Array<ArrayBuffer>
   readonly usage?: Usage
+  /** The model that the upstream says it answered with. */
+  readonly model?: string | undefined
   readonly images?: number
   /** What it says, for when nobody counts it. */
   said(): string

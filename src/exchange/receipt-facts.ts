@@ -10,10 +10,16 @@ interface Settling {
   readonly request: ReadRequest
   /** Absent where nothing was used. */
   readonly basis?: Basis
+  /** The model that answered in place of the one that was called, and whose price was charged. */
+  readonly answeredModel?: string | undefined
+  readonly exceedsWindow?: boolean | undefined
 }
 
 /** Of what was used only what is not as usual; undefined where nothing is, as with most answers. */
-export function receiptFacts({ record, caller }: Call, { request, basis }: Settling): JsonObject | undefined {
+export function receiptFacts(
+  { record, caller }: Call,
+  { request, basis, answeredModel, exceedsWindow }: Settling,
+): JsonObject | undefined {
   const { target, losses, failedAttempts, attempts, error, protocol } = record
   const { routing, model, stream } = request.reading
   const facts: Record<string, Json> = {}
@@ -21,6 +27,8 @@ export function receiptFacts({ record, caller }: Call, { request, basis }: Settl
   if (!basis || model !== target?.model.id) facts.requested_model = model
   if (!basis || stream) facts.stream = stream
   if (basis && basis !== "reported") facts.basis = basis
+  if (answeredModel !== undefined) facts.answered_model = answeredModel
+  if (exceedsWindow) facts.exceeds_window = true
   if (!basis || failedAttempts || error || attempts !== 1) facts.attempts = shownAttempts(record)
   if (!basis || losses) facts.losses = (losses ?? []).map((loss) => ({ ...loss }))
   const strict = routing.strict === true || caller.strict

@@ -35,9 +35,10 @@ export const relayLane: Lane = {
     const outlined = outline(text)
     const answer = outlined && call.protocol.relayAnswer(text, outlined, contextOf({ request, target }))
     if (!answer) return undefined
-    const { usage, images } = answer
+    const { usage, images, model } = answer
     return {
       body: toBody(answer.text, isAscii(bytes)),
+      model,
       ...(usage && { usage }),
       ...(images !== undefined && { images }),
       said: () => answer.said?.() ?? saidIn(text, house.codecs.upstream.get(call.protocol.id)),

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { totalTokens, type Usage } from "../canonical/usage.ts"
 import { model } from "../catalog/model.fixture.ts"
+import type { Reading } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import { countedFor, reportedIn, type Told } from "./spent.ts"
 
@@ -14,7 +15,7 @@ const count = { input: 40, output: 7 }
 /** As it is where this much was counted here, and what of that had to be. */
 async function spent(
   told: Partial<Told>,
-  { kind, candidates = 1 }: { kind?: "embedding" | "image"; candidates?: number } = {},
+  { kind, candidates = 1, ...more }: { kind?: "embedding" | "image"; candidates?: number } & Partial<Reading> = {},
 ) {
   const asked: string[] = []
   const counted = {
@@ -22,7 +23,8 @@ async function spent(
     output: async () => asked.push("output") && count.output,
   }
   const report = { usage: undefined, isAll: true, ...told }
-  const occasion = { target: target(kind), candidates, counted }
+  const reading = { asks: { candidates }, ...more }
+  const occasion = { target: target(kind), reading, counted }
   const made = reportedIn(report, occasion) ?? (await countedFor(report, occasion))
   return { ...made, asked }
 }
@@ -73,6 +75,23 @@ describe("usage", () => {
     expect(await spent({ usage: { input: 1000, output: 2000 } }, { candidates: 2 })).toMatchObject({
       basis: "reported",
     })
+  })
+
+  test("of a batch of texts is bounded by all of their windows together", async () => {
+    const embeds = { inputs: 60, hasTokens: false }
+    expect(await spent({ usage: { input: 60_000 } }, { kind: "embedding", embeds })).toEqual({
+      ...{ usage: { input: 60_000 }, basis: "reported", asked: [] },
+    })
+    expect(await spent({ usage: { input: 60_001 } }, { kind: "embedding", embeds })).toMatchObject({ basis: "suspect" })
+  })
+
+  test("beyond the window is charged as reported and marked where the provider runs tools of its own", async () => {
+    const usage = { input: 42_000, output: 5 }
+    expect(await spent({ usage }, { runsTools: true })).toEqual({
+      ...{ usage, exceedsWindow: true, basis: "reported", asked: [] },
+    })
+    expect(await spent({ usage: { input: 1e12, output: 5 } }, { runsTools: true })).toMatchObject({ basis: "suspect" })
+    expect(await spent({ usage: { input: 1000, output: 5 } }, { runsTools: true })).not.toHaveProperty("exceedsWindow")
   })
 
   test("of vectors has no output, and of images is counted by the image", async () => {

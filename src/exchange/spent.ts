@@ -4,6 +4,7 @@ import { hasOutput } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { TokenFamily } from "../counting/count-tokens.ts"
 import type { CountTask } from "../counting/token-counter.ts"
+import type { Reading } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Countable } from "./counted-text.ts"
 
@@ -12,6 +13,8 @@ export type Basis = "reported" | "estimated" | "suspect"
 
 export interface Spent {
   readonly usage: Usage
+  /** Whether it is more than the model's window holds, as the sum over several calls of the model may be. */
+  readonly exceedsWindow?: boolean
   readonly images?: number
   readonly basis: Basis
 }
@@ -23,10 +26,14 @@ export interface Told {
   readonly isAll: boolean
   /** How many images the answer holds. */
   readonly images?: number | undefined
+  /** The model that the upstream says it answered with. */
+  readonly model?: string | undefined
 }
 
 /** Whoever counts tokens. Never rejects. */
 export interface TokenCounting {
+  /** Whether it can count at once; before, it has to be loaded. */
+  readonly isWarm?: boolean
   count(task: CountTask): Promise<number>
 }
 
@@ -41,13 +48,14 @@ const OUTPUT = ["output", "reasoning", "audioOutput", "imageOutput"] as const
 
 /** Of a model whose window is not known. */
 const WIDEST_WINDOW = 10_000_000
+/** So often a provider that runs tools of its own may call the model for one answer. */
+const MOST_TOOL_LOOPS = 64
 /** An image of middling quality, where it is sold by the token and nobody counts. */
 const TOKENS_PER_IMAGE = 1056
 
 interface Occasion {
   readonly target: Target
-  /** How many answers were asked for. */
-  readonly candidates: number
+  readonly reading: Pick<Reading, "asks" | "embeds" | "runsTools">
   readonly counted: Counted
 }
 
@@ -59,7 +67,10 @@ export function reportedIn({ usage, isAll, images }: Told, occasion: Omit<Occasi
   const most = mostOf(occasion)
   const isSound = input !== undefined && output !== undefined && input <= most.input && output <= most.output
   if (!isSound) return undefined
-  return images === undefined ? { usage, basis: "reported" } : { usage, images, basis: "reported" }
+  const { contextWindow = WIDEST_WINDOW } = occasion.target.model
+  const exceedsWindow = input > contextWindow && !occasion.reading.embeds
+  if (!exceedsWindow && images === undefined) return { usage, basis: "reported" }
+  return { usage, ...(exceedsWindow && { exceedsWindow }), ...(images !== undefined && { images }), basis: "reported" }
 }
 
 /** What was told as far as it can be, and the rest as it is counted here. */
@@ -88,13 +99,15 @@ function isBeyond(count: number | undefined, most: number): boolean {
 }
 
 /** What a model can take and give: what is drawn is not in its window. */
-function mostOf({ target, candidates }: Omit<Occasion, "counted">): {
+function mostOf({ target, reading: { asks, embeds, runsTools } }: Omit<Occasion, "counted">): {
   readonly input: number
   readonly output: number
 } {
-  const { kind, contextWindow = WIDEST_WINDOW } = target.model
+  const { kind, contextWindow = WIDEST_WINDOW, capabilities } = target.model
   const output = kind === "image" ? WIDEST_WINDOW : contextWindow
-  return { input: contextWindow, output: output * candidates }
+  // Each text that is embedded has the window to itself.
+  const calls = runsTools || capabilities.includes("web_search") ? MOST_TOOL_LOOPS : (embeds?.inputs ?? 1)
+  return { input: contextWindow * calls, output: output * (runsTools ? calls : asks.candidates) }
 }
 
 /** No less than was told before the end. */

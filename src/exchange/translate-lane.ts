@@ -178,7 +178,8 @@ class TranslateLane implements Lane {
     if (!response) return undefined
     const mended = mendResponse(response, this.mending(attempt))
     const body = JSON.stringify(this.halves.ingress.encodeResponse(mended, this.encoding(attempt)))
-    return { body, ...(response.usage && { usage: response.usage }), said: () => textOfResponse(response) }
+    const { usage, model } = response
+    return { body, model, ...(usage && { usage }), said: () => textOfResponse(response) }
   }
 
   passage(attempt: Attempt, watch: Watch): Passage {

@@ -19,10 +19,10 @@ export const unary: Sending<Answered> = { send: ask, drop: () => {} }
 /** The answer of an attempt, once what it costs is booked. */
 export async function answerUnary({ attempt, answer }: Won<Answered>): Promise<Response> {
   const { call, target, bill } = attempt
-  const { body, usage, images } = answer
+  const { body, usage, images, model } = answer
   call.record.usage = usage
   await bill?.settle(target, {
-    told: { usage, isAll: true, images },
+    told: { usage, isAll: true, images, model },
     said: () => ({ text: answer.said(), share: 1 }),
     waiting: "answer",
     last: { contentType: CONTENT_TYPE, bytes: () => (typeof body === "string" ? Buffer.from(body) : body) },

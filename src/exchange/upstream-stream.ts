@@ -54,6 +54,8 @@ export class UpstreamStream {
   private readonly said = new SaidText()
   private toldAt = 0
   private usage: Usage | undefined
+  /** The model that the upstream says it answers with. */
+  private model: string | undefined
   /** More was said since usage was told. */
   private saidSince = false
   /** Why the model stopped, once it has said so. */
@@ -191,9 +193,10 @@ export class UpstreamStream {
   }
 
   private told(): Told {
+    const { model } = this
     const alike = this.passage.usageAlike?.()
-    if (alike) return { usage: alike, isAll: true }
-    return { usage: this.usage, isAll: this.usage !== undefined && !this.saidSince }
+    if (alike) return { usage: alike, isAll: true, model }
+    return { usage: this.usage, isAll: this.usage !== undefined && !this.saidSince, model }
   }
 
   private tellGrowth(): void {
@@ -251,7 +254,7 @@ export class UpstreamStream {
     } else if (event.type === "usage") {
       this.usage = event.usage
       this.saidSince = false
-    }
+    } else if (event.type === "stream-start") this.model = event.model
   }
 
   /** A model that writes a tool call's arguments may be silent for longer. */

@@ -71,6 +71,8 @@ export interface Reading {
   readonly kept?: Kept
   /** What is to be embedded, as far as hosts set bounds to it. */
   readonly embeds?: Embeds
+  /** Whether the provider may run tools of its own and call the model anew for each: their usage is one sum. */
+  readonly runsTools?: boolean
   /** What is to be drawn, as far as hosts differ in it. */
   readonly draws?: Draws
   /** What the models make that it may be about, where that is more than the protocol is spoken with. */
@@ -163,7 +165,9 @@ export interface StreamRelay {
 /** A unary answer, as byte text, and what it reports as used. */
 export interface RelayedAnswer {
   readonly text: string
-  readonly usage?: Usage
+  readonly usage?: Usage | undefined
+  /** The model that the upstream says it answered with. */
+  readonly model?: string | undefined
   /** How many images it holds, where it is of such. */
   readonly images?: number
   /** What it says, for when nobody counts it, of a protocol that has no codec to tell. */

@@ -2,6 +2,16 @@
 import type { Json } from "../canonical/json.ts"
 import { findMember, type Outline } from "../transport/json-scan.ts"
 
+/** A member that is a string without escapes; undefined where it is not. */
+export function memberText(text: string, outlined: Outline, name: string): string | undefined {
+  const found = findMember(outlined, name)
+  if (!found || text.charCodeAt(found.valueStart) !== QUOTE) return undefined
+  const value = text.slice(found.valueStart + 1, found.end - 1)
+  return value.includes("\\") ? undefined : value
+}
+
+const QUOTE = 0x22
+
 /** Undefined where it is absent or no JSON. Strings in it are byte text still. */
 export function memberValue(text: string, outlined: Outline, name: string): Json | undefined {
   const found = findMember(outlined, name)

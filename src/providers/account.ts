@@ -35,6 +35,7 @@ export function openAccount(provider: Provider, { send, ...settings }: AccountOp
     id: settings.id,
     baseUrl,
     isFree: provider.isFree === true,
+    reportsModel: provider.reportsModel === true,
     ...(provider.tokens && { tokens: provider.tokens }),
     lines,
     secrets: () => [...own, ...(signer?.minted?.() ?? [])],

@@ -15,6 +15,8 @@ export interface Provider {
   readonly environmentVariable?: string
   /** Whether a call needs a credential at all. */
   readonly needsCredential: boolean
+  /** Whether it says truly which model answered, by names of the catalogue's. */
+  readonly reportsModel?: boolean
   /** Bills nobody: a model without a price costs nothing there. */
   readonly isFree?: boolean
   /** Whose tokens it counts, where they are not those of the models' authors. */
@@ -100,6 +102,7 @@ export interface Account {
   readonly id: string
   readonly baseUrl: string
   readonly isFree: boolean
+  readonly reportsModel: boolean
   readonly tokens?: Provider["tokens"]
   /** By protocol id; what it speaks best comes first. */
   readonly lines: Readonly<Record<string, Line>>

@@ -365,6 +365,8 @@ function providerOf({ id, name, env, at, addressOf, speaks, usually, local = fal
     ...(addressOf && { addressOf }),
     ...(env !== undefined && { environmentVariable: env }),
     needsCredential: !local,
+    // At a host of one's own, names are whatever its operator made them.
+    ...(!local && { reportsModel: true }),
     // Who runs a model on a machine of their own is billed by nobody; a host of which only the address is known may bill.
     ...(local && at !== undefined && { isFree: true }),
     speaks,

@@ -168,6 +168,7 @@ export const vertex: Provider = {
   id: "vertex",
   name: "Google Vertex AI",
   needsCredential: true,
+  reportsModel: true,
   form: {
     members: {
       project: { variables: ["GOOGLE_CLOUD_PROJECT"], needed: "always" },

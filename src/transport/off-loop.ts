@@ -28,6 +28,8 @@ export class OffLoop {
   private worker: Worker | undefined
   private idleTimer: ReturnType<typeof setTimeout> | undefined
   private nextId = 0
+  /** Whether the thread that runs now has answered: then it is loaded. */
+  isWarm = false
 
   constructor(private readonly options: OffLoopOptions) {}
 
@@ -46,6 +48,7 @@ export class OffLoop {
     if (this.worker) return this.worker
     const worker = new Worker(this.options.module)
     worker.on("message", ({ id, result }: ResultMessage) => {
+      this.isWarm = true
       const pending = this.pending.get(id)
       this.pending.delete(id)
       pending?.resolve(result)
@@ -70,6 +73,7 @@ export class OffLoop {
 
   private stop(): void {
     void this.worker?.terminate()
+    this.isWarm = false
     this.worker = undefined
   }
 }

@@ -36,11 +36,22 @@ export function readRequest(body: JsonObject, envelope: Envelope): Reading {
       framing: "events",
       usageAsked: true,
       asks: { maxOutputTokens, candidates: 1 },
+      ...(runsTools(body) && { runsTools: true }),
       ...(counts && { counts }),
       routing,
       headers: upstreamHeaders(envelope),
     }
   })
+}
+
+function runsTools({ tools, mcp_servers }: JsonObject): boolean {
+  if (Array.isArray(mcp_servers) && mcp_servers.length > 0) return true
+  return Array.isArray(tools) && tools.some((tool) => isObject(tool) && !isClientTool(tool.type))
+}
+
+/** The caller runs its own tools, and those that the vendor has only defined. */
+function isClientTool(type: Json | undefined): boolean {
+  return typeof type !== "string" || /^(custom$|bash_|text_editor_|computer_|memory_)/.test(type)
 }
 
 function checkSettings(body: JsonObject): void {

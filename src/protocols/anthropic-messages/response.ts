@@ -1,23 +1,22 @@
 // A unary message: how it passes in the relay lane, and what its stop reasons mean.
 import type { Json } from "../../canonical/json.ts"
 import type { Finish } from "../../canonical/response.ts"
-import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
-import type { RelayContext } from "../contract.ts"
-import { memberValue } from "../member.ts"
+import type { RelayContext, RelayedAnswer } from "../contract.ts"
+import { memberText, memberValue } from "../member.ts"
 import { decodeUsage } from "./usage.ts"
 
 export function relayAnswer(
   text: string,
   outlined: Outline,
   { model, reading }: RelayContext,
-): { text: string; usage?: Usage } | undefined {
+): RelayedAnswer | undefined {
   if (reading.operation === "count_tokens") return findMember(outlined, "input_tokens") ? { text } : undefined
   if (!findMember(outlined, "content") || memberValue(text, outlined, "type") === "error") return undefined
   const usage = decodeUsage(memberValue(text, outlined, "usage"))
   const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
-  return { text: passed, ...(usage && { usage }) }
+  return { text: passed, usage, model: memberText(text, outlined, "model") }
 }
 
 const FINISHES: Readonly<Record<string, Finish["reason"]>> = {

@@ -1,6 +1,6 @@
 // Checks a generateContent or countTokens request, and says where it goes and which of its members the gateway owns.
 import { isDeepStrictEqual } from "node:util"
-import type { Json, JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { asciiJson, type Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
@@ -41,12 +41,20 @@ export function readRequest(body: JsonObject, { rest, query }: Envelope): Readin
       framing: wantsEvents(query) ? "events" : "array",
       usageAsked: true,
       asks,
+      ...(runsTools(body.tools) && { runsTools: true }),
       ...(method === "countTokens" ? { counts: true, kinds: COUNTED_KINDS } : { kinds: GENERATING_KINDS }),
       routing: readWishes(body),
       headers: NO_HEADERS,
     }
   })
 }
+
+function runsTools(tools: Json | undefined): boolean {
+  const all = Array.isArray(tools) ? tools : [tools]
+  return all.some((tool) => isObject(tool) && Object.keys(tool).some((name) => !DECLARATIONS.includes(name)))
+}
+
+const DECLARATIONS = ["functionDeclarations", "function_declarations", "computerUse", "computer_use"]
 
 function isPresent(value: Json | undefined): value is Json {
   return value !== undefined && value !== null

@@ -38,6 +38,7 @@ describe("an answer", () => {
       '{ "x":1.0,"modelVersion" : "gemini-2.5-pro","candidates":[{"content":{"parts":[{"text":"\\u00fc \\/"}]},' +
       '"n":12345678901234567890}],"1":1,\n"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2}}\n'
     expect(relay(text)).toEqual({
+      model: "gemini-2.5-pro",
       text: text.replace('"gemini-2.5-pro"', '"a/b"'),
       usage: { input: 4, output: 2 },
     })
@@ -49,7 +50,7 @@ describe("an answer", () => {
 
   test("without candidates says that the prompt was blocked", () => {
     const text = '{"promptFeedback":{"blockReason":"SAFETY"},"modelVersion":"m"}'
-    expect(relay(text)).toEqual({ text: text.replace('"m"', '"a/b"') })
+    expect(relay(text)).toEqual({ text: text.replace('"m"', '"a/b"'), model: "m" })
   })
 
   test("is none without either, or with an error", () => {

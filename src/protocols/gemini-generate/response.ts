@@ -3,7 +3,7 @@ import type { Finish } from "../../canonical/response.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import type { RelayContext, RelayedAnswer } from "../contract.ts"
-import { memberValue } from "../member.ts"
+import { memberText, memberValue } from "../member.ts"
 import { decodeUsage } from "./usage.ts"
 
 export function relayAnswer(
@@ -19,7 +19,7 @@ export function relayAnswer(
   const usage = decodeUsage(memberValue(text, outlined, "usageMetadata"))
   const passed = splice(text, [{ path: ["modelVersion"], set: asciiJson(model) }], outlined)
   const images = imagesIn(text)
-  return { text: passed, ...(usage && { usage }), ...(images > 0 && { images }) }
+  return { text: passed, usage, model: memberText(text, outlined, "modelVersion"), ...(images > 0 && { images }) }
 }
 
 /** Within a string the quotes would be escaped. */

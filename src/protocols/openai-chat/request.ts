@@ -34,11 +34,19 @@ export function readRequest(body: JsonObject): Reading {
       framing: "events",
       usageAsked: streamOptions(body.stream_options) ?? false,
       asks,
+      ...(runsTools(body) && { runsTools: true }),
       routing,
       headers: NO_HEADERS,
     }
   })
 }
+
+function runsTools({ tools, web_search_options, search_parameters }: JsonObject): boolean {
+  if (web_search_options || search_parameters) return true
+  return Array.isArray(tools) && tools.some((tool) => isObject(tool) && !CLIENT_TOOLS.includes(tool.type ?? "function"))
+}
+
+const CLIENT_TOOLS: readonly Json[] = ["function", "custom"]
 
 function checkSettings(body: JsonObject): Asks {
   temperature(body.temperature)

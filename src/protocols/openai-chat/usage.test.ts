@@ -59,9 +59,29 @@ const cases: [string, object, Usage][] = [
     { input: 5 },
   ],
   [
-    "more cached than sent does not make a bucket negative",
-    { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 9 } },
-    { input: 0, cacheRead: 9 },
+    "Grok at Azure: cached tokens are beside the prompt, as they are more",
+    { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9, prompt_tokens_details: { cached_tokens: 163 } },
+    { input: 7, cacheRead: 163, output: 2 },
+  ],
+  [
+    "the same where the total holds them",
+    { prompt_tokens: 7, completion_tokens: 2, total_tokens: 172, prompt_tokens_details: { cached_tokens: 163 } },
+    { input: 7, cacheRead: 163, output: 2 },
+  ],
+  [
+    "Mistral: audio is beside the prompt, the total tells",
+    { prompt_tokens: 9, completion_tokens: 248, total_tokens: 632, prompt_tokens_details: { audio_tokens: 375 } },
+    { input: 9, audioInput: 375, output: 248 },
+  ],
+  [
+    "Mistral, with a long text",
+    { prompt_tokens: 900, completion_tokens: 248, total_tokens: 1523, prompt_tokens_details: { audio_tokens: 375 } },
+    { input: 900, audioInput: 375, output: 248 },
+  ],
+  [
+    "OpenAI: audio is inside the prompt",
+    { prompt_tokens: 900, completion_tokens: 248, total_tokens: 1148, prompt_tokens_details: { audio_tokens: 375 } },
+    { input: 525, audioInput: 375, output: 248 },
   ],
 ]
 

@@ -40,14 +40,15 @@ export function encodeUsage(usage: Usage): JsonObject {
 type Buckets = { -readonly [Name in keyof Usage]: Usage[Name] }
 
 function readInput(wire: JsonObject, usage: Buckets): void {
-  const prompt = count(wire, "prompt_tokens")
-  if (prompt === undefined) return
+  const told = count(wire, "prompt_tokens")
+  if (told === undefined) return
   const details = detail(wire, "prompt_tokens_details")
   // DeepSeek and Moonshot report the cached share beside the details.
   const cacheRead =
     count(details, "cached_tokens") ?? count(wire, "prompt_cache_hit_tokens") ?? count(wire, "cached_tokens")
   const cacheWrite = count(details, "cache_write_tokens")
   const audioInput = count(details, "audio_tokens")
+  const prompt = told + audioBeside(wire) + cachedBeside(told, cacheRead)
   // OpenRouter reports Gemini's cache writes beside the prompt: where both cannot be inside it, the write is not.
   const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > prompt ? 0 : (cacheWrite ?? 0)
   usage.input = Math.max(0, prompt - (cacheRead ?? 0) - written - (audioInput ?? 0))
@@ -72,6 +73,31 @@ function readOutput(wire: JsonObject, usage: Buckets): void {
 
 /** xAI and Gemini count reasoning beside `completion_tokens`, Gemini without naming it: the total tells. */
 function uncounted(wire: JsonObject, completion: number): number {
+  const cached = count(detail(wire, "prompt_tokens_details"), "cached_tokens")
+  const beside = audioBeside(wire) + cachedBeside(count(wire, "prompt_tokens") ?? 0, cached)
+  return Math.max(0, beyondTotal(wire, completion) - beside)
+}
+
+/** Of the total what neither the prompt nor the completion counts. */
+function beyondTotal(wire: JsonObject, completion: number): number {
   const total = count(wire, "total_tokens") ?? 0
   return Math.max(0, total - (count(wire, "prompt_tokens") ?? total) - completion)
+}
+
+/** Mistral counts audio beside `prompt_tokens`: then the total holds it once more. */
+function audioBeside(wire: JsonObject): number {
+  const audio = count(detail(wire, "prompt_tokens_details"), "audio_tokens") ?? 0
+  const completion = count(wire, "completion_tokens") ?? 0
+  return audio > 0 && beyondTotal(wire, completion) === audio && isAudioAlone(wire, audio) ? audio : 0
+}
+
+/** Whether what the total holds beyond the rest is the audio, and not as much reasoning. */
+function isAudioAlone(wire: JsonObject, audio: number): boolean {
+  const prompt = count(wire, "prompt_tokens") ?? 0
+  return audio > prompt || count(detail(wire, "completion_tokens_details"), "reasoning_tokens") === undefined
+}
+
+/** Grok at Azure counts cached tokens beside `prompt_tokens`: more than all cannot be a part of it. */
+function cachedBeside(prompt: number, cacheRead = 0): number {
+  return cacheRead > prompt ? cacheRead : 0
 }

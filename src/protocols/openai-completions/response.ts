@@ -4,7 +4,7 @@ import { decodeByteText } from "../../transport/byte-text.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import type { RelayContext, RelayedAnswer } from "../contract.ts"
-import { memberValue } from "../member.ts"
+import { memberText, memberValue } from "../member.ts"
 import { decodeUsage } from "./usage.ts"
 
 export function relayAnswer(text: string, outlined: Outline, { model }: RelayContext): RelayedAnswer | undefined {
@@ -15,7 +15,8 @@ export function relayAnswer(text: string, outlined: Outline, { model }: RelayCon
   const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
   return {
     text: passed,
-    ...(usage && { usage }),
+    usage,
+    model: memberText(text, outlined, "model"),
     said: () => decodeByteText(saidIn(memberValue(text, outlined, "choices"))),
   }
 }

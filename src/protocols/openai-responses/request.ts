@@ -1,6 +1,6 @@
 // Checks a responses request and reads the few members the gateway acts on.
 import { GatewayError } from "../../canonical/error.ts"
-import type { Json, JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { asciiOf, type Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
@@ -45,6 +45,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "does">)
       framing: "events",
       usageAsked: true,
       asks,
+      ...(runsTools(body.tools) && { runsTools: true }),
       ...(counts && { counts }),
       kept: kept(body, counts),
       routing,
@@ -52,6 +53,12 @@ export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "does">)
     }
   })
 }
+
+function runsTools(tools: Json | undefined): boolean {
+  return Array.isArray(tools) && tools.some((tool) => isObject(tool) && !CLIENT_TOOLS.includes(tool.type ?? ""))
+}
+
+const CLIENT_TOOLS: readonly Json[] = ["function", "custom", "namespace", "local_shell", "apply_patch"]
 
 function checkSettings(body: JsonObject): Asks {
   temperature(body.temperature)

@@ -1,11 +1,10 @@
 // A unary response: how it passes in the relay lane, and what its status means.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Finish } from "../../canonical/response.ts"
-import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
-import type { Kept, RelayContext } from "../contract.ts"
-import { memberValue } from "../member.ts"
+import type { Kept, RelayContext, RelayedAnswer } from "../contract.ts"
+import { memberText, memberValue } from "../member.ts"
 import { isKept } from "./kept.ts"
 import { decodeUsage } from "./usage.ts"
 
@@ -13,7 +12,7 @@ export function relayAnswer(
   text: string,
   outlined: Outline,
   { model, reading }: RelayContext,
-): { text: string; usage?: Usage } | undefined {
+): RelayedAnswer | undefined {
   if (reading.counts) return findMember(outlined, "input_tokens") ? { text } : undefined
   const failed = memberValue(text, outlined, "status") === "failed"
   if (failed || !findMember(outlined, "output")) return undefined
@@ -22,7 +21,7 @@ export function relayAnswer(
     { path: ["model"], set: asciiJson(model) },
     ...keptEdits(reading.kept, { length: text.length }),
   ]
-  return { text: splice(text, edits, outlined), ...(usage && { usage }) }
+  return { text: splice(text, edits, outlined), usage, model: memberText(text, outlined, "model") }
 }
 
 interface Place {

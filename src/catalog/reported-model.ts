@@ -1,0 +1,50 @@
+// The model that a provider says it answered with, compared with the one that it was asked for. Providers report dated
+// names, versions and addresses of one model; only another model that the catalogue knows counts as another.
+import type { Pricing } from "../canonical/model.ts"
+import type { Catalog, Model } from "./catalog.ts"
+
+interface AskedModel {
+  readonly model: Model
+  /** The provider's id in the catalogue, and the model's name there. */
+  readonly provider: string
+  readonly upstreamModel: string
+}
+
+export interface OtherModel {
+  readonly model: Model
+  readonly pricing: Pricing
+}
+
+/** The priced model of the same provider that answered in place of the one asked for; undefined where that answered. */
+export function findOtherModel(reported: string, asked: AskedModel, catalog: Catalog): OtherModel | undefined {
+  const { model, provider, upstreamModel } = asked
+  if (isSameName(reported, upstreamModel) || model.aliases.some((alias) => isSameName(reported, alias)))
+    return undefined
+  const name = plainName(reported)
+  const other = catalog.servedAs(provider, reported) ?? catalog.servedAs(provider, name)
+  if (!other || other.targets.some((target) => target.provider === provider && target.model === upstreamModel)) {
+    return undefined
+  }
+  const row = other.targets.find((target) => target.provider === provider)
+  const pricing = row?.pricing ?? other.pricing
+  return pricing && { model: other, pricing }
+}
+
+function isSameName(reported: string, known: string): boolean {
+  if (reported === known) return true
+  const [one, two] = [plainName(reported), plainName(known)]
+  return one === two || undated(one) === undated(two)
+}
+
+/** Without the folders that some hosts put before a name. */
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/^(?:.*\/)?models\//, "")
+}
+
+const DATE =
+  /[-@](?:latest|\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{2}-\d{4}|\d{2}-\d{2}|0\d\d|preview|exp|default)(?=-|$)/g
+
+/** Without the dates and release words by which vendors tell versions of one model apart. */
+function undated(name: string): string {
+  return name.replace(DATE, "")
+}

@@ -1,0 +1,39 @@
+// The models that real providers said they answered with: none of them is taken for another than the one asked for.
+import { expect } from "bun:test"
+import { bundledModels } from "../../src/catalog/bundled.ts"
+import { Catalog } from "../../src/catalog/catalog.ts"
+import { findOtherModel } from "../../src/catalog/reported-model.ts"
+import { type Recording, recorded, recordings } from "./recorded.ts"
+
+const PROVIDERS: Readonly<Record<string, string>> = { gemini: "google" }
+const ENDPOINTS = ["chat", "responses", "messages", "generateContent", "streamGenerateContent"]
+const catalog = new Catalog(bundledModels())
+
+function askedFor({ provider, request }: Recording) {
+  const [, inPath] = /models\/([^:/]+):/.exec(request?.url ?? "") ?? []
+  const name = typeof request?.body?.model === "string" ? request.body.model : inPath
+  const host = PROVIDERS[provider] ?? provider
+  const model = name === undefined ? undefined : (catalog.servedAs(host, name) ?? catalog.find(name))
+  const row = model?.targets.find((target) => target.provider === host)
+  return model && row && { model, provider: host, upstreamModel: row.model }
+}
+
+function reportedIn({ response: { body } }: Recording): string | undefined {
+  const text = typeof body === "string" ? body : JSON.stringify(body)
+  return /"(?:model|modelVersion)": ?"([^"]+)"/.exec(text)?.[1]
+}
+
+recorded("no provider is taken to have answered with another model", () => {
+  let compared = 0
+  const marked = ENDPOINTS.flatMap(recordings).flatMap((recording) => {
+    const asked = askedFor(recording)
+    const reported = reportedIn(recording)
+    // OpenRouter was asked to choose.
+    if (!asked || reported === undefined || recording.request?.body?.models) return []
+    compared++
+    const other = findOtherModel(reported, asked, catalog)
+    return other ? [`${recording.source}: ${asked.upstreamModel} answered as ${reported}, ${other.model.id}`] : []
+  })
+  expect(compared).toBeGreaterThan(200)
+  expect(marked).toEqual([])
+})
