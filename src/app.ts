@@ -2,6 +2,7 @@
 import { setTimeout } from "node:timers/promises"
 import { Credentials } from "./accounts/credentials.ts"
 import { hashingSecrets } from "./accounts/hashing-secret.ts"
+import { IdentifierSalt } from "./accounts/identifier-salt.ts"
 import { Keys } from "./accounts/keys.ts"
 import { Limits } from "./accounts/limits.ts"
 import { Sealer } from "./accounts/sealing.ts"
@@ -135,6 +136,8 @@ export class Gateway {
     this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, money: this.ledger, secrets })
     this.desk = new Desk({ keys: this.keys, ledger: this.ledger })
     const sealer = new Sealer(secrets)
+    const [secret] = secrets
+    if (!secret) throw new Error("there is always a secret")
     const credentials = new Credentials({ table: this.store.credentials, sealer })
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.table = buildTable(this.kept.join(config), httpSend)
@@ -158,6 +161,7 @@ export class Gateway {
       ledger: options.bookWith ? options.bookWith(this.ledger) : this.ledger,
       repeats: new Repeats({ table: this.store.repeats, ...seals }),
       responses,
+      identifiers: new IdentifierSalt(secret),
       tokens: new TokenCounter(new URL("./token-worker.ts", import.meta.url)),
       get fetchMedia() {
         return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined

@@ -5,12 +5,13 @@ import type { Usage } from "../canonical/usage.ts"
 import { nanoOfUsd, usdOfNano } from "../canonical/usd.ts"
 import { type Cost, costOf } from "../ledger/cost.ts"
 import type { Receipt } from "../ledger/ledger.ts"
+import { sumOfFees, type ToolFee } from "../ledger/tool-fees.ts"
 
 /** One line of the sum, exact: only the sum is rounded, up to a nano-USD. */
 interface ShownLine {
   readonly bucket: string
   readonly units: number
-  /** USD per million tokens, of `per_image` per image. */
+  /** USD per million tokens, of `per_image` per image, of a provider's tool per call. */
   readonly price: string
   /** The input tokens above which this price holds; null for the plain one. */
   readonly tier: number | null
@@ -46,7 +47,9 @@ export function shownReceipt(receipt: Receipt, pricingOf: (version: string) => P
   const version = asText(price_version)
   const pricing = version === null ? undefined : pricingOf(version)
   const used = isObject(usage) ? { usage: usage as Usage, images: Number(images ?? 0) } : undefined
-  const cost = pricing && used && costOf(used, pricing)
+  const fees = feesIn(facts.tool_fees)
+  const tokens = pricing && used && costOf(used, pricing)
+  const cost = tokens && { ...tokens, nanoUsd: tokens.nanoUsd + sumOfFees(fees) }
   return {
     id: receipt.requestId,
     time: new Date(receipt.at).toISOString(),
@@ -62,11 +65,20 @@ export function shownReceipt(receipt: Receipt, pricingOf: (version: string) => P
     usage: used ? shownUsage(used) : null,
     price_version: version,
     prices: pricing ? shownPricing(pricing) : null,
-    formula: cost ? cost.lines.map(shownLine) : [],
+    formula: cost ? [...cost.lines.map(shownLine), ...fees.map(shownFee)] : [],
     recomputed_cost: cost ? usdOfNano(cost.nanoUsd) : null,
     as_booked: cost ? cost.nanoUsd === receipt.chargeNano : null,
     facts: receipt.facts ? { ...(used && usualFacts(model, provider)), ...facts } : null,
   }
+}
+
+/** The fees of tools that the provider ran, as they were booked. */
+function feesIn(booked: Json | undefined): ToolFee[] {
+  return Array.isArray(booked) ? (booked.filter(isObject) as unknown as ToolFee[]) : []
+}
+
+function shownFee({ tool, calls, price }: ToolFee): ShownLine {
+  return { bucket: tool, units: calls, price, tier: null, amount: usdOfNano(sumOfFees([{ tool, calls, price }])) }
 }
 
 /** What a receipt of what was used leaves unsaid. */

@@ -71,7 +71,7 @@ export interface ProviderSettings {
   readonly protocols?: readonly string[]
   /** The member of chat completions by which the host takes the output limit, where its type does not say. */
   readonly limitMember?: LimitMember
-  /** Whether identifiers of callers leave as they were sent; left out, they leave salted per tenant. */
+  /** Whether callers' identifiers reach it salted per tenant; left out, they do. */
   readonly saltIdentifiers?: boolean
   readonly apiKey?: Secret
   /** Each makes an account of its own. Never beside `apiKey`. */

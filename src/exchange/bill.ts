@@ -7,6 +7,7 @@ import { findOtherModel, type OtherModel } from "../catalog/reported-model.ts"
 import { familyOf } from "../counting/count-tokens.ts"
 import { chargeOf } from "../ledger/cost.ts"
 import type { Settlement } from "../ledger/ledger.ts"
+import { sumOfFees, toolFees } from "../ledger/tool-fees.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Books, Call, House } from "./call.ts"
 import { extensionOf, type Hold, holdFor, limitOf } from "./hold.ts"
@@ -22,6 +23,7 @@ const COUNT_PATIENCE_MS = { answer: 500, error: 150, nobody: 30_000 }
 const LOAD_PATIENCE_MS = 10_000
 /** How long the last byte waits for a store that fails; what is owed is written when it works again. */
 const STORE_PATIENCE_MS = 2000
+const NO_CALLS = {}
 const RETRY_MS = { first: 50, most: 1000 }
 /** No text has fewer tokens for a byte: what is surely owed should the process die. */
 const LEAST_TOKENS_PER_BYTE = 1 / 16
@@ -181,15 +183,17 @@ export class Bill {
     const { usage, images, basis } = spent
     const other = this.otherModel(target, given.told.model)
     const pricing = other?.pricing ?? target.pricing
-    const chargeNano = priced(spent, { model: target.model, pricing })
-    this.noteOverrun(target, spent)
+    const fees = toolFees(given.told.hostedCalls ?? NO_CALLS)
+    const chargeNano = priced(spent, { model: target.model, pricing }) + sumOfFees(fees)
+    // What a provider's own tools make the model put out is no fault of the model's host.
+    if (!given.told.hostedCalls) this.noteOverrun(target, spent)
     record.usage = usage
     record.costNanoUsd = chargeNano
     allowance.correct(this.hold.likelyTokens, totalTokens(usage))
     const answer = claim && given.last && sentAnswer(given.last, record.status)
     const also = answer && (() => claim.answered(answer))
     const answeredModel = other?.model.id
-    const facts = receiptFacts(call, { request, basis, answeredModel, exceedsWindow: spent.exceedsWindow })
+    const facts = receiptFacts(call, { request, basis, answeredModel, fees, exceedsWindow: spent.exceedsWindow })
     const { protocol } = record
     return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
   }

@@ -1,5 +1,6 @@
 // One client call as the exchange sees it, and the house it is answered from.
 import type { Caller } from "../accounts/caller.ts"
+import type { IdentifierSalt } from "../accounts/identifier-salt.ts"
 import type { Allowance } from "../accounts/limits.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Codecs } from "../protocols/codec.ts"
@@ -96,6 +97,8 @@ export interface House {
   readonly seals: KeptSeals
   /** Absent where nobody is charged. */
   readonly ledger: Books | undefined
+  /** What callers' identifiers leave as. */
+  readonly identifiers: Pick<IdentifierSalt, "salt">
   /** Targets that do not keep to the limits they are given. */
   readonly overruns: LimitOverruns
   readonly repeats: Pick<Repeats, "begin">

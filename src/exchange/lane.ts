@@ -1,6 +1,8 @@
 // How one attempt is put to its target, and its answer to the client: in the client's own bytes, or said again in
 // another protocol.
+
 import type { GatewayError } from "../canonical/error.ts"
+import type { HostedCalls } from "../canonical/hosted-calls.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { FrameContext, UpstreamError } from "../protocols/contract.ts"
@@ -51,6 +53,8 @@ export interface Answered {
   /** The model that the upstream says it answered with. */
   readonly model?: string | undefined
   readonly images?: number
+  /** Tools that the upstream says it ran. */
+  readonly hostedCalls?: HostedCalls | undefined
   /** What it says, for when nobody counts it. */
   said(): string
 }

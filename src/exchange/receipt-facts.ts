@@ -1,5 +1,7 @@
 // What a receipt shows beside what was booked: how the request was put, who was tried, and what was lost on the way.
 import type { Json, JsonObject } from "../canonical/json.ts"
+import type { ToolFee } from "../ledger/tool-fees.ts"
+import type { Identifier } from "../protocols/contract.ts"
 import type { ObservedAttempt } from "../telemetry/observed.ts"
 import type { Call } from "./call.ts"
 import type { ExchangeRecord } from "./record.ts"
@@ -13,12 +15,14 @@ interface Settling {
   /** The model that answered in place of the one that was called, and whose price was charged. */
   readonly answeredModel?: string | undefined
   readonly exceedsWindow?: boolean | undefined
+  /** For tools that the provider ran. */
+  readonly fees?: readonly ToolFee[]
 }
 
 /** Of what was used only what is not as usual; undefined where nothing is, as with most answers. */
 export function receiptFacts(
   { record, caller }: Call,
-  { request, basis, answeredModel, exceedsWindow }: Settling,
+  { request, basis, answeredModel, exceedsWindow, fees = [] }: Settling,
 ): JsonObject | undefined {
   const { target, losses, failedAttempts, attempts, error, protocol } = record
   const { routing, model, stream } = request.reading
@@ -29,6 +33,9 @@ export function receiptFacts(
   if (basis && basis !== "reported") facts.basis = basis
   if (answeredModel !== undefined) facts.answered_model = answeredModel
   if (exceedsWindow) facts.exceeds_window = true
+  if (fees.length > 0) facts.tool_fees = fees.map((fee) => ({ ...fee }))
+  const { identifiers } = request.reading
+  if (identifiers) facts.identifiers = Object.fromEntries(identifiers.map(shownIdentifier))
   if (!basis || failedAttempts || error || attempts !== 1) facts.attempts = shownAttempts(record)
   if (!basis || losses) facts.losses = (losses ?? []).map((loss) => ({ ...loss }))
   const strict = routing.strict === true || caller.strict
@@ -40,6 +47,13 @@ export function receiptFacts(
     }
   for (const _ in facts) return facts
   return undefined
+}
+
+const MAX_IDENTIFIER = 256
+
+/** As the caller wrote it, whatever it was sent as. */
+function shownIdentifier({ path, value }: Identifier): [string, string] {
+  return [path.join("."), value.slice(0, MAX_IDENTIFIER)]
 }
 
 function shownAttempts({ target, failedAttempts = [], attempts, error }: ExchangeRecord): JsonObject[] {

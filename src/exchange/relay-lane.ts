@@ -1,5 +1,6 @@
 // The relay lane: client and upstream speak the same protocol, so bytes pass, with the members the gateway owns changed.
 import { isObject } from "../canonical/json.ts"
+import type { Loss } from "../canonical/loss.ts"
 import { grownPart } from "../canonical/stream.ts"
 import type { UpstreamCodec } from "../protocols/codec.ts"
 import type { StreamRelay } from "../protocols/contract.ts"
@@ -10,6 +11,7 @@ import { splice } from "../transport/json-splice.ts"
 import { Tee } from "../transport/tee.ts"
 import { textOfResponse } from "./counted-text.ts"
 import type { Attempt, Lane, Passage, Watch } from "./lane.ts"
+import { saltFor } from "./salt-identifiers.ts"
 
 export const relayLane: Lane = {
   url(attempt) {
@@ -20,11 +22,10 @@ export const relayLane: Lane = {
   message(attempt) {
     const { call, request, target } = attempt
     const { line, upstreamModel: model } = target
-    const usual = call.protocol.requestEdits(request.reading, {
-      model,
-      streamUsage: line.streamUsage,
-      limitMembers: line.limitMembers,
-    })
+    const { streamUsage, limitMembers } = line
+    const salt = request.reading.identifiers && saltFor(attempt)
+    const usual = call.protocol.requestEdits(request.reading, { model, streamUsage, limitMembers, salt })
+    call.record.losses = request.reading.storesUpstream ? NOT_STORED : undefined
     const edits = line.edits ? [...line.edits(errandOf(attempt)), ...usual] : usual
     const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
     return { headers: line.headersWith(request.reading.headers), body }
@@ -51,6 +52,15 @@ export const relayLane: Lane = {
 
   decodeError: (error, { call }) => call.protocol.decodeError(error),
 }
+
+const NOT_STORED: readonly Loss[] = [
+  {
+    path: "store",
+    weight: "hint",
+    how: "dropped",
+    why: "callers share the provider's account, so it keeps nothing there",
+  },
+]
 
 /** What an answer that nobody counted says; one that only looks like an answer says what it is. */
 function saidIn(text: string, codec: UpstreamCodec | undefined): string {

@@ -3,6 +3,7 @@ import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { Envelope, Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
 import { decodeByteText, isAscii, isAsciiText, isValidUtf8, toByteText } from "../transport/byte-text.ts"
+import { findDuplicateName } from "../transport/json-duplicates.ts"
 import {
   duplicateMember,
   JsonLimitError,
@@ -63,11 +64,11 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
     throw limitFault(thrown)
   }
   if (!ascii) {
-    if (outlined?.holdsWatched) options.protocol.bodyGuard.check(parsed(decodeByteText(text)))
+    if (outlined?.holdsWatched) checkBody(decodeByteText(text), options.protocol)
     return { reading: readByteText(text, options), text, outline: unambiguous(outlined), isAscii: false }
   }
+  if (outlined?.holdsWatched) checkBody(text, options.protocol)
   const body = parsed(text)
-  if (outlined?.holdsWatched) options.protocol.bodyGuard.check(body)
   const reading = options.protocol.readRequest(body, options.envelope)
   return { reading, text, outline: unambiguous(outlined), isAscii: true, body }
 }
@@ -109,15 +110,23 @@ function unambiguous(outlined: Outline | undefined): Outline {
 
 type Spoken = Pick<ReadOptions, "protocol" | "envelope">
 
-/** Of all strings in a request only the names of models are read, so only these are decoded, or all to name a fault. */
+/** Of all strings in a request only names of models and identifiers are read: only these are decoded, or all to name a fault. */
 function readByteText(text: string, spoken: Spoken): Reading {
   try {
     const reading = readText(text, spoken)
     const { model, routing } = reading
     const names = [model, ...routing.fallback]
-    if (names.every(isAsciiText)) return reading
+    const { identifiers } = reading
+    if (names.every(isAsciiText) && !identifiers) return reading
     const fallback = routing.fallback.map(decodeByteText)
-    return { ...reading, model: decodeByteText(model), routing: { ...routing, fallback } }
+    return {
+      ...reading,
+      model: decodeByteText(model),
+      ...(identifiers && {
+        identifiers: identifiers.map(({ path, value }) => ({ path, value: decodeByteText(value) })),
+      }),
+      routing: { ...routing, fallback },
+    }
   } catch {
     return readText(decodeByteText(text), spoken)
   }
@@ -129,9 +138,16 @@ function readText(text: string, { protocol, envelope }: Spoken): Reading {
 
 /** As `readText`, and applies the rules for bodies, which no scan has sorted out. */
 export function readLargeText(text: string, { protocol, envelope }: Spoken): Reading {
+  return protocol.readRequest(checkBody(text, protocol), envelope)
+}
+
+/** A body that every parser reads alike, and that breaks no rule of its protocol. */
+function checkBody(text: string, { bodyGuard }: Protocol): JsonObject {
   const body = parsed(text)
-  protocol.bodyGuard.check(body)
-  return protocol.readRequest(body, envelope)
+  const twice = findDuplicateName(text)
+  if (twice !== undefined) throw invalidJson(`it holds \`${excerpt(twice)}\` twice in one object`)
+  bodyGuard.check(body)
+  return body
 }
 
 function parsed(text: string): JsonObject {

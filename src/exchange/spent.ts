@@ -1,5 +1,6 @@
 // What an exchange has used: as the upstream told it, where it told all and can be believed, and else as it is counted
 // here.
+import type { HostedCalls } from "../canonical/hosted-calls.ts"
 import { hasOutput } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import type { TokenFamily } from "../counting/count-tokens.ts"
@@ -28,6 +29,8 @@ export interface Told {
   readonly images?: number | undefined
   /** The model that the upstream says it answered with. */
   readonly model?: string | undefined
+  /** Tools that the upstream says it ran. */
+  readonly hostedCalls?: HostedCalls | undefined
 }
 
 /** Whoever counts tokens. Never rejects. */

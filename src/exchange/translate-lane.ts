@@ -16,6 +16,7 @@ import { callIdsIn, type Kept } from "./kept-seals.ts"
 import type { Answered, Attempt, Lane, Passage, Watch } from "./lane.ts"
 import { type Mending, mendResponse } from "./mended-answer.ts"
 import { isLarge, type ReadRequest } from "./request.ts"
+import { saltFor } from "./salt-identifiers.ts"
 import {
   refuseLosses,
   type TranslatedRequest,
@@ -107,6 +108,7 @@ export function asUnsayable(thrown: unknown): unknown {
 }
 
 function taskOf(target: Target, { call, house, request }: Occasion): TranslateTask {
+  const identifiers = saltedIdentifiers(target, { call, house, request })
   const { model, line } = target
   const { tenant } = call.caller
   const looks = house.codecs.ingress.get(call.protocol.id)?.dropsSeals === true && house.seals.has(tenant)
@@ -127,8 +129,15 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
       ...(model.fixedSampling && { fixedSampling: true }),
     },
     kept: looks ? house.seals.find(tenant, callIdsIn(request.text)) : NO_SEALS,
+    ...(identifiers && { identifiers }),
     ...(house.fetchMedia && { media: new Map() }),
   }
+}
+
+function saltedIdentifiers(target: Target, { call, house, request }: Occasion): Map<string, string> | undefined {
+  const { identifiers } = request.reading
+  const salt = identifiers && saltFor({ call, house, target })
+  return salt && new Map(identifiers.map(({ value }) => [value, salt(value)]))
 }
 
 function minterOf({ model, account }: Target, upstream: UpstreamCodec | undefined): string {

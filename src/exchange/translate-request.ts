@@ -1,7 +1,7 @@
 // A request said in one protocol, said again in another. Pure, and its task and result are plain data: large requests
 // are translated in another thread.
 import { GatewayError } from "../canonical/error.ts"
-import type { JsonObject } from "../canonical/json.ts"
+import type { Json, JsonObject } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
 import type { MediaPart, Part } from "../canonical/part.ts"
 import type { ChatRequest } from "../canonical/request.ts"
@@ -16,6 +16,8 @@ export interface TranslateTask {
   readonly envelope: Envelope
   readonly to: string
   readonly context: Omit<UpstreamContext, "losses">
+  /** What the caller's identifiers are sent as; absent where they are sent as they are, or there are none. */
+  readonly identifiers?: ReadonlyMap<string, string>
   /** By the id of the call they stood with. */
   readonly kept: ReadonlyMap<string, Kept>
   /** What stands at addresses that the upstream would not fetch from; absent where nobody does. */
@@ -57,13 +59,34 @@ export function translateRequest(
   const wanted = task.media ? addressesIn(said, { upstream, known: task.media }) : []
   if (wanted.length > 0) return { wanted }
   const whole = task.media && task.media.size > 0 ? withMedia(said, task.media) : said
-  const { request, names } = fitNames(withKept(withCarried(whole), task.kept), upstream)
+  const salted = task.identifiers ? withIdentifiers(whole, task.identifiers) : whole
+  const { request, names } = fitNames(withKept(withCarried(salted), task.kept), upstream)
   const losses: Loss[] = []
   const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...task.context, losses }))
   const { turns: _turns, instructions: _instructions, ...asked } = said
   const customs = new Set(request.tools.filter(({ kind }) => kind === "custom").map(({ name }) => name))
   const told = losses.map((loss) => ({ ...loss, path: placeOf(loss.path, places) }))
   return { body: JSON.stringify(encoded), losses: told, asked, names, customs }
+}
+
+/** In settings, and in what rides along to a host of the same protocol. */
+function withIdentifiers(request: ChatRequest, salted: ReadonlyMap<string, string>): ChatRequest {
+  const { settings, extra } = request
+  const { endUser, cacheKey } = settings
+  const saltedSettings = {
+    ...settings,
+    ...(endUser !== undefined && { endUser: salted.get(endUser) ?? endUser }),
+    ...(cacheKey !== undefined && { cacheKey: salted.get(cacheKey) ?? cacheKey }),
+  }
+  if (!extra) return { ...request, settings: saltedSettings }
+  const members = Object.entries(extra.members).map(([name, value]) => [name, saltedMember(name, value, salted)])
+  return { ...request, settings: saltedSettings, extra: { ...extra, members: Object.fromEntries(members) } }
+}
+
+const IDENTIFIERS = ["user", "safety_identifier", "prompt_cache_key"]
+
+function saltedMember(name: string, value: Json, salted: ReadonlyMap<string, string>): Json {
+  return IDENTIFIERS.includes(name) && typeof value === "string" ? (salted.get(value) ?? value) : value
 }
 
 /** A codec knows a setting by what it is; a caller by where it wrote it. */

@@ -1,10 +1,11 @@
 // A unary answer: read whole, then given to the client as the lane has it.
 import { GatewayError } from "../canonical/error.ts"
-import { decodeByteText, toByteText } from "../transport/byte-text.ts"
+import { decodeByteText, decodeUtf8, toByteText } from "../transport/byte-text.ts"
 import { failure, readAll } from "../transport/http-client.ts"
 import { findMember, outline } from "../transport/json-scan.ts"
 import { marksOf } from "./answer-marks.ts"
 import { type Sending, timeLeft, type Won } from "./attempt.ts"
+import { tallyHostedCalls } from "./hosted-call-tally.ts"
 import type { Answered, Attempt } from "./lane.ts"
 import { noteAnswered, noteHome } from "./noted-answer.ts"
 import { answerOf } from "./record.ts"
@@ -19,10 +20,10 @@ export const unary: Sending<Answered> = { send: ask, drop: () => {} }
 /** The answer of an attempt, once what it costs is booked. */
 export async function answerUnary({ attempt, answer }: Won<Answered>): Promise<Response> {
   const { call, target, bill } = attempt
-  const { body, usage, images, model } = answer
+  const { body, usage, images, model, hostedCalls } = answer
   call.record.usage = usage
   await bill?.settle(target, {
-    told: { usage, isAll: true, images, model },
+    told: { usage, isAll: true, images, model, hostedCalls },
     said: () => ({ text: answer.said(), share: 1 }),
     waiting: "answer",
     last: { contentType: CONTENT_TYPE, bytes: () => (typeof body === "string" ? Buffer.from(body) : body) },
@@ -38,7 +39,7 @@ async function ask(attempt: Attempt): Promise<Answered> {
     const response = await callUpstream(attempt, running)
     if (!response.ok) throw await upstreamError(response, attempt, running)
     const bytes = await readAll(response, MAX_ANSWER_BYTES)
-    const answer = readAnswer(bytes, attempt)
+    const answer = withHostedCalls(readAnswer(bytes, attempt), bytes, attempt)
     const totalMs = performance.now() - call.record.attemptStartedAt
     noteAnswered(attempt, { usage: answer.usage, totalMs, marks: () => marksOf(bytes, attempt) })
     return answer
@@ -47,6 +48,14 @@ async function ask(attempt: Attempt): Promise<Answered> {
   } finally {
     house.running.end(running)
   }
+}
+
+/** An answer, and the tools that its provider says it ran for it. */
+function withHostedCalls(answer: Answered, bytes: Uint8Array, attempt: Attempt): Answered {
+  const tally = tallyHostedCalls(attempt)
+  if (!tally) return answer
+  tally.seeText(decodeUtf8(bytes))
+  return { ...answer, hostedCalls: tally.calls }
 }
 
 function readAnswer(bytes: Uint8Array, attempt: Attempt): Answered {

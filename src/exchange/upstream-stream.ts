@@ -11,6 +11,7 @@ import type { Verdict } from "../transport/tee.ts"
 import { formAsked, isTruncated, StreamedForm } from "./answer-marks.ts"
 import { asUpstreamError, kindOf, timeLeft } from "./attempt.ts"
 import type { Given } from "./bill.ts"
+import { type HostedCallTally, tallyHostedCalls } from "./hosted-call-tally.ts"
 import type { Attempt, Passage } from "./lane.ts"
 import { noteAnswered, noteHome } from "./noted-answer.ts"
 import { ClientGoneError } from "./record.ts"
@@ -66,7 +67,11 @@ export class UpstreamStream {
   private gave = false
   error: GatewayError | undefined
 
+  /** Of the tools that the provider runs; absent where it runs none. */
+  private readonly tally: HostedCallTally | undefined
+
   private constructor(private readonly attempt: Attempt) {
+    this.tally = tallyHostedCalls(attempt)
     const { call, house, target, lane, request } = attempt
     const { timeouts } = house
     const form = formAsked(request)
@@ -114,6 +119,7 @@ export class UpstreamStream {
   /** The bytes to pass for what was read, if any; sets `ended` or `error` where they are the last. */
   take(result: ReadResult): Uint8Array | undefined {
     if (this.committed) this.running.waitingSince = 0
+    if (this.tally && !result.done) this.tally.push(result.value)
     const passed = result.done ? this.finish() : this.passage.push(result.value)
     if (this.said.length >= this.toldAt + GROWTH_STEP) this.tellGrowth()
     return passed
@@ -194,9 +200,10 @@ export class UpstreamStream {
 
   private told(): Told {
     const { model } = this
+    const hostedCalls = this.tally?.calls
     const alike = this.passage.usageAlike?.()
-    if (alike) return { usage: alike, isAll: true, model }
-    return { usage: this.usage, isAll: this.usage !== undefined && !this.saidSince, model }
+    if (alike) return { usage: alike, isAll: true, model, hostedCalls }
+    return { usage: this.usage, isAll: this.usage !== undefined && !this.saidSince, model, hostedCalls }
   }
 
   private tellGrowth(): void {

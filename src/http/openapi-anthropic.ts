@@ -1,8 +1,10 @@
 // The bodies of Anthropic's messages interface, as far as they are checked.
 import type { JsonObject } from "../canonical/json.ts"
+import { fallbackLists, naming } from "./openapi-routing.ts"
 import {
   about,
   anyObject,
+  anything,
   filledText,
   flag,
   integerFrom,
@@ -69,13 +71,19 @@ const optional = {
   },
   service_tier: about("Others have no price here.", oneOf(["auto", "standard_only"])),
   speed: about("Others have no price here.", oneOf(["standard"])),
+  inference_geo: about("Others have no price here.", oneOf(["global"])),
+  metadata: about("Its `user_id` is sent to the provider salted per tenant.", anything),
+  mcp_servers: anything,
+  ...fallbackLists,
   provider: reference("Routing"),
 }
 const stream = about("Whether the answer comes as server-sent events.", flag)
 
-export const messagesBody = objectOf({
-  required: { ...required, max_tokens: integerFrom(1) },
-  optional: { ...optional, stream },
-})
+export const messagesBody = naming(
+  objectOf({
+    required: { ...required, max_tokens: integerFrom(1) },
+    optional: { ...optional, stream },
+  }),
+)
 
-export const messagesCountBody = objectOf({ required, optional })
+export const messagesCountBody = naming(objectOf({ required, optional }))

@@ -25,8 +25,11 @@ interface DescribedBody {
   readonly refused: readonly string[]
 }
 
-/** Where a model is served is the operator's to say. */
-const DESTINATIONS = ["api_base", "api_key", "base_url", "custom_host"]
+/** Where a model is served is the operator's to say, and which model is called is said by `model` alone. */
+const DESTINATIONS = [
+  ...["api_base", "api_key", "base_url", "custom_host"],
+  ...["route", "preset", "plugins", "compound_custom", "provider_options"],
+]
 const OPENAI = "https://platform.openai.com/docs/api-reference"
 const GOOGLE = "https://ai.google.dev/api"
 

@@ -1,5 +1,6 @@
 // The bodies of Google's content generation, as far as they are checked. Every member is also taken in snake case.
 import type { JsonObject } from "../canonical/json.ts"
+import { fallbackLists } from "./openapi-routing.ts"
 import {
   about,
   filledText,
@@ -49,8 +50,10 @@ const more = {
     "Others have no price here.",
     oneOf(["standard", "SERVICE_TIER_STANDARD", "unspecified", "SERVICE_TIER_UNSPECIFIED"]),
   ),
+  ...fallbackLists,
   provider: reference("Routing"),
 }
+const routed = { ...fallbackLists, provider: more.provider }
 
 export const generateBody = objectOf({ required: { contents }, optional: { ...settings, ...more } })
 
@@ -73,10 +76,10 @@ const embedded = {
 /** Of `:embedContent`, or of `:batchEmbedContents`. */
 export const embedBody: JsonObject = {
   anyOf: [
-    objectOf({ ...embedded, optional: { ...embedded.optional, provider: more.provider } }),
+    objectOf({ ...embedded, optional: { ...embedded.optional, ...routed } }),
     objectOf({
       required: { requests: listOf(objectOf(embedded), { minItems: 1 }) },
-      optional: { provider: more.provider },
+      optional: routed,
     }),
   ],
 }

@@ -1,8 +1,10 @@
 // The bodies of OpenAI's interfaces, as far as they are checked.
 import type { JsonObject } from "../canonical/json.ts"
+import { fallbackLists, naming } from "./openapi-routing.ts"
 import {
   about,
   anyObject,
+  anything,
   filledText,
   flag,
   integerFrom,
@@ -18,7 +20,10 @@ import {
 } from "./openapi-schema.ts"
 
 const model = about("`<provider>/<model-name>`, as `GET /v1/models` lists it, or an alias of one.", filledText)
-const routed = { provider: reference("Routing") }
+const routed = { ...fallbackLists, provider: reference("Routing") }
+const identifier = about("Sent to the provider salted per tenant.", anything)
+const identifiers = { user: identifier, safety_identifier: identifier, prompt_cache_key: identifier }
+const serviceTier = about("Others have no price here.", oneOf(["auto", "default"]))
 const stream = about("Whether the answer comes as server-sent events.", flag)
 const sampling = {
   temperature: numberWithin(0, 2),
@@ -79,34 +84,45 @@ const responseFormat: JsonObject = {
   ],
 }
 
-export const chatBody = objectOf({
-  required: { model, messages: listOf(message, { minItems: 1 }) },
-  optional: {
-    ...sampling,
-    max_tokens: integerFrom(1),
-    max_completion_tokens: integerFrom(1),
-    ...streaming,
-    tools: listOf(chatTool),
-    tool_choice: toolChoice,
-    response_format: responseFormat,
-    ...routed,
-  },
-})
+export const chatBody = naming(
+  objectOf({
+    required: { model, messages: listOf(message, { minItems: 1 }) },
+    optional: {
+      ...sampling,
+      max_tokens: integerFrom(1),
+      max_completion_tokens: integerFrom(1),
+      ...streaming,
+      tools: listOf(chatTool),
+      tool_choice: toolChoice,
+      response_format: responseFormat,
+      best_of: integerFrom(1),
+      service_tier: serviceTier,
+      store: about("Taken, but never asked of a provider's account, which callers share.", flag),
+      web_search_options: anything,
+      search_parameters: anything,
+      ...identifiers,
+      ...routed,
+    },
+  }),
+)
 
-export const completionsBody = objectOf({
-  required: { model, prompt: textsOrTokens(text) },
-  optional: {
-    ...sampling,
-    max_tokens: integerFrom(0),
-    best_of: integerFrom(1),
-    suffix: text,
-    echo: flag,
-    logprobs: integerFrom(0),
-    user: text,
-    ...streaming,
-    ...routed,
-  },
-})
+export const completionsBody = naming(
+  objectOf({
+    required: { model, prompt: textsOrTokens(text) },
+    optional: {
+      ...sampling,
+      max_tokens: integerFrom(0),
+      best_of: integerFrom(1),
+      suffix: text,
+      echo: flag,
+      logprobs: integerFrom(0),
+      ...identifiers,
+      user: text,
+      ...streaming,
+      ...routed,
+    },
+  }),
+)
 
 export const moderationsBody = objectOf({
   required: {
@@ -164,46 +180,53 @@ const responsesTool: JsonObject = {
   ],
 }
 
-export const responsesBody = objectOf({
-  required: { model, input: { anyOf: [text, listOf(item)] } },
-  optional: {
-    instructions: text,
-    previous_response_id: about("A response the gateway keeps for this tenant.", { ...filledText, maxLength: 128 }),
-    store: about("Whether the gateway keeps the response; it does unless told not to.", flag),
-    include: texts,
-    temperature: numberWithin(0, 2),
-    top_p: numberWithin(0, 1),
-    max_output_tokens: integerFrom(1),
-    max_tool_calls: integerFrom(1),
-    parallel_tool_calls: flag,
-    reasoning: objectOf({ optional: { effort: text } }),
-    text: objectOf({ optional: { format: responsesFormat } }),
-    tools: listOf(responsesTool),
-    tool_choice: { anyOf: [text, anyObject] },
-    stream,
-    background: about("Answers are given while the caller waits.", { type: "boolean", enum: [false] }),
-    service_tier: about("Others have no price here.", oneOf(["auto", "default"])),
-    ...routed,
-  },
-})
+export const responsesBody = naming(
+  objectOf({
+    required: { model, input: { anyOf: [text, listOf(item)] } },
+    optional: {
+      instructions: text,
+      previous_response_id: about("A response the gateway keeps for this tenant.", { ...filledText, maxLength: 128 }),
+      store: about("Whether the gateway keeps the response; it does unless told not to.", flag),
+      include: texts,
+      temperature: numberWithin(0, 2),
+      top_p: numberWithin(0, 1),
+      max_output_tokens: integerFrom(1),
+      max_tool_calls: integerFrom(1),
+      parallel_tool_calls: flag,
+      reasoning: objectOf({ optional: { effort: text } }),
+      text: objectOf({ optional: { format: responsesFormat } }),
+      tools: listOf(responsesTool),
+      tool_choice: { anyOf: [text, anyObject] },
+      stream,
+      background: about("Answers are given while the caller waits.", { type: "boolean", enum: [false] }),
+      service_tier: serviceTier,
+      ...identifiers,
+      ...routed,
+    },
+  }),
+)
 
-export const embeddingsBody = objectOf({
-  required: { model, input: textsOrTokens(filledText) },
-  optional: { dimensions: integerFrom(1), encoding_format: oneOf(["float", "base64"]), user: text, ...routed },
-})
+export const embeddingsBody = naming(
+  objectOf({
+    required: { model, input: textsOrTokens(filledText) },
+    optional: { dimensions: integerFrom(1), encoding_format: oneOf(["float", "base64"]), user: text, ...routed },
+  }),
+)
 
-export const imagesBody = objectOf({
-  required: { model, prompt: filledText },
-  optional: {
-    n: integerFrom(1),
-    size: text,
-    quality: text,
-    response_format: oneOf(["url", "b64_json"]),
-    output_format: text,
-    output_compression: numberWithin(0, 100),
-    background: text,
-    user: text,
-    stream: about("Images come whole.", { type: "boolean", enum: [false] }),
-    ...routed,
-  },
-})
+export const imagesBody = naming(
+  objectOf({
+    required: { model, prompt: filledText },
+    optional: {
+      n: integerFrom(1),
+      size: text,
+      quality: text,
+      response_format: oneOf(["url", "b64_json"]),
+      output_format: text,
+      output_compression: numberWithin(0, 100),
+      background: text,
+      user: text,
+      stream: about("Images come whole.", { type: "boolean", enum: [false] }),
+      ...routed,
+    },
+  }),
+)

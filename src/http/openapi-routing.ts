@@ -34,6 +34,31 @@ const wishes = objectOf({
   },
 })
 
+/** Members of other gateways that mean `provider.fallback`. */
+export const fallbackLists: Readonly<Record<string, JsonObject>> = {
+  models: about(
+    "The same as `provider.fallback`, which it may not stand beside; without `model`, the first is the model.",
+    models,
+  ),
+  fallbacks: about(
+    "The same as `provider.fallback`, which it may not stand beside, with a model's name or an object that holds it.",
+    {
+      ...listOf({
+        anyOf: [filledText, { ...objectOf({ required: { model: filledText } }), additionalProperties: false }],
+      }),
+      maxItems: 5,
+    },
+  ),
+}
+
+/** A body that names its model, or a list of models. */
+export function naming(body: JsonObject): JsonObject {
+  const { required, ...rest } = body
+  const others = Array.isArray(required) ? required.filter((name) => name !== "model") : []
+  const listed = objectOf({ required: { models: { type: "array", minItems: 1 } } })
+  return { ...rest, required: others, anyOf: [{ required: ["model"] }, listed] }
+}
+
 export const routing: JsonObject = about(
   "Where the request may go. It is the gateway's own and reaches no provider; members it does not know are refused.",
   { ...wishes, additionalProperties: false },

@@ -33,6 +33,9 @@ const provider = {
 const sampling = { temperature: 1, top_p: 0.5, frequency_penalty: -1, presence_penalty: 2, stop: ["x"], n: 2 }
 const streaming = { stream: true, stream_options: { include_usage: true } }
 const schema = { type: "object" }
+const identifiers = { user: "u", safety_identifier: "s", prompt_cache_key: "c" }
+/** They may not stand beside `provider.fallback`. */
+const LISTS = ["models", "fallbacks"]
 
 const chat: JsonObject = {
   model: "a/b",
@@ -51,13 +54,16 @@ const chat: JsonObject = {
   tools: [{ type: "function", function: { name: "f", description: "x", parameters: schema } }, { type: "other" }],
   tool_choice: { type: "function" },
   response_format: { type: "json_schema", json_schema: { name: "x", schema } },
+  ...{ best_of: 2, service_tier: "auto", store: true, web_search_options: {}, search_parameters: {} },
+  ...identifiers,
   provider,
 }
 
 const completions: JsonObject = {
   ...{ model: "a/b", prompt: ["x", "y"] },
   ...sampling,
-  ...{ max_tokens: 0, best_of: 3, suffix: "x", echo: true, logprobs: 2, user: "u" },
+  ...{ max_tokens: 0, best_of: 3, suffix: "x", echo: true, logprobs: 2 },
+  ...identifiers,
   ...streaming,
   provider,
 }
@@ -78,6 +84,7 @@ const responses: JsonObject = {
   tools: [{ type: "function", name: "f", parameters: schema }, { type: "web_search" }],
   tool_choice: "auto",
   ...{ stream: true, background: false, service_tier: "auto" },
+  ...identifiers,
   provider,
 }
 
@@ -111,7 +118,8 @@ const messagesCounted: JsonObject = {
     { type: "web_search_1", name: "w" },
   ],
   tool_choice: { type: "tool", name: "f" },
-  ...{ service_tier: "auto", speed: "standard" },
+  ...{ service_tier: "auto", speed: "standard", inference_geo: "global" },
+  ...{ metadata: { user_id: "u" }, mcp_servers: [] },
   provider,
 }
 
@@ -138,20 +146,22 @@ const WRAPPED = Object.keys(content)
 const path = (method: string) => `models/a/b:${method}`
 
 export const SAMPLES: readonly Sample[] = [
-  { name: "chat", protocol: "openai-chat", does: "generate", body: chat },
-  { name: "completions", protocol: "openai-completions", does: "generate", body: completions },
-  { name: "responses", protocol: "openai-responses", does: "generate", body: responses },
+  { name: "chat", protocol: "openai-chat", does: "generate", body: chat, otherForm: LISTS },
+  { name: "completions", protocol: "openai-completions", does: "generate", body: completions, otherForm: LISTS },
+  { name: "responses", protocol: "openai-responses", does: "generate", body: responses, otherForm: LISTS },
   {
     name: "embeddings",
     protocol: "openai-embeddings",
     does: "generate",
     body: { model: "a/b", input: ["x"], dimensions: 1, encoding_format: "float", user: "u", provider },
+    otherForm: LISTS,
   },
   {
     name: "images",
     protocol: "openai-images",
     does: "generate",
     body: images,
+    otherForm: LISTS,
   },
   {
     name: "moderations",
@@ -165,20 +175,29 @@ export const SAMPLES: readonly Sample[] = [
       ],
       provider,
     },
+    otherForm: LISTS,
   },
   {
     name: "messages",
     protocol: "anthropic-messages",
     does: "generate",
     body: { ...messagesCounted, max_tokens: 1, stream: true },
+    otherForm: LISTS,
   },
-  { name: "messages, counted", protocol: "anthropic-messages", does: "count-tokens", body: messagesCounted },
+  {
+    name: "messages, counted",
+    protocol: "anthropic-messages",
+    does: "count-tokens",
+    body: messagesCounted,
+    otherForm: LISTS,
+  },
   {
     name: "generateContent",
     protocol: "gemini-generate",
     does: "generate",
     rest: path("generateContent"),
     body: generate,
+    otherForm: LISTS,
   },
   {
     name: "countTokens",
@@ -186,7 +205,7 @@ export const SAMPLES: readonly Sample[] = [
     does: "count-tokens",
     rest: path("countTokens"),
     body: { generateContentRequest: content, serviceTier: "standard", provider },
-    otherForm: WRAPPED,
+    otherForm: [...WRAPPED, ...LISTS],
   },
   {
     name: "embedContent",
@@ -194,7 +213,7 @@ export const SAMPLES: readonly Sample[] = [
     does: "generate",
     rest: path("embedContent"),
     body: { ...embedded, provider },
-    otherForm: ["requests"],
+    otherForm: ["requests", ...LISTS],
   },
   {
     name: "batchEmbedContents",
@@ -202,6 +221,6 @@ export const SAMPLES: readonly Sample[] = [
     does: "generate",
     rest: path("batchEmbedContents"),
     body: { requests: [embedded], provider },
-    otherForm: ONE,
+    otherForm: [...ONE, ...LISTS],
   },
 ]

@@ -40,6 +40,9 @@ export function about(description: string, schema: JsonObject): JsonObject {
   return { ...schema, description }
 }
 
+/** Whatever the provider makes of it. */
+export const anything: JsonObject = {}
+
 export function reference(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }

@@ -31,6 +31,7 @@ function schemaOf({ protocol, does }: Sample): JsonObject {
 
 function refusal(sample: Sample, body: JsonObject): string | undefined {
   try {
+    protocolOf(sample).bodyGuard.check(body)
     protocolOf(sample).readRequest(body, envelopeOf(sample))
     return undefined
   } catch (thrown) {
@@ -151,6 +152,29 @@ describe.each(SAMPLES)("$name", (sample) => {
       expect([name, refusal(sample, { ...sample.body, [name]: "x" })]).not.toEqual([name, undefined])
     }
   })
+})
+
+test.each(SAMPLES)("$name: a list of models is described as taken exactly where it is taken", (sample) => {
+  const { provider: _, ...body } = sample.body
+  for (const name of ["models", "fallbacks"]) {
+    const lists = [
+      ["a/b"],
+      ["a", "b", "c", "d", "e"],
+      ["1", "2", "3", "4", "5", "6"],
+      [""],
+      [{ model: "x" }],
+      ...VALUES,
+    ]
+    for (const list of lists) {
+      const { model: __, ...unnamed } = body
+      for (const each of [body, unnamed]) {
+        const listed = { ...each, [name]: list }
+        const said = refusal(sample, listed)
+        const broken = violations(listed, schemaOf(sample), described)
+        if ((said === undefined) !== (broken.length === 0)) expect({ listed, said, broken }).toBeUndefined()
+      }
+    }
+  }
 })
 
 test("every protocol has a sample of its body", () => {

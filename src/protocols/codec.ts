@@ -1,7 +1,9 @@
 // What the translate lane asks of a protocol: to say in its own words what is said, and to read what is said in them.
 // Codecs are pure: no clock, no chance, no input or output, no log.
+
 import type { GatewayError } from "../canonical/error.ts"
 import type { Fates } from "../canonical/fates.ts"
+import type { HostedCallCounter } from "../canonical/hosted-calls.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Losses } from "../canonical/loss.ts"
 import type { MediaPart } from "../canonical/part.ts"
@@ -91,6 +93,8 @@ export interface UpstreamCodec {
   decodeResponse(body: JsonObject, context: DecodeContext): ChatResponse | undefined
   decodeStream(context: DecodeContext): Step<Frame, StreamEvent>
   decodeError(error: UpstreamError): GatewayError
+  /** Absent where no upstream of this protocol runs tools that it bills by the call. */
+  countHostedCalls?(): HostedCallCounter
   /** Absent where no upstream of this protocol counts tokens. */
   readonly counter?: Counter
 }

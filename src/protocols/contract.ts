@@ -77,9 +77,19 @@ export interface Reading {
   readonly draws?: Draws
   /** What the models make that it may be about, where that is more than the protocol is spoken with. */
   readonly kinds?: readonly ModelCard["kind"][]
+  /** Whether the caller asks the provider to keep the answer, which is never asked of a shared account. */
+  readonly storesUpstream?: boolean
+  /** Identifiers of the caller's own users and caches, which leave salted per tenant. */
+  readonly identifiers?: readonly Identifier[]
   readonly routing: RoutingWishes
   /** Headers that go to the upstream beside its own. */
   readonly headers: Readonly<Record<string, string>>
+}
+
+/** A member that identifies somebody to the provider. */
+export interface Identifier {
+  readonly path: readonly string[]
+  readonly value: string
 }
 
 export interface Embeds {
@@ -128,6 +138,8 @@ export interface RelayTarget {
   readonly streamUsage: "ask" | "sent"
   /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
   readonly limitMembers?: readonly string[] | undefined
+  /** What an identifier of this caller is sent as; absent where it goes as it is. */
+  readonly salt?: ((value: string) => string) | undefined
 }
 
 export interface RelayContext {

@@ -16,20 +16,44 @@ import {
   refusal,
   required,
 } from "./check.ts"
-import type { Reading, RelayTarget } from "./contract.ts"
+import type { Identifier, Reading, RelayTarget } from "./contract.ts"
 
 /** For readings that send no header of the caller's along. */
 export const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /** The reading of a request whose answer comes whole. */
-export function wholeAnswer(asked: Pick<Reading, "operation" | "model" | "routing" | "asks">): Reading {
-  return { ...asked, stream: false, framing: "events", usageAsked: true, headers: NO_HEADERS }
+export function wholeAnswer({ identifiers, ...asked }: WholeAnswer): Reading {
+  const whole = { ...asked, stream: false, framing: "events", usageAsked: true, headers: NO_HEADERS } as const
+  return identifiers ? { ...whole, identifiers } : whole
+}
+
+interface WholeAnswer extends Pick<Reading, "operation" | "model" | "routing" | "asks"> {
+  readonly identifiers?: Reading["identifiers"] | undefined
 }
 
 /** The members the gateway owns wherever a body names its model. */
 export function ownedEdits(reading: Reading, target: RelayTarget): Edit[] {
-  return [{ path: MODEL, set: asciiJson(target.model) }, UNROUTED, ...unlisted(reading)]
+  return [{ path: MODEL, set: asciiJson(target.model) }, UNROUTED, ...unlisted(reading), ...salted(reading, target)]
 }
+
+function salted({ identifiers }: Reading, { salt }: RelayTarget): readonly Edit[] {
+  if (!identifiers || !salt) return NO_EDITS
+  return identifiers.map(({ path, value }) => ({ path, set: JSON.stringify(salt(value)) }))
+}
+
+/** The members of these names that identify somebody; undefined where there are none, as in most requests. */
+export function readIdentifiers(holder: JsonObject, names: readonly string[], at?: string): Identifier[] | undefined {
+  let found: Identifier[] | undefined
+  for (const name of names) {
+    const value = holder[name]
+    if (typeof value !== "string" || value === "") continue
+    found ??= []
+    found.push({ path: at === undefined ? [name] : [at, name], value })
+  }
+  return found
+}
+
+export const OPENAI_IDENTIFIERS = ["user", "safety_identifier", "prompt_cache_key"]
 
 const NO_EDITS: readonly Edit[] = []
 
@@ -190,7 +214,7 @@ export function readChoice(
   const { listed, member } = readFallbackList(body, wishes)
   const given = maybeNamed(body.model)
   const skipped = given === undefined && member === "models" ? 1 : 0
-  const model = given ?? (skipped ? listed[0] : usual) ?? named(body.model)
+  const model = given ?? (skipped ? listed[0] : undefined) ?? usual ?? named(body.model)
   return { model, routing: { ...wishes, fallback: listed.slice(skipped), fallbackList: { member, skipped } } }
 }
 

@@ -36,6 +36,7 @@ export function openAccount(provider: Provider, { send, ...settings }: AccountOp
     baseUrl,
     isFree: provider.isFree === true,
     reportsModel: provider.reportsModel === true,
+    saltsIdentifiers: settings.saltIdentifiers !== false,
     ...(provider.tokens && { tokens: provider.tokens }),
     lines,
     secrets: () => [...own, ...(signer?.minted?.() ?? [])],

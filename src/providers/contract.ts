@@ -103,6 +103,8 @@ export interface Account {
   readonly baseUrl: string
   readonly isFree: boolean
   readonly reportsModel: boolean
+  /** Whether callers' identifiers reach it salted per tenant. */
+  readonly saltsIdentifiers: boolean
   readonly tokens?: Provider["tokens"]
   /** By protocol id; what it speaks best comes first. */
   readonly lines: Readonly<Record<string, Line>>

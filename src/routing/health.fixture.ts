@@ -7,6 +7,7 @@ export const accountNamed = (id: string): Account => ({
   baseUrl: `http://${id}`,
   isFree: false,
   reportsModel: true,
+  saltsIdentifiers: true,
   lines: {},
   secrets: () => [],
   check: () => Promise.resolve({ verdict: "not needed", sound: true }),

@@ -67,7 +67,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       expect(path).toBe("/v1/messages")
     })
 
-    test("what a coding agent puts into a body reaches the upstream unchanged", async () => {
+    test("what a coding agent puts into a body reaches the upstream unchanged, but for whom it names", async () => {
       const members = {
         context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
         metadata: { user_id: "user_abc_account__session_1" },
@@ -86,7 +86,10 @@ for (const version of ANTHROPIC_VERSIONS) {
         ],
       }
       await client.beta.messages.create({ ...HI, ...members } as never)
-      expect(JSON.parse(upstream.lastRequest().body.toString())).toEqual({ ...HI, ...members, model: "upstream-model" })
+      const metadata = { user_id: expect.stringMatching(/^trv-[\w-]{43}$/) }
+      expect(JSON.parse(upstream.lastRequest().body.toString())).toEqual({
+        ...{ ...HI, ...members, metadata, model: "upstream-model" },
+      })
     })
 
     test("instructions may stand among the messages", async () => {

@@ -180,9 +180,9 @@ describe("relayed", () => {
 
   test("members that are not ours go as they came", async () => {
     script((_, reply) => reply.json({ data: [], usage: { prompt_tokens: 0, total_tokens: 0 } }))
-    await embed({ model: "test/openai", input: "x", user: "u", odd: { a: 1 } })
+    await embed({ model: "test/openai", input: "x", odd: { a: 1 } })
     const sent = JSON.parse(upstream.lastRequest().body.toString())
-    expect(sent).toEqual({ model: "upstream-model", input: "x", user: "u", odd: { a: 1 } })
+    expect(sent).toEqual({ model: "upstream-model", input: "x", odd: { a: 1 } })
   })
 })
 

@@ -35,7 +35,7 @@ const house: House = {
   largeInTurn: new OneByOne(),
   codecs: { ingress: new Map(), upstream: new Map() },
   seals: new KeptSeals(),
-  ...unused("ledger", "repeats", "tokens", "onUnwritten", "affinity", "turns", "responses", "overruns"),
+  ...unused("ledger", "repeats", "tokens", "onUnwritten", "affinity", "turns", "responses", "overruns", "identifiers"),
   health: new Health({ now: () => 0, chance: () => 0, onAside: () => {} }),
   retries: new RetryBudget(() => 0),
   chance: () => 0,

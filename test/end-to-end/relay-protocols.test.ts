@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 const ODD =
-  String.raw`"mod\u0065ls":"x", "n\u0061me" :"\ud83d\ude00\/", "big":12345678901234567890,"e":1E+2 , "f":1.0, "": null,` +
+  String.raw`"mod\u0065lz":"x", "n\u0061me" :"\ud83d\ude00\/", "big":12345678901234567890,"e":1E+2 , "f":1.0, "": null,` +
   ` "tricky":"} ] , \\" \\\\","öld":"naïve 温度", "__proto__": {"a" : [ ]}`
 
 interface Sample {

@@ -8,6 +8,7 @@ import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
 import { decodeError } from "./errors.ts"
 import { fates } from "./fates.ts"
+import { countHostedCalls } from "./hosted-calls.ts"
 import { places } from "./places.ts"
 import { decodeStream } from "./stream.ts"
 
@@ -25,6 +26,7 @@ export const anthropicMessagesCodec: Codec = {
     encodeRequest,
     decodeResponse,
     decodeStream,
+    countHostedCalls,
     decodeError,
     counter: { ...counter, errand: () => ({ operation: "count_tokens", path: COUNT_PATH, headers: HEADERS }) },
   },

@@ -15,13 +15,15 @@ import {
   string,
 } from "../check.ts"
 import type { Envelope, Reading } from "../contract.ts"
-import { readChoice, refuseUnpriced } from "../extension.ts"
+import { readChoice, readIdentifiers, refuseUnpriced } from "../extension.ts"
 import { takesInstructions, upstreamHeaders } from "./version.ts"
 
 export function readRequest(body: JsonObject, envelope: Envelope): Reading {
   return checked(() => {
     const counts = envelope.does === "count-tokens"
     const { model, routing } = readChoice(body)
+    const { metadata } = body
+    const identifiers = isObject(metadata) ? readIdentifiers(metadata, ["user_id"], "metadata") : undefined
     const maxOutputTokens = counts ? undefined : maxTokens(body.max_tokens)
     messages(body.messages, takesInstructions(envelope))
     system(body.system)
@@ -38,6 +40,7 @@ export function readRequest(body: JsonObject, envelope: Envelope): Reading {
       asks: { maxOutputTokens, candidates: 1 },
       ...(runsTools(body) && { runsTools: true }),
       ...(counts && { counts }),
+      ...(identifiers && { identifiers }),
       routing,
       headers: upstreamHeaders(envelope),
     }

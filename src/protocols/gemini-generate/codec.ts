@@ -9,6 +9,7 @@ import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
 import { decodeError } from "./errors.ts"
 import { fates } from "./fates.ts"
+import { countHostedCalls } from "./hosted-calls.ts"
 import { places } from "./places.ts"
 import { pathOf } from "./request.ts"
 import { decodeStream } from "./stream.ts"
@@ -29,6 +30,7 @@ export const geminiGenerateCodec: Codec = {
     encodeRequest,
     decodeResponse,
     decodeStream,
+    countHostedCalls,
     decodeError,
     counter,
   },

@@ -9,6 +9,7 @@ import { encodeRequest } from "./encode-request.ts"
 import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
 import { fates } from "./fates.ts"
+import { countHostedCalls } from "./hosted-calls.ts"
 import { places } from "./places.ts"
 
 export const openaiChatCodec: Codec = {
@@ -24,6 +25,7 @@ export const openaiChatCodec: Codec = {
     encodeRequest,
     decodeResponse,
     decodeStream,
+    countHostedCalls,
     decodeError,
   },
 }

@@ -16,11 +16,19 @@ import {
   string,
 } from "../check.ts"
 import type { Asks, Reading, RelayTarget } from "../contract.ts"
-import { NO_HEADERS, ownedEdits, readChoice, refuseUnpriced } from "../extension.ts"
+import {
+  NO_HEADERS,
+  OPENAI_IDENTIFIERS,
+  ownedEdits,
+  readChoice,
+  readIdentifiers,
+  refuseUnpriced,
+} from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
     const { model, routing } = readChoice(body)
+    const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     messages(body.messages)
     const asks = checkSettings(body)
     tools(body.tools)
@@ -35,6 +43,8 @@ export function readRequest(body: JsonObject): Reading {
       usageAsked: streamOptions(body.stream_options) ?? false,
       asks,
       ...(runsTools(body) && { runsTools: true }),
+      ...(store(body.store) && { storesUpstream: true }),
+      ...(identifiers && { identifiers }),
       routing,
       headers: NO_HEADERS,
     }
@@ -85,6 +95,7 @@ const maxCompletionTokens = optional("max_completion_tokens", integer({ min: 1 }
 const candidates = optional("n", integer({ min: 1 }))
 const bestOf = optional("best_of", integer({ min: 1 }))
 const stream = optional("stream", boolean)
+const store = optional("store", boolean)
 const includeUsage = optional("include_usage", boolean)
 const streamOptions = optional("stream_options", (value) => includeUsage(object(value).include_usage))
 
@@ -188,9 +199,13 @@ const responseFormat = optional("response_format", (value) => {
   if (formatType(format.type) === "json_schema") jsonSchema(format.json_schema)
 })
 
+/** Nothing is to be kept in an account that callers share. */
+const NOT_STORED: Edit = { path: ["store"], set: "false" }
+
 export function requestEdits(reading: Reading, target: RelayTarget): Edit[] {
   const edits = ownedEdits(reading, target)
   edits.push(...limitEdits(reading.asks, target))
+  if (reading.storesUpstream) edits.push(NOT_STORED)
   if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
     edits.push({ path: ["stream_options", "include_usage"], set: "true" })
   }

@@ -3,11 +3,12 @@ import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { Edit } from "../../transport/json-splice.ts"
 import { arrayOf, boolean, checked, integer, misfit, number, object, optional, required, string } from "../check.ts"
 import type { Asks, Reading, RelayTarget } from "../contract.ts"
-import { NO_HEADERS, ownedEdits, readChoice } from "../extension.ts"
+import { NO_HEADERS, OPENAI_IDENTIFIERS, ownedEdits, readChoice, readIdentifiers } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
     const { model, routing } = readChoice(body)
+    const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     const prompts = prompt(body.prompt)
     const asks = checkSettings(body, prompts)
     return {
@@ -17,6 +18,7 @@ export function readRequest(body: JsonObject): Reading {
       framing: "events",
       usageAsked: streamOptions(body.stream_options) ?? false,
       asks,
+      ...(identifiers && { identifiers }),
       routing,
       headers: NO_HEADERS,
     }

@@ -2,17 +2,18 @@
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { checked, integer, misfit, oneOf, optional, required, string } from "../check.ts"
 import type { Embeds, Reading } from "../contract.ts"
-import { readChoice, wholeAnswer } from "../extension.ts"
+import { readChoice, readIdentifiers, wholeAnswer } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
     const { model, routing } = readChoice(body)
+    const identifiers = readIdentifiers(body, ["user"])
     const embeds = input(body.input)
     dimensions(body.dimensions)
     const operation = encodingFormat(body.encoding_format) === "base64" ? PACKED : "embeddings"
     user(body.user)
     const asks = { maxOutputTokens: 0, candidates: 1 }
-    return { ...wholeAnswer({ operation, model, routing, asks }), embeds }
+    return { ...wholeAnswer({ operation, model, routing, asks, identifiers }), embeds }
   })
 }
 

@@ -4,11 +4,12 @@ import type { ImageForm } from "../../canonical/image.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { boolean, checked, integer, nonEmptyString, number, oneOf, optional, required, string } from "../check.ts"
 import type { Reading } from "../contract.ts"
-import { readChoice, wholeAnswer } from "../extension.ts"
+import { readChoice, readIdentifiers, wholeAnswer } from "../extension.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
     const { model, routing } = readChoice(body)
+    const identifiers = readIdentifiers(body, ["user"])
     prompt(body.prompt)
     const asks = { candidates: count(body.n) ?? 1 }
     size(body.size)
@@ -19,7 +20,7 @@ export function readRequest(body: JsonObject): Reading {
     background(body.background)
     user(body.user)
     if (stream(body.stream)) throw streamed()
-    const reading = wholeAnswer({ operation: "images", model, routing, asks })
+    const reading = wholeAnswer({ operation: "images", model, routing, asks, identifiers })
     return choosesForm ? { ...reading, draws: { choosesForm } } : reading
   })
 }

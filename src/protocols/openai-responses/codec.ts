@@ -10,6 +10,7 @@ import { encodeResponse } from "./encode-response.ts"
 import { encodeStream } from "./encode-stream.ts"
 import { decodeStream } from "./events.ts"
 import { fates } from "./fates.ts"
+import { countHostedCalls } from "./hosted-calls.ts"
 import { places } from "./places.ts"
 
 export const openaiResponsesCodec: Codec = {
@@ -25,6 +26,7 @@ export const openaiResponsesCodec: Codec = {
     encodeRequest,
     decodeResponse,
     decodeStream,
+    countHostedCalls,
     decodeError,
     counter,
   },

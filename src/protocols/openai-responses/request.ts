@@ -18,7 +18,14 @@ import {
   string,
 } from "../check.ts"
 import type { Asks, Envelope, Kept, Reading, RelayTarget } from "../contract.ts"
-import { NO_HEADERS, ownedEdits, readChoice, refuseUnpriced } from "../extension.ts"
+import {
+  NO_HEADERS,
+  OPENAI_IDENTIFIERS,
+  ownedEdits,
+  readChoice,
+  readIdentifiers,
+  refuseUnpriced,
+} from "../extension.ts"
 import { COUNT } from "./count.ts"
 
 /** As long as any id of ours, and more. */
@@ -31,6 +38,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "does">)
   return checked(() => {
     const counts = envelope?.does === "count-tokens"
     const { model, routing } = readChoice(body)
+    const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     input(body.input)
     instructions(body.instructions)
     const asks = checkSettings(body)
@@ -48,6 +56,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "does">)
       ...(runsTools(body.tools) && { runsTools: true }),
       ...(counts && { counts }),
       kept: kept(body, counts),
+      ...(identifiers && { identifiers }),
       routing,
       headers: NO_HEADERS,
     }

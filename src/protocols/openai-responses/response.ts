@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Finish } from "../../canonical/response.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
-import type { Kept, RelayContext, RelayedAnswer } from "../contract.ts"
+import type { Kept, Reading, RelayContext, RelayedAnswer } from "../contract.ts"
 import { memberText, memberValue } from "../member.ts"
 import { isKept } from "./kept.ts"
 import { decodeUsage } from "./usage.ts"
@@ -20,8 +20,15 @@ export function relayAnswer(
   const edits: Edit[] = [
     { path: ["model"], set: asciiJson(model) },
     ...keptEdits(reading.kept, { length: text.length }),
+    ...echoEdits(reading, text),
   ]
   return { text: splice(text, edits, outlined), usage, model: memberText(text, outlined, "model") }
+}
+
+/** The response repeats what was asked: identifiers as the caller wrote them, and not as they were sent. */
+export function echoEdits({ identifiers = [] }: Reading, text: string, at: readonly string[] = []): Edit[] {
+  const echoed = identifiers.filter(({ path }) => text.includes(`"${path[0]}"`))
+  return echoed.map(({ path, value }) => ({ path: [...at, ...path], set: asciiOf(value) }))
 }
 
 interface Place {

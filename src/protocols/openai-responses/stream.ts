@@ -11,7 +11,7 @@ import { parseEvent } from "../event-data.ts"
 import { errorFrames, freshResponse } from "./errors.ts"
 import { decodeStream } from "./events.ts"
 import { keptMembers } from "./kept.ts"
-import { keptEdits } from "./response.ts"
+import { echoEdits, keptEdits } from "./response.ts"
 
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
@@ -49,7 +49,8 @@ class ResponsesRelay implements StreamRelay {
     const outlined = outline(data)
     if (!outlined || !findMember(outlined, "response")) return frame.raw
     const told = keptEdits(this.context.reading.kept, { length: data.length, at: ["response"] })
-    const edits: Edit[] = [{ path: ["response", "model"], set: this.name }, ...told]
+    const echoed = echoEdits(this.context.reading, data, ["response"])
+    const edits: Edit[] = [{ path: ["response", "model"], set: this.name }, ...told, ...echoed]
     // Clients refuse a stream whose response changes its id, which some hosts do with every event.
     if (told.length === 0 && typeof this.created?.id === "string") {
       edits.push({ path: ["response", "id"], set: asciiJson(this.created.id) })

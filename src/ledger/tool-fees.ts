@@ -1,0 +1,31 @@
+// What a provider's own tools cost by the call, where nothing else is known: one fee for each kind, in USD.
+import { HOSTED_TOOLS, type HostedCalls, type HostedTool } from "../canonical/hosted-calls.ts"
+import { nanoOfUsd } from "../canonical/usd.ts"
+
+/** As most vendors bill them (November 2026). */
+const FEES: Readonly<Record<HostedTool, string>> = {
+  web_search: "0.01",
+  grounding: "0.035",
+  code_session: "0.03",
+  file_search: "0.0025",
+  image_generation: "0.04",
+}
+
+/** So many calls of one tool, at this price each. */
+export interface ToolFee {
+  readonly tool: HostedTool
+  readonly calls: number
+  /** In USD. */
+  readonly price: string
+}
+
+export function toolFees(calls: HostedCalls): ToolFee[] {
+  return HOSTED_TOOLS.flatMap((tool) => {
+    const count = calls[tool] ?? 0
+    return count > 0 ? [{ tool, calls: count, price: FEES[tool] }] : []
+  })
+}
+
+export function sumOfFees(fees: readonly ToolFee[]): bigint {
+  return fees.reduce((sum, { calls, price }) => sum + BigInt(calls) * (nanoOfUsd(price) ?? 0n), 0n)
+}
