@@ -3,6 +3,7 @@ import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import { type MaxPrice, type RoutingWishes, STRATEGIES } from "../canonical/request.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
+import { foldedForms } from "../transport/name-watch.ts"
 import type { ObjectRules, RefuseValue } from "./body-rules.ts"
 import {
   arrayOf,
@@ -280,6 +281,13 @@ const LIMITS = [
   ...["max_tokens_to_sample", "num_predict", "n_predict"],
 ]
 
+/** Of names that are none of the protocol's own. */
+export function foreignLimits(own: readonly string[]): NonNullable<ObjectRules["refused"]> {
+  const ownForms = own.flatMap(foldedForms)
+  const foreign = LIMITS.filter((name) => !foldedForms(name).some((form) => ownForms.includes(form)))
+  return Object.fromEntries(foreign.map((name) => [name, foreignLimit(own)]))
+}
+
 function foreignLimit(own: readonly string[]): RefuseValue {
   const right = own.map((name) => `\`${name}\``).join(" or ")
   return () =>
@@ -288,14 +296,13 @@ function foreignLimit(own: readonly string[]): RefuseValue {
 
 /** What no request may say at its top, in any protocol; `limits` are the protocol's own names of the output limit. */
 export function refusedAtTop(limits: readonly string[]): NonNullable<ObjectRules["refused"]> {
-  const foreign = LIMITS.filter((name) => !limits.includes(name)).map((name) => [name, foreignLimit(limits)])
   return {
     ...Object.fromEntries(["api_base", "api_key", "base_url", "custom_host"].map((name) => [name, destination])),
     ...Object.fromEntries(
       ["route", "preset", "plugins", "compound_custom", "provider_options"].map((name) => [name, modelChoice]),
     ),
     extra_body: extraBody,
-    ...(limits.length > 0 && Object.fromEntries(foreign)),
+    ...(limits.length > 0 && foreignLimits(limits)),
   }
 }
 
@@ -308,10 +315,10 @@ export const accountObject: RefuseValue = () =>
 
 /** Members of every protocol that name objects of an account. */
 export const ACCOUNT_OBJECTS: Readonly<Record<string, RefuseValue>> = Object.fromEntries(
-  ["file_id", "file_ids", "container_id", "vector_store_ids", "collection_ids", "skill_id"].map((name) => [
-    name,
-    accountObject,
-  ]),
+  [
+    ...["file_id", "file_ids", "container_id", "vector_store_ids", "collection_ids", "skill_id"],
+    ...["cached_content", "file_search_store_names"],
+  ].map((name) => [name, accountObject]),
 )
 
 /** A tool that names a model of its own is a second inference, at that model's price. */

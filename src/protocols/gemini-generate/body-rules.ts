@@ -1,7 +1,7 @@
 // What a content-generation body may not say, and the members that have their two spellings alone.
 import type { Json } from "../../canonical/json.ts"
 import { guardBody, type ObjectRules, type RefuseValue } from "../body-rules.ts"
-import { accountObject, modelChoice, refusedAtTop } from "../extension.ts"
+import { ACCOUNT_OBJECTS, accountObject, foreignLimits, modelChoice, refusedAtTop, toolModel } from "../extension.ts"
 
 /** Files at addresses that anybody may fetch are fine; the vendor's own files, and buckets, are the account's. */
 const heldFile: RefuseValue = (uri, holder) => (isPublic(uri) ? undefined : accountObject(uri, holder))
@@ -17,7 +17,7 @@ const request: ObjectRules = {
     ...["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "labels"],
     ...["model", "models", "fallbacks", "provider", "serviceTier", "generateContentRequest"],
   ],
-  refused: refusedAtTop([]),
+  refused: refusedAtTop(["generationConfig.maxOutputTokens"]),
   inside: {
     generationConfig: {
       members: [
@@ -25,12 +25,17 @@ const request: ObjectRules = {
         ...["responseModalities", "responseMimeType", "responseSchema", "responseJsonSchema", "speechConfig"],
         ...["imageConfig", "mediaResolution"],
       ],
-      refused: { routingConfig: modelChoice, modelConfig: modelChoice, modelSelectionConfig: modelChoice },
+      refused: {
+        ...foreignLimits(["maxOutputTokens"]),
+        routingConfig: modelChoice,
+        modelConfig: modelChoice,
+        modelSelectionConfig: modelChoice,
+      },
       inside: { thinkingConfig: { members: ["thinkingBudget", "thinkingLevel", "includeThoughts"] } },
     },
     tools: {
       members: ["functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"],
-      refused: { fileSearch: accountObject, retrieval: accountObject },
+      refused: { fileSearch: accountObject, retrieval: accountObject, model: toolModel },
     },
     contents: {
       members: ["role", "parts"],
@@ -44,7 +49,7 @@ export const bodyGuard = guardBody({
   ...request,
   inside: { ...request.inside, generateContentRequest: request },
   takesBothCases: true,
-  refusedAnywhere: { cachedContent: accountObject, modelArmorConfig: accountObject, fileUri: heldFile },
+  refusedAnywhere: { ...ACCOUNT_OBJECTS, modelArmorConfig: accountObject, fileUri: heldFile },
   opaque: [
     ...["parameters", "parametersJsonSchema", "parameters_json_schema", "responseSchema", "response_schema"],
     ...["responseJsonSchema", "response_json_schema", "response", "args", "labels"],
