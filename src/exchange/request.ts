@@ -11,6 +11,7 @@ import {
   type Outline,
   outline,
   outlineInSlices,
+  type WatchOptions,
 } from "../transport/json-scan.ts"
 import type { OneByOne } from "../transport/one-by-one.ts"
 
@@ -59,7 +60,7 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   const text = toByteText(bytes)
   let outlined: Outline | undefined
   try {
-    outlined = outline(text, LIMITS, { names: options.protocol.bodyGuard.names, isAscii: ascii })
+    outlined = outline(text, LIMITS, watchOptions(options.protocol, ascii))
   } catch (thrown) {
     throw limitFault(thrown)
   }
@@ -71,6 +72,10 @@ export function readRequest(bytes: Uint8Array<ArrayBuffer>, options: ReadOptions
   const body = parsed(text)
   const reading = options.protocol.readRequest(body, options.envelope)
   return { reading, text, outline: unambiguous(outlined), isAscii: true, body }
+}
+
+function watchOptions({ bodyGuard: { outer, inner } }: Protocol, isAscii: boolean): WatchOptions {
+  return { outer, inner, isAscii }
 }
 
 async function readInSlices(

@@ -31,8 +31,9 @@ export interface BodyRules extends ObjectRules {
 
 /** The rules of a protocol, ready to be applied. */
 export interface BodyGuard {
-  /** Reports every name that a rule may concern; a body without one passes. */
-  readonly names: NameWatch
+  /** Report every name that a rule may concern, at the top and below; a body without one passes. */
+  readonly outer: NameWatch
+  readonly inner: NameWatch
   /** Throws a GatewayError that names the first member that breaks a rule. */
   check(body: JsonObject): void
 }
@@ -41,9 +42,10 @@ export function guardBody(rules: BodyRules): BodyGuard {
   const { takesBothCases = false } = rules
   const root = compileRules(rules, takesBothCases)
   const walker = new BodyWalker(byFoldedName(rules.refusedAnywhere), new Set(rules.opaque))
-  const { spelled, reported } = namesIn(rules, takesBothCases)
+  const anywhere = Object.keys(rules.refusedAnywhere)
   return {
-    names: new NameWatch({ spelled, reported: [...reported, ...Object.keys(rules.refusedAnywhere)] }),
+    outer: watchNames({ ...rules, inside: {} }, { takesBothCases, anywhere }),
+    inner: watchNames({ inside: rules.inside ?? {} }, { takesBothCases, anywhere }),
     check: (body) => checked(() => walker.walk(body, root)),
   }
 }
@@ -87,6 +89,16 @@ function byFoldedName(refused: Readonly<Record<string, RefuseValue>>): Map<strin
   return new Map(
     Object.entries(refused).flatMap(([name, refuse]) => foldedForms(name).map((form) => [form, refuse] as const)),
   )
+}
+
+interface WatchedRules {
+  readonly takesBothCases: boolean
+  readonly anywhere: readonly string[]
+}
+
+function watchNames(rules: ObjectRules, { takesBothCases, anywhere }: WatchedRules): NameWatch {
+  const { spelled, reported } = namesIn(rules, takesBothCases)
+  return new NameWatch({ spelled, reported: [...reported, ...anywhere] })
 }
 
 function namesIn(rules: ObjectRules, takesBothCases: boolean): { spelled: string[]; reported: string[] } {

@@ -38,7 +38,9 @@ export interface Outline {
 
 /** Names to look for on the way. */
 export interface WatchOptions {
-  readonly names: NameWatch
+  /** Of the outermost object's members, and of those of all objects inside. */
+  readonly outer: NameWatch
+  readonly inner: NameWatch
   /** Whether the text holds no byte beyond ASCII. */
   readonly isAscii: boolean
 }
@@ -123,7 +125,8 @@ class JsonScanner {
   private lastEnd = 0
   private readonly members: Member[] = []
   /** Absent where no name is looked for, or one was found. */
-  private watch: NameWatch | undefined
+  private outer: NameWatch | undefined
+  private inner: NameWatch | undefined
   /** Whether names may hold escapes or bytes beyond ASCII. */
   private readonly isPlain: boolean
   private holdsWatched = false
@@ -133,7 +136,8 @@ class JsonScanner {
     private readonly limits: JsonLimits,
     watch?: WatchOptions,
   ) {
-    this.watch = watch?.names
+    this.outer = watch?.outer
+    this.inner = watch?.inner
     this.isPlain = watch?.isAscii === true && !text.includes("\\u")
   }
 
@@ -195,7 +199,7 @@ class JsonScanner {
       if (code === QUOTE) {
         const quote = text.indexOf('"', at)
         if (quote > 0 && text.charCodeAt(quote - 1) !== BACKSLASH) {
-          if (this.watch && isName(text, quote + 1)) this.look(at, quote)
+          if (this.inner && isName(text, quote + 1)) this.look(this.inner, at, quote)
           at = quote + 1
         } else {
           this.stringStart = at - 1
@@ -268,7 +272,7 @@ class JsonScanner {
     this.stringStart = -1
     this.lastEnd = this.at
     if (this.depth !== 1) {
-      if (this.watch && isName(this.text, this.at)) this.look(start + 1, this.at - 1)
+      if (this.inner && isName(this.text, this.at)) this.look(this.inner, start + 1, this.at - 1)
       return
     }
     if (this.keyStart < 0) {
@@ -280,7 +284,7 @@ class JsonScanner {
   private endMember(): void {
     if (this.open < 0) return
     if (this.keyStart >= 0 && this.valueStart >= 0) {
-      this.look(this.keyStart + 1, this.keyEnd - 1)
+      if (this.outer) this.look(this.outer, this.keyStart + 1, this.keyEnd - 1)
       this.members.push({
         name: memberName(this.text, this.keyStart + 1, this.keyEnd - 1),
         start: this.keyStart,
@@ -295,13 +299,13 @@ class JsonScanner {
   }
 
   /** Compares the name that stands here; after one that is reported, nothing more is looked for. */
-  private look(start: number, end: number): void {
-    const { watch, text } = this
-    if (!watch) return
+  private look(watch: NameWatch, start: number, end: number): void {
+    const { text } = this
     const isReported = this.isPlain ? watch.reports(text, start, end) : watch.reportsAny(text, start, end)
     if (!isReported) return
     this.holdsWatched = true
-    this.watch = undefined
+    this.outer = undefined
+    this.inner = undefined
   }
 
   private count(): void {

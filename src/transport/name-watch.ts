@@ -22,7 +22,7 @@ export class NameWatch {
 
   constructor({ spelled, reported }: WatchedNames) {
     const names = new Set(spelled)
-    const refused = new Set([...reported].map(foldName))
+    const refused = new Set([...reported].flatMap(foldedForms))
     this.spelled = new Set([...names].filter((name) => !refused.has(foldName(name))))
     for (const name of [...names, ...reported]) for (const form of foldedForms(name)) this.add(form)
   }

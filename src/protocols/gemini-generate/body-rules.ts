@@ -47,7 +47,8 @@ const request: ObjectRules = {
 
 export const bodyGuard = guardBody({
   ...request,
-  inside: { ...request.inside, generateContentRequest: request },
+  // What is only counted puts nothing out, so no limit matters in it.
+  inside: { ...request.inside, generateContentRequest: { ...request, refused: refusedAtTop([]) } },
   takesBothCases: true,
   refusedAnywhere: { ...ACCOUNT_OBJECTS, modelArmorConfig: accountObject, fileUri: heldFile },
   opaque: [
