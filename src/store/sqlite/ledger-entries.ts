@@ -1,7 +1,7 @@
 // What is booked: the entries of a transaction are one row of the journal, with what their receipts show beside it.
 import type { Database } from "bun:sqlite"
 import type { BookedEntry, EntryRow } from "../contract.ts"
-import { EndedRequests, endedGroups, entryIn } from "./ledger-ended.ts"
+import { EndedRequests, endedGroups, entryIn, namesIn } from "./ledger-ended.ts"
 import { entriesOf, type JournalRow, journalText } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
 import type { Tails } from "./ledger-tail.ts"
@@ -61,6 +61,24 @@ export class Entries {
       return true
     }
     return !this.staged.some((row) => row.requestId === requestId) && this.endedAs(requestId) === undefined
+  }
+
+  /** Of these requests, those that have ended: one pass over what is not folded, however many are asked for. */
+  endedAmong(requestIds: readonly string[]): ReadonlySet<string> {
+    const wanted = new Map<string, string>()
+    for (const requestId of requestIds) wanted.set(plain(requestId), requestId)
+    const ended = new Set<string>()
+    for (const tail of this.tails.all())
+      for (const name of namesIn(tail.ended)) {
+        const requestId = wanted.get(name)
+        if (requestId === undefined) continue
+        ended.add(requestId)
+        wanted.delete(name)
+      }
+    for (const name of wanted.keys()) if (name > this.newest) wanted.delete(name)
+    for (const name of this.ended.among(wanted.keys())) ended.add(wanted.get(name) as string)
+    for (const requestId of requestIds) this.sawName(plain(requestId))
+    return ended
   }
 
   ofRequest(requestId: string): BookedEntry | undefined {

@@ -49,7 +49,7 @@ export class Holds {
 
   constructor(
     database: Database,
-    private readonly entries: Pick<Entries, "isNew">,
+    private readonly entries: Pick<Entries, "isNew" | "endedAmong">,
   ) {
     this.rows = database.query<GroupColumns, []>("SELECT slot, written, holds FROM hold_groups ORDER BY written")
     this.put = database.query("REPLACE INTO hold_groups VALUES (?1, ?2, ?3)")
@@ -114,7 +114,8 @@ export class Holds {
       this.written = Number(written)
       for (const row of this.rowsOf(JSON.parse(holds))) this.loadRow(row, group)
     }
-    for (const { row } of [...this.open.all()]) if (!this.entries.isNew(row.requestId)) this.end(row.requestId)
+    const requestIds = [...this.open.all()].map(({ row }) => row.requestId)
+    for (const requestId of this.entries.endedAmong(requestIds)) this.end(requestId)
     for (const requestId of this.budgets.keys()) if (!this.open.get(requestId)) this.budgets.delete(requestId)
     this.ended = []
     for (const group of this.groups) if (group.open === 0) this.free(group)
