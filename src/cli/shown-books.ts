@@ -11,6 +11,8 @@ export interface ShownReceipt {
   readonly paid: string
   readonly written_off: string
   readonly in_suspense: string
+  readonly owed?: string
+  readonly returned?: string
   readonly model: string | null
   readonly provider: string | null
   readonly price_version: string | null

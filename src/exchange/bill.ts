@@ -183,7 +183,8 @@ export class Bill {
     const also = answer && (() => claim.answered(answer))
     const facts = receiptFacts(call, { request, basis })
     const { protocol } = record
-    return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
+    const mayOwe = basis === "reported"
+    return { chargeNano, mayOwe, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
   }
 
   private letGo(): Promise<void> {

@@ -98,10 +98,12 @@ export interface LedgerAccountRow {
   readonly heldNano: bigint
   /** null: not limited. */
   readonly floorNano: bigint | null
+  /** Charges for reported usage that neither its holds nor its balance covered, and that no top-up has paid yet. */
+  readonly owedNano: bigint
 }
 
-/** The gateway's own accounts. */
-export type HouseAccount = "funding" | "revenue" | "suspense" | "write-off"
+/** The gateway's own accounts. `debt` is what all others owe, negative. */
+export type HouseAccount = "funding" | "revenue" | "suspense" | "write-off" | "debt"
 
 /** Holds and entries move an account; no transaction ends with one below its floor. */
 interface LedgerAccountTable {
@@ -149,7 +151,8 @@ interface HoldTable {
   ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
 }
 
-export type EntryKind = "settled" | "released" | "recovered" | "top-up"
+/** The last two end what a recovered request has in suspense: all of it goes back, or some of it is charged. */
+export type EntryKind = "settled" | "released" | "recovered" | "top-up" | "suspense-returned" | "suspense-settled"
 
 /** What an entry moves on each account it touches. Together it is always zero. */
 export interface EntryAmounts {
@@ -159,6 +162,13 @@ export interface EntryAmounts {
   readonly revenue: bigint
   readonly suspense: bigint
   readonly writeOff: bigint
+  /** Below 0: what the account owes from now on. Above 0: what it pays of what it owed. */
+  readonly debt: bigint
+}
+
+/** What counts as spent, in budgets and usage, also while it is owed. */
+export function spentNano({ account, debt }: EntryAmounts): bigint {
+  return debt === 0n ? -account : -account - debt
 }
 
 /** What is counted of a request. */
@@ -187,7 +197,8 @@ export interface Use {
   readonly priceVersion: string | null
 }
 
-/** One thing that was booked. It has a request or an event, each of which is booked once. */
+/** One thing that was booked. It has a request or an event, each of which is booked once; the event of an entry that ends
+ * suspense is the request that was recovered. */
 export interface EntryRow {
   readonly kind: EntryKind
   readonly requestId: string | null
@@ -217,12 +228,53 @@ interface EntryTable {
   insert(row: EntryRow, facts: string | null): void
   ofRequest(requestId: string): BookedEntry | undefined
   ofEvent(eventId: string): BookedEntry | undefined
+  get(id: bigint): BookedEntry | undefined
 }
 
-/** What was paid and is held together, by UTC day: from one day to another, both included; without days, since ever. */
+/** What was spent and is held together, by UTC day: from one day to another, both included; without days, since ever. */
 interface SpendTable {
   ofKey(keyId: string, days?: Days): bigint
   ofTenant(tenant: string, days?: Days): bigint
+  /** The day given, or a later one that the key or its tenant has spent or held anything on. */
+  latestDay(spender: { readonly keyId: string; readonly tenant: string }, day: number): number
+}
+
+/** A budget that reported usage has exceeded, in the last period in which it did. */
+export interface OvershootRow {
+  /** `key:K` or `tenant:T`. */
+  readonly holder: string
+  readonly period: Exclude<keyof Budgets, "total">
+  /** The first day of the period. */
+  readonly from: number
+  /** The limit in force then. */
+  readonly limitNano: bigint
+  /** The overshoot of the periods before that counted in this one. */
+  readonly carriedNano: bigint
+  /** The most that reported usage exceeded the budget by in this period. */
+  readonly overNano: bigint
+}
+
+interface OvershootTable {
+  /** The same object until the row is put anew. */
+  find(holder: string, period: OvershootRow["period"]): OvershootRow | undefined
+  put(row: OvershootRow): void
+}
+
+/** What a request that was recovered has in suspense. */
+export interface SuspenseRow {
+  readonly requestId: string
+  /** The entry that recovered it. */
+  readonly entry: bigint
+  readonly at: number
+  /** The entry that ended it; null while it is open. */
+  readonly endedBy: bigint | null
+}
+
+interface SuspenseTable {
+  find(requestId: string): SuspenseRow | undefined
+  /** Those that are open, the oldest first, behind an entry. */
+  page(after: bigint, limit: number): SuspenseRow[]
+  countOpen(): number
 }
 
 /** Days since 1970. */
@@ -299,6 +351,8 @@ export interface LedgerTable {
   readonly holds: HoldTable
   readonly entries: EntryTable
   readonly spend: SpendTable
+  readonly overshoots: OvershootTable
+  readonly suspense: SuspenseTable
   readonly usage: UsageTable
   readonly receipts: ReceiptTable
   readonly prices: PriceTable

@@ -8,7 +8,7 @@ import { migrations } from "./migrations.ts"
 
 const entry: EntryRow = {
   ...{ kind: "released", requestId: null, eventId: null, tenant: "acme", keyId: "k1", day: 1, at: 1, accountId: 5 },
-  nano: { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n },
+  nano: { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n, debt: 0n },
   ...{ heldNano: 1n, protocol: null, use: null },
 }
 

@@ -2,8 +2,9 @@
 import type { Database } from "bun:sqlite"
 import type { BookedEntry, EntryRow } from "../contract.ts"
 import { EndedRequests, endedGroups, entryIn, namesIn } from "./ledger-ended.ts"
-import { entriesOf, type JournalRow, journalText } from "./ledger-journal.ts"
+import { endsSuspense, entriesOf, type JournalRow, journalText } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
+import { Suspense } from "./ledger-suspense.ts"
 import type { Tails } from "./ledger-tail.ts"
 
 interface JournalColumns extends JournalRow {
@@ -12,6 +13,7 @@ interface JournalColumns extends JournalRow {
 
 export class Entries {
   readonly ended: EndedRequests
+  readonly suspense: Suspense
   /** The last one that is durable. */
   private lastId = 0
   /** Requests are named as time goes; none that was ever held, or has ended, comes behind this name. */
@@ -30,6 +32,7 @@ export class Entries {
     private readonly tails: Tails,
   ) {
     this.ended = new EndedRequests(database)
+    this.suspense = new Suspense(database, (requestId) => this.stagedEnd(requestId))
     const row = "SELECT first, at, entries FROM journal WHERE first"
     this.rowAt = database.query<JournalColumns, [number]>(`${row} <= ?1 ORDER BY first DESC LIMIT 1`)
     this.rowAfter = database.query<JournalColumns, [number | bigint]>(`${row} > ?1 ORDER BY first LIMIT 1`)
@@ -87,10 +90,15 @@ export class Entries {
   }
 
   ofEvent(eventId: string): BookedEntry | undefined {
-    const staged = this.stagedAt(this.staged.findIndex((row) => row.eventId === eventId))
+    const isTopUp = ({ kind, eventId: event }: EntryRow) => kind === "top-up" && event === eventId
+    const staged = this.stagedAt(this.staged.findIndex(isTopUp))
     if (staged) return staged
     const found = this.event.get(eventId)
     return this.booked(found ? Number(found.entry) : undefined)
+  }
+
+  get(id: number): BookedEntry | undefined {
+    return id > this.lastId ? this.stagedAt(id - this.lastId - 1) : this.booked(id)
   }
 
   /** The entry that a request has ended as, of what is durable. */
@@ -113,7 +121,8 @@ export class Entries {
     if (!last) return
     let [account, funding, revenue, suspense, writeOff] = [0n, 0n, 0n, 0n, 0n]
     let id = this.lastId
-    for (const { nano, eventId } of staged) {
+    for (const row of staged) {
+      const { nano, eventId } = row
       id += 1
       account += nano.account
       revenue += nano.revenue
@@ -121,7 +130,10 @@ export class Entries {
       if (nano.funding !== 0n) funding += nano.funding
       if (nano.suspense !== 0n) suspense += nano.suspense
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
-      if (eventId !== null) this.insertEvent.run(eventId, id)
+      // The row's check knows five amounts, and what is owed is not covered either.
+      if (nano.debt !== 0n) writeOff += nano.debt
+      if (nano.suspense !== 0n) this.suspense.write(row, id)
+      if (eventId !== null && !endsSuspense(row.kind)) this.insertEvent.run(eventId, id)
     }
     const [entries, facts] = [journalText(staged, last.at), this.facts.length > 0 ? factsText(this.facts) : null]
     this.insertJournal.run(this.lastId + 1, last.at, account, funding, revenue, suspense, writeOff, entries, facts)
@@ -161,6 +173,10 @@ export class Entries {
 
   private sawName(name: string): void {
     if (name > this.newest) this.newest = name
+  }
+
+  private stagedEnd(requestId: string): bigint | undefined {
+    return this.stagedAt(this.staged.findIndex(({ kind, eventId }) => endsSuspense(kind) && eventId === requestId))?.id
   }
 
   private stagedAt(at: number): BookedEntry | undefined {

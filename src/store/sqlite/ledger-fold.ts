@@ -32,9 +32,10 @@ export class Fold {
     private readonly sums: Sums,
   ) {
     // What a fold of the same number wrote that was cut short does not count.
-    const before = "CASE WHEN run < ?3 THEN posted ELSE before END"
+    const [before, owedBefore] = ["iif(run < ?3, posted, before)", "iif(run < ?3, owed, owed_before)"]
     this.post = database.query(
-      `UPDATE account_rows SET before = ${before}, posted = ${before} + ?2, run = ?3 WHERE id = ?1`,
+      `UPDATE account_rows SET before = ${before}, posted = ${before} + ?2,
+         owed_before = ${owedBefore}, owed = ${owedBefore} + ?4, run = ?3 WHERE id = ?1`,
     )
     this.mark = database.query("UPDATE ledger_marks SET value = ?2 WHERE name = ?1")
   }
@@ -47,7 +48,7 @@ export class Fold {
     // What was cut short had no other days: all that it folded is in this tail too.
     for (const day of days) usage.clear(day, run)
     for (const month of months) spend.clear(month, run)
-    for (const [id, { nano }] of tail.posted) yield void this.post.run(id, nano, run)
+    for (const [id, { nano, owedNano }] of tail.posted) yield void this.post.run(id, nano, run, owedNano)
     yield* written(spendLines(tail), { runs: spend, run })
     yield* written(usageLines(tail), { runs: usage, run })
     yield* ended.pieces(tail.ended, run)

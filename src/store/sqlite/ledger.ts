@@ -32,7 +32,9 @@ export function ledgerTable(database: Database): LedgerTable {
   }
 }
 
-function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds" | "entries" | "spend"> {
+type MoneyTables = Pick<LedgerTable, "accounts" | "holds" | "entries" | "spend" | "overshoots" | "suspense">
+
+function moneyTables(standing: Standing): MoneyTables {
   return {
     accounts: {
       find: (name) => standing.ready().accounts.find(name),
@@ -56,10 +58,21 @@ function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds"
       insert: (row, facts) => standing.ready().book(row, facts),
       ofRequest: (requestId) => standing.ready().entries.ofRequest(requestId),
       ofEvent: (eventId) => standing.ready().entries.ofEvent(eventId),
+      get: (id) => standing.ready().entries.get(Number(id)),
     },
     spend: {
       ofKey: (keyId, days) => standing.ready().spending.ofKey(keyId, days),
       ofTenant: (tenant, days) => standing.ready().spending.ofTenant(tenant, days),
+      latestDay: (spender, day) => standing.ready().spending.latestDay(spender, day),
+    },
+    overshoots: {
+      find: (holder, period) => standing.ready().overshoots.find(holder, period),
+      put: (row) => standing.ready().overshoots.put(row),
+    },
+    suspense: {
+      find: (requestId) => standing.ready().entries.suspense.find(requestId),
+      page: (after, limit) => standing.ready().entries.suspense.page(after, limit),
+      countOpen: () => standing.ready().entries.suspense.countOpen(),
     },
   }
 }

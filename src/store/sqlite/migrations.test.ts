@@ -99,7 +99,7 @@ test("a journal without facts is taken over with all that was booked", () => {
       day: DAY,
       at: AT,
     },
-    ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n } },
+    ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n, debt: 0n } },
     ...{ heldNano: null, protocol: null },
     use: { model: "m", provider: "p", counts: { input: 5, output: 7 }, priceVersion: "v1" },
   })
@@ -121,6 +121,7 @@ test("a journal without facts is taken over with all that was booked", () => {
     expect(() => ledger.transaction(() => entries.insert({ ...(booked[0] as EntryRow), requestId }, null))).toThrow(
       "twice",
     )
+  expect(ledger.suspense.page(0n, 9)).toEqual([{ requestId: REQUESTS[2], entry: 5n, at: AT + 3, endedBy: null }])
   const audit = ledger.audit(0)
   while (audit.compare(10));
   audit.close()
