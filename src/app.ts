@@ -73,11 +73,11 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function openDesk(config: Config, environment: Environment): { desk: Desk; keys: Keys; close: () => void } {
   const store = openSqlite(config.storePath)
   const secrets = hashingSecrets(config.dataDir, environment)
-  const ledger = new Ledger({ table: store.ledger })
+  const ledger = openLedger(store, config)
   ledger.recover()
   const keys = new Keys({ table: store.keys, tenants: store.tenants, money: ledger, secrets })
   const close = () => {
-    ledger.flush()
+    ledger.stop()
     store.close()
   }
   return { desk: new Desk({ keys, ledger }), keys, close }
@@ -127,7 +127,7 @@ export class Gateway {
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
     this.running = new Running()
     this.store = openSqlite(config.storePath)
-    this.ledger = new Ledger({ table: this.store.ledger })
+    this.ledger = openLedger(this.store, config)
     const recovered = this.ledger.recover()
     if (recovered.holds > 0) log.line("warn", "holds-recovered", { holds: recovered.holds })
     const secrets = hashingSecrets(config.dataDir, environment)
@@ -193,6 +193,8 @@ export class Gateway {
       version: options.version ?? "0",
       inFlight: () => this.server.inFlight,
       bodyBytes: () => this.server.bodies.inUse,
+      suspenseNano: lastRead(() => this.ledger.suspense.sumNano),
+      debtNano: lastRead(() => -(this.ledger.balance("debt")?.postedNano ?? 0n)),
       onLoopDelay: (delayMs) => this.server.looked(delayMs),
     })
     if (config.traces)
@@ -298,7 +300,7 @@ export class Gateway {
     this.metrics.stop()
     await (await this.tracer)?.stop()
     await Promise.race([Promise.all(this.unwritten), setTimeout(UNWRITTEN_MS)])
-    this.ledger.flush()
+    this.ledger.stop()
     this.store.close()
     this.log.line("info", "stopped")
     this.log.flush()
@@ -337,6 +339,25 @@ export class Gateway {
         handle: (visit) => (this.ready ? say("ready", 200) : say("stopping", 503))(visit),
       },
     ]
+  }
+}
+
+const HOUR_MS = 3_600_000
+
+function openLedger(store: Store, { ledger: { suspenseHours } }: Config): Ledger {
+  return new Ledger({ table: store.ledger, returnSuspenseAfterMs: suspenseHours * HOUR_MS })
+}
+
+/** A sum of the store, and while that fails the last one it told. */
+function lastRead(read: () => bigint): () => bigint {
+  let last = 0n
+  return () => {
+    try {
+      last = read()
+    } catch {
+      // Whoever looks at metrics wants all the others just then.
+    }
+    return last
   }
 }
 

@@ -26,7 +26,7 @@ const line = object({
   tier: required(nullable(count)),
   amount: required(text({ about: "Decimal USD, exact; the sum is rounded once, up to a nano-USD." })),
 })
-const receipt = object({
+export const receipt = object({
   id: required(text()),
   time: required(time()),
   tenant: required(text()),

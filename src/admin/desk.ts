@@ -4,6 +4,7 @@ import type { Keys } from "../accounts/keys.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import { BookDesk } from "./book-desk.ts"
 import { KeyDesk } from "./key-desk.ts"
+import { SuspenseDesk } from "./suspense-desk.ts"
 import { TenantDesk } from "./tenant-desk.ts"
 
 interface DeskOptions {
@@ -16,10 +17,12 @@ export class Desk {
   readonly keys: KeyDesk
   readonly tenants: TenantDesk
   readonly books: BookDesk
+  readonly suspense: SuspenseDesk
 
   constructor({ keys, ledger, now = Date.now }: DeskOptions) {
     this.keys = new KeyDesk({ keys, ledger, now })
     this.tenants = new TenantDesk({ tenants: keys.tenants, ledger, now })
     this.books = new BookDesk({ keys, ledger, now })
+    this.suspense = new SuspenseDesk({ ledger, books: this.books })
   }
 }

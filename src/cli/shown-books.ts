@@ -65,6 +65,26 @@ export interface UsagePage {
   readonly next: string | null
 }
 
+/** Amounts are decimal USD. */
+export interface SuspensePage {
+  readonly suspense: readonly {
+    readonly id: string
+    readonly tenant: string
+    readonly key: string
+    readonly amount: string
+    readonly since: string
+    readonly returns_at: string
+  }[]
+  readonly next: string | null
+  readonly count: number
+  readonly total: string
+}
+
+export interface ReturnedSuspense {
+  readonly returned: number
+  readonly amount: string
+}
+
 /** What a proof of the ledger has found. */
 export interface Verdict {
   readonly sound: boolean

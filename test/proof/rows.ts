@@ -21,6 +21,7 @@ import { privileges } from "./row-18-privileges.ts"
 import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
+import { suspense } from "./row-24-suspense.ts"
 import { start } from "./row-31-start.ts"
 
 export const rows: readonly Row[] = [
@@ -45,5 +46,6 @@ export const rows: readonly Row[] = [
   canaries,
   storeLoss,
   soak,
+  suspense,
   start,
 ]
