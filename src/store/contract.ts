@@ -377,6 +377,8 @@ export interface LedgerTable {
 
 /** A request that was answered under an idempotency key. */
 export interface RepeatRow {
+  /** Whose share of what is remembered it takes. */
+  readonly tenant: string
   /** Of the API key's id and the idempotency key, which itself is nowhere. */
   readonly hash: string
   /** Of what was asked. */
@@ -400,8 +402,17 @@ export interface RepeatTable {
   insert(row: RepeatRow, answer?: SealedAnswer): void
   /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
   dropBefore(time: number, limit: number): number
-  /** Forgets the oldest, and of those that stay the oldest answers, until there are no more than so many. */
-  keepWithin(bounds: { readonly rows: number; readonly answerBytes: number }): void
+  /**
+   * Forgets the oldest of a tenant, and of those that stay the oldest answers, until it has no more than its bounds. Where
+   * all tenants have more than theirs together, whoever has most forgets its oldest.
+   */
+  keepWithin(bounds: { readonly ofTenant: RepeatBounds; readonly ofAll: RepeatBounds }, tenant: string): void
+}
+
+/** How many requests may be remembered, and how many bytes of answers, sealed. */
+export interface RepeatBounds {
+  readonly rows: number
+  readonly answerBytes: number
 }
 
 /** A response that is kept for a tenant. Ids are unique within one. */
@@ -425,8 +436,11 @@ export interface ResponseTable {
   remove(tenant: string, id: string): boolean
   /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
   dropBefore(time: number, limit: number): number
-  /** Forgets the oldest of one tenant, or of all, until there are no more than so many. */
-  keepWithin(bounds: ResponseBounds, tenant?: string): void
+  /**
+   * Forgets the oldest of a tenant until it has no more than its bounds. Where all tenants have more than theirs together,
+   * whoever has most forgets its oldest, but the newest of this tenant is the last to go.
+   */
+  keepWithin(bounds: { readonly ofTenant: ResponseBounds; readonly ofAll: ResponseBounds }, tenant: string): void
 }
 
 export interface Store {
