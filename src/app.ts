@@ -7,9 +7,11 @@ import { Limits } from "./accounts/limits.ts"
 import { Sealer } from "./accounts/sealing.ts"
 import { Desk } from "./admin/desk.ts"
 import type { GatewayView } from "./admin/house.ts"
+import { synced } from "./admin/synced.ts"
 import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/error.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
+import type { Secret } from "./config/secret.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
@@ -69,10 +71,35 @@ const ASIDE = {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+interface StoreOptions {
+  /** Called with what the store or its secret has lost; where it is left out, that is refused. */
+  readonly onLoss?: ((what: string) => void) | undefined
+}
+
+/** The store, and the secret that its keys were made with: both as they were left, or neither. */
+function openStore(
+  config: Config,
+  environment: Environment,
+  { onLoss }: StoreOptions,
+): { store: Store; secrets: Secret[] } {
+  const store = openSqlite(config.storePath, { onLoss })
+  try {
+    const keyCount = () => store.keys.count()
+    const { dataDir } = config
+    return { store, secrets: hashingSecrets({ dataDir, environment, marks: store.secrets, keyCount, onLoss }) }
+  } catch (thrown) {
+    store.close()
+    throw thrown
+  }
+}
+
 /** Keys and books on the store of this configuration, as a start would find them, for commands without a gateway. */
-export function openDesk(config: Config, environment: Environment): { desk: Desk; keys: Keys; close: () => void } {
-  const store = openSqlite(config.storePath)
-  const secrets = hashingSecrets(config.dataDir, environment)
+export function openDesk(
+  config: Config,
+  environment: Environment,
+  options: StoreOptions = {},
+): { desk: Desk; keys: Keys; close: () => void } {
+  const { store, secrets } = openStore(config, environment, options)
   const ledger = openLedger(store, config)
   ledger.recover()
   const keys = new Keys({ table: store.keys, tenants: store.tenants, money: ledger, secrets })
@@ -80,7 +107,7 @@ export function openDesk(config: Config, environment: Environment): { desk: Desk
     ledger.stop()
     store.close()
   }
-  return { desk: new Desk({ keys, ledger }), keys, close }
+  return { desk: new Desk({ keys, ledger, sync: () => store.sync() }), keys, close }
 }
 
 /** The keys alone. */
@@ -96,6 +123,8 @@ export interface GatewayOptions {
   readonly version?: string
   /** Reads the configuration anew, or this text in its place. */
   readonly readConfig?: (text?: string) => Config
+  /** Starts although the store, or its secret, has lost something, and logs what. */
+  readonly acceptLoss?: boolean | undefined
   /** What exchanges book with, if anything, in the ledger's place: to measure what it costs, and to show what it prevents. */
   readonly bookWith?: (ledger: Ledger) => House["ledger"]
 }
@@ -126,13 +155,14 @@ export class Gateway {
     this.config = config
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
     this.running = new Running()
-    this.store = openSqlite(config.storePath)
+    const onLoss = options.acceptLoss ? (reason: string) => log.line("warn", "loss-accepted", { reason }) : undefined
+    const { store, secrets } = openStore(config, environment, { onLoss })
+    this.store = store
     this.ledger = openLedger(this.store, config)
     const recovered = this.ledger.recover()
     if (recovered.holds > 0) log.line("warn", "holds-recovered", { holds: recovered.holds })
-    const secrets = hashingSecrets(config.dataDir, environment)
     this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, money: this.ledger, secrets })
-    this.desk = new Desk({ keys: this.keys, ledger: this.ledger })
+    this.desk = new Desk({ keys: this.keys, ledger: this.ledger, sync: () => this.store.sync() })
     const sealer = new Sealer(secrets)
     const credentials = new Credentials({ table: this.store.credentials, sealer })
     this.kept = new KeptCredentials(credentials, providerTypes)
@@ -217,15 +247,15 @@ export class Gateway {
       providers: () => kept.states(this.config, this.table),
       configProblems: (text) => problemsOf(() => readConfig(text)),
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
-      setCredential: (provider, credential) => {
+      setCredential: async (provider, credential) => {
         const set = kept.set(provider, { config: this.config, credential })
         if (set) this.reload(this.config)
-        return set
+        return synced(set, () => this.store.sync())
       },
-      removeCredential: (provider) => {
+      removeCredential: async (provider) => {
         const removed = kept.remove(provider)
         if (removed) this.reload(this.config)
-        return removed
+        return synced(removed, () => this.store.sync())
       },
     }
     const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
@@ -253,6 +283,14 @@ export class Gateway {
     if (!this.tracer) return
     const traced = tracedExchange(record)
     void this.tracer.then((tracer) => tracer.trace(traced, record.traceparent))
+  }
+
+  /** The text of a key, where there was none yet; it survives a loss of power. */
+  async firstKey(): Promise<string | undefined> {
+    if (!this.keys.isEmpty()) return undefined
+    const { text } = this.keys.create({ name: "first" })
+    await this.store.sync()
+    return text
   }
 
   get adminUrl(): string {

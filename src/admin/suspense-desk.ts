@@ -5,6 +5,7 @@ import type { Ledger } from "../ledger/ledger.ts"
 import type { SuspendedRequest } from "../ledger/suspense.ts"
 import type { BookDesk } from "./book-desk.ts"
 import type { ShownReceipt } from "./shown-receipt.ts"
+import { type Sync, synced } from "./synced.ts"
 
 /** Amounts are decimal USD. */
 interface SuspenseView {
@@ -33,6 +34,7 @@ export interface ReturnedView {
 interface SuspenseDeskOptions {
   readonly ledger: Pick<Ledger, "suspense">
   readonly books: Pick<BookDesk, "receipt">
+  readonly sync: Sync
 }
 
 const ROWS_PER_PAGE = 1000
@@ -50,19 +52,20 @@ export class SuspenseDesk {
 
   /** The receipt as it is then; again, or after a return, as it is already. */
   async settle(id: string, { usd }: { readonly usd?: string }): Promise<ShownReceipt> {
-    const { ledger, books } = this.options
-    await ledger.suspense.settle(id, usd === undefined ? undefined : readUsd(usd, "usd"))
+    const { ledger, books, sync } = this.options
+    await synced(ledger.suspense.settle(id, usd === undefined ? undefined : readUsd(usd, "usd")), sync)
     return books.receipt(id)
   }
 
   async return(id: string): Promise<ShownReceipt> {
-    const { ledger, books } = this.options
-    await ledger.suspense.return(id)
+    const { ledger, books, sync } = this.options
+    await synced(ledger.suspense.return(id), sync)
     return books.receipt(id)
   }
 
   async returnAll(): Promise<ReturnedView> {
-    const { requests, nano } = await this.options.ledger.suspense.returnAll()
+    const { ledger, sync } = this.options
+    const { requests, nano } = await synced(ledger.suspense.returnAll(), sync)
     return { returned: requests, amount: usdOfNano(nano) }
   }
 }

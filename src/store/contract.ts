@@ -450,7 +450,16 @@ export interface Store {
   readonly ledger: LedgerTable
   readonly repeats: RepeatTable
   readonly responses: ResponseTable
+  readonly secrets: SecretMarks
+  /** Resolves when all that was written before survives a loss of power; a StoreError where that cannot be said. */
+  sync(): Promise<void>
   close(): void
+}
+
+/** By what a store knows the secret again that its keys are hashed with. The mark does not tell the secret. */
+export interface SecretMarks {
+  read(): string | undefined
+  write(mark: string): void
 }
 
 /** The store cannot be opened or does not work; the message says why and what to do. */

@@ -1,6 +1,7 @@
 // What is booked: the entries of a transaction are one row of the journal, with what their receipts show beside it.
 import type { Database } from "bun:sqlite"
 import type { BookedEntry, EntryRow } from "../contract.ts"
+import { ChainMarks, nextChain } from "./ledger-chain.ts"
 import { EndedRequests, endedGroups, entryIn, namesIn } from "./ledger-ended.ts"
 import { endsSuspense, entriesOf, type JournalRow, journalText } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
@@ -14,6 +15,10 @@ interface JournalColumns extends JournalRow {
 export class Entries {
   readonly ended: EndedRequests
   readonly suspense: Suspense
+  readonly chainMarks: ChainMarks
+  /** The chained hash of all that is durable, once it is loaded, and of that with what the transaction writes. */
+  private lastChain: bigint | undefined
+  private writtenChain = 0n
   /** The last one that is durable. */
   private lastId = 0
   /** Requests are named as time goes; none that was ever held, or has ended, comes behind this name. */
@@ -32,6 +37,7 @@ export class Entries {
     private readonly tails: Tails,
   ) {
     this.ended = new EndedRequests(database)
+    this.chainMarks = new ChainMarks(database)
     this.suspense = new Suspense(database, (requestId) => this.stagedEnd(requestId))
     const row = "SELECT first, at, entries FROM journal WHERE first"
     this.rowAt = database.query<JournalColumns, [number]>(`${row} <= ?1 ORDER BY first DESC LIMIT 1`)
@@ -43,6 +49,11 @@ export class Entries {
 
   get last(): number {
     return this.lastId
+  }
+
+  /** Of everything up to the last entry. */
+  get chain(): bigint {
+    return this.lastChain ?? 0n
   }
 
   /** Of a request that has not ended. */
@@ -136,14 +147,17 @@ export class Entries {
       if (eventId !== null && !endsSuspense(row.kind)) this.insertEvent.run(eventId, id)
     }
     const [entries, facts] = [journalText(staged, last.at), this.facts.length > 0 ? factsText(this.facts) : null]
+    this.writtenChain = nextChain(this.chain, entries)
     this.insertJournal.run(this.lastId + 1, last.at, account, funding, revenue, suspense, writeOff, entries, facts)
   }
 
-  /** Adds to the tail what has become durable. */
-  committed(): void {
-    if (this.staged.length === 0) return
+  /** Adds to the tail what has become durable; whether that was anything. */
+  committed(): boolean {
+    if (this.staged.length === 0) return false
     this.addToTail(this.staged)
+    this.lastChain = this.writtenChain
     this.reset()
+    return true
   }
 
   /** What was not written was never booked. */
@@ -155,12 +169,15 @@ export class Entries {
   /** Adds to the tail what was booked after an entry; where that fails, the rest of it the next time. */
   load(after: number): void {
     this.reset()
+    if (after !== this.lastId) this.lastChain = undefined
     this.lastId = after
+    this.lastChain ??= this.chainMarks.after(after) ?? 0n
     this.sawName(this.ended.last())
     for (let row = this.rowAfter.get(after); row; row = this.rowAfter.get(row.first)) {
       const entries = entriesOf(row)
       for (const { requestId } of entries) if (requestId !== null) this.sawName(plain(requestId))
       this.addToTail(entries)
+      this.lastChain = nextChain(this.chain, row.entries)
     }
   }
 

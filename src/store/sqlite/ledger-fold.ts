@@ -1,6 +1,7 @@
 // Folds what was booked into the durable sums, piece by piece. Nothing of a fold counts before its last piece is
 // written, so that one which is cut short, by a crash or a failing store, has never been.
 import type { Database } from "bun:sqlite"
+import type { ChainLink, ChainMarks } from "./ledger-chain.ts"
 import type { EndedRequests } from "./ledger-ended.ts"
 import { plain } from "./ledger-lines.ts"
 import { BlockWriter, type Runs } from "./ledger-runs.ts"
@@ -11,13 +12,14 @@ interface Sums {
   readonly ended: EndedRequests
   readonly usage: Runs
   readonly spend: Runs
+  readonly chainMarks: ChainMarks
 }
 
 interface Target {
   /** One more than that of the fold before. */
   readonly run: number
   /** The last entry that is in the tail. */
-  readonly upTo: number
+  readonly upTo: ChainLink
 }
 
 /** Every step writes another piece. */
@@ -55,7 +57,8 @@ export class Fold {
     for (const day of days) usage.register(day, { run, level: 0 })
     for (const month of months) spend.register(month, { run, level: 0 })
     this.mark.run("folded-run", run)
-    this.mark.run("folded-entry", upTo)
+    this.mark.run("folded-entry", upTo.entry)
+    this.sums.chainMarks.put(upTo)
   }
 }
 

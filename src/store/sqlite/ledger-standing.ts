@@ -13,6 +13,13 @@ import { Tail, Tails } from "./ledger-tail.ts"
 /** What is not folded is in memory, so there has to be an end to it. */
 const MOST_UNFOLDED = 1_000_000
 
+interface StandingOptions {
+  /** Called before anything is read anew. */
+  readonly mend: () => void
+  /** Called when something that was booked has become durable. */
+  readonly onBooked?: (() => void) | undefined
+}
+
 export class Standing {
   readonly tails = new Tails()
   readonly usage: Runs
@@ -29,8 +36,7 @@ export class Standing {
 
   constructor(
     database: Database,
-    /** Called before anything is read anew. */
-    private readonly mend: () => void,
+    private readonly options: StandingOptions,
   ) {
     const { tails } = this
     this.usage = new Runs(database, "usage")
@@ -100,7 +106,7 @@ export class Standing {
 
   /** The transaction is durable. */
   committed(): void {
-    this.entries.committed()
+    if (this.entries.committed()) this.options.onBooked?.()
     this.holds.committed()
     this.accounts.trim()
     this.spending.trim()
@@ -113,7 +119,7 @@ export class Standing {
   }
 
   private load(): void {
-    this.mend()
+    this.options.mend()
     this.holds.forget()
     this.accounts.forget()
     this.spending.forget()

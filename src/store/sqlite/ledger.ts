@@ -4,17 +4,23 @@
 import type { Database } from "bun:sqlite"
 import { type HoldRow, type LedgerTable, StoreError } from "../contract.ts"
 import { ledgerAudit } from "./ledger-audit.ts"
+import type { ChainLink } from "./ledger-chain.ts"
 import { Folding } from "./ledger-folding.ts"
 import { priceTable, receiptTable } from "./ledger-receipts.ts"
 import { Standing } from "./ledger-standing.ts"
 import { usageTable } from "./ledger-usage.ts"
 
-export function ledgerTable(database: Database): LedgerTable {
+/** Beside its contract, how far it has come. */
+interface SqliteLedger extends LedgerTable {
+  link(): ChainLink
+}
+
+export function ledgerTable(database: Database, { onBooked }: { readonly onBooked?: () => void } = {}): SqliteLedger {
   const nextEpoch = database.query<{ value: bigint }, []>(
     "UPDATE ledger_marks SET value = value + 1 WHERE name = 'epoch' RETURNING value",
   )
   const transactions = new Transactions(database)
-  const standing = new Standing(database, () => transactions.mend())
+  const standing = new Standing(database, { mend: () => transactions.mend(), onBooked })
   const transaction: LedgerTable["transaction"] = (work) => transactions.run(work, standing)
   const folding = new Folding({ database, standing, transaction })
   return {
@@ -29,6 +35,10 @@ export function ledgerTable(database: Database): LedgerTable {
     fold: (forMs) => folding.step(forMs),
     tidy: (forMs) => folding.tidy(forMs),
     audit: (openSince) => ledgerAudit({ database, standing, openSince }),
+    link: () => {
+      const { last: entry, chain } = standing.ready().entries
+      return { entry, chain }
+    },
   }
 }
 

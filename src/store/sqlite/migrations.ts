@@ -440,4 +440,22 @@ export const migrations: readonly string[] = [
      UPDATE repeat_sums SET bytes = bytes - OLD.bytes WHERE tenant = OLD.tenant;
      UPDATE repeat_total SET bytes = bytes - OLD.bytes;
    END;`,
+  `CREATE TABLE chain_marks (
+     entry INTEGER PRIMARY KEY,
+     chain TEXT NOT NULL
+   ) STRICT;
+   INSERT INTO chain_marks SELECT value, '0000000000000000' FROM ledger_marks WHERE name = 'folded-entry';
+   CREATE TABLE secret_marks (
+     mark TEXT PRIMARY KEY
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO ledger_marks VALUES ('changes', 0);
+   CREATE TRIGGER keys_insert_counts AFTER INSERT ON keys BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER keys_update_counts AFTER UPDATE ON keys BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER keys_delete_counts AFTER DELETE ON keys BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER tenants_insert_counts AFTER INSERT ON tenants BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER tenants_update_counts AFTER UPDATE ON tenants BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER tenants_delete_counts AFTER DELETE ON tenants BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER credentials_insert_counts AFTER INSERT ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER credentials_update_counts AFTER UPDATE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER credentials_delete_counts AFTER DELETE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;`,
 ]
