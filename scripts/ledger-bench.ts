@@ -105,7 +105,10 @@ function watched(table: LedgerTable) {
 
 const nobody: Books = {
   hold: async () => {},
-  settle: async () => ({ outcome: "settled", chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n }),
+  settle: async () => ({
+    ...{ outcome: "settled", chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n },
+    ...{ owedNano: 0n, suspendedNano: 0n, returnedNano: 0n },
+  }),
 }
 
 async function cpuOf(books: Books, { group, keys }: { group: number; keys: number }): Promise<number> {

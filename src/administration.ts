@@ -9,6 +9,7 @@ import type { ConfigProblem, CredentialSource, GatewayView, ModelState, Provider
 import { keyRoutes } from "./admin/key-routes.ts"
 import { describe } from "./admin/openapi.ts"
 import { type AnyAdminRoute, route } from "./admin/route.ts"
+import { suspenseRoutes } from "./admin/suspense-routes.ts"
 import { tenantRoutes } from "./admin/tenant-routes.ts"
 import type { Config, ProviderSettings } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
@@ -51,6 +52,7 @@ export function administrationRoutes({
     ...keyRoutes(desk.keys),
     ...tenantRoutes(desk.tenants),
     ...bookRoutes(desk.books),
+    ...suspenseRoutes(desk.suspense),
     ...gatewayRoutes(view),
   ]
   routes.push(

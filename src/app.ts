@@ -8,9 +8,11 @@ import { Limits } from "./accounts/limits.ts"
 import { Sealer } from "./accounts/sealing.ts"
 import { Desk } from "./admin/desk.ts"
 import type { GatewayView } from "./admin/house.ts"
+import { synced } from "./admin/synced.ts"
 import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/error.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
+import type { Secret } from "./config/secret.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
@@ -71,18 +73,43 @@ const ASIDE = {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+interface StoreOptions {
+  /** Called with what the store or its secret has lost; where it is left out, that is refused. */
+  readonly onLoss?: ((what: string) => void) | undefined
+}
+
+/** The store, and the secret that its keys were made with: both as they were left, or neither. */
+function openStore(
+  config: Config,
+  environment: Environment,
+  { onLoss }: StoreOptions,
+): { store: Store; secrets: Secret[] } {
+  const store = openSqlite(config.storePath, { onLoss })
+  try {
+    const keyCount = () => store.keys.count()
+    const { dataDir } = config
+    return { store, secrets: hashingSecrets({ dataDir, environment, marks: store.secrets, keyCount, onLoss }) }
+  } catch (thrown) {
+    store.close()
+    throw thrown
+  }
+}
+
 /** Keys and books on the store of this configuration, as a start would find them, for commands without a gateway. */
-export function openDesk(config: Config, environment: Environment): { desk: Desk; keys: Keys; close: () => void } {
-  const store = openSqlite(config.storePath)
-  const secrets = hashingSecrets(config.dataDir, environment)
-  const ledger = new Ledger({ table: store.ledger })
+export function openDesk(
+  config: Config,
+  environment: Environment,
+  options: StoreOptions = {},
+): { desk: Desk; keys: Keys; close: () => void } {
+  const { store, secrets } = openStore(config, environment, options)
+  const ledger = openLedger(store, config)
   ledger.recover()
   const keys = new Keys({ table: store.keys, tenants: store.tenants, money: ledger, secrets })
   const close = () => {
-    ledger.flush()
+    ledger.stop()
     store.close()
   }
-  return { desk: new Desk({ keys, ledger }), keys, close }
+  return { desk: new Desk({ keys, ledger, sync: () => store.sync() }), keys, close }
 }
 
 /** The keys alone. */
@@ -98,6 +125,8 @@ export interface GatewayOptions {
   readonly version?: string
   /** Reads the configuration anew, or this text in its place. */
   readonly readConfig?: (text?: string) => Config
+  /** Starts although the store, or its secret, has lost something, and logs what. */
+  readonly acceptLoss?: boolean | undefined
   /** What exchanges book with, if anything, in the ledger's place: to measure what it costs, and to show what it prevents. */
   readonly bookWith?: (ledger: Ledger) => House["ledger"]
 }
@@ -128,13 +157,14 @@ export class Gateway {
     this.config = config
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
     this.running = new Running()
-    this.store = openSqlite(config.storePath)
-    this.ledger = new Ledger({ table: this.store.ledger })
+    const onLoss = options.acceptLoss ? (reason: string) => log.line("warn", "loss-accepted", { reason }) : undefined
+    const { store, secrets } = openStore(config, environment, { onLoss })
+    this.store = store
+    this.ledger = openLedger(this.store, config)
     const recovered = this.ledger.recover()
     if (recovered.holds > 0) log.line("warn", "holds-recovered", { holds: recovered.holds })
-    const secrets = hashingSecrets(config.dataDir, environment)
     this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, money: this.ledger, secrets })
-    this.desk = new Desk({ keys: this.keys, ledger: this.ledger })
+    this.desk = new Desk({ keys: this.keys, ledger: this.ledger, sync: () => this.store.sync() })
     const sealer = new Sealer(secrets)
     const [secret] = secrets
     if (!secret) throw new Error("there is always a secret")
@@ -198,6 +228,8 @@ export class Gateway {
       version: options.version ?? "0",
       inFlight: () => this.server.inFlight,
       bodyBytes: () => this.server.bodies.inUse,
+      suspenseNano: lastRead(() => this.ledger.suspense.sumNano),
+      debtNano: lastRead(() => -(this.ledger.balance("debt")?.postedNano ?? 0n)),
       onLoopDelay: (delayMs) => this.server.looked(delayMs),
     })
     if (config.traces)
@@ -220,15 +252,15 @@ export class Gateway {
       providers: () => kept.states(this.config, this.table),
       configProblems: (text) => problemsOf(() => readConfig(text)),
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
-      setCredential: (provider, credential) => {
+      setCredential: async (provider, credential) => {
         const set = kept.set(provider, { config: this.config, credential })
         if (set) this.reload(this.config)
-        return set
+        return synced(set, () => this.store.sync())
       },
-      removeCredential: (provider) => {
+      removeCredential: async (provider) => {
         const removed = kept.remove(provider)
         if (removed) this.reload(this.config)
-        return removed
+        return synced(removed, () => this.store.sync())
       },
     }
     const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
@@ -262,6 +294,14 @@ export class Gateway {
     if (!this.tracer) return
     const traced = tracedExchange(record)
     void this.tracer.then((tracer) => tracer.trace(traced, record.traceparent))
+  }
+
+  /** The text of a key, where there was none yet; it survives a loss of power. */
+  async firstKey(): Promise<string | undefined> {
+    if (!this.keys.isEmpty()) return undefined
+    const { text } = this.keys.create({ name: "first" })
+    await this.store.sync()
+    return text
   }
 
   get adminUrl(): string {
@@ -309,7 +349,7 @@ export class Gateway {
     this.metrics.stop()
     await (await this.tracer)?.stop()
     await Promise.race([Promise.all(this.unwritten), setTimeout(UNWRITTEN_MS)])
-    this.ledger.flush()
+    this.ledger.stop()
     this.store.close()
     this.log.line("info", "stopped")
     this.log.flush()
@@ -348,6 +388,25 @@ export class Gateway {
         handle: (visit) => (this.ready ? say("ready", 200) : say("stopping", 503))(visit),
       },
     ]
+  }
+}
+
+const HOUR_MS = 3_600_000
+
+function openLedger(store: Store, { ledger: { suspenseHours } }: Config): Ledger {
+  return new Ledger({ table: store.ledger, returnSuspenseAfterMs: suspenseHours * HOUR_MS })
+}
+
+/** A sum of the store, and while that fails the last one it told. */
+function lastRead(read: () => bigint): () => bigint {
+  let last = 0n
+  return () => {
+    try {
+      last = read()
+    } catch {
+      // Whoever looks at metrics wants all the others just then.
+    }
+    return last
   }
 }
 

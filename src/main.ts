@@ -47,10 +47,11 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const watched = watchConfig(configFile(given).path, { onChange: () => gateway && reload(gateway, given, log) })
   const config = loadConfig(given)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
-  gateway = new Gateway({ config, environment: env, log, version, readConfig })
+  const { acceptLoss } = flags
+  gateway = new Gateway({ config, environment: env, log, version, readConfig, acceptLoss })
   leaveMark(config.dataDir, gateway)
-  const firstKey = gateway.keys.isEmpty() ? gateway.keys.create({ name: "first" }).text : undefined
   const stopping = toldToStop()
+  const firstKey = await gateway.firstKey()
   const { url, adminUrl, isDemo, modelCount, exampleModel } = gateway
   print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey }))
   const cause = await stopping
@@ -122,7 +123,8 @@ function administration({ url, ...flags }: AdminFlags): AdminClient | undefined 
 
 const openDesk: OpenDesk = (flags) => {
   const client = administration(flags)
-  return client ? { desk: portDesk(client), close: () => {} } : openStore(loadConfig(sources(flags)), env)
+  if (client) return { desk: portDesk(client), close: () => {} }
+  return openStore(loadConfig(sources(flags)), env, flags.acceptLoss ? { onLoss: complain } : {})
 }
 
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
@@ -151,17 +151,71 @@ describe("the hashing secret", () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
+  const LONG = { new: "n".repeat(32), old: "o".repeat(32) }
+  let mark: string | undefined
+  let keyCount: number
+  beforeEach(() => {
+    mark = undefined
+    keyCount = 0
+  })
+  const marks = {
+    read: () => mark,
+    write: (text: string) => {
+      mark = text
+    },
+  }
+  const secretsOf = (environment: Record<string, string>, more: { onLoss?: (what: string) => void } = {}) =>
+    hashingSecrets({ dataDir: join(folder, "data"), environment, marks, keyCount: () => keyCount, ...more })
+
   test("is made once, readable by its owner only", () => {
     const data = join(folder, "data")
-    const [first] = hashingSecrets(data, {})
-    const [second] = hashingSecrets(data, {})
+    const [first] = secretsOf({})
+    const [second] = secretsOf({})
     expect(first?.reveal()).toBe(readFileSync(join(data, "secret"), "utf8").trim())
     expect(second?.reveal()).toBe(first?.reveal() ?? "")
     expect(statSync(join(data, "secret")).mode & 0o777).toBe(0o600)
   })
 
   test("comes from the environment where it is there, with the previous one while rotating", () => {
-    const secrets = hashingSecrets(folder, { TRIVIUM_SECRET: "new", TRIVIUM_SECRET_PREVIOUS: "old" })
-    expect(secrets.map((secret) => secret.reveal())).toEqual(["new", "old"])
+    const secrets = secretsOf({ TRIVIUM_SECRET: LONG.new, TRIVIUM_SECRET_PREVIOUS: "old" })
+    expect(secrets.map((secret) => secret.reveal())).toEqual([LONG.new, "old"])
+  })
+
+  test("of the environment has at least 32 characters", () => {
+    expect(() => secretsOf({ TRIVIUM_SECRET: "n".repeat(31) })).toThrow("has 31 characters, and needs at least 32")
+    expect(mark).toBeUndefined()
+  })
+
+  test("that keys were made with is not replaced by a new one when its file is gone", () => {
+    secretsOf({})
+    rmSync(join(folder, "data", "secret"))
+    keyCount = 3
+    expect(() => secretsOf({})).toThrow(/secret is missing, with which the store's 3 API keys were made.*--accept-loss/)
+    expect(existsSync(join(folder, "data", "secret"))).toBe(false)
+    const losses: string[] = []
+    secretsOf({}, { onLoss: (what) => losses.push(what) })
+    expect(losses).toHaveLength(2)
+    secretsOf({})
+  })
+
+  test("is made anew where no key needs it, and in a store from before there were marks", () => {
+    secretsOf({})
+    rmSync(join(folder, "data", "secret"))
+    secretsOf({})
+    mark = undefined
+    keyCount = 1
+    secretsOf({})
+    expect(mark).toBeDefined()
+  })
+
+  test("is known again: another one is refused, unless the old one is given with it", () => {
+    secretsOf({ TRIVIUM_SECRET: LONG.old })
+    keyCount = 2
+    expect(mark).not.toContain(LONG.old)
+    expect(() => secretsOf({ TRIVIUM_SECRET: LONG.new })).toThrow("2 API keys were made with another secret")
+    secretsOf({ TRIVIUM_SECRET: LONG.old })
+    secretsOf({ TRIVIUM_SECRET: LONG.new, TRIVIUM_SECRET_PREVIOUS: LONG.old })
+    secretsOf({ TRIVIUM_SECRET: LONG.new })
+    expect(() => secretsOf({ TRIVIUM_SECRET: LONG.old })).toThrow("another secret than TRIVIUM_SECRET")
   })
 })

@@ -63,7 +63,7 @@ export function purse(): Purse {
     balance(account) {
       const floor = floors.get(account)
       if (floor === undefined) return undefined
-      return { heldNano: 0n, freeNano: floor === null ? null : (posted.get(account) ?? 0n) - floor }
+      return { heldNano: 0n, owedNano: 0n, freeNano: floor === null ? null : (posted.get(account) ?? 0n) - floor }
     },
   }
 }

@@ -5,6 +5,8 @@ export interface Balance {
   readonly heldNano: bigint
   /** What may still be spent; null: not limited. */
   readonly freeNano: bigint | null
+  /** What a top-up pays first; while there is any, nothing may be spent. */
+  readonly owedNano: bigint
 }
 
 interface TopUp {
@@ -37,9 +39,12 @@ export interface ShownBalance {
   readonly balance: string | null
   /** What requests under way may cost, and what may therefore not be spent. */
   readonly held: string
+  /** What requests have cost more than there was, where they have: the next top-up pays it first. */
+  readonly debt?: string
 }
 
 export function shownBalance(balance: Balance | undefined): ShownBalance {
-  const freeNano = balance?.freeNano ?? null
-  return { balance: freeNano === null ? null : usdOfNano(freeNano), held: usdOfNano(balance?.heldNano ?? 0n) }
+  const { freeNano = null, heldNano = 0n, owedNano = 0n } = balance ?? {}
+  const debt = owedNano > 0n && { debt: usdOfNano(owedNano) }
+  return { balance: freeNano === null ? null : usdOfNano(freeNano), held: usdOfNano(heldNano), ...debt }
 }

@@ -26,7 +26,7 @@ const line = object({
   tier: required(nullable(count)),
   amount: required(text({ about: "Decimal USD, exact; the sum is rounded once, up to a nano-USD." })),
 })
-const receipt = object({
+export const receipt = object({
   id: required(text()),
   time: required(time()),
   tenant: required(text()),
@@ -34,8 +34,10 @@ const receipt = object({
   outcome: required(text({ about: "settled, released (nothing was owed), or recovered (the gateway was killed)." })),
   cost: required(amount),
   paid: required(amount),
-  written_off: required(text({ about: "What the balance did not cover." })),
+  written_off: required(text({ about: "What the balance did not cover of estimated usage." })),
   in_suspense: required(text({ about: "Held when the gateway was killed, and not known to be owed." })),
+  owed: optional(text({ about: "What the balance did not cover of reported usage: a debt of the paying account." })),
+  returned: optional(text({ about: "What was returned of what was in suspense." })),
   model: required(nullable(text())),
   provider: required(nullable(text())),
   usage: required(nullable(anyObject())),

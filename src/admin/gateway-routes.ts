@@ -108,8 +108,8 @@ function providerRoutes(gateway: GatewayView): AnyAdminRoute[] {
       summary: "Keep a provider's credential, sealed, for the address it has now. The configuration's own goes first.",
       takes: object({ api_key: required(text({ max: 10_000 })) }),
       gives: provider,
-      handle: ({ parameters: { id = "" }, body }) => {
-        if (!gateway.setCredential(id, body.api_key)) throw unknownProvider(id)
+      handle: async ({ parameters: { id = "" }, body }) => {
+        if (!(await gateway.setCredential(id, body.api_key))) throw unknownProvider(id)
         return found(id)
       },
     }),
@@ -120,8 +120,8 @@ function providerRoutes(gateway: GatewayView): AnyAdminRoute[] {
       bodyLimit: 0,
       summary: "Forget a provider's kept credential.",
       gives: provider,
-      handle: ({ parameters: { id = "" } }) => {
-        if (!gateway.removeCredential(id)) {
+      handle: async ({ parameters: { id = "" } }) => {
+        if (!(await gateway.removeCredential(id))) {
           throw new GatewayError("resource_not_found", `No credential is kept for \`${excerpt(id)}\`.`)
         }
         return found(id)

@@ -48,6 +48,9 @@ export const shownGrant = {
 export const shownBalance = {
   balance: required(nullable(text({ about: "What may still be spent, in decimal USD; null: not limited." }))),
   held: required(text({ about: "What requests under way may cost, in decimal USD." })),
+  debt: optional(
+    text({ about: "What requests cost beyond the balance, in decimal USD: the next top-up pays it first." }),
+  ),
 }
 
 export const shownSpending = {

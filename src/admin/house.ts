@@ -47,7 +47,7 @@ export interface GatewayView {
   configProblems(text?: string): readonly ConfigProblem[]
   metrics(): { readonly text: string; readonly type: string }
   /** Seals a credential for a provider and uses it from now on; false where there is no such provider. */
-  setCredential(provider: string, credential: string): boolean
+  setCredential(provider: string, credential: string): Promise<boolean>
   /** Whether there was one. */
-  removeCredential(provider: string): boolean
+  removeCredential(provider: string): Promise<boolean>
 }

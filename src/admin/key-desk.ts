@@ -12,6 +12,7 @@ import {
 } from "../accounts/shown-key.ts"
 import { readUsd } from "../accounts/usd.ts"
 import { type ShownSpending, type Spender, shownSpending } from "./spending.ts"
+import { type Sync, synced } from "./synced.ts"
 
 export interface AskedTopUp {
   readonly usd: string
@@ -22,6 +23,7 @@ export interface AskedTopUp {
 export interface KeyDeskOptions {
   readonly keys: Keys
   readonly ledger: Parameters<typeof shownSpending>[1]["ledger"]
+  readonly sync: Sync
   readonly now: () => number
 }
 
@@ -33,8 +35,8 @@ export class KeyDesk {
     const { name, balance, own_balance } = asked
     const wish = { name, ...changeOf(asked) }
     const isFunded = balance !== undefined || own_balance === true
-    if (!isFunded) return this.minted(keys.create(wish))
-    return this.minted(await keys.createFunded(wish, balance === undefined ? 0n : readUsd(balance, "balance")))
+    const nanoUsd = balance === undefined ? 0n : readUsd(balance, "balance")
+    return this.minted(await this.synced(isFunded ? keys.createFunded(wish, nanoUsd) : keys.create(wish)))
   }
 
   async list(): Promise<readonly ShownKey[]> {
@@ -53,26 +55,31 @@ export class KeyDesk {
     const { keys } = this.options
     const key = keys.update(id, changeOf(asked))
     const { own_balance } = asked
-    return this.shown(own_balance === undefined ? key : await keys.setOwnBalance(id, own_balance ?? false))
+    return this.shown(await this.synced(own_balance === undefined ? key : keys.setOwnBalance(id, own_balance ?? false)))
   }
 
   async topUp(id: string, { usd, event_id }: AskedTopUp): Promise<ShownKey> {
     const nanoUsd = readUsd(usd, "usd")
-    return this.shown(await this.options.keys.topUp(id, { nanoUsd, eventId: event_id ?? randomUUID() }))
+    const eventId = event_id ?? randomUUID()
+    return this.shown(await this.synced(this.options.keys.topUp(id, { nanoUsd, eventId })))
   }
 
   async rotate(id: string, { grace_seconds }: { grace_seconds?: number }): Promise<ShownMintedKey> {
     const grace = grace_seconds === undefined ? {} : { graceMs: grace_seconds * 1000 }
-    return this.minted(this.options.keys.rotate(id, grace))
+    return this.minted(await this.synced(this.options.keys.rotate(id, grace)))
   }
 
   async revoke(id: string): Promise<ShownKey> {
-    return this.shown(this.options.keys.revoke(id))
+    return this.shown(await this.synced(this.options.keys.revoke(id)))
   }
 
   spendingOf(spender: Spender): ShownSpending[] {
     const { ledger, now } = this.options
     return shownSpending(spender, { ledger, at: now() })
+  }
+
+  private synced<Result>(done: Result | Promise<Result>): Promise<Result> {
+    return synced(done, this.options.sync)
   }
 
   private shown(key: Key): ShownKey {

@@ -22,7 +22,14 @@ const usage: fc.Arbitrary<Usage> = fc.record(
 )
 
 function booked(chargeNano: bigint, facts: Receipt["facts"]): Receipt {
-  const sums = { chargeNano, paidNano: chargeNano, writtenOffNano: 0n, suspendedNano: 0n }
+  const sums = {
+    chargeNano,
+    paidNano: chargeNano,
+    writtenOffNano: 0n,
+    owedNano: 0n,
+    returnedNano: 0n,
+    suspendedNano: 0n,
+  }
   return { requestId: "r", tenant: "t", keyId: "k", at: 0, outcome: "settled", ...sums, facts }
 }
 

@@ -29,6 +29,10 @@ export interface ShownReceipt {
   readonly paid: string
   readonly written_off: string
   readonly in_suspense: string
+  /** What the account owes for it since, where that was not covered. */
+  readonly owed?: string
+  /** What has come back of what was in suspense. */
+  readonly returned?: string
   readonly model: string | null
   readonly provider: string | null
   readonly usage: Readonly<Record<string, number>> | null
@@ -60,6 +64,8 @@ export function shownReceipt(receipt: Receipt, pricingOf: (version: string) => P
     paid: usdOfNano(receipt.paidNano),
     written_off: usdOfNano(receipt.writtenOffNano),
     in_suspense: usdOfNano(receipt.suspendedNano),
+    ...(receipt.owedNano > 0n && { owed: usdOfNano(receipt.owedNano) }),
+    ...(receipt.returnedNano > 0n && { returned: usdOfNano(receipt.returnedNano) }),
     model: asText(model),
     provider: asText(provider),
     usage: used ? shownUsage(used) : null,

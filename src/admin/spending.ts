@@ -1,7 +1,7 @@
 // How budgets stand: what is left of each, and when it begins anew.
 import type { BudgetInForce } from "../accounts/budgets-in-force.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import { dateOfDay, dayOf, windowOf } from "../ledger/budget.ts"
+import { dateOfDay, windowOf } from "../ledger/budget.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 
 export interface ShownSpending {
@@ -9,7 +9,7 @@ export interface ShownSpending {
   readonly period: BudgetInForce["period"]
   /** Decimal USD. */
   readonly limit: string
-  /** Decimal USD; below 0 where the budget was made smaller than what is spent. */
+  /** Decimal USD; below 0 where more is spent, or reported usage exceeded the periods before. */
   readonly remaining: string
   /** Null where it never does. */
   readonly resets_at: string | null
@@ -23,17 +23,19 @@ export interface Spender {
 
 export function shownSpending(
   { id, tenant, budgets }: Spender,
-  { ledger, at }: { ledger: Pick<Ledger, "leftOf">; at: number },
+  { ledger, at }: { ledger: Pick<Ledger, "leftOf" | "spendingDay">; at: number },
 ): ShownSpending[] {
+  if (budgets.length === 0) return []
+  const day = ledger.spendingDay({ keyId: id, tenant, at })
   return budgets.map((budget) => ({
     of: budget.of,
     period: budget.period,
     limit: usdOfNano(budget.limitNano),
     remaining: usdOfNano(ledger.leftOf(budget, { keyId: id, tenant, at })),
-    resets_at: resetsAt(budget.period, at),
+    resets_at: resetsAt(budget.period, day),
   }))
 }
 
-function resetsAt(period: BudgetInForce["period"], at: number): string | null {
-  return period === "total" ? null : `${dateOfDay(windowOf(period, dayOf(at)).to + 1)}T00:00:00.000Z`
+function resetsAt(period: BudgetInForce["period"], day: number): string | null {
+  return period === "total" ? null : `${dateOfDay(windowOf(period, day).to + 1)}T00:00:00.000Z`
 }

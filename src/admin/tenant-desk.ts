@@ -7,8 +7,9 @@ import type { Tenant, Tenants } from "../accounts/tenants.ts"
 import { readUsd } from "../accounts/usd.ts"
 import type { AskedTopUp, KeyDeskOptions } from "./key-desk.ts"
 import { type ShownSpending, shownSpending } from "./spending.ts"
+import { synced } from "./synced.ts"
 
-interface TenantDeskOptions extends Pick<KeyDeskOptions, "ledger" | "now"> {
+interface TenantDeskOptions extends Pick<KeyDeskOptions, "ledger" | "sync" | "now"> {
   readonly tenants: Tenants
 }
 
@@ -16,7 +17,8 @@ export class TenantDesk {
   constructor(private readonly options: TenantDeskOptions) {}
 
   async create({ name, ...asked }: AskedTenant): Promise<ShownTenant> {
-    return this.shown(this.options.tenants.create(name, grantWishOf(asked)))
+    const { tenants, sync } = this.options
+    return this.shown(await synced(tenants.create(name, grantWishOf(asked)), sync))
   }
 
   async list(): Promise<readonly ShownTenant[]> {
@@ -32,12 +34,14 @@ export class TenantDesk {
   }
 
   async update(name: string, asked: AskedGrant): Promise<ShownTenant> {
-    return this.shown(this.options.tenants.update(name, grantWishOf(asked)))
+    const { tenants, sync } = this.options
+    return this.shown(await synced(tenants.update(name, grantWishOf(asked)), sync))
   }
 
   async topUp(name: string, { usd, event_id }: AskedTopUp): Promise<ShownTenant> {
     const nanoUsd = readUsd(usd, "usd")
-    return this.shown(await this.options.tenants.topUp(name, { nanoUsd, eventId: event_id ?? randomUUID() }))
+    const { tenants, sync } = this.options
+    return this.shown(await synced(tenants.topUp(name, { nanoUsd, eventId: event_id ?? randomUUID() }), sync))
   }
 
   private shown(tenant: Tenant): ShownTenant {

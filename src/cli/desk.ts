@@ -5,7 +5,7 @@ import type { AskedTenant, ShownTenant } from "../accounts/shown-tenant.ts"
 import type { Json } from "../canonical/json.ts"
 import type { AdminClient } from "./admin-client.ts"
 import type { AdminFlags } from "./flags.ts"
-import type { AskedUsage, ShownReceipt, UsagePage, Verdict } from "./shown-books.ts"
+import type { AskedUsage, ReturnedSuspense, ShownReceipt, SuspensePage, UsagePage, Verdict } from "./shown-books.ts"
 
 export interface Desk {
   readonly keys: {
@@ -26,6 +26,12 @@ export interface Desk {
     receipt(id: string): Promise<ShownReceipt>
     usage(asked: AskedUsage): Promise<UsagePage>
     verify(): Promise<Verdict>
+  }
+  readonly suspense: {
+    list(asked: { readonly after?: string }): Promise<SuspensePage>
+    settle(id: string, asked: { readonly usd?: string }): Promise<ShownReceipt>
+    return(id: string): Promise<ShownReceipt>
+    returnAll(): Promise<ReturnedSuspense>
   }
 }
 
@@ -67,6 +73,12 @@ export function portDesk(client: AdminClient): Desk {
       receipt: (id) => as(client.get(`/receipts/${encodeURIComponent(id)}`)),
       usage: (asked) => as(client.get(`/usage?${new URLSearchParams({ ...asked })}`)),
       verify: () => as(client.post("/ledger/verify")),
+    },
+    suspense: {
+      list: (asked) => as(client.get(`/ledger/suspense?${new URLSearchParams({ ...asked })}`)),
+      settle: (id, asked) => post(`/ledger/suspense/${encodeURIComponent(id)}/settle`, asked),
+      return: (id) => as(client.post(`/ledger/suspense/${encodeURIComponent(id)}/return`)),
+      returnAll: () => as(client.post("/ledger/suspense/return")),
     },
   }
 }

@@ -7,12 +7,18 @@ export interface ConfigFlags {
   readonly adminPort?: string
   readonly config?: string
   readonly data?: string
+  readonly acceptLoss?: true
 }
 
 export function withStoreFlags(command: Command): Command {
   return command
     .option("--config <file>", "configuration file (TRIVIUM_CONFIG; default trivium.yaml where it exists)")
     .option("--data <folder>", "folder of the embedded store (TRIVIUM_DATA; default ./data)")
+}
+
+/** For commands that open a store. */
+export function withLossFlag(command: Command): Command {
+  return command.option("--accept-loss", "open the store although it, or its secret, has lost something")
 }
 
 /** For commands that work on a store, or through the gateway that has it open. */
@@ -25,7 +31,7 @@ export interface JsonFlags extends AdminFlags {
 }
 
 export function withAdminFlags(command: Command): Command {
-  return withStoreFlags(command).option(
+  return withLossFlag(withStoreFlags(command)).option(
     "--url <address>",
     "administration address of a gateway elsewhere, with its key in TRIVIUM_ADMIN_KEY",
   )

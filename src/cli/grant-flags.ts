@@ -1,5 +1,6 @@
 // Flags of what a key or a tenant is granted. A word such as `all` or `none` takes a bound away.
 import { type Command, InvalidArgumentError } from "commander"
+import type { ShownBalance } from "../accounts/money.ts"
 import { type AskedGrant, given, type ShownGrant } from "../accounts/shown-grant.ts"
 
 /** What was typed for a bound. Commander takes a bare null for no value at all. */
@@ -68,14 +69,15 @@ function amounts(text: string): Bound<Readonly<Record<string, string>>> {
   return { to: Object.fromEntries(entries) }
 }
 
-/** What bounds it, on one line; `balance` is what it has to spend, or null. */
-export function limitsOf(grant: ShownGrant, balance: string | null): string {
+/** What bounds it, on one line; the balance is null where it is not its own. */
+export function limitsOf(grant: ShownGrant, { balance, debt }: Pick<ShownBalance, "balance" | "debt">): string {
   const parts = [
     grant.requests_per_minute !== null && `${grant.requests_per_minute} rpm`,
     grant.tokens_per_minute !== null && `${grant.tokens_per_minute} tpm`,
     grant.concurrent_requests !== null && `${grant.concurrent_requests} at once`,
     ...Object.entries(grant.budgets).map(([period, amount]) => `${amount} USD ${period}`),
     balance !== null && `balance ${balance} USD`,
+    debt !== undefined && `owes ${debt} USD`,
   ]
   return parts.filter((part) => part !== false).join(", ")
 }

@@ -5,7 +5,7 @@ import type { AskedChange, AskedKey, ShownKey, ShownMintedKey } from "../account
 import { atDesk, type OpenDesk } from "./desk.ts"
 import { type JsonFlags, withAdminFlags } from "./flags.ts"
 import { askedGrantOf, type Bound, type GrantFlags, limitsOf, list, withGrantFlags } from "./grant-flags.ts"
-import { print, table } from "./print.ts"
+import { print, table, toppedUp } from "./print.ts"
 
 interface ChangeFlags extends JsonFlags, GrantFlags {
   readonly name?: string
@@ -45,7 +45,7 @@ export function keysCommand(open: OpenDesk): Command {
   add("topup <id> <usd>", "add to a key's balance").action((id: string, usd: string, flags: JsonFlags) =>
     atDesk(open, flags, async ({ keys }) => {
       const key = await keys.topUp(id, { usd })
-      print(flags.json ? JSON.stringify(key) : `${key.id} (${key.name}) has ${key.balance} USD to spend.`)
+      print(flags.json ? JSON.stringify(key) : toppedUp(`${key.id} (${key.name})`, key))
     }),
   )
   add("rotate <id>", "give a key a new text; the old one works on for a while")
@@ -117,7 +117,7 @@ function row(key: ShownKey): string[] {
     key.tenant,
     key.hint,
     key.models?.join(",") ?? "all",
-    limitsOf(key, key.own_balance ? key.balance : null) || "default",
+    limitsOf(key, key.own_balance ? key : { balance: null }) || "default",
     state(key),
   ]
 }

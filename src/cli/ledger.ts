@@ -1,12 +1,13 @@
-// trivium ledger verify: proves that the books are sound.
+// trivium ledger: verify the books; list, settle and return what is in suspense.
 import { Command } from "commander"
 import { atDesk, type OpenDesk } from "./desk.ts"
 import { type JsonFlags, withAdminFlags } from "./flags.ts"
 import { print } from "./print.ts"
 import type { Verdict } from "./shown-books.ts"
+import { suspenseCommand } from "./suspense.ts"
 
 export function ledgerCommand(open: OpenDesk): Command {
-  const command = new Command("ledger").description("prove that the books are sound")
+  const command = new Command("ledger").description("verify the books; settle or return what is in suspense")
   withAdminFlags(command.command("verify").description("recompute every balance, hold and sum from what was booked"))
     .option("--json", "print JSON")
     .action((flags: JsonFlags) =>
@@ -16,6 +17,7 @@ export function ledgerCommand(open: OpenDesk): Command {
         if (!verdict.sound) process.exitCode = 1
       }),
     )
+  command.addCommand(suspenseCommand(open))
   return command
 }
 

@@ -8,6 +8,12 @@ export function complain(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+/** What an account has after a top-up. */
+export function toppedUp(name: string, { balance, debt }: { balance: string | null; debt?: string }): string {
+  const owes = debt === undefined ? "" : ` and still owes ${debt} USD`
+  return `${name} has ${balance} USD to spend${owes}.`
+}
+
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows]
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))

@@ -3,7 +3,7 @@ import { Command } from "commander"
 import type { OpenDesk } from "./desk.ts"
 import { explainCommand, type FindGateway } from "./explain.ts"
 import type { ConfigFlags } from "./flags.ts"
-import { withStoreFlags } from "./flags.ts"
+import { withLossFlag, withStoreFlags } from "./flags.ts"
 import { keysCommand } from "./keys.ts"
 import { ledgerCommand } from "./ledger.ts"
 import { type ListModels, modelsCommand } from "./models.ts"
@@ -26,7 +26,9 @@ export function program(actions: Actions, version: string): Command {
     .description("An LLM gateway: one address, one key, many models, three wire protocols.")
     .version(version)
     .showSuggestionAfterError()
-  withStoreFlags(trivium.command("serve", { isDefault: true }).description("run the gateway (the default command)"))
+  withLossFlag(
+    withStoreFlags(trivium.command("serve", { isDefault: true }).description("run the gateway (the default command)")),
+  )
     .option("--host <host>", "address to listen on (HOST; default 127.0.0.1)")
     .option("--port <port>", "port to listen on, 0 for any free one (PORT; default 8080)")
     .option("--admin-port <port>", "port of the administration (ADMIN_PORT; default 8081, or any free one)")

@@ -27,7 +27,7 @@ function told(receipt: ShownReceipt): string {
 }
 
 function bookedOf(receipt: ShownReceipt): string[][] {
-  const { model, provider, written_off, in_suspense } = receipt
+  const { model, provider, written_off, in_suspense, owed, returned } = receipt
   return [
     ["receipt", receipt.id],
     ["time", receipt.time],
@@ -40,6 +40,8 @@ function bookedOf(receipt: ShownReceipt): string[][] {
     ["paid", `${receipt.paid} USD`],
     ...(written_off === "0" ? [] : [["written off", `${written_off} USD`]]),
     ...(in_suspense === "0" ? [] : [["in suspense", `${in_suspense} USD`]]),
+    ...(owed === undefined ? [] : [["owed", `${owed} USD`]]),
+    ...(returned === undefined ? [] : [["returned", `${returned} USD`]]),
   ]
 }
 

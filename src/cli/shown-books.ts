@@ -11,6 +11,8 @@ export interface ShownReceipt {
   readonly paid: string
   readonly written_off: string
   readonly in_suspense: string
+  readonly owed?: string
+  readonly returned?: string
   readonly model: string | null
   readonly provider: string | null
   readonly price_version: string | null
@@ -61,6 +63,26 @@ export interface ShownUsage {
 export interface UsagePage {
   readonly usage: readonly ShownUsage[]
   readonly next: string | null
+}
+
+/** Amounts are decimal USD. */
+export interface SuspensePage {
+  readonly suspense: readonly {
+    readonly id: string
+    readonly tenant: string
+    readonly key: string
+    readonly amount: string
+    readonly since: string
+    readonly returns_at: string
+  }[]
+  readonly next: string | null
+  readonly count: number
+  readonly total: string
+}
+
+export interface ReturnedSuspense {
+  readonly returned: number
+  readonly amount: string
 }
 
 /** What a proof of the ledger has found. */

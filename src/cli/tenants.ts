@@ -4,7 +4,7 @@ import type { ShownTenant } from "../accounts/shown-tenant.ts"
 import { atDesk, type OpenDesk } from "./desk.ts"
 import { type JsonFlags, withAdminFlags } from "./flags.ts"
 import { askedGrantOf, type GrantFlags, limitsOf, withGrantFlags } from "./grant-flags.ts"
-import { print, table } from "./print.ts"
+import { print, table, toppedUp } from "./print.ts"
 
 type Flags = JsonFlags & GrantFlags
 
@@ -31,7 +31,7 @@ export function tenantsCommand(open: OpenDesk): Command {
     (name: string, usd: string, flags: JsonFlags) =>
       atDesk(open, flags, async ({ tenants }) => {
         const tenant = await tenants.topUp(name, { usd })
-        print(flags.json ? JSON.stringify(tenant) : `${tenant.name} has ${tenant.balance} USD to spend.`)
+        print(flags.json ? JSON.stringify(tenant) : toppedUp(tenant.name, tenant))
       }),
   )
   return command
@@ -49,5 +49,5 @@ function printTenants(tenants: readonly ShownTenant[], { json }: JsonFlags): voi
 
 function row(tenant: ShownTenant): string[] {
   const { name, models, protocols } = tenant
-  return [name, models?.join(",") ?? "all", protocols?.join(",") ?? "all", limitsOf(tenant, tenant.balance) || "none"]
+  return [name, models?.join(",") ?? "all", protocols?.join(",") ?? "all", limitsOf(tenant, tenant) || "none"]
 }

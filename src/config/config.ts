@@ -9,6 +9,8 @@ export interface Config {
   readonly dataDir: string
   /** Absolute path of the SQLite file. */
   readonly storePath: string
+  /** After how many hours what a killed gateway left in suspense is returned. */
+  readonly ledger: { readonly suspenseHours: number }
   readonly providers: readonly ProviderSettings[]
   readonly models: readonly ModelSettings[]
   readonly groups: readonly GroupSettings[]

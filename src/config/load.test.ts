@@ -12,6 +12,7 @@ describe("without any configuration", () => {
       admin: { host: "127.0.0.1", ports: [8081, 0] },
       dataDir: join(folder, "data"),
       storePath: join(folder, "data", "trivium.db"),
+      ledger: { suspenseHours: 24 },
       providers: [],
       models: [],
       groups: [],

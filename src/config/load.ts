@@ -69,6 +69,7 @@ export function loadConfig(sources: ConfigSources): Config {
     admin: { host: settings.admin.host ?? "127.0.0.1", ports: adminPorts(overrides.adminPort ?? settings.admin.port) },
     dataDir,
     storePath: settings.store.url ?? join(dataDir, "trivium.db"),
+    ledger: settings.ledger,
     providers: [...named(settings), ...found],
     models: settings.models,
     groups: settings.groups,

@@ -18,6 +18,7 @@ export interface FileSettings {
   }
   readonly admin: { readonly host?: string; readonly port?: number }
   readonly store: { readonly url?: string }
+  readonly ledger: { readonly suspenseHours: number }
   readonly providers: ReadonlyMap<string, FileProvider>
   readonly models: readonly ModelSettings[]
   readonly groups: readonly GroupSettings[]
@@ -38,6 +39,8 @@ export interface SchemaContext {
 
 const DEFAULT_MAX_IN_FLIGHT = 2000
 const DEFAULT_REQUESTS_PER_MINUTE = 600
+const DEFAULT_SUSPENSE_HOURS = 24
+const MOST_SUSPENSE_HOURS = 720
 
 /** The schema for one reading of one file: it remembers the names that file has used. */
 export function fileSchema(root: Place, context: SchemaContext): Shape<FileSettings> {
@@ -59,10 +62,13 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
   const store = object({
     url: optional(text(sqlitePath(workingDir))),
   })
+  const suspenseHours = integer({ min: 0, max: MOST_SUSPENSE_HOURS })
+  const ledger = object({ suspense_hours: otherwise(suspenseHours, DEFAULT_SUSPENSE_HOURS) })
   return object({
     server: otherwise(server, { cors: [], trustedProxies: [], maxInFlight: DEFAULT_MAX_IN_FLIGHT }),
     admin: otherwise(object(address), {}),
     store: otherwise(store, {}),
+    ledger: otherwise(ledger, { suspenseHours: DEFAULT_SUSPENSE_HOURS }),
     providers: otherwise(dictionary(providerId, provider), new Map()),
     models: otherwise(list(modelSchema({ providers, knownModels, taken })), []),
     groups: otherwise(list(groupSchema({ models, knownModels, taken })), []),

@@ -195,7 +195,9 @@ export class Bill {
     const answeredModel = other?.model.id
     const facts = receiptFacts(call, { request, basis, answeredModel, fees, exceedsWindow: spent.exceedsWindow })
     const { protocol } = record
-    return { chargeNano, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
+    // The price of a model that nobody asked for makes no debt.
+    const mayOwe = basis === "reported" && !other
+    return { chargeNano, mayOwe, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
   }
 
   /** Another model than the one asked for, where the provider says that it answered with one. */

@@ -81,8 +81,8 @@ function hashOf({ record, envelope, protocol }: Call, bytes: Uint8Array): string
 }
 
 function claimOf({ caller, record, idempotencyKey = "" }: Call, { repeats }: House, bodyHash: string) {
-  const { id: keyId, keepAnswers: keepsAnswer } = caller
-  return repeats.begin({ keyId, idempotencyKey, bodyHash, requestId: record.requestId, keepsAnswer })
+  const { id: keyId, tenant, keepAnswers: keepsAnswer } = caller
+  return repeats.begin({ keyId, tenant, idempotencyKey, bodyHash, requestId: record.requestId, keepsAnswer })
 }
 
 /** The answer of the request that came first, under its id, which is its receipt's. */

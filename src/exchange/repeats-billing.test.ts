@@ -73,7 +73,7 @@ function ledgerOn(store: Store): Ledger {
 }
 
 const asked = (requestId: string, keepsAnswer: boolean): Asked => ({
-  ...{ keyId: "k1", idempotencyKey: "once", bodyHash: "same", requestId, keepsAnswer },
+  ...{ keyId: "k1", tenant: "acme", idempotencyKey: "once", bodyHash: "same", requestId, keepsAnswer },
 })
 
 test.each([true, false])(

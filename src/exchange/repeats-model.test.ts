@@ -7,10 +7,15 @@ import type { Store } from "../store/contract.ts"
 import { type Asked, openMemory, repeatsOn, SEAL_BYTES } from "./repeats.fixture.ts"
 import type { Claim, Repeats } from "./repeats.ts"
 
-const LIMITS = { lifetimeMs: 100, rows: 4, answerBytes: 20, keptBytes: 2 * SEAL_BYTES + 30, gatheredBytes: 45 }
+const LIMITS = {
+  ...{ lifetimeMs: 100, answerBytes: 20, gatheredBytes: 45 },
+  ofTenant: { rows: 4, answerBytes: 2 * SEAL_BYTES + 30 },
+  ofAll: { rows: 5, answerBytes: 3 * SEAL_BYTES + 40 },
+}
 const NOON = Date.UTC(2026, 10, 15, 12)
 
 interface ModelRow {
+  readonly tenant: string
   readonly bodyHash: string
   readonly requestId: string
   readonly at: number
@@ -166,15 +171,26 @@ class Answered extends OnClaim {
 
 function remember({ now, rows }: Model, { scope, asked }: ModelClaim, answer: string | undefined): void {
   rows.delete(scope)
-  rows.set(scope, { bodyHash: asked.bodyHash, requestId: asked.requestId, at: now, answer })
+  const { tenant, bodyHash, requestId } = asked
+  rows.set(scope, { tenant, bodyHash, requestId, at: now, answer })
   for (const [old, { at }] of rows) if (now - at >= LIMITS.lifetimeMs) rows.delete(old)
-  for (const old of [...rows.keys()].slice(0, -LIMITS.rows)) rows.delete(old)
-  let room = LIMITS.keptBytes
-  for (const row of [...rows.values()].reverse()) {
-    if (row.answer === undefined) continue
-    room -= SEAL_BYTES + row.answer.length
-    if (room < 0) row.answer = undefined
+  const all = (of?: string) => [...rows].filter(([, row]) => of === undefined || row.tenant === of)
+  const bytes = (of?: string) => all(of).reduce((sum, [, row]) => sum + sizeOf(row), 0)
+  const most = (sizeOf: (tenant: string) => number) =>
+    [...TENANTS].sort((a, b) => sizeOf(b) - sizeOf(a) || (a < b ? 1 : -1))[0]
+  const forget = (of?: string) => rows.delete(all(of)[0]?.[0] ?? "")
+  const drop = (of?: string) => {
+    const oldest = all(of).find(([, row]) => row.answer !== undefined)
+    if (oldest) oldest[1].answer = undefined
   }
+  while (all(tenant).length > LIMITS.ofTenant.rows) forget(tenant)
+  while (all().length > LIMITS.ofAll.rows) forget(most((each) => all(each).length))
+  while (bytes(tenant) > LIMITS.ofTenant.answerBytes) drop(tenant)
+  while (bytes() > LIMITS.ofAll.answerBytes) drop(most(bytes))
+}
+
+function sizeOf({ answer }: ModelRow): number {
+  return answer === undefined ? 0 : SEAL_BYTES + answer.length
 }
 
 class End extends OnClaim {
@@ -222,7 +238,8 @@ class Die implements fc.Command<Model, Real> {
 }
 
 const text = fc.string({ minLength: 0, maxLength: 24, unit: fc.constantFrom("a", "b") })
-const KEYS = ["k1", "k2"]
+const KEYS = ["k1", "k2", "k3"]
+const TENANTS = ["acme", "globex"]
 const IDEMPOTENCY_KEYS = ["1", "2", "3"]
 const asking = fc
   .record({
@@ -232,7 +249,10 @@ const asking = fc
     keepsAnswer: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
     number: fc.nat(),
   })
-  .map(({ number, ...asked }) => new Begin({ ...asked, requestId: `r${number}` }))
+  .map(({ number, ...asked }) => {
+    const tenant = asked.keyId === "k1" ? "acme" : "globex"
+    return new Begin({ ...asked, tenant, requestId: `r${number}` })
+  })
 const answering = fc
   .record({
     which: fc.nat(9),

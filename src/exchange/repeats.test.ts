@@ -23,7 +23,7 @@ function start(more: Partial<Options> = {}): Repeats {
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (all: Uint8Array) => new TextDecoder().decode(all)
 const asked = (more: Partial<Asked> = {}): Asked => ({
-  ...{ keyId: "k1", idempotencyKey: "once", bodyHash: "body", requestId: "r1", keepsAnswer: false },
+  ...{ keyId: "k1", tenant: "acme", idempotencyKey: "once", bodyHash: "body", requestId: "r1", keepsAnswer: false },
   ...more,
 })
 const JSON_TYPE = "application/json"
@@ -247,7 +247,7 @@ describe("an answer that is kept", () => {
   })
 
   test("gives way to younger ones when there are too many bytes, and is billed once all the same", () => {
-    repeats = start({ limits: { keptBytes: 2 * (SEAL_BYTES + 6) } })
+    repeats = start({ limits: { ofTenant: { rows: 99, answerBytes: 2 * (SEAL_BYTES + 6) } } })
     for (const idempotencyKey of ["1", "2", "3"]) answer({ ...keeps, idempotencyKey })
     const all = ["1", "2", "3"].map((idempotencyKey) => outcome({ ...keeps, idempotencyKey }))
     expect(all).toEqual(["idempotency_replayed", "r1: Hello.", "r1: Hello."])
@@ -291,9 +291,19 @@ describe("what is remembered", () => {
   const isThere = (idempotencyKey: string) => outcome({ idempotencyKey }) === "idempotency_replayed"
 
   test("are so many and no more: the oldest are forgotten", () => {
-    repeats = start({ limits: { rows: 15 } })
+    repeats = start({ limits: { ofTenant: { rows: 15, answerBytes: 1000 } } })
     for (const idempotencyKey of keys) answer({ idempotencyKey })
     expect(keys.filter(isThere)).toEqual(keys.slice(-15))
+  })
+
+  test("of a tenant stays, however much others bring, while it is not the one that has most", () => {
+    const bounds = { rows: 10, answerBytes: 1000 }
+    repeats = start({ limits: { ofTenant: bounds, ofAll: bounds } })
+    const mine = { tenant: "small", keyId: "k9", keepsAnswer: true, idempotencyKey: "mine" }
+    answer(mine)
+    for (const idempotencyKey of keys) answer({ idempotencyKey, keepsAnswer: true }, "x".repeat(100))
+    expect(outcome(mine)).toBe("r1: Hello.")
+    expect(keys.filter(isThere)).toHaveLength(9)
   })
 
   test("goes a few at a time when it is a day old, as others come in", () => {

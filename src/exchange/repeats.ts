@@ -2,7 +2,7 @@
 // it was answered, a repeat is told so, or gets the first answer where the API key keeps answers.
 import { createHash } from "node:crypto"
 import { GatewayError } from "../canonical/error.ts"
-import type { RepeatRow, RepeatTable } from "../store/contract.ts"
+import type { RepeatBounds, RepeatRow, RepeatTable } from "../store/contract.ts"
 
 export interface KeptAnswer {
   /** The first request's, which it was billed as. */
@@ -14,11 +14,10 @@ export interface KeptAnswer {
 
 interface RepeatLimits {
   readonly lifetimeMs: number
-  readonly rows: number
   /** Of one answer. */
   readonly answerBytes: number
-  /** Of all answers at rest, sealed. */
-  readonly keptBytes: number
+  readonly ofTenant: RepeatBounds
+  readonly ofAll: RepeatBounds
   /** Of all streams under way that are to be kept. */
   readonly gatheredBytes: number
 }
@@ -34,6 +33,7 @@ interface RepeatsOptions {
 
 interface Asked {
   readonly keyId: string
+  readonly tenant: string
   readonly idempotencyKey: string
   /** Equal for what is asked again, and for nothing else. */
   readonly bodyHash: string
@@ -61,12 +61,13 @@ export interface Claim {
   end(): void
 }
 
+const MIB = 1024 * 1024
 const DEFAULT_LIMITS: RepeatLimits = {
   lifetimeMs: 24 * 60 * 60 * 1000,
-  rows: 5_000_000,
-  answerBytes: 1024 * 1024,
-  keptBytes: 256 * 1024 * 1024,
-  gatheredBytes: 64 * 1024 * 1024,
+  answerBytes: MIB,
+  ofTenant: { rows: 2_500_000, answerBytes: 128 * MIB },
+  ofAll: { rows: 5_000_000, answerBytes: 256 * MIB },
+  gatheredBytes: 64 * MIB,
 }
 /** More than one for each that comes in, so that those of a busy day are gone some time after it. */
 const DROPPED_AT_ONCE = 8
@@ -131,11 +132,10 @@ export class Repeats {
 
   private write(answer: WholeAnswer | undefined, request: Asked & { readonly hash: string }): void {
     const { table } = this.options
-    const { rows, keptBytes } = this.limits
-    const { hash, bodyHash, requestId } = request
+    const { hash, bodyHash, requestId, tenant } = request
     table.dropBefore(this.aliveSince(), DROPPED_AT_ONCE)
-    table.insert({ hash, bodyHash, requestId, at: this.now() }, answer && this.sealed(answer, request))
-    table.keepWithin({ rows, answerBytes: keptBytes })
+    table.insert({ hash, bodyHash, requestId, at: this.now(), tenant }, answer && this.sealed(answer, request))
+    table.keepWithin(this.limits, tenant)
   }
 
   private sealed({ status, contentType, body }: WholeAnswer, { keyId, hash }: { keyId: string; hash: string }) {

@@ -217,7 +217,7 @@ describe("whatever is kept, deleted and waited for", () => {
   )
 
   /** As the bounds would have it, written as plainly as can be. */
-  function bounded(known: readonly Known[]): Known[] {
+  function bounded(known: readonly Known[], newest: Known): Known[] {
     const within = (rows: readonly Known[], { rows: most, bytes }: { rows: number; bytes: number }) =>
       rows.length <= most && rows.reduce((sum, each) => sum + each.bytes, 0) <= bytes
     let left = [...known]
@@ -225,7 +225,14 @@ describe("whatever is kept, deleted and waited for", () => {
       const own = () => left.filter((each) => each.tenant === name)
       while (!within(own(), LIMITS.ofTenant)) left = left.filter((each) => each !== own()[0])
     }
-    while (!within(left, LIMITS.ofAll)) left = left.slice(1)
+    while (!within(left, LIMITS.ofAll)) {
+      const own = (name: string) => left.filter((each) => each.tenant === name)
+      const bytesOf = (rows: readonly Known[]) => rows.reduce((sum, each) => sum + each.bytes, 0)
+      const size = (name: string) => (bytesOf(left) > LIMITS.ofAll.bytes ? bytesOf(own(name)) : own(name).length)
+      const others = TENANTS.filter((name) => own(name).some((each) => each !== newest))
+      const [most = newest.tenant] = others.sort((a, b) => size(b) - size(a) || (a < b ? 1 : -1))
+      left = left.filter((each) => each !== own(most)[0])
+    }
     return left
   }
 
@@ -245,7 +252,7 @@ describe("whatever is kept, deleted and waited for", () => {
             const row = { tenant: each.tenant, id, at: now, bytes }
             ever.push(row)
             const alive = known.filter(({ at }) => at > now - LIMITS.lifetimeMs)
-            known = bounded([...alive, row])
+            known = bounded([...alive, row], row)
           } else {
             const chosen = ever[each.pick % Math.max(ever.length, 1)]
             if (!chosen) continue

@@ -195,8 +195,7 @@ export class StoredResponses {
     const text = `{"before":[${before}],"input":${input},"response":${response},"origin":${origin}}`
     table.dropBefore(this.aliveSince(), DROPPED_AT_ONCE)
     table.insert({ tenant, id, at: this.now(), sealed: seal(fromByteText(text), place(tenant, id)) })
-    table.keepWithin(this.limits.ofTenant, tenant)
-    table.keepWithin(this.limits.ofAll)
+    table.keepWithin(this.limits, tenant)
   }
 
   /** What cannot be read must not keep its request from being paid for. */

@@ -12,7 +12,10 @@ import type {
   LedgerTable,
   Use,
 } from "../store/contract.ts"
-import { type Budget, dateOfDay, dayOf, type Period, type Window, windowOf } from "./budget.ts"
+import { type Budget, dayOf, startOfDay } from "./budget.ts"
+import { BudgetRules } from "./budget-rules.ts"
+import { freeOf, unheldOf } from "./free-balance.ts"
+import { budgetExceeded, invalid, refuseAbove, refuseHouseAccount } from "./refusals.ts"
 
 export interface HoldWish {
   readonly requestId: string
@@ -25,21 +28,27 @@ export interface HoldWish {
 
 /** How a hold ended. */
 export interface Settled {
-  readonly outcome: Exclude<EntryKind, "top-up">
+  readonly outcome: Extract<EntryKind, "settled" | "released" | "recovered">
   /** What the request cost. */
   readonly chargeNano: bigint
-  /** What was taken from who pays: the charge and what is in suspense, without what was written off. */
+  /** What was taken from the paying account: the charge and what is in suspense, without what it owes or was written off. */
   readonly paidNano: bigint
-  /** What the balance did not cover. */
+  /** What neither the hold nor the balance covered of estimated usage. */
   readonly writtenOffNano: bigint
-  /** Held when the process died, and not known to be owed. */
+  /** The same of reported usage: a debt of the paying account. */
+  readonly owedNano: bigint
+  /** Held when the process died, not known to be owed, and not returned yet. */
   readonly suspendedNano: bigint
+  /** What has come back of that. */
+  readonly returnedNano: bigint
 }
 
 export interface Ending {
   readonly outcome: Settled["outcome"]
   readonly chargeNano: bigint
   readonly suspendedNano: bigint
+  /** Whether a shortfall becomes a debt; else it is written off. */
+  readonly mayOwe: boolean
   readonly at: number
   readonly protocol: string | null
   /** Null where nothing was used. */
@@ -66,25 +75,24 @@ export interface TopUp {
 /** A thousand million USD: sums of such amounts are far from where integers end. */
 export const MAX_NANO = 10n ** 18n
 
-/** Who spends, and on which day. */
-interface Spender {
-  readonly keyId: string
-  readonly tenant: string
-  readonly day: number
-}
+/** What was used by a request that nobody has heard the end of. */
+export const UNKNOWN_USE: Use = { model: "unknown", provider: "unknown", counts: {}, priceVersion: null }
 
 export class Books {
-  private readonly windows = new Map<Period, { readonly day: number; readonly window: Window }>()
+  readonly budgets: BudgetRules
 
-  constructor(private readonly table: LedgerTable) {}
+  constructor(private readonly table: LedgerTable) {
+    this.budgets = new BudgetRules(table)
+  }
 
   hold(wish: HoldWish, epoch: number): void {
     const { accounts, holds } = this.table
     const { requestId, tenant, keyId, amountNano, budgets = NONE, at } = wish
     const found = accounts.payer(keyId, tenant)
     if (found) refuseAbove(found, amountNano)
-    const day = dayOf(at)
-    const over = budgets.length > 0 && this.exceeded(budgets, { spender: { keyId, tenant, day }, moreNano: amountNano })
+    const day = budgets.length > 0 ? this.dayOf({ keyId, tenant, at }) : dayOf(at)
+    const spender = { keyId, tenant, day }
+    const over = budgets.length > 0 && this.budgets.firstExceeded(budgets, { spender, moreNano: amountNano })
     if (over) throw budgetExceeded(over, { neededNano: amountNano, day })
     const account = found ?? accounts.insert(`tenant:${tenant}`, null)
     const row: HoldRow = {
@@ -96,7 +104,7 @@ export class Books {
       lowerBoundNano: 0n,
       day,
       epoch,
-      at,
+      at: day === dayOf(at) ? at : startOfDay(day),
       budgets,
     }
     if (!holds.insert(row)) throw new Error(`request ${requestId} is held already, or has ended`)
@@ -107,25 +115,29 @@ export class Books {
     const { accounts, holds } = this.table
     const hold = holds.find(requestId)
     if (!hold || freeOf(accounts.get(hold.accountId)) < moreNano) return false
-    if (this.exceeded(hold.budgets, { spender: hold, moreNano })) return false
+    if (this.budgets.firstExceeded(hold.budgets, { spender: hold, moreNano })) return false
     holds.grow(requestId, moreNano)
     return true
   }
 
-  /** Who pays pays what it can; the rest of the hold is free again. */
+  /** The paying account pays what it can; the rest of the hold is free again, and pays first what the account owes. */
   end(hold: HoldRow, ending: Ending): Settled {
-    const { accounts, entries } = this.table
-    const { outcome, chargeNano, suspendedNano, at, protocol, use, facts } = ending
+    const { outcome, chargeNano, suspendedNano, mayOwe, at, protocol, use, facts } = ending
     const { requestId, accountId, tenant, keyId, amountNano, day } = hold
+    const account = this.table.accounts.get(accountId)
     const dueNano = suspendedNano === 0n ? chargeNano : chargeNano + suspendedNano
-    const paidNano = dueNano <= amountNano ? dueNano : least(dueNano, amountNano + freeOf(accounts.get(accountId)))
-    const writtenOffNano = paidNano === dueNano ? 0n : dueNano - paidNano
+    const paidNano = dueNano <= amountNano ? dueNano : least(dueNano, amountNano + unheldOf(account))
+    const shortNano = paidNano === dueNano ? 0n : dueNano - paidNano
+    const owedNano = mayOwe ? shortNano : 0n
+    const writtenOffNano = mayOwe ? 0n : shortNano
+    const repaidNano = account.owedNano === 0n ? 0n : repayable(account, amountNano + unheldOf(account) - paidNano)
     const nano: EntryAmounts = {
-      account: -paidNano,
+      account: -paidNano - repaidNano,
       funding: 0n,
       revenue: chargeNano,
       suspense: suspendedNano,
       writeOff: -writtenOffNano,
+      debt: repaidNano - owedNano,
     }
     const row: EntryRow = {
       kind: outcome,
@@ -141,18 +153,56 @@ export class Books {
       protocol,
       use,
     }
-    entries.insert(row, facts)
-    return { outcome, chargeNano, paidNano, writtenOffNano, suspendedNano }
+    this.table.entries.insert(row, facts)
+    if (mayOwe && chargeNano > amountNano && hold.budgets.length > 0)
+      this.budgets.noteExcess(hold, chargeNano - amountNano)
+    return { outcome, chargeNano, paidNano, writtenOffNano, owedNano, suspendedNano, returnedNano: 0n }
   }
 
   /** How a request has ended; undefined where it has not. */
   ended(requestId: string): Ended | undefined {
     const entry = this.table.entries.ofRequest(requestId)
-    if (!entry || entry.kind === "top-up") return undefined
-    const { kind: outcome, nano } = entry
-    const [paidNano, writtenOffNano] = [-nano.account, -nano.writeOff]
-    const settled = { outcome, chargeNano: nano.revenue, paidNano, writtenOffNano, suspendedNano: nano.suspense }
-    return { settled, entry }
+    if (!entry) return undefined
+    const { nano } = entry
+    const settled: Settled = {
+      outcome: entry.kind as Settled["outcome"],
+      chargeNano: nano.revenue,
+      // What it paid of a debt was not for this request.
+      paidNano: nano.debt > 0n ? -nano.account - nano.debt : -nano.account,
+      writtenOffNano: -nano.writeOff,
+      owedNano: nano.debt < 0n ? -nano.debt : 0n,
+      suspendedNano: nano.suspense,
+      returnedNano: 0n,
+    }
+    return { settled: nano.suspense === 0n ? settled : this.afterSuspense(requestId, settled), entry }
+  }
+
+  /** Charges some of what a recovered request has in suspense and returns the rest, once. False where there is nothing. */
+  endSuspense(requestId: string, { chargeNano, at }: SuspenseEnding): boolean {
+    const { suspense, entries, accounts } = this.table
+    const row = suspense.find(requestId)
+    const entry = row && entries.get(row.entry)
+    if (!row || !entry) return false
+    if (row.endedBy !== null) return true
+    const { accountId, tenant, keyId, day } = entry
+    const suspendedNano = entry.nano.suspense
+    const chargedNano = chargeNano ?? suspendedNano
+    if (chargedNano > suspendedNano)
+      throw invalid("usd", `Only ${usdOfNano(suspendedNano)} USD of request ${requestId} are in suspense.`)
+    const returnedNano = suspendedNano - chargedNano
+    const repaidNano = repayable(accounts.get(accountId), returnedNano)
+    const nano: EntryAmounts = {
+      account: returnedNano - repaidNano,
+      funding: 0n,
+      revenue: chargedNano,
+      suspense: -suspendedNano,
+      writeOff: 0n,
+      debt: repaidNano,
+    }
+    const kind = chargedNano > 0n ? "suspense-settled" : "suspense-returned"
+    const who = { requestId: null, eventId: requestId, tenant, keyId, accountId }
+    entries.insert({ kind, ...who, day, at, nano, heldNano: null, protocol: null, use: UNKNOWN_USE }, null)
+    return true
   }
 
   topUp({ account: name, amountNano, eventId, at }: TopUp): void {
@@ -162,14 +212,16 @@ export class Books {
       throw invalid("amount", `A top-up is more than 0 and at most ${usdOfNano(MAX_NANO)} USD.`)
     const booked = entries.ofEvent(eventId)
     if (booked) {
-      if (booked.accountId === accounts.find(name)?.id && booked.nano.account === amountNano) return
+      if (booked.accountId === accounts.find(name)?.id && booked.nano.funding === -amountNano) return
       const message = `The event ${eventId} has topped up another account or another amount. Use a new event id.`
       throw new GatewayError("idempotency_conflict", message)
     }
     const account = accounts.find(name) ?? accounts.insert(name, 0n)
     // What was spent while nothing limited it is not to be paid from the first balance.
     if (account.floorNano === null) accounts.setFloor(account.id, account.postedNano - account.heldNano)
-    const nano = { account: amountNano, funding: -amountNano, revenue: 0n, suspense: 0n, writeOff: 0n }
+    const repaidNano = least(account.owedNano, amountNano)
+    const nothingElse = { revenue: 0n, suspense: 0n, writeOff: 0n }
+    const nano = { account: amountNano - repaidNano, funding: -amountNano, ...nothingElse, debt: repaidNano }
     const who = { requestId: null, eventId, tenant: null, keyId: null, accountId: account.id }
     const nothing = { heldNano: null, protocol: null, use: null }
     entries.insert({ kind: "top-up", ...who, day: dayOf(at), at, nano, ...nothing }, null)
@@ -188,74 +240,35 @@ export class Books {
     else accounts.insert(name, floorNano)
   }
 
-  /** What may still be spent within a budget. */
-  leftOf({ of = "key", period, limitNano }: Budget, { keyId, tenant, day }: Spender): bigint {
-    const { spend } = this.table
-    const window = period === "total" ? undefined : this.window(period, day)
-    return limitNano - (of === "key" ? spend.ofKey(keyId, window) : spend.ofTenant(tenant, window))
+  /** The day that spending counts on: that of a time, but never one before the last that was spent on. */
+  dayOf({ keyId, tenant, at }: { readonly keyId: string; readonly tenant: string; readonly at: number }): number {
+    return this.table.spend.latestDay({ keyId, tenant }, dayOf(at))
   }
 
-  private exceeded(
-    budgets: readonly Budget[],
-    { spender, moreNano }: { readonly spender: Spender; readonly moreNano: bigint },
-  ): (Budget & { leftNano: bigint }) | undefined {
-    for (const budget of budgets) {
-      const leftNano = this.leftOf(budget, spender)
-      if (moreNano > leftNano) return { ...budget, leftNano }
-    }
-    return undefined
+  /** What has become of what it had in suspense. */
+  private afterSuspense(requestId: string, settled: Settled): Settled {
+    const { suspense, entries } = this.table
+    const endedBy = suspense.find(requestId)?.endedBy ?? null
+    const late = endedBy === null ? undefined : entries.get(endedBy)
+    if (!late) return settled
+    const chargedNano = late.nano.revenue
+    const returnedNano = settled.suspendedNano - chargedNano
+    const [chargeNano, paidNano] = [settled.chargeNano + chargedNano, settled.paidNano - returnedNano]
+    return { ...settled, chargeNano, paidNano, suspendedNano: 0n, returnedNano }
   }
+}
 
-  /** Almost all requests are of one day. */
-  private window(period: Exclude<Period, "total">, day: number): Window {
-    const known = this.windows.get(period)
-    if (known?.day === day) return known.window
-    const window = windowOf(period, day)
-    this.windows.set(period, { day, window })
-    return window
-  }
+/** How much of what is in suspense is charged; all of it where that is undefined. */
+interface SuspenseEnding {
+  readonly chargeNano: bigint | undefined
+  readonly at: number
 }
 
 const NONE: readonly Budget[] = []
 
-/** More than anybody can spend. */
-const UNLIMITED = 2n ** 63n
-
-export function freeOf({ postedNano, heldNano, floorNano }: LedgerAccountRow): bigint {
-  return floorNano === null ? UNLIMITED : postedNano - heldNano - floorNano
-}
-
-function refuseAbove(account: LedgerAccountRow, amountNano: bigint): void {
-  const freeNano = freeOf(account)
-  if (freeNano >= amountNano) return
-  const [needed, left] = [usdOfNano(amountNano), usdOfNano(freeNano)]
-  const whose = account.name.startsWith("key:") ? "this key's balance" : "the balance"
-  const message = `This request may cost up to ${needed} USD, and ${left} USD is left of ${whose}. Top it up, or ask for less output.`
-  throw new GatewayError("insufficient_balance", message)
-}
-
-function budgetExceeded(
-  { of, period, limitNano, leftNano }: Budget & { leftNano: bigint },
-  { neededNano, day }: { neededNano: bigint; day: number },
-): GatewayError {
-  const whose = of === "tenant" ? "tenant's" : "key's"
-  const what = `This request may cost up to ${usdOfNano(neededNano)} USD, and ${usdOfNano(leftNano)} USD is left of`
-  const budget = `the ${whose} budget of ${usdOfNano(limitNano)} USD ${period === "total" ? "in all" : `per ${period}`}`
-  return new GatewayError("budget_exceeded", `${what} ${budget}. ${whatMends(period, day)}`)
-}
-
-function whatMends(period: Period, day: number): string {
-  if (period === "total") return "Ask for it to be raised."
-  return `It begins anew on ${dateOfDay(windowOf(period, day).to + 1)} (UTC).`
-}
-
-function refuseHouseAccount(name: string): void {
-  if (/^(tenant|key):./.test(name)) return
-  throw invalid("account", `"${name}" is nobody's account. It is tenant:NAME or key:ID.`)
-}
-
-function invalid(param: string, message: string): GatewayError {
-  return new GatewayError("invalid_parameter", message, { param })
+/** What an account pays of its debt when so much comes free. One that nothing limits pays it by its next top-up. */
+function repayable({ owedNano, floorNano }: LedgerAccountRow, freedNano: bigint): bigint {
+  return floorNano === null ? 0n : least(owedNano, freedNano)
 }
 
 function least(a: bigint, b: bigint): bigint {

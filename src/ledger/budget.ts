@@ -25,6 +25,11 @@ export function dayOf(at: number): number {
   return Math.floor(at / DAY_MS)
 }
 
+/** When a day begins. */
+export function startOfDay(day: number): number {
+  return day * DAY_MS
+}
+
 /** Such as `2026-11-15`. */
 export function dateOfDay(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)

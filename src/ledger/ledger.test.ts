@@ -57,8 +57,15 @@ describe("a hold", () => {
     await topUp("key:k1", 1000n)
     await hold()
     await hold({ keyId: "k2" })
-    expect(ledger.balance("key:k1")).toEqual({ postedNano: 1000n, heldNano: 100n, floorNano: 0n, freeNano: 900n })
-    expect(ledger.balance("tenant:acme")).toEqual({ postedNano: 0n, heldNano: 100n, floorNano: null, freeNano: null })
+    expect(ledger.balance("key:k1")).toEqual({
+      postedNano: 1000n,
+      heldNano: 100n,
+      floorNano: 0n,
+      freeNano: 900n,
+      owedNano: 0n,
+    })
+    const unlimited = { postedNano: 0n, heldNano: 100n, floorNano: null, freeNano: null, owedNano: 0n }
+    expect(ledger.balance("tenant:acme")).toEqual(unlimited)
     expect(ledger.balance("key:k2")).toBeUndefined()
   })
 
@@ -156,6 +163,7 @@ describe("a settlement", () => {
     const settled = await ledger.settle(requestId, settlement(30n))
     expect(settled).toEqual({
       ...{ outcome: "settled", chargeNano: 30n, paidNano: 30n, writtenOffNano: 0n, suspendedNano: 0n },
+      ...{ owedNano: 0n, returnedNano: 0n },
     })
     expect(ledger.balance("key:k1")).toMatchObject({ postedNano: 970n, heldNano: 0n })
     expect([posted("revenue"), posted("funding")]).toEqual([30n, -1000n])

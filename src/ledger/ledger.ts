@@ -6,10 +6,12 @@ import type { Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import type { BookedEntry, HoldRow, LedgerProblem, LedgerTable, Use } from "../store/contract.ts"
-import { Books, freeOf, type HoldWish, MAX_NANO, type Settled, type TopUp } from "./books.ts"
-import { type Budget, dayOf } from "./budget.ts"
+import { Books, type HoldWish, MAX_NANO, type Settled, type TopUp, UNKNOWN_USE } from "./books.ts"
+import type { Budget } from "./budget.ts"
+import { freeOf } from "./free-balance.ts"
 import { GroupCommit } from "./group-commit.ts"
 import { KeptPrices } from "./kept-prices.ts"
+import { Suspense } from "./suspense.ts"
 import { Upkeep } from "./upkeep.ts"
 import { type UsagePage, type UsageQuery, usagePage, wholeDay } from "./usage-report.ts"
 import { verifyLedger } from "./verify.ts"
@@ -17,11 +19,15 @@ import { verifyLedger } from "./verify.ts"
 export interface LedgerOptions {
   readonly table: LedgerTable
   readonly now?: () => number
+  /** After how long what is in suspense is returned; a day unless said. */
+  readonly returnSuspenseAfterMs?: number
 }
 
 /** What a request came to. */
 export interface Settlement {
   readonly chargeNano: bigint
+  /** The provider reported the usage: what neither hold nor balance covers is owed, and not written off. */
+  readonly mayOwe?: boolean | undefined
   /** What answered, and who. */
   readonly model: string
   readonly provider: string
@@ -51,6 +57,8 @@ export interface Balance {
   readonly floorNano: bigint | null
   /** What may still be spent; null: not limited. */
   readonly freeNano: bigint | null
+  /** What a top-up pays first; until then nothing may be spent. */
+  readonly owedNano: bigint
 }
 
 export interface Receipt extends Settled {
@@ -72,8 +80,10 @@ export interface Recovered {
 const RECOVERED_AT_ONCE = 256
 /** How long a lower bound may wait for others to be written with. */
 const NOTE_DELAY_MS = 1000
+const DAY_MS = 86_400_000
 
 export class Ledger {
+  readonly suspense: Suspense
   private readonly table: LedgerTable
   private readonly now: () => number
   private readonly books: Books
@@ -86,13 +96,15 @@ export class Ledger {
   /** When the transaction began: all that is booked in it is booked then. */
   private at = 0
 
-  constructor({ table, now = Date.now }: LedgerOptions) {
+  constructor({ table, now = Date.now, returnSuspenseAfterMs: returnAfterMs = DAY_MS }: LedgerOptions) {
     this.table = table
     this.now = now
     this.books = new Books(table)
     this.prices = new KeptPrices(table.prices)
     this.group = new GroupCommit((work) => this.write(work))
     this.upkeep = new Upkeep(table)
+    const write = <Result>(work: () => Result) => this.group.add(work)
+    this.suspense = new Suspense({ table, books: this.books, write, now, returnAfterMs })
   }
 
   /** Ends what earlier runs of the process left open. Nothing can be held before. */
@@ -106,6 +118,7 @@ export class Ledger {
       )
       if (ended.length === 0) {
         this.upkeep.tidyLater()
+        this.suspense.watch()
         return sum
       }
       for (const { chargeNano, suspendedNano } of ended) {
@@ -177,13 +190,21 @@ export class Ledger {
   balance(account: string): Balance | undefined {
     const row = this.read(() => this.table.accounts.find(account))
     if (!row) return undefined
-    const { postedNano, heldNano, floorNano } = row
-    return { postedNano, heldNano, floorNano, freeNano: floorNano === null ? null : freeOf(row) }
+    const { postedNano, heldNano, floorNano, owedNano } = row
+    return { postedNano, heldNano, floorNano, freeNano: floorNano === null ? null : freeOf(row), owedNano }
   }
 
-  /** What is left of a budget in the window of a time; less than 0 where it was made smaller than what is spent. */
+  /** What is left of a budget in the window of a time; less than 0 where more is spent, or was in the period before. */
   leftOf(budget: Budget, { keyId, tenant, at }: { keyId: string; tenant: string; at: number }): bigint {
-    return this.read(() => this.books.leftOf(budget, { keyId, tenant, day: dayOf(at) }))
+    return this.read(() => {
+      const day = this.books.dayOf({ keyId, tenant, at })
+      return this.books.budgets.leftOf(budget, { keyId, tenant, day })
+    })
+  }
+
+  /** The day on which spending counts at a time: never one before the last that was spent on. */
+  spendingDay(spender: { keyId: string; tenant: string; at: number }): number {
+    return this.read(() => this.books.dayOf(spender))
   }
 
   /** Undefined where there is none, or it is another tenant's than the one given. */
@@ -226,19 +247,26 @@ export class Ledger {
     return verifyLedger(this.table, this.now())
   }
 
-  /** Writes what waits, at once: before the store is closed. */
+  /** Writes what waits, at once. */
   flush(): void {
     this.group.flush()
   }
 
+  /** Before the store is closed. */
+  stop(): void {
+    this.flush()
+    this.suspense.stop()
+  }
+
   private settleOne(hold: HoldRow, settlement: Settlement): Settled {
-    const { chargeNano, model, provider, usage, images, pricing, protocol, facts, also } = settlement
+    const { chargeNano, mayOwe = false, model, provider, usage, images, pricing, protocol, facts, also } = settlement
     const counts = images === undefined ? usage : { ...usage, images }
     const use: Use = { model, provider, counts, priceVersion: pricing ? this.prices.keep(pricing) : null }
     const settled = this.books.end(hold, {
       outcome: "settled",
       chargeNano,
       suspendedNano: 0n,
+      mayOwe,
       at: this.at,
       protocol: protocol ?? null,
       use,
@@ -250,7 +278,7 @@ export class Ledger {
 
   private releaseOne(hold: HoldRow, { protocol, facts }: Released): Settled {
     const text = facts ? JSON.stringify(facts) : null
-    const nothing = { chargeNano: 0n, suspendedNano: 0n, use: null }
+    const nothing = { chargeNano: 0n, suspendedNano: 0n, mayOwe: false, use: null }
     return this.books.end(hold, {
       outcome: "released",
       ...nothing,
@@ -266,6 +294,8 @@ export class Ledger {
       outcome: "recovered",
       chargeNano: lowerBoundNano,
       suspendedNano: lowerBoundNano < amountNano ? amountNano - lowerBoundNano : 0n,
+      // A bound is counted here and not reported.
+      mayOwe: false,
       at: this.at,
       protocol: null,
       use: UNKNOWN_USE,
@@ -319,8 +349,6 @@ function unavailable(cause: unknown): never {
   throw new GatewayError("store_unavailable", "The gateway cannot read its books just now. Try again.", { cause })
 }
 
-const UNKNOWN_USE: Use = { model: "unknown", provider: "unknown", counts: {}, priceVersion: null }
-
 /** What a receipt shows of what was booked. */
 function bookedFacts({ protocol, heldNano, use }: BookedEntry): JsonObject {
   const held = heldNano === null ? {} : { held: usdOfNano(heldNano) }
@@ -334,7 +362,9 @@ function usedFacts(use: Use): JsonObject {
   return priceVersion === null ? shown : { ...shown, price_version: priceVersion }
 }
 
-const NOTHING = { chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n }
+const NOTHING = {
+  ...{ chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, owedNano: 0n, suspendedNano: 0n, returnedNano: 0n },
+}
 
 /** A refusal leaves what was written before it, so here it is a fault, which leaves nothing. */
 function writeAlso(also: () => void): void {

@@ -98,10 +98,12 @@ export interface LedgerAccountRow {
   readonly heldNano: bigint
   /** null: not limited. */
   readonly floorNano: bigint | null
+  /** Charges for reported usage that neither its holds nor its balance covered, and that no top-up has paid yet. */
+  readonly owedNano: bigint
 }
 
-/** The gateway's own accounts. */
-export type HouseAccount = "funding" | "revenue" | "suspense" | "write-off"
+/** The gateway's own accounts. `debt` is what all others owe, negative. */
+export type HouseAccount = "funding" | "revenue" | "suspense" | "write-off" | "debt"
 
 /** Holds and entries move an account; no transaction ends with one below its floor. */
 interface LedgerAccountTable {
@@ -149,7 +151,8 @@ interface HoldTable {
   ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
 }
 
-export type EntryKind = "settled" | "released" | "recovered" | "top-up"
+/** The last two end what a recovered request has in suspense: all of it goes back, or some of it is charged. */
+export type EntryKind = "settled" | "released" | "recovered" | "top-up" | "suspense-returned" | "suspense-settled"
 
 /** What an entry moves on each account it touches. Together it is always zero. */
 export interface EntryAmounts {
@@ -159,6 +162,13 @@ export interface EntryAmounts {
   readonly revenue: bigint
   readonly suspense: bigint
   readonly writeOff: bigint
+  /** Below 0: what the account owes from now on. Above 0: what it pays of what it owed. */
+  readonly debt: bigint
+}
+
+/** What counts as spent, in budgets and usage, also while it is owed. */
+export function spentNano({ account, debt }: EntryAmounts): bigint {
+  return debt === 0n ? -account : -account - debt
 }
 
 /** What is counted of a request. */
@@ -187,7 +197,8 @@ export interface Use {
   readonly priceVersion: string | null
 }
 
-/** One thing that was booked. It has a request or an event, each of which is booked once. */
+/** One thing that was booked. It has a request or an event, each of which is booked once; the event of an entry that ends
+ * suspense is the request that was recovered. */
 export interface EntryRow {
   readonly kind: EntryKind
   readonly requestId: string | null
@@ -217,12 +228,53 @@ interface EntryTable {
   insert(row: EntryRow, facts: string | null): void
   ofRequest(requestId: string): BookedEntry | undefined
   ofEvent(eventId: string): BookedEntry | undefined
+  get(id: bigint): BookedEntry | undefined
 }
 
-/** What was paid and is held together, by UTC day: from one day to another, both included; without days, since ever. */
+/** What was spent and is held together, by UTC day: from one day to another, both included; without days, since ever. */
 interface SpendTable {
   ofKey(keyId: string, days?: Days): bigint
   ofTenant(tenant: string, days?: Days): bigint
+  /** The day given, or a later one that the key or its tenant has spent or held anything on. */
+  latestDay(spender: { readonly keyId: string; readonly tenant: string }, day: number): number
+}
+
+/** A budget that reported usage has exceeded, in the last period in which it did. */
+export interface OvershootRow {
+  /** `key:K` or `tenant:T`. */
+  readonly holder: string
+  readonly period: Exclude<keyof Budgets, "total">
+  /** The first day of the period. */
+  readonly from: number
+  /** The limit in force then. */
+  readonly limitNano: bigint
+  /** The overshoot of the periods before that counted in this one. */
+  readonly carriedNano: bigint
+  /** The most that reported usage exceeded the budget by in this period. */
+  readonly overNano: bigint
+}
+
+interface OvershootTable {
+  /** The same object until the row is put anew. */
+  find(holder: string, period: OvershootRow["period"]): OvershootRow | undefined
+  put(row: OvershootRow): void
+}
+
+/** What a request that was recovered has in suspense. */
+export interface SuspenseRow {
+  readonly requestId: string
+  /** The entry that recovered it. */
+  readonly entry: bigint
+  readonly at: number
+  /** The entry that ended it; null while it is open. */
+  readonly endedBy: bigint | null
+}
+
+interface SuspenseTable {
+  find(requestId: string): SuspenseRow | undefined
+  /** Those that are open, the oldest first, behind an entry. */
+  page(after: bigint, limit: number): SuspenseRow[]
+  countOpen(): number
 }
 
 /** Days since 1970. */
@@ -299,6 +351,8 @@ export interface LedgerTable {
   readonly holds: HoldTable
   readonly entries: EntryTable
   readonly spend: SpendTable
+  readonly overshoots: OvershootTable
+  readonly suspense: SuspenseTable
   readonly usage: UsageTable
   readonly receipts: ReceiptTable
   readonly prices: PriceTable
@@ -323,6 +377,8 @@ export interface LedgerTable {
 
 /** A request that was answered under an idempotency key. */
 export interface RepeatRow {
+  /** Whose share of what is remembered it takes. */
+  readonly tenant: string
   /** Of the API key's id and the idempotency key, which itself is nowhere. */
   readonly hash: string
   /** Of what was asked. */
@@ -346,8 +402,17 @@ export interface RepeatTable {
   insert(row: RepeatRow, answer?: SealedAnswer): void
   /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
   dropBefore(time: number, limit: number): number
-  /** Forgets the oldest, and of those that stay the oldest answers, until there are no more than so many. */
-  keepWithin(bounds: { readonly rows: number; readonly answerBytes: number }): void
+  /**
+   * Forgets the oldest of a tenant, and of those that stay the oldest answers, until it has no more than its bounds. Where
+   * all tenants have more than theirs together, whoever has most forgets its oldest.
+   */
+  keepWithin(bounds: { readonly ofTenant: RepeatBounds; readonly ofAll: RepeatBounds }, tenant: string): void
+}
+
+/** How many requests may be remembered, and how many bytes of answers, sealed. */
+export interface RepeatBounds {
+  readonly rows: number
+  readonly answerBytes: number
 }
 
 /** A response that is kept for a tenant. Ids are unique within one. */
@@ -371,8 +436,11 @@ export interface ResponseTable {
   remove(tenant: string, id: string): boolean
   /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
   dropBefore(time: number, limit: number): number
-  /** Forgets the oldest of one tenant, or of all, until there are no more than so many. */
-  keepWithin(bounds: ResponseBounds, tenant?: string): void
+  /**
+   * Forgets the oldest of a tenant until it has no more than its bounds. Where all tenants have more than theirs together,
+   * whoever has most forgets its oldest, but the newest of this tenant is the last to go.
+   */
+  keepWithin(bounds: { readonly ofTenant: ResponseBounds; readonly ofAll: ResponseBounds }, tenant: string): void
 }
 
 export interface Store {
@@ -382,7 +450,16 @@ export interface Store {
   readonly ledger: LedgerTable
   readonly repeats: RepeatTable
   readonly responses: ResponseTable
+  readonly secrets: SecretMarks
+  /** Resolves when all that was written before survives a loss of power; a StoreError where that cannot be said. */
+  sync(): Promise<void>
   close(): void
+}
+
+/** By what a store knows the secret again that its keys are hashed with. The mark does not tell the secret. */
+export interface SecretMarks {
+  read(): string | undefined
+  write(mark: string): void
 }
 
 /** The store cannot be opened or does not work; the message says why and what to do. */

@@ -44,6 +44,9 @@ export interface MetricsOptions {
   readonly version: string
   readonly inFlight: () => number
   readonly bodyBytes: () => number
+  /** What is in suspense, and what all accounts owe; never throws. */
+  readonly suspenseNano?: () => bigint
+  readonly debtNano?: () => bigint
   /** Told of every look at the event loop: how much later than due it came. */
   readonly onLoopDelay?: (delayMs: number) => void
 }
@@ -92,9 +95,13 @@ export class Metrics {
     labels: ["reason"],
   })
 
-  constructor({ version, inFlight, bodyBytes, onLoopDelay = () => {} }: MetricsOptions) {
+  constructor({ version, inFlight, bodyBytes, onLoopDelay = () => {}, ...books }: MetricsOptions) {
+    const { suspenseNano = () => 0n, debtNano = () => 0n } = books
     this.registry.reading("trivium_in_flight", "Exchanges under way.", inFlight)
     this.registry.reading("trivium_body_bytes_being_read", "Bytes of large bodies being read.", bodyBytes)
+    const suspense = "What killed gateways held and nobody knows to be owed, until it is settled or returned, in USD."
+    this.registry.nanoReading("trivium_suspense_usd", suspense, suspenseNano)
+    this.registry.nanoReading("trivium_debt_usd", "What all accounts owe beyond their balance, in USD.", debtNano)
     processMetrics(this.registry, version)
     this.delay = new EventLoopDelay(this.registry, onLoopDelay)
   }

@@ -42,9 +42,7 @@ export class NanoCounter implements Series {
   }
 
   write(name: string, labels: string): string {
-    const digits = this.nano.toString().padStart(10, "0")
-    const fraction = digits.slice(-9).replace(/0+$/, "")
-    return sample(name, labels, digits.slice(0, -9) + (fraction === "" ? "" : `.${fraction}`))
+    return sample(name, labels, nanoText(this.nano))
   }
 }
 
@@ -62,6 +60,15 @@ class Reading implements Series {
 
   write(name: string, labels: string): string {
     return sample(name, labels, numberText(this.read()))
+  }
+}
+
+/** The same in billionths, exactly. */
+class NanoReading implements Series {
+  constructor(private readonly read: () => bigint) {}
+
+  write(name: string, labels: string): string {
+    return sample(name, labels, nanoText(this.read()))
   }
 }
 
@@ -176,6 +183,11 @@ export class Registry {
     this.declare(name, { help, kind: "gauge", make: () => new Reading(read) }).with({})
   }
 
+  /** The same of billionths. */
+  nanoReading(name: string, help: string, read: () => bigint): void {
+    this.declare(name, { help, kind: "gauge", make: () => new NanoReading(read) }).with({})
+  }
+
   histogram<const Label extends string>(
     name: string,
     options: MetricOptions<Label> & { readonly bounds: readonly number[] },
@@ -209,6 +221,12 @@ export class Registry {
 
 function sample(name: string, labels: string, value: string): string {
   return labels === "" ? `${name} ${value}\n` : `${name}{${labels}} ${value}\n`
+}
+
+function nanoText(nano: bigint): string {
+  const digits = nano.toString().padStart(10, "0")
+  const fraction = digits.slice(-9).replace(/0+$/, "")
+  return digits.slice(0, -9) + (fraction === "" ? "" : `.${fraction}`)
 }
 
 function numberText(value: number): string {

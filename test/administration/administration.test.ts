@@ -30,9 +30,11 @@ let upstream: Upstream
 let gateway: RunningGateway
 beforeAll(async () => {
   upstream = await Upstream.start()
-  await inBooks({ dataDir: data }, (ledger) =>
-    bookCall(ledger, { requestId: "booked", tenant: "acme", keyId: "key_1" }),
-  )
+  await inBooks({ dataDir: data }, async (ledger) => {
+    await bookCall(ledger, { requestId: "booked", tenant: "acme", keyId: "key_1" })
+    const wish = { tenant: "acme", keyId: "key_1", amountNano: 1000n, at: Date.now() }
+    for (const requestId of ["killed-1", "killed-2"]) await ledger.hold({ requestId, ...wish })
+  })
   gateway = await RunningGateway.start({ config: config(upstream.baseUrl), dataDir: data })
 })
 afterAll(async () => {
@@ -73,11 +75,12 @@ describe("the description", () => {
       "/admin/v1/tenants": { name: "other", ...limits },
       "/admin/v1/tenants/{name}": limits,
       "/admin/v1/providers/{id}/credential": { api_key: CANARY },
+      "/admin/v1/ledger/suspense/{id}/settle": { usd: "0.0000001" },
     }
     for (const route of allAdminRoutes()) {
       if (!("gives" in route)) continue
-      const [, kind = ""] = /(keys|receipts)\/\{id\}/.exec(route.path) ?? []
-      const id = { keys: String(made.body.id), receipts: "booked" }[kind] ?? "theirs"
+      const [, kind = ""] = /(keys|receipts|suspense)\/\{id\}/.exec(route.path) ?? []
+      const id = { keys: String(made.body.id), receipts: "booked", suspense: "killed-1" }[kind] ?? "theirs"
       const path = route.path.replace("{id}", id).replace("{name}", "acme")
       const { status, body } = await ask(route.method, path, route.takes && (bodies[route.path] ?? {}))
       expect(`${path} ${status}`).toBe(`${path} ${route.status ?? 200}`)

@@ -39,7 +39,8 @@ const step = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ name: does("extend"), which, nano: amount }) },
-  { weight: 4, arbitrary: fc.record({ name: does("settle"), which, nano: amount }) },
+  { weight: 4, arbitrary: fc.record({ name: does("settle"), which, nano: amount, mayOwe: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ name: does("endSuspense"), which, nano: fc.oneof(fc.constant(0n), amount) }) },
   { weight: 1, arbitrary: fc.record({ name: does("note"), which, nano: amount }) },
   { weight: 1, arbitrary: fc.record({ name: does("release"), which }) },
   {
@@ -93,7 +94,9 @@ class World {
 
   private start(): void {
     this.store = openFaulty(this.path)
-    this.ledger = new Ledger({ table: this.store.table, now: () => this.now })
+    // Nothing is returned by itself here: it would be between two steps.
+    const never = { returnSuspenseAfterMs: Number.MAX_SAFE_INTEGER }
+    this.ledger = new Ledger({ table: this.store.table, now: () => this.now, ...never })
     this.ledger.recover()
   }
 
@@ -171,12 +174,18 @@ class World {
           plain: () => reference.extend(requestId, step.nano),
         }
       case "settle": {
-        const settlement = { chargeNano: step.nano, model: "m", provider: "p", usage: { input: 1 } }
+        const charge = { chargeNano: step.nano, mayOwe: step.mayOwe }
+        const settlement = { ...charge, model: "m", provider: "p", usage: { input: 1 } }
         return {
           real: () => ledger.settle(requestId, settlement),
-          plain: () => reference.settle(requestId, step.nano),
+          plain: () => reference.settle(requestId, charge),
         }
       }
+      case "endSuspense":
+        return {
+          real: () => ledger.suspense.settle(requestId, step.nano),
+          plain: () => reference.endSuspense(requestId, step.nano),
+        }
       case "release":
         return { real: () => ledger.release(requestId), plain: () => reference.release(requestId) }
       case "note":
@@ -194,7 +203,8 @@ class World {
     const { ledger, reference, now: at } = this
     for (const [name, postedNano] of reference.posted) {
       const floorNano = reference.floors.get(name) ?? null
-      const expected = { postedNano, heldNano: reference.heldOn(name), floorNano, freeNano: reference.freeOn(name) }
+      const [heldNano, freeNano] = [reference.heldOn(name), reference.freeOn(name)]
+      const expected = { postedNano, heldNano, floorNano, freeNano, owedNano: reference.owedOn(name) }
       expect(ledger.balance(name)).toEqual(expected)
       if (expected.freeNano !== null) expect(expected.freeNano >= 0n).toBe(true)
     }
@@ -208,6 +218,8 @@ class World {
           expect(ledger.leftOf(budget, who)).toBe(reference.leftOf(budget, who))
         }
     for (const [requestId, settled] of reference.ended) expect(ledger.receipt(requestId)).toMatchObject(settled)
+    const inSuspense = ledger.suspense.page(0n, 1000).requests.map(({ requestId }) => requestId)
+    expect(inSuspense.sort()).toEqual([...reference.suspended.keys()].sort())
     expect(this.used()).toEqual(reference.used())
     // A clock at its beginning finds no hold too old; the clock here jumps by days.
     expect(await new Ledger({ table: this.store.table, now: () => 0 }).verify()).toEqual([])

@@ -1,7 +1,7 @@
 // The ledger as one would write it who had no crashes, no concurrency and no speed to think of: plain lists, and every
 // sum made anew from them.
 import type { HoldWish, Settled } from "../../src/ledger/books.ts"
-import { type Budget, dateOfDay, dayOf, windowOf } from "../../src/ledger/budget.ts"
+import { type Budget, dateOfDay, dayOf, startOfDay, windowOf } from "../../src/ledger/budget.ts"
 
 interface Held extends HoldWish {
   readonly account: string
@@ -10,7 +10,7 @@ interface Held extends HoldWish {
 }
 
 interface Paid {
-  readonly outcome: Settled["outcome"]
+  readonly outcome: Settled["outcome"] | "returned"
   readonly tenant: string
   readonly keyId: string
   readonly at: number
@@ -35,6 +35,21 @@ export type Answer = undefined | boolean | Settled | { readonly refused: string 
 /** How a request ends that owes nothing. */
 export const RELEASED: Settled = {
   ...{ outcome: "released", chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n },
+  ...{ owedNano: 0n, returnedNano: 0n },
+}
+
+interface Spender {
+  readonly keyId: string
+  readonly tenant: string
+  readonly at: number
+}
+
+/** By how much a budget was exceeded, in the last period in which it was. */
+interface Overshoot {
+  readonly from: number
+  readonly limitNano: bigint
+  readonly carriedNano: bigint
+  readonly overNano: bigint
 }
 
 export class Reference {
@@ -43,30 +58,120 @@ export class Reference {
     ["revenue", 0n],
     ["suspense", 0n],
     ["write-off", 0n],
+    ["debt", 0n],
   ])
+  readonly owed = new Map<string, bigint>()
   readonly floors = new Map<string, bigint | null>()
   readonly holds = new Map<string, Held>()
   readonly ended = new Map<string, Settled>()
+  /** Requests that have something in suspense, and who paid it. */
+  readonly suspended = new Map<string, Held>()
   private readonly paid: Paid[] = []
+  private readonly overshoots = new Map<string, Overshoot>()
   private readonly events = new Map<string, string>()
+  /** Requests whose suspense was ended. */
+  private readonly outOfSuspense = new Set<string>()
 
   heldOn(account: string): bigint {
     return sum([...this.holds.values()].filter((held) => held.account === account).map((held) => held.amountNano))
   }
 
+  owedOn(account: string): bigint {
+    return this.owed.get(account) ?? 0n
+  }
+
+  /** What may be spent: nothing where something is owed. */
   freeOn(account: string): bigint | null {
+    const unheld = this.unheldOn(account)
+    return unheld !== null && this.owedOn(account) > 0n ? 0n : unheld
+  }
+
+  private unheldOn(account: string): bigint | null {
     const floor = this.floors.get(account) ?? null
     return floor === null ? null : (this.posted.get(account) ?? 0n) - this.heldOn(account) - floor
   }
 
-  leftOf({ of = "key", period, limitNano }: Budget, who: { keyId: string; tenant: string; at: number }): bigint {
-    const window = period === "total" ? undefined : windowOf(period, dayOf(who.at))
-    const counts = ({ keyId, tenant, at }: { keyId: string; tenant: string; at: number }) =>
-      (of === "key" ? keyId === who.keyId : tenant === who.tenant) &&
-      (!window || (dayOf(at) >= window.from && dayOf(at) <= window.to))
+  /** As of a day no earlier than any that the key or its tenant has spent on. */
+  leftOf(budget: Budget, who: Spender): bigint {
+    return this.leftOn(budget, { ...who, at: this.timeOf(who) })
+  }
+
+  private leftOn({ of = "key", period, limitNano }: Budget, who: Spender): bigint {
+    const holder = of === "key" ? `key:${who.keyId}` : `tenant:${who.tenant}`
+    if (period === "total") return limitNano - this.spentBy(holder)
+    const window = windowOf(period, dayOf(who.at))
+    const overshoot = this.overshoots.get(`${period} ${holder}`)
+    const carried = overshoot ? this.carriedInto(window.from, { holder, period, overshoot }) : 0n
+    return limitNano - this.spentBy(holder, window) - carried
+  }
+
+  private spentBy(holder: string, days?: { from: number; to: number }): bigint {
+    const counts = ({ keyId, tenant, at }: Spender) =>
+      (holder === `key:${keyId}` || holder === `tenant:${tenant}`) &&
+      (!days || (dayOf(at) >= days.from && dayOf(at) <= days.to))
     const spent = this.paid.filter(counts).map(({ nano }) => nano)
     const held = [...this.holds.values()].filter(counts).map(({ amountNano }) => amountNano)
-    return limitNano - sum([...spent, ...held])
+    return sum([...spent, ...held])
+  }
+
+  private timeOf({ keyId, tenant, at }: Spender): number {
+    const counted = [...this.paid.filter(({ outcome }) => outcome !== "released"), ...this.holds.values()]
+    const days = counted.filter((each) => each.keyId === keyId || each.tenant === tenant).map((each) => dayOf(each.at))
+    const day = Math.max(dayOf(at), ...days)
+    return day === dayOf(at) ? at : startOfDay(day)
+  }
+
+  private carriedInto(
+    from: number,
+    { holder, period, overshoot }: { holder: string; period: "day" | "week" | "month"; overshoot: Overshoot },
+  ): bigint {
+    if (overshoot.from >= from) return overshoot.carriedNano
+    let window = windowOf(period, overshoot.from)
+    const beyond = (nano: bigint) => most(0n, nano + this.spentBy(holder, window) - overshoot.limitNano)
+    let nano = least(overshoot.carriedNano + overshoot.overNano, beyond(overshoot.carriedNano))
+    for (window = windowOf(period, window.to + 1); window.from < from; window = windowOf(period, window.to + 1))
+      nano = nano === 0n ? 0n : beyond(nano)
+    return nano
+  }
+
+  /** Whether so much does not fit a budget. From then on, what is before the last period does not change any more. */
+  private exceeds(budgets: readonly Budget[], { who, nano }: { who: Spender; nano: bigint }): boolean {
+    return budgets.some((budget) => {
+      const { of = "key", period } = budget
+      const holder = of === "key" ? `key:${who.keyId}` : `tenant:${who.tenant}`
+      const overshoot = this.overshoots.get(`${period} ${holder}`)
+      if (overshoot && period !== "total") {
+        const { from } = windowOf(period, windowOf(period, dayOf(who.at)).from - 1)
+        const carriedNano = this.carriedInto(from, { holder, period, overshoot })
+        if (overshoot.from < from)
+          this.overshoots.set(`${period} ${holder}`, { ...overshoot, from, carriedNano, overNano: 0n })
+      }
+      return nano > this.leftOn(budget, who)
+    })
+  }
+
+  private noteExcess(held: Held, excessNano: bigint): void {
+    for (const budget of held.budgets ?? []) {
+      const { of = "key", period, limitNano } = budget
+      const left = this.leftOn(budget, held)
+      if (period === "total" || left >= 0n) continue
+      const holder = of === "key" ? `key:${held.keyId}` : `tenant:${held.tenant}`
+      const [name, over] = [`${period} ${holder}`, least(excessNano, -left)]
+      const { from } = windowOf(period, dayOf(held.at))
+      const known = this.overshoots.get(name) ?? { from, limitNano, carriedNano: 0n, overNano: 0n }
+      const next =
+        known.from > from
+          ? { ...known, carriedNano: known.carriedNano + over }
+          : known.from === from
+            ? { ...known, limitNano, overNano: known.overNano + over }
+            : {
+                from,
+                limitNano,
+                overNano: over,
+                carriedNano: this.carriedInto(from, { holder, period, overshoot: known }),
+              }
+      this.overshoots.set(name, next)
+    }
   }
 
   /** By day, tenant and key; every settled request used one token of input. */
@@ -74,7 +179,7 @@ export class Reference {
     const sums = new Map<string, Used>()
     for (const { outcome, tenant, keyId, at, nano } of this.paid) {
       if (outcome === "released") continue
-      const used = { requests: 1, input: outcome === "settled" ? 1 : 0, paidNano: nano }
+      const used = { requests: outcome === "returned" ? 0 : 1, input: outcome === "settled" ? 1 : 0, paidNano: nano }
       addUsed(sums, { place: `${dateOfDay(dayOf(at))} ${tenant} ${keyId}`, used })
     }
     return sums
@@ -84,11 +189,13 @@ export class Reference {
     const own = `key:${wish.keyId}`
     const account = (this.floors.get(own) ?? null) !== null ? own : `tenant:${wish.tenant}`
     const free = this.freeOn(account)
-    if (free !== null && wish.amountNano > free) return { refused: "insufficient_balance" }
-    if ((wish.budgets ?? []).some((budget) => wish.amountNano > this.leftOf(budget, wish)))
-      return { refused: "budget_exceeded" }
+    if (free !== null && (wish.amountNano > free || this.owedOn(account) > 0n))
+      return { refused: "insufficient_balance" }
+    const { budgets = [] } = wish
+    const at = budgets.length > 0 ? this.timeOf(wish) : wish.at
+    if (this.exceeds(budgets, { who: { ...wish, at }, nano: wish.amountNano })) return { refused: "budget_exceeded" }
     if (!this.floors.has(account)) this.open(account, null)
-    this.holds.set(wish.requestId, { ...wish, account, lowerBoundNano: 0n })
+    this.holds.set(wish.requestId, { ...wish, at, account, lowerBoundNano: 0n })
     return undefined
   }
 
@@ -97,7 +204,7 @@ export class Reference {
     if (!held) return false
     const free = this.freeOn(held.account)
     if (free !== null && moreNano > free) return false
-    if ((held.budgets ?? []).some((budget) => moreNano > this.leftOf(budget, held))) return false
+    if (this.exceeds(held.budgets ?? [], { who: held, nano: moreNano })) return false
     held.amountNano += moreNano
     return true
   }
@@ -107,8 +214,29 @@ export class Reference {
     if (held && lowerBoundNano > held.lowerBoundNano) held.lowerBoundNano = lowerBoundNano
   }
 
-  settle(requestId: string, chargeNano: bigint): Answer {
-    return this.end(requestId, { outcome: "settled", chargeNano }) ?? { refused: "fault" }
+  settle(requestId: string, { chargeNano, mayOwe }: { chargeNano: bigint; mayOwe: boolean }): Answer {
+    return this.end(requestId, { outcome: "settled", chargeNano, mayOwe }) ?? { refused: "fault" }
+  }
+
+  endSuspense(requestId: string, chargeNano: bigint): Answer {
+    const settled = this.ended.get(requestId)
+    if (settled?.outcome !== "recovered") return { refused: "resource_not_found" }
+    const held = this.suspended.get(requestId)
+    const { suspendedNano } = settled
+    if (!held) return this.outOfSuspense.has(requestId) ? undefined : { refused: "resource_not_found" }
+    if (chargeNano > suspendedNano) return { refused: "invalid_parameter" }
+    const returnedNano = suspendedNano - chargeNano
+    this.suspended.delete(requestId)
+    this.outOfSuspense.add(requestId)
+    this.move("suspense", -suspendedNano)
+    this.move("revenue", chargeNano)
+    const repaid = this.floors.get(held.account) === null ? 0n : least(this.owedOn(held.account), returnedNano)
+    this.move(held.account, returnedNano - repaid)
+    this.owe(held.account, -repaid)
+    this.paid.push({ outcome: "returned", tenant: held.tenant, keyId: held.keyId, at: held.at, nano: -returnedNano })
+    const [charge, paidNano] = [settled.chargeNano + chargeNano, settled.paidNano - returnedNano]
+    this.ended.set(requestId, { ...settled, chargeNano: charge, paidNano, suspendedNano: 0n, returnedNano })
+    return undefined
   }
 
   release(requestId: string): Answer {
@@ -118,23 +246,28 @@ export class Reference {
   /** Undefined where it was never held. */
   private end(
     requestId: string,
-    ending: { outcome: Settled["outcome"]; chargeNano: bigint; suspendedNano?: bigint },
+    ending: { outcome: Settled["outcome"]; chargeNano: bigint; suspendedNano?: bigint; mayOwe?: boolean },
   ): Settled | undefined {
     const first = this.ended.get(requestId)
     if (first) return first
     const held = this.holds.get(requestId)
     if (!held) return undefined
-    const { outcome, chargeNano, suspendedNano = 0n } = ending
+    const { outcome, chargeNano, suspendedNano = 0n, mayOwe = false } = ending
     this.holds.delete(requestId)
     const due = chargeNano + suspendedNano
-    const free = this.freeOn(held.account)
+    const free = this.unheldOn(held.account)
     const paidNano = free === null || due <= free ? due : free
-    const settled = { outcome, chargeNano, paidNano, writtenOffNano: due - paidNano, suspendedNano }
-    this.move(held.account, -paidNano)
-    this.move("write-off", paidNano - due)
+    const [owedNano, writtenOffNano] = mayOwe ? [due - paidNano, 0n] : [0n, due - paidNano]
+    const repaid = free === null ? 0n : least(this.owedOn(held.account), free - paidNano)
+    const settled = { outcome, chargeNano, paidNano, writtenOffNano, owedNano, suspendedNano, returnedNano: 0n }
+    this.move(held.account, -paidNano - repaid)
+    this.owe(held.account, owedNano - repaid)
+    this.move("write-off", -writtenOffNano)
     this.move("revenue", chargeNano)
     this.move("suspense", suspendedNano)
-    this.paid.push({ outcome, tenant: held.tenant, keyId: held.keyId, at: held.at, nano: paidNano })
+    if (suspendedNano > 0n) this.suspended.set(requestId, held)
+    this.paid.push({ outcome, tenant: held.tenant, keyId: held.keyId, at: held.at, nano: paidNano + owedNano })
+    if (mayOwe && chargeNano > held.amountNano) this.noteExcess(held, chargeNano - held.amountNano)
     this.ended.set(requestId, settled)
     return settled
   }
@@ -147,7 +280,9 @@ export class Reference {
     if (!this.floors.has(account)) this.open(account, 0n)
     if (this.floors.get(account) === null)
       this.floors.set(account, (this.posted.get(account) ?? 0n) - this.heldOn(account))
-    this.move(account, amountNano)
+    const repaid = least(this.owedOn(account), amountNano)
+    this.move(account, amountNano - repaid)
+    this.owe(account, -repaid)
     this.move("funding", -amountNano)
     return undefined
   }
@@ -172,9 +307,22 @@ export class Reference {
     this.posted.set(account, 0n)
   }
 
+  private owe(account: string, nano: bigint): void {
+    this.owed.set(account, this.owedOn(account) + nano)
+    this.move("debt", -nano)
+  }
+
   private move(account: string, nano: bigint): void {
     this.posted.set(account, (this.posted.get(account) ?? 0n) + nano)
   }
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+function most(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
 }
 
 function sum(amounts: readonly bigint[]): bigint {

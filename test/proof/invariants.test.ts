@@ -35,7 +35,8 @@ function entry(name: string, kind: BookedEntry["kind"], change: Partial<BookedEn
     revenue: paid,
     suspense: 0n,
     writeOff: 0n,
-    held: "0.0001",
+    debt: 0n,
+    held: 100_000n,
     ...change,
   }
 }
@@ -104,6 +105,8 @@ describe("the invariants of money", () => {
     ["an entry for who never asked", withEntry(entry("unasked", "settled")), ["I9"]],
     ["an entry of a key that nobody has", withEntry(entry("nobody", "settled")), ["I9"]],
     ["a write-off within the hold", changed({ amount: -COST + 1n, writeOff: -1n }), ["I10"]],
+    ["a debt within the hold", changed({ amount: -COST + 1n, debt: -1n }), ["I10"]],
+    ["a debt that a recovery made", changed({ kind: "recovered", amount: -COST + 1n, debt: -1n }), ["I8", "I10"]],
     ["a write-off that is a credit", changed({ amount: -COST - 1n, writeOff: 1n }), ["I10"]],
     [
       "what the ledger's own proof finds",

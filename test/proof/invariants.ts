@@ -26,7 +26,7 @@ const NAMES: Readonly<Record<string, string>> = {
   I7: "every request that was billed has one entry",
   I8: "a whole answer's cost is what was booked",
   I9: "no charge without a hold",
-  I10: "a charge beyond its hold is written off only where nothing is free",
+  I10: "a charge beyond its hold is owed or written off only where nothing is free",
 }
 
 /** What speaks against each invariant. */
@@ -41,7 +41,7 @@ function violationsOf(evidence: Evidence): ReadonlyMap<string, readonly string[]
     I7: seen.billedOtherwise(),
     I8: seen.costOtherwise(),
     I9: seen.chargedUnheld(),
-    I10: seen.writtenOff(),
+    I10: seen.uncovered(),
   }
   return new Map(
     Object.keys(NAMES).map((name) => {
@@ -92,8 +92,8 @@ export function recoveredOtherwise(evidence: Evidence): string[] {
 /** Tenants that have spent more than their budget. */
 export function overBudget({ books }: Evidence): string[] {
   const spent = new Map<string, bigint>()
-  for (const { tenant, amount } of books.entries)
-    if (tenant?.startsWith(FRUGAL)) spent.set(tenant, (spent.get(tenant) ?? 0n) - amount)
+  for (const { tenant, amount, debt } of books.entries)
+    if (tenant?.startsWith(FRUGAL)) spent.set(tenant, (spent.get(tenant) ?? 0n) - amount - debt)
   return [...spent].filter(([, nano]) => nano > SHARED_NANO).map(([tenant, nano]) => `${tenant} has spent ${nano}`)
 }
 
@@ -185,12 +185,14 @@ class Evident {
     ]
   }
 
-  writtenOff(): string[] {
-    return this.evidence.books.entries.flatMap(({ id, kind, revenue, suspense, writeOff, held, floor }) => {
+  /** What is owed is told apart from what is paid of a debt by its sign. */
+  uncovered(): string[] {
+    return this.evidence.books.entries.flatMap(({ id, kind, revenue, suspense, writeOff, debt, held, floor }) => {
       if (writeOff > 0n) return [`entry ${id} gives ${writeOff} back by a write-off`]
-      if (writeOff === 0n) return []
-      const heldNano = kind === "recovered" ? revenue + suspense : (nanoOfUsd(held ?? "") ?? 0n)
-      return floor === null || revenue + suspense <= heldNano ? [`entry ${id} writes ${-writeOff} off`] : []
+      if (debt < 0n && kind !== "settled") return [`entry ${id} makes a debt and is ${kind}`]
+      const uncovered = debt < 0n ? -writeOff - debt : -writeOff
+      if (uncovered === 0n) return []
+      return floor === null || revenue + suspense <= (held ?? 0n) ? [`entry ${id} leaves ${uncovered} unpaid`] : []
     })
   }
 
@@ -215,8 +217,8 @@ function costOf({ input_tokens, output_tokens }: Bill): bigint {
   return BigInt(input_tokens) * INPUT_NANO + BigInt(output_tokens) * OUTPUT_NANO
 }
 
-function sumOf({ amount, funding, revenue, suspense, writeOff }: BookedEntry): bigint {
-  return amount + funding + revenue + suspense + writeOff
+function sumOf({ amount, funding, revenue, suspense, writeOff, debt }: BookedEntry): bigint {
+  return amount + funding + revenue + suspense + writeOff + debt
 }
 
 function put<Item>(groups: Map<string, Item[]>, name: string, item: Item): void {

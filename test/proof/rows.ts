@@ -22,6 +22,8 @@ import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
 import { otherModels } from "./row-22-other-model.ts"
+import { suspense } from "./row-24-suspense.ts"
+import { start } from "./row-31-start.ts"
 
 export const rows: readonly Row[] = [
   kills,
@@ -46,4 +48,6 @@ export const rows: readonly Row[] = [
   storeLoss,
   soak,
   otherModels,
+  suspense,
+  start,
 ]

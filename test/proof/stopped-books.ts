@@ -4,10 +4,11 @@ import { join } from "node:path"
 import { openDesk } from "../../src/app.ts"
 import { loadConfig } from "../../src/config/load.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
+import type { EntryKind } from "../../src/store/contract.ts"
 
 export interface BookedEntry {
   readonly id: bigint
-  readonly kind: "settled" | "released" | "recovered" | "top-up"
+  readonly kind: EntryKind
   readonly request: string | null
   readonly tenant: string | null
   readonly key: string | null
@@ -20,8 +21,10 @@ export interface BookedEntry {
   readonly revenue: bigint
   readonly suspense: bigint
   readonly writeOff: bigint
-  /** As its receipt tells, in decimal USD. */
-  readonly held: string | null
+  /** Below 0: what the account owes from then on; above: what it has paid of that. */
+  readonly debt: bigint
+  /** What was held for it; null where that was nothing, or is not known. */
+  readonly held: bigint | null
 }
 
 export interface OpenHold {
@@ -44,8 +47,8 @@ export interface StoppedBooks {
 
 const ENTRIES = `
   SELECT e.id, e.kind, e.request, e.tenant, e.key, a.name AS account, a.floor, e.amount, e.funding, e.revenue, e.suspense,
-    e.write_off AS writeOff, json_extract(r.facts, '$.held') AS held
-  FROM entries e LEFT JOIN ledger_accounts a ON a.id = e.account LEFT JOIN receipts r ON r.entry = e.id
+    e.write_off AS writeOff, e.debt, e.held
+  FROM entries e LEFT JOIN ledger_accounts a ON a.id = e.account
   ORDER BY e.id`
 const HOLDS = `
   SELECT request, key, amount, lower_bound AS lowerBound,

@@ -1,7 +1,7 @@
 // Accounts as they stand at this moment. Those with open holds are always here, others for a while: an account's row says
 // what was posted until the last fold, and the tails what was since.
 import type { Database } from "bun:sqlite"
-import type { LedgerAccountRow } from "../contract.ts"
+import type { EntryAmounts, LedgerAccountRow } from "../contract.ts"
 import { Recent } from "./ledger-recent.ts"
 import { HOUSE_IDS, type Tails } from "./ledger-tail.ts"
 
@@ -12,6 +12,7 @@ interface Columns {
   readonly name: string
   readonly postedNano: bigint
   readonly floorNano: bigint | null
+  readonly owedNano: bigint
 }
 
 const MOST_RECENT = 32_768
@@ -39,9 +40,9 @@ export class Accounts {
     private readonly tails: Tails,
   ) {
     // A row of a fold that has not ended counts as it was before.
-    const posted =
-      "CASE WHEN run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run') THEN posted ELSE before END"
-    const select = `SELECT id, name, ${posted} AS postedNano, floor AS floorNano FROM account_rows`
+    const isFolded = "run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')"
+    const select = `SELECT id, name, iif(${isFolded}, posted, before) AS postedNano, floor AS floorNano,
+        iif(${isFolded}, owed, owed_before) AS owedNano FROM account_rows`
     this.byName = database.query<Columns, [string]>(`${select} WHERE name = ?1`)
     this.byId = database.query<Columns, [number]>(`${select} WHERE id = ?1`)
     this.someKeys = database.query<{ name: string }, [number]>(
@@ -49,7 +50,7 @@ export class Accounts {
     )
     this.opened = database.query<Columns, [string, bigint | null]>(
       `INSERT INTO account_rows (name, floor, posted, run, before) VALUES (?1, ?2, 0, 0, 0)
-       RETURNING id, name, posted AS postedNano, floor AS floorNano`,
+       RETURNING id, name, posted AS postedNano, floor AS floorNano, owed AS owedNano`,
     )
     this.changedFloor = database.query("UPDATE account_rows SET floor = ?2 WHERE id = ?1")
   }
@@ -96,9 +97,10 @@ export class Accounts {
     this.moved.add(account)
   }
 
-  /** Adds to what is posted. */
-  post(account: Account, nano: bigint): void {
+  /** Adds to what is posted, and takes from what is owed. */
+  post(account: Account, { account: nano, debt }: EntryAmounts): void {
     account.postedNano += nano
+    if (debt !== 0n) account.owedNano -= debt
     if (account.floorNano !== null) this.moved.add(account)
   }
 
@@ -121,11 +123,13 @@ export class Accounts {
     this.recent.set(account.name, account)
   }
 
-  /** At the end of a transaction: nobody is left below the floor. */
+  /** At the end of a transaction: nobody is left below the floor, and nobody has paid more than was owed. */
   check(): void {
-    for (const { name, postedNano, heldNano, floorNano } of this.moved)
+    for (const { name, postedNano, heldNano, floorNano, owedNano } of this.moved) {
       if (floorNano !== null && postedNano - heldNano < floorNano)
         throw new Error(`account ${name} would be below its floor`)
+      if (owedNano < 0n) throw new Error(`account ${name} would pay more than it owes`)
+    }
   }
 
   /** Between transactions. */
@@ -165,8 +169,10 @@ export class Accounts {
     return account
   }
 
-  private standing({ id: numbered, name, postedNano, floorNano }: Columns): Account {
+  private standing({ id: numbered, name, floorNano, ...folded }: Columns): Account {
     const id = Number(numbered)
-    return { id, name, postedNano: postedNano + this.tails.posted(id), heldNano: 0n, floorNano, openHolds: 0 }
+    const postedNano = folded.postedNano + this.tails.posted(id)
+    const owedNano = folded.owedNano + this.tails.owed(id)
+    return { id, name, postedNano, heldNano: 0n, floorNano, owedNano, openHolds: 0 }
   }
 }

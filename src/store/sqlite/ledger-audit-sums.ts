@@ -1,8 +1,8 @@
 // The sums of everything that was ever booked, made anew from the journal alone. They stand in temporary tables, so that
 // memory does not grow with the ledger.
 import type { Database } from "bun:sqlite"
-import type { EntryAmounts, EntryRow } from "../contract.ts"
-import { entriesOf, type JournalRow } from "./ledger-journal.ts"
+import { type EntryAmounts, type EntryRow, spentNano } from "../contract.ts"
+import { endsSuspense, entriesOf, type JournalRow } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
 import { monthOf } from "./ledger-spending.ts"
 import type { Standing } from "./ledger-standing.ts"
@@ -14,7 +14,9 @@ export type Tell = (invariant: string, what: string) => void
 const DROP = "DROP TABLE IF EXISTS temp.audit_accounts; DROP TABLE IF EXISTS temp.audit_paid;"
 /** Of what was paid: `spend` by month, then by holder and day; `usage` by day, then by tenant and key. */
 const CREATE = `${DROP}
-  CREATE TEMP TABLE audit_accounts (account INTEGER PRIMARY KEY, sum INTEGER NOT NULL) STRICT;
+  CREATE TEMP TABLE audit_accounts (
+    account INTEGER PRIMARY KEY, sum INTEGER NOT NULL, owed INTEGER NOT NULL
+  ) STRICT;
   CREATE TEMP TABLE audit_paid (
     tree TEXT NOT NULL, part INTEGER NOT NULL, place TEXT NOT NULL, sum INTEGER NOT NULL,
     PRIMARY KEY (tree, part, place)
@@ -32,13 +34,20 @@ interface JournalColumns extends JournalRow {
 /** So many places are summed in memory before they are written, in their order, so that few pages are touched for each. */
 const PLACES_AT_ONCE = 50_000
 
-const NOTHING: EntryAmounts = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n }
+const NOTHING: EntryAmounts = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n, debt: 0n }
+
+interface AccountSum {
+  nano: bigint
+  owedNano: bigint
+}
 
 export class AuditSums {
   private readonly database: Database
   private readonly standing: Standing
   private summed = 0n
-  private readonly accounts = new Map<number, bigint>()
+  /** Entries that put something in suspense, and that ended it. */
+  readonly suspended = { begun: 0, ended: 0 }
+  private readonly accounts = new Map<number, AccountSum>()
   private readonly paid = new Map<string, bigint>()
   /** Requests whose entries were not folded when they were summed. */
   private readonly unfolded = new Set<string>()
@@ -61,7 +70,9 @@ export class AuditSums {
     )
     this.account = database.query<unknown, [number]>("SELECT 1 FROM account_rows WHERE id = ?1")
     const add = "ON CONFLICT DO UPDATE SET sum = sum + excluded.sum"
-    this.addAccount = database.query(`INSERT INTO temp.audit_accounts VALUES (?1, ?2) ${add}`)
+    this.addAccount = database.query(
+      `INSERT INTO temp.audit_accounts VALUES (?1, ?2, ?3) ${add}, owed = owed + excluded.owed`,
+    )
     this.addPaid = database.query(`INSERT INTO temp.audit_paid VALUES (?1, ?2, ?3, ?4) ${add}`)
   }
 
@@ -86,8 +97,8 @@ export class AuditSums {
     let row = this.next.get(this.summed)
     if (!row) return false
     for (; row && this.summed < until; row = this.next.get(this.summed)) this.addRow(row)
-    for (const [id, nano] of this.accounts) {
-      this.addAccount.run(id, nano)
+    for (const [id, { nano, owedNano }] of this.accounts) {
+      this.addAccount.run(id, nano, owedNano)
       if (this.account.get(id) === null) this.tell("I2", `Entries book on account ${id}, which is not there.`)
     }
     this.accounts.clear()
@@ -106,30 +117,54 @@ export class AuditSums {
     }
     const { amount: account, funding, revenue, suspense, write_off: writeOff } = row
     const told = { account, funding, revenue, suspense, writeOff }
-    for (const name of Object.keys(NOTHING) as (keyof EntryAmounts)[])
-      if (told[name] !== all[name])
+    // Of a row, what is owed stands with what is written off.
+    const summed = { ...all, writeOff: all.writeOff + all.debt }
+    for (const name of Object.keys(told) as (keyof typeof told)[])
+      if (told[name] !== summed[name])
         this.tell(
           "I14",
-          `The entries ${row.first} to ${id} move ${all[name]} on ${name}, and not ${told[name]} as booked.`,
+          `The entries ${row.first} to ${id} move ${summed[name]} on ${name}, and not ${told[name]} as booked.`,
         )
     this.summed = id
   }
 
-  private addEntry(id: bigint, { nano, requestId, accountId, tenant, keyId, day }: EntryRow): void {
-    const { account, funding, revenue, suspense, writeOff } = nano
-    const sum = account + funding + revenue + suspense + writeOff
+  private addEntry(id: bigint, entry: EntryRow): void {
+    const { kind, nano, requestId, accountId, tenant, keyId, day } = entry
+    const { account, funding, revenue, suspense, writeOff, debt } = nano
+    const sum = account + funding + revenue + suspense + writeOff + debt
     if (sum !== 0n) this.tell("I1", `Entry ${id} sums to ${sum} and not to zero.`)
+    if (debt < 0n && kind !== "settled")
+      this.tell("I10", `Entry ${id} makes a debt of ${-debt}, and is not a settlement but ${kind}.`)
+    if (suspense !== 0n) this.checkSuspense(id, entry)
     if (requestId !== null && !this.hasEndedAs(Number(id), requestId))
       this.tell("I5", `Request ${requestId} is not known to have ended as entry ${id}.`)
-    this.move(accountId, account)
+    this.move(accountId, account, -debt)
     this.move(HOUSE_IDS.funding, funding)
     this.move(HOUSE_IDS.revenue, revenue)
     this.move(HOUSE_IDS.suspense, suspense)
     this.move(HOUSE_IDS["write-off"], writeOff)
+    this.move(HOUSE_IDS.debt, debt)
     if (tenant === null || keyId === null) return
-    this.pay(`spend\n${monthOf(day)}\nkey:${plain(keyId)}\t${day}`, -account)
-    this.pay(`spend\n${monthOf(day)}\ntenant:${plain(tenant)}\t${day}`, -account)
-    this.pay(`usage\n${day}\n${plain(tenant)}\t${plain(keyId)}`, -account)
+    const spent = spentNano(nano)
+    this.pay(`spend\n${monthOf(day)}\nkey:${plain(keyId)}\t${day}`, spent)
+    this.pay(`spend\n${monthOf(day)}\ntenant:${plain(tenant)}\t${day}`, spent)
+    this.pay(`usage\n${day}\n${plain(tenant)}\t${plain(keyId)}`, spent)
+  }
+
+  /** What was put in suspense is known to be there, and was ended once, with the same amount. */
+  private checkSuspense(id: bigint, { kind, requestId, eventId, nano: { suspense } }: EntryRow): void {
+    const { entries } = this.standing.ready()
+    const row = entries.suspense.find(requestId ?? eventId ?? "")
+    if (!endsSuspense(kind)) {
+      this.suspended.begun += 1
+      if (row?.entry !== id || suspense < 0n)
+        this.tell("I5", `What entry ${id} has put in suspense is not known to be there.`)
+      return
+    }
+    this.suspended.ended += 1
+    const begun = row && entries.get(Number(row.entry))
+    if (row?.endedBy !== id || begun?.nano.suspense !== -suspense)
+      this.tell("I5", `Entry ${id} ends ${-suspense} in suspense, which was ended otherwise or never there.`)
   }
 
   /** Once, and as nothing else. */
@@ -141,8 +176,13 @@ export class AuditSums {
     return true
   }
 
-  private move(accountId: number, nano: bigint): void {
-    this.accounts.set(accountId, (this.accounts.get(accountId) ?? 0n) + nano)
+  private move(accountId: number, nano: bigint, owedNano = 0n): void {
+    const sum = this.accounts.get(accountId)
+    if (!sum) this.accounts.set(accountId, { nano, owedNano })
+    else {
+      sum.nano += nano
+      sum.owedNano += owedNano
+    }
   }
 
   private pay(place: string, nano: bigint): void {
@@ -164,5 +204,6 @@ function together(a: EntryAmounts, b: EntryAmounts): EntryAmounts {
     revenue: a.revenue + b.revenue,
     suspense: a.suspense + b.suspense,
     writeOff: a.writeOff + b.writeOff,
+    debt: a.debt + b.debt,
   }
 }

@@ -29,6 +29,7 @@ export function ledgerAudit(options: AuditOptions): LedgerAudit {
   }
   const sums = new AuditSums(options, tell)
   const walks = [once, accounts, spending, usage, spendLines, usageLines].map((walk) => walk(options, tell))
+  walks.push(suspense(options, { sums, tell }))
   const compare = (limit: number): boolean => {
     // What was booked between two steps is told of already, so it has to be in the sums.
     while (sums.step(limit));
@@ -42,7 +43,7 @@ export function ledgerAudit(options: AuditOptions): LedgerAudit {
 
 const TRIGGERS = [
   ...["journal_stays", "journal_as_booked", "journal_facts_go", "ended_stay", "ended_as_booked"],
-  ...["prices_stay", "prices_as_charged"],
+  ...["prices_stay", "prices_as_charged", "suspended_stay", "suspended_end_once"],
 ]
 
 /** What is soon looked through: triggers and open holds. */
@@ -67,21 +68,22 @@ function once({ database, standing, openSince }: AuditOptions, tell: Tell): Walk
 
 /** What is posted is the sum of the entries (I2), what is held that of the open holds (I3), and enough is left (I4). */
 function accounts({ database, standing }: AuditOptions, tell: Tell): Walk {
-  const page = database.query<{ id: bigint; sum: bigint }, [bigint, number]>(
-    `SELECT id, coalesce(sum, 0) AS sum FROM account_rows LEFT JOIN temp.audit_accounts ON account = id
-     WHERE id > ?1 ORDER BY id LIMIT ?2`,
+  const page = database.query<{ id: bigint; sum: bigint; owed: bigint }, [bigint, number]>(
+    `SELECT id, coalesce(sum, 0) AS sum, coalesce(audit_accounts.owed, 0) AS owed
+     FROM account_rows LEFT JOIN temp.audit_accounts ON account = id WHERE id > ?1 ORDER BY id LIMIT ?2`,
   )
-  let before = 0n
+  let before = -1n
   return (limit) => {
     const held = new Map<number, bigint>()
     for (const { accountId, amountNano } of standing.ready().holds.all())
       held.set(accountId, (held.get(accountId) ?? 0n) + amountNano)
     const rows = page.all(before, limit)
-    for (const { id: numbered, sum } of rows) {
+    for (const { id: numbered, sum, owed } of rows) {
       const id = Number(numbered)
-      const { name, postedNano, heldNano, floorNano } = standing.accounts.get(id)
+      const { name, postedNano, heldNano, floorNano, owedNano } = standing.accounts.get(id)
       const open = held.get(id) ?? 0n
       if (postedNano !== sum) tell("I2", `Account ${name} has ${postedNano}, and its entries sum to ${sum}.`)
+      if (owedNano !== owed || owed < 0n) tell("I10", `Account ${name} owes ${owedNano}, and by its entries ${owed}.`)
       if (heldNano !== open) tell("I3", `Account ${name} holds ${heldNano}, and its open holds sum to ${open}.`)
       if (floorNano !== null && postedNano - heldNano < floorNano)
         tell("I4", `Account ${name} has ${postedNano - heldNano} free, below its floor of ${floorNano}.`)
@@ -89,6 +91,23 @@ function accounts({ database, standing }: AuditOptions, tell: Tell): Walk {
     standing.accounts.trim()
     before = rows.at(-1)?.id ?? before
     return rows.length > 0
+  }
+}
+
+/** Whatever is listed as in suspense, or as ended, was booked so (I5). */
+function suspense({ database }: AuditOptions, { sums, tell }: { readonly sums: AuditSums; readonly tell: Tell }): Walk {
+  const listed = database.query<{ begun: bigint; ended: bigint }, []>(
+    "SELECT count(*) AS begun, count(ended_by) AS ended FROM suspended",
+  )
+  return () => {
+    const { begun, ended } = listed.get() ?? { begun: 0n, ended: 0n }
+    const { suspended } = sums
+    if (Number(begun) !== suspended.begun || Number(ended) !== suspended.ended)
+      tell(
+        "I5",
+        `${begun} requests are listed in suspense and ${ended} of them as ended; booked were ${suspended.begun} and ${suspended.ended}.`,
+      )
+    return false
   }
 }
 

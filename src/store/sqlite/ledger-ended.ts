@@ -28,8 +28,17 @@ interface Block {
   greatest: string
 }
 
+/** From which name to which a block reaches. */
+interface Extent {
+  readonly id: bigint
+  readonly least: string
+  readonly greatest: string
+}
+
 export class EndedRequests {
   private readonly holding
+  private readonly overlapping
+  private readonly linesOf
   private readonly newest
   private readonly insert
   private readonly remove
@@ -41,6 +50,11 @@ export class EndedRequests {
       `SELECT lines FROM ended_requests WHERE era = ?1 AND least <= ?2 AND greatest >= ?2
          AND run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')`,
     )
+    this.overlapping = database.query<Extent, [string, string, string]>(
+      `SELECT rowid AS id, least, greatest FROM ended_requests WHERE era = ?1 AND least <= ?3 AND greatest >= ?2
+         AND run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run') ORDER BY rowid DESC`,
+    )
+    this.linesOf = database.query<{ lines: string }, [bigint]>("SELECT lines FROM ended_requests WHERE rowid = ?1")
     this.newest = database.query<{ name: string | null }, []>(
       "SELECT max(greatest) AS name FROM ended_requests WHERE era = (SELECT max(era) FROM ended_requests)",
     )
@@ -53,6 +67,18 @@ export class EndedRequests {
     const name = plain(request)
     const near = this.lastFound === undefined ? undefined : entryIn(this.lastFound, name)
     return near ?? this.search(name)
+  }
+
+  /** Of these names, those that are folded: the blocks of an era are looked at once, the newest first. */
+  *among(names: Iterable<string>): Generator<string> {
+    const eras = new Map<string, Set<string>>()
+    for (const name of names) {
+      const era = eraOf(name)
+      const known = eras.get(era)
+      if (known) known.add(name)
+      else eras.set(era, new Set([name]))
+    }
+    for (const [era, wanted] of eras) yield* this.amongEra(era, wanted)
   }
 
   /** None that is folded comes behind it. */
@@ -68,6 +94,16 @@ export class EndedRequests {
       if (at % GROUPS_AT_ONCE === 0) yield
     }
     for (const [era, block] of blocks) yield this.write(block, { era, run })
+  }
+
+  private *amongEra(era: string, wanted: Set<string>): Generator<string> {
+    const sorted = [...wanted].sort()
+    const [first = "", last = ""] = [sorted[0], sorted.at(-1)]
+    for (const { id, least, greatest } of this.overlapping.all(era, first, last)) {
+      if ((sorted[placeIn(sorted, least)] ?? greatest) > greatest) continue
+      for (const name of this.linesOf.get(id)?.lines.split("\n") ?? []) if (wanted.delete(name)) yield name
+      if (wanted.size === 0) return
+    }
   }
 
   private add(blocks: Map<string, Block>, { lines, run }: { readonly lines: string; readonly run: number }): void {
@@ -140,6 +176,22 @@ export function entryIn(lines: string, name: string): number | undefined {
   let entry = Number.parseInt(text.slice(head + 2), 10)
   for (let line = text.indexOf("\n", head + 1); line < at; line = text.indexOf("\n", line + 1)) entry += 1
   return entry
+}
+
+/** Every request of these groups, as their lines have it. */
+export function* namesIn(groups: readonly EndedGroup[]): Generator<string> {
+  for (const { lines } of groups) for (const line of lines.split("\n")) if (!line.startsWith("\t")) yield line
+}
+
+/** Where the first of these sorted names stands that does not come before a name. */
+function placeIn(sorted: readonly string[], name: string): number {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((sorted[middle] as string) < name) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
 function eraOf(name: string): string {

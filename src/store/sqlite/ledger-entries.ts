@@ -1,9 +1,11 @@
 // What is booked: the entries of a transaction are one row of the journal, with what their receipts show beside it.
 import type { Database } from "bun:sqlite"
 import type { BookedEntry, EntryRow } from "../contract.ts"
-import { EndedRequests, endedGroups, entryIn } from "./ledger-ended.ts"
-import { entriesOf, type JournalRow, journalText } from "./ledger-journal.ts"
+import { ChainMarks, nextChain } from "./ledger-chain.ts"
+import { EndedRequests, endedGroups, entryIn, namesIn } from "./ledger-ended.ts"
+import { endsSuspense, entriesOf, type JournalRow, journalText } from "./ledger-journal.ts"
 import { plain } from "./ledger-lines.ts"
+import { Suspense } from "./ledger-suspense.ts"
 import type { Tails } from "./ledger-tail.ts"
 
 interface JournalColumns extends JournalRow {
@@ -12,6 +14,11 @@ interface JournalColumns extends JournalRow {
 
 export class Entries {
   readonly ended: EndedRequests
+  readonly suspense: Suspense
+  readonly chainMarks: ChainMarks
+  /** The chained hash of all that is durable, once it is loaded, and of that with what the transaction writes. */
+  private lastChain: bigint | undefined
+  private writtenChain = 0n
   /** The last one that is durable. */
   private lastId = 0
   /** Requests are named as time goes; none that was ever held, or has ended, comes behind this name. */
@@ -30,6 +37,8 @@ export class Entries {
     private readonly tails: Tails,
   ) {
     this.ended = new EndedRequests(database)
+    this.chainMarks = new ChainMarks(database)
+    this.suspense = new Suspense(database, (requestId) => this.stagedEnd(requestId))
     const row = "SELECT first, at, entries FROM journal WHERE first"
     this.rowAt = database.query<JournalColumns, [number]>(`${row} <= ?1 ORDER BY first DESC LIMIT 1`)
     this.rowAfter = database.query<JournalColumns, [number | bigint]>(`${row} > ?1 ORDER BY first LIMIT 1`)
@@ -40,6 +49,11 @@ export class Entries {
 
   get last(): number {
     return this.lastId
+  }
+
+  /** Of everything up to the last entry. */
+  get chain(): bigint {
+    return this.lastChain ?? 0n
   }
 
   /** Of a request that has not ended. */
@@ -63,16 +77,39 @@ export class Entries {
     return !this.staged.some((row) => row.requestId === requestId) && this.endedAs(requestId) === undefined
   }
 
+  /** Of these requests, those that have ended: one pass over what is not folded, however many are asked for. */
+  endedAmong(requestIds: readonly string[]): ReadonlySet<string> {
+    const wanted = new Map<string, string>()
+    for (const requestId of requestIds) wanted.set(plain(requestId), requestId)
+    const ended = new Set<string>()
+    for (const tail of this.tails.all())
+      for (const name of namesIn(tail.ended)) {
+        const requestId = wanted.get(name)
+        if (requestId === undefined) continue
+        ended.add(requestId)
+        wanted.delete(name)
+      }
+    for (const name of wanted.keys()) if (name > this.newest) wanted.delete(name)
+    for (const name of this.ended.among(wanted.keys())) ended.add(wanted.get(name) as string)
+    for (const requestId of requestIds) this.sawName(plain(requestId))
+    return ended
+  }
+
   ofRequest(requestId: string): BookedEntry | undefined {
     const staged = this.stagedAt(this.staged.findIndex((row) => row.requestId === requestId))
     return staged ?? this.booked(this.endedAs(requestId))
   }
 
   ofEvent(eventId: string): BookedEntry | undefined {
-    const staged = this.stagedAt(this.staged.findIndex((row) => row.eventId === eventId))
+    const isTopUp = ({ kind, eventId: event }: EntryRow) => kind === "top-up" && event === eventId
+    const staged = this.stagedAt(this.staged.findIndex(isTopUp))
     if (staged) return staged
     const found = this.event.get(eventId)
     return this.booked(found ? Number(found.entry) : undefined)
+  }
+
+  get(id: number): BookedEntry | undefined {
+    return id > this.lastId ? this.stagedAt(id - this.lastId - 1) : this.booked(id)
   }
 
   /** The entry that a request has ended as, of what is durable. */
@@ -95,7 +132,8 @@ export class Entries {
     if (!last) return
     let [account, funding, revenue, suspense, writeOff] = [0n, 0n, 0n, 0n, 0n]
     let id = this.lastId
-    for (const { nano, eventId } of staged) {
+    for (const row of staged) {
+      const { nano, eventId } = row
       id += 1
       account += nano.account
       revenue += nano.revenue
@@ -103,17 +141,23 @@ export class Entries {
       if (nano.funding !== 0n) funding += nano.funding
       if (nano.suspense !== 0n) suspense += nano.suspense
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
-      if (eventId !== null) this.insertEvent.run(eventId, id)
+      // The row's check knows five amounts, and what is owed is not covered either.
+      if (nano.debt !== 0n) writeOff += nano.debt
+      if (nano.suspense !== 0n) this.suspense.write(row, id)
+      if (eventId !== null && !endsSuspense(row.kind)) this.insertEvent.run(eventId, id)
     }
     const [entries, facts] = [journalText(staged, last.at), this.facts.length > 0 ? factsText(this.facts) : null]
+    this.writtenChain = nextChain(this.chain, entries)
     this.insertJournal.run(this.lastId + 1, last.at, account, funding, revenue, suspense, writeOff, entries, facts)
   }
 
-  /** Adds to the tail what has become durable. */
-  committed(): void {
-    if (this.staged.length === 0) return
+  /** Adds to the tail what has become durable; whether that was anything. */
+  committed(): boolean {
+    if (this.staged.length === 0) return false
     this.addToTail(this.staged)
+    this.lastChain = this.writtenChain
     this.reset()
+    return true
   }
 
   /** What was not written was never booked. */
@@ -125,12 +169,15 @@ export class Entries {
   /** Adds to the tail what was booked after an entry; where that fails, the rest of it the next time. */
   load(after: number): void {
     this.reset()
+    if (after !== this.lastId) this.lastChain = undefined
     this.lastId = after
+    this.lastChain ??= this.chainMarks.after(after) ?? 0n
     this.sawName(this.ended.last())
     for (let row = this.rowAfter.get(after); row; row = this.rowAfter.get(row.first)) {
       const entries = entriesOf(row)
       for (const { requestId } of entries) if (requestId !== null) this.sawName(plain(requestId))
       this.addToTail(entries)
+      this.lastChain = nextChain(this.chain, row.entries)
     }
   }
 
@@ -143,6 +190,10 @@ export class Entries {
 
   private sawName(name: string): void {
     if (name > this.newest) this.newest = name
+  }
+
+  private stagedEnd(requestId: string): bigint | undefined {
+    return this.stagedAt(this.staged.findIndex(({ kind, eventId }) => endsSuspense(kind) && eventId === requestId))?.id
   }
 
   private stagedAt(at: number): BookedEntry | undefined {

@@ -61,7 +61,7 @@ function entry(accountId: number, use: Use): EntryRow {
   return {
     ...{ kind: "settled", requestId: `0199aaaa-${String(requests++).padStart(6, "0")}`, eventId: null, tenant, keyId },
     ...{ day, at: day * DAY_MS, accountId },
-    nano: { account: -paidNano, funding: 0n, revenue: paidNano, suspense: 0n, writeOff: 0n },
+    nano: { account: -paidNano, funding: 0n, revenue: paidNano, suspense: 0n, writeOff: 0n, debt: 0n },
     heldNano: null,
     protocol: null,
     use: { model, provider: "p", counts: { input: 2 }, priceVersion: null },

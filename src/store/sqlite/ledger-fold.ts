@@ -1,6 +1,7 @@
 // Folds what was booked into the durable sums, piece by piece. Nothing of a fold counts before its last piece is
 // written, so that one which is cut short, by a crash or a failing store, has never been.
 import type { Database } from "bun:sqlite"
+import type { ChainLink, ChainMarks } from "./ledger-chain.ts"
 import type { EndedRequests } from "./ledger-ended.ts"
 import { plain } from "./ledger-lines.ts"
 import { BlockWriter, type Runs } from "./ledger-runs.ts"
@@ -11,13 +12,14 @@ interface Sums {
   readonly ended: EndedRequests
   readonly usage: Runs
   readonly spend: Runs
+  readonly chainMarks: ChainMarks
 }
 
 interface Target {
   /** One more than that of the fold before. */
   readonly run: number
   /** The last entry that is in the tail. */
-  readonly upTo: number
+  readonly upTo: ChainLink
 }
 
 /** Every step writes another piece. */
@@ -32,9 +34,10 @@ export class Fold {
     private readonly sums: Sums,
   ) {
     // What a fold of the same number wrote that was cut short does not count.
-    const before = "CASE WHEN run < ?3 THEN posted ELSE before END"
+    const [before, owedBefore] = ["iif(run < ?3, posted, before)", "iif(run < ?3, owed, owed_before)"]
     this.post = database.query(
-      `UPDATE account_rows SET before = ${before}, posted = ${before} + ?2, run = ?3 WHERE id = ?1`,
+      `UPDATE account_rows SET before = ${before}, posted = ${before} + ?2,
+         owed_before = ${owedBefore}, owed = ${owedBefore} + ?4, run = ?3 WHERE id = ?1`,
     )
     this.mark = database.query("UPDATE ledger_marks SET value = ?2 WHERE name = ?1")
   }
@@ -47,14 +50,15 @@ export class Fold {
     // What was cut short had no other days: all that it folded is in this tail too.
     for (const day of days) usage.clear(day, run)
     for (const month of months) spend.clear(month, run)
-    for (const [id, { nano }] of tail.posted) yield void this.post.run(id, nano, run)
+    for (const [id, { nano, owedNano }] of tail.posted) yield void this.post.run(id, nano, run, owedNano)
     yield* written(spendLines(tail), { runs: spend, run })
     yield* written(usageLines(tail), { runs: usage, run })
     yield* ended.pieces(tail.ended, run)
     for (const day of days) usage.register(day, { run, level: 0 })
     for (const month of months) spend.register(month, { run, level: 0 })
     this.mark.run("folded-run", run)
-    this.mark.run("folded-entry", upTo)
+    this.mark.run("folded-entry", upTo.entry)
+    this.sums.chainMarks.put(upTo)
   }
 }
 

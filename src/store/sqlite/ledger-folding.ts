@@ -23,12 +23,12 @@ export class Folding {
   private readonly fold: Fold
   private readonly merges: readonly Merge[]
   private pieces: Pieces | undefined
-  private upTo = 0
+  private upTo = { entry: 0, chain: 0n }
 
   constructor(private readonly options: FoldingOptions) {
     const { database, standing } = options
     const { usage, spend, entries } = standing
-    this.fold = new Fold(database, { usage, spend, ended: entries.ended })
+    this.fold = new Fold(database, { usage, spend, ended: entries.ended, chainMarks: entries.chainMarks })
     this.merges = [usage, spend].map((runs) => new Merge(database, runs))
   }
 
@@ -43,7 +43,7 @@ export class Folding {
     tails.folding = tails.fresh
     tails.fresh = new Tail()
     this.pieces = undefined
-    this.upTo = entries.last
+    this.upTo = { entry: entries.last, chain: entries.chain }
   }
 
   step(forMs: number): boolean {
@@ -62,7 +62,7 @@ export class Folding {
       return false
     })
     if (!isDone) return true
-    standing.folded = { entry: this.upTo, run }
+    standing.folded = { entry: this.upTo.entry, run }
     tails.folding = undefined
     return true
   }

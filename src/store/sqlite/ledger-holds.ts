@@ -33,6 +33,8 @@ const DAY_MS = 86_400_000
 
 export class Holds {
   private readonly open = new OpenTable<OpenHold>()
+  /** How many are open of each day: almost always one day. */
+  private readonly days = new Map<number, number>()
   /** Of those that have any: what is not durable outlasts a transaction that fails. */
   private readonly budgets = new Map<string, HoldRow["budgets"]>()
   /** What the transaction has ended that has budgets. */
@@ -49,7 +51,7 @@ export class Holds {
 
   constructor(
     database: Database,
-    private readonly entries: Pick<Entries, "isNew">,
+    private readonly entries: Pick<Entries, "isNew" | "endedAmong">,
   ) {
     this.rows = database.query<GroupColumns, []>("SELECT slot, written, holds FROM hold_groups ORDER BY written")
     this.put = database.query("REPLACE INTO hold_groups VALUES (?1, ?2, ?3)")
@@ -60,6 +62,7 @@ export class Holds {
     if (this.open.get(row.requestId) || !this.entries.isNew(row.requestId)) return false
     const hold: OpenHold = { row, next: undefined, group: undefined, isOpen: true }
     this.open.add(hold)
+    this.countDay(row.day, 1)
     this.unwritten.push(hold)
     if (row.budgets.length > 0) this.budgets.set(row.requestId, row.budgets)
     return true
@@ -83,8 +86,15 @@ export class Holds {
     if (!hold) return undefined
     if (hold.row.budgets.length > 0) this.ended.push(requestId)
     hold.isOpen = false
+    this.countDay(hold.row.day, -1)
     this.leave(hold)
     return hold.row
+  }
+
+  /** Whether any is of a later day, as after a clock was set back. */
+  hasLaterThan(day: number): boolean {
+    for (const held of this.days.keys()) if (held > day) return true
+    return false
   }
 
   *all(): Generator<HoldRow> {
@@ -114,7 +124,8 @@ export class Holds {
       this.written = Number(written)
       for (const row of this.rowsOf(JSON.parse(holds))) this.loadRow(row, group)
     }
-    for (const { row } of [...this.open.all()]) if (!this.entries.isNew(row.requestId)) this.end(row.requestId)
+    const requestIds = [...this.open.all()].map(({ row }) => row.requestId)
+    for (const requestId of this.entries.endedAmong(requestIds)) this.end(requestId)
     for (const requestId of this.budgets.keys()) if (!this.open.get(requestId)) this.budgets.delete(requestId)
     this.ended = []
     for (const group of this.groups) if (group.open === 0) this.free(group)
@@ -122,6 +133,7 @@ export class Holds {
 
   forget(): void {
     this.open.clear()
+    this.days.clear()
     this.groups.clear()
     this.freeSlots = []
     this.slots = 0
@@ -140,8 +152,16 @@ export class Holds {
   private loadRow(row: HoldRow, group: Group): void {
     const before = this.open.remove(row.requestId)
     if (before?.group) before.group.open -= 1
+    if (before) this.countDay(before.row.day, -1)
     this.open.add({ row, next: undefined, group, isOpen: true })
+    this.countDay(row.day, 1)
     group.open += 1
+  }
+
+  private countDay(day: number, more: 1 | -1): void {
+    const count = (this.days.get(day) ?? 0) + more
+    if (count === 0) this.days.delete(day)
+    else this.days.set(day, count)
   }
 
   private writeRow(holds: readonly OpenHold[]): void {

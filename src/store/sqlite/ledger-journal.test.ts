@@ -9,8 +9,11 @@ const AT = Date.UTC(2026, 10, 16)
 
 const nano = fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n })
 const amounts = fc.oneof(
-  nano.map((paid) => ({ account: -paid, funding: 0n, revenue: paid, suspense: 0n, writeOff: 0n })),
-  fc.record({ account: nano, funding: nano, revenue: nano, suspense: nano, writeOff: nano }),
+  nano.map((paid) => ({ account: -paid, funding: 0n, revenue: paid, suspense: 0n, writeOff: 0n, debt: 0n })),
+  fc.record({
+    ...{ account: nano, funding: nano, revenue: nano, suspense: nano, writeOff: nano },
+    debt: fc.oneof(fc.constant(0n), nano),
+  }),
 )
 const counts = fc.record(Object.fromEntries(USE_COUNTS.map((name) => [name, fc.nat()])), { requiredKeys: [] })
 const use = fc.record({
@@ -26,7 +29,7 @@ const cause = fc.oneof(
 )
 const entry: fc.Arbitrary<EntryRow> = fc
   .record({
-    kind: fc.constantFrom("settled", "released", "top-up"),
+    kind: fc.constantFrom("settled", "released", "top-up", "suspense-returned", "suspense-settled"),
     cause,
     tenant: fc.constantFrom("acme", null),
     keyId: fc.constantFrom("k1", "k2", null),
@@ -39,7 +42,8 @@ const entry: fc.Arbitrary<EntryRow> = fc
     use: fc.option(use),
   })
   .map(({ kind, cause, age, ...rest }) => {
-    const named = kind === "top-up" ? { requestId: null, eventId: cause } : { requestId: cause, eventId: null }
+    const isRequest = kind === "settled" || kind === "released"
+    const named = isRequest ? { requestId: cause, eventId: null } : { requestId: null, eventId: cause }
     return { kind, ...named, at: AT + age, ...rest } as EntryRow
   })
 

@@ -3,7 +3,7 @@
 import type { EntryAmounts, EntryKind, EntryRow, UseCounts } from "../contract.ts"
 
 export type NanoValue = number | string
-/** What was paid, where nothing else was moved, or all five amounts. */
+/** What was paid, where nothing else was moved, or all amounts; debt, which is rare, only where there is any. */
 type AmountsValue = NanoValue | readonly NanoValue[]
 
 /** What most entries of a moment have in common. */
@@ -87,6 +87,15 @@ export function journalText(entries: readonly EntryRow[], at: number): string {
   return JSON.stringify(value)
 }
 
+/** Whether it is booked for an event, and not as the end of a request. */
+function isOfEvent(kind: EntryKind): boolean {
+  return kind === "top-up" || endsSuspense(kind)
+}
+
+export function endsSuspense(kind: EntryKind): boolean {
+  return kind === "suspense-returned" || kind === "suspense-settled"
+}
+
 function causeOf({ requestId, eventId }: EntryRow): string {
   const cause = requestId ?? eventId
   if (cause === null) throw new Error("an entry has a request or an event")
@@ -124,10 +133,11 @@ function circumstanceOf({ kind, tenant, day, accountId, protocol, use }: EntryRo
   return known.push([kind, tenant, day, accountId, protocol, model, provider, version]) - 1
 }
 
-function amountsValue({ account, funding, revenue, suspense, writeOff }: EntryAmounts): AmountsValue {
-  const isPlain = funding === 0n && suspense === 0n && writeOff === 0n && account + revenue === 0n
+function amountsValue({ account, funding, revenue, suspense, writeOff, debt }: EntryAmounts): AmountsValue {
+  const isPlain = funding === 0n && suspense === 0n && writeOff === 0n && debt === 0n && account + revenue === 0n
   if (isPlain) return nanoValue(revenue)
-  return [account, funding, revenue, suspense, writeOff].map(nanoValue)
+  const usual = [account, funding, revenue, suspense, writeOff]
+  return (debt === 0n ? usual : [...usual, debt]).map(nanoValue)
 }
 
 function countsValue(counts: UseCounts): (number | undefined)[] {
@@ -162,7 +172,7 @@ function entryOf(
     circumstance
   ] as Circumstance
   const cause = stem + tip
-  const [requestId, eventId] = kind === "top-up" ? [null, cause] : [cause, null]
+  const [requestId, eventId] = isOfEvent(kind) ? [null, cause] : [cause, null]
   const keyId = key === null ? null : (keys[key] ?? null)
   const use =
     model === null || provider === null ? null : { model, provider, counts: countsOf(counts ?? []), priceVersion }
@@ -174,8 +184,8 @@ function entryOf(
 function amountsOf(amounts: AmountsValue): EntryAmounts {
   if (typeof amounts !== "object") {
     const paidNano = nanoOf(amounts)
-    return { account: -paidNano, funding: 0n, revenue: paidNano, suspense: 0n, writeOff: 0n }
+    return { account: -paidNano, funding: 0n, revenue: paidNano, suspense: 0n, writeOff: 0n, debt: 0n }
   }
-  const [account = 0n, funding = 0n, revenue = 0n, suspense = 0n, writeOff = 0n] = amounts.map(nanoOf)
-  return { account, funding, revenue, suspense, writeOff }
+  const [account = 0n, funding = 0n, revenue = 0n, suspense = 0n, writeOff = 0n, debt = 0n] = amounts.map(nanoOf)
+  return { account, funding, revenue, suspense, writeOff, debt }
 }

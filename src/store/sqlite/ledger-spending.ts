@@ -1,6 +1,7 @@
 // What keys and tenants have paid and hold, for the windows that budgets ask about. A window that was asked for is kept
 // and moved along, so that a budget costs no query; any other is summed from what was folded, the tails and the holds.
-import type { Days, EntryRow, HoldRow } from "../contract.ts"
+import { type Days, type EntryRow, spentNano } from "../contract.ts"
+import type { Holds } from "./ledger-holds.ts"
 import { paidOf, plain } from "./ledger-lines.ts"
 import { Recent } from "./ledger-recent.ts"
 import type { Runs } from "./ledger-runs.ts"
@@ -13,12 +14,19 @@ interface Window extends Days {
 interface Sources {
   readonly runs: Runs
   readonly tails: Tails
-  readonly openHolds: () => Iterable<HoldRow>
+  readonly holds: Pick<Holds, "all" | "hasLaterThan">
   /** What the transaction has booked so far. */
   readonly unwritten: () => Iterable<EntryRow>
 }
 
 type Spender = Pick<EntryRow, "keyId" | "tenant" | "day">
+
+/** What was asked of a key or a tenant so far. */
+interface Asked {
+  readonly windows: Window[]
+  /** The last day, from `since` on, on which it has spent anything; undefined where there is none. */
+  last: { since: number; day: number | undefined } | undefined
+}
 
 const EVER: Days = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
 const MOST_SPENDERS = 65_536
@@ -26,19 +34,35 @@ const MOST_SPENDERS = 65_536
 const MOST_WINDOWS = 8
 
 export class Spending {
-  private readonly keys = new Recent<Window[]>(MOST_SPENDERS)
-  private readonly tenants = new Recent<Window[]>(MOST_SPENDERS)
+  private readonly keys = new Recent<Asked>(MOST_SPENDERS)
+  private readonly tenants = new Recent<Asked>(MOST_SPENDERS)
 
   constructor(private readonly sources: Sources) {}
 
   ofKey(keyId: string, days: Days = EVER): bigint {
-    const windows = windowsOf(this.keys, keyId)
+    const { windows } = askedOf(this.keys, keyId)
     return known(windows, days) ?? this.ask(windows, { days, sum: () => this.paidAndHeldByKey(keyId, days) })
   }
 
   ofTenant(tenant: string, days: Days = EVER): bigint {
-    const windows = windowsOf(this.tenants, tenant)
+    const { windows } = askedOf(this.tenants, tenant)
     return known(windows, days) ?? this.ask(windows, { days, sum: () => this.paidAndHeldByTenant(tenant, days) })
+  }
+
+  /** The day given, or a later one that the key or its tenant has spent or held anything on: a clock may be set back. */
+  latestDay({ keyId, tenant }: { readonly keyId: string; readonly tenant: string }, day: number): number {
+    const ofKey = this.lastDay(askedOf(this.keys, keyId), {
+      ...{ day, holder: `key:${keyId}`, isOf: (spender) => spender.keyId === keyId },
+      byTail: (tail) => tail.daysOfKey(keyId),
+    })
+    const ofTenant = this.lastDay(askedOf(this.tenants, tenant), {
+      ...{ day, holder: `tenant:${tenant}`, isOf: (spender) => spender.tenant === tenant },
+      byTail: (tail) => tail.daysOfTenant(tenant),
+    })
+    const spent = Math.max(day, ofKey ?? day, ofTenant ?? day)
+    if (!this.sources.holds.hasLaterThan(spent)) return spent
+    const held = [...this.sources.holds.all()].filter((hold) => hold.keyId === keyId || hold.tenant === tenant)
+    return held.reduce((latest, hold) => Math.max(latest, hold.day), spent)
   }
 
   /** Whether anybody has asked for anything yet. */
@@ -50,6 +74,12 @@ export class Spending {
   add({ keyId, tenant, day }: Spender, nano: bigint): void {
     if (keyId !== null) move(this.keys.get(keyId), { day, nano })
     if (tenant !== null) move(this.tenants.get(tenant), { day, nano })
+  }
+
+  /** Something was spent on a day. */
+  noteDay({ keyId, tenant, day }: Spender): void {
+    if (keyId !== null) raise(this.keys.get(keyId), day)
+    if (tenant !== null) raise(this.tenants.get(tenant), day)
   }
 
   trim(): void {
@@ -70,6 +100,27 @@ export class Spending {
     if (windows.length === MOST_WINDOWS) windows.shift()
     windows.push({ from, to, nano })
     return nano
+  }
+
+  private lastDay(asked: Asked, { day, ...search }: DaySearch & { readonly day: number }): number | undefined {
+    const { last } = asked
+    if (last && (last.since <= day || last.day !== undefined)) return last.day
+    const found = { since: day, day: this.lastDayFrom(day, search) }
+    asked.last = found
+    return found.day
+  }
+
+  private lastDayFrom(day: number, { holder, isOf, byTail }: DaySearch): number | undefined {
+    const { runs, tails, unwritten } = this.sources
+    const days: number[] = []
+    for (const tail of tails.all()) days.push(...byTail(tail))
+    for (const entry of unwritten()) if (entry.use !== null && isOf(entry)) days.push(entry.day)
+    const place = `${plain(holder)}\t`
+    for (let month = runs.partFrom(monthOf(day)); month !== undefined; month = runs.partFrom(month + 1))
+      for (const line of runs.beginning(month, place))
+        days.push(Number(line.slice(place.length, line.lastIndexOf("\t"))))
+    const last = days.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+    return last < day ? undefined : last
   }
 
   private paidAndHeldByKey(keyId: string, days: Days): bigint {
@@ -100,19 +151,26 @@ export class Spending {
 
   /** What the transaction has booked so far, and what is held. */
   private unsettled({ from, to }: Days, isOf: (spender: Spender) => boolean): bigint {
-    const { openHolds, unwritten } = this.sources
+    const { holds, unwritten } = this.sources
     const counts = (spender: Spender) => spender.day >= from && spender.day <= to && isOf(spender)
     let nano = 0n
-    for (const entry of unwritten()) if (counts(entry)) nano -= entry.nano.account
-    for (const hold of openHolds()) if (counts(hold)) nano += hold.amountNano
+    for (const entry of unwritten()) if (counts(entry)) nano += spentNano(entry.nano)
+    for (const hold of holds.all()) if (counts(hold)) nano += hold.amountNano
     return nano
   }
 }
 
-function windowsOf(spenders: Recent<Window[]>, name: string): Window[] {
+/** Where a key's or a tenant's days are looked for. */
+interface DaySearch {
+  readonly holder: string
+  readonly isOf: (spender: Spender) => boolean
+  readonly byTail: (tail: Tail) => Iterable<number>
+}
+
+function askedOf(spenders: Recent<Asked>, name: string): Asked {
   const asked = spenders.get(name)
   if (asked) return asked
-  const none: Window[] = []
+  const none: Asked = { windows: [], last: undefined }
   spenders.set(name, none)
   return none
 }
@@ -122,9 +180,14 @@ function known(windows: readonly Window[], { from, to }: Days): bigint | undefin
   return undefined
 }
 
-function move(windows: Window[] | undefined, { day, nano }: { readonly day: number; readonly nano: bigint }): void {
-  if (!windows) return
-  for (const window of windows) if (day >= window.from && day <= window.to) window.nano += nano
+function move(asked: Asked | undefined, { day, nano }: { readonly day: number; readonly nano: bigint }): void {
+  if (!asked) return
+  for (const window of asked.windows) if (day >= window.from && day <= window.to) window.nano += nano
+}
+
+function raise(asked: Asked | undefined, day: number): void {
+  const last = asked?.last
+  if (last && day >= last.since && day > (last.day ?? Number.NEGATIVE_INFINITY)) last.day = day
 }
 
 const DAY_MS = 86_400_000

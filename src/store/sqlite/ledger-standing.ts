@@ -1,16 +1,24 @@
 // How the books stand at this moment. What decides is in memory, and is made anew from the store when it is first asked
 // for and after a transaction that failed. One process has the store to itself: nobody else can have changed it.
 import type { Database } from "bun:sqlite"
-import { type EntryRow, type HoldRow, StoreError } from "../contract.ts"
+import { type EntryRow, type HoldRow, StoreError, spentNano } from "../contract.ts"
 import { Accounts } from "./ledger-accounts.ts"
 import { Entries } from "./ledger-entries.ts"
 import { Holds } from "./ledger-holds.ts"
+import { Overshoots } from "./ledger-overshoots.ts"
 import { Runs } from "./ledger-runs.ts"
 import { Spending } from "./ledger-spending.ts"
 import { Tail, Tails } from "./ledger-tail.ts"
 
 /** What is not folded is in memory, so there has to be an end to it. */
 const MOST_UNFOLDED = 1_000_000
+
+interface StandingOptions {
+  /** Called before anything is read anew. */
+  readonly mend: () => void
+  /** Called when something that was booked has become durable. */
+  readonly onBooked?: (() => void) | undefined
+}
 
 export class Standing {
   readonly tails = new Tails()
@@ -20,6 +28,7 @@ export class Standing {
   readonly accounts: Accounts
   readonly holds: Holds
   readonly spending: Spending
+  readonly overshoots: Overshoots
   /** The last entry that is folded, and the last fold. */
   folded = { entry: -1, run: 0 }
   private isLoaded = false
@@ -27,8 +36,7 @@ export class Standing {
 
   constructor(
     database: Database,
-    /** Called before anything is read anew. */
-    private readonly mend: () => void,
+    private readonly options: StandingOptions,
   ) {
     const { tails } = this
     this.usage = new Runs(database, "usage")
@@ -36,8 +44,9 @@ export class Standing {
     this.entries = new Entries(database, tails)
     this.accounts = new Accounts(database, tails)
     this.holds = new Holds(database, this.entries)
-    const [openHolds, unwritten] = [() => this.holds.all(), () => this.entries.unwritten]
-    this.spending = new Spending({ runs: this.spend, tails, openHolds, unwritten })
+    const unwritten = () => this.entries.unwritten
+    this.spending = new Spending({ runs: this.spend, tails, holds: this.holds, unwritten })
+    this.overshoots = new Overshoots(database)
     this.marks = database.query<{ entry: bigint; run: bigint }, []>(
       `SELECT (SELECT value FROM ledger_marks WHERE name = 'folded-entry') AS entry,
          (SELECT value FROM ledger_marks WHERE name = 'folded-run') AS run`,
@@ -77,9 +86,10 @@ export class Standing {
     const { requestId, accountId, nano } = row
     const hold = requestId === null ? undefined : this.holds.end(requestId)
     const account = this.accounts.get(accountId)
-    this.accounts.post(account, nano.account)
+    this.accounts.post(account, nano)
     if (hold) this.accounts.release(account, hold.amountNano)
-    if (this.spending.isAsked) this.spending.add(row, -nano.account - (hold?.amountNano ?? 0n))
+    if (this.spending.isAsked) this.spending.add(row, spentNano(nano) - (hold?.amountNano ?? 0n))
+    if (this.spending.isAsked && row.use !== null) this.spending.noteDay(row)
     if (!hold && requestId !== null && !this.entries.isNew(requestId))
       throw new Error(`request ${requestId} was to be ended twice`)
     this.entries.insert(row, facts)
@@ -96,7 +106,7 @@ export class Standing {
 
   /** The transaction is durable. */
   committed(): void {
-    this.entries.committed()
+    if (this.entries.committed()) this.options.onBooked?.()
     this.holds.committed()
     this.accounts.trim()
     this.spending.trim()
@@ -109,12 +119,13 @@ export class Standing {
   }
 
   private load(): void {
-    this.mend()
+    this.options.mend()
     this.holds.forget()
     this.accounts.forget()
     this.spending.forget()
     this.loadTail()
     this.accounts.load()
+    this.overshoots.load()
     this.holds.load()
     for (const { accountId, amountNano } of this.holds.all())
       this.accounts.hold(this.accounts.get(accountId), { nano: amountNano, isNew: true })

@@ -1,7 +1,8 @@
 // What was booked since it was last folded into the sums, summed in memory: the books are exact with it, and it can be
 // made anew from the journal at any time.
-import type { Days, EntryRow, HouseAccount, USE_COUNTS, UseCounts } from "../contract.ts"
+import { type Days, type EntryRow, type HouseAccount, spentNano, type USE_COUNTS, type UseCounts } from "../contract.ts"
 import type { EndedGroup } from "./ledger-ended.ts"
+import { endsSuspense } from "./ledger-journal.ts"
 import { countsText, usagePlace } from "./ledger-lines.ts"
 
 type Counts = Record<(typeof USE_COUNTS)[number], number>
@@ -22,8 +23,9 @@ export interface UsageSum {
   readonly next: UsageSum | undefined
 }
 
-/** The numbers that the gateway's own accounts were opened under. */
+/** The numbers that the gateway's own accounts were opened under; no other account has one that is not higher. */
 export const HOUSE_IDS: Readonly<Record<HouseAccount, number>> = {
+  debt: 0,
   funding: 1,
   revenue: 2,
   suspense: 3,
@@ -35,10 +37,14 @@ interface Sum {
   nano: bigint
 }
 
+interface PostedSum extends Sum {
+  owedNano: bigint
+}
+
 export class Tail {
   entries = 0
   /** By account. */
-  readonly posted = new Map<number, Sum>()
+  readonly posted = new Map<number, PostedSum>()
   /** By key. */
   readonly usage = new Map<string, UsageSum>()
   /** By tenant, then by day. */
@@ -49,8 +55,8 @@ export class Tail {
   /** What was booked together: mostly on the same accounts, each of which is then moved once. */
   add(rows: readonly EntryRow[]): void {
     this.entries += rows.length
-    let [funding, revenue, suspense, writeOff] = [0n, 0n, 0n, 0n]
-    let run: { readonly row: EntryRow; nano: bigint } | undefined
+    let [funding, revenue, suspense, writeOff, debt] = [0n, 0n, 0n, 0n, 0n]
+    let run: Moved | undefined
     for (const row of rows) {
       const { nano } = row
       revenue += nano.revenue
@@ -58,18 +64,22 @@ export class Tail {
       if (nano.funding !== 0n) funding += nano.funding
       if (nano.suspense !== 0n) suspense += nano.suspense
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
-      if (run && isLike(run.row, row)) run.nano += nano.account
-      else {
-        if (run) this.move(run.row, run.nano)
-        run = { row, nano: nano.account }
+      if (nano.debt !== 0n) debt += nano.debt
+      if (run && isLike(run.row, row)) {
+        run.nano += nano.account
+        if (nano.debt !== 0n) run.debt += nano.debt
+      } else {
+        if (run) this.move(run)
+        run = { row, nano: nano.account, debt: nano.debt }
       }
       this.addUse(row)
     }
-    if (run) this.move(run.row, run.nano)
+    if (run) this.move(run)
     this.post(HOUSE_IDS.funding, funding)
     this.post(HOUSE_IDS.revenue, revenue)
     this.post(HOUSE_IDS.suspense, suspense)
     this.post(HOUSE_IDS["write-off"], writeOff)
+    this.post(HOUSE_IDS.debt, debt)
   }
 
   /** Those that anything was used on. */
@@ -77,6 +87,14 @@ export class Tail {
     const days = new Set<number>()
     for (const paid of this.tenants.values()) for (const day of paid.keys()) days.add(day)
     return days
+  }
+
+  *daysOfKey(keyId: string): Generator<number> {
+    for (let sum = this.usage.get(keyId); sum; sum = sum.next) yield sum.day
+  }
+
+  daysOfTenant(tenant: string): Iterable<number> {
+    return this.tenants.get(tenant)?.keys() ?? []
   }
 
   paidByKey(keyId: string, { from, to }: Days): bigint {
@@ -93,36 +111,49 @@ export class Tail {
   }
 
   /** On the account of who pays, and what its tenant paid on that day. */
-  private move({ accountId, tenant, day, use }: EntryRow, nano: bigint): void {
-    this.post(accountId, nano)
+  private move({ row: { accountId, tenant, day, use }, nano, debt }: Moved): void {
+    this.post(accountId, nano, -debt)
     if (tenant === null || use === null) return
+    const spent = debt === 0n ? -nano : -nano - debt
     const days = this.tenants.get(tenant)
     const sum = days?.get(day)
-    if (sum) sum.nano -= nano
-    else if (days) days.set(day, { nano: -nano })
-    else this.tenants.set(tenant, new Map([[day, { nano: -nano }]]))
+    if (sum) sum.nano += spent
+    else if (days) days.set(day, { nano: spent })
+    else this.tenants.set(tenant, new Map([[day, { nano: spent }]]))
   }
 
-  private addUse({ tenant, keyId, day, nano, use }: EntryRow): void {
+  private addUse({ kind, tenant, keyId, day, nano, use }: EntryRow): void {
     if (tenant === null || keyId === null || use === null) return
     const { model, provider, counts } = use
     const next = this.usage.get(keyId)
     for (let sum = next; sum; sum = sum.next) {
       if (sum.day !== day || sum.tenant !== tenant || sum.model !== model || sum.provider !== provider) continue
-      addTo(sum, counts)
-      sum.paidNano -= nano.account
+      if (!endsSuspense(kind)) addTo(sum, counts)
+      sum.paidNano += spentNano(nano)
       return
     }
     const place = { day, tenant, model, provider, first: counts }
-    this.usage.set(keyId, { ...place, sums: undefined, requests: 1, paidNano: -nano.account, next })
+    // The end of suspense is no request: the one it belongs to was counted when it was recovered.
+    const requests = endsSuspense(kind) ? 0 : 1
+    this.usage.set(keyId, { ...place, sums: undefined, requests, paidNano: spentNano(nano), next })
   }
 
-  private post(accountId: number, nano: bigint): void {
-    if (nano === 0n) return
+  private post(accountId: number, nano: bigint, owedNano = 0n): void {
+    if (nano === 0n && owedNano === 0n) return
     const sum = this.posted.get(accountId)
-    if (sum) sum.nano += nano
-    else this.posted.set(accountId, { nano })
+    if (!sum) this.posted.set(accountId, { nano, owedNano })
+    else {
+      sum.nano += nano
+      if (owedNano !== 0n) sum.owedNano += owedNano
+    }
   }
+}
+
+/** What entries that are alike move together. */
+interface Moved {
+  readonly row: EntryRow
+  nano: bigint
+  debt: bigint
 }
 
 /** Whether both move the same sums but those of their keys. */
@@ -176,5 +207,9 @@ export class Tails {
 
   posted(accountId: number): bigint {
     return (this.folding?.posted.get(accountId)?.nano ?? 0n) + (this.fresh.posted.get(accountId)?.nano ?? 0n)
+  }
+
+  owed(accountId: number): bigint {
+    return (this.folding?.posted.get(accountId)?.owedNano ?? 0n) + (this.fresh.posted.get(accountId)?.owedNano ?? 0n)
   }
 }

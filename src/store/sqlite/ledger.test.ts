@@ -24,10 +24,10 @@ const hold: HoldRow = {
 const use = { model: "m", provider: "p", counts: { input: 1 }, priceVersion: null }
 const settled: EntryRow = {
   ...{ kind: "settled", requestId: "r2", eventId: null, tenant: "acme", keyId: "k1", day: 20_000, at: AT },
-  ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n }, use },
+  ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n, debt: 0n }, use },
   ...{ heldNano: 50n, protocol: "openai" },
 }
-const NOTHING = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n }
+const NOTHING = { account: 0n, funding: 0n, revenue: 0n, suspense: 0n, writeOff: 0n, debt: 0n }
 const cheap: EntryRow = { ...settled, nano: { ...settled.nano, account: -10n, revenue: 10n } }
 const topUp: EntryRow = {
   ...{ ...settled, kind: "top-up", requestId: null, eventId: "e1", tenant: null, keyId: null, use: null },
@@ -54,6 +54,23 @@ function writeBooks(): void {
   store.close()
 }
 
+/** Beside them, a request that owes 5, and two that were recovered, of which one has got back what was in suspense. */
+function writeDebtAndSuspense(): void {
+  const store = openSqlite(path)
+  const { entries, transaction } = store.ledger
+  transaction(() => {
+    const owing = { account: 0n, funding: 0n, revenue: 5n, suspense: 0n, writeOff: 0n, debt: -5n }
+    entries.insert({ ...settled, requestId: "r3", nano: owing }, null)
+    const recovered = { ...NOTHING, account: -2n, suspense: 2n }
+    entries.insert({ ...settled, kind: "recovered", requestId: "r4", nano: recovered }, null)
+    entries.insert({ ...settled, kind: "recovered", requestId: "r5", nano: recovered }, null)
+  })
+  const returned = { ...NOTHING, account: 2n, suspense: -2n }
+  const ending: EntryRow = { ...settled, kind: "suspense-returned", requestId: null, eventId: "r4", nano: returned }
+  transaction(() => entries.insert(ending, null))
+  store.close()
+}
+
 /** What is done to the file behind the gateway's back. */
 function tamper(...statements: string[]): void {
   const database = new Database(path)
@@ -62,7 +79,8 @@ function tamper(...statements: string[]): void {
 }
 
 function audited(openSince = 0): readonly LedgerProblem[] {
-  const store = openSqlite(path)
+  // The marker may have found it already.
+  const store = openSqlite(path, { onLoss: () => {} })
   const audit = store.ledger.audit(openSince)
   while (audit.sum(1));
   while (audit.compare(1));
@@ -80,10 +98,13 @@ describe("what is booked stays as it is (I14)", () => {
     "UPDATE ended_requests SET lines = ''",
     "DELETE FROM ended_requests",
     "UPDATE prices SET pricing = '{}'",
+    "DELETE FROM suspended",
+    "UPDATE suspended SET entry = 1",
     "DELETE FROM prices",
   ])("%s fails", (statement) => {
     writeBooks()
-    expect(() => tamper(statement)).toThrow("stays")
+    writeDebtAndSuspense()
+    expect(() => tamper(statement)).toThrow(/stays|ended once/)
   })
 
   test("what does not sum to zero is not booked (I1)", () => {
@@ -108,11 +129,36 @@ describe("what is booked stays as it is (I14)", () => {
     close()
   })
 
+  test("what is in suspense is ended once", () => {
+    writeBooks()
+    writeDebtAndSuspense()
+    const { ledger, close } = openSqlite(path)
+    const { entries, suspense, transaction } = ledger
+    const nano = { ...NOTHING, account: 2n, suspense: -2n }
+    const ending = (eventId: string): EntryRow => ({
+      ...settled,
+      kind: "suspense-returned",
+      requestId: null,
+      eventId,
+      nano,
+    })
+    expect(() => transaction(() => entries.insert(ending("r4"), null))).toThrow("ended twice")
+    const twice = () => [ending("r5"), ending("r5")].map((each) => entries.insert(each, null))
+    expect(() => transaction(twice)).toThrow("ended twice")
+    expect(suspense.page(0n, 9)).toEqual([{ requestId: "r5", entry: 5n, at: AT, endedBy: null }])
+    transaction(() => {
+      entries.insert(ending("r5"), null)
+      expect(suspense.find("r5")?.endedBy).toBe(7n)
+    })
+    expect([suspense.find("r5")?.endedBy, suspense.countOpen()]).toEqual([7n, 0])
+    close()
+  })
+
   test("an entry comes back as it was booked, also before it is durable", () => {
     writeBooks()
     const { ledger, close } = openSqlite(path)
     const large = 2n ** 62n
-    const nano = { account: -large, funding: 0n, revenue: large + 2n, suspense: 0n, writeOff: -2n }
+    const nano = { account: -large, funding: 0n, revenue: large + 2n, suspense: 0n, writeOff: -2n, debt: 0n }
     const counts = { input: 1, output: 0, images: 2 }
     const other = { ...settled, requestId: "r\n3", nano, use: { ...use, counts, priceVersion: "v1" } }
     ledger.transaction(() => {
@@ -170,7 +216,7 @@ describe("an account", () => {
 test("whoever reads the file finds accounts, entries, receipts and open holds one by one", () => {
   writeBooks()
   const { ledger, close } = openSqlite(path)
-  const written = { ...settled.nano, account: -10n, revenue: 12n, writeOff: -2n }
+  const written = { ...settled.nano, account: -10n, revenue: 12n, writeOff: -2n, debt: 0n }
   ledger.transaction(() => {
     ledger.holds.grow("r1", 5n)
     ledger.entries.insert({ ...settled, requestId: "r4", nano: written }, null)
@@ -298,6 +344,25 @@ describe("an audit", () => {
   ]
   test.each(wrongs)("%s: finds %s", (invariant, _, statements) => {
     writeBooks()
+    tamper(...statements)
+    expect(audited().map((problem) => problem.invariant)).toContain(invariant)
+  })
+
+  const unguardedSuspense = "DROP TRIGGER suspended_stay; DROP TRIGGER suspended_end_once"
+  const otherWrongs: [string, string, string[]][] = [
+    ["I10", "a debt that is not what its entries say", ["UPDATE account_rows SET owed = 4 WHERE id = 5"]],
+    ["I10", "a debt that nobody made", ["UPDATE account_rows SET owed = 1 WHERE id = 2"]],
+    ["I10", "a debt by a recovery", [unguarded, booked("settled", "recovered")]],
+    ["I5", "suspense that is not known", [unguardedSuspense, "DELETE FROM suspended WHERE request = 'r5'"]],
+    ["I5", "suspense that was never booked", ["INSERT INTO suspended VALUES ('r9', 9, 1, NULL)"]],
+    ["I5", "suspense that is open again", [unguardedSuspense, "UPDATE suspended SET ended_by = NULL"]],
+    ["I5", "suspense that nobody has ended", [unguardedSuspense, "UPDATE suspended SET ended_by = 6"]],
+    ["I14", "suspense that could be ended twice", ["DROP TRIGGER suspended_end_once"]],
+  ]
+  test.each(otherWrongs)("%s: finds %s", (invariant, _, statements) => {
+    writeBooks()
+    writeDebtAndSuspense()
+    expect(audited()).toEqual([])
     tamper(...statements)
     expect(audited().map((problem) => problem.invariant)).toContain(invariant)
   })

@@ -4,17 +4,23 @@
 import type { Database } from "bun:sqlite"
 import { type HoldRow, type LedgerTable, StoreError } from "../contract.ts"
 import { ledgerAudit } from "./ledger-audit.ts"
+import type { ChainLink } from "./ledger-chain.ts"
 import { Folding } from "./ledger-folding.ts"
 import { priceTable, receiptTable } from "./ledger-receipts.ts"
 import { Standing } from "./ledger-standing.ts"
 import { usageTable } from "./ledger-usage.ts"
 
-export function ledgerTable(database: Database): LedgerTable {
+/** Beside its contract, how far it has come. */
+interface SqliteLedger extends LedgerTable {
+  link(): ChainLink
+}
+
+export function ledgerTable(database: Database, { onBooked }: { readonly onBooked?: () => void } = {}): SqliteLedger {
   const nextEpoch = database.query<{ value: bigint }, []>(
     "UPDATE ledger_marks SET value = value + 1 WHERE name = 'epoch' RETURNING value",
   )
   const transactions = new Transactions(database)
-  const standing = new Standing(database, () => transactions.mend())
+  const standing = new Standing(database, { mend: () => transactions.mend(), onBooked })
   const transaction: LedgerTable["transaction"] = (work) => transactions.run(work, standing)
   const folding = new Folding({ database, standing, transaction })
   return {
@@ -29,10 +35,16 @@ export function ledgerTable(database: Database): LedgerTable {
     fold: (forMs) => folding.step(forMs),
     tidy: (forMs) => folding.tidy(forMs),
     audit: (openSince) => ledgerAudit({ database, standing, openSince }),
+    link: () => {
+      const { last: entry, chain } = standing.ready().entries
+      return { entry, chain }
+    },
   }
 }
 
-function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds" | "entries" | "spend"> {
+type MoneyTables = Pick<LedgerTable, "accounts" | "holds" | "entries" | "spend" | "overshoots" | "suspense">
+
+function moneyTables(standing: Standing): MoneyTables {
   return {
     accounts: {
       find: (name) => standing.ready().accounts.find(name),
@@ -56,10 +68,21 @@ function moneyTables(standing: Standing): Pick<LedgerTable, "accounts" | "holds"
       insert: (row, facts) => standing.ready().book(row, facts),
       ofRequest: (requestId) => standing.ready().entries.ofRequest(requestId),
       ofEvent: (eventId) => standing.ready().entries.ofEvent(eventId),
+      get: (id) => standing.ready().entries.get(Number(id)),
     },
     spend: {
       ofKey: (keyId, days) => standing.ready().spending.ofKey(keyId, days),
       ofTenant: (tenant, days) => standing.ready().spending.ofTenant(tenant, days),
+      latestDay: (spender, day) => standing.ready().spending.latestDay(spender, day),
+    },
+    overshoots: {
+      find: (holder, period) => standing.ready().overshoots.find(holder, period),
+      put: (row) => standing.ready().overshoots.put(row),
+    },
+    suspense: {
+      find: (requestId) => standing.ready().entries.suspense.find(requestId),
+      page: (after, limit) => standing.ready().entries.suspense.page(after, limit),
+      countOpen: () => standing.ready().entries.suspense.countOpen(),
     },
   }
 }

@@ -99,7 +99,7 @@ test("a journal without facts is taken over with all that was booked", () => {
       day: DAY,
       at: AT,
     },
-    ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n } },
+    ...{ accountId: 5, nano: { account: -30n, funding: 0n, revenue: 30n, suspense: 0n, writeOff: 0n, debt: 0n } },
     ...{ heldNano: null, protocol: null },
     use: { model: "m", provider: "p", counts: { input: 5, output: 7 }, priceVersion: "v1" },
   })
@@ -121,6 +121,7 @@ test("a journal without facts is taken over with all that was booked", () => {
     expect(() => ledger.transaction(() => entries.insert({ ...(booked[0] as EntryRow), requestId }, null))).toThrow(
       "twice",
     )
+  expect(ledger.suspense.page(0n, 9)).toEqual([{ requestId: REQUESTS[2], entry: 5n, at: AT + 3, endedBy: null }])
   const audit = ledger.audit(0)
   while (audit.compare(10));
   audit.close()
@@ -146,4 +147,29 @@ test("whoever reads the file finds each entry, receipt and hold in a row of its 
     { request: HELD, account: 5, key: "k1", lower_bound: 3, at: AT },
   ])
   database.close()
+})
+
+const BEFORE_SHARES = 12
+
+test("requests and answers that were remembered are taken over, as nobody's, and give way as any tenant's", () => {
+  older(BEFORE_SHARES, (database) => {
+    for (const id of [1, 2, 3, 4])
+      database.query("INSERT INTO repeats VALUES (?, ?, 'body', 'r', 7)").run(id, `hash-${id}`)
+    for (const id of [1, 2, 4])
+      database
+        .query("INSERT INTO repeat_answers VALUES (?, 200, 'text/plain', ?, ?)")
+        .run(id, id * 10, Buffer.alloc(10))
+  })
+  const { repeats, close } = openSqlite(path)
+  const left = () => [1, 2, 3, 4].map((id) => repeats.findAnswer(`hash-${id}`)?.sealed.length ?? 0)
+  expect(repeats.find("hash-1")).toEqual({ hash: "hash-1", bodyHash: "body", requestId: "r", at: 7, tenant: "" })
+  expect(left()).toEqual([10, 10, 0, 10])
+  repeats.insert({ hash: "new", bodyHash: "body", requestId: "r", at: 8, tenant: "acme" })
+  const many = { rows: 100, answerBytes: 1000 }
+  repeats.keepWithin({ ofTenant: many, ofAll: { rows: 100, answerBytes: 20 } }, "acme")
+  expect(left()).toEqual([0, 10, 0, 10])
+  repeats.keepWithin({ ofTenant: many, ofAll: { rows: 3, answerBytes: 20 } }, "acme")
+  expect([left(), repeats.find("hash-2")]).toEqual([[0, 0, 0, 10], undefined])
+  expect(repeats.find("new")?.tenant).toBe("acme")
+  close()
 })

@@ -345,4 +345,117 @@ export const migrations: readonly string[] = [
              row_number() OVER (PARTITION BY value ->> 1 ORDER BY written DESC) AS recency
            FROM hold_groups, json_each(holds, '$[1]'))
      WHERE recency = 1 AND request NOT IN (SELECT request FROM entries WHERE request IS NOT NULL);`,
+  `ALTER TABLE account_rows ADD COLUMN owed INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE account_rows ADD COLUMN owed_before INTEGER NOT NULL DEFAULT 0;
+   INSERT INTO account_rows (id, name, floor, posted, run, before) VALUES (0, 'debt', NULL, 0, 0, 0);
+   CREATE TABLE overshoots (
+     holder     TEXT NOT NULL,
+     period     TEXT NOT NULL,
+     first_day  INTEGER NOT NULL,
+     limit_nano INTEGER NOT NULL,
+     carried    INTEGER NOT NULL,
+     over       INTEGER NOT NULL,
+     PRIMARY KEY (holder, period)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE suspended (
+     request  TEXT PRIMARY KEY,
+     entry    INTEGER NOT NULL,
+     at       INTEGER NOT NULL,
+     ended_by INTEGER
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO suspended SELECT request, id, at, NULL FROM entries WHERE kind = 'recovered' AND suspense > 0;
+   CREATE INDEX suspended_open ON suspended (entry) WHERE ended_by IS NULL;
+   CREATE TRIGGER suspended_stay BEFORE DELETE ON suspended
+     BEGIN SELECT RAISE(ABORT, 'what was put in suspense stays known'); END;
+   CREATE TRIGGER suspended_end_once BEFORE UPDATE ON suspended
+     WHEN OLD.ended_by IS NOT NULL OR NEW.request <> OLD.request OR NEW.entry <> OLD.entry OR NEW.at <> OLD.at
+     BEGIN SELECT RAISE(ABORT, 'what was put in suspense is ended once'); END;
+   DROP VIEW ledger_accounts;
+   DROP VIEW entries;
+   CREATE VIEW ledger_accounts AS
+     SELECT id, name, floor, iif(is_folded, posted, before) AS posted, iif(is_folded, owed, owed_before) AS owed
+     FROM (SELECT *, run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run') AS is_folded FROM account_rows);
+   -- A row's amounts have what is owed with what is written off; here they stand apart.
+   CREATE VIEW entries AS
+     SELECT first + each.key AS id, what ->> 0 AS kind, iif(is_of_event, NULL, cause) AS request,
+       iif(is_of_event, cause, NULL) AS event, what ->> 1 AS tenant, name AS key, what ->> 2 AS day,
+       at - (value ->> 3) AS at, what ->> 3 AS account,
+       CAST(iif(json_type(value, '$[4]') = 'array', value ->> '$[4][0]', -(value ->> 4)) AS INTEGER) AS amount,
+       CAST(coalesce(value ->> '$[4][1]', 0) AS INTEGER) AS funding,
+       CAST(iif(json_type(value, '$[4]') = 'array', value ->> '$[4][2]', value ->> 4) AS INTEGER) AS revenue,
+       CAST(coalesce(value ->> '$[4][3]', 0) AS INTEGER) AS suspense,
+       CAST(coalesce(value ->> '$[4][4]', 0) AS INTEGER) AS write_off,
+       CAST(coalesce(value ->> '$[4][5]', 0) AS INTEGER) AS debt,
+       CAST(value ->> 5 AS INTEGER) AS held, what ->> 4 AS protocol, what ->> 5 AS model, what ->> 6 AS provider,
+       what ->> 7 AS price_version,
+       iif(json_type(value, '$[6]') = 'array', json_patch('{}', json_object(
+         'input', value ->> '$[6][0]', 'output', value ->> '$[6][1]', 'cacheRead', value ->> '$[6][2]',
+         'reasoning', value ->> '$[6][3]', 'audioInput', value ->> '$[6][4]', 'audioOutput', value ->> '$[6][5]',
+         'cacheWrite', value ->> '$[6][6]', 'cacheWrite1h', value ->> '$[6][7]', 'imageInput', value ->> '$[6][8]',
+         'imageOutput', value ->> '$[6][9]', 'images', value ->> '$[6][10]')), NULL) AS counts
+     FROM (SELECT *, what ->> 0 IN ('top-up', 'suspense-returned', 'suspense-settled') AS is_of_event
+           FROM (SELECT first, journal.at, each.key, each.value, entries -> 0 -> (each.value ->> 0) AS what,
+                   (entries ->> 2) || (each.value ->> 1) AS cause, entries -> 1 ->> (each.value ->> 2) AS name
+                 FROM journal, json_each(entries, '$[3]') AS each)) AS each;`,
+  `ALTER TABLE repeats ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+   ALTER TABLE repeat_answers ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+   ALTER TABLE repeat_answers ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+   UPDATE repeat_answers SET bytes = length(sealed);
+   ALTER TABLE repeat_answers DROP COLUMN through;
+   CREATE INDEX repeats_of_tenant ON repeats (tenant);
+   CREATE INDEX repeat_answers_of_tenant ON repeat_answers (tenant);
+   CREATE TABLE repeat_sums (
+     tenant TEXT PRIMARY KEY,
+     rows   INTEGER NOT NULL,
+     bytes  INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE repeat_total (
+     rows  INTEGER NOT NULL,
+     bytes INTEGER NOT NULL
+   ) STRICT;
+   -- Whose requests those of the versions before are is not known: they are nobody's, and gone within a day.
+   INSERT INTO repeat_sums
+     SELECT '', count(*), (SELECT coalesce(sum(bytes), 0) FROM repeat_answers) FROM repeats HAVING count(*) > 0;
+   INSERT INTO repeat_total SELECT coalesce(sum(rows), 0), coalesce(sum(bytes), 0) FROM repeat_sums;
+   CREATE INDEX repeat_sums_by_rows ON repeat_sums (rows, tenant);
+   CREATE INDEX repeat_sums_by_bytes ON repeat_sums (bytes, tenant);
+   CREATE INDEX response_sums_by_count ON response_sums (count, tenant);
+   CREATE INDEX response_sums_by_bytes ON response_sums (bytes, tenant);
+   DROP TRIGGER repeat_answers_go;
+   CREATE TRIGGER repeats_come AFTER INSERT ON repeats BEGIN
+     INSERT INTO repeat_sums VALUES (NEW.tenant, 1, 0) ON CONFLICT DO UPDATE SET rows = rows + 1;
+     UPDATE repeat_total SET rows = rows + 1;
+   END;
+   CREATE TRIGGER repeats_go AFTER DELETE ON repeats BEGIN
+     DELETE FROM repeat_answers WHERE id = OLD.id;
+     UPDATE repeat_sums SET rows = rows - 1 WHERE tenant = OLD.tenant;
+     DELETE FROM repeat_sums WHERE tenant = OLD.tenant AND rows = 0;
+     UPDATE repeat_total SET rows = rows - 1;
+   END;
+   CREATE TRIGGER repeat_answers_come AFTER INSERT ON repeat_answers BEGIN
+     UPDATE repeat_sums SET bytes = bytes + NEW.bytes WHERE tenant = NEW.tenant;
+     UPDATE repeat_total SET bytes = bytes + NEW.bytes;
+   END;
+   CREATE TRIGGER repeat_answers_go AFTER DELETE ON repeat_answers BEGIN
+     UPDATE repeat_sums SET bytes = bytes - OLD.bytes WHERE tenant = OLD.tenant;
+     UPDATE repeat_total SET bytes = bytes - OLD.bytes;
+   END;`,
+  `CREATE TABLE chain_marks (
+     entry INTEGER PRIMARY KEY,
+     chain TEXT NOT NULL
+   ) STRICT;
+   INSERT INTO chain_marks SELECT value, '0000000000000000' FROM ledger_marks WHERE name = 'folded-entry';
+   CREATE TABLE secret_marks (
+     mark TEXT PRIMARY KEY
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO ledger_marks VALUES ('changes', 0);
+   CREATE TRIGGER keys_insert_counts AFTER INSERT ON keys BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER keys_update_counts AFTER UPDATE ON keys BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER keys_delete_counts AFTER DELETE ON keys BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER tenants_insert_counts AFTER INSERT ON tenants BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER tenants_update_counts AFTER UPDATE ON tenants BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER tenants_delete_counts AFTER DELETE ON tenants BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER credentials_insert_counts AFTER INSERT ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER credentials_update_counts AFTER UPDATE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
+   CREATE TRIGGER credentials_delete_counts AFTER DELETE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;`,
 ]

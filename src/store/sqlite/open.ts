@@ -1,33 +1,117 @@
-// Opens the embedded store: one file, one process, migrated to the newest schema.
+// Opens the embedded store: one file, one process, migrated to the newest schema, with no less in it than its marker says.
 import { Database } from "bun:sqlite"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { type Store, StoreError } from "../contract.ts"
 import { credentialTable } from "./credentials.ts"
 import { keyTable } from "./keys.ts"
 import { ledgerTable } from "./ledger.ts"
+import { ChainMarks, chainText } from "./ledger-chain.ts"
+import { lossOf, lostDatabase, refuseLoss } from "./loss.ts"
+import { Marker, readMarker, type StorePosition } from "./marker.ts"
 import { migrations } from "./migrations.ts"
 import { repeatTable } from "./repeats.ts"
 import { responseTable } from "./responses.ts"
+import { secretMarks } from "./secret-marks.ts"
 import { tenantTable } from "./tenants.ts"
 
-export function openSqlite(path: string): Store {
-  mkdirSync(dirname(path), { recursive: true })
+interface OpenOptions {
+  /** Called with what the store has lost. Where it returns, the store is opened all the same. */
+  readonly onLoss?: ((what: string) => void) | undefined
+}
+
+/** For tests: gone with the process. */
+const IN_MEMORY = ":memory:"
+
+export function openSqlite(path: string, { onLoss = refuseLoss }: OpenOptions = {}): Store {
+  const isInMemory = path === IN_MEMORY
+  if (!isInMemory) mkdirSync(dirname(path), { recursive: true })
+  const known = isInMemory ? undefined : readMarker(path)
+  const lost = known !== undefined && isMissing(path) ? lostDatabase({ path, known }) : undefined
+  if (lost !== undefined) onLoss(lost)
   const database = openLocked(path)
   try {
     migrate(database, path)
-    return {
-      keys: keyTable(database),
-      tenants: tenantTable(database),
-      credentials: credentialTable(database),
-      ledger: ledgerTable(database),
-      repeats: repeatTable(database),
-      responses: responseTable(database),
-      close: () => database.close(),
-    }
+    let marker: Marker | undefined
+    const { tables, position } = openTables(database, () => marker?.note())
+    if (isInMemory) return { ...tables, sync: () => Promise.resolve(), close: () => database.close() }
+    const chains = new ChainMarks(database)
+    const less = known && lost === undefined ? lossOf({ path, known, position: position(), chains }) : undefined
+    if (less !== undefined) onLoss(less)
+    marker = new Marker({ path, position })
+    if (known === undefined || lost !== undefined || less !== undefined) marker.write(position())
+    return { ...tables, ...ending(database, { marker, position }) }
   } catch (thrown) {
     database.close()
     throw thrown
+  }
+}
+
+function isMissing(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
+}
+
+/** `onWritten` is told of what the marker speaks of. */
+function openTables(database: Database, onWritten: () => void) {
+  const ledger = ledgerTable(database, { onBooked: onWritten })
+  const tables: Omit<Store, "sync" | "close"> = {
+    keys: noting(keyTable(database), onWritten),
+    tenants: noting(tenantTable(database), onWritten),
+    credentials: noting(credentialTable(database), onWritten),
+    ledger,
+    repeats: repeatTable(database),
+    responses: responseTable(database),
+    secrets: secretMarks(database),
+  }
+  const changes = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'changes'")
+  const position = (): StorePosition => {
+    const { entry, chain } = ledger.link()
+    return { entry, chain: chainText(chain), changes: Number(changes.get()?.value) }
+  }
+  return { tables, position }
+}
+
+const CHANGING = ["insert", "replace", "put", "remove"]
+
+/** The same table, whose changes are told of. */
+function noting<Table extends object>(table: Table, onWritten: () => void): Table {
+  const functions = Object.entries(table).map(([name, act]) => {
+    if (!CHANGING.includes(name)) return [name, act]
+    const noted = (...given: unknown[]) => {
+      const result = act(...given)
+      onWritten()
+      return result
+    }
+    return [name, noted]
+  })
+  return Object.fromEntries(functions) as Table
+}
+
+interface Ending {
+  readonly marker: Marker
+  readonly position: () => StorePosition
+}
+
+function ending(database: Database, { marker, position }: Ending): Pick<Store, "sync" | "close"> {
+  return {
+    sync: () =>
+      marker.sync().catch((cause) => {
+        throw new StoreError(`The store cannot be brought to disk: ${String(cause)}`, { cause })
+      }),
+    close: () => {
+      const last = lastOf(position)
+      database.close()
+      marker.close(last)
+    },
+  }
+}
+
+/** Undefined where the store fails; its marker then stays behind, which is never wrong. */
+function lastOf(position: () => StorePosition): StorePosition | undefined {
+  try {
+    return position()
+  } catch {
+    return undefined
   }
 }
 

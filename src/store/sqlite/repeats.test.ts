@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { RepeatRow, SealedAnswer, Store } from "../contract.ts"
+import type { RepeatBounds, RepeatRow, SealedAnswer, Store } from "../contract.ts"
 import { openSqlite } from "./open.ts"
 
 let folder: string
@@ -16,7 +16,11 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
+/** Those named by a letter of the second half of the alphabet are another tenant's. */
+const tenantOf = (name: string) => (/[n-z]/i.test(name) ? "globex" : "acme")
+
 const row = (name: string, at = 1): RepeatRow => ({
+  tenant: tenantOf(name),
   hash: name,
   bodyHash: `body of ${name}`,
   requestId: `r-${name}`,
@@ -32,6 +36,10 @@ const answersOf = (names: string) => [...names].filter((name) => store.repeats.f
 function insert(names: string, at = 1): void {
   for (const name of names) store.repeats.insert(row(name, at), /[A-Z]/.test(name) ? answer(10) : undefined)
 }
+
+const MANY = { rows: 1000, answerBytes: 100_000 }
+const keepWithin = (bounds: RepeatBounds) => store.repeats.keepWithin({ ofTenant: bounds, ofAll: MANY }, "acme")
+const keepAllWithin = (ofAll: RepeatBounds) => store.repeats.keepWithin({ ofTenant: MANY, ofAll }, "acme")
 
 describe("what was answered", () => {
   test("is there after the store was closed, byte for byte", () => {
@@ -57,7 +65,7 @@ describe("what was answered", () => {
     insert("A")
     const work = () => {
       insert("AB", 5)
-      store.repeats.keepWithin({ rows: 1, answerBytes: 0 })
+      keepWithin({ rows: 1, answerBytes: 0 })
       throw new Error("not settled")
     }
     expect(() => store.ledger.transaction(work)).toThrow("not settled")
@@ -90,9 +98,9 @@ describe("there are never more", () => {
 
   test("rows than the bound: the oldest go, with their answers", () => {
     insert("ABcDe")
-    store.repeats.keepWithin(none)
+    keepWithin(none)
     expect(rowsOf("ABcDe")).toBe("ABcDe")
-    store.repeats.keepWithin({ ...none, rows: 3 })
+    keepWithin({ ...none, rows: 3 })
     expect([rowsOf("ABcDe"), answersOf("ABcDe")]).toEqual(["cDe", "D"])
   })
 
@@ -105,7 +113,7 @@ describe("there are never more", () => {
       [19, "D"],
       [9, ""],
     ] as const) {
-      store.repeats.keepWithin({ ...none, answerBytes })
+      keepWithin({ ...none, answerBytes })
       expect(answersOf("AbCDe")).toBe(left)
     }
     expect(rowsOf("AbCDe")).toBe("AbCDe")
@@ -115,7 +123,45 @@ describe("there are never more", () => {
     insert("ab")
     store.repeats.dropBefore(2, 8)
     insert("CDE")
-    store.repeats.keepWithin({ rows: 2, answerBytes: 10 })
+    keepWithin({ rows: 2, answerBytes: 10 })
     expect([rowsOf("abCDE"), answersOf("CDE")]).toEqual(["DE", "E"])
+  })
+})
+
+describe("of two tenants", () => {
+  test("each forgets its own oldest at its own bound, and nobody else's", () => {
+    insert("NABCO")
+    keepWithin({ rows: 2, answerBytes: 1000 })
+    expect(rowsOf("NABCO")).toBe("NBCO")
+    keepWithin({ rows: 100, answerBytes: 10 })
+    expect([rowsOf("NABCO"), answersOf("NABCO")]).toEqual(["NBCO", "NCO"])
+  })
+
+  test("the one that has more forgets its oldest at the bound of all, whoever came first or last", () => {
+    insert("NOABCDE")
+    keepAllWithin({ rows: 5, answerBytes: 1000 })
+    expect(rowsOf("NOABCDE")).toBe("NOCDE")
+    keepAllWithin({ rows: 100, answerBytes: 40 })
+    expect([rowsOf("NOABCDE"), answersOf("NOABCDE")]).toEqual(["NOCDE", "NODE"])
+    insert("PQRS")
+    keepAllWithin({ rows: 6, answerBytes: 1000 })
+    expect(rowsOf("NOABCDEPQRS")).toBe("CDEQRS")
+  })
+
+  test("the sums outlast a restart, rows that go, and answers that give way", () => {
+    insert("NABC")
+    store.repeats.dropBefore(0, 8)
+    insert("B")
+    store.repeats.insert(row("C"))
+    store.close()
+    store = openSqlite(join(folder, "trivium.db"))
+    keepAllWithin({ rows: 4, answerBytes: 30 })
+    expect([rowsOf("NABC"), answersOf("NABC")]).toEqual(["NABC", "NAB"])
+    keepAllWithin({ rows: 3, answerBytes: 20 })
+    expect([rowsOf("NABC"), answersOf("NABC")]).toEqual(["NBC", "NB"])
+    keepAllWithin({ rows: 0, answerBytes: 0 })
+    insert("a")
+    keepAllWithin({ rows: 1, answerBytes: 0 })
+    expect(rowsOf("NABCa")).toBe("a")
   })
 })

@@ -1,13 +1,15 @@
 // Requests that were answered under an idempotency key, and their answers. Rows are numbered as they come, so that the
-// oldest are found without an index of times; each answer knows how many bytes there were through its own.
+// oldest are found without an index of times; triggers keep the sums of each tenant, so that bounds are held without
+// counting.
 import type { Database } from "bun:sqlite"
-import type { RepeatRow, RepeatTable, SealedAnswer } from "../contract.ts"
+import type { RepeatBounds, RepeatRow, RepeatTable, SealedAnswer } from "../contract.ts"
 
 interface Columns {
   readonly hash: string
   readonly asked: string
   readonly request: string
   readonly at: bigint
+  readonly tenant: string
 }
 
 interface AnswerColumns {
@@ -17,54 +19,82 @@ interface AnswerColumns {
 }
 
 export function repeatTable(database: Database): RepeatTable {
-  const find = database.query<Columns, [string]>("SELECT hash, asked, request, at FROM repeats WHERE hash = ?1")
+  const find = database.query<Columns, [string]>("SELECT hash, asked, request, at, tenant FROM repeats WHERE hash = ?1")
   const findAnswer = database.query<AnswerColumns, [string]>(
     `SELECT status, content_type, sealed FROM repeat_answers
      WHERE id = (SELECT id FROM repeats WHERE hash = ?1)`,
   )
   const remove = database.query("DELETE FROM repeats WHERE hash = ?1")
-  const insert = database.query("INSERT INTO repeats (hash, asked, request, at) VALUES (?1, ?2, ?3, ?4)")
+  const insert = database.query("INSERT INTO repeats (hash, asked, request, at, tenant) VALUES (?1, ?2, ?3, ?4, ?5)")
   const insertAnswer = database.query(
-    `INSERT INTO repeat_answers (id, status, content_type, sealed, through)
-     SELECT ?1, ?2, ?3, ?4,
-       coalesce((SELECT through FROM repeat_answers ORDER BY id DESC LIMIT 1), 0) + length(?4)`,
+    `INSERT INTO repeat_answers (id, status, content_type, sealed, bytes, tenant)
+     VALUES (?1, ?2, ?3, ?4, length(?4), ?5)`,
   )
   const oldest = database.query<{ at: bigint }, []>("SELECT at FROM repeats ORDER BY id LIMIT 1")
   // Only the oldest are looked at: a search for more would read the whole table.
-  const dropOld = database.query(
-    "DELETE FROM repeats WHERE at < ?1 AND id IN (SELECT id FROM repeats ORDER BY id LIMIT ?2)",
-  )
-  const dropRows = database.query("DELETE FROM repeats WHERE id <= (SELECT max(id) FROM repeats) - ?1")
-  const dropAnswers = database.query(
-    `DELETE FROM repeat_answers WHERE id < coalesce((
-       SELECT id FROM repeat_answers
-       WHERE through - length(sealed) >= (SELECT through FROM repeat_answers ORDER BY id DESC LIMIT 1) - ?1
-       ORDER BY id LIMIT 1), ${2n ** 63n - 1n})`,
+  const dropOld = database.query<{ id: bigint }, [number, number]>(
+    "DELETE FROM repeats WHERE at < ?1 AND id IN (SELECT id FROM repeats ORDER BY id LIMIT ?2) RETURNING id",
   )
   return {
     find: (hash) => rowOf(find.get(hash)),
     findAnswer: (hash) => answerOf(findAnswer.get(hash)),
-    insert: ({ hash, bodyHash, requestId, at }, answer) => {
+    insert: ({ hash, bodyHash, requestId, at, tenant }, answer) => {
       remove.run(hash)
-      const { lastInsertRowid } = insert.run(hash, bodyHash, requestId, at)
-      if (answer) insertAnswer.run(lastInsertRowid, answer.status, answer.contentType, answer.sealed)
+      const { lastInsertRowid } = insert.run(hash, bodyHash, requestId, at, tenant)
+      if (answer) insertAnswer.run(lastInsertRowid, answer.status, answer.contentType, answer.sealed, tenant)
     },
     dropBefore: (time, limit) => {
       // Most often there is none, and this costs a tenth of looking for several.
       const first = oldest.get()
-      return first && first.at < time ? dropOld.run(time, limit).changes : 0
+      return first && first.at < time ? dropOld.all(time, limit).length : 0
     },
-    keepWithin: ({ rows, answerBytes }) => {
-      dropRows.run(rows)
-      dropAnswers.run(answerBytes)
-    },
+    keepWithin: bounding(database),
+  }
+}
+
+interface Sums {
+  readonly rows: bigint
+  readonly bytes: bigint
+  readonly allRows: bigint
+  readonly allBytes: bigint
+}
+
+function bounding(database: Database): RepeatTable["keepWithin"] {
+  const sumsOf = database.query<Sums, [string]>(
+    `SELECT own.rows, own.bytes, every.rows AS allRows, every.bytes AS allBytes
+     FROM repeat_total AS every LEFT JOIN repeat_sums AS own ON own.tenant = ?1`,
+  )
+  const dropRow = database.query("DELETE FROM repeats WHERE id = (SELECT min(id) FROM repeats WHERE tenant = ?1)")
+  const dropAnswer = database.query(
+    "DELETE FROM repeat_answers WHERE id = (SELECT min(id) FROM repeat_answers WHERE tenant = ?1)",
+  )
+  const largest = (by: "rows" | "bytes") =>
+    database.query<{ tenant: string }, []>(`SELECT tenant FROM repeat_sums ORDER BY ${by} DESC, tenant DESC LIMIT 1`)
+  const [mostRows, mostBytes] = [largest("rows"), largest("bytes")]
+  const isBeyond = (of: RepeatBounds, { rows, answerBytes }: RepeatBounds) => ({
+    rows: of.rows > rows,
+    bytes: of.answerBytes > answerBytes,
+  })
+  return ({ ofTenant, ofAll }, tenant) => {
+    for (;;) {
+      const { rows, bytes, allRows, allBytes } = sumsOf.get(tenant) as Sums
+      const own = isBeyond({ rows: Number(rows), answerBytes: Number(bytes) }, ofTenant)
+      const all = isBeyond({ rows: Number(allRows), answerBytes: Number(allBytes) }, ofAll)
+      let dropped: { readonly changes: number }
+      if (own.rows) dropped = dropRow.run(tenant)
+      else if (all.rows) dropped = dropRow.run(mostRows.get()?.tenant ?? tenant)
+      else if (own.bytes) dropped = dropAnswer.run(tenant)
+      else if (all.bytes) dropped = dropAnswer.run(mostBytes.get()?.tenant ?? tenant)
+      else return
+      if (dropped.changes === 0) throw new Error("what is remembered is not what its sums say")
+    }
   }
 }
 
 function rowOf(columns: Columns | null): RepeatRow | undefined {
   if (!columns) return undefined
-  const { hash, asked, request, at } = columns
-  return { hash, bodyHash: asked, requestId: request, at: Number(at) }
+  const { hash, asked, request, at, tenant } = columns
+  return { hash, bodyHash: asked, requestId: request, at: Number(at), tenant }
 }
 
 function answerOf(columns: AnswerColumns | null): SealedAnswer | undefined {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Store } from "../contract.ts"
+import type { ResponseBounds, Store } from "../contract.ts"
 import { openSqlite } from "./open.ts"
 
 let folder: string
@@ -24,6 +24,13 @@ function insert(names: string, { at = 1, bytes = 10 } = {}): void {
     store.responses.insert({ tenant: tenantOf(id), id, at, sealed: new Uint8Array(bytes).fill(0xfe) })
   }
 }
+
+const MANY = { rows: 1000, bytes: 100_000 }
+const keepWithin = (ofTenant: ResponseBounds, tenant: string) =>
+  store.responses.keepWithin({ ofTenant, ofAll: MANY }, tenant)
+/** The last one that came is not of either tenant. */
+const keepAllWithin = (ofAll: ResponseBounds, tenant = "") =>
+  store.responses.keepWithin({ ofTenant: MANY, ofAll }, tenant)
 
 const left = (names: string) => [...names].filter((name) => store.responses.find(tenantOf(name), name)).join("")
 
@@ -54,8 +61,8 @@ describe("a response", () => {
         throw new Error("no")
       })
     expect(fail).toThrow("no")
-    store.responses.keepWithin({ rows: 1, bytes: 10 }, "acme")
-    store.responses.keepWithin({ rows: 1, bytes: 10 })
+    keepWithin({ rows: 1, bytes: 10 }, "acme")
+    keepAllWithin({ rows: 1, bytes: 10 })
     expect(left("abcd")).toBe("a")
   })
 })
@@ -74,30 +81,59 @@ test("what is from before a time goes, of the oldest only", () => {
 describe("there are never more", () => {
   test("of one tenant than its bounds: its oldest go, and nobody else's", () => {
     insert("aAbBcC")
-    store.responses.keepWithin({ rows: 2, bytes: 1000 }, "acme")
+    keepWithin({ rows: 2, bytes: 1000 }, "acme")
     expect(left("abcABC")).toBe("bcABC")
-    store.responses.keepWithin({ rows: 9, bytes: 19 }, "globex")
+    keepWithin({ rows: 9, bytes: 19 }, "globex")
     expect(left("abcABC")).toBe("bcC")
   })
 
-  test("of all than theirs: the oldest go, whoever's they are", () => {
-    insert("aAbBcC")
-    store.responses.keepWithin({ rows: 4, bytes: 1000 })
-    expect(left("abcABC")).toBe("bcBC")
-    store.responses.keepWithin({ rows: 9, bytes: 30 })
-    expect(left("abcABC")).toBe("cBC")
+  test("of all than theirs: the oldest go of whoever has most", () => {
+    insert("aABCDb")
+    keepAllWithin({ rows: 4, bytes: 1000 })
+    expect(left("abABCD")).toBe("abCD")
+    keepAllWithin({ rows: 9, bytes: 30 })
+    expect(left("abABCD")).toBe("abD")
+    insert("EF", { bytes: 1 })
+    insert("c", { bytes: 30 })
+    keepAllWithin({ rows: 9, bytes: 45 })
+    expect(left("abcABCDEF")).toBe("cDEF")
+    keepAllWithin({ rows: 3, bytes: 45 })
+    expect(left("abcABCDEF")).toBe("cEF")
+  })
+
+  test("of all than theirs, but the one that came last stays, also where it is all that its tenant has", () => {
+    insert("abc")
+    insert("A", { bytes: 50 })
+    keepAllWithin({ rows: 9, bytes: 60 }, "globex")
+    expect(left("abcA")).toBe("cA")
+    insert("B", { bytes: 50 })
+    keepAllWithin({ rows: 9, bytes: 60 }, "globex")
+    expect(left("abcAB")).toBe("cB")
+    keepAllWithin({ rows: 9, bytes: 40 }, "globex")
+    expect(left("abcAB")).toBe("")
+  })
+
+  test("of all than theirs, after a restart: a tenant with little keeps it, however much others bring", () => {
+    insert("A")
+    for (const id of "abcdefghij") {
+      insert(id)
+      store.close()
+      store = openSqlite(join(folder, "trivium.db"))
+      keepAllWithin({ rows: 3, bytes: 1000 })
+    }
+    expect(left("Aabcdefghij")).toBe("Aij")
   })
 
   test("also after some were deleted, and after all were gone", () => {
     insert("aAb")
     store.responses.remove("acme", "a")
     insert("c", { bytes: 20 })
-    store.responses.keepWithin({ rows: 2, bytes: 30 }, "acme")
-    store.responses.keepWithin({ rows: 3, bytes: 40 })
+    keepWithin({ rows: 2, bytes: 30 }, "acme")
+    keepAllWithin({ rows: 3, bytes: 40 })
     expect(left("Abc")).toBe("Abc")
-    store.responses.keepWithin({ rows: 0, bytes: 0 })
+    keepAllWithin({ rows: 0, bytes: 0 })
     insert("d")
-    store.responses.keepWithin({ rows: 1, bytes: 10 })
+    keepAllWithin({ rows: 1, bytes: 10 })
     expect(left("Abcd")).toBe("d")
   })
 })

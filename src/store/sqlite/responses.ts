@@ -50,18 +50,27 @@ function bounding(database: Database): ResponseTable["keepWithin"] {
   const dropOf = database.query(
     "DELETE FROM responses WHERE number = (SELECT min(number) FROM responses WHERE tenant = ?1)",
   )
-  const dropOfAll = database.query("DELETE FROM responses WHERE number = (SELECT min(number) FROM responses)")
-  return (bounds, tenant) => {
-    const sums = () => (tenant === undefined ? total.get() : sumsOf.get(tenant))
-    while (isBeyond(sums(), bounds)) {
-      if (tenant === undefined) dropOfAll.run()
-      else dropOf.run(tenant)
-    }
+  // A response that was kept just now has been promised to its client.
+  const largest = (by: "count" | "bytes") =>
+    database.query<{ tenant: string }, [string]>(
+      `SELECT tenant FROM response_sums WHERE tenant <> ?1 OR count > 1 ORDER BY ${by} DESC, tenant DESC LIMIT 1`,
+    )
+  const most = { count: largest("count"), bytes: largest("bytes") }
+  const dropOne = (tenant: string) => {
+    if (dropOf.run(tenant).changes === 0) throw new Error("the responses kept are not what their sums say")
+  }
+  return ({ ofTenant, ofAll }, tenant) => {
+    while (excessOf(sumsOf.get(tenant), ofTenant)) dropOne(tenant)
+    for (let excess = excessOf(total.get(), ofAll); excess; excess = excessOf(total.get(), ofAll))
+      dropOne(most[excess].get(tenant)?.tenant ?? tenant)
   }
 }
 
-function isBeyond(sums: Sums | null, { rows, bytes }: ResponseBounds): boolean {
-  return sums !== null && (sums.count > rows || sums.bytes > bytes)
+/** What there is too much of. */
+function excessOf(sums: Sums | null, { rows, bytes }: ResponseBounds): "count" | "bytes" | undefined {
+  if (sums === null) return undefined
+  if (sums.bytes > bytes) return "bytes"
+  return sums.count > rows ? "count" : undefined
 }
 
 function rowOf(columns: Columns | null): ResponseRow | undefined {

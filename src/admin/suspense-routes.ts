@@ -1,0 +1,73 @@
+// Money in suspense: what requests held when the gateway was killed, and nobody knows to be owed.
+import { receipt } from "./book-routes.ts"
+import { usd } from "./grant-schema.ts"
+import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
+import { integer, list, nullable, numeral, object, optional, required, text, time } from "./schema.ts"
+import type { SuspenseDesk } from "./suspense-desk.ts"
+
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
+const amount = text({ about: "Decimal USD." })
+
+const suspended = object({
+  id: required(text({ about: "The x-request-id of the request." })),
+  tenant: required(text()),
+  key: required(text()),
+  amount: required(amount),
+  since: required(time()),
+  returns_at: required(time()),
+})
+const page = object({
+  suspense: required(list(suspended)),
+  next: required(nullable(text({ about: "To be asked for as `after`; null on the last page." }))),
+  count: required(count),
+  total: required(text({ about: "What is in suspense of all requests together, in decimal USD." })),
+})
+const asked = object({
+  after: optional(numeral({ min: 0, max: Number.MAX_SAFE_INTEGER })),
+  limit: optional(numeral({ min: 1, max: 1000 })),
+})
+
+const path = "/admin/v1/ledger/suspense"
+const asking = { who: "administrator", bodyLimit: 0 } as const
+
+export function suspenseRoutes(desk: SuspenseDesk): AnyAdminRoute[] {
+  return [
+    route({
+      ...asking,
+      method: "GET",
+      path,
+      summary: "List what requests have in suspense that were under way when the gateway was killed, the oldest first.",
+      asks: asked,
+      gives: page,
+      handle: ({ query: { after, limit } }) =>
+        desk.list({ ...(after !== undefined && { after: String(after) }), ...(limit !== undefined && { limit }) }),
+    }),
+    route({
+      ...asking,
+      method: "POST",
+      path: `${path}/return`,
+      summary: "Return everything in suspense to the accounts that paid it.",
+      gives: object({ returned: required(count), amount: required(amount) }),
+      handle: () => desk.returnAll(),
+    }),
+    route({
+      who: "administrator",
+      bodyLimit: BODY_LIMIT,
+      method: "POST",
+      path: `${path}/{id}/settle`,
+      summary:
+        "Charge what a request has in suspense, or some of it, and return the rest. Done again, it changes nothing.",
+      takes: object({ usd: optional(usd) }),
+      gives: receipt,
+      handle: ({ parameters: { id = "" }, body }) => desk.settle(id, body),
+    }),
+    route({
+      ...asking,
+      method: "POST",
+      path: `${path}/{id}/return`,
+      summary: "Return what a request has in suspense. Done again, it changes nothing.",
+      gives: receipt,
+      handle: ({ parameters: { id = "" } }) => desk.return(id),
+    }),
+  ]
+}

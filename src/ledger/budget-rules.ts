@@ -1,0 +1,130 @@
+// What may still be spent within budgets: the limit, less what is spent and held in its period, less what reported usage
+// exceeded the periods before by. An overshoot counts until later periods have made up for it.
+import type { HoldRow, LedgerTable, OvershootRow } from "../store/contract.ts"
+import { type Budget, type Period, type Window, windowOf } from "./budget.ts"
+
+/** A key of a tenant, and the day it spends on. */
+interface DatedSpender {
+  readonly keyId: string
+  readonly tenant: string
+  readonly day: number
+}
+
+export interface ExceededBudget extends Budget {
+  readonly leftNano: bigint
+}
+
+type Recurring = OvershootRow["period"]
+type Table = Pick<LedgerTable, "spend" | "overshoots">
+
+export class BudgetRules {
+  private readonly windows = new Map<Period, { readonly day: number; readonly window: Window }>()
+
+  constructor(private readonly table: Table) {}
+
+  /** The first budget that does not have so much left. Within a transaction. */
+  firstExceeded(
+    budgets: readonly Budget[],
+    { spender, moreNano }: { readonly spender: DatedSpender; readonly moreNano: bigint },
+  ): ExceededBudget | undefined {
+    for (const budget of budgets) {
+      this.bringForward(budget, spender)
+      const leftNano = this.leftOf(budget, spender)
+      if (moreNano > leftNano) return { ...budget, leftNano }
+    }
+    return undefined
+  }
+
+  leftOf({ of = "key", period, limitNano }: Budget, { keyId, tenant, day }: DatedSpender): bigint {
+    const { spend } = this.table
+    const window = period === "total" ? undefined : this.window(period, day)
+    const spentNano = of === "key" ? spend.ofKey(keyId, window) : spend.ofTenant(tenant, window)
+    const leftNano = limitNano - spentNano
+    if (period === "total" || window === undefined) return leftNano
+    const row = this.table.overshoots.find(holderOf(of, { keyId, tenant }), period)
+    return row ? leftNano - this.carriedInto(window.from, row) : leftNano
+  }
+
+  /** A settlement by reported usage has exceeded its hold by so much: where that exceeds a budget, it is carried over. */
+  noteExcess(hold: HoldRow, excessNano: bigint): void {
+    for (const budget of hold.budgets) {
+      const { of = "key", period, limitNano } = budget
+      if (period === "total") continue
+      const leftNano = this.leftOf(budget, hold)
+      if (leftNano >= 0n) continue
+      const overNano = excessNano < -leftNano ? excessNano : -leftNano
+      const holder = holderOf(of, hold)
+      this.addOvershoot({ holder, period, limitNano, overNano, from: this.window(period, hold.day).from })
+    }
+  }
+
+  private addOvershoot(added: Omit<OvershootRow, "carriedNano">): void {
+    const { overshoots } = this.table
+    const { holder, period, from, overNano } = added
+    const known = overshoots.find(holder, period)
+    if (!known) overshoots.put({ ...added, carriedNano: 0n })
+    else if (known.from === from)
+      overshoots.put({ ...added, carriedNano: known.carriedNano, overNano: known.overNano + overNano })
+    else if (known.from < from) overshoots.put({ ...added, carriedNano: this.carriedInto(from, known) })
+    // A request of the period before, settled in this one.
+    else overshoots.put({ ...known, carriedNano: known.carriedNano + overNano })
+  }
+
+  /**
+   * Reckons an overshoot up to the period before, once in every period, so that no request has to look at more than two.
+   * Also for a request that is then refused: it changes nothing that anybody sees.
+   */
+  private bringForward({ of = "key", period }: Budget, spender: DatedSpender): void {
+    const row = period === "total" ? undefined : this.table.overshoots.find(holderOf(of, spender), period)
+    if (!row) return
+    const { from } = windowOf(row.period, this.window(row.period, spender.day).from - 1)
+    if (row.from < from)
+      this.table.overshoots.put({ ...row, from, carriedNano: this.carriedInto(from, row), overNano: 0n })
+  }
+
+  /** What of an overshoot the periods since have not made up for. */
+  private carriedInto(from: number, row: OvershootRow): bigint {
+    const { period, carriedNano, overNano } = row
+    if (row.from >= from) return carriedNano
+    let window = windowOf(period, row.from)
+    // Less than was noted as over the limit, where other holds of that period have cost less than they held.
+    let nano = least(carriedNano + overNano, this.beyond(row, { window, nano: carriedNano }))
+    for (;;) {
+      window = windowOf(period, window.to + 1)
+      if (window.from >= from || nano === 0n) return nano
+      nano = this.beyond(row, { window, nano })
+    }
+  }
+
+  /** What a period has more than its limit, with what was carried into it. */
+  private beyond(
+    { holder, limitNano }: OvershootRow,
+    { window, nano }: { readonly window: Window; readonly nano: bigint },
+  ): bigint {
+    const { spend } = this.table
+    const name = holder.slice(holder.indexOf(":") + 1)
+    const spentNano = holder.startsWith("key:") ? spend.ofKey(name, window) : spend.ofTenant(name, window)
+    const beyondNano = nano + spentNano - limitNano
+    return beyondNano > 0n ? beyondNano : 0n
+  }
+
+  /** Almost all requests are of one day. */
+  private window(period: Recurring, day: number): Window {
+    const known = this.windows.get(period)
+    if (known?.day === day) return known.window
+    const window = windowOf(period, day)
+    this.windows.set(period, { day, window })
+    return window
+  }
+}
+
+function holderOf(
+  of: "key" | "tenant",
+  { keyId, tenant }: { readonly keyId: string; readonly tenant: string },
+): string {
+  return of === "key" ? `key:${keyId}` : `tenant:${tenant}`
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
