@@ -1,15 +1,16 @@
 // Usage that a provider reports beyond hold and balance: a debt of the key or its tenant, which shuts it until it is paid.
-import { afterAll, beforeAll, expect, test } from "bun:test"
+import { afterEach, beforeEach, expect, test } from "bun:test"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { completion, Upstream } from "../stage/upstream.ts"
 
 let upstream: Upstream
 let gateway: RunningGateway
-beforeAll(async () => {
+// A gateway of its own each: one that has seen a host exceed its limit holds more for it from then on.
+beforeEach(async () => {
   upstream = await Upstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
-afterAll(async () => {
+afterEach(async () => {
   await gateway.stop()
   await upstream.stop()
 })
