@@ -22,6 +22,7 @@ import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
 import { otherModels } from "./row-22-other-model.ts"
+import { limits } from "./row-23-limits.ts"
 import { suspense } from "./row-24-suspense.ts"
 import { start } from "./row-31-start.ts"
 
@@ -48,6 +49,7 @@ export const rows: readonly Row[] = [
   storeLoss,
   soak,
   otherModels,
+  limits,
   suspense,
   start,
 ]

@@ -1,0 +1,202 @@
+// Limits that a host does not keep to, written in every member of every protocol, on a balance, a strict one and a
+// budget: what is billed upstream is never more than was there and one answer for each call under way; what was put out
+// is owed; and nobody is let in after that.
+import { nanoOfUsd } from "../../src/canonical/usd.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { ANSWER_TOKENS, type AnswerShape, BoundlessHost } from "./boundless-host.ts"
+import { inTurns } from "./in-turns.ts"
+import { PURSES, Purse, type PurseKind } from "./purses.ts"
+import type { Figure, Row } from "./row.ts"
+
+/** 0.05 USD, and 10 USD for a million tokens. */
+const WORTH_NANO = 50_000_000n
+const NANO_PER_TOKEN = 10_000n
+const SHAPES = ["unary", "stream", "silent reasoning"] as const
+const LATER_CALLS = 10
+/** So many times as many calls are made as are under way at once. */
+const WAVES = 3
+
+interface WrittenLimit {
+  readonly what: string
+  readonly path: (model: string, stream: boolean) => string
+  readonly body: (model: string, stream: boolean) => object
+}
+
+const hi = [{ role: "user", content: "hi" }]
+const chat = (what: string, limits: object): WrittenLimit => ({
+  what: `chat, ${what}`,
+  path: () => "/v1/chat/completions",
+  body: (model, stream) => ({ model, messages: hi, stream, ...limits }),
+})
+
+const LIMITS: readonly WrittenLimit[] = [
+  chat("max_completion_tokens beside a larger max_tokens", { max_completion_tokens: 1, max_tokens: 100_000 }),
+  chat("max_tokens beside a larger max_completion_tokens", { max_completion_tokens: 100_000, max_tokens: 1 }),
+  chat("max_tokens", { max_tokens: 1 }),
+  chat("max_completion_tokens", { max_completion_tokens: 1 }),
+  chat("no limit", {}),
+  {
+    what: "responses",
+    path: () => "/v1/responses",
+    body: (model, stream) => ({ model, input: "hi", stream, max_output_tokens: 1, store: false }),
+  },
+  {
+    what: "messages",
+    path: () => "/msgapi/v1/messages",
+    body: (model, stream) => ({ model, messages: hi, stream, max_tokens: 1 }),
+  },
+  {
+    what: "content generation",
+    path: (model, stream) =>
+      `/genapi/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+    body: () => ({ contents: [{ role: "user", parts: [{ text: "hi" }] }], generationConfig: { maxOutputTokens: 1 } }),
+  },
+]
+
+/** One way to spend: each at a model of its own, for what a gateway learns of one it learns of all that it is called by. */
+interface Case {
+  readonly limit: WrittenLimit
+  readonly shape: AnswerShape
+  readonly purse: PurseKind
+  readonly upstreamModel: string
+  readonly isHonest: boolean
+}
+
+function casesOf(short: boolean): Case[] {
+  const purses = PURSES.filter(({ keys }) => keys === 1)
+  const all = [false, true].flatMap((isHonest) =>
+    LIMITS.flatMap((limit) => SHAPES.flatMap((shape) => purses.map((purse) => ({ limit, shape, purse, isHonest })))),
+  )
+  // A host that keeps to limits is asked by those who may never owe anything, and who write one.
+  const meant = all.filter(
+    ({ isHonest, purse, limit }) => !isHonest || (purse.strict && !limit.what.includes("no limit")),
+  )
+  return (short ? meant.filter((_, at) => at % 7 === 0) : meant).map((each, at) => ({
+    ...each,
+    upstreamModel: `${each.isHonest ? "honest-" : ""}${each.shape.split(" ")[0]}-${at}`,
+  }))
+}
+
+function config(origin: string, cases: readonly Case[]): string {
+  const models = cases.map(
+    ({ upstreamModel }) =>
+      `  - { id: test/${upstreamModel}, context_window: 200000, max_output_tokens: 100000,
+      pricing: { input: "0", output: "10" }, targets: [{ provider: boundless, model: ${upstreamModel} }] }`,
+  )
+  return `
+providers:
+  boundless: { type: openai-compatible, protocols: [openai-chat], base_url: "${origin}/v1", api_key: "k" }
+models:
+${models.join("\n")}
+`
+}
+
+interface Seen {
+  /** Billed beyond what was there and one answer for each call under way, in nano-USD. */
+  readonly beyondNano: bigint
+  /** Billed beyond what was there at all. */
+  readonly overNano: bigint
+  /** Of the calls that were answered whole: billed, and neither paid nor owed. */
+  readonly lostNano: bigint
+  readonly whole: number
+  readonly late: number
+}
+
+async function spend(each: Case, { gateway, host, atOnce }: Stage): Promise<Seen> {
+  const purse = await Purse.open(gateway, each.purse, WORTH_NANO)
+  const call = () => send(gateway, purse.key(0), each)
+  const first = await inTurns(Array.from({ length: WAVES * atOnce }), { atOnce, act: call })
+  const billedNano = BigInt(host.billed.get(each.upstreamModel) ?? 0) * NANO_PER_TOKEN
+  const bookedNano = WORTH_NANO - (await standing(gateway, purse))
+  const answerNano = BigInt(ANSWER_TOKENS[each.shape]) * NANO_PER_TOKEN
+  const mostNano = WORTH_NANO + BigInt(atOnce) * answerNano
+  let late = 0
+  if (bookedNano >= WORTH_NANO) for (let at = 0; at < LATER_CALLS; at++) if ((await call()).status === 200) late++
+  const whole = first.filter(({ isWhole }) => isWhole).length
+  const isReported = each.shape !== "stream"
+  return {
+    beyondNano: positive(billedNano - mostNano),
+    overNano: positive(billedNano - WORTH_NANO),
+    lostNano: isReported ? positive(billedNano - bookedNano) : 0n,
+    whole,
+    late,
+  }
+}
+
+function positive(nano: bigint): bigint {
+  return nano > 0n ? nano : 0n
+}
+
+/** What is left, less what is owed. */
+async function standing(gateway: RunningGateway, purse: Purse): Promise<bigint> {
+  const headers = { authorization: `Bearer ${purse.key(0)}` }
+  const told = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }
+  return (await purse.leftNano()) - (nanoOfUsd(told.debt ?? "0") ?? 0n)
+}
+
+async function send(gateway: RunningGateway, key: string, { limit, shape, upstreamModel }: Case) {
+  const [model, stream] = [`test/${upstreamModel}`, shape !== "unary"]
+  const response = await fetch(gateway.url + limit.path(model, stream), {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "msg-version": "2023-06-01" },
+    body: JSON.stringify(limit.body(model, stream)),
+  })
+  const text = await response.text()
+  return { status: response.status, isWhole: response.status === 200 && !text.includes("ran out while streaming") }
+}
+
+interface Stage {
+  readonly gateway: RunningGateway
+  readonly host: BoundlessHost
+  readonly atOnce: number
+}
+
+export const limits: Row = {
+  number: 23,
+  title: "limits that hosts do not keep to, in every member, unary, streamed and reasoned in silence",
+  async run({ short, say }) {
+    const host = await BoundlessHost.start()
+    const cases = casesOf(short)
+    const gateway = await RunningGateway.start({ config: config(host.origin, cases) })
+    const stage = { gateway, host, atOnce: short ? 40 : 200 }
+    const seen: (Seen & Case)[] = []
+    try {
+      for (const each of cases) {
+        const found = await spend(each, stage)
+        seen.push({ ...each, ...found })
+        say(
+          `${each.limit.what}, ${each.shape}, ${each.purse.what}: ${found.overNano} nano-USD over, ${found.whole} whole`,
+        )
+      }
+    } finally {
+      await gateway.stop()
+      await host.stop()
+    }
+    return figures(seen, stage.atOnce)
+  },
+}
+
+function figures(seen: readonly (Seen & Case)[], atOnce: number): Figure[] {
+  const usd = (all: readonly Seen[], of: "beyondNano" | "overNano" | "lostNano") =>
+    Number(all.reduce((sum, each) => sum + each[of], 0n)) / 1e9
+  const honest = seen.filter(({ isHonest }) => isHonest)
+  const loose = seen.filter(({ isHonest }) => !isHonest)
+  const limited = loose.filter(({ shape, limit }) => shape === "stream" && limit.what !== "chat, no limit")
+  return [
+    { what: `ways to spend, ${WAVES * atOnce} calls each, ${atOnce} at once`, seen: seen.length, atLeast: 10 },
+    {
+      what: "USD billed beyond the balance and one answer for each call under way",
+      seen: usd(seen, "beyondNano"),
+      atMost: 0,
+    },
+    { what: "USD reported as put out, and neither paid nor owed", seen: usd(seen, "lostNano"), atMost: 0 },
+    { what: "calls let in once all was spent", seen: seen.reduce((sum, { late }) => sum + late, 0), atMost: 0 },
+    {
+      what: "streams delivered whole by hosts that exceed the limit, on a balance worth none",
+      seen: limited.reduce((sum, { whole }) => sum + whole, 0),
+      atMost: 0,
+    },
+    { what: "USD over a strict balance at hosts that keep to the limit", seen: usd(honest, "overNano"), atMost: 0 },
+    { what: "calls answered by these", seen: honest.reduce((sum, { whole }) => sum + whole, 0), atLeast: 1 },
+  ]
+}
