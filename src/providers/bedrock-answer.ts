@@ -3,7 +3,7 @@
 import { decodeEventStream, type EventMessage, EventStreamError } from "../transport/aws-event-stream.ts"
 import { decodeUtf8, encodeByteText, fromByteText, toByteText } from "../transport/byte-text.ts"
 import type { Answer, AnswerBody } from "../transport/http-answer.ts"
-import { readAll } from "../transport/http-client.ts"
+import { readAll } from "../transport/read-all.ts"
 import { encodeSse } from "../transport/sse.ts"
 import { TransportError } from "../transport/transport-error.ts"
 

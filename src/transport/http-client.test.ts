@@ -8,7 +8,8 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
-import { failure, httpSend, httpSender, type Outgoing, readAll } from "./http-client.ts"
+import { failure, httpSend, httpSender, type Outgoing } from "./http-client.ts"
+import { readAll } from "./read-all.ts"
 import { TransportError } from "./transport-error.ts"
 import { dialPatiently } from "./wire.ts"
 
@@ -72,6 +73,13 @@ afterEach(() => {
 })
 
 const said = (body: string, more = "") => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${more}\r\n${body}`
+
+const CHUNKS_AND_LENGTH =
+  "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n"
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await Bun.sleep(5)
+}
 
 function outgoing(url: string, wishes: Partial<Outgoing> = {}): Outgoing {
   return { url, headers: new Headers({ "x-a": "b" }), body: "{}", abort: new Abort(), ...wishes }
@@ -259,6 +267,52 @@ describe.each([
       await Bun.sleep(20)
       expect(host.sockets[0]?.closed).toBe(true)
     })
+  })
+
+  describe("an answer without end", () => {
+    const chunk = `ffff\r\n${"x".repeat(0xffff)}\r\n`
+    const framings: [string, string, string][] = [
+      ["in chunks", "transfer-encoding: chunked\r\n", chunk],
+      ["in chunks beside a small length", "content-length: 10\r\ntransfer-encoding: chunked\r\n", chunk],
+      ["in chunks before a small length", "transfer-encoding: chunked\r\ncontent-length: 10\r\n", chunk],
+      ["up to the end of its connection", "", chunk],
+      ["of a length it does not keep", "content-length: 99999999999\r\n", chunk],
+      ["of one byte a chunk", "transfer-encoding: chunked\r\n", "1\r\nx\r\n".repeat(10_000)],
+    ]
+    test.each(framings)("%s is refused at the bound, for answers and for errors", async (_, headers, piece) => {
+      for (const status of [200, 400]) {
+        let written = 0
+        const host = await Host.start((socket) => {
+          socket.write(`HTTP/1.1 ${status} X\r\n${headers}\r\n`)
+          const pour = () => {
+            while (written < 100_000_000 && !socket.destroyed) {
+              written += piece.length
+              if (!socket.write(piece)) break
+            }
+          }
+          socket.on("drain", pour)
+          pour()
+        })
+        const reading = httpSend(outgoing(host.url)).then((answer) => readAll(answer, 100_000))
+        expect(await fault(reading)).toBe("too-large")
+        await until(() => host.sockets[0]?.closed === true)
+        expect(written).toBeLessThan(50_000_000)
+      }
+    })
+  })
+
+  test.each([
+    ["204", "HTTP/1.1 204 No Content\r\n\r\n"],
+    ["204 with a length", "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n"],
+    ["304 with a length", "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n"],
+    ["304 with chunks", "HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n"],
+    ["200 of length 0", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
+    ["200 of a length beside chunks", CHUNKS_AND_LENGTH],
+  ])("a connection is not used again after a %s", async (_, bytes) => {
+    const host = await Host.start((socket, index) => socket.write(index === 0 ? bytes : said("own")))
+    await text(await httpSend(outgoing(host.url)))
+    expect(await text(await httpSend(outgoing(host.url)))).toBe("own")
+    expect(host.sockets).toHaveLength(2)
   })
 
   describe("a call that is ended", () => {

@@ -1,7 +1,7 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
 import type { Abort } from "./abort.ts"
 import { fromByteText } from "./byte-text.ts"
-import type { Answer, AnswerBody } from "./http-answer.ts"
+import type { Answer } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
 import { HttpPool } from "./http-pool.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
@@ -119,34 +119,6 @@ function requestPieces({ headers, body }: Outgoing, { name }: Host, path: string
   bytes.write(head, 0, "latin1")
   bytes.set(body, head.length)
   return [bytes]
-}
-
-/** All of an answer's bytes; rejects once there are more than `maxBytes`. What goes wrong is told by `failure`. */
-export function readAll(answer: Answer, maxBytes: number): Promise<Uint8Array> {
-  const { headers } = answer
-  const length = headers.get("content-length")
-  // A compressed answer unpacks to more than it announces.
-  if (length === null || headers.has("content-encoding")) return readBounded(answer.body, maxBytes)
-  if (Number(length) > maxBytes) {
-    void answer.body?.cancel().catch(() => {})
-    return Promise.reject(new TransportError("too-large"))
-  }
-  return answer.bytes()
-}
-
-async function readBounded(body: AnswerBody | null, maxBytes: number): Promise<Uint8Array> {
-  const reader = body?.getReader()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
-    length += piece.value.byteLength
-    if (length > maxBytes) {
-      void reader?.cancel().catch(() => {})
-      throw new TransportError("too-large")
-    }
-    chunks.push(piece.value)
-  }
-  return Buffer.concat(chunks, length)
 }
 
 /** Why a call failed: the reason it was aborted with, where it was; else what was met on the wire. */
