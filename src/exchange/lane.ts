@@ -6,6 +6,7 @@ import type { Usage } from "../canonical/usage.ts"
 import type { FrameContext, UpstreamError } from "../protocols/contract.ts"
 import type { Trial } from "../routing/health.ts"
 import type { Target } from "../routing/plan.ts"
+import type { ResendAllowance } from "../transport/resend-allowance.ts"
 import type { Pause } from "../transport/retry-after.ts"
 import type { Verdict } from "../transport/tee.ts"
 import type { Bill } from "./bill.ts"
@@ -25,6 +26,8 @@ export interface Attempt {
   readonly trial?: Trial | undefined
   /** The conversation it is part of, where it matters who answers that. */
   readonly session?: string | undefined
+  /** What of the whole exchange may be sent again on a fresh connection. */
+  readonly resends?: ResendAllowance | undefined
   /** What the upstream says of its limits, once it has refused. */
   pause?: Pause
 }

@@ -13,9 +13,9 @@ const MAX_ERROR_BYTES = 64 * 1024
 
 /** Sends the caller's request to the target. */
 export function callUpstream(attempt: Attempt, { url, abort }: RunningCall): Promise<Answer> {
-  const { house, target, lane } = attempt
+  const { house, target, lane, resends } = attempt
   const { headers, body } = lane.message(attempt)
-  return target.line.send({ url, headers, body, abort, connectMs: house.timeouts.connectMs })
+  return target.line.send({ url, headers, body, abort, connectMs: house.timeouts.connectMs, resends })
 }
 
 /** The error that an upstream answered with, as the protocol spoken reads it. */

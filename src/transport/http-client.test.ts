@@ -10,8 +10,9 @@ import { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
 import { failure, httpSend, httpSender, type Outgoing } from "./http-client.ts"
 import { readAll } from "./read-all.ts"
+import { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError } from "./transport-error.ts"
-import { dialPatiently } from "./wire.ts"
+import { type Dial, dialPatiently } from "./wire.ts"
 
 interface Heard {
   readonly head: string
@@ -77,6 +78,17 @@ const said = (body: string, more = "") => `HTTP/1.1 200 OK\r\ncontent-length: ${
 const CHUNKS_AND_LENGTH =
   "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n"
 
+/** As `dial`, to a host that is so far away. */
+function slowly(dial: Dial, ms: number): Dial {
+  return (origin, listener) =>
+    dial(origin, {
+      opened: () => void setTimeout(() => listener.opened(), ms),
+      received: (bytes) => listener.received(bytes),
+      ended: () => listener.ended(),
+      failed: (cause) => listener.failed(cause),
+    })
+}
+
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await Bun.sleep(5)
 }
@@ -100,7 +112,7 @@ describe.each([
   ["patiently", dialPatiently],
   ["quickly", dialQuickly],
 ])("dialled %s,", (_, dial) => {
-  const httpSend = httpSender(dial)
+  const httpSend = httpSender({ dial })
 
   describe("a call", () => {
     test("sends what it is given, and nothing else", async () => {
@@ -195,6 +207,41 @@ describe.each([
       await text(await httpSend(outgoing(host.url)))
       expect(await text(await httpSend(outgoing(host.url)))).toBe("x")
       expect(host.heard).toHaveLength(3)
+    })
+
+    test("that the host closes within twice the time it took to connect is replaced once", async () => {
+      const farSend = httpSender({ dial: slowly(dial, 400) })
+      const host = await Host.start((socket, index) => {
+        if (index === 1) setTimeout(() => socket.destroy(), 150)
+        else socket.write(said("x"))
+      })
+      await text(await farSend(outgoing(host.url)))
+      expect(await text(await farSend(outgoing(host.url)))).toBe("x")
+      expect(host.heard).toHaveLength(3)
+    })
+
+    test("on which the host works for long and then dies without a byte is not replaced", async () => {
+      const host = await Host.start((socket, index) => {
+        if (index === 0) socket.write(said("x"))
+        else setTimeout(() => socket.destroy(), 1500)
+      })
+      await text(await httpSend(outgoing(host.url)))
+      expect(await fault(httpSend(outgoing(host.url)))).toBe("reset")
+      expect(host.heard).toHaveLength(2)
+    })
+
+    test("is replaced once for all calls that share an allowance", async () => {
+      const host = await Host.start((socket, _, { body }) => {
+        if (body === "kill") socket.destroy()
+        else setTimeout(() => socket.write(said("x")), 10)
+      })
+      const warm = Array.from({ length: 3 }, () => httpSend(outgoing(host.url)).then(text))
+      await Promise.all(warm)
+      const resends = new ResendAllowance()
+      for (let call = 0; call < 3; call++) {
+        expect(await fault(httpSend(outgoing(host.url, { body: "kill", resends })))).toBe("reset")
+      }
+      expect(host.heard.filter(({ body }) => body === "kill")).toHaveLength(4)
     })
 
     test("that breaks when it is fresh, or after the first byte, is not tried again", async () => {
@@ -397,7 +444,7 @@ import { dialPatiently } from "${join(import.meta.dir, "wire.ts")}"
 const [port] = process.argv.slice(2)
 for (const dial of [dialPatiently, dialQuickly]) for (const host of ["localhost", "127.0.0.1", "wrong.localhost"]) {
   const outgoing = { url: "https://" + host + ":" + port + "/", headers: new Headers(), body: "{}", abort: new Abort() }
-  const seen = await httpSender(dial)(outgoing).then((answer) => answer.status, (thrown) => thrown.fault + " " + thrown.cause?.code)
+  const seen = await httpSender({ dial })(outgoing).then((answer) => answer.status, (thrown) => thrown.fault + " " + thrown.cause?.code)
   console.log(host, seen)
 }
 process.exit(0)

@@ -4,6 +4,7 @@ import { fromByteText } from "./byte-text.ts"
 import type { Answer } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
 import { HttpPool } from "./http-pool.ts"
+import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
 import type { Dial } from "./wire.ts"
 
@@ -16,6 +17,8 @@ export interface Outgoing {
   readonly abort: Abort
   /** How long it may take until the host has accepted a connection, and proved its name. */
   readonly connectMs?: number
+  /** What calls of the same exchange may be sent again; absent, this one may once. */
+  readonly resends?: ResendAllowance | undefined
 }
 
 /** How an upstream is called: over the network, or in this process by the simulator. */
@@ -35,14 +38,19 @@ function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
 
 const CONNECT_MS = 5000
 
-/** A client with connections of its own; `dial` says how they are made, where it is not the usual way. */
-export function httpSender(dial?: Dial): Send {
+export interface SenderOptions {
+  /** How connections are made, where it is not the usual way. */
+  readonly dial?: Dial
+}
+
+/** A client with connections of its own. */
+export function httpSender({ dial }: SenderOptions = {}): Send {
   const hosts = new Hosts(dial)
   return (outgoing) => poolSend(outgoing, hosts)
 }
 
 async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
-  const { url, abort, connectMs = CONNECT_MS } = outgoing
+  const { url, abort, connectMs = CONNECT_MS, resends } = outgoing
   if (abort.aborted) throw abort.reason
   const { host, path } = hosts.addressOf(url)
   const pieces = requestPieces(outgoing, host, path)
@@ -53,8 +61,8 @@ async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
   try {
     await answer.arrived
   } catch (thrown) {
-    // The host closed it just when we took it up, and has not seen the request.
-    if (abort.aborted || connection !== reused || !connection.isUntouched) throw thrown
+    const isLost = !abort.aborted && connection === reused && connection.lostRequest
+    if (!isLost || resends?.take() === false) throw thrown
     const fresh = await host.pool.open(connectMs, abort)
     answer = fresh.request(pieces)
     abort.onAbort = () => answer.abandon(abort.reason)

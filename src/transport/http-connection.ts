@@ -13,6 +13,8 @@ export interface ConnectionOptions {
   readonly onClosed: (connection: HttpConnection) => void
 }
 
+const MIN_ROUND_TRIP_MS = 100
+
 export class HttpConnection implements WireListener {
   /** Requests it has carried to their end. */
   served = 0
@@ -22,8 +24,12 @@ export class HttpConnection implements WireListener {
   private answer: HttpAnswer | undefined
   private parser: HttpAnswerParser | undefined
   private closed = false
-  /** Whether anything of the answer has come: before that, nobody has acted on the request. */
+  private readonly dialledAt = performance.now()
+  private connectedInMs = 0
+  private requestedAt = 0
+  /** Whether anything of the answer has come. */
   private touched = false
+  private lost = false
 
   private constructor(private readonly options: ConnectionOptions) {
     this.wire = options.dial(this)
@@ -40,8 +46,12 @@ export class HttpConnection implements WireListener {
     return !this.closed
   }
 
-  get isUntouched(): boolean {
-    return !this.touched
+  /**
+   * Whether it closed so soon after the request, and without a byte, that the host had closed it before it saw the request.
+   * A host that takes longer may have worked on it.
+   */
+  get lostRequest(): boolean {
+    return this.lost
   }
 
   /** Idle from now on: no reason for the process to live on. */
@@ -56,6 +66,7 @@ export class HttpConnection implements WireListener {
     this.answer = answer
     this.parser = new HttpAnswerParser(answer)
     this.touched = false
+    this.requestedAt = performance.now()
     this.wire.hold(true)
     for (const piece of pieces) this.wire.write(piece)
     return answer
@@ -85,6 +96,7 @@ export class HttpConnection implements WireListener {
   // What the wire tells.
 
   opened(): void {
+    this.connectedInMs = performance.now() - this.dialledAt
     this.opening?.resolve()
     this.opening = undefined
   }
@@ -106,6 +118,11 @@ export class HttpConnection implements WireListener {
     this.opening?.reject(new TransportError("connect", cause))
     this.opening = undefined
     this.destroy(new TransportError("reset", cause))
+  }
+
+  /** Long enough for a request to go there and for word of a closed connection to come back. */
+  private get roundTripMs(): number {
+    return Math.max(MIN_ROUND_TRIP_MS, 2 * this.connectedInMs)
   }
 
   private settled(): Promise<void> {
@@ -163,6 +180,7 @@ export class HttpConnection implements WireListener {
   private close(reason: unknown): void {
     if (this.closed) return
     this.closed = true
+    this.lost = !this.touched && performance.now() - this.requestedAt <= this.roundTripMs
     this.answer?.fail(reason)
     this.answer = undefined
     this.options.onClosed(this)
