@@ -143,7 +143,8 @@ async function ask({ url, headers, body, attempt, read }: Question, hurried: Hur
   const running = house.running.begin(call, { url, limitMs })
   try {
     const connectMs = Math.min(house.timeouts.connectMs, limitMs)
-    const response = await line.send({ url, headers, body, abort: running.abort, connectMs, resends })
+    const { tenant: owner } = call.caller
+    const response = await line.send({ url, headers, body, abort: running.abort, connectMs, owner, resends })
     if (MEANS_NO_COUNTER.has(response.status)) noteWithout(line, upstreamModel)
     if (!response.ok) throw await upstreamError(response, attempt, running)
     const told = read(await readAll(response, MAX_ANSWER_BYTES))

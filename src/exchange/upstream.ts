@@ -13,9 +13,10 @@ const MAX_ERROR_BYTES = 64 * 1024
 
 /** Sends the caller's request to the target. */
 export function callUpstream(attempt: Attempt, { url, abort }: RunningCall): Promise<Answer> {
-  const { house, target, lane, resends } = attempt
+  const { call, house, target, lane, resends } = attempt
   const { headers, body } = lane.message(attempt)
-  return target.line.send({ url, headers, body, abort, connectMs: house.timeouts.connectMs, resends })
+  const { connectMs } = house.timeouts
+  return target.line.send({ url, headers, body, abort, connectMs, owner: call.caller.tenant, resends })
 }
 
 /** The error that an upstream answered with, as the protocol spoken reads it. */

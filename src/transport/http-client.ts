@@ -3,10 +3,9 @@ import type { Abort } from "./abort.ts"
 import { fromByteText } from "./byte-text.ts"
 import type { Answer } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
-import { HttpPool } from "./http-pool.ts"
+import { HttpPool, type PoolOptions } from "./http-pool.ts"
 import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
-import type { Dial } from "./wire.ts"
 
 export interface Outgoing {
   readonly url: string
@@ -17,6 +16,8 @@ export interface Outgoing {
   readonly abort: Abort
   /** How long it may take until the host has accepted a connection, and proved its name. */
   readonly connectMs?: number
+  /** Who it is made for. Connections are kept apart by it; absent, it is for the gateway itself. */
+  readonly owner?: string
   /** What calls of the same exchange may be sent again; absent, this one may once. */
   readonly resends?: ResendAllowance | undefined
 }
@@ -24,38 +25,44 @@ export interface Outgoing {
 /** How an upstream is called: over the network, or in this process by the simulator. */
 export type Send = (outgoing: Outgoing) => Promise<Answer>
 
-/** Over the network. What goes wrong is told by `failure`. */
-export const httpSend: Send = proxied() ? fetchSend : httpSender()
+/** Over the network, for the gateway's own calls. What goes wrong is told by `failure`. */
+export const httpSend: Send = networkSend()
+
+/** Over the network, with connections of its own; through the proxy that the environment names, where it names one. */
+export function networkSend(options: Pick<PoolOptions, "isolation"> = {}): Send {
+  return proxied() ? fetchSend : httpSender(options)
+}
 
 /** Bun's own client knows how to go through a proxy; ours costs less and holds back no more than it is asked for. */
 function proxied(): boolean {
   return ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
 }
 
+/** Its connections know no owners, so that none is used again. */
 function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
-  return fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual" })
+  return fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual", keepalive: false })
 }
 
 const CONNECT_MS = 5000
+/** The gateway itself. */
+const NOBODY = ""
 
-export interface SenderOptions {
-  /** How connections are made, where it is not the usual way. */
-  readonly dial?: Dial
-}
-
-/** A client with connections of its own. */
-export function httpSender({ dial }: SenderOptions = {}): Send {
-  const hosts = new Hosts(dial)
+/** A client with connections of its own, whatever the environment says. */
+export function httpSender(options: PoolOptions = {}): Send {
+  const hosts = new Hosts(options)
   return (outgoing) => poolSend(outgoing, hosts)
 }
 
 async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
-  const { url, abort, connectMs = CONNECT_MS, resends } = outgoing
+  const { url, abort, connectMs = CONNECT_MS, owner = NOBODY, resends } = outgoing
   if (abort.aborted) throw abort.reason
   const { host, path } = hosts.addressOf(url)
+  const { pool } = host
   const pieces = requestPieces(outgoing, host, path)
-  const reused = host.pool.take()
-  const connection = reused ?? (await host.pool.open(connectMs, abort))
+  const wish = { owner, connectMs, abort }
+  const taken = pool.takeOwn(owner) ?? pool.takeOver(wish)
+  const reused = taken instanceof Promise ? await taken : taken
+  const connection = reused ?? (await pool.open(wish))
   let answer = connection.request(pieces)
   abort.onAbort = () => answer.abandon(abort.reason)
   try {
@@ -63,8 +70,7 @@ async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
   } catch (thrown) {
     const isLost = !abort.aborted && connection === reused && connection.lostRequest
     if (!isLost || resends?.take() === false) throw thrown
-    const fresh = await host.pool.open(connectMs, abort)
-    answer = fresh.request(pieces)
+    answer = (await pool.open(wish)).request(pieces)
     abort.onAbort = () => answer.abandon(abort.reason)
     await answer.arrived
   }
@@ -79,7 +85,7 @@ interface Host {
 class Hosts {
   private readonly known = new Map<string, Host>()
 
-  constructor(private readonly dial?: Dial) {}
+  constructor(private readonly options: PoolOptions) {}
 
   /** Most calls go to few origins. */
   addressOf(url: string): { host: Host; path: string } {
@@ -95,7 +101,7 @@ class Hosts {
     const { hostname, port, protocol, host: name } = new URL(origin)
     const tls = protocol === "https:"
     const at = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (tls ? 443 : 80), tls }
-    const host = { pool: new HttpPool(at, this.dial), name }
+    const host = { pool: new HttpPool(at, this.options), name }
     this.known.set(origin, host)
     return host
   }

@@ -1,6 +1,8 @@
 // One connection to an upstream, which carries one request after the other.
+import { ChainLink } from "./chain.ts"
 import { HttpAnswer } from "./http-answer.ts"
 import { HttpAnswerParser } from "./http-answer-parser.ts"
+import type { IdleConnection } from "./idle-connections.ts"
 import { TransportError } from "./transport-error.ts"
 import type { Wire, WireListener } from "./wire.ts"
 
@@ -15,9 +17,13 @@ export interface ConnectionOptions {
 
 const MIN_ROUND_TRIP_MS = 100
 
-export class HttpConnection implements WireListener {
+export class HttpConnection implements WireListener, IdleConnection {
   /** Requests it has carried to their end. */
   served = 0
+  /** Who it carries requests for. */
+  owner = ""
+  readonly byOwner = new ChainLink<this>(this)
+  readonly byAge = new ChainLink<this>(this)
   idleSince = 0
   private readonly wire: Wire
   private opening: { resolve(): void; reject(error: TransportError): void } | undefined
