@@ -8,6 +8,7 @@ import type { Trial } from "../routing/health.ts"
 import type { Target } from "../routing/plan.ts"
 import type { ResendAllowance } from "../transport/resend-allowance.ts"
 import type { Pause } from "../transport/retry-after.ts"
+import type { Frame } from "../transport/sse.ts"
 import type { Verdict } from "../transport/tee.ts"
 import type { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
@@ -58,6 +59,8 @@ export interface Answered {
 
 /** Who hears of what an upstream's stream says, and may end it. */
 export interface Watch {
+  /** Told of each frame before its events. */
+  onFrame(frame: Frame): Verdict
   onEvent(event: StreamEvent): Verdict
   /** Something was said by an event that passed unread; it stands in these bytes as in JSON. */
   onSaid(bytes: Uint8Array, from: number, to: number): void

@@ -4,6 +4,7 @@ import { HttpAnswer } from "./http-answer.ts"
 import { HttpAnswerParser } from "./http-answer-parser.ts"
 import type { IdleConnection } from "./idle-connections.ts"
 import { TransportError } from "./transport-error.ts"
+import { turnBudget } from "./turn-budget.ts"
 import type { Wire, WireListener } from "./wire.ts"
 
 export interface ConnectionOptions {
@@ -16,6 +17,8 @@ export interface ConnectionOptions {
 }
 
 const MIN_ROUND_TRIP_MS = 100
+/** So much is read at once; a socket hands out up to half a megabyte. */
+const SLICE_BYTES = 64 * 1024
 
 export class HttpConnection implements WireListener, IdleConnection {
   /** Requests it has carried to their end. */
@@ -36,6 +39,13 @@ export class HttpConnection implements WireListener, IdleConnection {
   /** Whether anything of the answer has come. */
   private touched = false
   private lost = false
+  /** What has come and waits for its turn; the host is made to wait meanwhile. */
+  private backlog: Uint8Array[] = []
+  private isWaiting = false
+  /** Nobody has read what was handed out; then nothing more is. */
+  private held = false
+  /** The host has ended; it is told once the backlog is read. */
+  private over: { readonly cause?: unknown } | undefined
 
   private constructor(private readonly options: ConnectionOptions) {
     this.wire = options.dial(this)
@@ -92,11 +102,13 @@ export class HttpConnection implements WireListener, IdleConnection {
   }
 
   pause(): void {
+    this.held = true
     this.wire.pause()
   }
 
   resume(): void {
-    this.wire.resume()
+    this.held = false
+    this.readOn()
   }
 
   // What the wire tells.
@@ -108,19 +120,30 @@ export class HttpConnection implements WireListener, IdleConnection {
   }
 
   received(bytes: Uint8Array): void {
-    const { parser } = this
+    if (this.closed) return
     // Nobody asked: whatever it is, this connection is of no use any more.
-    if (!parser) this.destroy(new TransportError("reset"))
-    else if (this.parsed(parser, bytes) && parser.isDone) this.complete(parser.keepsAlive)
+    if (!this.parser) this.destroy(new TransportError("reset"))
+    else if (this.backlog.length === 0 && bytes.byteLength <= SLICE_BYTES && turnBudget.take(bytes.byteLength)) {
+      this.read(bytes)
+    } else {
+      this.backlog.push(bytes)
+      this.wire.pause()
+      if (!this.held) this.waitForTurn()
+    }
   }
 
   ended(): void {
-    if (this.closed || this.opening) this.failed(undefined)
+    if (this.backlog.length > 0) this.over ??= {}
+    else if (this.closed || this.opening) this.failed(undefined)
     else if (this.parser) this.endAnswer(this.parser)
     else this.destroy(undefined)
   }
 
   failed(cause: unknown): void {
+    if (this.backlog.length > 0) {
+      this.over ??= { cause }
+      return
+    }
     this.opening?.reject(new TransportError("connect", cause))
     this.opening = undefined
     this.destroy(new TransportError("reset", cause))
@@ -151,6 +174,41 @@ export class HttpConnection implements WireListener, IdleConnection {
     })
   }
 
+  private waitForTurn(): void {
+    if (this.isWaiting) return
+    this.isWaiting = true
+    turnBudget.wait(this.readSlice)
+  }
+
+  private readonly readSlice = (): void => {
+    this.isWaiting = false
+    const [next] = this.backlog
+    if (!next || this.held || this.closed) return
+    const slice = next.byteLength <= SLICE_BYTES ? next : next.subarray(0, SLICE_BYTES)
+    if (slice === next) this.backlog.shift()
+    else this.backlog[0] = next.subarray(SLICE_BYTES)
+    turnBudget.spend(slice.byteLength)
+    this.read(slice)
+    if (this.parser && !this.held) this.readOn()
+  }
+
+  private readOn(): void {
+    if (this.backlog.length > 0) this.waitForTurn()
+    else if (this.over) this.tellOver(this.over)
+    else this.wire.resume()
+  }
+
+  /** The host has ended before the answer, or with it. */
+  private tellOver(over: { readonly cause?: unknown }): void {
+    if ("cause" in over) this.failed(over.cause)
+    else this.ended()
+  }
+
+  private read(bytes: Uint8Array): void {
+    const { parser } = this
+    if (parser && this.parsed(parser, bytes) && parser.isDone) this.complete(parser.keepsAlive)
+  }
+
   /** Whether these bytes can be of an answer; where not, there is no telling what follows. */
   private parsed(parser: HttpAnswerParser, bytes: Uint8Array): boolean {
     this.touched = true
@@ -177,7 +235,9 @@ export class HttpConnection implements WireListener, IdleConnection {
     this.answer = undefined
     this.parser = undefined
     this.served++
-    if (keepsAlive && this.wire.isFlushed() && !this.closed) {
+    this.held = false
+    const isClean = this.backlog.length === 0 && !this.over
+    if (keepsAlive && isClean && this.wire.isFlushed() && !this.closed) {
       this.wire.resume()
       this.options.onIdle(this)
     } else this.destroy(undefined)
@@ -186,6 +246,7 @@ export class HttpConnection implements WireListener, IdleConnection {
   private close(reason: unknown): void {
     if (this.closed) return
     this.closed = true
+    this.backlog = []
     this.lost = !this.touched && performance.now() - this.requestedAt <= this.roundTripMs
     this.answer?.fail(reason)
     this.answer = undefined
