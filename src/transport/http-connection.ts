@@ -18,7 +18,7 @@ export interface ConnectionOptions {
 
 const MIN_ROUND_TRIP_MS = 100
 /** So much is read at once; a socket hands out up to half a megabyte. */
-const SLICE_BYTES = 64 * 1024
+const SLICE_BYTES = 32 * 1024
 
 export class HttpConnection implements WireListener, IdleConnection {
   /** Requests it has carried to their end. */

@@ -2,8 +2,8 @@
 // waits for the next turns, each connection in its turn, so that a host that floods one of them delays the others by no
 // more than a turn's work.
 
-/** At some hundred nanoseconds a byte, which is what the worst of streams cost, a few dozen milliseconds. */
-export const BYTES_PER_TURN = 128 * 1024
+/** At some hundred nanoseconds a byte, which is what the worst of streams cost, about 20 milliseconds. */
+export const BYTES_PER_TURN = 64 * 1024
 /** What an event or a few take: those of other streams do not wait behind a flood. */
 const SMALL_BYTES = 4096
 

@@ -13,8 +13,8 @@ import { watch } from "./watch.ts"
 /** Relayed, and translated. */
 const LANES: readonly Spoken[] = [chat, messages]
 const MIB = 1024 * 1024
-/** The bound, what the kernel holds on the way, and what is not read yet. */
-const MAX_TAKEN_MIB = 32
+/** The bound, six bytes on the way for each where a chunk has one byte, and what the kernel holds. */
+const MAX_TAKEN_MIB = 48
 const NEIGHBOUR_WORDS = 40
 const WORD_MS = 15
 const LATE_MS = 150
@@ -108,15 +108,15 @@ export const meaninglessBytes: Row = {
     const gateway = await RunningGateway.start({ config: configOf(host, sound) })
     const neighbours = new Neighbours(gateway)
     const seen: FloodSeen[] = []
-    const cases = LANES.flatMap((spoken) => [...FLOODS.keys()].map((index) => ({ spoken, index })))
+    const all = LANES.flatMap((spoken, lane) => [...FLOODS.keys()].map((index) => ({ spoken, lane, index })))
+    const cases = short ? all.filter(({ lane, index }) => index % LANES.length === lane) : all
     const rounds = short ? 1 : 4
     try {
       await loopLooks(gateway)
       const before = await loopLooks(gateway)
       const { waits, grownMb } = await watch(gateway, async () => {
         const beside = neighbours.run(short ? 2 : 8)
-        const all = Array.from({ length: rounds }, () => cases).flat()
-        await inTurns(all, {
+        await inTurns(Array.from({ length: rounds }, () => cases).flat(), {
           atOnce: short ? 4 : 12,
           act: async ({ spoken, index }) => void seen.push(await flooded(gateway, spoken, index)),
         })
@@ -160,8 +160,8 @@ interface Counted {
 function countsOf({ seen, neighbours, mostBytes, grownMb }: Counted): Figure[] {
   const cut = seen.filter(({ end }) => end === "error").length
   return [
-    { what: "floods", seen: seen.length, atLeast: FLOODS.length * LANES.length },
-    { what: "of these, cut with an error frame", seen: cut, atLeast: 40 },
+    { what: "floods", seen: seen.length, atLeast: FLOODS.length },
+    { what: "of these, cut with an error frame", seen: cut, atLeast: FLOODS.length / 2 },
     {
       what: "floods that ended in neither an error nor, where it was there, the answer",
       seen: seen.filter(isWrong).length,
@@ -170,6 +170,6 @@ function countsOf({ seen, neighbours, mostBytes, grownMb }: Counted): Figure[] {
     { what: "taken of one flood, at most", seen: mostBytes / MIB, atMost: MAX_TAKEN_MIB, unit: "MiB" },
     { what: "streams beside them", seen: neighbours.asked, atLeast: 2 },
     { what: "of these, not answered whole", seen: neighbours.broken, atMost: 0 },
-    { what: "memory gained at its most", seen: grownMb, atMost: 300, unit: "MB" },
+    { what: "memory gained at its most", seen: grownMb, atMost: 500, unit: "MB" },
   ]
 }
