@@ -22,6 +22,7 @@ import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
 import { oneCall } from "./row-25-one-call.ts"
+import { whoseAnswer } from "./row-28-whose-answer.ts"
 import { meaninglessBytes } from "./row-29-meaningless-bytes.ts"
 
 export const rows: readonly Row[] = [
@@ -47,5 +48,6 @@ export const rows: readonly Row[] = [
   storeLoss,
   soak,
   oneCall,
+  whoseAnswer,
   meaninglessBytes,
 ]
