@@ -16,6 +16,8 @@ interface StrayHostOptions {
 /** `hostile 12` in a call's words asks for the answer of that number; its id stands between angle brackets. */
 const HOSTILE = /hostile (\d+)/
 const CALL_ID = /<([^<>"]+)>/
+/** So that calls are under way when something comes that is not for them. */
+const THINKING_MS = 250
 
 export class StrayHost {
   calls = 0
@@ -70,6 +72,7 @@ export class StrayHost {
     this.tenants.get(socket)?.add(id.split("/")[0] ?? "")
     const hostile = HOSTILE_ANSWERS[Number(HOSTILE.exec(body)?.[1] ?? -1)]
     if (hostile) return this.send(socket, hostile.steps(`<${id}>`, `<stray of ${id}>`))
+    await Bun.sleep(Math.random() * THINKING_MS)
     const answer = /"stream": ?true/.test(body) ? streamed(`<${id}>`) : whole(`<${id}>`)
     const againMs = this.options.againAfterMs?.()
     await this.send(
