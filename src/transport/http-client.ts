@@ -4,6 +4,7 @@ import { fromByteText } from "./byte-text.ts"
 import type { Answer } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
 import { HttpPool, type PoolOptions } from "./http-pool.ts"
+import { PacedBody } from "./paced-body.ts"
 import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
 
@@ -39,8 +40,11 @@ function proxied(): boolean {
 }
 
 /** Its connections know no owners, so that none is used again. */
-function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
-  return fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual", keepalive: false })
+async function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
+  const wishes = { method: "POST", redirect: "manual", keepalive: false } as const
+  const answer = await fetch(url, { ...wishes, headers, body, signal: abort.signal })
+  const { status, ok, headers: told } = answer
+  return { status, ok, headers: told, body: answer.body && new PacedBody(answer.body) }
 }
 
 const CONNECT_MS = 5000

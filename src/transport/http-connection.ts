@@ -4,7 +4,7 @@ import { HttpAnswer } from "./http-answer.ts"
 import { HttpAnswerParser } from "./http-answer-parser.ts"
 import type { IdleConnection } from "./idle-connections.ts"
 import { TransportError } from "./transport-error.ts"
-import { turnBudget } from "./turn-budget.ts"
+import { SLICE_BYTES, turnBudget } from "./turn-budget.ts"
 import type { Wire, WireListener } from "./wire.ts"
 
 export interface ConnectionOptions {
@@ -17,8 +17,6 @@ export interface ConnectionOptions {
 }
 
 const MIN_ROUND_TRIP_MS = 100
-/** So much is read at once; a socket hands out up to half a megabyte. */
-const SLICE_BYTES = 32 * 1024
 
 export class HttpConnection implements WireListener, IdleConnection {
   /** Requests it has carried to their end. */
@@ -83,8 +81,12 @@ export class HttpConnection implements WireListener, IdleConnection {
     this.parser = new HttpAnswerParser(answer)
     this.touched = false
     this.requestedAt = performance.now()
-    this.wire.hold(true)
-    for (const piece of pieces) this.wire.write(piece)
+    this.lost = this.closed
+    if (this.closed) answer.fail(new TransportError("reset"))
+    else {
+      this.wire.hold(true)
+      for (const piece of pieces) this.wire.write(piece)
+    }
     return answer
   }
 

@@ -19,7 +19,7 @@ const TRUSTED_MS = 60_000
 const PATIENT_USES = 16
 
 /** Whether a connection may carry calls of several owners, one long after the other. */
-export type Isolation = "shared" | "strict"
+type Isolation = "shared" | "strict"
 
 export interface PoolOptions {
   /** Takes the place of both ways to dial. */

@@ -4,6 +4,8 @@
 
 /** At some hundred nanoseconds a byte, which is what the worst of streams cost, about 20 milliseconds. */
 export const BYTES_PER_TURN = 64 * 1024
+/** No more is worked on at once, of one connection; a socket hands out up to half a megabyte. */
+export const SLICE_BYTES = 32 * 1024
 /** What an event or a few take: those of other streams do not wait behind a flood. */
 const SMALL_BYTES = 4096
 
@@ -29,6 +31,16 @@ export class TurnBudget {
   wait(work: () => void): void {
     this.waiting.push(work)
     this.schedule()
+  }
+
+  /** Resolves in a turn in which so many bytes may be worked on. */
+  turn(bytes: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.wait(() => {
+        this.spend(bytes)
+        resolve()
+      })
+    })
   }
 
   /** Only once something is spent or waits: an immediate in every turn would cost a system call in every turn. */

@@ -33,7 +33,11 @@ function streams(what: string, text: string): Flood[] {
   ]
 }
 
-const packed = gzipSync(Buffer.from(": packed\n\n".repeat(1_000_000)))
+/** Of one answer, packed, so that little is sent. */
+function packed(what: string, text: string): Flood {
+  const piece = gzipSync(Buffer.from(text.repeat(1_000_000)))
+  return { what, first: `${STREAM}content-encoding: gzip\r\ncontent-length: ${piece.length}\r\n\r\n`, piece }
+}
 
 export const FLOODS: readonly Flood[] = [
   ...streams("comments", ":\n\n"),
@@ -55,11 +59,8 @@ export const FLOODS: readonly Flood[] = [
   { what: "chunk extensions", first: CHUNKED, piece: repeated(`1;${"x".repeat(2000)}\r\n:\r\n`) },
   { what: "a chunk's size", first: CHUNKED, piece: repeated("0") },
   { what: "a trailer", first: `${CHUNKED}${inChunks(word)}0\r\n`, piece: repeated("x-a: b\r\n") },
-  {
-    what: "packed comments",
-    first: `${STREAM}content-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`,
-    piece: packed,
-  },
+  packed("packed comments", ": packed\n\n"),
+  packed("packed empty objects", "data: {}\n\n"),
   { what: "more after the end", first: OPEN + whole, piece: repeated(": more\n\n"), isWhole: true },
   { what: "words after the end", first: OPEN + whole, piece: repeated(word), isWhole: true },
   { what: "the end again and again", first: OPEN + whole, piece: repeated(DONE), isWhole: true },

@@ -14,7 +14,7 @@ export interface HostileAnswer {
 
 const OK = "HTTP/1.1 200 OK\r\n"
 const TYPE = "content-type: application/json\r\n"
-export const bodyOf = (text: string) => JSON.stringify(completion(text))
+const bodyOf = (text: string) => JSON.stringify(completion(text))
 
 /** A whole answer of this status and these headers. */
 function answerOf(text: string, { status = "200 OK", more = "" } = {}): string {
