@@ -244,34 +244,28 @@ const late: readonly HostileAnswer[] = [
   ]),
 ]
 
-const packed = (own: string, { encoding, bytes }: { encoding: string; bytes?: Buffer }) => {
-  const body = bytes ?? gzipSync(bodyOf(own))
-  return Buffer.concat([
-    Buffer.from(`${OK}${TYPE}content-encoding: ${encoding}\r\ncontent-length: ${body.length}\r\n\r\n`),
-    body,
-  ])
+/** A packed answer, and a second one later. */
+function packedKind(what: string, encoding: string, pack: (body: string) => Buffer = gzipSync): HostileAnswer {
+  return {
+    what,
+    steps(own, stray) {
+      const body = pack(bodyOf(own))
+      const head = `${OK}${TYPE}content-encoding: ${encoding}\r\ncontent-length: ${body.length}\r\n\r\n`
+      return [
+        [0, Buffer.concat([Buffer.from(head), body])],
+        [100, answerOf(stray)],
+      ]
+    },
+  }
 }
 
-const compressed: readonly HostileAnswer[] = ["gzip", "br", "deflate", "gzip, gzip", "x"].map((encoding) => ({
-  what: `the content encoding ${encoding}`,
-  steps: (own, stray) => [
-    [0, packed(own, { encoding })],
-    [70, answerOf(stray)],
-  ],
-}))
-
-const bombs: readonly HostileAnswer[] = [
-  ["a bomb", () => gzipSync(Buffer.alloc(100_000_000))],
-  ["half of it", (own: string) => gzipSync(bodyOf(own)).subarray(0, 40)],
-  ["more behind it", (own: string) => Buffer.concat([gzipSync(bodyOf(own)), Buffer.from("more")])],
-  ["no checksum", (own: string) => deflateRawSync(bodyOf(own))],
-].map(([what, bytes]) => ({
-  what: `gzip, ${what}`,
-  steps: (own: string, stray: string): Step[] => [
-    [0, packed(own, { encoding: "gzip", bytes: (bytes as (own: string) => Buffer)(own) })],
-    [100, answerOf(stray)],
-  ],
-}))
+const packed: readonly HostileAnswer[] = [
+  ...["gzip", "br", "deflate", "gzip, gzip", "x"].map((name) => packedKind(`the content encoding ${name}`, name)),
+  packedKind("a bomb", "gzip", () => gzipSync(Buffer.alloc(100_000_000))),
+  packedKind("half of what was packed", "gzip", (body) => gzipSync(body).subarray(0, 40)),
+  packedKind("more behind what was packed", "gzip", (body) => Buffer.concat([gzipSync(body), Buffer.from("more")])),
+  packedKind("packed without a checksum", "gzip", deflateRawSync),
+]
 
 export const HOSTILE_ANSWERS: readonly HostileAnswer[] = [
   ...lengths,
@@ -281,6 +275,5 @@ export const HOSTILE_ANSWERS: readonly HostileAnswer[] = [
   ...bodies,
   ...interim,
   ...late,
-  ...compressed,
-  ...bombs,
+  ...packed,
 ]
