@@ -53,7 +53,7 @@ import { Metrics } from "./telemetry/metrics.ts"
 import { EXPOSITION_TYPE } from "./telemetry/registry.ts"
 import type { Tracer } from "./telemetry/tracer.ts"
 import { Deadlines } from "./transport/deadlines.ts"
-import { httpSend } from "./transport/http-client.ts"
+import { networkSend, type Send } from "./transport/http-client.ts"
 import { fetchMedia } from "./transport/media-fetch.ts"
 import { OffLoop } from "./transport/off-loop.ts"
 import { OneByOne } from "./transport/one-by-one.ts"
@@ -145,6 +145,7 @@ export class Gateway {
   private readonly running: Running
   private readonly log: Log
   private readonly timeouts: Timeouts
+  private readonly send: Send
   private config: Config
   private table: GatewayTable
   private ready = true
@@ -170,7 +171,8 @@ export class Gateway {
     if (!secret) throw new Error("there is always a secret")
     const credentials = new Credentials({ table: this.store.credentials, sealer })
     this.kept = new KeptCredentials(credentials, providerTypes)
-    this.table = buildTable(this.kept.join(config), httpSend)
+    this.send = networkSend(config.upstream)
+    this.table = buildTable(this.kept.join(config), this.send)
     const mayFetch = () => this.config.media.fetch
     const seals = {
       seal: (plain: Uint8Array, place: string) => sealer.sealBytes(plain, place),
@@ -330,7 +332,7 @@ export class Gateway {
   /** Serves by another configuration from the next request on. */
   reload(config: Config): void {
     this.config = config
-    this.table = buildTable(this.kept.join(config), httpSend, this.table)
+    this.table = buildTable(this.kept.join(config), this.send, this.table)
   }
 
   /** Lets what is under way end well, then ends it all the same. */

@@ -15,6 +15,7 @@ export interface Config {
   readonly models: readonly ModelSettings[]
   readonly groups: readonly GroupSettings[]
   readonly defaults: DefaultSettings
+  readonly upstream: UpstreamSettings
   /** Whether files at addresses of a caller's are fetched for providers that take them only inline. */
   readonly media: { readonly fetch: boolean }
   /** Where traces are sent; left out, none are made. */
@@ -26,6 +27,12 @@ export interface DefaultSettings {
   readonly requestsPerMinute: number | null
   /** What targets are ordered by where a caller does not say. */
   readonly routing?: StrategySetting
+}
+
+/** How providers are connected to. */
+export interface UpstreamSettings {
+  /** `strict`: every tenant has connections of its own. `shared`: one that was silent for a while may serve another. */
+  readonly isolation: "shared" | "strict"
 }
 
 type StrategySetting = "cost" | "latency" | "quality"

@@ -17,6 +17,7 @@ describe("without any configuration", () => {
       models: [],
       groups: [],
       defaults: { requestsPerMinute: 600 },
+      upstream: { isolation: "shared" },
       media: { fetch: false },
     })
   })

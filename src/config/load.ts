@@ -74,6 +74,7 @@ export function loadConfig(sources: ConfigSources): Config {
     models: settings.models,
     groups: settings.groups,
     defaults: settings.defaults,
+    upstream: settings.upstream,
     media: settings.media,
     ...(traces && { traces }),
   })

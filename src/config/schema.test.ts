@@ -86,6 +86,18 @@ test("wrong types of the server's members say what was expected and what was fou
   expect(problems("server: { port: 70000 }")[0]).toEndWith("expected a whole number from 0 to 65535, found 70000")
 })
 
+test("tenants share connections to providers unless the file says otherwise", () => {
+  expect(load("upstream: {}").upstream).toEqual({ isolation: "shared" })
+  expect(load("upstream: { isolation: strict }").upstream).toEqual({ isolation: "strict" })
+  expect(problems("upstream: { isolation: strickt }\n")).toEqual([
+    'trivium.yaml:1:24 upstream.isolation: unknown value "strickt"; did you mean "strict"?',
+  ])
+  expect(problems("upstream: { isolation: none }")[0]).toEndWith('unknown value "none"; known: shared, strict')
+  expect(problems("upstream: { isolation: true }")[0]).toEndWith(
+    "expected a string, found true or false (put it in quotes)",
+  )
+})
+
 describe("unknown members", () => {
   test("are errors that name the nearest known one, or all when nothing is near", () => {
     expect(problems("sever: {}\nserver: { prot: 1, colour: red }\nproviders: { openai: { apiKey: x } }\n")).toEqual([

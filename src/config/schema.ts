@@ -1,10 +1,10 @@
 // What trivium.yaml may say, as a declaration. A member added here is read, checked and suggested by itself.
-import type { DefaultSettings, GroupSettings, ModelSettings } from "./config.ts"
+import type { DefaultSettings, GroupSettings, ModelSettings, UpstreamSettings } from "./config.ts"
 import type { Place } from "./document.ts"
 import { groupSchema, strategy } from "./group-schema.ts"
 import { modelSchema } from "./model-schema.ts"
 import type { FileProvider } from "./provider-schema.ts"
-import { boolean, dictionary, integer, list, object, optional, otherwise, type Shape, text } from "./shape.ts"
+import { boolean, choice, dictionary, integer, list, object, optional, otherwise, type Shape, text } from "./shape.ts"
 import { type FileTelemetry, telemetrySchema } from "./telemetry-schema.ts"
 import { addressRange, corsOrigin, host, providerId, sqlitePath } from "./values.ts"
 
@@ -23,6 +23,7 @@ export interface FileSettings {
   readonly models: readonly ModelSettings[]
   readonly groups: readonly GroupSettings[]
   readonly defaults: DefaultSettings
+  readonly upstream: UpstreamSettings
   readonly media: { readonly fetch: boolean }
   readonly telemetry?: FileTelemetry
 }
@@ -59,6 +60,9 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     requests_per_minute: otherwise(perMinute, DEFAULT_REQUESTS_PER_MINUTE),
     routing: optional(strategy),
   })
+  const upstream = object({
+    isolation: otherwise(choice("shared", "strict"), "shared"),
+  })
   const store = object({
     url: optional(text(sqlitePath(workingDir))),
   })
@@ -73,6 +77,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     models: otherwise(list(modelSchema({ providers, knownModels, taken })), []),
     groups: otherwise(list(groupSchema({ models, knownModels, taken })), []),
     defaults: otherwise(defaults, { requestsPerMinute: DEFAULT_REQUESTS_PER_MINUTE }),
+    upstream: otherwise(upstream, { isolation: "shared" }),
     media: otherwise(object({ fetch: otherwise(boolean(), false) }), { fetch: false }),
     telemetry: optional(telemetrySchema()),
   })

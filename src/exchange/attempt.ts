@@ -2,6 +2,7 @@
 import { asGatewayError, type FailedAttempt, GatewayError } from "../canonical/error.ts"
 import { type FailureKind, failureKind, movesOn } from "../routing/failure.ts"
 import type { Target } from "../routing/plan.ts"
+import type { ResendAllowance } from "../transport/resend-allowance.ts"
 import { SseLimitError } from "../transport/sse.ts"
 import { TransportError, type TransportFault } from "../transport/transport-error.ts"
 import { Beside } from "./beside.ts"
@@ -29,6 +30,8 @@ export interface Attempts {
   readonly session?: string | undefined
   /** Whether a second attempt may be made beside one that takes long. */
   readonly hedges?: boolean | undefined
+  /** Shared by all attempts, so that their number bounds how often a provider sees the request. */
+  readonly resends: ResendAllowance
 }
 
 /** How attempts are made. */
@@ -157,12 +160,12 @@ async function rest(ms: number, { house, call, after }: Attempts & { after: Gate
   }
 }
 
-function begin({ target, lane }: Way, { call, house, request, bill, session }: Attempts): Attempt {
+function begin({ target, lane }: Way, { call, house, request, bill, session, resends }: Attempts): Attempt {
   noteAttempt(call.record, target)
   house.retries.attempted()
   // Hosts that count no tokens are not to be left by those who want answers.
   const trial = request.reading.counts ? undefined : house.health.begun(target)
-  return { call, house, request, bill, target, lane, trial, session }
+  return { call, house, request, bill, target, lane, trial, session, resends }
 }
 
 /** Errors do not tell a client that has left, nor how a connection failed; their causes do. */

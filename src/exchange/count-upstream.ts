@@ -7,8 +7,10 @@ import type { Counter } from "../protocols/codec.ts"
 import type { Line } from "../providers/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import { decodeUtf8, fromByteText, toByteText } from "../transport/byte-text.ts"
-import { failure, type Outgoing, readAll } from "../transport/http-client.ts"
+import { failure, type Outgoing } from "../transport/http-client.ts"
 import { splice } from "../transport/json-splice.ts"
+import { readAll } from "../transport/read-all.ts"
+import { ResendAllowance } from "../transport/resend-allowance.ts"
 import { asUpstreamError } from "./attempt.ts"
 import type { Attempt } from "./lane.ts"
 import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./record.ts"
@@ -33,6 +35,7 @@ interface Asked {
 interface Hurried extends Occasion {
   /** When a count is too late. */
   readonly until: number
+  readonly resends: ResendAllowance
 }
 
 /** What an upstream is sent, and what is told of its answer. */
@@ -44,10 +47,10 @@ interface Question extends Pick<Outgoing, "url" | "headers" | "body"> {
 
 /** What the client is to read; undefined where none of these targets can be asked, or the one that was did not answer. */
 export async function upstreamCount(targets: readonly Target[], occasion: Occasion): Promise<Body | undefined> {
-  const until = performance.now() + PATIENCE_MS
+  const hurried = { ...occasion, until: performance.now() + PATIENCE_MS, resends: new ResendAllowance() }
   for (let asked = counterAmong(targets, occasion); asked; asked = counterAmong(targets, occasion)) {
     const { line, upstreamModel } = asked.target
-    const told = await askOnce(asked, { ...occasion, until })
+    const told = await askOnce(asked, hurried)
     // One that turns out to have no counter was not asked for nothing: there may be another.
     if (told !== undefined || !isWithout(line, upstreamModel)) return told
   }
@@ -133,13 +136,15 @@ function encodedAgain(bytes: Uint8Array, { counter, occasion }: { counter: Count
   return told && JSON.stringify(told)
 }
 
-async function ask({ url, headers, body, attempt, read }: Question, { call, house, until }: Hurried): Promise<Body> {
+async function ask({ url, headers, body, attempt, read }: Question, hurried: Hurried): Promise<Body> {
+  const { call, house, until, resends } = hurried
   const { line, upstreamModel } = attempt.target
   const limitMs = until - performance.now()
   const running = house.running.begin(call, { url, limitMs })
   try {
     const connectMs = Math.min(house.timeouts.connectMs, limitMs)
-    const response = await line.send({ url, headers, body, abort: running.abort, connectMs })
+    const { tenant: owner } = call.caller
+    const response = await line.send({ url, headers, body, abort: running.abort, connectMs, owner, resends })
     if (MEANS_NO_COUNTER.has(response.status)) noteWithout(line, upstreamModel)
     if (!response.ok) throw await upstreamError(response, attempt, running)
     const told = read(await readAll(response, MAX_ANSWER_BYTES))

@@ -8,6 +8,7 @@ import { KINDS, type Reading } from "../protocols/contract.ts"
 import type { Excluded } from "../routing/candidates.ts"
 import type { RequestFacts } from "../routing/occasion.ts"
 import { plan, type RoutingTable } from "../routing/plan.ts"
+import { ResendAllowance } from "../transport/resend-allowance.ts"
 import { attempt } from "./attempt.ts"
 import { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
@@ -60,7 +61,8 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   const { claim } = told
   const bill = ledger ? await Bill.open({ call, house, ledger, request: told.request, targets, claim }) : undefined
   const hedges = routing.hedge ?? call.caller.hedge
-  const attempts = { call, house, ...told, targets: bill?.targets ?? targets, bill, session, hedges }
+  const resends = new ResendAllowance()
+  const attempts = { call, house, ...told, targets: bill?.targets ?? targets, bill, session, hedges, resends }
   try {
     if (request.reading.stream) return await answerStreamed(attempts)
     const answer = await answerUnary(await attempt(attempts, unary))

@@ -8,7 +8,9 @@ import type { Usage } from "../canonical/usage.ts"
 import type { FrameContext, UpstreamError } from "../protocols/contract.ts"
 import type { Trial } from "../routing/health.ts"
 import type { Target } from "../routing/plan.ts"
+import type { ResendAllowance } from "../transport/resend-allowance.ts"
 import type { Pause } from "../transport/retry-after.ts"
+import type { Frame } from "../transport/sse.ts"
 import type { Verdict } from "../transport/tee.ts"
 import type { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
@@ -27,6 +29,8 @@ export interface Attempt {
   readonly trial?: Trial | undefined
   /** The conversation it is part of, where it matters who answers that. */
   readonly session?: string | undefined
+  /** What of the whole exchange may be sent again on a fresh connection. */
+  readonly resends?: ResendAllowance | undefined
   /** What the upstream says of its limits, once it has refused. */
   pause?: Pause
 }
@@ -61,6 +65,8 @@ export interface Answered {
 
 /** Who hears of what an upstream's stream says, and may end it. */
 export interface Watch {
+  /** Told of each frame before its events. */
+  onFrame(frame: Frame): Verdict
   onEvent(event: StreamEvent): Verdict
   /** Something was said by an event that passed unread; it stands in these bytes as in JSON. */
   onSaid(bytes: Uint8Array, from: number, to: number): void

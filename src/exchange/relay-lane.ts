@@ -100,6 +100,7 @@ function relayPassage(relay: StreamRelay, watch: Watch): Passage {
       onAlike: (bytes) => relay.passedAlike?.(bytes),
       onSaid: (bytes, from, to) => watch.onSaid(bytes, from, to),
     },
+    onFrame: (frame) => watch.onFrame(frame),
     onEvent: (event) => watch.onEvent(event),
     onObserverFailure: (cause) => watch.onBlindness(cause),
   })

@@ -2,7 +2,8 @@
 // is the answer to all.
 import { Abort } from "../transport/abort.ts"
 import type { Answer } from "../transport/http-answer.ts"
-import { type Outgoing, readAll, type Send } from "../transport/http-client.ts"
+import type { Outgoing, Send } from "../transport/http-client.ts"
+import { readAll } from "../transport/read-all.ts"
 
 const AT_ONCE = 4
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024

@@ -56,7 +56,8 @@ export class TranslatedPassage implements Passage {
       let said = ""
       for (const frame of frames) {
         if (this.over) break
-        said += this.written(this.options.decoder.push(frame))
+        this.over = this.options.watch.onFrame(frame) !== "go-on"
+        if (!this.over) said += this.written(this.options.decoder.push(frame))
       }
       return said
     })

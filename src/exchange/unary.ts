@@ -1,8 +1,9 @@
 // A unary answer: read whole, then given to the client as the lane has it.
 import { GatewayError } from "../canonical/error.ts"
 import { decodeByteText, decodeUtf8, toByteText } from "../transport/byte-text.ts"
-import { failure, readAll } from "../transport/http-client.ts"
+import { failure } from "../transport/http-client.ts"
 import { findMember, outline } from "../transport/json-scan.ts"
+import { readAll } from "../transport/read-all.ts"
 import { marksOf } from "./answer-marks.ts"
 import { type Sending, timeLeft, type Won } from "./attempt.ts"
 import { tallyHostedCalls } from "./hosted-call-tally.ts"

@@ -6,13 +6,15 @@ import type { Usage } from "../canonical/usage.ts"
 import type { Mark } from "../routing/health.ts"
 import { fromByteText } from "../transport/byte-text.ts"
 import { failure } from "../transport/http-client.ts"
-import { SseLimitError } from "../transport/sse.ts"
+import { type Frame, SseLimitError } from "../transport/sse.ts"
 import type { Verdict } from "../transport/tee.ts"
 import { formAsked, isTruncated, StreamedForm } from "./answer-marks.ts"
 import { asUpstreamError, kindOf, timeLeft } from "./attempt.ts"
 import type { Given } from "./bill.ts"
+import { drain } from "./drain.ts"
 import { type HostedCallTally, tallyHostedCalls } from "./hosted-call-tally.ts"
 import type { Attempt, Passage } from "./lane.ts"
+import { MAX_MEANINGLESS_BYTES, MeaninglessBytes } from "./meaningless-bytes.ts"
 import { noteAnswered, noteHome } from "./noted-answer.ts"
 import { ClientGoneError } from "./record.ts"
 import type { RunningCall } from "./running.ts"
@@ -22,8 +24,6 @@ import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
 const MAX_HELD_BYTES = 256 * 1024
-/** After the terminal event the rest is read for so long, so that the connection can be used again. */
-const DRAIN_MS = 1000
 /** For so long usage is waited for when the client has left at the end of its answer. */
 const USAGE_MS = 5000
 /** After so much more text an answer's growth is told. */
@@ -53,6 +53,7 @@ export class UpstreamStream {
   private blind = false
   private callOpen = false
   private readonly said = new SaidText()
+  private readonly meaningless = new MeaninglessBytes()
   private toldAt = 0
   private usage: Usage | undefined
   /** The model that the upstream says it answers with. */
@@ -78,9 +79,11 @@ export class UpstreamStream {
     this.form = form && new StreamedForm(form, this.said)
     this.running = house.running.begin(call, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
     this.passage = lane.passage(attempt, {
+      onFrame: (frame) => this.bound(frame),
       onEvent: (event) => this.note(event),
       onSaid: (bytes, from, to) => {
         this.saidSince = true
+        this.meaningless.forget()
         this.said.hearUnread(bytes, from, to)
       },
       onBlindness: (cause) => {
@@ -167,7 +170,8 @@ export class UpstreamStream {
   /** Lets go of an upstream call that has ended; its connection can be used again once it is read empty. */
   close(): void {
     this.release()
-    if (this.ended) void this.drain()
+    const { abort } = this.running
+    if (this.ended) void drain(this.reader, { abort, deadlines: this.attempt.house.deadlines })
   }
 
   private async hold(): Promise<void> {
@@ -224,9 +228,17 @@ export class UpstreamStream {
     }
   }
 
+  /** A host that sends and says nothing is not listened to for ever. Where nobody reads along, nobody can tell. */
+  private bound(frame: Frame): Verdict {
+    if (this.blind || !this.meaningless.exceededBy(frame)) return "go-on"
+    this.error = withoutContent()
+    return "stop-before"
+  }
+
   /** What the observer saw. */
   private note(event: StreamEvent): Verdict {
     this.hear(event)
+    this.meaningless.hear(event)
     this.form?.hear(event)
     if (!this.meaningful && isMeaningful(event)) {
       this.meaningful = true
@@ -273,23 +285,18 @@ export class UpstreamStream {
   private release(): void {
     this.attempt.house.running.end(this.running)
   }
-
-  private async drain(): Promise<void> {
-    const limit = this.attempt.house.deadlines.arm(DRAIN_MS, () => this.fail(incomplete()))
-    try {
-      while (!(await this.reader.read()).done);
-    } catch {
-      // The answer is complete; how its connection ends does not matter any more.
-    } finally {
-      limit.clear()
-    }
-  }
 }
 
 function withTerminal(passed: Uint8Array | undefined, terminal: string): Uint8Array | undefined {
   if (terminal === "") return passed
   const end = fromByteText(terminal)
   return passed ? Buffer.concat([passed, end]) : end
+}
+
+function withoutContent(): GatewayError {
+  const sent = `${MAX_MEANINGLESS_BYTES / 1024 / 1024} MiB`
+  const message = `The provider sent ${sent} without any content, and the stream was stopped.`
+  return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
 }
 
 function incomplete(): GatewayError {

@@ -4,7 +4,7 @@ import type { Target } from "../routing/plan.ts"
 import type { Abort } from "../transport/abort.ts"
 import { decodeUtf8 } from "../transport/byte-text.ts"
 import type { Answer } from "../transport/http-answer.ts"
-import { readAll } from "../transport/http-client.ts"
+import { readAll } from "../transport/read-all.ts"
 import { pauseOf } from "../transport/retry-after.ts"
 import type { Attempt } from "./lane.ts"
 import type { RunningCall } from "./running.ts"
@@ -13,9 +13,10 @@ const MAX_ERROR_BYTES = 64 * 1024
 
 /** Sends the caller's request to the target. */
 export function callUpstream(attempt: Attempt, { url, abort }: RunningCall): Promise<Answer> {
-  const { house, target, lane } = attempt
+  const { call, house, target, lane, resends } = attempt
   const { headers, body } = lane.message(attempt)
-  return target.line.send({ url, headers, body, abort, connectMs: house.timeouts.connectMs })
+  const { connectMs } = house.timeouts
+  return target.line.send({ url, headers, body, abort, connectMs, owner: call.caller.tenant, resends })
 }
 
 /** The error that an upstream answered with, as the protocol spoken reads it. */

@@ -3,12 +3,14 @@
 import { decodeEventStream, type EventMessage, EventStreamError } from "../transport/aws-event-stream.ts"
 import { decodeUtf8, encodeByteText, fromByteText, toByteText } from "../transport/byte-text.ts"
 import type { Answer, AnswerBody } from "../transport/http-answer.ts"
-import { readAll } from "../transport/http-client.ts"
+import { readAll } from "../transport/read-all.ts"
 import { encodeSse } from "../transport/sse.ts"
 import { TransportError } from "../transport/transport-error.ts"
 
 const FRAMED = "application/vnd.amazon.eventstream"
 const MAX_SMALL_BYTES = 64 * 1024
+/** Of messages in a row that are no events. */
+const MAX_SKIPPED_BYTES = 4 * 1024 * 1024
 
 export async function asAnthropic(response: Answer, { counts }: { counts: boolean }): Promise<Answer> {
   if (!response.ok) return anthropicError(response)
@@ -33,11 +35,15 @@ function reframed(body: AnswerBody, write: Write): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   const decoder = decodeEventStream()
   const next = async (): Promise<Uint8Array | undefined> => {
+    let skipped = 0
     while (!decoder.fault) {
       const { done, value } = await reader.read()
       if (done) return void decoder.finish()
-      const text = decoder.push(value).map(write).join("")
+      const messages = decoder.push(value)
+      const text = messages.map(write).join("")
       if (text !== "") return fromByteText(text)
+      if (messages.length > 0) skipped += value.byteLength
+      if (skipped > MAX_SKIPPED_BYTES) throw new EventStreamError("too many messages that are no events")
     }
     throw decoder.fault
   }

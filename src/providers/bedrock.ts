@@ -2,8 +2,9 @@
 // in AWS's own frames.
 import { fromByteText, toByteText } from "../transport/byte-text.ts"
 import type { Answer } from "../transport/http-answer.ts"
-import { readAll, type Send } from "../transport/http-client.ts"
+import type { Send } from "../transport/http-client.ts"
 import { type Edit, splice } from "../transport/json-splice.ts"
+import { readAll } from "../transport/read-all.ts"
 import { checkGet, takenValues } from "./account.ts"
 import { asAnthropic, asConverse } from "./bedrock-answer.ts"
 import type { AccountSettings, Dialect, EmbeddingLimits, Errand, Provider, Signer } from "./contract.ts"

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type AnswerHead, HttpAnswerParser, HttpSyntaxError } from "./http-answer-parser.ts"
+import { type AnswerHead, HttpAnswerParser } from "./http-answer-parser.ts"
+import { HttpSyntaxError } from "./http-head.ts"
 
 interface Read {
   status?: number
+  /** As the head announced it. */
+  length?: number | undefined
   headers: Record<string, string>
   body: string
   ended: boolean
@@ -14,9 +17,10 @@ interface Read {
 function read(text: string, { cuts = [], closes = false }: { cuts?: number[]; closes?: boolean } = {}): Read {
   const seen: Omit<Read, "keepsAlive"> = { headers: {}, body: "", ended: false }
   const parser = new HttpAnswerParser({
-    head: ({ status, headers }: AnswerHead) => {
+    head: ({ status, headers, length }: AnswerHead) => {
       if (seen.status !== undefined) throw new Error("two heads")
       seen.status = status
+      seen.length = length
       seen.headers = Object.fromEntries(headers)
     },
     piece: (bytes) => {
@@ -41,8 +45,8 @@ function read(text: string, { cuts = [], closes = false }: { cuts?: number[]; cl
 
 const OK = "HTTP/1.1 200 OK\r\n"
 const wholes: Record<string, [text: string, expected: Partial<Read>]> = {
-  "a length": [`${OK}Content-Length: 5\r\nX-Odd:  a b \r\n\r\nhello`, { body: "hello", keepsAlive: true }],
-  "a length of 0": [`${OK}content-length: 0\r\n\r\n`, { body: "", keepsAlive: true }],
+  "a length": [`${OK}Content-Length: 5\r\nX-Odd:  a b \r\n\r\nhello`, { body: "hello", keepsAlive: true, length: 5 }],
+  "a length of 0": [`${OK}content-length: 0\r\n\r\n`, { body: "", keepsAlive: false }],
   chunks: [
     `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n!\r\n0\r\n\r\n`,
     { body: "hello!", keepsAlive: true },
@@ -51,7 +55,15 @@ const wholes: Record<string, [text: string, expected: Partial<Read>]> = {
     `${OK}transfer-encoding: Chunked\r\n\r\nA\r\n0123456789\r\n0\r\nx: y\r\n\r\n`,
     { body: "0123456789" },
   ],
-  "no body": ["HTTP/1.1 204 No Content\r\n\r\n", { status: 204, body: "", keepsAlive: true }],
+  "no body": ["HTTP/1.1 204 No Content\r\n\r\n", { status: 204, body: "", keepsAlive: false }],
+  "no body and a length": [
+    "HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n",
+    { status: 304, body: "", keepsAlive: false, length: 0 },
+  ],
+  "no body and chunks": [
+    "HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n",
+    { status: 204, body: "", keepsAlive: false },
+  ],
   "no reason": ["HTTP/1.1 200\r\ncontent-length: 1\r\n\r\nx", { body: "x" }],
   "an interim answer before": [
     `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\na: b\r\n\r\n${OK}content-length: 2\r\n\r\nhi`,
@@ -66,7 +78,15 @@ const wholes: Record<string, [text: string, expected: Partial<Read>]> = {
   ],
   "chunks and a length": [
     `${OK}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    { body: "hi", keepsAlive: false, length: undefined, headers: { "transfer-encoding": "chunked" } },
+  ],
+  "chunks from a host of HTTP/1.0": [
+    "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
     { body: "hi", keepsAlive: false },
+  ],
+  "many small chunks": [
+    `${OK}transfer-encoding: chunked\r\n\r\n${"1\r\nx\r\n2;a=b\r\nyz\r\n".repeat(20)}0\r\n\r\n`,
+    { body: "xyz".repeat(20), keepsAlive: true },
   ],
 }
 
@@ -121,11 +141,34 @@ describe("an answer", () => {
     "bytes behind its end": `${OK}content-length: 1\r\n\r\nxy`,
     "bytes behind the last chunk": `${chunked}0\r\n\r\nx`,
     "a body where none may be": "HTTP/1.1 204 No Content\r\n\r\nx",
+    "a length behind a vertical tab": `${OK}content-length:\v1\r\n\r\nx`,
+    "an encoding before a no-break space": `${OK}transfer-encoding: chunked\xa0\r\n\r\n`,
+    "more interim answers than anybody needs": `${"HTTP/1.1 102 Processing\r\n\r\n".repeat(300)}${OK}content-length: 1\r\n\r\nx`,
+    "long heads of interim answers": `${`HTTP/1.1 103 Hints\r\na: ${"b".repeat(1000)}\r\n\r\n`.repeat(70)}${OK}content-length: 1\r\n\r\nx`,
+    "a head that is too long, although it ends": `${OK}${"a: b\r\n".repeat(20_000)}content-length: 1\r\n\r\nx`,
+    "chunk extensions without end": `${chunked}${`1;${"x".repeat(4000)}\r\ny\r\n`.repeat(300)}0\r\n\r\n`,
   }
   test.each(Object.entries(broken))("with %s is refused, however it is cut", (_, text) => {
     expect(() => read(text)).toThrow(HttpSyntaxError)
     const step = Math.max(1, Math.floor(text.length / 50))
     for (let at = 1; at < text.length; at += step) expect(() => read(text, { cuts: [at] })).toThrow(HttpSyntaxError)
+  })
+
+  test("in small chunks is told in few pieces", () => {
+    const text = `${chunked}${"1\r\nx\r\n".repeat(10_000)}`
+    let pieces = 0
+    let body = ""
+    const parser = new HttpAnswerParser({
+      head: () => {},
+      piece: (bytes) => {
+        pieces++
+        body += Buffer.from(bytes).toString("latin1")
+      },
+      end: () => {},
+    })
+    parser.push(new Uint8Array(Buffer.from(text, "latin1")))
+    expect(body).toBe("x".repeat(10_000))
+    expect(pieces).toBe(1)
   })
 
   test("of any chunks, cut anywhere, is their sum", () => {

@@ -8,7 +8,8 @@ export interface Answer {
   readonly ok: boolean
   readonly headers: { get(name: string): string | null; has(name: string): boolean }
   readonly body: AnswerBody | null
-  bytes(): Promise<Uint8Array>
+  /** Of the body, where its framing fixes it. A `Response` does not tell: its header may be wrong. */
+  readonly length?: number | undefined
 }
 
 export interface AnswerBody {
@@ -45,6 +46,7 @@ interface Waiting<Result> {
 
 export class HttpAnswer implements Answer, AnswerBody, AnswerReader, AnswerListener {
   status = 0
+  length: number | undefined
   readonly headers = new HeaderMap()
   /** Resolves with this answer once its head is there. */
   readonly arrived: Promise<HttpAnswer>
@@ -88,15 +90,6 @@ export class HttpAnswer implements Answer, AnswerBody, AnswerReader, AnswerListe
     this.abandon(reason)
   }
 
-  async bytes(): Promise<Uint8Array> {
-    const first = await this.read()
-    if (first.done) return new Uint8Array(0)
-    if (this.ended && this.pieces.length === 0) return first.value
-    const all = [first.value]
-    for (let piece = await this.read(); !piece.done; piece = await this.read()) all.push(piece.value)
-    return Buffer.concat(all)
-  }
-
   /** Nobody wants the rest: whoever waits for it hears the reason. */
   abandon(reason: unknown): void {
     if (!this.ended && !this.failure) this.carrier.abandon(this, reason)
@@ -104,8 +97,9 @@ export class HttpAnswer implements Answer, AnswerBody, AnswerReader, AnswerListe
 
   // What the connection tells.
 
-  head({ status, headers }: AnswerHead): void {
+  head({ status, headers, length }: AnswerHead): void {
     this.status = status
+    this.length = length
     this.headers.map = headers
     const waiting = this.headWaiting
     this.headWaiting = undefined

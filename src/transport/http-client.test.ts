@@ -2,83 +2,46 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer, type Server, type Socket } from "node:net"
+import type { Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
-import { failure, httpSend, httpSender, type Outgoing, readAll } from "./http-client.ts"
+import { failure, httpSend, httpSender } from "./http-client.ts"
+import { type Heard, Host, outgoing, said, text } from "./http-host.fixture.ts"
+import { readAll } from "./read-all.ts"
+import { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError } from "./transport-error.ts"
-import { dialPatiently } from "./wire.ts"
-
-interface Heard {
-  readonly head: string
-  readonly body: string
-}
-
-/** A host that answers each request as it is told, and remembers what it heard. */
-class Host {
-  readonly heard: Heard[] = []
-  readonly sockets: Socket[] = []
-  private constructor(
-    private readonly server: Server,
-    readonly url: string,
-  ) {}
-
-  static start(answer: (socket: Socket, index: number, heard: Heard) => void): Promise<Host> {
-    return new Promise((resolve) => {
-      const server = createServer((socket) => {
-        host.sockets.push(socket)
-        socket.on("error", () => {})
-        let text = ""
-        socket.on("data", (bytes) => {
-          text += bytes.toString("latin1")
-          for (let request = cut(text); request; request = cut(text)) {
-            text = text.slice(request.length)
-            host.heard.push(request)
-            answer(socket, host.heard.length - 1, request)
-          }
-        })
-      })
-      let host: Host
-      server.listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as { port: number }
-        host = new Host(server, `http://127.0.0.1:${port}/v1/x`)
-        hosts.push(host)
-        resolve(host)
-      })
-    })
-  }
-
-  stop(): void {
-    for (const socket of this.sockets) socket.destroy()
-    this.server.close()
-  }
-}
-
-function cut(text: string): (Heard & { length: number }) | undefined {
-  const border = text.indexOf("\r\n\r\n")
-  if (border < 0) return undefined
-  const length = border + 4 + Number(/content-length: (\d+)/.exec(text)?.[1] ?? 0)
-  return text.length < length
-    ? undefined
-    : { head: text.slice(0, border), body: text.slice(border + 4, length), length }
-}
+import { type Dial, dialPatiently } from "./wire.ts"
 
 const hosts: Host[] = []
 afterEach(() => {
   for (const host of hosts.splice(0)) host.stop()
 })
 
-const said = (body: string, more = "") => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${more}\r\n${body}`
-
-function outgoing(url: string, wishes: Partial<Outgoing> = {}): Outgoing {
-  return { url, headers: new Headers({ "x-a": "b" }), body: "{}", abort: new Abort(), ...wishes }
+async function start(answer: Parameters<typeof Host.start>[0]): Promise<Host> {
+  const host = await Host.start(answer)
+  hosts.push(host)
+  return host
 }
 
-async function text(answer: Awaited<ReturnType<typeof httpSend>>): Promise<string> {
-  return Buffer.from(await readAll(answer, 1_000_000)).toString("latin1")
+const CHUNKS_AND_LENGTH =
+  "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n"
+
+/** As `dial`, to a host that is so far away. */
+function slowly(dial: Dial, ms: number): Dial {
+  return (origin, listener) =>
+    dial(origin, {
+      opened: () => void setTimeout(() => listener.opened(), ms),
+      received: (bytes) => listener.received(bytes),
+      ended: () => listener.ended(),
+      failed: (cause) => listener.failed(cause),
+    })
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await Bun.sleep(5)
 }
 
 async function fault(call: Promise<unknown>): Promise<unknown> {
@@ -92,11 +55,11 @@ describe.each([
   ["patiently", dialPatiently],
   ["quickly", dialQuickly],
 ])("dialled %s,", (_, dial) => {
-  const httpSend = httpSender(dial)
+  const httpSend = httpSender({ dial })
 
   describe("a call", () => {
     test("sends what it is given, and nothing else", async () => {
-      const host = await Host.start((socket) => socket.write(said("hello")))
+      const host = await start((socket) => socket.write(said("hello")))
       const answer = await httpSend(outgoing(`${host.url}?q=1`, { body: '{"a":1}' }))
       expect(answer).toMatchObject({ status: 200, ok: true })
       expect(await text(answer)).toBe("hello")
@@ -111,14 +74,14 @@ describe.each([
     })
 
     test("sends bytes as they are", async () => {
-      const host = await Host.start((socket) => socket.write(said("")))
+      const host = await start((socket) => socket.write(said("")))
       const body = new Uint8Array(256).map((_, at) => at)
       await httpSend(outgoing(host.url, { body }))
       expect(Buffer.from(host.heard[0]?.body ?? "", "latin1")).toEqual(Buffer.from(body))
     })
 
     test("of a large body arrives whole, however slowly it is taken", async () => {
-      const host = await Host.start((socket) => socket.write(said("taken")))
+      const host = await start((socket) => socket.write(said("taken")))
       const body = Buffer.alloc(20_000_000, "abcdefghij")
       const calling = httpSend(outgoing(host.url, { body }))
       while (!host.sockets[0]) await Bun.sleep(1)
@@ -130,7 +93,7 @@ describe.each([
     })
 
     test("writes a path that is no path as a browser would", async () => {
-      const host = await Host.start((socket) => socket.write(said("")))
+      const host = await start((socket) => socket.write(said("")))
       await httpSend(outgoing(`${host.url}/ä b\r\nx: y#z`))
       expect(host.heard[0]?.head.split("\r\n")[0]).toMatch(/^POST \/v1\/x\/%C3%A4%20b[^ ]* HTTP\/1\.1$/)
     })
@@ -138,13 +101,13 @@ describe.each([
 
   describe("a connection", () => {
     test("is used again", async () => {
-      const host = await Host.start((socket, index) => socket.write(said(String(index))))
+      const host = await start((socket, index) => socket.write(said(String(index))))
       for (let index = 0; index < 5; index++) expect(await text(await httpSend(outgoing(host.url)))).toBe(String(index))
       expect(host.sockets).toHaveLength(1)
     })
 
     test("is used again while the last answer is still being read from memory", async () => {
-      const host = await Host.start((socket, index) => socket.write(said(`answer ${index}`)))
+      const host = await start((socket, index) => socket.write(said(`answer ${index}`)))
       const first = await httpSend(outgoing(host.url))
       await Bun.sleep(5)
       const second = await httpSend(outgoing(host.url))
@@ -153,7 +116,7 @@ describe.each([
     })
 
     test("is not shared: calls at once have one each", async () => {
-      const host = await Host.start((socket) => setTimeout(() => socket.write(said("x")), 20))
+      const host = await start((socket) => setTimeout(() => socket.write(said("x")), 20))
       await Promise.all(Array.from({ length: 5 }, () => httpSend(outgoing(host.url))))
       expect(host.sockets).toHaveLength(5)
     })
@@ -162,7 +125,7 @@ describe.each([
       ["the host says so", said("x", "connection: close\r\n")],
       ["more came than was announced", `${said("x")}y`],
     ])("is not used again when %s", async (_, bytes) => {
-      const host = await Host.start((socket) => socket.write(bytes))
+      const host = await start((socket) => socket.write(bytes))
       await httpSend(outgoing(host.url))
         .then(text)
         .catch(() => {})
@@ -174,7 +137,7 @@ describe.each([
     })
 
     test("that the host closed while it was idle is replaced, and the request sent once", async () => {
-      const host = await Host.start((socket) => socket.write(said("x")))
+      const host = await start((socket) => socket.write(said("x")))
       await text(await httpSend(outgoing(host.url)))
       host.sockets[0]?.end()
       await Bun.sleep(20)
@@ -183,17 +146,52 @@ describe.each([
     })
 
     test("that the host closes just as it is used again is replaced once", async () => {
-      const host = await Host.start((socket, index) => (index === 1 ? socket.destroy() : socket.write(said("x"))))
+      const host = await start((socket, index) => (index === 1 ? socket.destroy() : socket.write(said("x"))))
       await text(await httpSend(outgoing(host.url)))
       expect(await text(await httpSend(outgoing(host.url)))).toBe("x")
       expect(host.heard).toHaveLength(3)
     })
 
+    test("that the host closes within twice the time it took to connect is replaced once", async () => {
+      const farSend = httpSender({ dial: slowly(dial, 400) })
+      const host = await start((socket, index) => {
+        if (index === 1) setTimeout(() => socket.destroy(), 150)
+        else socket.write(said("x"))
+      })
+      await text(await farSend(outgoing(host.url)))
+      expect(await text(await farSend(outgoing(host.url)))).toBe("x")
+      expect(host.heard).toHaveLength(3)
+    })
+
+    test("on which the host works for long and then dies without a byte is not replaced", async () => {
+      const host = await start((socket, index) => {
+        if (index === 0) socket.write(said("x"))
+        else setTimeout(() => socket.destroy(), 1500)
+      })
+      await text(await httpSend(outgoing(host.url)))
+      expect(await fault(httpSend(outgoing(host.url)))).toBe("reset")
+      expect(host.heard).toHaveLength(2)
+    })
+
+    test("is replaced once for all calls that share an allowance", async () => {
+      const host = await start((socket, _, { body }) => {
+        if (body === "kill") socket.destroy()
+        else setTimeout(() => socket.write(said("x")), 10)
+      })
+      const warm = Array.from({ length: 3 }, () => httpSend(outgoing(host.url)).then(text))
+      await Promise.all(warm)
+      const resends = new ResendAllowance()
+      for (let call = 0; call < 3; call++) {
+        expect(await fault(httpSend(outgoing(host.url, { body: "kill", resends })))).toBe("reset")
+      }
+      expect(host.heard.filter(({ body }) => body === "kill")).toHaveLength(4)
+    })
+
     test("that breaks when it is fresh, or after the first byte, is not tried again", async () => {
-      const fresh = await Host.start((socket) => socket.destroy())
+      const fresh = await start((socket) => socket.destroy())
       expect(await fault(httpSend(outgoing(fresh.url)))).toBe("reset")
       expect(fresh.heard).toHaveLength(1)
-      const begun = await Host.start((socket, index) => {
+      const begun = await start((socket, index) => {
         if (index === 0) socket.write(said("x"))
         else socket.write("HTTP/1.1 2", () => socket.destroy())
       })
@@ -205,25 +203,25 @@ describe.each([
 
   describe("an answer", () => {
     test("that is no HTTP is a broken connection", async () => {
-      const host = await Host.start((socket) => socket.write("SSH-2.0-hello\r\n\r\n"))
+      const host = await start((socket) => socket.write("SSH-2.0-hello\r\n\r\n"))
       expect(await fault(httpSend(outgoing(host.url)))).toBe("reset")
     })
 
     test("that is cut off is told as such, after what came before", async () => {
-      const host = await Host.start((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"))
+      const host = await start((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"))
       const reader = (await httpSend(outgoing(host.url))).body?.getReader()
       expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("hello")
       expect(await fault(reader?.read() ?? Promise.resolve())).toBe("reset")
     })
 
     test("without length ends with its connection", async () => {
-      const host = await Host.start((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"))
+      const host = await start((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"))
       expect(await text(await httpSend(outgoing(host.url)))).toBe("all of it")
     })
 
     test("that was compressed although nobody asked arrives plain", async () => {
       const packed = gzipSync("hello ".repeat(1000))
-      const host = await Host.start((socket) => {
+      const host = await start((socket) => {
         socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`)
         socket.write(packed)
       })
@@ -232,7 +230,7 @@ describe.each([
 
     test("that nobody reads makes the host wait", async () => {
       let written = 0
-      const host = await Host.start((socket) => {
+      const host = await start((socket) => {
         socket.write("HTTP/1.1 200 OK\r\n\r\n")
         const pour = () => {
           while (written < 200_000_000 && socket.write(Buffer.alloc(65_536))) written += 65_536
@@ -252,13 +250,59 @@ describe.each([
     })
 
     test("larger than is taken is refused and its connection closed", async () => {
-      const host = await Host.start((socket) =>
+      const host = await start((socket) =>
         socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n${"x".repeat(500)}`),
       )
       expect(await fault(httpSend(outgoing(host.url)).then((answer) => readAll(answer, 1000)))).toBe("too-large")
       await Bun.sleep(20)
       expect(host.sockets[0]?.closed).toBe(true)
     })
+  })
+
+  describe("an answer without end", () => {
+    const chunk = `ffff\r\n${"x".repeat(0xffff)}\r\n`
+    const framings: [string, string, string][] = [
+      ["in chunks", "transfer-encoding: chunked\r\n", chunk],
+      ["in chunks beside a small length", "content-length: 10\r\ntransfer-encoding: chunked\r\n", chunk],
+      ["in chunks before a small length", "transfer-encoding: chunked\r\ncontent-length: 10\r\n", chunk],
+      ["up to the end of its connection", "", chunk],
+      ["of a length it does not keep", "content-length: 99999999999\r\n", chunk],
+      ["of one byte a chunk", "transfer-encoding: chunked\r\n", "1\r\nx\r\n".repeat(10_000)],
+    ]
+    test.each(framings)("%s is refused at the bound, for answers and for errors", async (_, headers, piece) => {
+      for (const status of [200, 400]) {
+        let written = 0
+        const host = await start((socket) => {
+          socket.write(`HTTP/1.1 ${status} X\r\n${headers}\r\n`)
+          const pour = () => {
+            while (written < 100_000_000 && !socket.destroyed) {
+              written += piece.length
+              if (!socket.write(piece)) break
+            }
+          }
+          socket.on("drain", pour)
+          pour()
+        })
+        const reading = httpSend(outgoing(host.url)).then((answer) => readAll(answer, 100_000))
+        expect(await fault(reading)).toBe("too-large")
+        await until(() => host.sockets[0]?.closed === true)
+        expect(written).toBeLessThan(50_000_000)
+      }
+    })
+  })
+
+  test.each([
+    ["204", "HTTP/1.1 204 No Content\r\n\r\n"],
+    ["204 with a length", "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n"],
+    ["304 with a length", "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n"],
+    ["304 with chunks", "HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n"],
+    ["200 of length 0", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
+    ["200 of a length beside chunks", CHUNKS_AND_LENGTH],
+  ])("a connection is not used again after a %s", async (_, bytes) => {
+    const host = await start((socket, index) => socket.write(index === 0 ? bytes : said("own")))
+    await text(await httpSend(outgoing(host.url)))
+    expect(await text(await httpSend(outgoing(host.url)))).toBe("own")
+    expect(host.sockets).toHaveLength(2)
   })
 
   describe("a call that is ended", () => {
@@ -269,7 +313,7 @@ describe.each([
       ["before the head", 20, () => {}],
       ["within the head", 20, (socket: Socket) => void socket.write("HTTP/1.1 200")],
     ])("%s fails with the reason and frees the connection", async (_, afterMs, answer) => {
-      const host = await Host.start(answer)
+      const host = await start(answer)
       const abort = new Abort()
       if (afterMs === 0) abort.abort(reason)
       else setTimeout(() => abort.abort(reason), afterMs)
@@ -280,7 +324,7 @@ describe.each([
     })
 
     test("within the body fails with the reason and frees the connection", async () => {
-      const host = await Host.start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"))
+      const host = await start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"))
       const abort = new Abort()
       const reader = (await httpSend(outgoing(host.url, { abort }))).body?.getReader()
       await reader?.read()
@@ -291,7 +335,7 @@ describe.each([
     })
 
     test("after its answer was read does not touch the call that has its connection now", async () => {
-      const host = await Host.start((socket, index) => {
+      const host = await start((socket, index) => {
         setTimeout(() => socket.write(said(`answer ${index}`)), index === 1 ? 50 : 0)
       })
       const abort = new Abort()
@@ -305,7 +349,7 @@ describe.each([
   })
 
   test("a call that is ended while it connects leaves the connection to the next", async () => {
-    const host = await Host.start((socket) => socket.write(said("x")))
+    const host = await start((socket) => socket.write(said("x")))
     const abort = new Abort()
     const calling = httpSend(outgoing(host.url, { abort }))
     abort.abort(new Error("enough"))
@@ -317,7 +361,7 @@ describe.each([
 
   describe("a host", () => {
     test("where nobody listens cannot be reached", async () => {
-      const host = await Host.start(() => {})
+      const host = await start(() => {})
       host.stop()
       expect(await fault(httpSend(outgoing(host.url)))).toBe("connect")
     })
@@ -329,7 +373,7 @@ describe.each([
 })
 
 test("is dialled anew after a while, the quicker way, which does the same", async () => {
-  const host = await Host.start((socket, index) => socket.write(said(String(index))))
+  const host = await start((socket, index) => socket.write(said(String(index))))
   for (let index = 0; index < 40; index++) expect(await text(await httpSend(outgoing(host.url)))).toBe(String(index))
   expect(host.sockets).toHaveLength(2)
 })
@@ -343,7 +387,7 @@ import { dialPatiently } from "${join(import.meta.dir, "wire.ts")}"
 const [port] = process.argv.slice(2)
 for (const dial of [dialPatiently, dialQuickly]) for (const host of ["localhost", "127.0.0.1", "wrong.localhost"]) {
   const outgoing = { url: "https://" + host + ":" + port + "/", headers: new Headers(), body: "{}", abort: new Abort() }
-  const seen = await httpSender(dial)(outgoing).then((answer) => answer.status, (thrown) => thrown.fault + " " + thrown.cause?.code)
+  const seen = await httpSender({ dial })(outgoing).then((answer) => answer.status, (thrown) => thrown.fault + " " + thrown.cause?.code)
   console.log(host, seen)
 }
 process.exit(0)

@@ -1,11 +1,12 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
 import type { Abort } from "./abort.ts"
 import { fromByteText } from "./byte-text.ts"
-import type { Answer, AnswerBody } from "./http-answer.ts"
+import type { Answer } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
-import { HttpPool } from "./http-pool.ts"
+import { HttpPool, type PoolOptions } from "./http-pool.ts"
+import { PacedBody } from "./paced-body.ts"
+import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
-import type { Dial } from "./wire.ts"
 
 export interface Outgoing {
   readonly url: string
@@ -16,47 +17,64 @@ export interface Outgoing {
   readonly abort: Abort
   /** How long it may take until the host has accepted a connection, and proved its name. */
   readonly connectMs?: number
+  /** Who it is made for. Connections are kept apart by it; absent, it is for the gateway itself. */
+  readonly owner?: string
+  /** What calls of the same exchange may be sent again; absent, this one may once. */
+  readonly resends?: ResendAllowance | undefined
 }
 
 /** How an upstream is called: over the network, or in this process by the simulator. */
 export type Send = (outgoing: Outgoing) => Promise<Answer>
 
-/** Over the network. What goes wrong is told by `failure`. */
-export const httpSend: Send = proxied() ? fetchSend : httpSender()
+/** Over the network, for the gateway's own calls. What goes wrong is told by `failure`. */
+export const httpSend: Send = networkSend()
+
+/** Over the network, with connections of its own; through the proxy that the environment names, where it names one. */
+export function networkSend(options: Pick<PoolOptions, "isolation"> = {}): Send {
+  return proxied() ? fetchSend : httpSender(options)
+}
 
 /** Bun's own client knows how to go through a proxy; ours costs less and holds back no more than it is asked for. */
 function proxied(): boolean {
   return ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
 }
 
-function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
-  return fetch(url, { method: "POST", headers, body, signal: abort.signal, redirect: "manual" })
+/** Its connections know no owners, so that none is used again. */
+async function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
+  const wishes = { method: "POST", redirect: "manual", keepalive: false } as const
+  const answer = await fetch(url, { ...wishes, headers, body, signal: abort.signal })
+  const { status, ok, headers: told } = answer
+  return { status, ok, headers: told, body: answer.body && new PacedBody(answer.body) }
 }
 
 const CONNECT_MS = 5000
+/** The gateway itself. */
+const NOBODY = ""
 
-/** A client with connections of its own; `dial` says how they are made, where it is not the usual way. */
-export function httpSender(dial?: Dial): Send {
-  const hosts = new Hosts(dial)
+/** A client with connections of its own, whatever the environment says. */
+export function httpSender(options: PoolOptions = {}): Send {
+  const hosts = new Hosts(options)
   return (outgoing) => poolSend(outgoing, hosts)
 }
 
 async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
-  const { url, abort, connectMs = CONNECT_MS } = outgoing
+  const { url, abort, connectMs = CONNECT_MS, owner = NOBODY, resends } = outgoing
   if (abort.aborted) throw abort.reason
   const { host, path } = hosts.addressOf(url)
+  const { pool } = host
   const pieces = requestPieces(outgoing, host, path)
-  const reused = host.pool.take()
-  const connection = reused ?? (await host.pool.open(connectMs, abort))
+  const wish = { owner, connectMs, abort }
+  const taken = pool.takeOwn(owner) ?? pool.takeOver(wish)
+  const reused = taken instanceof Promise ? await taken : taken
+  const connection = reused ?? (await pool.open(wish))
   let answer = connection.request(pieces)
   abort.onAbort = () => answer.abandon(abort.reason)
   try {
     await answer.arrived
   } catch (thrown) {
-    // The host closed it just when we took it up, and has not seen the request.
-    if (abort.aborted || connection !== reused || !connection.isUntouched) throw thrown
-    const fresh = await host.pool.open(connectMs, abort)
-    answer = fresh.request(pieces)
+    const isLost = !abort.aborted && connection === reused && connection.lostRequest
+    if (!isLost || resends?.take() === false) throw thrown
+    answer = (await pool.open(wish)).request(pieces)
     abort.onAbort = () => answer.abandon(abort.reason)
     await answer.arrived
   }
@@ -71,7 +89,7 @@ interface Host {
 class Hosts {
   private readonly known = new Map<string, Host>()
 
-  constructor(private readonly dial?: Dial) {}
+  constructor(private readonly options: PoolOptions) {}
 
   /** Most calls go to few origins. */
   addressOf(url: string): { host: Host; path: string } {
@@ -87,7 +105,7 @@ class Hosts {
     const { hostname, port, protocol, host: name } = new URL(origin)
     const tls = protocol === "https:"
     const at = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (tls ? 443 : 80), tls }
-    const host = { pool: new HttpPool(at, this.dial), name }
+    const host = { pool: new HttpPool(at, this.options), name }
     this.known.set(origin, host)
     return host
   }
@@ -119,34 +137,6 @@ function requestPieces({ headers, body }: Outgoing, { name }: Host, path: string
   bytes.write(head, 0, "latin1")
   bytes.set(body, head.length)
   return [bytes]
-}
-
-/** All of an answer's bytes; rejects once there are more than `maxBytes`. What goes wrong is told by `failure`. */
-export function readAll(answer: Answer, maxBytes: number): Promise<Uint8Array> {
-  const { headers } = answer
-  const length = headers.get("content-length")
-  // A compressed answer unpacks to more than it announces.
-  if (length === null || headers.has("content-encoding")) return readBounded(answer.body, maxBytes)
-  if (Number(length) > maxBytes) {
-    void answer.body?.cancel().catch(() => {})
-    return Promise.reject(new TransportError("too-large"))
-  }
-  return answer.bytes()
-}
-
-async function readBounded(body: AnswerBody | null, maxBytes: number): Promise<Uint8Array> {
-  const reader = body?.getReader()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
-    length += piece.value.byteLength
-    if (length > maxBytes) {
-      void reader?.cancel().catch(() => {})
-      throw new TransportError("too-large")
-    }
-    chunks.push(piece.value)
-  }
-  return Buffer.concat(chunks, length)
 }
 
 /** Why a call failed: the reason it was aborted with, where it was; else what was met on the wire. */

@@ -1,7 +1,10 @@
 // One connection to an upstream, which carries one request after the other.
+import { ChainLink } from "./chain.ts"
 import { HttpAnswer } from "./http-answer.ts"
 import { HttpAnswerParser } from "./http-answer-parser.ts"
+import type { IdleConnection } from "./idle-connections.ts"
 import { TransportError } from "./transport-error.ts"
+import { SLICE_BYTES, turnBudget } from "./turn-budget.ts"
 import type { Wire, WireListener } from "./wire.ts"
 
 export interface ConnectionOptions {
@@ -13,17 +16,34 @@ export interface ConnectionOptions {
   readonly onClosed: (connection: HttpConnection) => void
 }
 
-export class HttpConnection implements WireListener {
+const MIN_ROUND_TRIP_MS = 100
+
+export class HttpConnection implements WireListener, IdleConnection {
   /** Requests it has carried to their end. */
   served = 0
+  /** Who it carries requests for. */
+  owner = ""
+  readonly byOwner = new ChainLink<this>(this)
+  readonly byAge = new ChainLink<this>(this)
   idleSince = 0
   private readonly wire: Wire
   private opening: { resolve(): void; reject(error: TransportError): void } | undefined
   private answer: HttpAnswer | undefined
   private parser: HttpAnswerParser | undefined
   private closed = false
-  /** Whether anything of the answer has come: before that, nobody has acted on the request. */
+  private readonly dialledAt = performance.now()
+  private connectedInMs = 0
+  private requestedAt = 0
+  /** Whether anything of the answer has come. */
   private touched = false
+  private lost = false
+  /** What has come and waits for its turn; the host is made to wait meanwhile. */
+  private backlog: Uint8Array[] = []
+  private isWaiting = false
+  /** Nobody has read what was handed out; then nothing more is. */
+  private held = false
+  /** The host has ended; it is told once the backlog is read. */
+  private over: { readonly cause?: unknown } | undefined
 
   private constructor(private readonly options: ConnectionOptions) {
     this.wire = options.dial(this)
@@ -40,8 +60,12 @@ export class HttpConnection implements WireListener {
     return !this.closed
   }
 
-  get isUntouched(): boolean {
-    return !this.touched
+  /**
+   * Whether it closed so soon after the request, and without a byte, that the host had closed it before it saw the request.
+   * A host that takes longer may have worked on it.
+   */
+  get lostRequest(): boolean {
+    return this.lost
   }
 
   /** Idle from now on: no reason for the process to live on. */
@@ -56,8 +80,13 @@ export class HttpConnection implements WireListener {
     this.answer = answer
     this.parser = new HttpAnswerParser(answer)
     this.touched = false
-    this.wire.hold(true)
-    for (const piece of pieces) this.wire.write(piece)
+    this.requestedAt = performance.now()
+    this.lost = this.closed
+    if (this.closed) answer.fail(new TransportError("reset"))
+    else {
+      this.wire.hold(true)
+      for (const piece of pieces) this.wire.write(piece)
+    }
     return answer
   }
 
@@ -75,37 +104,56 @@ export class HttpConnection implements WireListener {
   }
 
   pause(): void {
+    this.held = true
     this.wire.pause()
   }
 
   resume(): void {
-    this.wire.resume()
+    this.held = false
+    this.readOn()
   }
 
   // What the wire tells.
 
   opened(): void {
+    this.connectedInMs = performance.now() - this.dialledAt
     this.opening?.resolve()
     this.opening = undefined
   }
 
   received(bytes: Uint8Array): void {
-    const { parser } = this
+    if (this.closed) return
     // Nobody asked: whatever it is, this connection is of no use any more.
-    if (!parser) this.destroy(new TransportError("reset"))
-    else if (this.parsed(parser, bytes) && parser.isDone) this.complete(parser.keepsAlive)
+    if (!this.parser) this.destroy(new TransportError("reset"))
+    else if (this.backlog.length === 0 && bytes.byteLength <= SLICE_BYTES && turnBudget.take(bytes.byteLength)) {
+      this.read(bytes)
+    } else {
+      this.backlog.push(bytes)
+      this.wire.pause()
+      if (!this.held) this.waitForTurn()
+    }
   }
 
   ended(): void {
-    if (this.closed || this.opening) this.failed(undefined)
+    if (this.backlog.length > 0) this.over ??= {}
+    else if (this.closed || this.opening) this.failed(undefined)
     else if (this.parser) this.endAnswer(this.parser)
     else this.destroy(undefined)
   }
 
   failed(cause: unknown): void {
+    if (this.backlog.length > 0) {
+      this.over ??= { cause }
+      return
+    }
     this.opening?.reject(new TransportError("connect", cause))
     this.opening = undefined
     this.destroy(new TransportError("reset", cause))
+  }
+
+  /** Long enough for a request to go there and for word of a closed connection to come back. */
+  private get roundTripMs(): number {
+    return Math.max(MIN_ROUND_TRIP_MS, 2 * this.connectedInMs)
   }
 
   private settled(): Promise<void> {
@@ -126,6 +174,41 @@ export class HttpConnection implements WireListener {
         },
       }
     })
+  }
+
+  private waitForTurn(): void {
+    if (this.isWaiting) return
+    this.isWaiting = true
+    turnBudget.wait(this.readSlice)
+  }
+
+  private readonly readSlice = (): void => {
+    this.isWaiting = false
+    const [next] = this.backlog
+    if (!next || this.held || this.closed) return
+    const slice = next.byteLength <= SLICE_BYTES ? next : next.subarray(0, SLICE_BYTES)
+    if (slice === next) this.backlog.shift()
+    else this.backlog[0] = next.subarray(SLICE_BYTES)
+    turnBudget.spend(slice.byteLength)
+    this.read(slice)
+    if (this.parser && !this.held) this.readOn()
+  }
+
+  private readOn(): void {
+    if (this.backlog.length > 0) this.waitForTurn()
+    else if (this.over) this.tellOver(this.over)
+    else this.wire.resume()
+  }
+
+  /** The host has ended before the answer, or with it. */
+  private tellOver(over: { readonly cause?: unknown }): void {
+    if ("cause" in over) this.failed(over.cause)
+    else this.ended()
+  }
+
+  private read(bytes: Uint8Array): void {
+    const { parser } = this
+    if (parser && this.parsed(parser, bytes) && parser.isDone) this.complete(parser.keepsAlive)
   }
 
   /** Whether these bytes can be of an answer; where not, there is no telling what follows. */
@@ -154,7 +237,9 @@ export class HttpConnection implements WireListener {
     this.answer = undefined
     this.parser = undefined
     this.served++
-    if (keepsAlive && this.wire.isFlushed() && !this.closed) {
+    this.held = false
+    const isClean = this.backlog.length === 0 && !this.over
+    if (keepsAlive && isClean && this.wire.isFlushed() && !this.closed) {
       this.wire.resume()
       this.options.onIdle(this)
     } else this.destroy(undefined)
@@ -163,6 +248,8 @@ export class HttpConnection implements WireListener {
   private close(reason: unknown): void {
     if (this.closed) return
     this.closed = true
+    this.backlog = []
+    this.lost = !this.touched && performance.now() - this.requestedAt <= this.roundTripMs
     this.answer?.fail(reason)
     this.answer = undefined
     this.options.onClosed(this)

@@ -1,5 +1,6 @@
 // Answers that came compressed although nobody asked: unpacked as they are read.
 import type { Answer, HttpAnswer } from "./http-answer.ts"
+import { PacedBody } from "./paced-body.ts"
 
 /** An encoding that nobody knows is left as it is; whoever reads it finds that it is no answer. */
 export function unpacked(answer: HttpAnswer): Answer {
@@ -16,8 +17,8 @@ export function unpacked(answer: HttpAnswer): Answer {
     },
     { highWaterMark: 0 },
   )
-  const headers = { "content-encoding": answer.headers.get("content-encoding") ?? "" }
-  return new Response(source.pipeThrough(new DecompressionStream(format)), { status: answer.status, headers })
+  const { status, ok, headers } = answer
+  return { status, ok, headers, body: new PacedBody(source.pipeThrough(new DecompressionStream(format))) }
 }
 
 const FORMATS: Readonly<Record<string, "gzip" | "deflate">> = { gzip: "gzip", "x-gzip": "gzip", deflate: "deflate" }

@@ -1,42 +1,87 @@
-// Connections to one origin, kept for the next request as long as they are likely to be open at the other end.
+// Connections to one origin, kept for the next request as long as they are likely to be open at the other end. Nothing in
+// HTTP/1.1 says which request an answer is for: a host that answers twice would answer whoever has the connection next. So
+// a connection stays with its owner, and goes to another only after a silence, if at all.
 import type { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
+import { fullTurn } from "./full-turn.ts"
 import { type ConnectionOptions, HttpConnection } from "./http-connection.ts"
+import { IdleConnections } from "./idle-connections.ts"
 import { type Dial, dialPatiently, type Origin } from "./wire.ts"
 
 /** Most hosts close an idle connection after a minute or more; those that do sooner we meet at their border. */
 const IDLE_MS = 30_000
 const SWEEP_MS = 5000
+/** Of one origin; each takes a descriptor and a port. */
+const MAX_IDLE = 4096
 /** For so long after it accepted a connection a host is expected to accept the next. */
 const TRUSTED_MS = 60_000
 /** So often a connection that was dialled patiently is used. */
 const PATIENT_USES = 16
 
+/** Whether a connection may carry calls of several owners, one long after the other. */
+type Isolation = "shared" | "strict"
+
+export interface PoolOptions {
+  /** Takes the place of both ways to dial. */
+  readonly dial?: Dial | undefined
+  readonly isolation?: Isolation | undefined
+}
+
+/** Who a connection is for, and until when it is waited for. */
+export interface ConnectionWish {
+  readonly owner: string
+  readonly connectMs: number
+  readonly abort: Abort
+}
+
 export class HttpPool {
-  /** The one used last stands last, and is used first. */
-  private readonly idle: HttpConnection[] = []
+  private readonly idle = new IdleConnections<HttpConnection>()
   private sweeping: ReturnType<typeof setInterval> | undefined
   private acceptedAt = Number.NEGATIVE_INFINITY
 
-  /** `dial` stands in the place of both ways. */
   constructor(
     private readonly origin: Origin,
-    private readonly dial?: Dial,
+    private readonly options: PoolOptions = {},
   ) {}
 
-  /** An idle connection, if there is one. */
-  take(): HttpConnection | undefined {
-    for (let kept = this.idle.pop(); kept; kept = this.idle.pop()) if (kept.isOpen) return kept
+  /** An idle connection of the owner's own, if there is one. */
+  takeOwn(owner: string): HttpConnection | undefined {
+    return this.idle.takeOwn(owner)
+  }
+
+  /** One of another owner that has been silent for long enough; undefined where there is none. */
+  takeOver(wish: ConnectionWish): Promise<HttpConnection | undefined> | undefined {
+    const silent = this.options.isolation === "strict" ? undefined : this.nextSilent()
+    return silent && this.handOver(silent, wish)
+  }
+
+  private async handOver(
+    silent: HttpConnection,
+    { owner, abort }: ConnectionWish,
+  ): Promise<HttpConnection | undefined> {
+    for (let kept: HttpConnection | undefined = silent; kept; kept = this.nextSilent()) {
+      // What came while this process was busy with something else has not been seen yet. It closes the connection.
+      await fullTurn()
+      if (!kept.isOpen) continue
+      if (abort.aborted) {
+        this.keep(kept)
+        throw abort.reason
+      }
+      kept.owner = owner
+      return kept
+    }
     return undefined
   }
 
   /** A new connection, unless the call ends first: then the next one to ask gets it. */
-  open(connectMs: number, abort: Abort): Promise<HttpConnection> {
-    const trusted = this.dial !== undefined || performance.now() - this.acceptedAt < TRUSTED_MS
+  open({ owner, connectMs, abort }: ConnectionWish): Promise<HttpConnection> {
+    if (abort.aborted) return Promise.reject(abort.reason)
+    const trusted = this.options.dial !== undefined || performance.now() - this.acceptedAt < TRUSTED_MS
     return new Promise((resolve, reject) => {
       abort.onAbort = () => reject(abort.reason)
       const opened = (connection: HttpConnection) => {
         this.acceptedAt = performance.now()
+        connection.owner = owner
         if (abort.aborted) this.keep(connection)
         else resolve(connection)
       }
@@ -48,12 +93,16 @@ export class HttpPool {
     })
   }
 
+  private nextSilent(): HttpConnection | undefined {
+    return this.idle.takeSilent(performance.now())
+  }
+
   private quick(connectMs: number): ConnectionOptions {
     return {
-      dial: (listener) => (this.dial ?? dialQuickly)(this.origin, listener),
+      dial: (listener) => (this.options.dial ?? dialQuickly)(this.origin, listener),
       connectMs,
       onIdle: (connection) => this.keep(connection),
-      onClosed: (connection) => this.drop(connection),
+      onClosed: (connection) => this.idle.remove(connection),
     }
   }
 
@@ -64,25 +113,24 @@ export class HttpPool {
       connectMs,
       onIdle: (connection) =>
         connection.served < PATIENT_USES ? this.keep(connection) : connection.destroy(undefined),
-      onClosed: (connection) => this.drop(connection),
+      onClosed: (connection) => this.idle.remove(connection),
     }
   }
 
   private keep(connection: HttpConnection): void {
+    // A connection that was never used, as its call had ended, may have closed by now.
+    if (!connection.isOpen) return
     connection.rest()
-    this.idle.push(connection)
+    this.idle.add(connection)
+    if (this.idle.size > MAX_IDLE) this.idle.takeOldest()?.destroy(undefined)
     this.sweeping ??= setInterval(() => this.sweep(), SWEEP_MS).unref()
-  }
-
-  private drop(connection: HttpConnection): void {
-    const at = this.idle.indexOf(connection)
-    if (at >= 0) this.idle.splice(at, 1)
   }
 
   private sweep(): void {
     const before = performance.now() - IDLE_MS
-    while (this.idle[0] && this.idle[0].idleSince < before) this.idle.shift()?.destroy(undefined)
-    if (this.idle.length > 0) return
+    for (let old = this.idle.takeIdleSince(before); old; old = this.idle.takeIdleSince(before)) old.destroy(undefined)
+    this.idle.forgetOwners()
+    if (this.idle.size > 0) return
     clearInterval(this.sweeping)
     this.sweeping = undefined
   }

@@ -2,9 +2,9 @@
 // connected to, without following anybody elsewhere, and within bounds.
 import { lookup } from "node:dns/promises"
 import { Abort } from "./abort.ts"
-import { readAll } from "./http-client.ts"
 import { HttpConnection } from "./http-connection.ts"
 import { isPublicAddress } from "./public-address.ts"
+import { readAll } from "./read-all.ts"
 import { TransportError } from "./transport-error.ts"
 import { dialPatiently, type Origin } from "./wire.ts"
 

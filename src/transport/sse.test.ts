@@ -10,6 +10,23 @@ function decode(pieces: readonly string[]): Frame[] {
 const said = (frames: readonly Frame[]) =>
   frames.filter(({ data }) => data !== undefined).map(({ event, data }) => ({ event, data }))
 
+/** What the standard says of a text: line by line, an event at each blank line. */
+function standard(text: string): { event: string | undefined; data: string | undefined }[] {
+  const events: { event: string | undefined; data: string | undefined }[] = []
+  let event: string | undefined
+  let data: string | undefined
+  for (const line of [...text.split(/\r\n|\n|\r/), ""]) {
+    const [, name = "", value = ""] = /^([^:]*)(?:: ?(.*))?$/.exec(line) ?? []
+    if (name === "event") event = value
+    else if (name === "data") data = data === undefined ? value : `${data}\n${value}`
+    if (line !== "") continue
+    if (data !== undefined) events.push({ event, data })
+    event = undefined
+    data = undefined
+  }
+  return events
+}
+
 describe("frames", () => {
   test("are read with LF, CR, CRLF and any mix of them", () => {
     for (const end of ["\n", "\r", "\r\n"]) {
@@ -71,6 +88,38 @@ describe("frames", () => {
       }),
       { numRuns: 1000 },
     )
+  })
+
+  test.each(["\n", "\r", "\r\n"])("that say nothing come together, with line ends %j", (end) => {
+    const quiet = [": comment", "", "", ":", "event: x", "", "id: 7", "retry: 1", "", ""].join(end).repeat(100)
+    const frames = decode([`data: 1${end}${end}${quiet}data: 2${end}${end}`])
+    expect(said(frames)).toEqual([
+      { event: undefined, data: "1" },
+      { event: undefined, data: "2" },
+    ])
+    expect(frames.length).toBeLessThanOrEqual(4)
+    expect(frames.map(({ raw }) => raw).join("")).toBe(`data: 1${end}${end}${quiet}data: 2${end}${end}`)
+  })
+
+  test("say the same whether those that say nothing stand between them or not, wherever they are cut", () => {
+    const end = fc.constantFrom("\n", "\r", "\r\n")
+    const line = fc.constantFrom(":", ": c", "data: x", "data:", "event: e", "id: 1", "", "", "{bare", "ddata: z")
+    const lines = fc.array(fc.tuple(line, end), { maxLength: 30 })
+    fc.assert(
+      fc.property(lines, fc.array(fc.nat(200)), (lines, cuts) => {
+        const text = lines.map(([line, end]) => line + end).join("")
+        const places = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length]
+        const pieces = places.slice(1).map((to, index) => text.slice(places[index], to))
+        expect(said(decode(pieces))).toEqual(standard(text))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test("of more lines than any event has are refused", () => {
+    expect(() => decode([`${"data: x\n".repeat(20_000)}\n`])).toThrow(SseLimitError)
+    expect(() => decode([`${"x\r".repeat(20_000)}\r`, "data: x\n"])).toThrow(SseLimitError)
+    expect(said(decode([`${"data: x\n".repeat(10_000)}\n`]))).toHaveLength(1)
   })
 
   test("that do not end are refused, not buffered on", () => {

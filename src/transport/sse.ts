@@ -17,6 +17,8 @@ export class SseLimitError extends Error {
 
 /** An event of this size is no event; what does not end by then is refused instead of buffered on. */
 const MAX_FRAME_LENGTH = 16 * 1024 * 1024
+/** Most events have one or two. */
+const MAX_LINES = 16_384
 
 /** Two line ends in a row, each of them LF, CR or CRLF; not yet where a CR is the last byte, which an LF may follow. */
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?=[^\n]))/g
@@ -42,6 +44,10 @@ export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): SseDecoder {
     first = false
     return parseFrame(raw, marked ? BYTE_ORDER_MARK.length : 0)
   }
+  const quietFrame = (raw: string): Frame => {
+    first = false
+    return { raw, event: undefined, data: undefined, dataStart: -1 }
+  }
 
   return {
     isEmpty: () => length === 0,
@@ -54,7 +60,7 @@ export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): SseDecoder {
       const frames: Frame[] = []
       if (hasBlankLine(tail + piece)) {
         const text = pieces.length === 1 ? piece : pieces.join("")
-        const rest = cut(text, (raw) => frames.push(frame(raw)))
+        const rest = cut(text, (raw, isQuiet) => frames.push(isQuiet ? quietFrame(raw) : frame(raw)))
         pieces = rest === "" ? [] : [rest]
         length = rest.length
       }
@@ -84,22 +90,59 @@ function hasBlankLine(text: string): boolean {
   return BLANK_LINE.test(text)
 }
 
-/** Hands out each complete frame's raw text; returns what is left. */
-function cut(text: string, take: (raw: string) => void): string {
+/** Hands out each complete frame's raw text, those in a row that say nothing as one; returns what is left. */
+function cut(text: string, take: (raw: string, isQuiet: boolean) => void): string {
+  const hasReturns = text.includes("\r")
   let from = 0
-  if (!text.includes("\r")) {
-    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n", from)) {
-      take(text.slice(from, end + 2))
-      from = end + 2
-    }
-  } else {
-    BLANK_LINE.lastIndex = 0
-    for (let match = BLANK_LINE.exec(text); match; match = BLANK_LINE.exec(text)) {
-      take(text.slice(from, BLANK_LINE.lastIndex))
-      from = BLANK_LINE.lastIndex
-    }
+  for (;;) {
+    const quiet = quietEnd(text, from)
+    if (quiet > from) take(text.slice(from, quiet), true)
+    const end = hasReturns ? anyFrameEnd(text, quiet) : plainFrameEnd(text, quiet)
+    if (end > 0) take(text.slice(quiet, end), false)
+    from = end > 0 ? end : quiet
+    if (end < 0) return from === 0 ? text : text.slice(from)
   }
-  return from === 0 ? text : text.slice(from)
+}
+
+/** The place behind the frame's blank line; -1 where there is none yet. */
+function plainFrameEnd(text: string, from: number): number {
+  const end = text.indexOf("\n\n", from)
+  return end < 0 ? -1 : end + 2
+}
+
+function anyFrameEnd(text: string, from: number): number {
+  BLANK_LINE.lastIndex = from
+  return BLANK_LINE.test(text) ? BLANK_LINE.lastIndex : -1
+}
+
+const LF = 0x0a
+const CR = 0x0d
+/** What lines begin with that are comments, or fields without data: `event`, `id`, `retry`. */
+const QUIET_STARTS: ReadonlySet<number> = new Set(Buffer.from(":eir"))
+
+/**
+ * The place behind those frames from here on that hold nothing but such lines. A host may send hundreds of thousands of
+ * them in one read, and to look at each as a frame would take a microsecond.
+ */
+function quietEnd(text: string, from: number): number {
+  let end = from
+  let lineEnds = 0
+  for (let at = from; at < text.length; ) {
+    const code = text.charCodeAt(at)
+    if (code === LF || code === CR) {
+      // An LF may follow a CR that is the last so far.
+      if (code === CR && at + 1 === text.length) return end
+      at += code === CR && text.charCodeAt(at + 1) === LF ? 2 : 1
+      if (++lineEnds < 2) continue
+      end = at
+      lineEnds = 0
+    } else if (QUIET_STARTS.has(code)) {
+      lineEnds = 0
+      do at++
+      while (at < text.length && text.charCodeAt(at) !== LF && text.charCodeAt(at) !== CR)
+    } else return end
+  }
+  return end
 }
 
 function parseFrame(raw: string, offset: number): Frame {
@@ -109,7 +152,9 @@ function parseFrame(raw: string, offset: number): Frame {
   let event: string | undefined
   let data: string | undefined
   let dataStart = -1
+  let count = 0
   for (const { line, start } of lines(raw, offset)) {
+    if (++count > MAX_LINES) throw new SseLimitError(`an event has more than ${MAX_LINES} lines`)
     const colon = line.indexOf(":")
     const name = colon < 0 ? line : line.slice(0, colon)
     if (name !== "event" && name !== "data") continue

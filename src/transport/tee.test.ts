@@ -53,6 +53,12 @@ test("an event may end what passes with its frame, or before it", () => {
   expect(ending("stop-before")).toBe("data: one\n\n: note\n\n")
 })
 
+test("a frame may end what passes before it, and before the observer sees it", () => {
+  const { run, seen } = teeOf({ onFrame: ({ data }) => (data === "two" ? "stop-before" : "go-on") })
+  expect(run(stream)).toBe("data: one\n\n: note\n\n")
+  expect(seen).toEqual(["one"])
+})
+
 test("frames may be edited and dropped", () => {
   const { run } = teeOf({ edit: ({ raw, data }) => (data === "two" ? "" : raw.replace("one", "1")) })
   expect(run(stream)).toBe("data: 1\n\n: note\n\ndata: three\n\n")

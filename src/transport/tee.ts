@@ -8,6 +8,8 @@ export interface TeeOptions<Event> {
   readonly observer: Step<Frame, Event>
   /** What of a frame passes: its raw text as it is or edited, or "" to drop it. */
   readonly edit: (frame: Frame) => string
+  /** Hears of each frame before its events, and may end what passes before it. */
+  readonly onFrame?: (frame: Frame) => Verdict
   /** Hears of each event in order, and may end what passes with this frame, or before it. */
   readonly onEvent: (event: Event) => Verdict
   readonly onObserverFailure: (cause: unknown) => void
@@ -65,6 +67,8 @@ export class Tee<Event> {
   private pass(frames: readonly Frame[]): Uint8Array<ArrayBuffer> | undefined {
     let text = ""
     for (const frame of frames) {
+      if (this.verdict !== "go-on") break
+      this.verdict = this.options.onFrame?.(frame) ?? "go-on"
       if (this.verdict !== "go-on") break
       const before = this.grown
       if (this.observe(frame) === "stop-before") break

@@ -20,6 +20,7 @@ import { Deadlines } from "../../src/transport/deadlines.ts"
 import { outline } from "../../src/transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../src/transport/json-splice.ts"
 import { OneByOne } from "../../src/transport/one-by-one.ts"
+import { ResendAllowance } from "../../src/transport/resend-allowance.ts"
 import { jsonObject, memberText, type ObjectText, objectText, spelled } from "./json-text.ts"
 import { REWRITTEN, STREAMS } from "./sse-streams.ts"
 
@@ -86,7 +87,8 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const outlined = outline(REQUEST)
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
-  const response = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined })
+  const resends = new ResendAllowance()
+  const response = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined, resends })
   return Buffer.from(await response.arrayBuffer()).toString("latin1")
 }
 

@@ -143,7 +143,9 @@ async function call(url: string, init: RequestInit): Promise<string | undefined>
     if (response.status === 500 || text.includes('"internal_error"'))
       return `status ${response.status}: ${text.slice(0, 300)}`
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return undefined
-    return endsProperly(new URL(url).pathname, text) ? undefined : `a stream without a proper end: ${text.slice(-300)}`
+    return streamEnd(new URL(url).pathname, text) !== "neither"
+      ? undefined
+      : `a stream without a proper end: ${text.slice(-300)}`
   } catch (thrown) {
     return `no whole answer: ${thrown}`
   }
@@ -160,8 +162,10 @@ const READING = {
   headers: {},
 } as const
 
-/** Whether what went out, read again, is whole or tells an error. */
-function endsProperly(path: string, text: string): boolean {
+export type StreamEnd = "whole" | "error" | "neither"
+
+/** How a stream that was answered at this path ends, read again. */
+export function streamEnd(path: string, text: string): StreamEnd {
   const protocol = protocols.find(({ endpoints }) =>
     endpoints.some(
       ({ method, paths }) => method === "POST" && paths.some((each) => path.startsWith(each.replace(/\{\w+\}/, ""))),
@@ -170,7 +174,11 @@ function endsProperly(path: string, text: string): boolean {
   const observer = protocol?.relayStream({ model: "test/model", reading: READING }).observer
   const frames = decodeSse()
   const seen = [...frames.push(text), ...frames.finish()].flatMap((frame) => observer?.push(frame) ?? [])
-  return [...seen, ...(observer?.finish() ?? [])].some(({ type }) => type === "stream-end" || type === "stream-error")
+  const end = [...seen, ...(observer?.finish() ?? [])].find(
+    ({ type }) => type === "stream-end" || type === "stream-error",
+  )
+  if (!end) return "neither"
+  return end.type === "stream-end" ? "whole" : "error"
 }
 
 async function sendBytes(url: string, bytes: Buffer): Promise<string | undefined> {

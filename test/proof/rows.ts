@@ -24,6 +24,9 @@ import { soak } from "./row-21-soak.ts"
 import { otherModels } from "./row-22-other-model.ts"
 import { limits } from "./row-23-limits.ts"
 import { suspense } from "./row-24-suspense.ts"
+import { oneCall } from "./row-25-one-call.ts"
+import { whoseAnswer } from "./row-28-whose-answer.ts"
+import { meaninglessBytes } from "./row-29-meaningless-bytes.ts"
 import { start } from "./row-31-start.ts"
 
 export const rows: readonly Row[] = [
@@ -52,4 +55,7 @@ export const rows: readonly Row[] = [
   limits,
   suspense,
   start,
+  oneCall,
+  whoseAnswer,
+  meaninglessBytes,
 ]

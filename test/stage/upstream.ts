@@ -8,6 +8,8 @@ export interface ReceivedRequest {
   /** Header names and values as they came. */
   readonly head: string
   readonly body: Buffer
+  /** The number of the connection it came over, counted from 1; absent where it came over none. */
+  readonly connection?: number
 }
 
 export interface Reply {
@@ -32,6 +34,7 @@ export class Upstream {
   script: Script
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
+  private accepted = 0
 
   private constructor(script: Script) {
     this.script = script
@@ -77,6 +80,7 @@ export class Upstream {
 
   private accept(socket: Socket): void {
     this.sockets.add(socket)
+    const connection = ++this.accepted
     socket.setNoDelay(true)
     socket.on("error", () => {})
     const closed = new Promise<number>((resolve) => {
@@ -97,8 +101,9 @@ export class Upstream {
       let read = parse(buffered)
       for (; read.request; read = parse(buffered)) {
         buffered = buffered.subarray(read.length)
-        this.requests.push(read.request)
-        void this.script(read.request, replyOn(socket, closed))
+        const request = { ...read.request, connection }
+        this.requests.push(request)
+        void this.script(request, replyOn(socket, closed))
       }
       needed = read.length
       pieces = [buffered]

@@ -1,0 +1,124 @@
+// Whose connection carries a call: hosts on real sockets, callers of several owners.
+import { afterEach, describe, expect, test } from "bun:test"
+import { spawn } from "node:child_process"
+import { dialQuickly } from "./bun-wire.ts"
+import { httpSender } from "./http-client.ts"
+import { Host, outgoing, said, text } from "./http-host.fixture.ts"
+import { SILENCE_MS } from "./idle-connections.ts"
+import { dialPatiently } from "./wire.ts"
+
+const hosts: Host[] = []
+afterEach(() => {
+  for (const host of hosts.splice(0)) host.stop()
+})
+
+async function start(answer: Parameters<typeof Host.start>[0]): Promise<Host> {
+  const host = await Host.start(answer)
+  hosts.push(host)
+  return host
+}
+
+/** More than the silence after which a connection may be handed over. */
+const RIPE_MS = SILENCE_MS + 100
+
+describe.each([
+  ["patiently", dialPatiently],
+  ["quickly", dialQuickly],
+])("dialled %s, a connection", (_, dial) => {
+  const echo = () => start((socket, _, { body }) => socket.write(said(body)))
+
+  async function call(send: ReturnType<typeof httpSender>, { url, owner }: { url: string; owner?: string }) {
+    const body = `for ${owner} ${Math.random()}`
+    const answered = await text(await send(outgoing(url, { body, ...(owner !== undefined && { owner }) })))
+    return { answered, body }
+  }
+
+  test("is used again by its own tenant at once, and by another only after a silence", async () => {
+    const send = httpSender({ dial })
+    const host = await echo()
+    for (const owner of ["a", "a", "b", "a", "b"]) await call(send, { url: host.url, owner })
+    expect(host.sockets).toHaveLength(2)
+    await Bun.sleep(RIPE_MS)
+    await call(send, { url: host.url, owner: "c" })
+    await call(send, { url: host.url, owner: "d" })
+    expect(host.sockets).toHaveLength(2)
+    // Those are c's and d's now.
+    await call(send, { url: host.url, owner: "a" })
+    expect(host.sockets).toHaveLength(3)
+  })
+
+  test("is its own tenant's rather than another's that has been silent for long", async () => {
+    const send = httpSender({ dial })
+    const host = await start((socket, _, { body }) => socket.write(said(`${body} ${host.sockets.indexOf(socket)}`)))
+    const socketOf = async (owner: string) =>
+      Number((await call(send, { url: host.url, owner })).answered.split(" ").at(-1))
+    const own = await socketOf("a")
+    const others = await socketOf("b")
+    await Bun.sleep(RIPE_MS)
+    expect([await socketOf("a"), await socketOf("b")]).toEqual([own, others])
+  })
+
+  test("of the gateway's own calls is nobody's who has a name", async () => {
+    const send = httpSender({ dial })
+    const host = await echo()
+    await call(send, { url: host.url })
+    await call(send, { url: host.url, owner: "a" })
+    await call(send, { url: host.url })
+    expect(host.sockets).toHaveLength(2)
+  })
+
+  test("under strict isolation is never another tenant's", async () => {
+    const send = httpSender({ dial, isolation: "strict" })
+    const host = await echo()
+    await call(send, { url: host.url, owner: "a" })
+    await Bun.sleep(RIPE_MS)
+    await call(send, { url: host.url, owner: "b" })
+    await call(send, { url: host.url, owner: "a" })
+    expect(host.sockets).toHaveLength(2)
+  })
+
+  test("on which anything comes while it is idle is closed", async () => {
+    const send = httpSender({ dial })
+    const host = await start((socket, _, { body }) => socket.write(said(body)))
+    await call(send, { url: host.url, owner: "a" })
+    host.sockets[0]?.write("\r\n")
+    while (!host.sockets[0]?.closed) await Bun.sleep(5)
+    const { answered, body } = await call(send, { url: host.url, owner: "a" })
+    expect(answered).toBe(body)
+    expect(host.sockets).toHaveLength(2)
+  })
+
+  test("is handed over only once all that came over it has been seen", async () => {
+    const send = httpSender({ dial })
+    const host = await startApart()
+    try {
+      const first = await call(send, { url: host.url, owner: "a" })
+      expect(first.answered).toBe(first.body)
+      await Bun.sleep(SILENCE_MS - 400)
+      // The second answer comes while this process looks at no socket; the connection has been idle for long enough then.
+      const until = performance.now() + 900
+      while (performance.now() < until);
+      const second = await call(send, { url: host.url, owner: "b" })
+      expect(second.answered).toBe(second.body)
+    } finally {
+      host.stop()
+    }
+  })
+})
+
+/** A host in a process of its own that answers twice, the second time 700 ms later. */
+async function startApart(): Promise<{ url: string; stop(): void }> {
+  const listen = `const server = require("node:net").createServer((socket) => {
+      socket.on("error", () => {})
+      socket.on("data", (bytes) => {
+        const body = bytes.toString().split("\\r\\n\\r\\n")[1]
+        const answer = "HTTP/1.1 200 OK\\r\\ncontent-length: " + body.length + "\\r\\n\\r\\n" + body
+        socket.write(answer)
+        setTimeout(() => socket.write(answer), 700)
+      })
+    })
+    server.listen(0, "127.0.0.1", () => console.log(server.address().port))`
+  const child = spawn(process.execPath, ["-e", listen], { stdio: ["ignore", "pipe", "inherit"] })
+  const port = await new Promise<number>((resolve) => child.stdout.once("data", (text) => resolve(Number(text))))
+  return { url: `http://127.0.0.1:${port}/`, stop: () => void child.kill("SIGKILL") }
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { ChainLink } from "./chain.ts"
+import { type IdleConnection, IdleConnections, SILENCE_MS } from "./idle-connections.ts"
+
+class Fake implements IdleConnection {
+  readonly byOwner = new ChainLink<this>(this)
+  readonly byAge = new ChainLink<this>(this)
+
+  constructor(
+    readonly owner: string,
+    readonly idleSince: number,
+  ) {}
+}
+
+describe("idle connections", () => {
+  test("are taken by their owner, the one used last first", () => {
+    const idle = new IdleConnections<Fake>()
+    const [first, second, others] = [new Fake("a", 0), new Fake("a", 1), new Fake("b", 2)]
+    for (const each of [first, second, others]) idle.add(each)
+    expect(idle.takeOwn("a")).toBe(second)
+    expect(idle.takeOwn("a")).toBe(first)
+    expect(idle.takeOwn("a")).toBeUndefined()
+    expect(idle.size).toBe(1)
+  })
+
+  test("are given to others after a silence only, those that fell silent last first", () => {
+    const idle = new IdleConnections<Fake>()
+    const [first, second] = [new Fake("a", 0), new Fake("a", 100)]
+    idle.add(first)
+    idle.add(second)
+    expect(idle.takeSilent(SILENCE_MS - 1)).toBeUndefined()
+    expect(idle.takeSilent(SILENCE_MS + 100)).toBe(second)
+    expect(idle.takeSilent(SILENCE_MS + 100)).toBe(first)
+    expect(idle.takeOwn("a")).toBeUndefined()
+  })
+
+  type Step =
+    | { readonly kind: "add" | "own"; readonly owner: string }
+    | { readonly kind: "silent" | "forget" }
+    | { readonly kind: "remove"; readonly index: number }
+    | { readonly kind: "old"; readonly ms: number }
+
+  const owner = fc.constantFrom("a", "b", "c")
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 3, arbitrary: owner.map((owner) => ({ kind: "add", owner }) as const) },
+    owner.map((owner) => ({ kind: "own", owner }) as const),
+    fc.constantFrom({ kind: "silent" } as const, { kind: "forget" } as const),
+    fc.nat(5).map((index) => ({ kind: "remove", index }) as const),
+    fc.nat(3000).map((ms) => ({ kind: "old", ms }) as const),
+  )
+
+  test("do what a plain list would, whatever is done", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(step, fc.nat(700)), { maxLength: 60 }), (steps) => {
+        const idle = new IdleConnections<Fake>()
+        let plain: Fake[] = []
+        let now = 0
+        const take = (expected: Fake | undefined, found: Fake | undefined) => {
+          expect(found).toBe(expected)
+          plain = plain.filter((each) => each !== expected)
+        }
+        for (const [step, ms] of steps) {
+          now += ms
+          if (step.kind === "add") {
+            const added = new Fake(step.owner, now)
+            plain.push(added)
+            idle.add(added)
+          } else if (step.kind === "own") {
+            take(
+              plain.findLast(({ owner }) => owner === step.owner),
+              idle.takeOwn(step.owner),
+            )
+          } else if (step.kind === "silent") {
+            take(
+              plain.findLast(({ idleSince }) => now - idleSince >= SILENCE_MS),
+              idle.takeSilent(now),
+            )
+          } else if (step.kind === "remove") {
+            const [removed] = plain.splice(step.index, 1)
+            if (removed) idle.remove(removed)
+          } else if (step.kind === "old") {
+            take(
+              plain.find(({ idleSince }, index) => index === 0 && idleSince < now - step.ms),
+              idle.takeIdleSince(now - step.ms),
+            )
+          } else idle.forgetOwners()
+          expect(idle.size).toBe(plain.length)
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,81 @@
+// Connections that wait for a next request, by their owner and by how long they have been silent. An owner is whoever a
+// connection carried its last answer for; what another may take over must have been silent for a while, for a host may
+// send a second answer. Each step takes the same time however many owners and connections there are.
+import { Chain, type ChainLink } from "./chain.ts"
+
+export interface IdleConnection {
+  readonly owner: string
+  /** As `performance.now()` tells it. */
+  readonly idleSince: number
+  readonly byOwner: ChainLink<this>
+  readonly byAge: ChainLink<this>
+}
+
+/** After this much silence a connection may be used for another owner. */
+export const SILENCE_MS = 1000
+
+export class IdleConnections<Connection extends IdleConnection> {
+  /** Of each owner, the one that was used last stands last. */
+  private readonly owned = new Map<string, Chain<Connection>>()
+  /** Both in the order in which they fell silent. */
+  private readonly young = new Chain<Connection>()
+  private readonly silent = new Chain<Connection>()
+  private count = 0
+
+  get size(): number {
+    return this.count
+  }
+
+  add(connection: Connection): void {
+    let own = this.owned.get(connection.owner)
+    if (!own) {
+      own = new Chain()
+      this.owned.set(connection.owner, own)
+    }
+    own.append(connection.byOwner as ChainLink<Connection>)
+    this.young.append(connection.byAge as ChainLink<Connection>)
+    this.count++
+  }
+
+  remove(connection: Connection): void {
+    if (!connection.byOwner.chain) return
+    connection.byOwner.leave()
+    connection.byAge.leave()
+    this.count--
+  }
+
+  /** The one its owner used last: others may time out meanwhile. */
+  takeOwn(owner: string): Connection | undefined {
+    return this.taken(this.owned.get(owner)?.last)
+  }
+
+  /** Whoever's, of those that have been silent for long enough the one that fell silent last. */
+  takeSilent(now: number): Connection | undefined {
+    const { young, silent } = this
+    for (let link = young.first; link && now - link.member.idleSince >= SILENCE_MS; link = young.first) {
+      young.remove(link)
+      silent.append(link)
+    }
+    return this.taken(silent.last)
+  }
+
+  takeOldest(): Connection | undefined {
+    return this.taken(this.silent.first ?? this.young.first)
+  }
+
+  /** Takes the oldest if it has been idle since before then. */
+  takeIdleSince(before: number): Connection | undefined {
+    const oldest = this.silent.first ?? this.young.first
+    return oldest && oldest.member.idleSince < before ? this.taken(oldest) : undefined
+  }
+
+  /** Forgets owners that have no connection here. Now and then: most come back at once. */
+  forgetOwners(): void {
+    for (const [owner, { first }] of this.owned) if (!first) this.owned.delete(owner)
+  }
+
+  private taken(link: ChainLink<Connection> | undefined): Connection | undefined {
+    if (link) this.remove(link.member)
+    return link?.member
+  }
+}

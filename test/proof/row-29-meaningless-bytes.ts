@@ -1,0 +1,175 @@
+// Providers that send without end and say nothing: the stream is cut with its error frame, the event loop is not held up,
+// and streams beside it go on.
+import { eventually } from "../stage/eventually.ts"
+import { RunningGateway } from "../stage/gateway.ts"
+import { chunk, DONE, Upstream } from "../stage/upstream.ts"
+import { FLOODS, FloodHost } from "./flood-host.ts"
+import { type StreamEnd, streamEnd } from "./fuzz-cases.ts"
+import { inTurns } from "./in-turns.ts"
+import type { Figure, Row } from "./row.ts"
+import { ask, chat, messages, type Spoken } from "./spoken.ts"
+import { watch } from "./watch.ts"
+
+/** Relayed, and translated. */
+const LANES: readonly Spoken[] = [chat, messages]
+const MIB = 1024 * 1024
+/** The bound, six bytes on the way for each where a chunk has one byte, and what the kernel holds. */
+const MAX_TAKEN_MIB = 48
+const NEIGHBOUR_WORDS = 40
+const WORD_MS = 15
+const LATE_MS = 150
+const FREED_MS = 15_000
+
+function configOf(floods: FloodHost, neighbours: Upstream): string {
+  const provider = (id: string, url: string) =>
+    `  ${id}: { type: openai-compatible, protocols: [openai-chat], base_url: "${url}", api_key: "k" }`
+  const model = (id: string, provider: string) =>
+    `  - { id: ${id}, kind: chat, context_window: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: ${provider}, model: m }] }`
+  return [
+    "providers:",
+    provider("flooding", floods.baseUrl),
+    provider("sound", neighbours.baseUrl),
+    "models:",
+    model("test/flood", "flooding"),
+    model("test/model", "sound"),
+    "",
+  ].join("\n")
+}
+
+/** A provider that says a word now and then. */
+async function soundHost(): Promise<Upstream> {
+  return Upstream.start(async (_, reply) => {
+    reply.stream()
+    for (let word = 0; word < NEIGHBOUR_WORDS; word++) {
+      await reply.write(chunk({ role: "assistant", content: `w${word} ` }))
+      await Bun.sleep(WORD_MS)
+    }
+    await reply.write(chunk({}, "stop") + DONE)
+    reply.end()
+  })
+}
+
+interface FloodSeen {
+  readonly what: string
+  readonly end: StreamEnd | "refused"
+  readonly isWhole: boolean
+}
+
+async function flooded(gateway: RunningGateway, spoken: Spoken, index: number): Promise<FloodSeen> {
+  const response = await ask(spoken, gateway, { question: `flood ${index}`, model: "test/flood", streamed: true })
+  const text = await response.text()
+  const { what = "", isWhole = false } = FLOODS[index] ?? {}
+  const end = response.ok ? streamEnd(spoken.path("", true), text) : "refused"
+  return { what: `${what} (${spoken.name})`, end, isWhole }
+}
+
+/** Neighbours that were not answered whole. */
+class Neighbours {
+  asked = 0
+  broken = 0
+  private isOver = false
+
+  constructor(private readonly gateway: RunningGateway) {}
+
+  async run(atOnce: number): Promise<void> {
+    await Promise.all(Array.from({ length: atOnce }, () => this.runOne()))
+  }
+
+  stop(): void {
+    this.isOver = true
+  }
+
+  private async runOne(): Promise<void> {
+    while (!this.isOver) {
+      const response = await ask(chat, this.gateway, { streamed: true })
+      const text = await response.text()
+      this.asked++
+      const isWhole = text.includes(`w${NEIGHBOUR_WORDS - 1} `) && streamEnd(chat.path("", true), text) === "whole"
+      if (!isWhole) this.broken++
+    }
+  }
+}
+
+/** How often the gateway's own event loop was looked at, and how often that came later than it may. */
+async function loopLooks(gateway: RunningGateway): Promise<{ looks: number; late: number }> {
+  const text = await (await gateway.administer("/metrics")).text()
+  const count = (label: string) =>
+    Number(new RegExp(`^trivium_event_loop_delay_seconds${label} (\\d+)`, "m").exec(text)?.[1])
+  const looks = count("_count")
+  return { looks, late: looks - count(`_bucket\\{le="${LATE_MS / 1000}"\\}`) }
+}
+
+export const meaninglessBytes: Row = {
+  number: 29,
+  title: "bytes without meaning",
+  async run({ short, say }) {
+    const host = await FloodHost.start()
+    const sound = await soundHost()
+    const gateway = await RunningGateway.start({ config: configOf(host, sound) })
+    const neighbours = new Neighbours(gateway)
+    const seen: FloodSeen[] = []
+    const all = LANES.flatMap((spoken, lane) => [...FLOODS.keys()].map((index) => ({ spoken, lane, index })))
+    const cases = short ? all.filter(({ lane, index }) => index % LANES.length === lane) : all
+    const rounds = short ? 1 : 4
+    try {
+      await loopLooks(gateway)
+      const before = await loopLooks(gateway)
+      const { waits, grownMb } = await watch(gateway, async () => {
+        const beside = neighbours.run(short ? 2 : 8)
+        await inTurns(Array.from({ length: rounds }, () => cases).flat(), {
+          atOnce: short ? 4 : 12,
+          act: async ({ spoken, index }) => void seen.push(await flooded(gateway, spoken, index)),
+        })
+        neighbours.stop()
+        await beside
+      })
+      await eventually(() => host.open === 0, { withinMs: FREED_MS, what: "the end of every flooded connection" })
+      const after = await loopLooks(gateway)
+      for (const { what, end } of seen.filter(isWrong)) say(`${what}: ${end}`)
+      say(
+        `a small question waited ${Math.max(...waits).toFixed(0)} ms at most, memory grew by ${grownMb.toFixed(0)} MB`,
+      )
+      const late = after.late - before.late
+      say(
+        `the event loop was looked at ${after.looks - before.looks} times, ${late} of them more than ${LATE_MS} ms late`,
+      )
+      const figures = countsOf({ seen, neighbours, mostBytes: host.mostBytes, grownMb })
+      return short
+        ? figures
+        : [...figures, { what: "looks at the event loop more than 150 ms late", seen: late, atMost: 0 }]
+    } finally {
+      neighbours.stop()
+      await gateway.stop()
+      await host.stop()
+      await sound.stop()
+    }
+  },
+}
+
+function isWrong({ end, isWhole }: FloodSeen): boolean {
+  return isWhole ? end !== "whole" : end !== "error" && end !== "refused"
+}
+
+interface Counted {
+  readonly seen: readonly FloodSeen[]
+  readonly neighbours: Neighbours
+  readonly mostBytes: number
+  readonly grownMb: number
+}
+
+function countsOf({ seen, neighbours, mostBytes, grownMb }: Counted): Figure[] {
+  const cut = seen.filter(({ end }) => end === "error").length
+  return [
+    { what: "floods", seen: seen.length, atLeast: FLOODS.length },
+    { what: "of these, cut with an error frame", seen: cut, atLeast: FLOODS.length / 2 },
+    {
+      what: "floods that ended in neither an error nor, where it was there, the answer",
+      seen: seen.filter(isWrong).length,
+      atMost: 0,
+    },
+    { what: "taken of one flood, at most", seen: mostBytes / MIB, atMost: MAX_TAKEN_MIB, unit: "MiB" },
+    { what: "streams beside them", seen: neighbours.asked, atLeast: 2 },
+    { what: "of these, not answered whole", seen: neighbours.broken, atMost: 0 },
+    { what: "memory gained at its most", seen: grownMb, atMost: 500, unit: "MB" },
+  ]
+}
