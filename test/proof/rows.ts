@@ -22,6 +22,7 @@ import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
 import { suspense } from "./row-24-suspense.ts"
+import { lostFiles } from "./row-30-lost-files.ts"
 import { start } from "./row-31-start.ts"
 
 export const rows: readonly Row[] = [
@@ -47,5 +48,6 @@ export const rows: readonly Row[] = [
   storeLoss,
   soak,
   suspense,
+  lostFiles,
   start,
 ]
