@@ -27,6 +27,7 @@ import { suspense } from "./row-24-suspense.ts"
 import { oneCall } from "./row-25-one-call.ts"
 import { whoseAnswer } from "./row-28-whose-answer.ts"
 import { meaninglessBytes } from "./row-29-meaningless-bytes.ts"
+import { lostFiles } from "./row-30-lost-files.ts"
 import { start } from "./row-31-start.ts"
 
 export const rows: readonly Row[] = [
@@ -54,8 +55,9 @@ export const rows: readonly Row[] = [
   otherModels,
   limits,
   suspense,
-  start,
   oneCall,
   whoseAnswer,
   meaninglessBytes,
+  lostFiles,
+  start,
 ]
