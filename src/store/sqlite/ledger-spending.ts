@@ -51,17 +51,14 @@ export class Spending {
 
   /** The day given, or a later one that the key or its tenant has spent or held anything on: a clock may be set back. */
   latestDay({ keyId, tenant }: { readonly keyId: string; readonly tenant: string }, day: number): number {
-    const ofKey = this.lastDay(askedOf(this.keys, keyId), {
-      ...{ day, holder: `key:${keyId}`, isOf: (spender) => spender.keyId === keyId },
-      byTail: (tail) => tail.daysOfKey(keyId),
-    })
-    const ofTenant = this.lastDay(askedOf(this.tenants, tenant), {
-      ...{ day, holder: `tenant:${tenant}`, isOf: (spender) => spender.tenant === tenant },
-      byTail: (tail) => tail.daysOfTenant(tenant),
-    })
-    const spent = Math.max(day, ofKey ?? day, ofTenant ?? day)
-    if (!this.sources.holds.hasLaterThan(spent)) return spent
-    const held = [...this.sources.holds.all()].filter((hold) => hold.keyId === keyId || hold.tenant === tenant)
+    const ofKey = askedOf(this.keys, keyId)
+    const ofTenant = askedOf(this.tenants, tenant)
+    if (!isKnownFrom(ofKey, day)) ofKey.last = { since: day, day: this.lastDayOfKey(keyId, day) }
+    if (!isKnownFrom(ofTenant, day)) ofTenant.last = { since: day, day: this.lastDayOfTenant(tenant, day) }
+    const spent = Math.max(day, ofKey.last?.day ?? day, ofTenant.last?.day ?? day)
+    const { holds } = this.sources
+    if (!holds.hasLaterThan(spent)) return spent
+    const held = [...holds.all()].filter((hold) => hold.keyId === keyId || hold.tenant === tenant)
     return held.reduce((latest, hold) => Math.max(latest, hold.day), spent)
   }
 
@@ -102,12 +99,14 @@ export class Spending {
     return nano
   }
 
-  private lastDay(asked: Asked, { day, ...search }: DaySearch & { readonly day: number }): number | undefined {
-    const { last } = asked
-    if (last && (last.since <= day || last.day !== undefined)) return last.day
-    const found = { since: day, day: this.lastDayFrom(day, search) }
-    asked.last = found
-    return found.day
+  private lastDayOfKey(keyId: string, day: number): number | undefined {
+    const isOf = (spender: Spender) => spender.keyId === keyId
+    return this.lastDayFrom(day, { holder: `key:${keyId}`, isOf, byTail: (tail) => tail.daysOfKey(keyId) })
+  }
+
+  private lastDayOfTenant(tenant: string, day: number): number | undefined {
+    const isOf = (spender: Spender) => spender.tenant === tenant
+    return this.lastDayFrom(day, { holder: `tenant:${tenant}`, isOf, byTail: (tail) => tail.daysOfTenant(tenant) })
   }
 
   private lastDayFrom(day: number, { holder, isOf, byTail }: DaySearch): number | undefined {
@@ -183,6 +182,11 @@ function known(windows: readonly Window[], { from, to }: Days): bigint | undefin
 function move(asked: Asked | undefined, { day, nano }: { readonly day: number; readonly nano: bigint }): void {
   if (!asked) return
   for (const window of asked.windows) if (day >= window.from && day <= window.to) window.nano += nano
+}
+
+/** Whether what is known of its last day holds from this one on. */
+function isKnownFrom({ last }: Asked, day: number): boolean {
+  return last !== undefined && (last.since <= day || last.day !== undefined)
 }
 
 function raise(asked: Asked | undefined, day: number): void {

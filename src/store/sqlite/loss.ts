@@ -14,7 +14,9 @@ interface Compared extends Known {
   readonly chains: Pick<ChainMarks, "after">
 }
 
-export function lostDatabase({ path, known }: Known): string {
+/** Undefined where there was nothing in it. */
+export function lostDatabase({ path, known }: Known): string | undefined {
+  if (known !== "unreadable" && known.entry === 0 && known.changes === 0) return undefined
   const had =
     known === "unreadable"
       ? "There was one: it has a marker."

@@ -119,6 +119,12 @@ describe("a store that has what its marker knows of is opened", () => {
     openSqlite(path).close()
   })
 
+  test("that was lost before anything was in it", () => {
+    openSqlite(path).close()
+    rmSync(path)
+    written(1)
+  })
+
   test("in memory without any marker", () => {
     const store = openSqlite(":memory:")
     book(store, 1)

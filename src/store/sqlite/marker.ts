@@ -1,6 +1,6 @@
 // A file beside the database that says how far it has come. A database that is behind it, or another one, has lost what
 // was booked, and no check of its own could find that.
-import { closeSync, fsync, openSync, readFileSync, writeSync } from "node:fs"
+import { closeSync, fsync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
 
 /** What a store has been known to hold. */
 export interface StorePosition {
@@ -97,8 +97,16 @@ export class Marker {
     return this.waiting
   }
 
-  /** At once: of what is known to be on disk. */
-  write(position: StorePosition): void {
+  /** At once, for a store that has no marker yet, or a wrong one. */
+  begin(): void {
+    const position = this.options.position()
+    const isNew = position.entry === 0 && position.changes === 0
+    if (!isNew) fsyncSync(this.openLog())
+    this.write(position)
+  }
+
+  /** Of what is known to be on disk. */
+  private write(position: StorePosition): void {
     this.number += 1
     const slot: Slot = { number: this.number, ...position, at: new Date().toISOString() }
     const text = `${JSON.stringify(slot).padEnd(SLOT_BYTES - 1)}\n`
@@ -144,11 +152,15 @@ export class Marker {
     return running
   }
 
+  private openLog(): number {
+    this.log ??= openSync(`${this.options.path}-wal`, "r+")
+    return this.log
+  }
+
   /** What is not in the write-ahead log any more was synced with the database when it went there. */
   private syncLog(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.log ??= openSync(`${this.options.path}-wal`, "r+")
-      fsync(this.log, (error) => (error ? reject(error) : resolve()))
+      fsync(this.openLog(), (error) => (error ? reject(error) : resolve()))
     })
   }
 }

@@ -363,7 +363,10 @@ export const migrations: readonly string[] = [
      at       INTEGER NOT NULL,
      ended_by INTEGER
    ) STRICT, WITHOUT ROWID;
-   INSERT INTO suspended SELECT request, id, at, NULL FROM entries WHERE kind = 'recovered' AND suspense > 0;
+   INSERT INTO suspended
+     SELECT (entries ->> 2) || (value ->> 1), first + key, journal.at - (value ->> 3), NULL
+     FROM journal, json_each(entries, '$[3]')
+     WHERE journal.suspense > 0 AND CAST(coalesce(value ->> '$[4][3]', 0) AS INTEGER) > 0;
    CREATE INDEX suspended_open ON suspended (entry) WHERE ended_by IS NULL;
    CREATE TRIGGER suspended_stay BEFORE DELETE ON suspended
      BEGIN SELECT RAISE(ABORT, 'what was put in suspense stays known'); END;

@@ -27,7 +27,7 @@ export function openSqlite(path: string, { onLoss = refuseLoss }: OpenOptions = 
   const isInMemory = path === IN_MEMORY
   if (!isInMemory) mkdirSync(dirname(path), { recursive: true })
   const known = isInMemory ? undefined : readMarker(path)
-  const lost = known !== undefined && isMissing(path) ? lostDatabase({ path, known }) : undefined
+  const lost = known && isMissing(path) ? lostDatabase({ path, known }) : undefined
   if (lost !== undefined) onLoss(lost)
   const database = openLocked(path)
   try {
@@ -39,7 +39,7 @@ export function openSqlite(path: string, { onLoss = refuseLoss }: OpenOptions = 
     const less = known && lost === undefined ? lossOf({ path, known, position: position(), chains }) : undefined
     if (less !== undefined) onLoss(less)
     marker = new Marker({ path, position })
-    if (known === undefined || lost !== undefined || less !== undefined) marker.write(position())
+    if (known === undefined || lost !== undefined || less !== undefined) marker.begin()
     return { ...tables, ...ending(database, { marker, position }) }
   } catch (thrown) {
     database.close()
