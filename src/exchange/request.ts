@@ -3,7 +3,7 @@ import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { Envelope, Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
 import { decodeByteText, isAscii, isAsciiText, isValidUtf8, toByteText } from "../transport/byte-text.ts"
-import { findDuplicateName } from "../transport/json-duplicates.ts"
+import { renameDuplicates } from "../transport/json-duplicates.ts"
 import {
   duplicateMember,
   JsonLimitError,
@@ -146,12 +146,12 @@ export function readLargeText(text: string, { protocol, envelope }: Spoken): Rea
   return protocol.readRequest(checkBody(text, protocol), envelope)
 }
 
-/** A body that every parser reads alike, and that breaks no rule of its protocol. */
+/** A body that breaks no rule of its protocol, whichever of two members of one name a provider reads. */
 function checkBody(text: string, { bodyGuard }: Protocol): JsonObject {
   const body = parsed(text)
-  const twice = findDuplicateName(text)
-  if (twice !== undefined) throw invalidJson(`it holds \`${excerpt(twice)}\` twice in one object`)
   bodyGuard.check(body)
+  const unique = renameDuplicates(text)
+  if (unique !== text) bodyGuard.check(parsed(unique))
   return body
 }
 

@@ -1,32 +1,40 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { findDuplicateName } from "./json-duplicates.ts"
+import { renameDuplicates } from "./json-duplicates.ts"
 
 test.each([
-  ['{"a":1,"a":2}', "a"],
-  ['{"x":[{"a":1,"b":{"c":1,"c":2}}]}', "c"],
-  ['{"x":{"file":{"file_id":"f"},"file" \n : {}}}', "file"],
-  ['{"x":{"\\u0061":1,"a":2}}', "a"],
-  ['{"a":"\\\\","b":"\\"","c":{"d\\"":1,"d\\"":2}}', 'd"'],
-  ['{"a":{"a":{"a":1}},"b":["a","a"],"c":"a"}', undefined],
-  ['[{"a":1},{"a":1}]', undefined],
-  ["{}", undefined],
-])("%s holds %p twice", (text, name) => {
-  expect(findDuplicateName(text)).toBe(name as string)
+  ['{"a":1,"a":2}', '{"a":1,"a#2":2}'],
+  ['{"x":[{"a":1,"b":{"c":1,"c":2,"c":3}}]}', '{"x":[{"a":1,"b":{"c":1,"c#2":2,"c#3":3}}]}'],
+  ['{"x":{"file":{"file_id":"f"},"file" \n : {}}}', '{"x":{"file":{"file_id":"f"},"file#2" \n : {}}}'],
+  ['{"x":{"\\u0061":1,"a":2}}', '{"x":{"\\u0061":1,"a#2":2}}'],
+  ['{"a":"\\\\","b":"\\"","c":{"d\\"":1,"d\\"":2}}', '{"a":"\\\\","b":"\\"","c":{"d\\"":1,"d\\"#2":2}}'],
+])("of %s the check sees %s", (text, unique) => {
+  expect(renameDuplicates(text)).toBe(unique)
 })
 
-test("what is parsed and written again names every member once", () => {
-  fc.assert(fc.property(fc.json(), (text) => findDuplicateName(JSON.stringify(JSON.parse(text))) === undefined))
+test.each(['{"a":{"a":{"a":1}},"b":["a","a"],"c":"a"}', '[{"a":1},{"a":1}]', "{}"])("%s stays as it is", (text) => {
+  expect(renameDuplicates(text)).toBe(text)
 })
 
-test("a member that is written twice is found wherever it stands", () => {
-  const inner = fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, maxKeys: 3 })
+test("what is parsed and written again stays as it is", () => {
   fc.assert(
-    fc.property(inner, fc.jsonValue(), fc.nat(5), (object, value, depth) => {
-      const [name = ""] = Object.keys(object)
-      const twice = `{${JSON.stringify(name)}:${JSON.stringify(value)},${JSON.stringify(object).slice(1)}`
-      const text = `${'{"outer":['.repeat(depth)}${twice}${"]}".repeat(depth)}`
-      expect(findDuplicateName(text)).toBe(name)
+    fc.property(fc.json(), (json) => {
+      const text = JSON.stringify(JSON.parse(json))
+      expect(renameDuplicates(text)).toBe(text)
+    }),
+  )
+})
+
+test("both values of a name that is written twice are there, wherever it stands", () => {
+  const name = fc.string().filter((each) => each !== "__proto__")
+  fc.assert(
+    fc.property(name, fc.jsonValue(), fc.jsonValue(), fc.nat(5), (member, first, last, depth) => {
+      const twice = `{${JSON.stringify(member)}:${JSON.stringify(first)},${JSON.stringify(member)}:${JSON.stringify(last)}}`
+      const text = `${"[".repeat(depth)}${twice}${"]".repeat(depth)}`
+      const parsed: unknown = JSON.parse(renameDuplicates(text))
+      const found = Array.from({ length: depth }).reduce<unknown>((value) => (value as unknown[])[0], parsed)
+      const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
+      expect(found).toEqual(plain({ [member]: first, [`${member}#2`]: last }))
     }),
   )
 })

@@ -1,5 +1,5 @@
-// Finds a name that an object inside JSON text holds twice: two parsers may read such an object differently. The text is
-// known to parse.
+// Names that an object inside JSON text holds twice: one parser reads the first, another the last. For a check that must
+// see both, the later ones are given names of their own. The text is known to parse.
 
 const QUOTE = 0x22
 const COLON = 0x3a
@@ -8,28 +8,35 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const SPACE = 0x20
 
-/** The first such name, at any depth; undefined where every object names its members once. */
-export function findDuplicateName(text: string): string | undefined {
-  const objects: Set<string>[] = []
-  let at = 0
-  while (at < text.length) {
+/** The text with every repeated name made another; the text itself where every object names its members once. */
+export function renameDuplicates(text: string): string {
+  const objects: Map<string, number>[] = []
+  let out = ""
+  let copied = 0
+  for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at)
-    if (code === OPEN_BRACE) objects.push(new Set())
+    if (code === OPEN_BRACE) objects.push(new Map())
     else if (code === CLOSE_BRACE) objects.pop()
     if (code !== QUOTE) {
       at++
       continue
     }
     const end = stringEnd(text, at)
-    if (isName(text, end)) {
-      const names = objects.at(-1)
-      const name = JSON.parse(text.slice(at, end)) as string
-      if (names?.has(name)) return name
-      names?.add(name)
+    const count = isName(text, end) ? countName(objects.at(-1), JSON.parse(text.slice(at, end))) : 1
+    if (count > 1) {
+      out += `${text.slice(copied, end - 1)}#${count}`
+      copied = end - 1
     }
     at = end
   }
-  return undefined
+  return copied === 0 ? text : out + text.slice(copied)
+}
+
+/** How often the object has named this member so far, this time included. */
+function countName(names: Map<string, number> | undefined, name: string): number {
+  const count = (names?.get(name) ?? 0) + 1
+  names?.set(name, count)
+  return count
 }
 
 function stringEnd(text: string, start: number): number {

@@ -135,10 +135,8 @@ describe("a member that would choose a model inside the provider", () => {
     const body = `{"model":"lab/cheap","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"},"file":{}}]}]}`
     const headers = { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" }
     const answer = await fetch(`${gateway.url}/v1/chat/completions`, { method: "POST", headers, body })
-    expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([
-      400,
-      "invalid_json",
-    ])
+    const { error } = (await answer.json()) as { error: { param: string } }
+    expect([answer.status, error.param]).toEqual([400, "messages[0].content[0].file.file_id"])
   })
 })
 

@@ -139,9 +139,9 @@ describe("a body in another encoding", () => {
   })
 
   test("every character of UTF-8 passes as it was written", async () => {
-    const body = withMember('"user":"é€😀\\ud83d\\ude00\\ud800\u2028"')
+    const body = withMember('"note":"é€😀\\ud83d\\ude00\\ud800\u2028"')
     expect((await gateway.chat(body)).status).toBe(200)
-    expect(upstream.lastRequest().body.toString()).toContain('"user":"é€😀\\ud83d\\ude00\\ud800\u2028"')
+    expect(upstream.lastRequest().body.toString()).toContain('"note":"é€😀\\ud83d\\ude00\\ud800\u2028"')
   })
 })
 
