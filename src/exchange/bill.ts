@@ -140,7 +140,11 @@ export class Bill {
   /** What was given is owed. Of all that is said of the end, the first counts. */
   settle(target: Target, given: Given): Promise<void> {
     this.ending ??= this.end(target, given)
-    return this.ending
+    const { house } = this.options
+    if (given.waiting !== "error" || house.tokens.isWarm !== false) return this.ending
+    // An error is not kept back while the counter is loaded; what is owed is booked when it has counted.
+    house.onUnwritten(this.ending)
+    return Promise.race([this.ending, setTimeout(COUNT_PATIENCE_MS.error, undefined, { ref: false })])
   }
 
   /** Nothing was given, and nothing is owed. */
