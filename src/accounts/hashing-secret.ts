@@ -23,10 +23,11 @@ const LEAST_LENGTH = 32
 export function hashingSecrets(options: SecretOptions): Secret[] {
   const { environment, marks, keyCount, onLoss = refuseLoss } = options
   const { TRIVIUM_SECRET: given, TRIVIUM_SECRET_PREVIOUS: previous } = environment
-  const current = given ? givenSecret(given) : secretFile({ ...options, onLoss })
+  const isNew = !given && isFirstSecret({ ...options, onLoss })
+  const current = given ? givenSecret(given) : secretFile(options.dataDir, { isNew })
   const secrets = [current, ...(previous ? [new Secret(previous)] : [])]
   const known = marks.read()
-  const isKnown = known === undefined || secrets.some((secret) => markOf(secret) === known)
+  const isKnown = known === undefined || isNew || secrets.some((secret) => markOf(secret) === known)
   if (!isKnown && keyCount() > 0) {
     const which = given ? "TRIVIUM_SECRET" : `the secret in ${fileIn(options.dataDir)}`
     onLoss(`The store's ${keyCount()} API keys were made with another secret than ${which}.`)
@@ -42,10 +43,19 @@ function givenSecret(text: string): Secret {
   throw new Error(`${shorter} ${rotate}`)
 }
 
-function secretFile({ dataDir, keyCount, onLoss }: SecretOptions & { onLoss: (what: string) => void }): Secret {
+type Refusable = SecretOptions & { readonly onLoss: (what: string) => void }
+
+/** Whether there is no file yet. */
+function isFirstSecret({ dataDir, keyCount, onLoss }: Refusable): boolean {
   const path = fileIn(dataDir)
-  if (!existsSync(path)) {
-    if (keyCount() > 0) onLoss(`The file ${path} is missing, with which the store's ${keyCount()} API keys were made.`)
+  if (existsSync(path)) return false
+  if (keyCount() > 0) onLoss(`The file ${path} is missing, with which the store's ${keyCount()} API keys were made.`)
+  return true
+}
+
+function secretFile(dataDir: string, { isNew }: { readonly isNew: boolean }): Secret {
+  const path = fileIn(dataDir)
+  if (isNew) {
     mkdirSync(dataDir, { recursive: true })
     writeNew(path, `${randomBytes(32).toString("hex")}\n`)
   }

@@ -42,7 +42,7 @@ export class BudgetRules {
     const leftNano = limitNano - spentNano
     if (period === "total" || window === undefined) return leftNano
     const row = this.table.overshoots.find(holderOf(of, { keyId, tenant }), period)
-    return row ? leftNano - this.carriedInto(window.from, row) : leftNano
+    return row ? leftNano - this.carriedInto(window.from, { row, limitNano }) : leftNano
   }
 
   /** A settlement by reported usage has exceeded its hold by so much: where that exceeds a budget, it is carried over. */
@@ -65,7 +65,8 @@ export class BudgetRules {
     if (!known) overshoots.put({ ...added, carriedNano: 0n })
     else if (known.from === from)
       overshoots.put({ ...added, carriedNano: known.carriedNano, overNano: known.overNano + overNano })
-    else if (known.from < from) overshoots.put({ ...added, carriedNano: this.carriedInto(from, known) })
+    else if (known.from < from)
+      overshoots.put({ ...added, carriedNano: this.carriedInto(from, { row: known, limitNano: added.limitNano }) })
     // A request of the period before, settled in this one.
     else overshoots.put({ ...known, carriedNano: known.carriedNano + overNano })
   }
@@ -74,16 +75,21 @@ export class BudgetRules {
    * Reckons an overshoot up to the period before, once in every period, so that no request has to look at more than two.
    * Also for a request that is then refused: it changes nothing that anybody sees.
    */
-  private bringForward({ of = "key", period }: Budget, spender: DatedSpender): void {
-    const row = period === "total" ? undefined : this.table.overshoots.find(holderOf(of, spender), period)
+  private bringForward({ of = "key", period, limitNano }: Budget, spender: DatedSpender): void {
+    const { overshoots } = this.table
+    const row = period === "total" ? undefined : overshoots.find(holderOf(of, spender), period)
     if (!row) return
     const { from } = windowOf(row.period, this.window(row.period, spender.day).from - 1)
-    if (row.from < from)
-      this.table.overshoots.put({ ...row, from, carriedNano: this.carriedInto(from, row), overNano: 0n })
+    if (row.from >= from) return
+    const carriedNano = this.carriedInto(from, { row, limitNano })
+    overshoots.put({ ...row, from, limitNano, carriedNano, overNano: 0n })
   }
 
-  /** What of an overshoot the periods since have not made up for. */
-  private carriedInto(from: number, row: OvershootRow): bigint {
+  /** What of an overshoot the periods since have not made up for: these by the limit of now, which may be another. */
+  private carriedInto(
+    from: number,
+    { row, limitNano }: { readonly row: OvershootRow; readonly limitNano: bigint },
+  ): bigint {
     const { period, carriedNano, overNano } = row
     if (row.from >= from) return carriedNano
     let window = windowOf(period, row.from)
@@ -92,7 +98,7 @@ export class BudgetRules {
     for (;;) {
       window = windowOf(period, window.to + 1)
       if (window.from >= from || nano === 0n) return nano
-      nano = this.beyond(row, { window, nano })
+      nano = least(nano, this.beyond({ ...row, limitNano }, { window, nano }))
     }
   }
 

@@ -211,6 +211,18 @@ describe("a budget that reported usage exceeds", () => {
     expect(left(10n)).toBe(10n)
   })
 
+  test("that is raised makes up for it sooner", async () => {
+    await ledger.settle(await hold({ budgets: day(100n) }), reported(500n))
+    now += DAY_MS
+    expect(left(1000n)).toBe(600n)
+    for (const expected of [600n, 1000n, 1000n]) {
+      expect(left(1000n)).toBe(expected)
+      const requestId = await hold({ budgets: day(1000n), amountNano: expected })
+      await ledger.settle(requestId, reported(expected))
+      now += DAY_MS
+    }
+  })
+
   test("of a tenant counts for all its keys, of a total for ever, and estimated usage is not carried", async () => {
     const budgets: Budget[] = [
       { of: "tenant", period: "week", limitNano: 100n },

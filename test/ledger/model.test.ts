@@ -269,4 +269,4 @@ test("the ledger does as the reference does", async () => {
   } finally {
     rmSync(folder, { recursive: true })
   }
-})
+}, 120_000)

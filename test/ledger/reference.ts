@@ -44,6 +44,14 @@ interface Spender {
   readonly at: number
 }
 
+interface Carried {
+  readonly holder: string
+  readonly period: "day" | "week" | "month"
+  readonly overshoot: Overshoot
+  /** Of the periods after it. */
+  readonly limitNano: bigint
+}
+
 /** By how much a budget was exceeded, in the last period in which it was. */
 interface Overshoot {
   readonly from: number
@@ -101,7 +109,7 @@ export class Reference {
     if (period === "total") return limitNano - this.spentBy(holder)
     const window = windowOf(period, dayOf(who.at))
     const overshoot = this.overshoots.get(`${period} ${holder}`)
-    const carried = overshoot ? this.carriedInto(window.from, { holder, period, overshoot }) : 0n
+    const carried = overshoot ? this.carriedInto(window.from, { holder, period, overshoot, limitNano }) : 0n
     return limitNano - this.spentBy(holder, window) - carried
   }
 
@@ -121,16 +129,14 @@ export class Reference {
     return day === dayOf(at) ? at : startOfDay(day)
   }
 
-  private carriedInto(
-    from: number,
-    { holder, period, overshoot }: { holder: string; period: "day" | "week" | "month"; overshoot: Overshoot },
-  ): bigint {
+  private carriedInto(from: number, { holder, period, overshoot, limitNano }: Carried): bigint {
     if (overshoot.from >= from) return overshoot.carriedNano
     let window = windowOf(period, overshoot.from)
-    const beyond = (nano: bigint) => most(0n, nano + this.spentBy(holder, window) - overshoot.limitNano)
-    let nano = least(overshoot.carriedNano + overshoot.overNano, beyond(overshoot.carriedNano))
+    const beyond = (nano: bigint, limit: bigint) => most(0n, nano + this.spentBy(holder, window) - limit)
+    const { carriedNano, overNano, limitNano: limitThen } = overshoot
+    let nano = least(carriedNano + overNano, beyond(carriedNano, limitThen))
     for (window = windowOf(period, window.to + 1); window.from < from; window = windowOf(period, window.to + 1))
-      nano = nano === 0n ? 0n : beyond(nano)
+      nano = least(nano, beyond(nano, limitNano))
     return nano
   }
 
@@ -142,9 +148,9 @@ export class Reference {
       const overshoot = this.overshoots.get(`${period} ${holder}`)
       if (overshoot && period !== "total") {
         const { from } = windowOf(period, windowOf(period, dayOf(who.at)).from - 1)
-        const carriedNano = this.carriedInto(from, { holder, period, overshoot })
+        const carriedNano = this.carriedInto(from, { holder, period, overshoot, limitNano: budget.limitNano })
         if (overshoot.from < from)
-          this.overshoots.set(`${period} ${holder}`, { ...overshoot, from, carriedNano, overNano: 0n })
+          this.overshoots.set(`${period} ${holder}`, { from, limitNano: budget.limitNano, carriedNano, overNano: 0n })
       }
       return nano > this.leftOn(budget, who)
     })
@@ -168,7 +174,7 @@ export class Reference {
                 from,
                 limitNano,
                 overNano: over,
-                carriedNano: this.carriedInto(from, { holder, period, overshoot: known }),
+                carriedNano: this.carriedInto(from, { holder, period, overshoot: known, limitNano }),
               }
       this.overshoots.set(name, next)
     }

@@ -12,7 +12,8 @@ export interface StorePosition {
 }
 
 export interface WrittenMarker extends StorePosition {
-  /** When it was written. */
+  /** The highest was written last. */
+  readonly number: number
   readonly at: string
 }
 
@@ -49,14 +50,9 @@ export function readMarker(path: string): WrittenMarker | "unreadable" | undefin
   return sound.sort((a, b) => b.number - a.number)[0] ?? "unreadable"
 }
 
-interface Slot extends WrittenMarker {
-  /** The highest was written last. */
-  readonly number: number
-}
-
-function parseSlot(text: string): Slot | undefined {
+function parseSlot(text: string): WrittenMarker | undefined {
   try {
-    const { number, entry, chain, changes, at } = JSON.parse(text) as Slot
+    const { number, entry, chain, changes, at } = JSON.parse(text) as WrittenMarker
     const isSound = [number, entry, changes].every(Number.isSafeInteger) && /^[0-9a-f]{16}$/.test(chain)
     return isSound ? { number, entry, chain, changes, at } : undefined
   } catch {
@@ -76,7 +72,7 @@ export class Marker {
 
   constructor(private readonly options: MarkerOptions) {
     const known = readMarker(options.path)
-    this.number = known === undefined || known === "unreadable" ? 0 : (known as Slot).number
+    this.number = known === undefined || known === "unreadable" ? 0 : known.number
     this.file = openSync(markerPath(options.path), known === undefined ? "w+" : "r+")
   }
 
@@ -108,7 +104,7 @@ export class Marker {
   /** Of what is known to be on disk. */
   private write(position: StorePosition): void {
     this.number += 1
-    const slot: Slot = { number: this.number, ...position, at: new Date().toISOString() }
+    const slot: WrittenMarker = { number: this.number, ...position, at: new Date().toISOString() }
     const text = `${JSON.stringify(slot).padEnd(SLOT_BYTES - 1)}\n`
     writeSync(this.file, text, (this.number % SLOTS) * SLOT_BYTES)
   }
