@@ -118,7 +118,7 @@ export const GREETING = "/api/hello"
 /** Routes of the gateway's own, by method and path. */
 export const OWN_WORDS: Readonly<Record<string, readonly Words[]>> = {
   "GET /v1/key": [
-    { tag: OWN, summary: "Show the key: its scope, limits, budgets, balance, and what is left of each." },
+    { tag: OWN, summary: "Show the key: its scope, limits, budgets, balance and debt, and what is left of each." },
   ],
   "GET /v1/receipts/{id}": [
     { tag: OWN, summary: "Show what a request cost, how that was reckoned and where it went, by its `x-request-id`." },

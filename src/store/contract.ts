@@ -255,7 +255,6 @@ export interface OvershootRow {
 }
 
 interface OvershootTable {
-  /** The same object until the row is put anew. */
   find(holder: string, period: OvershootRow["period"]): OvershootRow | undefined
   put(row: OvershootRow): void
 }
