@@ -1,5 +1,6 @@
 // The composition root: the only file that knows every room, and how they are joined.
 import { setTimeout } from "node:timers/promises"
+import type { Caller } from "./accounts/caller.ts"
 import { Credentials } from "./accounts/credentials.ts"
 import { hashingSecrets } from "./accounts/hashing-secret.ts"
 import { Keys } from "./accounts/keys.ts"
@@ -12,6 +13,7 @@ import { GatewayError } from "./canonical/error.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
+import { Funds } from "./exchange/funds.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
 import { KeptSeals } from "./exchange/kept-seals.ts"
 import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
@@ -168,6 +170,8 @@ export class Gateway {
       largeInTurn: new OneByOne(),
       onFault,
     }
+    const freeOf = (caller: Caller) => this.keys.balanceOf(caller)?.freeNano ?? null
+    const funds = new Funds({ ledger: this.ledger, freeOf, table: () => this.table })
     this.server = new Server({
       ...config.server,
       routes: new RouteTable(
@@ -182,6 +186,7 @@ export class Gateway {
         ),
       ),
       authenticate: (key) => this.keys.authenticate(key),
+      checkFunds: (caller) => funds.check(caller),
       limits: new Limits({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
       deadlines: this.deadlines,
       protocolAt,

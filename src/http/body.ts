@@ -7,15 +7,17 @@ const JSON_TYPE = /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i
 
 /** Bodies up to this many bytes are not counted: as many of them as may be in flight still fit. */
 const SMALL_BYTES = 64 * 1024
+/** What is set aside for a large body before any of it has come. */
+const FIRST_BYTES = 64 * 1024
 /** A small body must be there by then; of a large one at least so much must have come each time. */
 const PACE_MS = 10_000
 const PACE_BYTES = 16 * 1024
 
 export interface ReadBodyOptions {
   readonly limit: number
-  /** What a large body takes of the budget; who reads the body gives it back. */
-  readonly share: BodyShare
   readonly deadlines: Deadlines
+  /** Called once where the body is large, for its part of the budget; who reads the body gives it back. */
+  readonly openShare: () => BodyShare
 }
 
 export function readBody(request: Request, options: ReadBodyOptions): Promise<Uint8Array<ArrayBuffer>> {
@@ -31,9 +33,9 @@ export function readBody(request: Request, options: ReadBodyOptions): Promise<Ui
 }
 
 /** Whether a body counts against the budget, or may turn out to. */
-export function isLarge(headers: Headers): boolean {
+export function hasLargeBody(headers: Headers): boolean {
   const announced = headers.get("content-length")
-  return announced === null || Number(announced) > SMALL_BYTES
+  return announced === null ? headers.has("transfer-encoding") : Number(announced) > SMALL_BYTES
 }
 
 function inTime<Read>(reading: Promise<Read>, deadlines: Deadlines): Promise<Read> {
@@ -61,20 +63,23 @@ function checkHeaders(headers: Headers): void {
   }
 }
 
-/** What was announced is taken from the budget at once, the rest as it comes. */
+/** Bytes are taken from the budget as they come: a body that is only announced takes no room from others. */
 async function readInPieces(
   request: Request,
-  { limit, share, deadlines, announced }: ReadBodyOptions & { readonly announced: number },
+  { limit, openShare, deadlines, announced }: ReadBodyOptions & { readonly announced: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  share.growTo(announced)
+  const share = openShare()
+  share.expect(announced)
   const body = new GrowingBytes(announced)
   const reader = request.body?.getReader()
+  const cancel = () => void reader?.cancel().catch(() => {})
+  share.arriving(cancel)
   let slow = false
   let before = 0
   const deadline = deadlines.arm(PACE_MS, () => {
     slow = body.length - before < PACE_BYTES
     before = body.length
-    if (slow) void reader?.cancel().catch(() => {})
+    if (slow) cancel()
     else deadline.extend(PACE_MS)
   })
   try {
@@ -84,6 +89,7 @@ async function readInPieces(
       share.growTo(length)
       body.add(piece.value)
     }
+    share.arrived()
   } finally {
     deadline.clear()
   }
@@ -91,28 +97,32 @@ async function readInPieces(
   return body.bytes()
 }
 
-/** Bytes that come in pieces, kept in one place from the start: pieces and their sum would take the memory twice. */
+/** Bytes that come in pieces, kept in one buffer that grows with them: pieces and their sum would take the memory twice. */
 class GrowingBytes {
   length = 0
-  private place: Uint8Array<ArrayBuffer>
+  private buffer: Uint8Array<ArrayBuffer>
 
-  constructor(expected: number) {
-    this.place = new Uint8Array(expected)
+  /** `expected` is where growth ends, if that many come; 0 where nobody knows. */
+  constructor(private readonly expected: number) {
+    this.buffer = new Uint8Array(Math.min(expected, FIRST_BYTES))
   }
 
   add(piece: Uint8Array): void {
     const end = this.length + piece.byteLength
-    if (end > this.place.byteLength) {
-      const larger = new Uint8Array(Math.max(end, 2 * this.place.byteLength))
-      larger.set(this.place.subarray(0, this.length))
-      this.place = larger
-    }
-    this.place.set(piece, this.length)
+    if (end > this.buffer.byteLength) this.grow(end)
+    this.buffer.set(piece, this.length)
     this.length = end
   }
 
   bytes(): Uint8Array<ArrayBuffer> {
-    return this.place.subarray(0, this.length)
+    return this.buffer.subarray(0, this.length)
+  }
+
+  /** Transferred, not copied by hand: the old memory is free at once, and not when garbage is collected. */
+  private grow(least: number): void {
+    const doubled = Math.max(least, 2 * this.buffer.byteLength)
+    const capacity = least <= this.expected ? Math.min(doubled, this.expected) : doubled
+    this.buffer = new Uint8Array(this.buffer.buffer.transfer(capacity))
   }
 }
 

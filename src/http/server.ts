@@ -7,8 +7,8 @@ import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "..
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import { errorAnswer, tellLimits } from "./answer.ts"
-import { isLarge, readBody, SlowBody } from "./body.ts"
-import { BodyBudget, BodyShare } from "./body-budget.ts"
+import { hasLargeBody, readBody, SlowBody } from "./body.ts"
+import { BodyBudget, type BodyShare } from "./body-budget.ts"
 import { TrustedProxies } from "./client-address.ts"
 import { Cors } from "./cors.ts"
 import { presentedKey } from "./credential.ts"
@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly routes: RouteTable
   readonly authenticate: (key: string) => Caller
   readonly limits?: Limits
+  /** Throws where the caller has nothing left to pay a request with. */
+  readonly checkFunds?: (caller: Caller) => void
   readonly maxInFlight: number
   readonly deadlines: Deadlines
   /** Origins whose pages may call from a browser. */
@@ -42,6 +44,8 @@ export interface ServerOptions {
 /** Silence after which an idle connection, or one that stalls while sending, is closed. */
 const IDLE_SECONDS = 10
 const DRAIN_POLL_MS = 10
+/** Whose the administration's bodies are: no key has this id. */
+const ADMINISTRATION = "administration"
 const MAX_BODY_BYTES_AT_ONCE = 256 * 1024 * 1024
 
 /** A request whose address has been looked up. */
@@ -176,7 +180,14 @@ export class Server implements Door {
       throw new GatewayError("invalid_parameter", "The header `Host` was sent more than once.")
     }
     if (visit.route.who === "key") this.admit(visit)
-    if (visit.route.generates) this.givePlace(visit)
+    if (!visit.route.generates) return
+    if (hasLargeBody(headers)) this.checkFunds(visit)
+    this.givePlace(visit)
+  }
+
+  /** A repeated request may be answered without being paid for again: whether it is one, its body tells. */
+  private checkFunds({ route, caller, idempotencyKey }: Visit): void {
+    if (route.does === "generate" && idempotencyKey === undefined) this.options.checkFunds?.(caller)
   }
 
   /** Who may not be here at all uses up nothing of the key's. */
@@ -226,7 +237,7 @@ export class Server implements Door {
     if (visit.holdsPlace) visit.finish()
     else if (visit.route.generates || error.status >= 500 || error.status === 401) this.options.onRecord(record)
     const answer = errorAnswer(error, record, protocol)
-    if (isUnread(error, visit.request)) answer.headers.set("connection", "close")
+    if (isUnread(error, visit)) answer.headers.set("connection", "close")
     return this.completed(answer, visit)
   }
 
@@ -248,11 +259,15 @@ export class Server implements Door {
 
   /** Reads a body of at most so many bytes that is not held any longer. */
   async readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-    const share = new BodyShare(this.bodies)
+    let share: BodyShare | undefined
+    const openShare = () => {
+      share = this.bodies.open(ADMINISTRATION)
+      return share
+    }
     try {
-      return await readBody(request, { limit, share, deadlines: this.deadlines })
+      return await readBody(request, { limit, deadlines: this.deadlines, openShare })
     } finally {
-      share.giveBack()
+      share?.giveBack()
     }
   }
 
@@ -292,8 +307,8 @@ function envelopeOf(headers: Headers, url: string, { route, rest }: { route: Rou
 }
 
 /** What is still to come of the request nobody wants: on an open connection it would fill memory, or never end. */
-function isUnread(error: GatewayError, { headers }: Request): boolean {
-  return error instanceof SlowBody || (error.code === "overloaded" && isLarge(headers))
+function isUnread(error: GatewayError, { request, hasReadBody }: Visit): boolean {
+  return error instanceof SlowBody || (hasLargeBody(request.headers) && (!hasReadBody || error.code === "overloaded"))
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = {}

@@ -6,7 +6,7 @@ import type { ExchangeRecord } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import { readBody } from "./body.ts"
-import { type BodyBudget, BodyShare } from "./body-budget.ts"
+import type { BodyBudget, BodyShare } from "./body-budget.ts"
 import type { KeyPlaces } from "./credential.ts"
 
 /** Who may enter: anyone, or the holder of a valid key. */
@@ -48,6 +48,8 @@ export class Visit implements Call {
   holdsPlace = false
   /** Whether its connection may be silent for long. */
   isKeptOpen = false
+  /** Whether its body was asked for. */
+  hasReadBody = false
   private entered: { readonly caller: Caller; readonly allowance: Allowance } | undefined
   private share: BodyShare | undefined
 
@@ -92,9 +94,9 @@ export class Visit implements Call {
   }
 
   readBody(): Promise<Uint8Array<ArrayBuffer>> {
-    const { bodies, deadlines } = this.door
-    this.share = new BodyShare(bodies)
-    return readBody(this.request, { limit: this.route.bodyLimit, share: this.share, deadlines })
+    this.hasReadBody = true
+    const { deadlines } = this.door
+    return readBody(this.request, { limit: this.route.bodyLimit, deadlines, openShare: () => this.openShare() })
   }
 
   isGone(): boolean {
@@ -124,6 +126,11 @@ export class Visit implements Call {
     if (!this.holdsPlace) return
     this.holdsPlace = false
     this.door.leave(this)
+  }
+
+  private openShare(): BodyShare {
+    this.share = this.door.bodies.open(this.caller.id)
+    return this.share
   }
 
   private get entry(): { readonly caller: Caller; readonly allowance: Allowance } {
