@@ -88,13 +88,17 @@ async function readInPieces(
       if (length > limit) throw tooLarge(limit)
       share.growTo(length)
       body.add(piece.value)
+      freeMemory(piece.value)
     }
     share.arrived()
+    if (slow) throw new SlowBody()
+    return body.bytes()
+  } catch (thrown) {
+    body.free()
+    throw thrown
   } finally {
     deadline.clear()
   }
-  if (slow) throw new SlowBody()
-  return body.bytes()
 }
 
 /** Bytes that come in pieces, kept in one buffer that grows with them: pieces and their sum would take the memory twice. */
@@ -118,12 +122,21 @@ class GrowingBytes {
     return this.buffer.subarray(0, this.length)
   }
 
+  free(): void {
+    freeMemory(this.buffer)
+  }
+
   /** Transferred, not copied by hand: the old memory is free at once, and not when garbage is collected. */
   private grow(least: number): void {
     const doubled = Math.max(least, 2 * this.buffer.byteLength)
     const capacity = least <= this.expected ? Math.min(doubled, this.expected) : doubled
     this.buffer = new Uint8Array(this.buffer.buffer.transfer(capacity))
   }
+}
+
+/** Gives memory back at once that garbage collection would give back later: until then, many more bodies may come. */
+function freeMemory({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 function tooLarge(limit: number): GatewayError {

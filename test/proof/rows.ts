@@ -21,6 +21,7 @@ import { privileges } from "./row-18-privileges.ts"
 import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
+import { bodyHogs } from "./row-26-body-hogs.ts"
 
 export const rows: readonly Row[] = [
   kills,
@@ -44,4 +45,5 @@ export const rows: readonly Row[] = [
   canaries,
   storeLoss,
   soak,
+  bodyHogs,
 ]
