@@ -61,6 +61,9 @@ import type { LargeTranslateTask, ReadTask, WorkerResult } from "./worker.ts"
 /** How long a gateway that stops waits for its store to take what is owed. */
 const UNWRITTEN_MS = 3000
 
+const NO_PROVIDER =
+  "it leaves no provider that can be called, so the configuration that was in force stays. Name a provider with its credential, or `simulator` as one"
+
 /** Why an account is not used for now, and how to mend it. */
 const ASIDE = {
   credential:
@@ -222,12 +225,12 @@ export class Gateway {
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
       setCredential: (provider, credential) => {
         const set = kept.set(provider, { config: this.config, credential })
-        if (set) this.reload(this.config)
+        if (set) this.rebuildTable()
         return set
       },
       removeCredential: (provider) => {
         const removed = kept.remove(provider)
-        if (removed) this.reload(this.config)
+        if (removed) this.rebuildTable()
         return removed
       },
     }
@@ -281,10 +284,21 @@ export class Gateway {
     return (live.find(({ id }) => id === "openai/gpt-4o-mini") ?? live[0])?.id
   }
 
-  /** Serves by another configuration from the next request on. */
+  /** Serves by another configuration from the next request on; throws where that leaves no provider of those there are. */
   reload(config: Config): void {
+    const table = this.tableOf(config)
+    if (table.accounts.size === 0) throw new Error(NO_PROVIDER)
     this.config = config
-    this.table = buildTable(this.kept.join(config), httpSend, this.table)
+    this.table = table
+  }
+
+  /** After a credential was set or removed: to remove the last one leaves nobody to call. */
+  private rebuildTable(): void {
+    this.table = this.tableOf(this.config)
+  }
+
+  private tableOf(config: Config): GatewayTable {
+    return buildTable(this.kept.join(config), httpSend, this.table)
   }
 
   /** Lets what is under way end well, then ends it all the same. */

@@ -44,7 +44,11 @@ async function serve(flags: ConfigFlags): Promise<void> {
   logFaults(log)
   const given = sources(flags)
   let gateway: Gateway | undefined
-  const watched = watchConfig(configFile(given).path, { onChange: () => gateway && reload(gateway, given, log) })
+  const { path } = configFile(given)
+  const watched = watchConfig(path, {
+    onChange: (text) => gateway && reload(gateway, { ...given, text }, log),
+    onUnreadable: (code) => log.line("error", "config-rejected", { config_file: path, reason: unreadable(code) }),
+  })
   const config = loadConfig(given)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
   gateway = new Gateway({ config, environment: env, log, version, readConfig })
@@ -58,6 +62,10 @@ async function serve(flags: ConfigFlags): Promise<void> {
   removeMark(config.dataDir)
   await gateway.stop({ graceMs: cause === "SIGTERM" ? GRACE_MS : 0, drainMs: DRAIN_MS })
   process.exit(0)
+}
+
+function unreadable(code: string): string {
+  return `the file cannot be read (${code}); the configuration that was in force stays`
 }
 
 function reload(gateway: Gateway, given: ConfigSources, log: Log): void {

@@ -22,6 +22,7 @@ import { canaries } from "./row-19-canaries.ts"
 import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
 import { bodyHogs } from "./row-26-body-hogs.ts"
+import { reloads } from "./row-27-reloads.ts"
 
 export const rows: readonly Row[] = [
   kills,
@@ -46,4 +47,5 @@ export const rows: readonly Row[] = [
   storeLoss,
   soak,
   bodyHogs,
+  reloads,
 ]
