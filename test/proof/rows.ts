@@ -23,6 +23,7 @@ import { storeLoss } from "./row-20-store-loss.ts"
 import { soak } from "./row-21-soak.ts"
 import { bodyHogs } from "./row-26-body-hogs.ts"
 import { reloads } from "./row-27-reloads.ts"
+import { crashes } from "./row-32-crashes.ts"
 
 export const rows: readonly Row[] = [
   kills,
@@ -48,4 +49,5 @@ export const rows: readonly Row[] = [
   soak,
   bodyHogs,
   reloads,
+  crashes,
 ]
