@@ -34,6 +34,7 @@ import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
 import { Ledger } from "./ledger/ledger.ts"
+import { StoreReadiness } from "./ledger/readiness.ts"
 import type { Protocol, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { conversation } from "./protocols/openai-responses/conversation.ts"
@@ -343,6 +344,11 @@ export class Gateway {
       visit.record.status = code
       return jsonAnswer({ status }, visit.record)
     }
+    const store = new StoreReadiness(this.ledger)
+    const readiness = () => {
+      if (!this.ready) return say("stopping", 503)
+      return store.isWritable() ? say("ready", 200) : say("store_unavailable", 503)
+    }
     // Coding agents look whether somebody is there before they speak.
     const hello = { ...health, method: "HEAD", handle: say("ok", 200) } as const
     const greetings = ["", ...protocols.flatMap(({ prefixes }) => prefixes)].map((prefix) => `${prefix}/api/hello`)
@@ -353,7 +359,7 @@ export class Gateway {
         ...health,
         name: "GET /readyz",
         path: "/readyz",
-        handle: (visit) => (this.ready ? say("ready", 200) : say("stopping", 503))(visit),
+        handle: (visit) => readiness()(visit),
       },
     ]
   }

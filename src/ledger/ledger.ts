@@ -5,7 +5,14 @@ import type { JsonObject } from "../canonical/json.ts"
 import type { Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import type { BookedEntry, HoldRow, LedgerProblem, LedgerTable, Use } from "../store/contract.ts"
+import {
+  type BookedEntry,
+  type HoldRow,
+  type LedgerProblem,
+  type LedgerTable,
+  StoreError,
+  type Use,
+} from "../store/contract.ts"
 import { Books, freeOf, type HoldWish, MAX_NANO, type Settled, type TopUp } from "./books.ts"
 import { type Budget, dayOf } from "./budget.ts"
 import { GroupCommit } from "./group-commit.ts"
@@ -85,6 +92,7 @@ export class Ledger {
   private epoch: number | undefined
   /** When the transaction began: all that is booked in it is booked then. */
   private at = 0
+  private isWritten = true
 
   constructor({ table, now = Date.now }: LedgerOptions) {
     this.table = table
@@ -226,6 +234,16 @@ export class Ledger {
     return verifyLedger(this.table, this.now())
   }
 
+  /** When the store was last written to, and whether it took that. */
+  get lastWrite(): { readonly at: number; readonly succeeded: boolean } {
+    return { at: this.at, succeeded: this.isWritten }
+  }
+
+  /** Writes something that changes nothing; throws a StoreError where the store does not take it. */
+  probe(): void {
+    this.write(() => this.table.touch())
+  }
+
   /** Writes what waits, at once: before the store is closed. */
   flush(): void {
     this.group.flush()
@@ -288,8 +306,12 @@ export class Ledger {
         for (const [requestId, lowerBoundNano] of this.notes) this.table.holds.note(requestId, lowerBoundNano)
         return done
       })
+      this.isWritten = true
       this.committed()
       return result
+    } catch (thrown) {
+      if (thrown instanceof StoreError) this.isWritten = false
+      throw thrown
     } finally {
       this.prices.reset()
     }
