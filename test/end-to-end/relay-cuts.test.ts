@@ -66,7 +66,6 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     idempotencyKey: undefined,
     record: newRecord("request", "route"),
     isGone: () => false,
-    keepOpen: () => {},
     cutOff: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
     bodyRead: () => {},
@@ -86,8 +85,8 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const outlined = outline(REQUEST)
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
-  const response = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined })
-  return Buffer.from(await response.arrayBuffer()).toString("latin1")
+  const { body } = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined })
+  return Buffer.from(await new Response(body).arrayBuffer()).toString("latin1")
 }
 
 function target(pieces: readonly string[]): Target {
