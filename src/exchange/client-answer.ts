@@ -1,6 +1,24 @@
 // An answer as it is handed to the listener: plain data, which costs half of what a `Response` does.
 
-export type AnswerBody = string | Uint8Array | ReadableStream<Uint8Array> | null
+export type AnswerBody = string | Uint8Array | AnswerStream | null
+
+/** Where a stream's bytes go. */
+export interface AnswerSink {
+  enqueue(bytes: Uint8Array): void
+  /** All has been said. */
+  close(): void
+  /** The client is to notice that something is missing. */
+  error(cause: unknown): void
+}
+
+/** A stream's bytes as they are asked for; it could as well be made a `ReadableStream` of, which costs more. */
+export interface AnswerStream {
+  start(sink: AnswerSink): void
+  /** Asked for more, when all before has been taken, and not again before this has ended. */
+  pull(): Promise<void> | void
+  /** Nobody wants any more of it. */
+  cancel(): void
+}
 
 /** What a header's value may not hold: line ends above all. */
 const UNPRINTABLE = /[^\t\x20-\x7e]/g

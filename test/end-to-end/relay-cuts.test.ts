@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { UNBOUNDED } from "../../src/accounts/grant.ts"
 import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
+import type { AnswerStream } from "../../src/exchange/client-answer.ts"
 import { KeptSeals } from "../../src/exchange/kept-seals.ts"
 import { newRecord } from "../../src/exchange/record.ts"
 import { RetryBudget } from "../../src/exchange/retry-budget.ts"
@@ -86,7 +87,8 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
   const { body } = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined })
-  return Buffer.from(await new Response(body).arrayBuffer()).toString("latin1")
+  const stream = new ReadableStream(body as AnswerStream)
+  return Buffer.from(await new Response(stream).arrayBuffer()).toString("latin1")
 }
 
 function target(pieces: readonly string[]): Target {

@@ -209,9 +209,9 @@ export class ClientConnection implements Waiter<ClientConnection> {
 
   private send(answer: ClientAnswer, request: ClientRequest): void {
     const { body } = answer
-    const isStream = body instanceof ReadableStream
+    const isStream = typeof body === "object" && body !== null && !(body instanceof Uint8Array)
     if (this.request !== request) {
-      if (isStream) void body.cancel().catch(() => {})
+      if (isStream) body.cancel()
       return
     }
     const isChunked = isStream && request.version === "1.1"
@@ -221,11 +221,11 @@ export class ClientConnection implements Waiter<ClientConnection> {
     const connection = this.closes ? "connection: close\r\n" : this.owner.keepAliveLines
     const head = headOf(answer, { length: isStream ? undefined : length, isChunked, connection })
     if (request.method === "HEAD" || body === null) {
-      if (isStream) void body.cancel().catch(() => {})
+      if (isStream) body.cancel()
       this.write(head)
     } else if (isStream) {
-      this.stream = new StreamSender(this, { body, head, isChunked })
-      this.stream.goOn()
+      this.stream = new StreamSender(this, { stream: body, head, isChunked })
+      this.stream.start()
       return
     } else if (typeof body === "string") this.write(head + body, head.length + length)
     else this.write(Buffer.concat([Buffer.from(head, "latin1"), body]))

@@ -5,6 +5,7 @@ import { Roster } from "../../transport/roster.ts"
 import { ClientConnection, type ConnectionOwner } from "./client-connection.ts"
 import type { ClientRequest } from "./client-request.ts"
 import { DeadlineList } from "./deadline-list.ts"
+import { connectionsWithin } from "./descriptor-limit.ts"
 
 export interface ListenerOptions {
   readonly host: string
@@ -32,10 +33,12 @@ export class Listener implements ConnectionOwner {
   private readonly connections = new Roster<ClientConnection>()
   private readonly bun: Bun.TCPSocketListener<ClientConnection>
   private readonly sweeping: ReturnType<typeof setInterval>
+  private readonly maxConnections: number
   private busy = 0
 
   constructor(private readonly options: ListenerOptions) {
     const { host, port, idleTimeout } = options
+    this.maxConnections = connectionsWithin(options.maxConnections)
     this.keepAliveLines = `connection: keep-alive\r\nkeep-alive: timeout=${idleTimeout}\r\n`
     this.waiting = {
       // A second more than promised: a request may be on its way.
@@ -56,7 +59,7 @@ export class Listener implements ConnectionOwner {
         data: (socket, bytes) => socket.data.received(bytes),
         drain: (socket) => socket.data.drained(),
         // That is how most clients leave, before and behind an answer.
-        end: (socket) => socket.terminate(),
+        end: (socket) => void socket.end(),
         close: (socket) => this.closed(socket.data),
         error: (socket) => socket.terminate(),
       },
@@ -106,13 +109,13 @@ export class Listener implements ConnectionOwner {
   }
 
   private accept(socket: Bun.Socket<ClientConnection>): void {
-    if (this.connections.size >= this.options.maxConnections) this.makeRoom()
+    if (this.connections.size >= this.maxConnections) this.makeRoom()
     socket.setNoDelay(true)
     const connection = new ClientConnection(socket, this)
     socket.data = connection
     this.connections.enter(connection)
     // Where all are busy, and none can make room.
-    if (this.connections.size > this.options.maxConnections) socket.terminate()
+    if (this.connections.size > this.maxConnections) socket.terminate()
   }
 
   private makeRoom(): void {

@@ -3,7 +3,7 @@
 
 /** Why a head is refused, as the status that says so. */
 export class HeadFault {
-  constructor(readonly status: 400 | 405 | 431 | 501 | 505) {}
+  constructor(readonly status: 400 | 405 | 431 | 505) {}
 }
 
 /** How many bytes a body has: so many, or as its chunks say. */
@@ -137,7 +137,7 @@ function bodyLengthOf(headers: RequestHeaders, version: RequestHead["version"]):
   const encoding = headers.get("transfer-encoding")
   if (encoding === null) return length === null ? 0 : LENGTH.test(length) ? Number(length) : new HeadFault(400)
   if (length !== null || version === "1.0") return new HeadFault(400)
-  return encoding.toLowerCase() === "chunked" ? "chunked" : new HeadFault(501)
+  return encoding.toLowerCase() === "chunked" ? "chunked" : new HeadFault(400)
 }
 
 function keepsAlive(headers: RequestHeaders, version: RequestHead["version"]): boolean {

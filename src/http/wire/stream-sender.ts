@@ -1,66 +1,110 @@
 // Sends a stream as it comes, and asks for no more than the client takes. The head leaves with the first piece.
+import type { AnswerSink, AnswerStream } from "../../exchange/client-answer.ts"
 
 interface Receiver {
   /** Whether all of it is with the kernel. */
-  write(bytes: string | Uint8Array): boolean
+  write(bytes: Uint8Array): boolean
   answered(): void
   terminate(): void
 }
 
 interface StreamOptions {
-  readonly body: ReadableStream<Uint8Array>
+  readonly stream: AnswerStream
   readonly head: string
   /** Else its end is the connection's. */
   readonly isChunked: boolean
 }
 
-type Read = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>
+const LAST_CHUNK = Buffer.from("0\r\n\r\n")
 
-const LAST_CHUNK = "0\r\n\r\n"
-
-export class StreamSender {
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>
+export class StreamSender implements AnswerSink {
+  private readonly stream: AnswerStream
   private readonly isChunked: boolean
+  /** What stands before the next piece. */
   private head: string
+  /** What was said in one go leaves in one go. */
+  private readonly gathered: Uint8Array[] = []
+  private isTaken = true
+  private isPulling = false
   private isOver = false
 
   constructor(
     private readonly receiver: Receiver,
-    { body, head, isChunked }: StreamOptions,
+    { stream, head, isChunked }: StreamOptions,
   ) {
-    this.reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>
+    this.stream = stream
     this.head = head
     this.isChunked = isChunked
   }
 
-  /** At first, and when all that was read is with the kernel. */
-  goOn(): void {
-    this.reader.read().then(this.onRead, this.onFailure)
+  start(): void {
+    this.stream.start(this)
+    this.pull()
+  }
+
+  enqueue(bytes: Uint8Array): void {
+    if (this.isOver || bytes.byteLength === 0) return
+    if (this.gathered.length === 0) queueMicrotask(this.flush)
+    this.gathered.push(this.framed(bytes))
+  }
+
+  close(): void {
+    if (this.isOver) return
+    if (this.head !== "") this.gathered.push(Buffer.from(this.head, "latin1"))
+    if (this.isChunked) this.gathered.push(LAST_CHUNK)
+    this.flush()
+    this.isOver = true
+    this.receiver.answered()
+  }
+
+  /** Without its end, so that the client notices. */
+  error(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.receiver.terminate()
   }
 
   /** Nobody reads any more. */
   cancel(): void {
     if (this.isOver) return
     this.isOver = true
-    void this.reader.cancel().catch(() => {})
+    this.stream.cancel()
   }
 
-  private readonly onRead = ({ done, value }: Read): void => {
-    if (this.isOver) return
-    if (done) {
-      this.isOver = true
-      const end = this.isChunked ? LAST_CHUNK : ""
-      if (this.head + end !== "") this.receiver.write(this.head + end)
-      this.receiver.answered()
-    } else if (value.byteLength === 0) this.goOn()
-    else if (this.receiver.write(this.framed(value))) this.goOn()
+  /** All that was written is with the kernel. */
+  goOn(): void {
+    this.isTaken = true
+    this.pull()
   }
 
-  /** Without its end, so that the client notices. */
-  private readonly onFailure = (): void => {
-    if (this.isOver) return
-    this.isOver = true
-    this.receiver.terminate()
+  private pull(): void {
+    while (!this.isOver && this.isTaken && !this.isPulling) {
+      this.isPulling = true
+      const pulling = this.stream.pull()
+      if (pulling) {
+        pulling.then(this.onPulled, this.onFailure)
+        return
+      }
+      this.isPulling = false
+      this.flush()
+    }
+  }
+
+  private readonly onPulled = (): void => {
+    this.isPulling = false
+    this.flush()
+    this.pull()
+  }
+
+  private readonly onFailure = (): void => this.error()
+
+  private readonly flush = (): void => {
+    const { gathered } = this
+    const [first] = gathered
+    if (first === undefined || this.isOver) return
+    const bytes = gathered.length === 1 ? first : Buffer.concat(gathered)
+    gathered.length = 0
+    if (!this.receiver.write(bytes)) this.isTaken = false
   }
 
   private framed(bytes: Uint8Array): Uint8Array {
