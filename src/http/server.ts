@@ -41,6 +41,8 @@ export interface ServerOptions {
   readonly protocolAt: (path: string) => Protocol
   /** Whether anybody wants to know which trace of the caller's an exchange belongs to. */
   readonly traced: boolean
+  /** A fault of ours that no answer shows. */
+  readonly onFault: (cause: unknown) => void
   /** Told once of every exchange, when it is over. */
   readonly onRecord: (record: ExchangeRecord) => void
   /** Told of every request that is turned away because the gateway has enough to do. */

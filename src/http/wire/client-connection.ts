@@ -29,6 +29,7 @@ export interface ConnectionOwner {
   /** Those whose next request is awaited, is being sent, those that do not take their answer, and those being closed. */
   readonly waiting: { readonly idle: List; readonly sending: List; readonly stalled: List; readonly closing: List }
   handle(request: ClientRequest): ClientAnswer | Promise<ClientAnswer>
+  onFault(cause: unknown): void
   /** A request has begun, or has been answered or given up. */
   began(): void
   ended(): void
@@ -64,7 +65,8 @@ export class ClientConnection implements Waiter<ClientConnection> {
   }
 
   get address(): string {
-    return this.socket.remoteAddress
+    // Of a connection that is closed there is none.
+    return this.socket.remoteAddress || "unknown"
   }
 
   received(bytes: Buffer): void {
@@ -78,7 +80,10 @@ export class ClientConnection implements Waiter<ClientConnection> {
     const progressed = this.output.flush()
     if (!this.output.isFlushed) {
       if (progressed) this.awaitProgress()
-    } else if (this.isClosing) this.socket.shutdown()
+      return
+    }
+    if (this.list === this.owner.waiting.stalled) this.list.leave(this)
+    if (this.isClosing) this.socket.shutdown()
     else if (this.isAnswered) this.answerSent()
     else this.stream?.goOn()
   }
@@ -179,10 +184,24 @@ export class ClientConnection implements Waiter<ClientConnection> {
     if (this.isClosing) return
     const answer = this.owner.handle(request)
     if (!(answer instanceof Promise)) this.send(answer, request)
-    else {
-      const send = (made: ClientAnswer) => this.send(made, request)
-      answer.then(send, () => this.terminate())
+    else
+      answer.then(
+        (made) => this.sendSafely(made, request),
+        (cause) => this.fail(cause),
+      )
+  }
+
+  private sendSafely(answer: ClientAnswer, request: ClientRequest): void {
+    try {
+      this.send(answer, request)
+    } catch (cause) {
+      this.fail(cause)
     }
+  }
+
+  private fail(cause: unknown): void {
+    this.owner.onFault(cause)
+    this.terminate()
   }
 
   private readonly flow = {

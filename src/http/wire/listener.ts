@@ -14,7 +14,9 @@ export interface ListenerOptions {
   readonly idleTimeout: number
   /** Beyond so many, the one that has been idle longest makes room for a new one. */
   readonly maxConnections: number
-  /** Must not throw or reject. */
+  /** A fault of the listener's own, by which one client is cut off. */
+  readonly onFault: (cause: unknown) => void
+  /** Must not reject. */
   readonly handle: (request: ClientRequest) => ClientAnswer | Promise<ClientAnswer>
 }
 
@@ -61,7 +63,7 @@ export class Listener implements ConnectionOwner {
         // That is how most clients leave, before and behind an answer.
         end: (socket) => void socket.end(),
         close: (socket) => this.closed(socket.data),
-        error: (socket) => socket.terminate(),
+        error: (socket, cause) => this.failed(socket, cause),
       },
     })
     this.sweeping = setInterval(() => this.sweep(), SWEEP_MS)
@@ -84,6 +86,10 @@ export class Listener implements ConnectionOwner {
 
   handle(request: ClientRequest): ClientAnswer | Promise<ClientAnswer> {
     return this.options.handle(request)
+  }
+
+  onFault(cause: unknown): void {
+    this.options.onFault(cause)
   }
 
   began(): void {
@@ -109,18 +115,22 @@ export class Listener implements ConnectionOwner {
   }
 
   private accept(socket: Bun.Socket<ClientConnection>): void {
-    if (this.connections.size >= this.maxConnections) this.makeRoom()
+    const { closing, idle, sending } = this.waiting
+    const isFull = this.connections.size >= this.maxConnections
+    const replaced = isFull ? (closing.oldest ?? idle.oldest ?? sending.oldest) : undefined
     socket.setNoDelay(true)
     const connection = new ClientConnection(socket, this)
     socket.data = connection
     this.connections.enter(connection)
-    // Where all are busy, and none can make room.
-    if (this.connections.size > this.maxConnections) socket.terminate()
+    replaced?.terminate()
+    // Where all are busy, none makes room.
+    if (isFull && !replaced) connection.terminate()
   }
 
-  private makeRoom(): void {
-    const { closing, idle, sending } = this.waiting
-    ;(closing.oldest ?? idle.oldest ?? sending.oldest)?.terminate()
+  /** One of the handlers above has thrown, which none may. */
+  private failed(socket: Bun.Socket<ClientConnection>, cause: unknown): void {
+    this.onFault(cause)
+    socket.terminate()
   }
 
   private closed(connection: ClientConnection): void {
