@@ -61,7 +61,10 @@ export class Listener implements ConnectionOwner {
         data: (socket, bytes) => socket.data.received(bytes),
         drain: (socket) => socket.data.drained(),
         // That is how most clients leave, before and behind an answer.
-        end: (socket) => void socket.end(),
+        end: (socket) => {
+          this.closed(socket.data)
+          socket.end()
+        },
         close: (socket) => this.closed(socket.data),
         error: (socket, cause) => this.failed(socket, cause),
       },

@@ -16,9 +16,10 @@ export class OutgoingBytes {
 
   /** `length` is that of a text's bytes, where it is not all ASCII. Whether the kernel has taken all of it. */
   write(bytes: string | Uint8Array, length = bytes.length): boolean {
-    const sent = this.isFlushed ? this.sink.write(bytes) : 0
-    if (sent === length) return true
-    if (sent >= 0) this.unsent.push((typeof bytes === "string" ? Buffer.from(bytes) : bytes).subarray(sent))
+    const isFirst = this.isFlushed
+    const sent = isFirst ? this.sink.write(bytes) : 0
+    if (sent === length) return isFirst
+    if (sent >= 0) this.unsent.push(rest(typeof bytes === "string" ? Buffer.from(bytes) : bytes, sent))
     return false
   }
 
@@ -29,7 +30,7 @@ export class OutgoingBytes {
       const sent = this.sink.write(next)
       if (sent > 0) progressed = true
       if (sent < next.byteLength) {
-        if (sent > 0) this.unsent[0] = next.subarray(sent)
+        if (sent > 0) this.unsent[0] = rest(next, sent)
         return progressed
       }
       this.unsent.shift()
@@ -40,4 +41,10 @@ export class OutgoingBytes {
   drop(): void {
     this.unsent = []
   }
+}
+
+/** A little that is left of much is copied: else it would keep all of it in memory. */
+function rest(bytes: Uint8Array, sent: number): Uint8Array {
+  const left = bytes.subarray(sent)
+  return left.byteLength * 2 < left.buffer.byteLength ? Buffer.from(left) : left
 }
