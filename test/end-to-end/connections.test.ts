@@ -148,6 +148,14 @@ describe("a request that is sent while the one before runs", () => {
     expect((await answers(client, 2)).length).toBe(2)
   })
 
+  test("is one of thousands, and all are answered while others are served", async () => {
+    const client = await connected()
+    const count = 5000
+    await client.send(get("/healthz").repeat(count))
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
+    expect(await answers(client, count)).toHaveLength(count)
+  })
+
   test("that is no HTTP does not take the answer before away", async () => {
     const held: Reply[] = []
     upstream.script = (_, reply) => void held.push(reply)

@@ -15,6 +15,8 @@ import { StreamSender } from "./stream-sender.ts"
 const MAX_HEAD = 16 * 1024
 /** A client that sends ahead of its answers may send so much. */
 const MAX_AHEAD = 64 * 1024
+/** So many requests that were sent ahead are begun in one turn of the event loop. */
+const HEADS_AT_ONCE = 16
 /** The rest of a body that nobody reads is waited for, up to so many bytes; else the connection is closed. */
 const MAX_SKIPPED = 64 * 1024
 const HEAD_END = Buffer.from("\r\n\r\n")
@@ -126,6 +128,7 @@ export class ClientConnection implements Waiter<ClientConnection> {
     this.stream = undefined
     this.isAnswered = true
     if (this.output.isFlushed) this.answerSent()
+    else this.awaitProgress()
   }
 
   /** A stream has limits of its own for clients that do not take it. */
@@ -137,7 +140,12 @@ export class ClientConnection implements Waiter<ClientConnection> {
     if (this.isReading) return
     this.isReading = true
     let goesOn = true
+    let heads = 0
     while (goesOn && this.input && !this.isClosing) {
+      if (!this.request && ++heads > HEADS_AT_ONCE) {
+        this.readLater()
+        return
+      }
       if (!this.request) goesOn = this.readHead(this.input)
       else if (!this.request.body.isComplete) this.readBody(this.input)
       else goesOn = false
@@ -146,9 +154,19 @@ export class ClientConnection implements Waiter<ClientConnection> {
     this.pace()
   }
 
-  /** The client waits for who reads its body slowly, and for the answer before where it has sent much ahead. */
+  /** One that has sent many requests ahead lets others have their turn. */
+  private readLater(): void {
+    this.pace()
+    setImmediate(() => {
+      this.isReading = false
+      this.readInput()
+    })
+  }
+
+  /** The client waits for who reads its body slowly, and for its answers where it has sent much ahead. */
   private pace(): void {
-    const isAhead = this.request?.body.isComplete === true && (this.input?.length ?? 0) > MAX_AHEAD
+    const isReadingBody = this.request?.body.isComplete === false
+    const isAhead = !isReadingBody && (this.input?.length ?? 0) > MAX_AHEAD
     const pauses = !this.isClosing && (this.isBodyHeld || isAhead)
     if (pauses === this.isPaused) return
     this.isPaused = pauses

@@ -14,19 +14,26 @@ export interface ListenerOptions {
   readonly idleTimeout: number
   /** Beyond so many, the one that has been idle longest makes room for a new one. */
   readonly maxConnections: number
+  /** As they are unless said. */
+  readonly timeouts?: Partial<ListenerTimeouts>
   /** A fault of the listener's own, by which one client is cut off. */
   readonly onFault: (cause: unknown) => void
   /** Must not reject. */
   readonly handle: (request: ClientRequest) => ClientAnswer | Promise<ClientAnswer>
 }
 
-/** A head, or the rest of a body that nobody reads, has to be there within this time. */
-const SENDING_MS = 10_000
-/** A client that takes nothing of a whole answer for so long is cut off. */
-const STALLED_MS = 30_000
-/** How long a client may take to notice that its connection is being closed. */
-const CLOSING_MS = 2000
-const SWEEP_MS = 1000
+interface ListenerTimeouts {
+  /** A head, or the rest of a body that nobody reads, has to be there within this time. */
+  readonly sendingMs: number
+  /** A client that takes nothing of an answer that is made is cut off after this time. */
+  readonly stalledMs: number
+  /** How long a client may take to notice that its connection is being closed. */
+  readonly closingMs: number
+  /** How often they are looked at. */
+  readonly sweepMs: number
+}
+
+const TIMEOUTS: ListenerTimeouts = { sendingMs: 10_000, stalledMs: 30_000, closingMs: 2000, sweepMs: 1000 }
 
 export class Listener implements ConnectionOwner {
   isStopping = false
@@ -40,14 +47,15 @@ export class Listener implements ConnectionOwner {
 
   constructor(private readonly options: ListenerOptions) {
     const { host, port, idleTimeout } = options
+    const { sendingMs, stalledMs, closingMs, sweepMs } = { ...TIMEOUTS, ...options.timeouts }
     this.maxConnections = connectionsWithin(options.maxConnections)
     this.keepAliveLines = `connection: keep-alive\r\nkeep-alive: timeout=${idleTimeout}\r\n`
     this.waiting = {
       // A second more than promised: a request may be on its way.
       idle: new DeadlineList((idleTimeout + 1) * 1000),
-      sending: new DeadlineList(SENDING_MS),
-      stalled: new DeadlineList(STALLED_MS),
-      closing: new DeadlineList(CLOSING_MS),
+      sending: new DeadlineList(sendingMs),
+      stalled: new DeadlineList(stalledMs),
+      closing: new DeadlineList(closingMs),
     }
     this.bun = Bun.listen<ClientConnection>({
       hostname: host,
@@ -69,7 +77,7 @@ export class Listener implements ConnectionOwner {
         error: (socket, cause) => this.failed(socket, cause),
       },
     })
-    this.sweeping = setInterval(() => this.sweep(), SWEEP_MS)
+    this.sweeping = setInterval(() => this.sweep(), sweepMs)
     this.sweeping.unref()
   }
 

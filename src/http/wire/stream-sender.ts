@@ -44,7 +44,7 @@ export class StreamSender implements AnswerSink {
 
   enqueue(bytes: Uint8Array): void {
     if (this.isOver || bytes.byteLength === 0) return
-    if (this.gathered.length === 0) queueMicrotask(this.flush)
+    if (this.gathered.length === 0) queueMicrotask(this.onGathered)
     this.gathered.push(this.framed(bytes))
   }
 
@@ -86,8 +86,15 @@ export class StreamSender implements AnswerSink {
         return
       }
       this.isPulling = false
+      // A stream that has nothing to say just now says something by itself later.
+      if (this.gathered.length === 0) return
       this.flush()
     }
+  }
+
+  private readonly onGathered = (): void => {
+    this.flush()
+    this.pull()
   }
 
   private readonly onPulled = (): void => {
@@ -98,7 +105,7 @@ export class StreamSender implements AnswerSink {
 
   private readonly onFailure = (): void => this.error()
 
-  private readonly flush = (): void => {
+  private flush(): void {
     const { gathered } = this
     const [first] = gathered
     if (first === undefined || this.isOver) return
