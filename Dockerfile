@@ -20,5 +20,6 @@ VOLUME /var/lib/trivium
 # The administration stays on the container's own loopback: reach it with `docker exec CONTAINER trivium keys …`.
 ENV HOST=0.0.0.0 PORT=8080 TRIVIUM_DATA=/var/lib/trivium
 EXPOSE 8080
+# The binary is the gateway itself: after a crash the container ends, and its restart policy starts it again.
 ENTRYPOINT ["trivium"]
-CMD ["serve"]
+CMD ["serve", "--no-restart"]

@@ -1,6 +1,25 @@
-// The launcher's module is plain JavaScript; this is what TypeScript uses of it.
+// The launcher's modules are plain JavaScript; this is what TypeScript uses of them.
 declare module "*/bin/runtime.mjs" {
   export function findBun(): string
   export const isolation: string[]
   export const environment: Record<string, string>
+}
+declare module "*/bin/supervisor.mjs" {
+  interface Exit {
+    readonly code: number | null
+    readonly signal: string | null
+  }
+  interface SupervisorOptions {
+    start(onExit: (exit: Exit) => void): { kill(signal: string): void; hasServed(): boolean }
+    end(exit: Exit): void
+    report(crash: { readonly reason: string; readonly waitMs: number }): void
+    now?(): number
+    later?(act: () => void, ms: number): unknown
+    earlier?(timer: unknown): void
+  }
+  export class Supervisor {
+    constructor(options: SupervisorOptions)
+    run(): void
+    stop(signal: string): void
+  }
 }

@@ -1,5 +1,6 @@
 // The composition root: the only file that knows every room, and how they are joined.
 import { setTimeout } from "node:timers/promises"
+import type { Caller } from "./accounts/caller.ts"
 import { Credentials } from "./accounts/credentials.ts"
 import { hashingSecrets } from "./accounts/hashing-secret.ts"
 import { IdentifierSalt } from "./accounts/identifier-salt.ts"
@@ -15,6 +16,7 @@ import type { Config, TracesSettings } from "./config/config.ts"
 import type { Secret } from "./config/secret.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
+import { Funds } from "./exchange/funds.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
 import { KeptSeals } from "./exchange/kept-seals.ts"
 import { LimitOverruns } from "./exchange/limit-overruns.ts"
@@ -36,6 +38,7 @@ import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
 import { Ledger } from "./ledger/ledger.ts"
+import { StoreReadiness } from "./ledger/readiness.ts"
 import type { Protocol, Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { conversation } from "./protocols/openai-responses/conversation.ts"
@@ -62,6 +65,9 @@ import type { LargeTranslateTask, ReadTask, WorkerResult } from "./worker.ts"
 
 /** How long a gateway that stops waits for its store to take what is owed. */
 const UNWRITTEN_MS = 3000
+
+const NO_PROVIDER =
+  "it leaves no provider that can be called, so the configuration that was in force stays. Name a provider with its credential, or `simulator` as one"
 
 /** Why an account is not used for now, and how to mend it. */
 const ASIDE = {
@@ -205,6 +211,8 @@ export class Gateway {
       largeInTurn: new OneByOne(),
       onFault,
     }
+    const freeOf = (caller: Caller) => this.keys.balanceOf(caller)?.freeNano ?? null
+    const funds = new Funds({ ledger: this.ledger, freeOf, table: () => this.table })
     this.server = new Server({
       ...config.server,
       routes: new RouteTable(
@@ -219,10 +227,12 @@ export class Gateway {
         ),
       ),
       authenticate: (key) => this.keys.authenticate(key),
+      checkFunds: (caller) => funds.check(caller),
       limits: new Limits({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
       deadlines: this.deadlines,
       protocolAt,
       traced: config.traces !== undefined,
+      onFault: (cause) => log.line("error", "listener-failed", { stack: stackOf(cause) }),
       onRecord: (record) => this.tell(record),
       onShed: (reason) => this.metrics.countShed(reason),
     })
@@ -256,12 +266,12 @@ export class Gateway {
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
       setCredential: async (provider, credential) => {
         const set = kept.set(provider, { config: this.config, credential })
-        if (set) this.reload(this.config)
+        if (set) this.rebuildTable()
         return synced(set, () => this.store.sync())
       },
       removeCredential: async (provider) => {
         const removed = kept.remove(provider)
-        if (removed) this.reload(this.config)
+        if (removed) this.rebuildTable()
         return synced(removed, () => this.store.sync())
       },
     }
@@ -329,10 +339,21 @@ export class Gateway {
     return (live.find(({ id }) => id === "openai/gpt-4o-mini") ?? live[0])?.id
   }
 
-  /** Serves by another configuration from the next request on. */
+  /** Serves by another configuration from the next request on; throws where that leaves no provider of those there are. */
   reload(config: Config): void {
+    const table = this.tableOf(config)
+    if (table.accounts.size === 0) throw new Error(NO_PROVIDER)
     this.config = config
-    this.table = buildTable(this.kept.join(config), this.send, this.table)
+    this.table = table
+  }
+
+  /** After a credential was set or removed: to remove the last one leaves nobody to call. */
+  private rebuildTable(): void {
+    this.table = this.tableOf(this.config)
+  }
+
+  private tableOf(config: Config): GatewayTable {
+    return buildTable(this.kept.join(config), this.send, this.table)
   }
 
   /** Lets what is under way end well, then ends it all the same. */
@@ -377,6 +398,11 @@ export class Gateway {
       visit.record.status = code
       return jsonAnswer({ status }, visit.record)
     }
+    const store = new StoreReadiness(this.ledger)
+    const readiness = () => {
+      if (!this.ready) return say("stopping", 503)
+      return store.isWritable() ? say("ready", 200) : say("store_unavailable", 503)
+    }
     // Coding agents look whether somebody is there before they speak.
     const hello = { ...health, method: "HEAD", handle: say("ok", 200) } as const
     const greetings = ["", ...protocols.flatMap(({ prefixes }) => prefixes)].map((prefix) => `${prefix}/api/hello`)
@@ -387,7 +413,7 @@ export class Gateway {
         ...health,
         name: "GET /readyz",
         path: "/readyz",
-        handle: (visit) => (this.ready ? say("ready", 200) : say("stopping", 503))(visit),
+        handle: (visit) => readiness()(visit),
       },
     ]
   }

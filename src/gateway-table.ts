@@ -33,8 +33,8 @@ export interface GatewayTable extends RoutingTable {
 }
 
 /**
- * The models and accounts of one configuration. Without any account the simulator serves every model. Accounts whose
- * definition has not changed are those of the table `before`.
+ * The models and accounts of one configuration. Without any account the simulator serves every model, unless the table
+ * `before` had one: no change switches the simulator on. Accounts whose definition has not changed are those of `before`.
  */
 export function buildTable(config: Config, send: Send, before?: GatewayTable): GatewayTable {
   const accounts = new Map<string, readonly Account[]>()
@@ -47,7 +47,7 @@ export function buildTable(config: Config, send: Send, before?: GatewayTable): G
     if (opened.length > 0) accounts.set(settings.id, opened)
   }
   const models = joinModels(bundledModels(), config.models)
-  const isDemo = accounts.size === 0
+  const isDemo = accounts.size === 0 && (before?.isDemo ?? true)
   const isSimulated = (provider: string) => {
     return config.providers.some(({ id, type }) => id === provider && type === simulatorProvider.id)
   }

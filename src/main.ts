@@ -1,4 +1,5 @@
 // The command line's entry: joins the commands to the composition root, and watches over the process.
+import { closeSync, writeSync } from "node:fs"
 import { version } from "../package.json"
 import { knownAdminKey } from "./accounts/admin-key.ts"
 import { modelStates } from "./administration.ts"
@@ -29,6 +30,8 @@ const DRAIN_MS = 20_000
 /** A terminal's Ctrl-C reaches us directly and once more through the launcher; that is one signal, not two. */
 const SAME_SIGNAL_MS = 1000
 const LAUNCHER_POLL_MS = 500
+/** The code after a fault that nothing caught. 1 is for what cannot start, and for a second signal. */
+const CRASHED = 70
 
 const { env } = process
 // What the gateway writes is its owner's alone to read.
@@ -44,7 +47,11 @@ async function serve(flags: ConfigFlags): Promise<void> {
   logFaults(log)
   const given = sources(flags)
   let gateway: Gateway | undefined
-  const watched = watchConfig(configFile(given).path, { onChange: () => gateway && reload(gateway, given, log) })
+  const { path } = configFile(given)
+  const watched = watchConfig(path, {
+    onChange: (text) => gateway && reload(gateway, { ...given, text }, log),
+    onUnreadable: (code) => log.line("error", "config-rejected", { config_file: path, reason: unreadable(code) }),
+  })
   const config = loadConfig(given)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
   const { acceptLoss } = flags
@@ -54,11 +61,16 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const firstKey = await gateway.firstKey()
   const { url, adminUrl, isDemo, modelCount, exampleModel } = gateway
   print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey }))
+  tellLauncher()
   const cause = await stopping
   watched.stop()
   removeMark(config.dataDir)
   await gateway.stop({ graceMs: cause === "SIGTERM" ? GRACE_MS : 0, drainMs: DRAIN_MS })
   process.exit(0)
+}
+
+function unreadable(code: string): string {
+  return `the file cannot be read (${code}); the configuration that was in force stays`
 }
 
 function reload(gateway: Gateway, given: ConfigSources, log: Log): void {
@@ -72,13 +84,25 @@ function reload(gateway: Gateway, given: ConfigSources, log: Log): void {
   }
 }
 
+/** From now on the launcher starts the gateway again should it crash. */
+function tellLauncher(): void {
+  const pipe = Number(env.TRIVIUM_SERVING_FD)
+  if (!pipe) return
+  try {
+    writeSync(pipe, "serving\n")
+    closeSync(pipe)
+  } catch {
+    // Nobody listens there: the variable was inherited from elsewhere.
+  }
+}
+
 /** A rejection nobody awaited is a fault of ours, but none that the other exchanges should die of. */
 function logFaults(log: Log): void {
   process.on("unhandledRejection", (cause) => log.line("error", "unhandled-rejection", { stack: stackOf(cause) }))
   process.on("uncaughtException", (cause) => {
     log.line("error", "uncaught-exception", { stack: stackOf(cause) })
     log.flush()
-    process.exit(1)
+    process.exit(CRASHED)
   })
 }
 

@@ -32,6 +32,7 @@ export function program(actions: Actions, version: string): Command {
     .option("--host <host>", "address to listen on (HOST; default 127.0.0.1)")
     .option("--port <port>", "port to listen on, 0 for any free one (PORT; default 8080)")
     .option("--admin-port <port>", "port of the administration (ADMIN_PORT; default 8081, or any free one)")
+    .option("--no-restart", "do not restart after a crash: a supervisor such as systemd does")
     .action(actions.serve)
   withStoreFlags(trivium.command("check").description("check the configuration and the providers' credentials")).action(
     actions.check,

@@ -16,12 +16,14 @@ const neverMs = 60_000
 let folder: string
 let file: string
 let changes: number
+let failures: string[]
 let watches: { stop(): void }[]
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "trivium-watch-"))
   file = join(folder, "trivium.yaml")
   changes = 0
+  failures = []
   watches = []
 })
 
@@ -31,7 +33,9 @@ afterEach(() => {
 })
 
 async function start(options: { debounceMs?: number; pollMs?: number } = {}) {
-  const watch = watchConfig(file, { onChange: () => changes++, debounceMs: 20, pollMs: neverMs, ...options })
+  const onChange = () => changes++
+  const onUnreadable = (code: string) => failures.push(code)
+  const watch = watchConfig(file, { onChange, onUnreadable, debounceMs: 20, pollMs: neverMs, ...options })
   watches.push(watch)
   await sleep(50)
   return watch
@@ -127,6 +131,51 @@ describe("a change is seen once", () => {
     replace("two")
     await expectChanges(1)
     clearInterval(noise)
+  })
+})
+
+test("a change is told with the content that settled, though the file is another by then", async () => {
+  writeFileSync(file, "one")
+  const seen: string[] = []
+  const onChange = (text: string) => {
+    if (seen.length === 0) writeFileSync(file, "")
+    seen.push(text)
+  }
+  watches.push(watchConfig(file, { onChange, debounceMs: 20, pollMs: neverMs }))
+  writeFileSync(file, "two")
+  const end = performance.now() + patienceMs
+  while (seen.length < 2 && performance.now() < end) await sleep(5)
+  expect(seen).toEqual(["two", ""])
+})
+
+describe("a file that cannot be read", () => {
+  test.each([
+    ["because it was deleted", "ENOENT", () => {}],
+    ["because a folder is in its place", "EISDIR", () => mkdirSync(file)],
+    ["because it is a link to itself", "ELOOP", () => symlinkSync("trivium.yaml", file)],
+  ])("%s is told of once, and is no change when it is back as it was", async (_, code, act) => {
+    writeFileSync(file, "one")
+    await start({ pollMs: 30 })
+    rmSync(file)
+    act()
+    const end = performance.now() + patienceMs
+    while (failures.length === 0 && performance.now() < end) await sleep(5)
+    await expectChanges(0)
+    expect(failures).toEqual([code])
+    rmSync(file, { recursive: true, force: true })
+    writeFileSync(file, "one")
+    await expectChanges(0)
+    writeFileSync(file, "two")
+    await expectChanges(1)
+  })
+
+  test("for a moment, while it is replaced, is not told of", async () => {
+    writeFileSync(file, "one")
+    await start({ debounceMs: 100 })
+    rmSync(file)
+    writeFileSync(file, "two")
+    await expectChanges(1)
+    expect(failures).toEqual([])
   })
 })
 

@@ -5,13 +5,18 @@ import { readFile } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 
 export interface WatchOptions {
-  /** Called once for every settled change. It must not throw. */
-  readonly onChange: () => void
-  /** The content counts as settled when it has been the same for this long. */
+  /** Called once for every settled change, with the content that settled. It must not throw. */
+  readonly onChange: (text: string) => void
+  /** Called once when the file has become unreadable, or is gone, with the system's code such as `ENOENT`. */
+  readonly onUnreadable?: (code: string) => void
+  /** The content counts as settled when two reads this long apart agree. */
   readonly debounceMs?: number
   /** How often to look even though nothing was heard: network folders and replaced folders send no events. */
   readonly pollMs?: number
 }
+
+/** What a read of the file gave. */
+type FileState = { readonly text: string } | { readonly code: string }
 
 /**
  * Watches from the content the file has now; start before loading, then no change falls between the two. A file that
@@ -19,7 +24,7 @@ export interface WatchOptions {
  */
 export function watchConfig(
   file: string,
-  { onChange, debounceMs = 100, pollMs = 5000 }: WatchOptions,
+  { onChange, onUnreadable, debounceMs = 100, pollMs = 5000 }: WatchOptions,
 ): { stop(): void } {
   const folder = watchFolder(file, () => lookLater())
   const poll = setInterval(() => {
@@ -27,8 +32,9 @@ export function watchConfig(
     lookLater()
   }, pollMs)
   poll.unref()
-  let known = readNow(file)
-  let candidate: string | undefined
+  let settled = readNow(file)
+  let loaded = textIn(settled)
+  let candidate: FileState | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
@@ -42,16 +48,21 @@ export function watchConfig(
   async function look() {
     // Before the reading: what happens during it needs another look.
     timer = undefined
-    const content = await readFile(file, "utf8").catch(() => undefined)
+    const found = await readFile(file, "utf8").then((text) => ({ text }), unreadable)
     if (stopped) return
-    const isNew = content !== undefined && content !== known
-    if (isNew && content === candidate) {
-      known = content
-      candidate = undefined
-      onChange()
-    } else {
-      candidate = isNew ? content : undefined
-      if (isNew) lookLater()
+    const isNew = !isSame(found, settled)
+    const isSettled = isNew && candidate !== undefined && isSame(found, candidate)
+    candidate = isNew && !isSettled ? found : undefined
+    if (candidate) lookLater()
+    if (isSettled) tell(found)
+  }
+
+  function tell(found: FileState) {
+    settled = found
+    if ("code" in found) onUnreadable?.(found.code)
+    else if (found.text !== loaded) {
+      loaded = found.text
+      onChange(found.text)
     }
   }
 
@@ -109,10 +120,22 @@ function realPath(file: string): string {
   }
 }
 
-function readNow(file: string): string | undefined {
+function readNow(file: string): FileState {
   try {
-    return readFileSync(file, "utf8")
-  } catch {
-    return undefined
+    return { text: readFileSync(file, "utf8") }
+  } catch (thrown) {
+    return unreadable(thrown)
   }
+}
+
+function unreadable(thrown: unknown): FileState {
+  return { code: (thrown as NodeJS.ErrnoException).code ?? "unknown error" }
+}
+
+function textIn(state: FileState): string | undefined {
+  return "text" in state ? state.text : undefined
+}
+
+function isSame(one: FileState, other: FileState): boolean {
+  return "text" in one ? "text" in other && one.text === other.text : "code" in other && one.code === other.code
 }

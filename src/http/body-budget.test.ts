@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { GatewayError } from "../canonical/error.ts"
 import { Deadlines } from "../transport/deadlines.ts"
-import { readBody } from "./body.ts"
-import { BodyBudget, BodyShare } from "./body-budget.ts"
+import { bodySource, readBody } from "./body.ts"
+import { BodyBudget, type BodyShare } from "./body-budget.ts"
 
 const LIMIT = 1024 * 1024
 const deadlines = new Deadlines()
@@ -25,9 +27,38 @@ function unannounced(bytes: number): Request {
   return new Request("http://gateway/", { method: "POST", headers: { "content-type": "application/json" }, body })
 }
 
-function read(request: Request, budget: BodyBudget) {
-  const share = new BodyShare(budget)
-  return { share, reading: (async () => readBody(request, { limit: LIMIT, share, deadlines }))() }
+/** A body that comes as the test sends it. */
+function dripping(announcedBytes?: number) {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  const body = new ReadableStream<Uint8Array>({
+    start(given) {
+      controller = given
+    },
+  })
+  const length = announcedBytes === undefined ? {} : { "content-length": String(announcedBytes) }
+  const headers = { "content-type": "application/json", ...length }
+  const request = new Request("http://gateway/", { method: "POST", headers, body })
+  const send = async (bytes: number) => {
+    controller?.enqueue(new Uint8Array(bytes))
+    await Bun.sleep(1)
+  }
+  return { request, send, end: () => controller?.close() }
+}
+
+function read(request: Request, budget: BodyBudget, { key = "a", limit = LIMIT } = {}) {
+  const shares: BodyShare[] = []
+  const openShare = () => {
+    const share = budget.open(key)
+    shares.push(share)
+    return share
+  }
+  const reading = (async () => readBody(bodySource(request), { limit, deadlines, openShare }))()
+  reading.catch(() => {})
+  const share = {
+    shrink: () => shares[0]?.shrink(),
+    giveBack: () => shares[0]?.giveBack(),
+  }
+  return { share, reading }
 }
 
 test.each([
@@ -46,14 +77,34 @@ test.each([
   expect(budget.inUse).toBe(0)
 })
 
-test("what does not fit beside the others is refused before it is read, and told when to come again", async () => {
+test("an announced body takes only what has arrived of it", async () => {
+  const budget = new BodyBudget(4_000_000)
+  const { request, send, end } = dripping(1_000_000)
+  const { reading } = read(request, budget)
+  await send(70_000)
+  expect(budget.inUse).toBe(140_000)
+  await send(930_000)
+  end()
+  expect((await reading).byteLength).toBe(1_000_000)
+  expect(budget.inUse).toBe(2_000_000)
+})
+
+test("a key is refused, before a byte is read, what it cannot have beside its own announced bodies", async () => {
   const budget = new BodyBudget(300_000)
-  const first = read(announced(100_000), budget)
+  const first = read(dripping(100_000).request, budget)
   const second = read(announced(100_000), budget)
   await expect(second.reading).rejects.toMatchObject({ code: "overloaded", status: 503, retryAfterMs: 1000 })
   second.share.giveBack()
-  await first.reading
-  expect(budget.inUse).toBe(200_000)
+  expect(budget.inUse).toBe(0)
+  first.share.giveBack()
+  await read(announced(100_000), budget).reading
+})
+
+test("what one key announces keeps nothing from another", async () => {
+  const budget = new BodyBudget(300_000)
+  read(dripping(150_000).request, budget, { key: "greedy" })
+  const { reading } = read(announced(149_000), budget, { key: "other" })
+  expect((await reading).byteLength).toBe(149_000)
 })
 
 test("an unannounced body that outgrows the budget is refused, and its share can be given back", async () => {
@@ -72,4 +123,106 @@ test("small bodies are not counted", async () => {
 test("an unannounced body beyond the limit is refused", async () => {
   const { reading } = read(unannounced(LIMIT + 1), new BodyBudget(10 * LIMIT))
   await expect(reading).rejects.toMatchObject({ code: "body_too_large" })
+})
+
+describe("where one key's arriving bodies fill the budget", () => {
+  async function filled() {
+    let refusals = 0
+    const budget = new BodyBudget(1_000_000, { onFull: () => refusals++ })
+    const small = dripping()
+    const large = dripping()
+    const greedy = [small, large].map(({ request }) => read(request, budget, { key: "greedy" }))
+    await small.send(100_000)
+    await large.send(400_000)
+    expect(budget.inUse).toBe(1_000_000)
+    return { budget, greedy, small, large, refusals: () => refusals }
+  }
+
+  test("another key within its share takes the place of the largest of them, which ends in 503", async () => {
+    const { budget, greedy, small, refusals } = await filled()
+    const other = read(announced(100_000), budget, { key: "other" })
+    expect((await other.reading).byteLength).toBe(100_000)
+    await expect(greedy[1]?.reading).rejects.toMatchObject({ code: "overloaded", status: 503, retryAfterMs: 1000 })
+    expect(refusals()).toBe(1)
+    small.end()
+    expect((await greedy[0]?.reading)?.byteLength).toBe(100_000)
+  })
+
+  test("that key itself gets no more of it", async () => {
+    const { greedy, small, large } = await filled()
+    await small.send(10)
+    await expect(greedy[0]?.reading).rejects.toMatchObject({ code: "overloaded" })
+    large.end()
+    expect((await greedy[1]?.reading)?.byteLength).toBe(400_000)
+  })
+
+  test("another key takes its own share of it and no more", async () => {
+    const { budget, small, greedy } = await filled()
+    const other = read(unannounced(LIMIT), budget, { key: "other" })
+    await expect(other.reading).rejects.toMatchObject({ code: "overloaded" })
+    await expect(greedy[1]?.reading).rejects.toMatchObject({ code: "overloaded" })
+    small.end()
+    expect((await greedy[0]?.reading)?.byteLength).toBe(100_000)
+  })
+
+  test("bodies that have arrived are not given up", async () => {
+    const { budget, greedy, small, large } = await filled()
+    small.end()
+    large.end()
+    await Promise.all(greedy.map(({ reading }) => reading))
+    const other = read(announced(100_000), budget, { key: "other" })
+    await expect(other.reading).rejects.toMatchObject({ code: "overloaded" })
+  })
+})
+
+test("the budget is never exceeded, nothing is lost, and a key within its share is refused only for arrived bodies", () => {
+  const step = fc.record({
+    key: fc.constantFrom("a", "b", "c"),
+    body: fc.nat(5),
+    act: fc.constantFrom("grow", "grow", "grow", "arrived", "shrink", "end"),
+    bytes: fc.integer({ min: 1, max: 300 }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const limit = 1000
+      const budget = new BodyBudget(limit)
+      const open = new Map<string, { share: BodyShare; length: number; arrived: boolean }>()
+      const heldBy = (key: string) => sum([...open].filter(([name]) => name.startsWith(key)).map(([, each]) => each))
+      const sum = (all: { share: BodyShare }[]) => all.reduce((total, { share }) => total + share.bytes, 0)
+      for (const { key, body, act, bytes } of steps) {
+        const name = `${key}${body}`
+        const known = open.get(name)
+        if (act === "grow" && !known?.arrived) {
+          const state = known ?? { share: budget.open(key), length: 0, arrived: false }
+          if (!known) state.share.arriving(() => open.delete(name))
+          open.set(name, state)
+          const before = heldBy(key)
+          const wanted = 2 * (state.length + bytes) - state.share.bytes
+          try {
+            state.share.growTo(state.length + bytes)
+            state.length += bytes
+          } catch (thrown) {
+            if (!(thrown instanceof GatewayError)) throw thrown
+            const holding = new Set([key, ...[...open].filter(([, each]) => each.share.bytes > 0).map(([at]) => at[0])])
+            const fairShare = limit / holding.size
+            const arriving = [...open].filter(([at, each]) => !each.arrived && heldBy(at[0] ?? "") > fairShare)
+            expect(before + wanted > fairShare || arriving.length === 0).toBe(true)
+            state.share.giveBack()
+            open.delete(name)
+          }
+        } else if (known && act === "end") {
+          known.share.giveBack()
+          open.delete(name)
+        } else if (known && act === "arrived") {
+          known.share.arrived()
+          known.arrived = true
+        }
+        expect(budget.inUse).toBe(sum([...open.values()]))
+        expect(budget.inUse).toBeLessThanOrEqual(limit)
+      }
+      for (const { share } of open.values()) share.giveBack()
+      expect(budget.inUse).toBe(0)
+    }),
+    { numRuns: 300 },
+  )
 })

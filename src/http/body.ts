@@ -7,33 +7,67 @@ const JSON_TYPE = /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i
 
 /** Bodies up to this many bytes are not counted: as many of them as may be in flight still fit. */
 const SMALL_BYTES = 64 * 1024
+/** What is set aside for a large body before any of it has come. */
+const FIRST_BYTES = 64 * 1024
 /** A small body must be there by then; of a large one at least so much must have come each time. */
 const PACE_MS = 10_000
 const PACE_BYTES = 16 * 1024
 
 export interface ReadBodyOptions {
   readonly limit: number
-  /** What a large body takes of the budget; who reads the body gives it back. */
-  readonly share: BodyShare
   readonly deadlines: Deadlines
+  /** Called once where the body is large, for its part of the budget; who reads the body gives it back. */
+  readonly openShare: () => BodyShare
 }
 
-export function readBody(request: Request, options: ReadBodyOptions): Promise<Uint8Array<ArrayBuffer>> {
-  checkHeaders(request.headers)
-  const announced = request.headers.get("content-length")
-  if (announced === null) return readInPieces(request, { ...options, announced: 0 })
+/** The headers that a body is read by. */
+export interface BodyHeaders {
+  get(name: string): string | null
+  has(name: string): boolean
+}
+
+export interface BodySource {
+  readonly headers: BodyHeaders
+  readonly body: {
+    bytes(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
+    read(): Promise<{ readonly done: false; readonly value: Uint8Array } | { readonly done: true }>
+    cancel(): Promise<void>
+  }
+}
+
+/** A request of the administration's listener. */
+export function bodySource(request: Request): BodySource {
+  const reader = request.body?.getReader()
+  const read = async () => {
+    const piece = await reader?.read()
+    return piece?.value ? { done: false as const, value: piece.value } : { done: true as const }
+  }
+  const bytes = async () => {
+    const pieces: Uint8Array[] = []
+    for (let piece = await read(); !piece.done; piece = await read()) pieces.push(piece.value)
+    return Buffer.concat(pieces)
+  }
+  return { headers: request.headers, body: { bytes, read, cancel: async () => reader?.cancel() } }
+}
+
+type Body = Uint8Array<ArrayBuffer>
+
+/** At once where a small body is there, as most come together with their head. */
+export function readBody({ headers, body }: BodySource, options: ReadBodyOptions): Body | Promise<Body> {
+  checkHeaders(headers)
+  const announced = headers.get("content-length")
+  if (announced === null) return readInPieces(body, { ...options, announced: 0 })
   const length = Number(announced)
   if (length > options.limit) throw tooLarge(options.limit)
-  if (length > SMALL_BYTES) return readInPieces(request, { ...options, announced: length })
-  const reading = request.bytes() as Promise<Uint8Array<ArrayBuffer>>
-  // Most bodies come together with their head: nobody has to watch over those.
-  return Bun.peek.status(reading) === "pending" ? inTime(reading, options.deadlines) : reading
+  if (length > SMALL_BYTES) return readInPieces(body, { ...options, announced: length })
+  const reading = body.bytes()
+  return reading instanceof Promise ? inTime(reading, options.deadlines) : reading
 }
 
 /** Whether a body counts against the budget, or may turn out to. */
-export function isLarge(headers: Headers): boolean {
+export function hasLargeBody(headers: BodyHeaders): boolean {
   const announced = headers.get("content-length")
-  return announced === null || Number(announced) > SMALL_BYTES
+  return announced === null ? headers.has("transfer-encoding") : Number(announced) > SMALL_BYTES
 }
 
 function inTime<Read>(reading: Promise<Read>, deadlines: Deadlines): Promise<Read> {
@@ -50,7 +84,7 @@ function inTime<Read>(reading: Promise<Read>, deadlines: Deadlines): Promise<Rea
   })
 }
 
-function checkHeaders(headers: Headers): void {
+function checkHeaders(headers: BodyHeaders): void {
   const type = headers.get("content-type") ?? ""
   if (type !== "application/json" && !JSON_TYPE.test(type)) {
     throw new GatewayError("invalid_content_type", "The body must be JSON: send `Content-Type: application/json`.")
@@ -61,59 +95,79 @@ function checkHeaders(headers: Headers): void {
   }
 }
 
-/** What was announced is taken from the budget at once, the rest as it comes. */
+/** Bytes are taken from the budget as they come: a body that is only announced takes no room from others. */
 async function readInPieces(
-  request: Request,
-  { limit, share, deadlines, announced }: ReadBodyOptions & { readonly announced: number },
+  source: BodySource["body"],
+  { limit, openShare, deadlines, announced }: ReadBodyOptions & { readonly announced: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  share.growTo(announced)
+  const share = openShare()
+  share.expect(announced)
   const body = new GrowingBytes(announced)
-  const reader = request.body?.getReader()
+  const cancel = () => void source.cancel().catch(() => {})
+  share.arriving(cancel)
   let slow = false
   let before = 0
   const deadline = deadlines.arm(PACE_MS, () => {
     slow = body.length - before < PACE_BYTES
     before = body.length
-    if (slow) void reader?.cancel().catch(() => {})
+    if (slow) cancel()
     else deadline.extend(PACE_MS)
   })
   try {
-    for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+    for (let piece = await source.read(); !piece.done; piece = await source.read()) {
       const length = body.length + piece.value.byteLength
       if (length > limit) throw tooLarge(limit)
       share.growTo(length)
       body.add(piece.value)
+      freeMemory(piece.value)
     }
+    share.arrived()
+    if (slow) throw new SlowBody()
+    return body.bytes()
+  } catch (thrown) {
+    body.free()
+    throw thrown
   } finally {
     deadline.clear()
   }
-  if (slow) throw new SlowBody()
-  return body.bytes()
 }
 
-/** Bytes that come in pieces, kept in one place from the start: pieces and their sum would take the memory twice. */
+/** Bytes that come in pieces, kept in one buffer that grows with them: pieces and their sum would take the memory twice. */
 class GrowingBytes {
   length = 0
-  private place: Uint8Array<ArrayBuffer>
+  private buffer: Uint8Array<ArrayBuffer>
 
-  constructor(expected: number) {
-    this.place = new Uint8Array(expected)
+  /** `expected` is where growth ends, if that many come; 0 where nobody knows. */
+  constructor(private readonly expected: number) {
+    this.buffer = new Uint8Array(Math.min(expected, FIRST_BYTES))
   }
 
   add(piece: Uint8Array): void {
     const end = this.length + piece.byteLength
-    if (end > this.place.byteLength) {
-      const larger = new Uint8Array(Math.max(end, 2 * this.place.byteLength))
-      larger.set(this.place.subarray(0, this.length))
-      this.place = larger
-    }
-    this.place.set(piece, this.length)
+    if (end > this.buffer.byteLength) this.grow(end)
+    this.buffer.set(piece, this.length)
     this.length = end
   }
 
   bytes(): Uint8Array<ArrayBuffer> {
-    return this.place.subarray(0, this.length)
+    return this.buffer.subarray(0, this.length)
   }
+
+  free(): void {
+    freeMemory(this.buffer)
+  }
+
+  /** Transferred, not copied by hand: the old memory is free at once, and not when garbage is collected. */
+  private grow(least: number): void {
+    const doubled = Math.max(least, 2 * this.buffer.byteLength)
+    const capacity = least <= this.expected ? Math.min(doubled, this.expected) : doubled
+    this.buffer = new Uint8Array(this.buffer.buffer.transfer(capacity))
+  }
+}
+
+/** Gives memory back at once that garbage collection would give back later: until then, many more bodies may come. */
+function freeMemory({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 function tooLarge(limit: number): GatewayError {

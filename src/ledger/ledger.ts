@@ -5,7 +5,14 @@ import type { JsonObject } from "../canonical/json.ts"
 import type { Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import { usdOfNano } from "../canonical/usd.ts"
-import type { BookedEntry, HoldRow, LedgerProblem, LedgerTable, Use } from "../store/contract.ts"
+import {
+  type BookedEntry,
+  type HoldRow,
+  type LedgerProblem,
+  type LedgerTable,
+  StoreError,
+  type Use,
+} from "../store/contract.ts"
 import { Books, type HoldWish, MAX_NANO, type Settled, type TopUp, UNKNOWN_USE } from "./books.ts"
 import type { Budget } from "./budget.ts"
 import { freeOf } from "./free-balance.ts"
@@ -95,6 +102,7 @@ export class Ledger {
   private epoch: number | undefined
   /** When the transaction began: all that is booked in it is booked then. */
   private at = 0
+  private isWritten = true
 
   constructor({ table, now = Date.now, returnSuspenseAfterMs: returnAfterMs = DAY_MS }: LedgerOptions) {
     this.table = table
@@ -247,6 +255,16 @@ export class Ledger {
     return verifyLedger(this.table, this.now())
   }
 
+  /** When the store was last written to, and whether it took that. */
+  get lastWrite(): { readonly at: number; readonly succeeded: boolean } {
+    return { at: this.at, succeeded: this.isWritten }
+  }
+
+  /** Writes something that changes nothing; throws a StoreError where the store does not take it. */
+  probe(): void {
+    this.write(() => this.table.touch())
+  }
+
   /** Writes what waits, at once. */
   flush(): void {
     this.group.flush()
@@ -318,8 +336,12 @@ export class Ledger {
         for (const [requestId, lowerBoundNano] of this.notes) this.table.holds.note(requestId, lowerBoundNano)
         return done
       })
+      this.isWritten = true
       this.committed()
       return result
+    } catch (thrown) {
+      if (thrown instanceof StoreError) this.isWritten = false
+      throw thrown
     } finally {
       this.prices.reset()
     }

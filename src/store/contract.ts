@@ -362,6 +362,8 @@ export interface LedgerTable {
   transaction<Result>(work: () => Result): Result
   /** Counts one start of the process more. */
   nextEpoch(): number
+  /** Writes a mark that nothing depends on: within a transaction, it shows whether the store takes writes. */
+  touch(): void
   /** Whether so much was booked that is not in the sums yet that a fold should begin. */
   foldIsDue(): boolean
   /** Begins to fold all that was booked so far into the sums; a fold that is under way goes on. */

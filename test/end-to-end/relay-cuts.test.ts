@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { UNBOUNDED } from "../../src/accounts/grant.ts"
 import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
+import type { AnswerStream } from "../../src/exchange/client-answer.ts"
 import { KeptSeals } from "../../src/exchange/kept-seals.ts"
 import { newRecord } from "../../src/exchange/record.ts"
 import { RetryBudget } from "../../src/exchange/retry-budget.ts"
@@ -67,7 +68,6 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     idempotencyKey: undefined,
     record: newRecord("request", "route"),
     isGone: () => false,
-    keepOpen: () => {},
     cutOff: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
     bodyRead: () => {},
@@ -88,8 +88,10 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
   const resends = new ResendAllowance()
-  const response = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined, resends })
-  return Buffer.from(await response.arrayBuffer()).toString("latin1")
+  const attempts = { call, house, request, targets: [target(pieces)], bill: undefined, resends }
+  const { body } = await answerStreamed(attempts)
+  const stream = new ReadableStream(body as AnswerStream)
+  return Buffer.from(await new Response(stream).arrayBuffer()).toString("latin1")
 }
 
 function target(pieces: readonly string[]): Target {

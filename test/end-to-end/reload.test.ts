@@ -1,6 +1,6 @@
 // trivium.yaml changed under a running gateway: what is right takes effect, what is wrong changes nothing.
-import { afterAll, beforeAll, expect, test } from "bun:test"
-import { renameSync, rmSync, writeFileSync } from "node:fs"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
@@ -64,14 +64,45 @@ test("a file put in place of the old one takes effect", async () => {
   expect(await call("new/model")).toBe(400)
 })
 
-test("a file that disappears changes nothing, and takes effect when it is back", async () => {
-  rmSync(file)
-  await Bun.sleep(400)
+test("a file that disappears changes nothing, is logged, and takes effect when it is back", async () => {
+  const line = await change("config-rejected", () => rmSync(file))
+  expect(line).toMatchObject({ level: "error", config_file: file })
+  expect(line.reason).toContain("ENOENT")
   expect(await call("third/model")).toBe(200)
   await change("config-reloaded", () => {
     writeFileSync(file, upstreamConfig(upstream.baseUrl, model("fourth/model")))
   })
   expect(await call("fourth/model")).toBe(200)
+})
+
+describe("what would take every provider away changes nothing, and is logged as an error", () => {
+  const whole = () => upstreamConfig(upstream.baseUrl, model("fourth/model"))
+  const put = (text: string) => () => writeFileSync(file, text)
+  const inItsPlace = (make: () => void) => () => {
+    rmSync(file)
+    make()
+  }
+  afterEach(async () => {
+    rmSync(file, { recursive: true, force: true })
+    await change("config-reloaded", put(`${whole()}# ${Math.random()}\n`))
+  })
+
+  test.each<[string, () => void, string]>([
+    ["a file that is emptied", put(""), "no provider"],
+    ["a file that is cut behind `providers:`", put("\nproviders:\n"), "no provider"],
+    ["a file with a provider without its credential", put("providers: { openai: {} }\n"), "no provider"],
+    ["a file that a copy has left with its comments only", put("# trivium\n"), "no provider"],
+    ["a folder in the file's place", inItsPlace(() => mkdirSync(file)), "EISDIR"],
+    ["a file that cannot be reached", inItsPlace(() => symlinkSync("trivium.yaml", file)), "ELOOP"],
+  ])("%s", async (_, act, reason) => {
+    const line = await change("config-rejected", act)
+    expect(line).toMatchObject({ level: "error", config_file: file })
+    expect(line.reason).toContain(reason)
+    const answer = await gateway.chat({ model: "fourth/model", messages: [{ role: "user", content: "hi" }] })
+    expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "scripted"])
+    const unserved = await call("openai/gpt-4o-mini")
+    expect(unserved).toBe(400)
+  })
 })
 
 test("a stream that began before a change ends as it began", async () => {
@@ -109,4 +140,40 @@ test("another credential and another address are used from then on", async () =>
   } finally {
     await other.stop()
   }
+})
+
+describe("the simulator", () => {
+  const FIRST = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
+  const provider = async (at: RunningGateway) => (await at.chat(FIRST)).headers.get("x-gateway-provider")
+
+  test("gives way to a provider that is added, and does not come back when that is taken away", async () => {
+    const demo = await RunningGateway.start()
+    try {
+      expect(await provider(demo)).toBe("simulator")
+      const path = join(demo.folder, "trivium.yaml")
+      writeFileSync(path, upstreamConfig(upstream.baseUrl))
+      await eventually(() => demo.logged("config-reloaded").length === 1)
+      expect(await provider(demo)).toBeNull()
+      writeFileSync(path, "")
+      await eventually(() => demo.logged("config-rejected").length === 1)
+      expect(await provider(demo)).toBeNull()
+      expect((await demo.chat({ ...FIRST, model: "test/model" })).status).toBe(200)
+    } finally {
+      await demo.stop()
+    }
+  })
+
+  test("does not come back when the last credential is removed by the administration", async () => {
+    const demo = await RunningGateway.start()
+    try {
+      const path = "/admin/v1/providers/openai/credential"
+      const body = JSON.stringify({ api_key: "sk-test" })
+      expect((await demo.administer(path, { method: "PUT", body })).status).toBeLessThan(300)
+      expect((await demo.administer(path, { method: "DELETE" })).status).toBeLessThan(300)
+      const answer = await demo.chat(FIRST)
+      expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([400, null])
+    } finally {
+      await demo.stop()
+    }
+  })
 })

@@ -25,10 +25,13 @@ import { otherModels } from "./row-22-other-model.ts"
 import { limits } from "./row-23-limits.ts"
 import { suspense } from "./row-24-suspense.ts"
 import { oneCall } from "./row-25-one-call.ts"
+import { bodyHogs } from "./row-26-body-hogs.ts"
+import { reloads } from "./row-27-reloads.ts"
 import { whoseAnswer } from "./row-28-whose-answer.ts"
 import { meaninglessBytes } from "./row-29-meaningless-bytes.ts"
 import { lostFiles } from "./row-30-lost-files.ts"
 import { start } from "./row-31-start.ts"
+import { crashes } from "./row-32-crashes.ts"
 
 export const rows: readonly Row[] = [
   kills,
@@ -56,8 +59,11 @@ export const rows: readonly Row[] = [
   limits,
   suspense,
   oneCall,
+  bodyHogs,
+  reloads,
   whoseAnswer,
   meaninglessBytes,
   lostFiles,
   start,
+  crashes,
 ]

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 
 const root = join(import.meta.dir, "..", "..")
+/** The single binary has no launcher that would restart it. */
+export const HAS_LAUNCHER = process.env.TRIVIUM_TEST_BINARY === undefined
 /** The launcher, or the single binary where the tests shall run on that. */
 const [PROGRAM, ...LAUNCHER] = process.env.TRIVIUM_TEST_BINARY
   ? [resolve(root, process.env.TRIVIUM_TEST_BINARY)]
@@ -18,6 +20,10 @@ export interface StartOptions {
   readonly dataDir?: string
   /** The key for `chat`, where the data folder holds one already and this start makes none. */
   readonly key?: string
+  /** Any free one unless said. */
+  readonly port?: number
+  /** The launcher shall start it again when it crashes. */
+  readonly restarts?: boolean
 }
 
 export class RunningGateway {
@@ -38,11 +44,14 @@ export class RunningGateway {
     environment = {},
     dataDir,
     key: given = "",
+    port = 0,
+    restarts = false,
   }: StartOptions = {}): Promise<RunningGateway> {
     const folder = mkdtempSync(join(tmpdir(), "trivium-e2e-"))
     if (config !== undefined) writeFileSync(join(folder, "trivium.yaml"), config)
     const data = dataDir ?? join(folder, "data")
-    const child = spawn(PROGRAM, [...LAUNCHER, "serve", "--port", "0", "--admin-port", "0", "--data", data], {
+    const flags = ["--port", String(port), "--admin-port", "0", "--data", data, ...(restarts ? [] : ["--no-restart"])]
+    const child = spawn(PROGRAM, [...LAUNCHER, "serve", ...flags], {
       cwd: folder,
       env: { ...scratchEnvironment(folder), ...environment },
       stdio: ["ignore", "pipe", "pipe"],

@@ -19,6 +19,10 @@ export function ledgerTable(database: Database, { onBooked }: { readonly onBooke
   const nextEpoch = database.query<{ value: bigint }, []>(
     "UPDATE ledger_marks SET value = value + 1 WHERE name = 'epoch' RETURNING value",
   )
+  // It has to change: SQLite does not write a row that stays the same.
+  const touch = database.query(
+    "INSERT INTO ledger_marks VALUES ('probes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+  )
   const transactions = new Transactions(database)
   const standing = new Standing(database, { mend: () => transactions.mend(), onBooked })
   const transaction: LedgerTable["transaction"] = (work) => transactions.run(work, standing)
@@ -30,6 +34,7 @@ export function ledgerTable(database: Database, { onBooked }: { readonly onBooke
     prices: priceTable(database),
     transaction,
     nextEpoch: () => Number(nextEpoch.get()?.value),
+    touch: () => void touch.run(),
     foldIsDue: () => folding.isDue(),
     beginFold: () => folding.begin(),
     fold: (forMs) => folding.step(forMs),

@@ -1,0 +1,217 @@
+// The launcher: starts a gateway again that has crashed, and never one that was stopped or cannot start.
+import { afterEach, describe, expect, test } from "bun:test"
+import { spawn } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { findBun } from "../../bin/runtime.mjs"
+import { Supervisor } from "../../bin/supervisor.mjs"
+import { eventually, within } from "../stage/eventually.ts"
+import { freePort } from "../stage/free-port.ts"
+import { HAS_LAUNCHER, RunningGateway, runCommand } from "../stage/gateway.ts"
+
+const PATIENCE_MS = 20_000
+const root = join(import.meta.dir, "..", "..")
+
+interface Exit {
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+const SEGV: Exit = { code: null, signal: "SIGSEGV" }
+const KILLED: Exit = { code: null, signal: "SIGKILL" }
+const FAULT: Exit = { code: 70, signal: null }
+
+/** A supervisor with processes, a clock and timers that the test moves. */
+function supervised({ serves = true } = {}) {
+  const state = { starts: 0, nowMs: 0, waits: [] as number[], ends: [] as Exit[], kills: [] as string[] }
+  let exit: (how: Exit) => void = () => {}
+  let due: (() => void) | undefined
+  const supervisor = new Supervisor({
+    start: (onExit) => {
+      state.starts++
+      exit = onExit
+      return { kill: (signal) => state.kills.push(signal), hasServed: () => serves }
+    },
+    end: (how) => state.ends.push(how),
+    report: ({ waitMs }) => state.waits.push(waitMs),
+    now: () => state.nowMs,
+    later: (act) => {
+      due = act
+      return 1
+    },
+    earlier: () => {
+      due = undefined
+    },
+  })
+  supervisor.run()
+  const crash = (how: Exit, { afterMs = 0 } = {}) => {
+    state.nowMs += afterMs
+    exit(how)
+  }
+  const wait = () => {
+    const act = due
+    due = undefined
+    act?.()
+  }
+  return { supervisor, state, crash, wait }
+}
+
+describe("a supervisor", () => {
+  test("waits twice as long after each crash, up to ten seconds, and never gives up", () => {
+    const { state, crash, wait } = supervised()
+    for (const how of [SEGV, KILLED, FAULT, SEGV, SEGV, SEGV, SEGV, SEGV]) {
+      crash(how)
+      expect(state.starts).toBe(state.waits.length)
+      wait()
+    }
+    expect(state.waits).toEqual([200, 400, 800, 1600, 3200, 6400, 10_000, 10_000])
+    expect([state.starts, state.ends]).toEqual([9, []])
+  })
+
+  test("begins with short waits again when the gateway was well for a minute", () => {
+    const { state, crash, wait } = supervised()
+    for (const afterMs of [0, 0, 59_999, 60_000, 0]) {
+      crash(SEGV, { afterMs })
+      wait()
+    }
+    expect(state.waits).toEqual([200, 400, 800, 200, 400])
+  })
+
+  test.each<[string, Exit]>([
+    ["a clean stop", { code: 0, signal: null }],
+    ["a start that failed, or a second signal", { code: 1, signal: null }],
+  ])("starts nothing after %s", (_, how) => {
+    const { state, crash } = supervised()
+    crash(how)
+    expect([state.starts, state.ends]).toEqual([1, [how]])
+  })
+
+  test("starts nothing after a signal that it has passed on, however the gateway ends", () => {
+    for (const how of [SEGV, KILLED, FAULT]) {
+      const { supervisor, state, crash } = supervised()
+      supervisor.stop("SIGTERM")
+      crash(how)
+      expect([state.kills, state.starts, state.ends]).toEqual([["SIGTERM"], 1, [how]])
+    }
+  })
+
+  test("ends at once when it is told to stop while it waits", () => {
+    const { supervisor, state, crash, wait } = supervised()
+    crash(SEGV)
+    supervisor.stop("SIGINT")
+    wait()
+    expect([state.kills, state.starts, state.ends]).toEqual([[], 1, [{ code: 0, signal: null }]])
+  })
+
+  test("ends as the process has ended where that never was a gateway", () => {
+    const { state, crash } = supervised({ serves: false })
+    crash(KILLED)
+    expect([state.starts, state.ends]).toEqual([1, [KILLED]])
+  })
+})
+
+describe.if(HAS_LAUNCHER)("the launcher", () => {
+  const started: RunningGateway[] = []
+  afterEach(async () => {
+    for (const gateway of started.splice(0)) await gateway.stop()
+  })
+
+  async function start(options: Parameters<typeof RunningGateway.start>[0]): Promise<RunningGateway> {
+    const gateway = await RunningGateway.start(options)
+    started.push(gateway)
+    return gateway
+  }
+
+  const isUp = (url: string) =>
+    fetch(`${url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+
+  test("brings a gateway back that was killed or has crashed, and says so", async () => {
+    const gateway = await start({ restarts: true, port: await freePort() })
+    for (const [index, signal] of (["SIGSEGV", "SIGKILL", "SIGABRT"] as const).entries()) {
+      const { pid } = gateway
+      process.kill(pid, signal)
+      await eventually(() => gateway.logged("gateway-crashed").length > index, {
+        withinMs: PATIENCE_MS,
+        what: "a line",
+      })
+      await eventually(() => isUp(gateway.url), { withinMs: PATIENCE_MS, what: "the gateway's return" })
+      expect(gateway.pid).not.toBe(pid)
+    }
+    const reasons = gateway.logged("gateway-crashed").map(({ level, reason }) => `${level}: ${reason}`)
+    expect(reasons).toEqual([
+      "error: The gateway was ended by SIGSEGV. It is started again in 0.2 s.",
+      "error: The gateway was ended by SIGKILL. It is started again in 0.4 s.",
+      "error: The gateway was ended by SIGABRT. It is started again in 0.8 s.",
+    ])
+    gateway.signal("SIGINT")
+    expect(await within(gateway.exited(), PATIENCE_MS, "the end")).toBe(0)
+  })
+
+  test("does not bring back a gateway that ended well without it", async () => {
+    const gateway = await start({ restarts: true })
+    process.kill(gateway.pid, "SIGINT")
+    expect(await within(gateway.exited(), PATIENCE_MS, "the end")).toBe(0)
+    expect(gateway.logged("gateway-crashed")).toEqual([])
+  })
+
+  test("takes a gateway with it when it is killed, also one that it has brought back", async () => {
+    const gateway = await start({ restarts: true, port: await freePort() })
+    process.kill(gateway.pid, "SIGKILL")
+    await eventually(() => gateway.logged("gateway-crashed").length > 0, { withinMs: PATIENCE_MS })
+    await eventually(() => isUp(gateway.url), { withinMs: PATIENCE_MS, what: "the gateway's return" })
+    process.kill(gateway.launcherPid, "SIGKILL")
+    await eventually(async () => !(await isUp(gateway.url)), { withinMs: PATIENCE_MS, what: "the gateway's end" })
+  })
+
+  test("ends with a gateway that crashes under --no-restart", async () => {
+    const gateway = await start({})
+    process.kill(gateway.pid, "SIGKILL")
+    await within(gateway.exited(), PATIENCE_MS, "the launcher's end")
+    expect(await isUp(gateway.url)).toBe(false)
+    expect(gateway.logged("gateway-crashed")).toEqual([])
+  })
+
+  test.each([
+    ["a configuration that is not valid", "modles: []\n", "modles"],
+    ["a store that does not open", "store: { url: sqlite:///proc/no/trivium.db }\n", "/proc/no"],
+  ])("ends with code 1 after %s", async (_, config, told) => {
+    const { folder } = await start({})
+    writeFileSync(join(folder, "trivium.yaml"), config)
+    const { code, stderr } = await runCommand(["serve", "--port", "0", "--admin-port", "0"], { folder })
+    expect(code).toBe(1)
+    expect(stderr).toContain(told)
+    expect(stderr).not.toContain("gateway-crashed")
+  })
+
+  test("ends with code 1 where the port is in use", async () => {
+    const { url, folder } = await start({})
+    const words = ["serve", "--port", new URL(url).port, "--admin-port", "0", "--data", join(folder, "other")]
+    const { code, stderr } = await runCommand(words, { folder })
+    expect(code).toBe(1)
+    expect(stderr).not.toContain("gateway-crashed")
+  })
+
+  test("becomes the gateway under --no-restart, where the runtime can replace a process", async () => {
+    // Node 20 has no process.execve, as newer ones do; Bun has.
+    const { folder } = await start({})
+    const words = ["serve", "--no-restart", "--port", "0", "--admin-port", "0", "--data", join(folder, "other")]
+    const child = spawn(findBun(), [join(root, "bin", "trivium.mjs"), ...words], {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? "", HOME: folder },
+      stdio: ["ignore", "pipe", "ignore"],
+    })
+    const exit = new Promise<number | null>((resolve) => child.once("exit", resolve))
+    let stdout = ""
+    child.stdout.on("data", (bytes) => {
+      stdout += bytes
+    })
+    await eventually(() => /^listening on/m.test(stdout), { withinMs: PATIENCE_MS, what: "the gateway" })
+    const mark = JSON.parse(readFileSync(join(folder, "other", "gateway.json"), "utf8")) as { pid: number }
+    expect(mark.pid).toBe(child.pid ?? 0)
+    child.kill("SIGINT")
+    expect(await within(exit, PATIENCE_MS, "the end")).toBe(0)
+  })
+})

@@ -1,0 +1,127 @@
+// The gateway process crashes or is killed under load, again and again: its launcher brings it back each time, callers
+// notice nothing but failed connections, and the books stay sound.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { freePort } from "../stage/free-port.ts"
+import { HAS_LAUNCHER, RunningGateway, upstreamConfig } from "../stage/gateway.ts"
+import { completion, DONE, streamedWords, Upstream } from "../stage/upstream.ts"
+import { Dice } from "./dice.ts"
+import type { Figure, Row } from "./row.ts"
+import { readBooks } from "./stopped-books.ts"
+
+const CALLERS = 8
+const SIGNALS = ["SIGKILL", "SIGSEGV"] as const
+/** The longest wait of the launcher, and a start on a busy machine. */
+const BACK_WITHIN_MS = 60_000
+
+class CrashRun {
+  readonly dataDir = mkdtempSync(join(tmpdir(), "trivium-row-32-"))
+  readonly odd: string[] = []
+  /** The requests that were answered whole. */
+  readonly answered: string[] = []
+  failedConnections = 0
+  broughtBack = 0
+  code: number | null = null
+  private isOver = false
+
+  async run(kills: number, say: (text: string) => void): Promise<void> {
+    const upstream = await Upstream.start(async ({ body }, reply) => {
+      if (!body.includes('"stream":true')) return reply.json(completion("hi"))
+      reply.stream()
+      for (const word of streamedWords("one after the other")) await reply.write(word)
+      reply.end()
+    })
+    const config = upstreamConfig(upstream.baseUrl)
+    const gateway = await RunningGateway.start({
+      config,
+      dataDir: this.dataDir,
+      port: await freePort(),
+      restarts: true,
+    })
+    try {
+      const callers = Array.from({ length: CALLERS }, (_, at) => this.keepAsking(gateway, at % 2 === 0))
+      const dice = new Dice({ seed: 32, number: 0 })
+      for (let kill = 0; kill < kills; kill++) {
+        await setTimeout(100 + dice.below(500))
+        if (await this.crash(gateway, SIGNALS[kill % SIGNALS.length] ?? "SIGKILL")) this.broughtBack++
+        say(`${kill + 1} crashes: ${this.answered.length} answers so far`)
+      }
+      await setTimeout(500)
+      this.isOver = true
+      await Promise.all(callers)
+      gateway.signal("SIGINT")
+      this.code = await gateway.exited()
+    } finally {
+      this.isOver = true
+      await gateway.stop()
+      await upstream.stop()
+    }
+  }
+
+  remove(): void {
+    rmSync(this.dataDir, { recursive: true, force: true })
+  }
+
+  /** Whether the gateway is back in time, as another process. */
+  private async crash(gateway: RunningGateway, signal: NodeJS.Signals): Promise<boolean> {
+    const before = gateway.pid
+    process.kill(before, signal)
+    const end = performance.now() + BACK_WITHIN_MS
+    while (performance.now() < end) {
+      const isUp = await fetch(`${gateway.url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+      if (isUp && gateway.pid !== before) return true
+      await setTimeout(50)
+    }
+    return false
+  }
+
+  private async keepAsking(gateway: RunningGateway, stream: boolean): Promise<void> {
+    while (!this.isOver) {
+      const asked = { model: "test/model", messages: [{ role: "user", content: "hi" }], stream }
+      try {
+        const answer = await gateway.chat(asked)
+        const text = await answer.text()
+        if (answer.status === 200 && (stream ? text.endsWith(DONE) : text.endsWith("}")))
+          this.answered.push(answer.headers.get("x-request-id") ?? "")
+        else this.odd.push(`${answer.status}: …${text.slice(-200)}`)
+      } catch {
+        this.failedConnections++
+        await setTimeout(20)
+      }
+    }
+  }
+}
+
+export const crashes: Row = {
+  number: 32,
+  title: "crashes of the gateway process under load, and the launcher that brings it back",
+  async run({ short, say }): Promise<Figure[]> {
+    if (!HAS_LAUNCHER) return [{ what: "the single binary has no launcher", seen: 0, atMost: 0 }]
+    const kills = short ? 3 : 10
+    const run = new CrashRun()
+    try {
+      await run.run(kills, say)
+      const { entries, holds, problems } = await readBooks(run.dataDir)
+      const settled = new Set(entries.filter(({ kind }) => kind === "settled").map(({ request }) => request))
+      const unbooked = run.answered.filter((request) => !settled.has(request))
+      for (const each of [...run.odd, ...problems.map(({ what }) => what)].slice(0, 5)) say(each)
+      say(`${run.failedConnections} failed connections`)
+      return [
+        { what: "crashes after which the gateway was back", seen: run.broughtBack, atLeast: kills },
+        { what: "requests answered whole", seen: run.answered.length, atLeast: short ? 30 : 500 },
+        { what: "answers that were neither whole nor a failed connection", seen: run.odd.length, atMost: 0 },
+        { what: "whole answers that are not settled in the ledger", seen: unbooked.length, atMost: 0 },
+        { what: "problems that the ledger's own proof finds", seen: problems.length, atMost: 0 },
+        { what: "held although no gateway runs", seen: holds.length, atMost: 0 },
+        { what: "the launcher's exit code", seen: run.code ?? Number.NaN, atMost: 0 },
+      ]
+    } finally {
+      run.remove()
+    }
+  },
+}
