@@ -57,26 +57,7 @@ export class Listener implements ConnectionOwner {
       stalled: new DeadlineList(stalledMs),
       closing: new DeadlineList(closingMs),
     }
-    this.bun = Bun.listen<ClientConnection>({
-      hostname: host,
-      port,
-      // Two gateways on one port would share its requests between them.
-      exclusive: true,
-      // Else nothing could be read any more from a client that is sent the last answer.
-      allowHalfOpen: true,
-      socket: {
-        open: (socket) => this.accept(socket),
-        data: (socket, bytes) => socket.data.received(bytes),
-        drain: (socket) => socket.data.drained(),
-        // That is how most clients leave, before and behind an answer.
-        end: (socket) => {
-          this.closed(socket.data)
-          socket.end()
-        },
-        close: (socket) => this.closed(socket.data),
-        error: (socket, cause) => this.failed(socket, cause),
-      },
-    })
+    this.bun = this.listen({ host, port })
     this.sweeping = setInterval(() => this.sweep(), sweepMs)
     this.sweeping.unref()
   }
@@ -125,6 +106,33 @@ export class Listener implements ConnectionOwner {
     this.bun.stop(true)
   }
 
+  private listen({ host, port }: { readonly host: string; readonly port: number }) {
+    try {
+      return Bun.listen<ClientConnection>({
+        hostname: host,
+        port,
+        // Two gateways on one port would share its requests between them.
+        exclusive: true,
+        // Else nothing could be read any more from a client that is sent the last answer.
+        allowHalfOpen: true,
+        socket: {
+          open: (socket) => this.accept(socket),
+          data: (socket, bytes) => socket.data.received(bytes),
+          drain: (socket) => socket.data.drained(),
+          // That is how most clients leave, before and behind an answer.
+          end: (socket) => {
+            this.closed(socket.data)
+            socket.end()
+          },
+          close: (socket) => this.closed(socket.data),
+          error: (socket, cause) => this.failed(socket, cause),
+        },
+      })
+    } catch (cause) {
+      throw cannotListen({ host, port, cause })
+    }
+  }
+
   private accept(socket: Bun.Socket<ClientConnection>): void {
     const { closing, idle, sending } = this.waiting
     const isFull = this.connections.size >= this.maxConnections
@@ -155,4 +163,10 @@ export class Listener implements ConnectionOwner {
     idle.expire(now, (connection) => connection.closeSoon())
     for (const list of [sending, stalled, closing]) list.expire(now, (connection) => connection.terminate())
   }
+}
+
+function cannotListen({ host, port, cause }: { host: string; port: number; cause: unknown }): Error {
+  const code = (cause as NodeJS.ErrnoException).code ?? "unknown error"
+  const why = code === "EADDRINUSE" ? `port ${port} in use by another process` : `port ${port} cannot be used (${code})`
+  return new Error(`Cannot listen on ${host}: ${why}. Choose another with --port, or 0 for any free one.`, { cause })
 }
