@@ -195,6 +195,7 @@ export class Gateway {
       deadlines: this.deadlines,
       protocolAt,
       traced: config.traces !== undefined,
+      onFault: (cause) => log.line("error", "listener-failed", { stack: stackOf(cause) }),
       onRecord: (record) => this.tell(record),
       onShed: (reason) => this.metrics.countShed(reason),
     })

@@ -56,6 +56,10 @@ interface ServerSettings {
   /** Addresses, or ranges of them, whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
   readonly maxInFlight: number
+  /** How long a client's connection is kept between two requests, in seconds. */
+  readonly idleTimeout: number
+  /** How many connections clients may have; beyond, the one idle longest is closed for a new one. */
+  readonly maxConnections: number
 }
 
 export interface ProviderSettings {

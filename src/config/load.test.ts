@@ -8,7 +8,15 @@ import { configFile } from "./load.ts"
 describe("without any configuration", () => {
   test("the gateway listens on 127.0.0.1:8080, keeps its data in ./data and has no provider", () => {
     expect(load()).toEqual({
-      server: { host: "127.0.0.1", port: 8080, cors: [], trustedProxies: [], maxInFlight: 2000 },
+      server: {
+        host: "127.0.0.1",
+        port: 8080,
+        cors: [],
+        trustedProxies: [],
+        maxInFlight: 2000,
+        idleTimeout: 75,
+        maxConnections: 10_000,
+      },
       admin: { host: "127.0.0.1", ports: [8081, 0] },
       dataDir: join(folder, "data"),
       storePath: join(folder, "data", "trivium.db"),

@@ -91,7 +91,7 @@ describe("unknown members", () => {
     expect(problems("sever: {}\nserver: { prot: 1, colour: red }\nproviders: { openai: { apiKey: x } }\n")).toEqual([
       'trivium.yaml:1:1 sever: unknown member "sever"; did you mean "server"?',
       'trivium.yaml:2:11 server.prot: unknown member "prot"; did you mean "port"?',
-      'trivium.yaml:2:20 server.colour: unknown member "colour"; known: host, port, cors, trusted_proxies, max_in_flight',
+      'trivium.yaml:2:20 server.colour: unknown member "colour"; known: host, port, cors, trusted_proxies, max_in_flight, idle_timeout, max_connections',
       'trivium.yaml:3:24 providers.openai.apiKey: unknown member "apiKey"; did you mean "api_key"?',
     ])
   })

@@ -15,6 +15,8 @@ export interface FileSettings {
     readonly cors: readonly string[]
     readonly trustedProxies: readonly string[]
     readonly maxInFlight: number
+    readonly idleTimeout: number
+    readonly maxConnections: number
   }
   readonly admin: { readonly host?: string; readonly port?: number }
   readonly store: { readonly url?: string }
@@ -37,6 +39,16 @@ export interface SchemaContext {
 }
 
 const DEFAULT_MAX_IN_FLIGHT = 2000
+/** Longer than load balancers keep idle connections, most of them for 60 s. */
+const DEFAULT_IDLE_TIMEOUT = 75
+const DEFAULT_MAX_CONNECTIONS = 10_000
+const DEFAULT_SERVER = {
+  cors: [],
+  trustedProxies: [],
+  maxInFlight: DEFAULT_MAX_IN_FLIGHT,
+  idleTimeout: DEFAULT_IDLE_TIMEOUT,
+  maxConnections: DEFAULT_MAX_CONNECTIONS,
+}
 const DEFAULT_REQUESTS_PER_MINUTE = 600
 
 /** The schema for one reading of one file: it remembers the names that file has used. */
@@ -51,6 +63,8 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     cors: otherwise(list(text(corsOrigin)), []),
     trusted_proxies: otherwise(list(text(addressRange)), []),
     max_in_flight: otherwise(integer({ min: 1, max: 20_000 }), DEFAULT_MAX_IN_FLIGHT),
+    idle_timeout: otherwise(integer({ min: 1, max: 3600 }), DEFAULT_IDLE_TIMEOUT),
+    max_connections: otherwise(integer({ min: 1, max: 1_000_000 }), DEFAULT_MAX_CONNECTIONS),
   })
   const defaults = object({
     requests_per_minute: otherwise(perMinute, DEFAULT_REQUESTS_PER_MINUTE),
@@ -60,7 +74,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     url: optional(text(sqlitePath(workingDir))),
   })
   return object({
-    server: otherwise(server, { cors: [], trustedProxies: [], maxInFlight: DEFAULT_MAX_IN_FLIGHT }),
+    server: otherwise(server, DEFAULT_SERVER),
     admin: otherwise(object(address), {}),
     store: otherwise(store, {}),
     providers: otherwise(dictionary(providerId, provider), new Map()),

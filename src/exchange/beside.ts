@@ -63,10 +63,6 @@ export class Beside implements Call {
     this.call.forgetBody()
   }
 
-  keepOpen(): void {
-    this.call.keepOpen()
-  }
-
   cutOff(): void {
     this.call.cutOff()
   }

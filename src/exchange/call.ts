@@ -31,13 +31,11 @@ export interface Call {
   readonly record: ExchangeRecord
   /** Whether the client has left. */
   isGone(): boolean
-  readBody(): Promise<Uint8Array<ArrayBuffer>>
+  readBody(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
   /** Of the body no more than its text is needed. Said at most once. */
   bodyRead(): void
   /** The body will not be needed again, though the exchange goes on. */
   forgetBody(): void
-  /** Keeps the client's connection open while nothing is sent. */
-  keepOpen(): void
   /** Closes the connection of a client that does not read any more. */
   cutOff(): void
   /** Said exactly once, when nothing more will be sent: frees the place and writes the record. */

@@ -5,11 +5,10 @@ import { asGatewayError } from "../canonical/error.ts"
 import { fromByteText } from "../transport/byte-text.ts"
 import type { Deadline } from "../transport/deadlines.ts"
 import type { Attempts } from "./attempt.ts"
+import type { AnswerSink, AnswerStream } from "./client-answer.ts"
 import { ClientGoneError, noteFailure } from "./record.ts"
 import { settleUnanswered } from "./unanswered.ts"
 import type { ReadResult, UpstreamStream } from "./upstream-stream.ts"
-
-type Controller = ReadableStreamDefaultController<Uint8Array>
 
 interface ClientStreamOptions extends Attempts {
   readonly contentType: string
@@ -19,14 +18,14 @@ interface ClientStreamOptions extends Attempts {
 export function clientStream(
   source: UpstreamStream | Promise<UpstreamStream>,
   options: ClientStreamOptions,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream(new ClientStream(source, options))
+): AnswerStream {
+  return new ClientStream(source, options)
 }
 
-class ClientStream {
+class ClientStream implements AnswerStream {
   private readonly heartbeat: Uint8Array
   private opened: UpstreamStream | undefined
-  private controller: Controller | undefined
+  private sink: AnswerSink | undefined
   private beat: Deadline | undefined
   /** The client wants more, and we wait for the upstream. */
   private pulling = false
@@ -42,11 +41,11 @@ class ClientStream {
     this.heartbeat = fromByteText(options.call.protocol.heartbeat)
   }
 
-  start(controller: Controller): void {
-    this.controller = controller
+  start(sink: AnswerSink): void {
+    this.sink = sink
     const { deadlines, timeouts } = this.options.house
     this.beat = deadlines.arm(timeouts.heartbeatMs, () => this.pulse())
-    if (!this.opened) controller.enqueue(this.heartbeat)
+    if (!this.opened) sink.enqueue(this.heartbeat)
   }
 
   pull(): Promise<void> | void {
@@ -97,7 +96,7 @@ class ClientStream {
     if (last) this.send(last)
     upstream.close()
     this.finish()
-    this.controller?.close()
+    this.sink?.close()
   }
 
   private readonly onFailure = async (thrown: unknown): Promise<void> => {
@@ -116,11 +115,11 @@ class ClientStream {
     this.send(fromByteText(written.errorFrame(error, context)))
     this.opened?.close()
     this.finish()
-    this.controller?.close()
+    this.sink?.close()
   }
 
   private send(bytes: Uint8Array): void {
-    this.controller?.enqueue(bytes)
+    this.sink?.enqueue(bytes)
     this.options.bill?.sent(bytes)
     this.pulling = false
     this.progressAt = performance.now()
@@ -157,12 +156,12 @@ class ClientStream {
     if (!this.pulling && idleMs >= stalledMs) {
       this.leave()
       call.cutOff()
-      this.controller?.error(new ClientGoneError())
+      this.sink?.error(new ClientGoneError())
       return
     }
     const due = this.pulling && idleMs >= heartbeatMs
     if (due) {
-      this.controller?.enqueue(this.heartbeat)
+      this.sink?.enqueue(this.heartbeat)
       this.progressAt = performance.now()
     }
     this.beat?.extend(due || !this.pulling ? heartbeatMs : heartbeatMs - idleMs)

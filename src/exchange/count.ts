@@ -1,8 +1,10 @@
 // Answers how many tokens a request has: as an upstream counts it, where one can be asked, and else as it is counted
 // here. Nothing is held, charged or kept for it, and no upstream's failure is the caller's.
+
 import { familyOf } from "../counting/count-tokens.ts"
 import type { Target } from "../routing/plan.ts"
 import { decodeByteText } from "../transport/byte-text.ts"
+import type { ClientAnswer } from "./client-answer.ts"
 import { upstreamCount } from "./count-upstream.ts"
 import { answerOf, type ExchangeRecord } from "./record.ts"
 import type { Occasion } from "./translate-lane.ts"
@@ -10,7 +12,7 @@ import type { Occasion } from "./translate-lane.ts"
 const CONTENT_TYPE = "application/json"
 
 /** `planned` are the targets the request itself would be sent to, of which there is one at least. */
-export async function answerCount(occasion: Occasion, planned: readonly Target[]): Promise<Response> {
+export async function answerCount(occasion: Occasion, planned: readonly Target[]): Promise<ClientAnswer> {
   const { call, house } = occasion
   const [first] = planned
   if (!first) throw new Error("what nobody serves is not counted")

@@ -1,4 +1,5 @@
 // The story of one call. The door has authenticated the caller; here it is admitted, routed, attempted and settled.
+
 import { createHash } from "node:crypto"
 import { allowsModel } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
@@ -11,11 +12,12 @@ import { plan, type RoutingTable } from "../routing/plan.ts"
 import { attempt } from "./attempt.ts"
 import { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
+import type { ClientAnswer } from "./client-answer.ts"
 import { answerCount } from "./count.ts"
 import { explain } from "./explain.ts"
 import { keep, resume } from "./kept-conversation.ts"
 import { LostParameters } from "./lost-parameters.ts"
-import { answerOf } from "./record.ts"
+import { answerOf, ClientGoneError } from "./record.ts"
 import type { KeptAnswer } from "./repeats.ts"
 import { type ReadRequest, readRequest } from "./request.ts"
 import { sessionOf } from "./session.ts"
@@ -23,7 +25,7 @@ import { answerStreamed } from "./streamed.ts"
 import { settleUnanswered } from "./unanswered.ts"
 import { answerUnary, unary } from "./unary.ts"
 
-export async function exchange(call: Call, house: House): Promise<Response> {
+export async function exchange(call: Call, house: House): Promise<ClientAnswer> {
   const table = house.table()
   const { protocol, envelope } = call
   const { readLarge, largeInTurn } = house
@@ -62,6 +64,8 @@ export async function exchange(call: Call, house: House): Promise<Response> {
   const hedges = routing.hedge ?? call.caller.hedge
   const attempts = { call, house, ...told, targets: bill?.targets ?? targets, bill, session, hedges }
   try {
+    // Who left while the hold was written is not asked for.
+    if (call.isGone()) throw new ClientGoneError()
     if (request.reading.stream) return await answerStreamed(attempts)
     const answer = await answerUnary(await attempt(attempts, unary))
     call.finish()
@@ -86,7 +90,7 @@ function claimOf({ caller, record, idempotencyKey = "" }: Call, { repeats }: Hou
 }
 
 /** The answer of the request that came first, under its id, which is its receipt's. */
-function answerAgain(call: Call, { requestId, status, contentType, body }: KeptAnswer): Response {
+function answerAgain(call: Call, { requestId, status, contentType, body }: KeptAnswer): ClientAnswer {
   const { record } = call
   record.status = status
   call.finish()

@@ -1,11 +1,13 @@
 // What would become of a request, told in its place: who would be tried in which order and who not, what each would be
 // sent, and what it would cost. Nobody is called, and nothing is held, charged or kept.
+
 import type { GatewayError } from "../canonical/error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { RoutingWishes } from "../canonical/request.ts"
 import type { Model } from "../catalog/catalog.ts"
 import type { Excluded, Exclusion } from "../routing/candidates.ts"
 import type { Plan, Planned, RoutingTable } from "../routing/plan.ts"
+import type { ClientAnswer } from "./client-answer.ts"
 import { explainAttempt } from "./explain-attempt.ts"
 import { explainMoney } from "./explain-money.ts"
 import { holdFor } from "./hold.ts"
@@ -26,9 +28,8 @@ interface Asking extends Occasion {
 type Sorted = { readonly shown: JsonObject } | { readonly excluded: JsonObject; readonly error: GatewayError }
 
 /** The same document in every protocol, streamed or not. Throws where the request has no price, as the request would. */
-export async function explain(plan: Plan, asking: Asking): Promise<Response> {
+export async function explain(plan: Plan, asking: Asking): Promise<ClientAnswer> {
   const { call } = asking
-  call.keepOpen()
   const document = await explanation(plan, asking)
   call.finish()
   return answerOf(call.record, JSON.stringify(document), "application/json")

@@ -23,7 +23,6 @@ export class LostParameters {
     { table, ...occasion }: Occasion & { readonly table: RoutingTable },
   ): Promise<LostParameters> {
     const found = new LostParameters()
-    occasion.call.keepOpen()
     const asking = { ...occasion, house: fetchingOnce(occasion.house) }
     for (const model of models) {
       for (const target of targetsOf(model, occasion.call.protocol.id, table)) await found.ask(target, asking)

@@ -1,4 +1,5 @@
 // What is remembered of one exchange while it runs, and told once when it is over.
+
 import { GatewayError } from "../canonical/error.ts"
 import type { Loss } from "../canonical/loss.ts"
 import type { Usage } from "../canonical/usage.ts"
@@ -8,6 +9,7 @@ import type { Target } from "../routing/plan.ts"
 import type { LogFields, LogLevel } from "../telemetry/log.ts"
 import type { ObservedAttempt, ObservedTarget } from "../telemetry/observed.ts"
 import type { TracedExchange } from "../telemetry/spans.ts"
+import { type AnswerBody, AnswerHeaders, ClientAnswer } from "./client-answer.ts"
 
 type Outcome = "answered" | "refused" | "failed" | "client-gone"
 
@@ -87,12 +89,8 @@ export function newRecord(requestId: string, route: string, protocol?: Spoken): 
 }
 
 /** An answer with the headers that say what it is and where it, or the error in its place, came from. */
-export function answerOf(
-  record: ExchangeRecord,
-  body: ConstructorParameters<typeof Response>[0],
-  contentType: string,
-): Response {
-  const answer = new Response(body, { status: record.status, headers: originHeaders(record, contentType) })
+export function answerOf(record: ExchangeRecord, body: AnswerBody, contentType: string): ClientAnswer {
+  const answer = new ClientAnswer(body, record.status, new AnswerHeaders(originHeaders(record, contentType)))
   answer.headers.set("x-request-id", record.requestId)
   if (record.idHeader !== undefined) answer.headers.set(record.idHeader, record.requestId)
   if (record.costNanoUsd !== undefined) answer.headers.set("x-gateway-cost", usdOfNano(record.costNanoUsd))
@@ -114,15 +112,16 @@ function lossesTold(losses: readonly Loss[]): string {
   return told
 }
 
-const origins = new Map<string, Headers>()
+const origins = new Map<string, AnswerHeaders>()
 const MAX_ORIGINS = 10_000
 
 /** Most answers come from few places: their headers are made once and copied, which costs less than to set each. */
-function originHeaders({ model = "", provider = "", attempts }: ExchangeRecord, contentType: string): Headers {
+function originHeaders({ model = "", provider = "", attempts }: ExchangeRecord, contentType: string): AnswerHeaders {
   const key = attempts === 0 ? contentType : `${contentType}\n${model}\n${provider}\n${attempts}`
   const known = origins.get(key)
   if (known) return known
-  const headers = new Headers({ "content-type": contentType })
+  const headers = new AnswerHeaders()
+  headers.set("content-type", contentType)
   if (attempts > 0) {
     headers.set("x-gateway-model", model)
     headers.set("x-gateway-provider", provider)

@@ -6,14 +6,10 @@ import { ClientGoneError } from "./record.ts"
 
 /** How late a client that left, or a call that takes too long, may be noticed. */
 const SWEEP_MS = 50
-/** A client waits for long when so much time has passed: well before a silent connection would be closed. */
-const LONG_MS = 4000
 
 /** Who waits for the answer. It is asked now and then: a listener for every request costs more than most need. */
 interface Client {
   isGone(): boolean
-  /** Keeps its connection open through a silence. */
-  keepOpen(): void
 }
 
 /** One upstream call under way. */
@@ -21,7 +17,6 @@ export class RunningCall {
   place = -1
   readonly abort = new Abort()
   readonly startedAt = performance.now()
-  long = false
   /** Since when we have been waiting for the upstream's next bytes; 0 while we are not, as when the client is slow. */
   waitingSince = 0
   /** How long such a wait may last. */
@@ -86,10 +81,6 @@ export class Running {
       call.abort.abort(timedOut("The provider was silent for too long."))
     } else if (elapsedMs >= call.limitMs) {
       call.abort.abort(timedOut(`The provider's answer was not complete within ${call.limitMs / 1000} s.`))
-    }
-    if (!call.long && elapsedMs >= LONG_MS) {
-      call.long = true
-      call.client.keepOpen()
     }
   }
 }

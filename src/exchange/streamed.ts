@@ -1,7 +1,9 @@
 // A streamed answer: attempts until one speaks, then what it says, heart-beats in silence, and one proper end.
+
 import type { Deadline } from "../transport/deadlines.ts"
 import { type Attempts, attempt, type Sending } from "./attempt.ts"
 import type { House } from "./call.ts"
+import type { ClientAnswer } from "./client-answer.ts"
 import { clientStream } from "./client-stream.ts"
 import { answerOf, ClientGoneError } from "./record.ts"
 import { UpstreamStream } from "./upstream-stream.ts"
@@ -14,7 +16,7 @@ const streams: Sending<UpstreamStream> = {
   drop: (stream) => void stream.fail(new ClientGoneError()),
 }
 
-export async function answerStreamed(attempts: Attempts): Promise<Response> {
+export async function answerStreamed(attempts: Attempts): Promise<ClientAnswer> {
   const { call, house, request, bill } = attempts
   const opening = attempt(attempts, streams).then(({ answer }) => answer)
   const forget = () => {

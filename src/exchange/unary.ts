@@ -1,10 +1,12 @@
 // A unary answer: read whole, then given to the client as the lane has it.
+
 import { GatewayError } from "../canonical/error.ts"
 import { decodeByteText, toByteText } from "../transport/byte-text.ts"
 import { failure, readAll } from "../transport/http-client.ts"
 import { findMember, outline } from "../transport/json-scan.ts"
 import { marksOf } from "./answer-marks.ts"
 import { type Sending, timeLeft, type Won } from "./attempt.ts"
+import type { ClientAnswer } from "./client-answer.ts"
 import type { Answered, Attempt } from "./lane.ts"
 import { noteAnswered, noteHome } from "./noted-answer.ts"
 import { answerOf } from "./record.ts"
@@ -17,7 +19,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 export const unary: Sending<Answered> = { send: ask, drop: () => {} }
 
 /** The answer of an attempt, once what it costs is booked. */
-export async function answerUnary({ attempt, answer }: Won<Answered>): Promise<Response> {
+export async function answerUnary({ attempt, answer }: Won<Answered>): Promise<ClientAnswer> {
   const { call, target, bill } = attempt
   const { body, usage, images } = answer
   call.record.usage = usage

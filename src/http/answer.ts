@@ -2,15 +2,16 @@
 import type { Allowance, Standing } from "../accounts/limits.ts"
 import type { GatewayError } from "../canonical/error.ts"
 import type { Json } from "../canonical/json.ts"
+import type { AnswerHeaders, ClientAnswer } from "../exchange/client-answer.ts"
 import { answerOf, type ExchangeRecord } from "../exchange/record.ts"
 import type { Protocol } from "../protocols/contract.ts"
 
-export function jsonAnswer(body: Json, record: ExchangeRecord): Response {
+export function jsonAnswer(body: Json, record: ExchangeRecord): ClientAnswer {
   return answerOf(record, JSON.stringify(body), "application/json")
 }
 
 /** The error that ends an exchange. */
-export function errorAnswer(error: GatewayError, record: ExchangeRecord, protocol: Protocol): Response {
+export function errorAnswer(error: GatewayError, record: ExchangeRecord, protocol: Protocol): ClientAnswer {
   record.status = error.status
   const answer = jsonAnswer(protocol.encodeError(error, { requestId: record.requestId }), record)
   for (const [name, value] of Object.entries(retryHeaders(error))) answer.headers.set(name, value)
@@ -26,7 +27,7 @@ function retryHeaders(error: GatewayError): Record<string, string> {
 }
 
 /** How the caller's limits stand, as OpenAI's headers tell it; clients of all protocols read those. */
-export function tellLimits({ headers }: Response, allowance: Allowance): void {
+export function tellLimits({ headers }: ClientAnswer, allowance: Allowance): void {
   const { requests, tokens } = allowance.standing()
   if (requests) tellLimit(headers, requests, REQUESTS)
   if (tokens) tellLimit(headers, tokens, TOKENS)
@@ -35,7 +36,11 @@ export function tellLimits({ headers }: Response, allowance: Allowance): void {
 const REQUESTS = ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"] as const
 const TOKENS = ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"] as const
 
-function tellLimit(headers: Headers, standing: Standing, [limit, remaining, reset]: typeof REQUESTS | typeof TOKENS) {
+function tellLimit(
+  headers: AnswerHeaders,
+  standing: Standing,
+  [limit, remaining, reset]: typeof REQUESTS | typeof TOKENS,
+) {
   headers.set(limit, String(standing.limit))
   headers.set(remaining, String(standing.remaining))
   headers.set(reset, durationOf(standing.resetMs))

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { GatewayError } from "../canonical/error.ts"
 import { Deadlines } from "../transport/deadlines.ts"
-import { readBody } from "./body.ts"
+import { bodySource, readBody } from "./body.ts"
 import { BodyBudget, type BodyShare } from "./body-budget.ts"
 
 const LIMIT = 1024 * 1024
@@ -52,7 +52,7 @@ function read(request: Request, budget: BodyBudget, { key = "a", limit = LIMIT }
     shares.push(share)
     return share
   }
-  const reading = (async () => readBody(request, { limit, deadlines, openShare }))()
+  const reading = (async () => readBody(bodySource(request), { limit, deadlines, openShare }))()
   reading.catch(() => {})
   const share = {
     shrink: () => shares[0]?.shrink(),

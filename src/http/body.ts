@@ -20,20 +20,52 @@ export interface ReadBodyOptions {
   readonly openShare: () => BodyShare
 }
 
-export function readBody(request: Request, options: ReadBodyOptions): Promise<Uint8Array<ArrayBuffer>> {
-  checkHeaders(request.headers)
-  const announced = request.headers.get("content-length")
-  if (announced === null) return readInPieces(request, { ...options, announced: 0 })
+/** The headers that a body is read by. */
+export interface BodyHeaders {
+  get(name: string): string | null
+  has(name: string): boolean
+}
+
+export interface BodySource {
+  readonly headers: BodyHeaders
+  readonly body: {
+    bytes(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
+    read(): Promise<{ readonly done: false; readonly value: Uint8Array } | { readonly done: true }>
+    cancel(): Promise<void>
+  }
+}
+
+/** A request of the administration's listener. */
+export function bodySource(request: Request): BodySource {
+  const reader = request.body?.getReader()
+  const read = async () => {
+    const piece = await reader?.read()
+    return piece?.value ? { done: false as const, value: piece.value } : { done: true as const }
+  }
+  const bytes = async () => {
+    const pieces: Uint8Array[] = []
+    for (let piece = await read(); !piece.done; piece = await read()) pieces.push(piece.value)
+    return Buffer.concat(pieces)
+  }
+  return { headers: request.headers, body: { bytes, read, cancel: async () => reader?.cancel() } }
+}
+
+type Body = Uint8Array<ArrayBuffer>
+
+/** At once where a small body is there, as most come together with their head. */
+export function readBody({ headers, body }: BodySource, options: ReadBodyOptions): Body | Promise<Body> {
+  checkHeaders(headers)
+  const announced = headers.get("content-length")
+  if (announced === null) return readInPieces(body, { ...options, announced: 0 })
   const length = Number(announced)
   if (length > options.limit) throw tooLarge(options.limit)
-  if (length > SMALL_BYTES) return readInPieces(request, { ...options, announced: length })
-  const reading = request.bytes() as Promise<Uint8Array<ArrayBuffer>>
-  // Most bodies come together with their head: nobody has to watch over those.
-  return Bun.peek.status(reading) === "pending" ? inTime(reading, options.deadlines) : reading
+  if (length > SMALL_BYTES) return readInPieces(body, { ...options, announced: length })
+  const reading = body.bytes()
+  return reading instanceof Promise ? inTime(reading, options.deadlines) : reading
 }
 
 /** Whether a body counts against the budget, or may turn out to. */
-export function hasLargeBody(headers: Headers): boolean {
+export function hasLargeBody(headers: BodyHeaders): boolean {
   const announced = headers.get("content-length")
   return announced === null ? headers.has("transfer-encoding") : Number(announced) > SMALL_BYTES
 }
@@ -52,7 +84,7 @@ function inTime<Read>(reading: Promise<Read>, deadlines: Deadlines): Promise<Rea
   })
 }
 
-function checkHeaders(headers: Headers): void {
+function checkHeaders(headers: BodyHeaders): void {
   const type = headers.get("content-type") ?? ""
   if (type !== "application/json" && !JSON_TYPE.test(type)) {
     throw new GatewayError("invalid_content_type", "The body must be JSON: send `Content-Type: application/json`.")
@@ -65,14 +97,13 @@ function checkHeaders(headers: Headers): void {
 
 /** Bytes are taken from the budget as they come: a body that is only announced takes no room from others. */
 async function readInPieces(
-  request: Request,
+  source: BodySource["body"],
   { limit, openShare, deadlines, announced }: ReadBodyOptions & { readonly announced: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const share = openShare()
   share.expect(announced)
   const body = new GrowingBytes(announced)
-  const reader = request.body?.getReader()
-  const cancel = () => void reader?.cancel().catch(() => {})
+  const cancel = () => void source.cancel().catch(() => {})
   share.arriving(cancel)
   let slow = false
   let before = 0
@@ -83,7 +114,7 @@ async function readInPieces(
     else deadline.extend(PACE_MS)
   })
   try {
-    for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+    for (let piece = await source.read(); !piece.done; piece = await source.read()) {
       const length = body.length + piece.value.byteLength
       if (length > limit) throw tooLarge(limit)
       share.growTo(length)

@@ -1,4 +1,6 @@
 // What a browser must hear before it lets a page of another origin call, and read what comes back.
+import { ClientAnswer } from "../exchange/client-answer.ts"
+import type { RequestHeaders } from "./wire/request-head.ts"
 
 /** What a page may read beside the body. */
 const EXPOSED = [
@@ -27,16 +29,16 @@ export class Cors {
   }
 
   /** The origin of the page that calls, where it may. */
-  originOf(headers: Headers): string | undefined {
+  originOf(headers: RequestHeaders): string | undefined {
     if (this.origins.size === 0) return undefined
     const origin = headers.get("origin")
     return origin !== null && (this.origins.has("*") || this.origins.has(origin)) ? origin : undefined
   }
 
   /** The answer to the question a browser asks first. */
-  static preflight(headers: Headers, methods: readonly string[]): Response {
+  static preflight(headers: RequestHeaders, methods: readonly string[]): ClientAnswer {
     const asked = headers.get("access-control-request-headers")
-    const answer = new Response(null, { status: 204 })
+    const answer = new ClientAnswer(null, 204)
     answer.headers.set("access-control-allow-methods", methods.join(", "))
     if (asked !== null && HEADER_NAMES.test(asked)) answer.headers.set("access-control-allow-headers", asked)
     answer.headers.set("access-control-max-age", MAX_AGE_SECONDS)
@@ -44,7 +46,7 @@ export class Cors {
   }
 
   /** Lets the page of this origin read the answer. */
-  static open(answer: Response, origin: string): Response {
+  static open(answer: ClientAnswer, origin: string): ClientAnswer {
     answer.headers.set("access-control-allow-origin", origin)
     answer.headers.set("access-control-expose-headers", EXPOSED)
     answer.headers.append("vary", "origin")

@@ -1,11 +1,12 @@
 // The API key a request carries. Two of them, or a header sent twice, is a mistake and not a choice for us to make.
 import { GatewayError } from "../canonical/error.ts"
 import type { Protocol } from "../protocols/contract.ts"
+import type { RequestHeaders } from "./wire/request-head.ts"
 
 export type KeyPlaces = Pick<Protocol, "keyHeaders" | "keyParameter">
 
 /** Every protocol takes a bearer; beside it stand the places where its own clients put the key. */
-export function presentedKey(headers: Headers, query: string, places: KeyPlaces): string {
+export function presentedKey(headers: RequestHeaders, query: string, places: KeyPlaces): string {
   const own = ownKeys(headers, query, places)
   const key = bearerKey(headers) ?? own[0]
   if (key === undefined) throw new GatewayError("missing_api_key", `No API key was sent. ${howToSend(places)}`)
@@ -20,7 +21,7 @@ function howToSend({ keyHeaders: [header] }: KeyPlaces): string {
   return header ? `Send it in the header \`${header}\`, or as ${bearer}.` : `Send it in the header ${bearer}.`
 }
 
-function bearerKey(headers: Headers): string | undefined {
+function bearerKey(headers: RequestHeaders): string | undefined {
   const value = single(headers, "Authorization")
   if (value === undefined) return undefined
   const key = /^bearer /i.test(value) ? value.slice("Bearer ".length).trim() : ""
@@ -33,7 +34,7 @@ function bearerKey(headers: Headers): string | undefined {
 
 const NONE: readonly string[] = []
 
-function ownKeys(headers: Headers, query: string, { keyHeaders, keyParameter }: KeyPlaces): readonly string[] {
+function ownKeys(headers: RequestHeaders, query: string, { keyHeaders, keyParameter }: KeyPlaces): readonly string[] {
   if (keyHeaders.length === 0) return NONE
   const keys: string[] = []
   for (const name of keyHeaders) {
@@ -44,9 +45,9 @@ function ownKeys(headers: Headers, query: string, { keyHeaders, keyParameter }: 
   return keys
 }
 
-function single(headers: Headers, name: string): string | undefined {
-  const value = headers.get(name)
-  // Bun joins a header that came twice with a comma.
+function single(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers.get(name.toLowerCase())
+  // A header that came twice is joined with a comma.
   if (!value?.includes(",")) return value ?? undefined
   throw new GatewayError("invalid_parameter", `The header \`${name}\` was sent more than once.`)
 }

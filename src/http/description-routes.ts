@@ -1,5 +1,6 @@
 // GET /openapi.json and GET /docs: the interface described, for machines and for people. Made on first need, then kept.
 import { createHash } from "node:crypto"
+import { ClientAnswer } from "../exchange/client-answer.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import { docsPage } from "./docs-page.ts"
 import { describeInterface } from "./openapi.ts"
@@ -38,13 +39,14 @@ export function withDescription(described: readonly Route[], { protocol, version
   return routes
 }
 
-function served({ bytes, etag, headers }: Document, { request, record }: Visit): Response {
+function served({ bytes, etag, headers }: Document, { request, record }: Visit): ClientAnswer {
   const known = request.headers
     .get("if-none-match")
     ?.split(",")
     .some((tag) => tag.trim().replace(/^W\//, "") === etag)
   record.status = known ? 304 : 200
-  const answer = new Response(known ? null : bytes, { status: record.status, headers })
+  const answer = new ClientAnswer(known ? null : bytes, record.status)
+  for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
   answer.headers.set("etag", etag)
   answer.headers.set("cache-control", "no-cache")
   answer.headers.set("x-content-type-options", "nosniff")

@@ -3,19 +3,22 @@ import type { Caller } from "../accounts/caller.ts"
 import { Limits } from "../accounts/limits.ts"
 import { allowsProtocol } from "../accounts/scope.ts"
 import { asGatewayError, GatewayError } from "../canonical/error.ts"
+import { ClientAnswer } from "../exchange/client-answer.ts"
 import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import { errorAnswer, tellLimits } from "./answer.ts"
-import { hasLargeBody, readBody, SlowBody } from "./body.ts"
+import { bodySource, hasLargeBody, readBody, SlowBody } from "./body.ts"
 import { BodyBudget, type BodyShare } from "./body-budget.ts"
 import { TrustedProxies } from "./client-address.ts"
 import { Cors } from "./cors.ts"
 import { presentedKey } from "./credential.ts"
 import { Overload, overloaded, type Shed } from "./overload.ts"
-import { pathOf } from "./path.ts"
 import type { Match, RouteTable } from "./route-table.ts"
 import { type Door, type Route, Visit } from "./visit.ts"
+import type { ClientRequest } from "./wire/client-request.ts"
+import { Listener } from "./wire/listener.ts"
+import type { RequestHeaders } from "./wire/request-head.ts"
 
 export interface ServerOptions {
   readonly host: string
@@ -26,6 +29,9 @@ export interface ServerOptions {
   /** Throws where the caller has nothing left to pay a request with. */
   readonly checkFunds?: (caller: Caller) => void
   readonly maxInFlight: number
+  /** How long a connection is kept between two requests, in seconds. */
+  readonly idleTimeout: number
+  readonly maxConnections: number
   readonly deadlines: Deadlines
   /** Origins whose pages may call from a browser. */
   readonly cors: readonly string[]
@@ -35,14 +41,14 @@ export interface ServerOptions {
   readonly protocolAt: (path: string) => Protocol
   /** Whether anybody wants to know which trace of the caller's an exchange belongs to. */
   readonly traced: boolean
+  /** A fault of ours that no answer shows. */
+  readonly onFault: (cause: unknown) => void
   /** Told once of every exchange, when it is over. */
   readonly onRecord: (record: ExchangeRecord) => void
   /** Told of every request that is turned away because the gateway has enough to do. */
   readonly onShed: (reason: Shed | "body_bytes") => void
 }
 
-/** Silence after which an idle connection, or one that stalls while sending, is closed. */
-const IDLE_SECONDS = 10
 const DRAIN_POLL_MS = 10
 /** Whose the administration's bodies are: no key has this id. */
 const ADMINISTRATION = "administration"
@@ -51,16 +57,14 @@ const MAX_BODY_BYTES_AT_ONCE = 256 * 1024 * 1024
 /** A request whose address has been looked up. */
 interface Arrival {
   readonly requestId: string
-  readonly url: string
+  readonly query: string
   readonly path: string
   readonly match: Match
 }
 
-type BunServer = ReturnType<typeof Bun.serve>
-
 export class Server implements Door {
   readonly bodies: BodyBudget
-  private readonly bun: BunServer
+  private readonly listener: Listener
   private readonly cors: Cors
   private readonly proxies: TrustedProxies
   private readonly limits: Limits
@@ -74,22 +78,12 @@ export class Server implements Door {
     this.limits = options.limits ?? new Limits()
     this.overload = new Overload(options.maxInFlight)
     this.bodies = new BodyBudget(MAX_BODY_BYTES_AT_ONCE, { onFull: () => options.onShed("body_bytes") })
-    this.bun = Bun.serve({
-      hostname: options.host,
-      port: options.port,
-      development: false,
-      // Two gateways on one port would share its requests between them.
-      reusePort: false,
-      idleTimeout: IDLE_SECONDS,
-      // Each route has its own limit, enforced with an error of the protocol's shape.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: (request) => this.receive(request),
-    })
+    this.listener = new Listener({ ...options, handle: (request) => this.receive(request) })
   }
 
   get url(): string {
     const { host } = this.options
-    return `http://${host.includes(":") ? `[${host}]` : host}:${this.bun.port}`
+    return `http://${host.includes(":") ? `[${host}]` : host}:${this.listener.port}`
   }
 
   get inFlight(): number {
@@ -109,45 +103,53 @@ export class Server implements Door {
   /** Refuses new connections; what is under way goes on. */
   stopAccepting(): void {
     this.stopping = true
-    void this.bun.stop()
+    this.listener.stopAccepting()
   }
 
   /** Resolves when every answer is out, or after `ms`. */
   async drained(ms: number): Promise<void> {
     const end = performance.now() + ms
-    while ((this.inFlight > 0 || this.bun.pendingRequests > 0) && performance.now() < end)
+    while ((this.inFlight > 0 || this.listener.pendingRequests > 0) && performance.now() < end)
       await Bun.sleep(DRAIN_POLL_MS)
   }
 
-  async close(): Promise<void> {
-    await this.bun.stop(true)
+  close(): void {
+    this.listener.close()
   }
 
-  private receive(request: Request): Response | Promise<Response> {
+  private receive(request: ClientRequest): ClientAnswer | Promise<ClientAnswer> {
     const requestId = Bun.randomUUIDv7()
-    const { url } = request
-    const path = pathOf(url)
+    const { target } = request
+    const mark = target.indexOf("?")
+    const path = mark < 0 ? target : target.slice(0, mark)
+    const query = mark < 0 ? "" : target.slice(mark + 1)
     const match = this.options.routes.match(request.method, path)
     const origin = this.cors.originOf(request.headers)
-    if (origin !== undefined) return this.receivePage(request, { requestId, url, path, match, origin })
-    return this.receiveAt(request, { requestId, url, path, match })
+    if (origin !== undefined) return this.receivePage(request, { requestId, query, path, match, origin })
+    return this.receiveAt(request, { requestId, query, path, match })
   }
 
   /** A page in a browser calls: it asks first, and may read only answers that say so. */
-  private async receivePage(request: Request, arrival: Arrival & { readonly origin: string }): Promise<Response> {
+  private async receivePage(
+    request: ClientRequest,
+    arrival: Arrival & { readonly origin: string },
+  ): Promise<ClientAnswer> {
     const { match, origin } = arrival
     const isQuestion = request.method === "OPTIONS" && match.found === "other-method"
     const answer = isQuestion ? Cors.preflight(request.headers, match.methods) : await this.receiveAt(request, arrival)
     return Cors.open(answer, origin)
   }
 
-  private receiveAt(request: Request, { requestId, url, path, match }: Arrival): Response | Promise<Response> {
+  private receiveAt(
+    request: ClientRequest,
+    { requestId, query, path, match }: Arrival,
+  ): ClientAnswer | Promise<ClientAnswer> {
     if (match.found === "route") {
       const route = spokenRoute(match)
       const record = newRecord(requestId, route.name, route.protocol)
       record.does = route.does
       if (this.options.traced) record.traceparent = request.headers.get("traceparent") ?? undefined
-      const envelope = envelopeOf(request.headers, url, { route, rest: match.rest })
+      const envelope = envelopeOf(request.headers, query, { route, rest: match.rest })
       return this.enter(new Visit(this, request, route, envelope, record))
     }
     const protocol = this.options.protocolAt(path)
@@ -162,7 +164,7 @@ export class Server implements Door {
     return answer
   }
 
-  private enter(visit: Visit): Response | Promise<Response> {
+  private enter(visit: Visit): ClientAnswer | Promise<ClientAnswer> {
     const fail = (thrown: unknown) => this.fail(thrown, visit)
     try {
       this.guard(visit)
@@ -202,9 +204,9 @@ export class Server implements Door {
     route.protocol.checkEnvelope(envelope)
   }
 
-  private checkAddress({ mayComeFrom }: Caller, request: Request): void {
+  private checkAddress({ mayComeFrom }: Caller, request: ClientRequest): void {
     const address = this.clientAddress(request)
-    if (address !== undefined && mayComeFrom?.holds(address)) return
+    if (mayComeFrom?.holds(address)) return
     throw new GatewayError("route_not_allowed", `This API key may not be used from the address ${address}.`)
   }
 
@@ -221,13 +223,13 @@ export class Server implements Door {
     visit.takePlace()
   }
 
-  private fail(thrown: unknown, visit: Visit): Response {
+  private fail(thrown: unknown, visit: Visit): ClientAnswer {
     const { record, protocol } = visit
     // Whatever else went wrong, nobody is there to hear of it.
     if (thrown instanceof ClientGoneError || visit.isGone()) {
       record.outcome = "client-gone"
       visit.finish()
-      return new Response(null, { status: 499 })
+      return new ClientAnswer(null, 499)
     }
     const error = asGatewayError(thrown)
     noteFailure(record, error)
@@ -237,20 +239,19 @@ export class Server implements Door {
     if (visit.holdsPlace) visit.finish()
     else if (visit.route.generates || error.status >= 500 || error.status === 401) this.options.onRecord(record)
     const answer = errorAnswer(error, record, protocol)
-    if (isUnread(error, visit)) answer.headers.set("connection", "close")
+    if (isUnread(error, visit)) answer.closesConnection = true
     return this.completed(answer, visit)
   }
 
   /** Every answer to somebody who is known says how its limits stand; the last ones, that nothing follows them. */
-  private completed(answer: Response, visit: Visit): Response {
+  private completed(answer: ClientAnswer, visit: Visit): ClientAnswer {
     if (visit.isAuthenticated && visit.allowance.isLimited) tellLimits(answer, visit.allowance)
-    if (this.isLeaving) answer.headers.set("connection", "close")
+    if (this.isLeaving) answer.closesConnection = true
     return answer
   }
 
-  private clientAddress(request: Request): string | undefined {
-    const peer = this.bun.requestIP(request)?.address
-    return peer && this.proxies.clientOf(peer, request.headers.get("x-forwarded-for"))
+  private clientAddress({ address, headers }: ClientRequest): string {
+    return this.proxies.clientOf(address, headers.get("x-forwarded-for"))
   }
 
   get deadlines(): Deadlines {
@@ -265,21 +266,15 @@ export class Server implements Door {
       return share
     }
     try {
-      return await readBody(request, { limit, deadlines: this.deadlines, openShare })
+      return await readBody(bodySource(request), { limit, deadlines: this.deadlines, openShare })
     } finally {
       share?.giveBack()
     }
   }
 
-  setSilence(request: Request, seconds: number): void {
-    this.bun.timeout(request, seconds)
-  }
-
-  leave({ request, record, isKeptOpen, allowance, caller }: Visit): void {
+  leave({ record, allowance, caller }: Visit): void {
     this.overload.leave(caller.id, performance.now())
     allowance.leave()
-    // A lifted limit would stick to the kept-alive connection.
-    if (isKeptOpen) this.bun.timeout(request, IDLE_SECONDS)
     this.options.onRecord(record)
   }
 }
@@ -299,10 +294,8 @@ function spokenRoute({ route, rest }: { route: Route; rest: string }): Route {
   return protocol ? { ...route, protocol } : route
 }
 
-function envelopeOf(headers: Headers, url: string, { route, rest }: { route: Route; rest: string }): Envelope {
+function envelopeOf(headers: RequestHeaders, query: string, { route, rest }: { route: Route; rest: string }): Envelope {
   const { does = "generate", protocol } = route
-  const mark = url.indexOf("?")
-  const query = mark < 0 ? "" : url.slice(mark + 1)
   return { does, rest, query, headers: headersRead(headers, protocol.readsHeaders) }
 }
 
@@ -313,7 +306,7 @@ function isUnread(error: GatewayError, { request, hasReadBody }: Visit): boolean
 
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
-function headersRead(headers: Headers, names: readonly string[]): Readonly<Record<string, string>> {
+function headersRead(headers: RequestHeaders, names: readonly string[]): Readonly<Record<string, string>> {
   if (names.length === 0) return NO_HEADERS
   const read: Record<string, string> = {}
   for (const name of names) {

@@ -2,12 +2,14 @@
 import type { Caller } from "../accounts/caller.ts"
 import type { Allowance } from "../accounts/limits.ts"
 import type { Call } from "../exchange/call.ts"
+import type { ClientAnswer } from "../exchange/client-answer.ts"
 import type { ExchangeRecord } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
 import type { Deadlines } from "../transport/deadlines.ts"
 import { readBody } from "./body.ts"
 import type { BodyBudget, BodyShare } from "./body-budget.ts"
 import type { KeyPlaces } from "./credential.ts"
+import type { ClientRequest } from "./wire/client-request.ts"
 
 /** Who may enter: anyone, or the holder of a valid key. */
 type Who = "anyone" | "key"
@@ -29,7 +31,7 @@ export interface Route {
   readonly does?: Envelope["does"]
   /** Whether it occupies one of the places for exchanges under way. */
   readonly generates: boolean
-  handle(visit: Visit): Response | Promise<Response>
+  handle(visit: Visit): ClientAnswer | Promise<ClientAnswer>
 }
 
 /** What a visit needs of the listener. */
@@ -37,8 +39,6 @@ export interface Door {
   /** What all bodies share. */
   readonly bodies: BodyBudget
   readonly deadlines: Deadlines
-  /** Sets after how many seconds of silence the visitor's connection is closed; 0 is never. */
-  setSilence(request: Request, seconds: number): void
   /** A visit that held a place is over. */
   leave(visit: Visit): void
 }
@@ -46,8 +46,6 @@ export interface Door {
 export class Visit implements Call {
   /** Whether it counts among those under way. */
   holdsPlace = false
-  /** Whether its connection may be silent for long. */
-  isKeptOpen = false
   /** Whether its body was asked for. */
   hasReadBody = false
   private entered: { readonly caller: Caller; readonly allowance: Allowance } | undefined
@@ -55,7 +53,7 @@ export class Visit implements Call {
 
   constructor(
     private readonly door: Door,
-    readonly request: Request,
+    readonly request: ClientRequest,
     readonly route: Route,
     readonly envelope: Envelope,
     readonly record: ExchangeRecord,
@@ -93,24 +91,18 @@ export class Visit implements Call {
     this.holdsPlace = true
   }
 
-  readBody(): Promise<Uint8Array<ArrayBuffer>> {
+  readBody(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     this.hasReadBody = true
     const { deadlines } = this.door
     return readBody(this.request, { limit: this.route.bodyLimit, deadlines, openShare: () => this.openShare() })
   }
 
   isGone(): boolean {
-    return this.request.signal.aborted
-  }
-
-  /** Silence is the upstream's then, and has limits of its own. */
-  keepOpen(): void {
-    this.isKeptOpen = true
-    this.door.setSilence(this.request, 0)
+    return this.request.isGone
   }
 
   cutOff(): void {
-    this.door.setSilence(this.request, 1)
+    this.request.cutOff()
   }
 
   bodyRead(): void {

@@ -106,7 +106,7 @@ describe("towards the client", () => {
     ...["x-request-id", "x-gateway-model", "x-gateway-provider", "x-gateway-attempts"],
     ...["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
   ]
-  const OF_HTTP = ["content-type", "content-length", "transfer-encoding", "date", "connection"]
+  const OF_HTTP = ["content-type", "content-length", "transfer-encoding", "date", "connection", "keep-alive"]
 
   function names(headers: Headers): string[] {
     return [...headers.keys()].filter((name) => !OF_HTTP.includes(name)).sort()

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { UNBOUNDED } from "../../src/accounts/grant.ts"
 import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
+import type { AnswerStream } from "../../src/exchange/client-answer.ts"
 import { KeptSeals } from "../../src/exchange/kept-seals.ts"
 import { newRecord } from "../../src/exchange/record.ts"
 import { RetryBudget } from "../../src/exchange/retry-budget.ts"
@@ -66,7 +67,6 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     idempotencyKey: undefined,
     record: newRecord("request", "route"),
     isGone: () => false,
-    keepOpen: () => {},
     cutOff: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
     bodyRead: () => {},
@@ -86,8 +86,9 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
   const outlined = outline(REQUEST)
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
-  const response = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined })
-  return Buffer.from(await response.arrayBuffer()).toString("latin1")
+  const { body } = await answerStreamed({ call, house, request, targets: [target(pieces)], bill: undefined })
+  const stream = new ReadableStream(body as AnswerStream)
+  return Buffer.from(await new Response(stream).arrayBuffer()).toString("latin1")
 }
 
 function target(pieces: readonly string[]): Target {

@@ -86,6 +86,12 @@ function smuggled(places: Places): RawCase[] {
     ["no line end behind the data", `${BODY.length.toString(16)}\r\n${BODY}0\r\n\r\n`],
     ["data longer than its size", `5\r\n${BODY}\r\n0\r\n\r\n`],
     ["a size with NUL", `42\u0000\r\n${BODY}\r\n0\r\n\r\n`],
+    ["a request in the place of trailers", CHUNKED.replace(/\r\n$/, HIDDEN)],
+    ["a trailer with a space behind its name", CHUNKED.replace(/\r\n$/, "X-Odd : a\r\n\r\n")],
+    ["a trailer on a folded line", CHUNKED.replace(/\r\n$/, "X-Odd: a\r\n b\r\n\r\n")],
+    ["trailers of 100 KB", CHUNKED.replace(/\r\n$/, `X-Odd: ${"a".repeat(100_000)}\r\n\r\n`)],
+    ["lines that end without a carriage return", CHUNKED.replaceAll("\r\n", "\n")],
+    ["an extension of 100 KB", `42;${"a".repeat(100_000)}\r\n${BODY}\r\n0\r\n\r\n`],
   ]
   return [
     ...lengths.map(([what, lines]) => ({ what: `lengths: ${what}`, bytes: post(places, lines, BODY + HIDDEN) })),
