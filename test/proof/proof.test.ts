@@ -1,6 +1,6 @@
 // The proof table in its short form; `npm run proof` runs it whole.
 import { describe, expect, test } from "bun:test"
-import { describeFigure, isKept } from "./row.ts"
+import { describeFigure, isKept, needsQuiet } from "./row.ts"
 import { rows } from "./rows.ts"
 
 describe("the proof table, in short", () => {
@@ -8,8 +8,9 @@ describe("the proof table, in short", () => {
     "%s",
     async (_, row) => {
       const figures = await row.run({ short: true, say: () => {} })
-      expect(figures).not.toBeEmpty()
-      expect(figures.filter((figure) => !isKept(figure)).map(describeFigure)).toEqual([])
+      const judged = figures.filter((figure) => !needsQuiet(figure))
+      expect(judged).not.toBeEmpty()
+      expect(judged.filter((figure) => !isKept(figure)).map(describeFigure)).toEqual([])
     },
     60_000,
   )

@@ -187,7 +187,7 @@ interface Seen {
 function figures({ count, own, grownMb, cutSeconds, cutWithin }: Seen): Figure[] {
   return [
     { what: "readers that take nothing", seen: count, atLeast: count },
-    { what: "held of each stream", seen: own.ownKib, atLeast: 0, atMost: 256, unit: "KiB" },
+    { what: "held of each stream", seen: own.ownKib, atLeast: 0, atMost: 256, unit: "KiB", needsQuiet: true },
     { what: "held by the kernel for each, so that it was full", seen: own.kernelMib, atLeast: 0.1, unit: "MiB" },
     { what: "memory gained at its most", seen: grownMb, atMost: 300, unit: "MB" },
     { what: "the last was cut after", seen: cutSeconds, atMost: cutWithin, unit: "s" },

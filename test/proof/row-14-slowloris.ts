@@ -42,6 +42,7 @@ export const slowloris: Row = {
           seen: besideMs / Math.max(aloneMs, FLOOR_MS),
           atMost: 2,
           unit: "times",
+          needsQuiet: true,
         },
         { what: "requests that reached the provider", seen: upstream.requests.length, atMost: 0 },
       ]

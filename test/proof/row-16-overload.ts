@@ -167,12 +167,13 @@ interface Timing {
 
 function timedFigures(even: readonly Seen[], { scale: { evenSeconds }, waits, judged }: Timing): Figure[] {
   const goodput = even.filter(isAnswered).length / evenSeconds
-  return [
+  const figures: Figure[] = [
     { what: "offered", seen: even.length / evenSeconds, atLeast: 0.95 * OFFERED_PER_SECOND, unit: "a second" },
     { what: "answered", seen: goodput, atLeast: 0.9 * CAPACITY, unit: "a second" },
     { what: "shed answers, p99", seen: percentile(waits, 99), atMost: 20, unit: "ms" },
     { what: "of them judged, of 100", seen: 100 * judged, atLeast: 50 },
   ]
+  return figures.map((figure) => ({ ...figure, needsQuiet: true }))
 }
 
 function leastShare(even: readonly Seen[]): number {

@@ -19,6 +19,8 @@ const MAX_AHEAD = 64 * 1024
 const HEADS_AT_ONCE = 16
 /** The rest of a body that nobody reads is waited for, up to so many bytes; else the connection is closed. */
 const MAX_SKIPPED = 64 * 1024
+/** A client whose connection is being closed may send so much more before it has to notice. */
+const MAX_DROPPED = 1024 * 1024
 const HEAD_END = Buffer.from("\r\n\r\n")
 
 type List = DeadlineList<ClientConnection>
@@ -57,6 +59,8 @@ export class ClientConnection implements Waiter<ClientConnection> {
   private isClosing = false
   private isPaused = false
   private isBodyHeld = false
+  /** Bytes that came when it was being closed. */
+  private dropped = 0
 
   constructor(
     private readonly socket: Socket<ClientConnection>,
@@ -72,7 +76,11 @@ export class ClientConnection implements Waiter<ClientConnection> {
   }
 
   received(bytes: Buffer): void {
-    if (this.isClosing) return
+    if (this.isClosing) {
+      this.dropped += bytes.length
+      this.pace()
+      return
+    }
     this.input = this.input ? Buffer.concat([this.input, bytes]) : bytes
     this.readInput()
   }
@@ -167,7 +175,7 @@ export class ClientConnection implements Waiter<ClientConnection> {
   private pace(): void {
     const isReadingBody = this.request?.body.isComplete === false
     const isAhead = !isReadingBody && (this.input?.length ?? 0) > MAX_AHEAD
-    const pauses = !this.isClosing && (this.isBodyHeld || isAhead)
+    const pauses = this.isClosing ? this.dropped > MAX_DROPPED : this.isBodyHeld || isAhead
     if (pauses === this.isPaused) return
     this.isPaused = pauses
     if (pauses) this.socket.pause()
