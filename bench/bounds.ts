@@ -12,6 +12,7 @@ const BOOKS_MICROS = 15
 const FILLED_OVER_EMPTY = 1.2
 const TRANSLATED_UNARY_OVER_RELAYED = 3
 const TRANSLATED_CHUNK_OVER_RELAYED = 2.5
+const AFTER_OVER_BEFORE = 1.03
 const IDLE_MB = 80
 const START_MS = 1000
 /** With fewer chunks at the client than this share of those written, "per chunk" would flatter whoever joins them. */
@@ -43,6 +44,7 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
   const overBare = (of: CaseName) => cpuRatio(samples, { above: "unbooked", below: "bare", of })
   const overNginx = (of: CaseName) => cpuRatio(samples, { above: "bare", below: "nginx", of })
   const overRelayed = (of: CaseName) => cpuRatio(samples, { above: "translated", below: "unbooked", of })
+  const overBefore = (of: CaseName) => cpuRatio(samples, { above: "gateway", below: "before", of })
   const start = startsMs.length > 0 ? median(startsMs) : undefined
   const books = (above: "gateway" | "crowd", of: CaseName) => cpuDifference(samples, { above, below: "unbooked", of })
   const [empty, crowd] = [books("gateway", "unary 1 KB"), books("crowd", "unary 1 KB")]
@@ -57,6 +59,9 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
     bound("the same with a crowd of callers, µs of 1 KB", crowd, undefined),
     bound("filled / empty, unary 1 KB", overEmpty("filled"), { most: FILLED_OVER_EMPTY }),
     bound("crowd / empty, unary 1 KB", overEmpty("crowd"), { most: FILLED_OVER_EMPTY }),
+    bound("after / before, unary 1 KB", overBefore("unary 1 KB"), { most: AFTER_OVER_BEFORE }),
+    bound("after / before, unary 50 KB", overBefore("unary 50 KB"), { most: AFTER_OVER_BEFORE }),
+    bound("after / before, streamed chunk", overBefore("stream"), { most: AFTER_OVER_BEFORE }),
     bound("translated / relayed, unary 1 KB", overRelayed("unary 1 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
     bound("translated / relayed, unary 50 KB", overRelayed("unary 50 KB"), { most: TRANSLATED_UNARY_OVER_RELAYED }),
     bound("translated / relayed, streamed chunk", overRelayed("stream"), { most: TRANSLATED_CHUNK_OVER_RELAYED }),

@@ -3,9 +3,18 @@ import type { Children } from "./children.ts"
 
 /**
  * `unbooked` is the gateway without its books, `filled` the one with many keys and a long ledger, of which as few call as
- * of the empty one; `crowd` is the same process, called by thousands in turn.
+ * of the empty one; `crowd` is the same process, called by thousands in turn; `before` is another checkout's gateway.
  */
-export type CandidateName = "direct" | "nginx" | "bare" | "unbooked" | "gateway" | "filled" | "crowd" | "translated"
+export type CandidateName =
+  | "direct"
+  | "nginx"
+  | "bare"
+  | "unbooked"
+  | "gateway"
+  | "filled"
+  | "crowd"
+  | "translated"
+  | "before"
 
 export type Candidate = {
   name: CandidateName

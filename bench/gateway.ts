@@ -8,14 +8,15 @@ import type { Spoken } from "./spoken.ts"
 
 export const GATEWAY_MODEL = "bench/fixed"
 
-const root = join(import.meta.dir, "..")
-const launcher = join(root, "bin", "trivium.mjs")
+const ownRoot = join(import.meta.dir, "..")
 
 type Tested = {
   /** What it is spoken to in, and what stands behind it. */
   spoken: Spoken
   behind: Spoken
-  name: "unbooked" | "gateway" | "filled" | "translated"
+  name: "unbooked" | "gateway" | "filled" | "translated" | "before"
+  /** The checkout whose gateway it is; left out, this one. */
+  root?: string
   /** Without it nobody is charged, and nobody limited. */
   books: boolean
   /** What its store holds before it starts. */
@@ -23,7 +24,7 @@ type Tested = {
 }
 
 export async function startGateway(
-  { spoken, behind, name, books, filled }: Tested,
+  { spoken, behind, name, books, filled, root = ownRoot }: Tested,
   { children, upstreamPort, folder, cpu }: StartOptions,
 ): Promise<Candidate> {
   const home = join(folder, name)
@@ -33,7 +34,8 @@ export async function startGateway(
   writeFileSync(config, configuration(behind, upstreamPort))
   const env = scratchEnvironment(home)
   const keys = filled ? await fillStore({ data, ...filled }) : []
-  const key = createKey(data, { env, books })
+  const launcher = join(root, "bin", "trivium.mjs")
+  const key = createKey(data, { env, books, root })
   const port = freePort()
   // Where nobody watches for another configuration.
   const log = join(folder, `${name}.log`)
@@ -58,9 +60,18 @@ export function scratchEnvironment(home: string): Record<string, string> {
 /** Limits that are far away, but counted. */
 const LIMITS = ["--rpm", "1000000000", "--tpm", "1000000000", "--concurrent", "1000000"]
 
-function createKey(data: string, { env, books }: { env: Record<string, string>; books: boolean }): string {
+interface KeyOptions {
+  readonly env: Record<string, string>
+  readonly books: boolean
+  readonly root: string
+}
+
+function createKey(data: string, { env, books, root }: KeyOptions): string {
   const words = ["keys", "create", "--name", "bench", "--data", data, "--json", ...(books ? LIMITS : [])]
-  const { stdout, stderr, exitCode } = Bun.spawnSync(["node", launcher, ...words], { cwd: root, env })
+  const { stdout, stderr, exitCode } = Bun.spawnSync(["node", join(root, "bin", "trivium.mjs"), ...words], {
+    cwd: root,
+    env,
+  })
   if (exitCode !== 0) throw new Error(`cannot create a key: ${stderr.toString().slice(-2000)}`)
   const { key } = JSON.parse(stdout.toString()) as { key?: string }
   if (!key) throw new Error("the new key is not in the command's output")

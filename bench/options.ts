@@ -1,5 +1,5 @@
 // The flags of a run.
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { PROTOCOLS, type SpokenProtocol } from "./spoken.ts"
 
@@ -15,6 +15,8 @@ export type Options = {
   to: SpokenProtocol | undefined
   /** Measures a store of this size beside an empty one, in the place of the yardsticks. */
   filled: Filling | undefined
+  /** Measures the gateway of another checkout beside this one's, in the place of the yardsticks. */
+  before: string | undefined
   /** Leaves the gateway out, to see how steady the machine and the yardsticks are. */
   calibrate: boolean
   pin: boolean
@@ -31,6 +33,7 @@ export function readOptions(args: string[]): Options {
       protocol: { type: "string", default: "openai-chat" },
       to: { type: "string" },
       filled: { type: "string" },
+      before: { type: "string" },
       calibrate: { type: "boolean", default: false },
       "no-pin": { type: "boolean", default: false },
     },
@@ -46,5 +49,6 @@ export function readOptions(args: string[]): Options {
   const filled = values.filled === undefined ? undefined : { keys: Number(keys), rows: Number(rows) }
   const rounds = Number(values.rounds ?? (quick ? 2 : 5))
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a whole number from 1 on")
-  return { json, rounds, quick, only, protocol, to, filled, calibrate, pin: !values["no-pin"] }
+  const before = values.before === undefined ? undefined : resolve(values.before)
+  return { json, rounds, quick, only, protocol, to, filled, before, calibrate, pin: !values["no-pin"] }
 }

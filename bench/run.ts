@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--filled KEYS,ROWS] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
+// npm run bench [-- --quick] [--protocol NAME] [--to NAME] [--filled KEYS,ROWS] [--before FOLDER] [--only unary|stream] [--rounds N] [--json FILE] [--calibrate] [--no-pin]
 // Measures the gateway beside a bare Bun proxy and nginx on this machine, prints a table, and writes the figures as JSON.
 // Exit code: 0 all bounds held, 1 a bound missed or the run failed, 2 the run is void. Linux only; takes about 8 minutes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -84,7 +84,7 @@ async function gather(options: Options): Promise<Evidence> {
   return { samples, memory, startsMs }
 }
 
-async function startCandidates({ pin, calibrate, to, filled }: Options, spoken: Spoken): Promise<Candidate[]> {
+async function startCandidates({ pin, calibrate, to, filled, before }: Options, spoken: Spoken): Promise<Candidate[]> {
   const driving = { children, cpu: pin ? DRIVING_CPU : undefined }
   const upstream = await startUpstream(spoken.protocol, driving)
   const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
@@ -98,6 +98,11 @@ async function startCandidates({ pin, calibrate, to, filled }: Options, spoken: 
     // From all over the store.
     const few = keys.filter((_, at) => at % Math.ceil(keys.length / FEW_KEYS) === 0)
     candidates.push(unbooked, empty, { ...large, keys: few }, { ...large, name: "crowd" })
+    return candidates
+  }
+  if (before !== undefined) {
+    const older = { spoken, behind: spoken, name: "before", books: true, root: before } as const
+    candidates.push(await startGateway(older, options), await start("gateway"))
     return candidates
   }
   if (to) {
