@@ -197,14 +197,14 @@ class JsonScanner {
     while (at < stop && depth > 1) {
       const code = text.charCodeAt(at++)
       if (code === QUOTE) {
-        const quote = text.indexOf('"', at)
-        if (quote > 0 && text.charCodeAt(quote - 1) !== BACKSLASH) {
-          if (this.inner && isName(text, quote + 1)) this.look(this.inner, at, quote)
-          at = quote + 1
-        } else {
-          this.stringStart = at - 1
+        const start = at
+        at = stringEnd(text, start, stop)
+        if (at < 0) {
+          at = start
+          this.stringStart = start - 1
           break
         }
+        if (this.inner !== undefined && isName(text, at)) this.look(this.inner, start, at - 1)
       } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
         if (++depth > limits.maxDepth) throw new JsonLimitError("maxDepth", limits.maxDepth)
         values++
@@ -262,9 +262,7 @@ class JsonScanner {
       return
     }
     this.at = quote + 1
-    let before = quote - 1
-    while (this.text.charCodeAt(before) === BACKSLASH) before--
-    if ((quote - 1 - before) % 2 === 0) this.endString()
+    if (!isEscaped(this.text, quote)) this.endString()
   }
 
   private endString(): void {
@@ -284,9 +282,10 @@ class JsonScanner {
   private endMember(): void {
     if (this.open < 0) return
     if (this.keyStart >= 0 && this.valueStart >= 0) {
-      if (this.outer) this.look(this.outer, this.keyStart + 1, this.keyEnd - 1)
+      const name = memberName(this.text, this.keyStart + 1, this.keyEnd - 1)
+      if (this.outer?.reportsName(name)) this.reportName()
       this.members.push({
-        name: memberName(this.text, this.keyStart + 1, this.keyEnd - 1),
+        name,
         start: this.keyStart,
         valueStart: this.valueStart,
         end: this.lastEnd,
@@ -302,7 +301,10 @@ class JsonScanner {
   private look(watch: NameWatch, start: number, end: number): void {
     const { text } = this
     const isReported = this.isPlain ? watch.reports(text, start, end) : watch.reportsAny(text, start, end)
-    if (!isReported) return
+    if (isReported) this.reportName()
+  }
+
+  private reportName(): void {
     this.holdsWatched = true
     this.outer = undefined
     this.inner = undefined
@@ -317,6 +319,19 @@ class JsonScanner {
 function plainStringEnd(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1)
   return quote < 0 || text.charCodeAt(quote - 1) === BACKSLASH ? -1 : quote + 1
+}
+
+/** The place after the string whose first character stands here; -1 where it does not end before `stop`. */
+function stringEnd(text: string, start: number, stop: number): number {
+  let quote = text.indexOf('"', start)
+  while (quote >= 0 && isEscaped(text, quote)) quote = quote < stop ? text.indexOf('"', quote + 1) : -1
+  return quote + 1 || -1
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let before = quote - 1
+  while (text.charCodeAt(before) === BACKSLASH) before--
+  return (quote - before) % 2 === 0
 }
 
 /** Whether the string that ends here is a member's name. */

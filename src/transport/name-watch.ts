@@ -1,6 +1,8 @@
 // Member names to look for while JSON text is scanned, at any depth. Cheap enough to run on every name of every request:
 // most names are dismissed by their length and first letter, without being cut out of the text.
 
+import { isAsciiText } from "./byte-text.ts"
+
 export interface WatchedNames {
   /** Names that are fine as they are spelled here; any other spelling of them is reported. */
   readonly spelled: Iterable<string>
@@ -8,8 +10,6 @@ export interface WatchedNames {
   readonly reported: Iterable<string>
 }
 
-const A = 0x61
-const Z = 0x7a
 /** Turns an ASCII capital into its small letter, and leaves small letters as they are. */
 const LOWER = 0x20
 const BACKSLASH = 0x5c
@@ -17,22 +17,22 @@ const BACKSLASH = 0x5c
 export class NameWatch {
   private readonly spelled: ReadonlySet<string>
   private readonly folded = new Set<string>()
-  /** By the length of a name: a bit for each letter that a watched name of this length begins with. */
-  private readonly letters: number[] = []
+  /** By `slotOf`: the names that are fine there; absent where none is watched. */
+  private readonly slots: (string[] | undefined)[] = []
 
   constructor({ spelled, reported }: WatchedNames) {
     const names = new Set(spelled)
     const refused = new Set([...reported].flatMap(foldedForms))
     this.spelled = new Set([...names].filter((name) => !refused.has(foldName(name))))
     for (const name of [...names, ...reported]) for (const form of foldedForms(name)) this.add(form)
+    for (const name of this.spelled) this.slots[slotOf(name, 0, name.length)]?.push(name)
   }
 
   /** Whether a name of plain ASCII letters must be looked at; its bounds are those inside its quotes. */
   reports(text: string, start: number, end: number): boolean {
-    const letters = this.letters[end - start] ?? 0
-    if (letters === 0) return false
-    const letter = text.charCodeAt(start) | LOWER
-    if (letter < A || letter > Z || (letters & (1 << (letter - A))) === 0) return false
+    const fine = this.slots[slotOf(text, start, end)]
+    if (fine === undefined) return false
+    for (const name of fine) if (standsAt(text, start, name)) return false
     return this.reportsName(text.slice(start, end))
   }
 
@@ -45,14 +45,26 @@ export class NameWatch {
     return this.reports(text, start, end)
   }
 
-  private reportsName(name: string): boolean {
-    return !this.spelled.has(name) && this.folded.has(foldName(name))
+  /** As `reports`, of a name without escapes; one that is not plain ASCII must always be looked at. */
+  reportsName(name: string): boolean {
+    return !this.spelled.has(name) && (!isAsciiText(name) || this.folded.has(foldName(name)))
   }
 
   private add(form: string): void {
     this.folded.add(form)
-    this.letters[form.length] = (this.letters[form.length] ?? 0) | (1 << (form.charCodeAt(0) - A))
+    this.slots[slotOf(form, 0, form.length)] ??= []
   }
+}
+
+/** Names of one length that begin with one letter, in either case, share a slot. */
+function slotOf(text: string, start: number, end: number): number {
+  return (end - start) * 256 + (text.charCodeAt(start) | LOWER)
+}
+
+/** Whether `text` goes on with `name` here, compared without cutting it out. */
+function standsAt(text: string, start: number, name: string): boolean {
+  for (let at = 0; at < name.length; at++) if (text.charCodeAt(start + at) !== name.charCodeAt(at)) return false
+  return true
 }
 
 /** A name as decoders that ignore case compare it: Unicode simple case folding, as far as it leads to ASCII letters. */

@@ -44,8 +44,8 @@ export class RequestHeaders {
 }
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-/** Control characters, and line ends that are none. */
-const NOT_IN_HEAD = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?:^|[^\r])\n/
+/** No control characters, and no half of a line's end. */
+const LINES = /^(?:[\t\x20-\x7e\x80-\xff]*\r\n)*[\t\x20-\x7e\x80-\xff]*$/
 const NOT_IN_TARGET = /[^\x21-\x7e]|#/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const LENGTH = /^\d{1,15}$/
@@ -54,7 +54,7 @@ const MAX_FIELDS = 200
 
 /** `text` is what comes before the empty line, in Latin-1. */
 export function parseHead(text: string): RequestHead | HeadFault {
-  if (NOT_IN_HEAD.test(text)) return new HeadFault(400)
+  if (!LINES.test(text)) return new HeadFault(400)
   const lineEnd = text.indexOf("\r\n")
   const line = lineEnd < 0 ? text : text.slice(0, lineEnd)
   const firstSpace = line.indexOf(" ")
