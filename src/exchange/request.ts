@@ -3,6 +3,7 @@ import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { Envelope, Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
 import { decodeByteText, isAscii, isAsciiText, isValidUtf8, toByteText } from "../transport/byte-text.ts"
+import { fullTurn } from "../transport/full-turn.ts"
 import { renameDuplicates } from "../transport/json-duplicates.ts"
 import {
   duplicateMember,
@@ -84,7 +85,9 @@ async function readInSlices(
 ): Promise<ReadRequest> {
   const ascii = isAscii(bytes)
   if (!ascii && !isValidUtf8(bytes)) throw notUtf8()
+  await fullTurn()
   const text = toByteText(bytes)
+  await fullTurn()
   const scan = outlineInSlices(text, { limits: LIMITS, sliceLength: SLICE_LENGTH })
   const outlined = await scan.catch((thrown) => {
     throw limitFault(thrown)

@@ -139,7 +139,7 @@ class GrowingBytes {
 
   /** `expected` is where growth ends, if that many come; 0 where nobody knows. */
   constructor(private readonly expected: number) {
-    this.buffer = new Uint8Array(Math.min(expected, FIRST_BYTES))
+    this.buffer = Buffer.allocUnsafeSlow(Math.min(expected, FIRST_BYTES))
   }
 
   add(piece: Uint8Array): void {
@@ -157,11 +157,14 @@ class GrowingBytes {
     freeMemory(this.buffer)
   }
 
-  /** Transferred, not copied by hand: the old memory is free at once, and not when garbage is collected. */
+  /** Not `ArrayBuffer.transfer`, which fills the new part with zeros: of a large body that alone takes many milliseconds. */
   private grow(least: number): void {
     const doubled = Math.max(least, 2 * this.buffer.byteLength)
     const capacity = least <= this.expected ? Math.min(doubled, this.expected) : doubled
-    this.buffer = new Uint8Array(this.buffer.buffer.transfer(capacity))
+    const before = this.buffer
+    this.buffer = Buffer.allocUnsafeSlow(capacity)
+    this.buffer.set(before)
+    freeMemory(before)
   }
 }
 

@@ -1,6 +1,7 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
 import type { Abort } from "./abort.ts"
 import { fromByteText } from "./byte-text.ts"
+import { fullTurn } from "./full-turn.ts"
 import type { Answer } from "./http-answer.ts"
 import { unpacked } from "./http-packed.ts"
 import { HttpPool, type PoolOptions } from "./http-pool.ts"
@@ -62,6 +63,7 @@ async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
   if (abort.aborted) throw abort.reason
   const { host, path } = hosts.addressOf(url)
   const { pool } = host
+  if (bodyLength(outgoing) > LARGE_BODY_LENGTH) await fullTurn()
   const pieces = requestPieces(outgoing, host, path)
   const wish = { owner, connectMs, abort }
   const taken = pool.takeOwn(owner) ?? pool.takeOver(wish)
@@ -121,14 +123,21 @@ const written = new WeakMap<Headers, string>()
 
 /** A small body goes with its head in one piece; a large one is not copied for that. */
 const SMALL_BODY_LENGTH = 64 * 1024
+/** To make bytes of a body beyond this takes milliseconds: others have their turn before. */
+const LARGE_BODY_LENGTH = 1024 * 1024
 
-function requestPieces({ headers, body }: Outgoing, { name }: Host, path: string): (string | Uint8Array)[] {
+function bodyLength({ body }: Outgoing): number {
+  return typeof body === "string" ? body.length : body.byteLength
+}
+
+function requestPieces(outgoing: Outgoing, { name }: Host, path: string): (string | Uint8Array)[] {
+  const { headers, body } = outgoing
   let lines = written.get(headers)
   if (lines === undefined) {
     lines = [...headers].map(([header, value]) => `${header}: ${value}\r\n`).join("")
     written.set(headers, lines)
   }
-  const length = typeof body === "string" ? body.length : body.byteLength
+  const length = bodyLength(outgoing)
   const head = `POST ${path} HTTP/1.1\r\nhost: ${name}\r\n${lines}content-length: ${length}\r\n\r\n`
   // The kernel takes a large one in many turns: of bytes the rest is a view, of text it would be a copy.
   if (length > SMALL_BODY_LENGTH) return [head, typeof body === "string" ? fromByteText(body) : body]

@@ -10,7 +10,7 @@ import { inTurns } from "./in-turns.ts"
 import { answersAll, OTHER_MODELS } from "./model-routes.ts"
 import type { Row } from "./row.ts"
 import { UnsoundHost } from "./unsound-host.ts"
-import { watch } from "./watch.ts"
+import { loopFigure, watch } from "./watch.ts"
 
 const SHORT_MS = 4000
 const LONG_MS = 90_000
@@ -90,12 +90,13 @@ export const fuzz: Row = {
     const gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, OTHER_MODELS) })
     const run = new Fuzz(gateway, seed, unsound, say)
     try {
-      const { waits } = await watch(gateway, () => run.run(short ? SHORT_MS : LONG_MS))
+      const { waits, loop } = await watch(gateway, () => run.run(short ? SHORT_MS : LONG_MS))
       say(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} gives them again, but for the keys`)
       return [
         { what: "cases", seen: run.cases, atLeast: short ? 500 : 10_000 },
         { what: "crashes, faults logged, answers that admit one", seen: run.failures, atMost: 0 },
         { what: "longest wait of a small question beside them", seen: Math.max(...waits), atMost: 150, unit: "ms" },
+        loopFigure(loop),
         { what: "status of an honest request afterwards", seen: await honest(gateway), atLeast: 200, atMost: 200 },
       ]
     } finally {

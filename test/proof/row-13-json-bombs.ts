@@ -2,7 +2,7 @@
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { completion, Upstream } from "../stage/upstream.ts"
 import type { Row } from "./row.ts"
-import { faultsLogged, watch } from "./watch.ts"
+import { faultsLogged, loopFigure, watch } from "./watch.ts"
 
 const MIB = 1024 * 1024
 const START = '{"model":"test/model","messages":[{"role":"user","content":"hi"}],"x":'
@@ -41,23 +41,26 @@ export const jsonBombs: Row = {
     const parallel = short ? 6 : 20
     const statuses = new Map<number, number>()
     let worstWait = 0
+    let late = 0
     let mostGrown = 0
     try {
       for (const [what, build] of Object.entries(SHAPES)) {
         const body = Buffer.from(build(bytes))
-        const { grownMb, waits } = await watch(gateway, async () => {
+        const { grownMb, waits, loop } = await watch(gateway, async () => {
           const answers = Array.from({ length: parallel }, () => gateway.chat(body).then(statusOf))
           for (const status of await Promise.all(answers)) statuses.set(status, (statuses.get(status) ?? 0) + 1)
         })
         const wait = Math.max(...waits)
         say(`${what}: longest wait ${wait.toFixed(0)} ms, memory +${grownMb.toFixed(0)} MB`)
         worstWait = Math.max(worstWait, wait)
+        late += loop.late
         mostGrown = Math.max(mostGrown, grownMb)
       }
       const odd = [...statuses].filter(([status]) => ![200, 400, 503].includes(status))
       say(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       return [
         { what: "longest wait of a small question beside them", seen: worstWait, atMost: 150, unit: "ms" },
+        loopFigure({ late }),
         { what: "memory gained at its most", seen: mostGrown, atMost: 700, unit: "MB" },
         { what: "statuses other than 200, 400 and 503", seen: odd.length, atMost: 0 },
         { what: "faults logged", seen: faultsLogged(gateway), atMost: 0 },

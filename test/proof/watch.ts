@@ -4,17 +4,30 @@ import { setTimeout } from "node:timers/promises"
 import { stolenMicros } from "../../bench/process-stat.ts"
 import type { RunningGateway } from "../stage/gateway.ts"
 import { Pulse } from "../stage/pulse.ts"
+import type { Figure } from "./row.ts"
 
 export interface Watched {
   /** Resident memory at its most, above what it was before. */
   readonly grownMb: number
   /** How long each small question waited, in milliseconds. */
   readonly waits: readonly number[]
+  /** How often the gateway looked at its event loop, and how often that came later than it may. */
+  readonly loop: LoopLooks
 }
+
+interface LoopLooks {
+  readonly looks: number
+  readonly late: number
+}
+
+/** A bucket of the gateway's own histogram. */
+const LATE_MS = 150
 
 export async function watch(gateway: RunningGateway, act: () => Promise<void>): Promise<Watched> {
   const before = gateway.memoryMb
   let most = before
+  await loopLooks(gateway)
+  const { looks, late } = await loopLooks(gateway)
   const pulse = await Pulse.start(`${gateway.url}/healthz`)
   const done = act().finally(() => {
     acting = false
@@ -25,7 +38,22 @@ export async function watch(gateway: RunningGateway, act: () => Promise<void>): 
     await setTimeout(100)
   }
   await done
-  return { grownMb: most - before, waits: await pulse.stop() }
+  const waits = await pulse.stop()
+  const after = await loopLooks(gateway)
+  return { grownMb: most - before, waits, loop: { looks: after.looks - looks, late: after.late - late } }
+}
+
+async function loopLooks(gateway: RunningGateway): Promise<LoopLooks> {
+  const text = await (await gateway.administer("/metrics")).text()
+  const count = (label: string) =>
+    Number(new RegExp(`^trivium_event_loop_delay_seconds${label} (\\d+)`, "m").exec(text)?.[1])
+  const looks = count("_count")
+  return { looks, late: looks - count(`_bucket\\{le="${LATE_MS / 1000}"\\}`) }
+}
+
+/** How long the event loop is held up, as the gateway itself measures it. */
+export function loopFigure({ late }: Pick<LoopLooks, "late">): Figure {
+  return { what: `looks at the event loop more than ${LATE_MS} ms late`, seen: late, atMost: 0, needsQuiet: true }
 }
 
 /** The wait that so many of a hundred stay below. */
