@@ -113,12 +113,20 @@ export interface Kept {
   readonly store: boolean
   /** The response whose conversation goes on. */
   readonly previous?: string
+  /** Items of the input that name an item of a kept response instead of saying it. */
+  readonly references?: readonly ItemReference[]
   /** How many bytes the answer may have to be kept. */
   readonly room?: number
   /** What the caller wants to be told beside the answer. */
   readonly includes?: readonly string[]
   /** Whether all who may answer reason. */
   readonly reasons?: boolean
+}
+
+export interface ItemReference {
+  /** Its place in the input. */
+  readonly index: number
+  readonly id: string
 }
 
 /** How much is asked for, as far as it costs. */
