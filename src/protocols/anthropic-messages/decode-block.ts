@@ -3,7 +3,7 @@ import { type Claim, claim, type Extra } from "../../canonical/extra.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { CacheMark, ForeignPart, MediaPart, MediaSource, Part, ToolCallPart } from "../../canonical/part.ts"
 import { decodeCitations } from "./citations.ts"
-import { PROTOCOL } from "./own.ts"
+import { ownExtra, PROTOCOL } from "./own.ts"
 import { sealIn } from "./seals.ts"
 
 export interface Origin {
@@ -31,7 +31,8 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ["mcp_tool_use", (block, origin) => toolCall(block, { origin, runsAt: "provider" })],
   ["tool_result", toolResult],
   ["image", (block, origin) => mediaPart(block, { origin, media: "image" })],
-  ["document", (block, origin) => mediaPart(block, { origin, media: "document" })],
+  ["document", (block, origin) => mediaPart(block, { origin, media: "document" }) ?? documentOfBlocks(block, origin)],
+  ["search_result", searchResult],
 ])
 
 function foreignPart(value: Json, { at }: Origin): ForeignPart {
@@ -156,6 +157,41 @@ function serverResult(block: JsonObject, type: string, origin: Origin): Part | u
     isError: failed || block.is_error === true,
     ...base(held, block, origin),
   }
+}
+
+function searchResult(block: JsonObject, origin: Origin): Part | undefined {
+  const { title, source, content } = block
+  const text = joinTexts(content)
+  if (typeof title !== "string" || typeof source !== "string" || text === undefined) return undefined
+  return passagePart(block, { origin, names: ["title", "source", "content"], text: `Source: ${source}\n\n${text}` })
+}
+
+/** A document whose source is a list of blocks. */
+function documentOfBlocks(block: JsonObject, origin: Origin): Part | undefined {
+  const { source } = block
+  const text = isObject(source) && source.type === "content" ? joinTexts(source.content) : undefined
+  return text === undefined ? undefined : passagePart(block, { origin, names: ["title", "source"], text })
+}
+
+/** A passage is plain text with its title to other protocols, and to its own the block that it was. */
+function passagePart(
+  block: JsonObject,
+  { origin, names, text }: { origin: Origin; names: readonly string[]; text: string },
+): Part {
+  const held = taking(block, ...names)
+  const own = Object.fromEntries(
+    ["type", ...names].flatMap((name) => (name in block ? [[name, block[name] ?? null]] : [])),
+  )
+  const { extra, ...rest } = base(held, block, origin)
+  const title = typeof block.title === "string" && block.title !== "" ? `Title: ${block.title}\n` : ""
+  return { kind: "text", text: title + text, ...rest, extra: ownExtra(extra?.members ?? {}, own) }
+}
+
+function joinTexts(content: Json | undefined): string | undefined {
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return undefined
+  const texts = content.map((block) => (isObject(block) && block.type === "text" ? block.text : undefined))
+  return texts.every((text) => typeof text === "string") ? texts.join("\n") : undefined
 }
 
 interface MediaOrigin {

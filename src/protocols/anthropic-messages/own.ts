@@ -8,8 +8,18 @@ export const PROTOCOL = "anthropic-messages"
 
 const NOTHING: JsonObject = {}
 
-export function isOwn(extra: Extra | undefined): extra is Extra & { readonly protocol: typeof PROTOCOL } {
+interface OwnExtra extends Extra {
+  readonly protocol: typeof PROTOCOL
+  /** The block that a text was made of for other protocols. It stands beside the members: they lose nothing by it. */
+  readonly block?: JsonObject
+}
+
+export function isOwn(extra: Extra | undefined): extra is OwnExtra {
   return extra?.protocol === PROTOCOL
+}
+
+export function ownExtra(members: JsonObject, block: JsonObject): OwnExtra {
+  return { protocol: PROTOCOL, members, block }
 }
 
 /** The members that came from this protocol and go back to it; those of another are named as lost. */
