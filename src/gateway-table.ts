@@ -52,7 +52,8 @@ export function buildTable(config: Config, send: Send, before?: GatewayTable): G
     return config.providers.some(({ id, type }) => id === provider && type === simulatorProvider.id)
   }
   const { defined } = opening
-  const joined = { accounts, defined, translated, strategy: config.defaults.routing, isDemo }
+  const { routing: strategy, imageModel } = config.defaults
+  const joined = { accounts, defined, translated, strategy, imageModel, isDemo }
   const grouped = (all: readonly Model[]) => joinGroups(all, config.groups)
   if (!isDemo) return { ...joined, catalog: new SimulatedCatalog(grouped(models), isSimulated) }
   const account = opening.open(simulatorProvider, { id: simulatorProvider.id, send: simulator })

@@ -114,6 +114,8 @@ export interface RoutingWishes {
   readonly only?: readonly string[]
   readonly ignore?: readonly string[]
   readonly maxPrice?: MaxPrice
+  /** Said where only the best target of each model is to be tried. */
+  readonly allowFallbacks?: false
   /** Only targets that can be told every parameter of the request. */
   readonly requireParameters?: boolean
   /** A second target may be asked where the first takes long; absent where the key decides. */
