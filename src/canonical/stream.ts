@@ -29,6 +29,7 @@ export type PartStart =
       readonly name: string
       readonly input?: "text"
       readonly runsAt: "client" | "provider"
+      readonly server?: string
     }
   /** A part that does not grow: it is all there as it starts. */
   | { readonly kind: "whole"; readonly part: MediaPart | ForeignPart | ToolResultPart }

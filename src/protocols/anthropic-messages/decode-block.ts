@@ -28,7 +28,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ["redacted_thinking", redactedPart],
   ["tool_use", (block, origin) => toolCall(block, { origin, runsAt: "client" })],
   ["server_tool_use", (block, origin) => toolCall(block, { origin, runsAt: "provider" })],
-  ["mcp_tool_use", (block, origin) => toolCall(block, { origin, runsAt: "provider" })],
+  ["mcp_tool_use", remoteCall],
   ["tool_result", toolResult],
   ["image", (block, origin) => mediaPart(block, { origin, media: "image" })],
   ["document", (block, origin) => mediaPart(block, { origin, media: "document" }) ?? documentOfBlocks(block, origin)],
@@ -107,6 +107,11 @@ function toolCall(block: JsonObject, { origin, runsAt }: CallOrigin): ToolCallPa
   return { kind: "tool-call", id, name, arguments: JSON.stringify(input), runsAt, ...base(held, block, origin) }
 }
 
+function remoteCall(block: JsonObject, origin: Origin): ToolCallPart | undefined {
+  const call = toolCall(block, { origin, runsAt: "provider" })
+  return call && typeof block.server_name === "string" ? { ...call, server: block.server_name } : call
+}
+
 /** What is so where nothing is said. */
 function isDirect(caller: Json | undefined): boolean {
   return isObject(caller) && caller.type === "direct" && Object.keys(caller).length === 1
@@ -153,10 +158,19 @@ function serverResult(block: JsonObject, type: string, origin: Origin): Part | u
     kind: "tool-result",
     callId,
     name: type.slice(0, -RESULT.length),
-    parts: content === undefined ? [] : [foreignPart(content, {})],
+    parts: content === undefined ? [] : [foreignPart(content, {}), ...remoteText(type, content)],
     isError: failed || block.is_error === true,
+    ...(type === REMOTE_RESULT && { isRemote: true as const }),
     ...base(held, block, origin),
   }
+}
+
+const REMOTE_RESULT = `mcp${RESULT}`
+
+/** What a remote server's tool said; of the vendor's own tools that is sealed. */
+function remoteText(type: string, content: Json): Part[] {
+  const text = type === REMOTE_RESULT ? joinTexts(content) : undefined
+  return text === undefined ? [] : [{ kind: "text", text }]
 }
 
 function searchResult(block: JsonObject, origin: Origin): Part | undefined {

@@ -1,6 +1,6 @@
 // What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
 import { type Extra, saidIn } from "../../canonical/extra.ts"
-import type { JsonObject } from "../../canonical/json.ts"
+import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { Losses } from "../../canonical/loss.ts"
 import { dropped, member } from "../losses.ts"
 
@@ -8,8 +8,10 @@ export const PROTOCOL = "anthropic-messages"
 
 const NOTHING: JsonObject = {}
 
-interface OwnExtra extends Extra {
+export interface OwnExtra extends Extra {
   readonly protocol: typeof PROTOCOL
+  /** The list of remote servers, where other protocols know them from the tools. */
+  readonly servers?: Json
   /** The block that a text was made of for other protocols. It stands beside the members: they lose nothing by it. */
   readonly block?: JsonObject
 }

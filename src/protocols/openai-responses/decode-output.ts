@@ -10,7 +10,7 @@ import { ownExtra, PROTOCOL } from "./own.ts"
 type CallStart = Extract<PartStart, { kind: "tool-call" }>
 
 /** The start of a call, for items that are one: the client's own, or one the provider runs. */
-export function callIn({ type, call_id, id, name, namespace }: JsonObject): CallStart | undefined {
+export function callIn({ type, call_id, id, name, namespace, server_label }: JsonObject): CallStart | undefined {
   if (typeof type !== "string" || !type.endsWith("_call")) return undefined
   const isCustom = type === "custom_tool_call"
   const isShell = type === "local_shell_call"
@@ -24,6 +24,7 @@ export function callIn({ type, call_id, id, name, namespace }: JsonObject): Call
     name: typeof namespace === "string" && namespace !== "" ? flatName(namespace, named) : named,
     ...((isCustom || type === "code_interpreter_call") && { input: "text" }),
     runsAt,
+    ...(type === "mcp_call" && { server: word(server_label) }),
   }
 }
 
@@ -58,7 +59,15 @@ function resultIn(item: JsonObject): ToolResultPart {
   const call = callIn(item)
   const isError = item.status === "failed" || (item.error !== undefined && item.error !== null)
   const value = { kind: "foreign", protocol: PROTOCOL, value: item } as const
-  return { kind: "tool-result", callId: call?.id ?? "", name: call?.name ?? "", parts: [value], isError }
+  const result = { kind: "tool-result", callId: call?.id ?? "", name: call?.name ?? "", isError } as const
+  if (item.type !== "mcp_call") return { ...result, parts: [value] }
+  const said = typeof item.output === "string" ? item.output : errorText(item.error)
+  return { ...result, parts: [value, { kind: "text", text: said }], isRemote: true }
+}
+
+function errorText(error: Json | undefined): string {
+  if (error === undefined || error === null) return ""
+  return typeof error === "string" ? error : JSON.stringify(error)
 }
 
 function pictureIn(item: JsonObject): MediaPart | undefined {

@@ -40,8 +40,8 @@ function startOf(part: Part): PartStart {
     case "reasoning":
       return { kind: part.kind, form: part.form }
     case "tool-call": {
-      const { kind, id, name, input, runsAt } = part
-      return { kind, id, name, ...(input && { input }), runsAt }
+      const { kind, id, name, input, runsAt, server } = part
+      return { kind, id, name, ...(input && { input }), runsAt, ...(server !== undefined && { server }) }
     }
     default:
       return { kind: "whole", part }
