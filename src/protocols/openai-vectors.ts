@@ -32,6 +32,8 @@ export interface VectorWire {
   readonly task?: { readonly member: string; readonly words: TaskWords }
   /** Members that would change what vectors are made of, and what they may be. */
   readonly onlyFloats?: Readonly<Record<string, readonly Json[]>>
+  /** The members beside these words that it takes, where it refuses all others; left out, it takes all. */
+  readonly takesMembers?: readonly string[]
 }
 
 export function vectorCodec(wire: VectorWire): EmbeddingUpstream {
@@ -68,7 +70,7 @@ interface PartedExtra {
 }
 
 /** What OpenAI's clients send beside its words is meant for these hosts. */
-function partedExtra({ extra }: EmbeddingBatch, { onlyFloats = {} }: VectorWire): PartedExtra {
+function partedExtra({ extra }: EmbeddingBatch, { onlyFloats = {}, takesMembers }: VectorWire): PartedExtra {
   if (extra?.protocol !== OPENAI_EMBEDDINGS) return { own: {}, extra }
   for (const [name, values] of Object.entries(onlyFloats)) {
     const value = extra.members[name]
@@ -76,7 +78,11 @@ function partedExtra({ extra }: EmbeddingBatch, { onlyFloats = {} }: VectorWire)
     const message = `\`${name}\` may be ${values.join(" or ")} here, or left out: vectors are made of floats.`
     throw new GatewayError("unsupported_parameter", message, { param: name })
   }
-  return { own: extra.members, extra: undefined }
+  if (!takesMembers) return { own: extra.members, extra: undefined }
+  const isTaken = ([name]: [string, Json]) => takesMembers.includes(name)
+  const all = Object.entries(extra.members)
+  const others = Object.fromEntries(all.filter((member) => !isTaken(member)))
+  return { own: Object.fromEntries(all.filter(isTaken)), extra: { ...extra, members: others } }
 }
 
 function decodeVectors({ data, usage }: JsonObject): EmbeddingResponse | undefined {

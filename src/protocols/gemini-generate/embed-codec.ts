@@ -33,8 +33,11 @@ const TASKS = new Map(Object.entries(WORDS).map(([task, word]) => [word as strin
 
 export const ingress: EmbeddingIngress = {
   decodeRequest(body) {
-    const requests = Array.isArray(body.requests) ? body.requests : [body]
-    return { inputs: requests.filter(isObject).map(decodeInput) }
+    if (!Array.isArray(body.requests)) return { inputs: [decodeInput(body)] }
+    const members = new Members(body)
+    for (const name of ["requests", ...GATEWAYS]) members.take(name, () => true)
+    const extra = members.rest()
+    return { inputs: body.requests.filter(isObject).map(decodeInput), ...(extra && { extra }) }
   },
   places(operation) {
     const at = operation === "batchEmbedContents" ? "requests[]." : ""
@@ -57,10 +60,13 @@ function usageMetadata(usage: Usage | undefined): JsonObject {
   return usage ? { usageMetadata: { promptTokenCount: totalTokens(usage) } } : {}
 }
 
+/** Members that are the gateway's to read. */
+const GATEWAYS = ["model", "models", "fallbacks", "provider"]
+
 function decodeInput(request: JsonObject): EmbeddingInput {
   const members = new Members(request)
   // The path names the model; who serves it is the gateway's own business.
-  for (const name of ["model", "provider"]) members.take(name, () => true)
+  for (const name of GATEWAYS) members.take(name, () => true)
   const content = members.take("content", contentOf) ?? { kind: "text", text: "" }
   const settings = { ...members.within("embedContentConfig", settingsOf), ...settingsOf(members) }
   const extra = members.rest()

@@ -12,4 +12,5 @@ export const upstream: EmbeddingUpstream = vectorCodec({
   dimensions: "output_dimension",
   packed: { encoding_format: "base64" },
   onlyFloats: { output_dtype: ["float"] },
+  takesMembers: ["output_dtype", "output_dimension", "metadata"],
 })
