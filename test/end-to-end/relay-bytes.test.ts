@@ -261,7 +261,7 @@ describe("a stream", () => {
 
   test("malformed bytes between and inside its events never reach the client as invalid UTF-8", async () => {
     const garbage = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x0a, 0x0a])
-    const inside = Buffer.from(said("x").replace("x", "a\xff\xc3b"), "latin1")
+    const inside = Buffer.from(said("a\xff\xc3b"), "latin1")
     const pieces = [Buffer.from(said("one")), Buffer.from(said("two")), garbage, inside, Buffer.from(LAST)]
     for (const sent of [pieces, [Buffer.concat(pieces)]]) {
       const got = Buffer.from(await streamed(sent, true), "latin1")
