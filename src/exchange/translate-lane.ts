@@ -12,6 +12,7 @@ import { splice } from "../transport/json-splice.ts"
 import type { Call, House } from "./call.ts"
 import { carryThoughts } from "./carried-thoughts.ts"
 import { textOfResponse } from "./counted-text.ts"
+import { refuseEmptyAnswer } from "./empty-answer.ts"
 import { callIdsIn, type Kept } from "./kept-seals.ts"
 import type { Answered, Attempt, Lane, Passage, Watch } from "./lane.ts"
 import { type Mending, mendResponse } from "./mended-answer.ts"
@@ -185,6 +186,7 @@ class TranslateLane implements Lane {
     const said = parsed(decodeUtf8(bytes))
     const response = said && this.halves.upstream.decodeResponse(said, this.decoding(attempt))
     if (!response) return undefined
+    if (!isSameProtocol(attempt)) refuseEmptyAnswer(response)
     const mended = mendResponse(response, this.mending(attempt))
     const body = JSON.stringify(this.halves.ingress.encodeResponse(mended, this.encoding(attempt)))
     const { usage, model } = response
@@ -197,6 +199,7 @@ class TranslateLane implements Lane {
       writer: this.halves.ingress.encodeStream(this.encoding(attempt)),
       mending: this.mending(attempt),
       watch,
+      sameProtocol: isSameProtocol(attempt),
     })
   }
 
@@ -210,7 +213,7 @@ class TranslateLane implements Lane {
   }
 
   private decoding({ call, target }: Attempt) {
-    return { id: idOf(call), minter: minterOf(target, this.halves.upstream) }
+    return { id: idOf(call), minter: minterOf(target, this.halves.upstream), customTools: this.said.customs }
   }
 
   private encoding({ call, target, request }: Attempt): EncodeContext {
@@ -239,6 +242,10 @@ class TranslateLane implements Lane {
     }
     return { names, customs, keep }
   }
+}
+
+function isSameProtocol({ call, target }: Attempt): boolean {
+  return call.protocol.id === target.protocol
 }
 
 /** Of the request's id as much as vendors' ids hold. */

@@ -150,6 +150,8 @@ export interface DecodeContext {
   readonly id: string
   /** Who makes the seals in this answer. */
   readonly minter: string
+  /** The tools with text input that the request declares; absent where they are not known. */
+  readonly customTools?: ReadonlySet<string>
 }
 
 export interface Codec {

@@ -32,21 +32,16 @@ test("a plain answer", () => {
       type: "message",
       role: "assistant",
       model: "a/b",
-      content: [{ type: "text", text: "hi", citations: null }],
+      content: [{ type: "text", text: "hi" }],
       stop_reason: "end_turn",
       stop_sequence: null,
       stop_details: null,
-      container: null,
       usage: {
         input_tokens: 5,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 2,
         output_tokens: 7,
-        cache_creation: null,
         output_tokens_details: { thinking_tokens: 4 },
-        server_tool_use: null,
-        service_tier: null,
-        inference_geo: null,
       },
     },
     lost: [],
@@ -72,6 +67,9 @@ describe("why it stopped", () => {
     [{ reason: "filtered" }, [], "refusal", null],
     [{ reason: "paused", word: "pause_turn" }, [], "pause_turn", null],
     [{ reason: "other", word: "toString" }, [], "end_turn", null],
+    [{ reason: "other", word: "UNEXPECTED_TOOL_CALL" }, [call], "tool_use", null],
+    [{ reason: "stop", word: "end_turn" }, [call], "tool_use", null],
+    [{ reason: "tool-calls", word: "tool_use" }, [], "end_turn", null],
   ]
   for (const [finish, parts, reason, sequence] of cases) {
     test(JSON.stringify([finish, parts.map(({ kind }) => kind)]), () => {
@@ -79,6 +77,17 @@ describe("why it stopped", () => {
       expect([body.stop_reason, body.stop_sequence]).toEqual([reason, sequence] as never)
     })
   }
+})
+
+test("an answer that does not say why it ended is told like one that stopped", () => {
+  const call: Part = { kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client" }
+  expect(told({ candidates: [{ index: 0, parts: [call] }] }).body.stop_reason).toBe("tool_use")
+  expect(told({ candidates: [{ index: 0, parts: [{ kind: "text", text: "a" }] }] }).body.stop_reason).toBe("end_turn")
+})
+
+test("a reason to stop that the protocol has no word for is named in the losses", () => {
+  const { lost } = answer([{ kind: "text", text: "a" }], { reason: "other", word: "OTHER" })
+  expect(lost).toEqual(["approximated stop_reason (meaning)"])
 })
 
 const google: Sealed = { mintedBy: "google", data: "s" }

@@ -24,9 +24,8 @@ export function encodeResponse(response: ChatResponse, context: EncodeContext): 
     role: "assistant",
     model: context.model,
     content,
-    ...stopMembers(candidate?.finish, { calls, refuses }),
+    ...stopMembers(candidate?.finish, { calls, refuses, losses: context.losses }),
     stop_details: null,
-    container: null,
     usage: encodeUsage(response.usage ?? {}),
     ...(isOwn(response.extra) && response.extra.members),
   }
@@ -43,7 +42,7 @@ function encodePart(part: Part, { index, context }: Place): JsonObject[] {
     case "text":
       return textBlock(part, path, context)
     case "refusal":
-      return part.text === "" ? [] : [{ type: "text", text: part.text, citations: null }]
+      return part.text === "" ? [] : [{ type: "text", text: part.text }]
     case "reasoning":
       return reasoningBlock(part)
     case "tool-call":
@@ -62,8 +61,9 @@ function textBlock({ text, citations, extra }: TextPart, path: string, { losses 
   if (citations?.some(({ start }) => start !== undefined)) {
     losses.push(approximated.hint(`${path}.citations`, "a citation is of its whole text here"))
   }
-  const cited = citations && citations.length > 0 ? citations.map(encodeCitation) : null
-  return [{ type: "text", text, citations: cited, ...(isOwn(extra) && extra.members) }]
+  // The vendor leaves the member out where nothing is cited, and clients refuse it as null.
+  const cited = citations && citations.length > 0 && { citations: citations.map(encodeCitation) }
+  return [{ type: "text", text, ...cited, ...(isOwn(extra) && extra.members) }]
 }
 
 function reasoningBlock({ form, text, sealed }: ReasoningPart): JsonObject[] {

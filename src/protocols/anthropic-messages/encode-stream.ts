@@ -8,7 +8,7 @@ import type { EncodeContext, StreamWriter } from "../codec.ts"
 import { dropped } from "../losses.ts"
 import { lose, messageId, stopMembers } from "./encode-answer.ts"
 import { errorFrame } from "./errors.ts"
-import { encodeUsage } from "./usage.ts"
+import { encodeClosingUsage, encodeOpeningUsage } from "./usage.ts"
 import { WireBlock } from "./wire-block.ts"
 
 export function encodeStream(context: EncodeContext): StreamWriter {
@@ -92,7 +92,7 @@ class MessageWriter {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: encodeUsage(this.usage),
+      usage: encodeOpeningUsage(this.usage),
     }
     return [frame("message_start", { type: "message_start", message })]
   }
@@ -152,8 +152,9 @@ class MessageWriter {
 
   private close(): string[] {
     this.ended = true
-    const delta = stopMembers(this.finish, { calls: this.calls, refuses: this.refuses })
-    const usage = encodeUsage(this.usage)
+    const { calls, refuses, context } = this
+    const delta = stopMembers(this.finish, { calls, refuses, losses: context.losses })
+    const usage = encodeClosingUsage(this.usage)
     return [
       frame("message_delta", { type: "message_delta", delta, usage }),
       frame("message_stop", { type: "message_stop" }),

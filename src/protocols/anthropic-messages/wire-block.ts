@@ -91,7 +91,7 @@ export class WireBlock {
   private firstBlock(): JsonObject {
     const { start } = this
     if (this.opening) return start.kind === "tool-call" ? { ...this.opening, input: {} } : this.opening
-    if (start.kind !== "reasoning") return { type: "text", text: "", citations: null }
+    if (start.kind !== "reasoning") return { type: "text", text: "" }
     this.redacted = start.form === "hidden" && this.text === ""
     if (this.redacted && this.sealed) return { type: "redacted_thinking", data: slotText(this.sealed) }
     return { type: "thinking", thinking: "", signature: "" }

@@ -18,6 +18,8 @@ export interface PartEncoding {
   readonly enclose?: (sealed: Sealed) => string
   /** Whether files and media may stand inside a tool's result, or only beside it. */
   readonly mediaInResults: boolean
+  /** Whether only results of tools that a provider ran are told, as in an answer. */
+  readonly hostedResults?: boolean
   /** What a tool that another provider ran is worth to the reader. */
   readonly foreignRuns: Loss["weight"]
 }
@@ -63,10 +65,14 @@ export class PartEncoder {
         this.calls.set(part.id, part)
         return part.runsAt === "client" ? [this.call(part, at)] : this.hostedCall(part, at)
       case "tool-result":
-        return this.calls.get(part.callId)?.runsAt === "provider" ? this.hostedResult(part, at) : this.result(part, at)
+        return this.isHosted(part) ? this.hostedResult(part, at) : this.result(part, at)
       case "foreign":
         return this.foreign(part, at)
     }
+  }
+
+  private isHosted({ callId }: ToolResultPart): boolean {
+    return this.encoding.hostedResults === true || this.calls.get(callId)?.runsAt === "provider"
   }
 
   /** In answers citations are told beside the content, by whoever writes it. */

@@ -128,7 +128,7 @@ class HostedCall extends WritingPart {
   constructor(start: CallStart, writing: Writing) {
     super(writing)
     this.speaks = start.name === "web_search"
-    const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_")
+    const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_") || start.input === "text"
     if (!this.speaks && !isOurs) this.lose("a call of a tool that another provider ran")
   }
 
@@ -180,7 +180,7 @@ export class WholePart extends WritingPart {
     const place = output.place(isPicture ? "ig" : "item")
     const id = typeof this.item.id === "string" ? this.item.id : place.id
     const item = { ...this.item, id }
-    output.begin(place, isPicture ? { id, type: "image_generation_call", status: "in_progress", result: null } : item)
+    output.begin(place, isPicture ? { id, type: "image_generation_call", status: "in_progress" } : item)
     output.end(place, item)
   }
 }
