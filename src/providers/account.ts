@@ -76,12 +76,13 @@ function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): L
     "user-agent": "trivium",
     ...dialect.headers(settings.apiKey),
   }
-  const { path, edits, serves, embeds, wrap, takesHeaders, streamUsage } = dialect
+  const { path, edits, serves, embeds, wrap, takesHeaders, streamUsage, callId } = dialect
   const limitMembers = settings.limitMember ? [settings.limitMember] : dialect.limitMembers
   return {
     baseUrl,
     streamUsage,
     ...(limitMembers && { limitMembers }),
+    ...(callId && { callId }),
     send: wrap ? wrap(send) : send,
     headersWith: remembered(own, takesHeaders),
     ...(serves && { serves }),

@@ -45,6 +45,8 @@ export interface Dialect {
   readonly streamUsage: "ask" | "sent"
   /** The members of chat completions by which it takes the output limit, the best first; left out, `max_tokens`. */
   readonly limitMembers?: readonly string[]
+  /** What ids of tool calls must look like; left out, as the protocol has them. */
+  readonly callId?: RegExp
   /** What proves who we are, and what else every call must say. */
   headers(credential: Secret | undefined): Record<string, string>
   /** Of the protocol's own headers those it takes, and of their comma-separated values; left out, all. */
@@ -119,6 +121,7 @@ export interface Line {
   readonly baseUrl: string
   readonly streamUsage: Dialect["streamUsage"]
   readonly limitMembers?: Dialect["limitMembers"]
+  readonly callId?: Dialect["callId"]
   readonly send: Send
   /** The headers of a call: the provider's own, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers

@@ -14,12 +14,14 @@ import { decodeStream } from "./stream.ts"
 
 const HEADERS = { "anthropic-version": "2023-06-01" }
 
+const CALL_ID = /^[a-zA-Z0-9_-]+$/
+
 export const anthropicMessagesCodec: Codec = {
-  ingress: { decodeRequest, places, encodeResponse, encodeStream, encodeCount },
+  ingress: { mayLoseSeals: true, callId: CALL_ID, decodeRequest, places, encodeResponse, encodeStream, encodeCount },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,128}$/,
-    callId: /^[a-zA-Z0-9_-]+$/,
+    callId: CALL_ID,
     inlines: () => false,
     minter: ({ author }) => `anthropic-messages/${author}`,
     errand: () => ({ operation: "messages", path: "/v1/messages", headers: HEADERS }),

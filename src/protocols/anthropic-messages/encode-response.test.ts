@@ -120,17 +120,17 @@ const parts: [string, Part, JsonObject[], string[]][] = [
     [],
   ],
   [
-    "a hidden thought",
+    "a hidden thought, which is no answer by itself",
     { kind: "reasoning", form: "hidden", text: "", sealed: google },
-    [{ type: "redacted_thinking", data: encloseSeal(google) }],
+    [],
     [],
   ],
   [
     "a call, sealed by another",
     { kind: "tool-call", id: "1", name: "f", arguments: '{"a":1}', runsAt: "client", sealed: google },
     [
-      { type: "tool_use", id: "1", name: "f", caller: { type: "direct" }, input: { a: 1 } },
       { type: "redacted_thinking", data: encloseCallSeal("1", google) },
+      { type: "tool_use", id: "1", name: "f", caller: { type: "direct" }, input: { a: 1 } },
     ],
     [],
   ],
@@ -203,7 +203,7 @@ function eventsOf(part: Part): StreamEvent[] {
   })
   if (part.kind === "tool-call") {
     const { arguments: text, sealed, ...start } = part
-    return [begin(start), { type: "part-delta", ...at, text }, ...end(sealed)]
+    return [begin({ ...start, ...(sealed && { sealed }) }), { type: "part-delta", ...at, text }, ...end(sealed)]
   }
   if (part.kind === "reasoning") {
     return [
@@ -245,7 +245,7 @@ test("seals of others cross the client and return whole; only their minter is se
       ],
     },
   ])
-  expect(lost).toEqual(["dropped messages[0].content[0] (hint)", "dropped messages[0].content[3].sealed (hint)"])
+  expect(lost).toEqual(["dropped messages[0].content[0] (hint)", "dropped messages[0].content[4].sealed (hint)"])
 })
 
 test("a second candidate cannot be shown", () => {

@@ -15,7 +15,8 @@ export function encodeResponse(response: ChatResponse, context: EncodeContext): 
   for (const { index } of others) lose(context, { path: `candidates[${index}]`, what: "a second candidate" })
   if (candidate?.logprobs) context.losses.push(dropped.hint("logprobs", "an answer tells no probabilities here"))
   const parts = candidate?.parts ?? []
-  const content = parts.flatMap((part, index) => encodePart(part, { index, context }))
+  const blocks = parts.flatMap((part, index) => encodePart(part, { index, context }))
+  const content = blocks.slice(0, blocks.findLastIndex(({ type }) => type !== "redacted_thinking") + 1)
   const calls = parts.some((part) => part.kind === "tool-call" && part.runsAt === "client")
   const refuses = parts.some(({ kind }) => kind === "refusal")
   return {
@@ -85,5 +86,5 @@ function callBlocks(part: ToolCallPart, { index, context }: Place): JsonObject[]
   }
   const { sealed } = part
   const seal = sealed && { type: "redacted_thinking", data: encloseCallSeal(String(opening.id), sealed) }
-  return [{ ...opening, input }, ...(seal ? [seal] : [])]
+  return [...(seal ? [seal] : []), { ...opening, input }]
 }

@@ -152,7 +152,7 @@ export class GrowingCandidate {
   private called({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
     this.calledTools ||= runsAt === "client"
     const candidate = this.index
-    const part = this.start({ kind: "tool-call", id, name, runsAt }, events)
+    const part = this.start({ kind: "tool-call", id, name, runsAt, ...(sealed && { sealed }) }, events)
     events.push({ type: "part-delta", candidate, part, text })
     events.push({ type: "part-end", candidate, part, ...(sealed && { sealed }) })
   }
@@ -167,7 +167,9 @@ export class GrowingCandidate {
       this.calledTools = true
       const [begun] = this.decoder.part({ functionCall: call })
       const id = begun?.kind === "tool-call" ? begun.id : ""
-      const part = this.start({ kind: "tool-call", id, name, runsAt: "client" }, events)
+      const isSigned = typeof signature === "string" && signature !== ""
+      const seal = isSigned ? { sealed: this.sealedBy(signature) } : {}
+      const part = this.start({ kind: "tool-call", id, name, runsAt: "client", ...seal }, events)
       this.call = { part, args: new PartialArgs(), sealed: undefined }
     }
     if (this.call && typeof signature === "string" && signature !== "") this.call.sealed = this.sealedBy(signature)

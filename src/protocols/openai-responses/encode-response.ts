@@ -40,8 +40,8 @@ function startOf(part: Part): PartStart {
     case "reasoning":
       return { kind: part.kind, form: part.form }
     case "tool-call": {
-      const { kind, id, name, input, runsAt } = part
-      return { kind, id, name, ...(input && { input }), runsAt }
+      const { kind, id, name, input, runsAt, sealed } = part
+      return { kind, id, name, ...(input && { input }), runsAt, ...(sealed && { sealed }) }
     }
     default:
       return { kind: "whole", part }
