@@ -1,8 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import type { Part, ReasoningPart } from "../canonical/part.ts"
-import type { ChatRequest } from "../canonical/request.ts"
-import { callIdsIn, KeptSeals, relevantSeals } from "./kept-seals.ts"
-import { withKept } from "./restore-seals.ts"
+import type { ReasoningPart } from "../canonical/part.ts"
+import { KeptSeals, relevantSeals } from "./kept-seals.ts"
 
 const thought = (data: string): ReasoningPart => ({
   kind: "reasoning",
@@ -10,7 +8,6 @@ const thought = (data: string): ReasoningPart => ({
   text: "hm",
   sealed: { mintedBy: "m", data },
 })
-const call = (id: string): Part => ({ kind: "tool-call", id, name: "f", arguments: "{}", runsAt: "client" })
 
 describe("kept seals", () => {
   const calls = (seals: KeptSeals, tenant: string) => [...seals.lookup(tenant).calls.keys()]
@@ -79,46 +76,5 @@ describe("kept seals", () => {
     const request = '{"tool_call_id":"1"},{"tool_use_id":"2"},{"call_id" : "3"},{"id":"4"}'
     const relevant = structuredClone(relevantSeals(seals.lookup("a"), request))
     expect([[...relevant.calls.keys()], [...relevant.texts.keys()]]).toEqual([["1", "2", "3"], ["k"]])
-  })
-})
-
-describe("a conversation that returns", () => {
-  const request = (parts: readonly Part[]): ChatRequest => ({
-    ...{ model: "a/b", instructions: [], tools: [], settings: {}, stream: false, routing: { fallback: [] } },
-    turns: [{ role: "assistant", parts }],
-  })
-  const restored = (parts: readonly Part[], kept: Record<string, Part[]>) => {
-    const map = new Map(
-      Object.entries(kept).map(([id, before]) => [
-        id,
-        { before: before as ReasoningPart[], sealed: { mintedBy: "m", data: id } },
-      ]),
-    )
-    return withKept(request(parts), map).turns[0]?.parts
-  }
-  const sealed = (id: string) => ({ ...call(id), sealed: { mintedBy: "m", data: id } })
-  const text: Part = { kind: "text", text: "I look it up" }
-
-  test("has its thoughts before what was said, and the call its seal", () => {
-    expect(restored([text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
-  })
-
-  test("has those between calls right before theirs", () => {
-    const parts = [call("1"), call("2")]
-    expect(restored(parts, { 1: [], 2: [thought("y")] })).toEqual([sealed("1"), thought("y"), sealed("2")])
-  })
-
-  test("has no thought twice that the client told back without its seal", () => {
-    const bare: Part = { kind: "reasoning", form: "full", text: "hm" }
-    expect(restored([bare, text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
-    expect(restored([bare, call("1")], {})).toEqual([bare, call("1")])
-  })
-
-  test("has no thought twice that the client gave back with its seal", () => {
-    expect(restored([thought("x"), text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
-  })
-
-  test("tells its calls by the results in it", () => {
-    expect(callIdsIn('{"tool_call_id":"a"},{"tool_call_id" : "b"},{"id":"c"}')).toEqual(new Set(["a", "b"]))
   })
 })

@@ -150,7 +150,7 @@ export function relevantSeals({ calls, texts }: KeptLookup, requestText: string)
 }
 
 /** The ids of calls that a request tells results of, read from its byte text. */
-export function callIdsIn(text: string): Set<string> {
+function callIdsIn(text: string): Set<string> {
   const ids = new Set<string>()
   for (const [, id] of text.matchAll(RESULT_IDS)) if (id !== undefined) ids.add(id)
   return ids

@@ -123,7 +123,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
         { role: "user" as const, content: [result] },
       ]
       await anthropic.messages.create({ ...body, messages: turns })
-      const called = (sentContents()[1]?.parts as Body[]).find(({ functionCall }) => functionCall)
+      const called = (sentContents()[1]?.parts as Body[] | undefined)?.find(({ functionCall }) => functionCall)
       expect(called?.thoughtSignature).toBe("Q0FMTA==")
     }
   })

@@ -3,12 +3,12 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { fold } from "../../src/canonical/fold.ts"
-import type { JsonObject } from "../../src/canonical/json.ts"
 import { codecs } from "../../src/protocols.ts"
-import { recorded, recordings, streamText } from "../conformance/recorded.ts"
+import { recorded } from "../conformance/recorded.ts"
 import { answers } from "./answers.ts"
 import { collectMembers, type MemberPaths, membersOutside } from "./member-paths.ts"
-import { dataIn, ENDPOINTS, recordedAnswers, streamIn, wholeIn } from "./recorded-answers.ts"
+import { recordedAnswers, streamIn, wholeIn } from "./recorded-answers.ts"
+import { vendorAnswers } from "./vendor-answers.ts"
 import { VENDOR_MEMBERS } from "./vendor-members.ts"
 
 const protocols = [...codecs.ingress.keys()]
@@ -17,40 +17,6 @@ function tableOf(protocol: string) {
   const table = VENDOR_MEMBERS.get(protocol)
   if (!table) throw new Error(`no table has the members of ${protocol}`)
   return table
-}
-
-/** The hosts whose answers are the vendor's own. */
-const VENDORS: Readonly<Record<string, readonly string[]>> = {
-  "openai-chat": ["openai", "azure-openai"],
-  "openai-responses": ["openai", "azure-openai"],
-  "anthropic-messages": ["anthropic"],
-  "gemini-generate": ["gemini", "vertex"],
-}
-
-/** The member without which a body is no answer of the protocol: some recordings are of other interfaces. */
-const MARKS: Readonly<Record<string, string>> = {
-  "openai-chat": "choices",
-  "openai-responses": "output",
-  "anthropic-messages": "content",
-  "gemini-generate": "candidates",
-}
-
-function vendorAnswers(protocol: string): JsonObject[] {
-  const endpoints = Object.keys(ENDPOINTS).filter((endpoint) => ENDPOINTS[endpoint] === protocol)
-  const own = endpoints
-    .flatMap((endpoint) => recordings(endpoint))
-    .filter(({ provider, status }) => status === 200 && VENDORS[protocol]?.includes(provider))
-  return own.flatMap((recording) => {
-    const text = streamText(recording)
-    if (text !== undefined) return dataIn(text).filter(({ error }) => error === undefined)
-    const body = recording.response.body as JsonObject
-    const isAnswer = body[MARKS[protocol] ?? ""] !== undefined && (protocol === "openai-chat" || isNamedAs(body))
-    return isAnswer ? [body] : []
-  })
-}
-
-function isNamedAs({ object }: JsonObject): boolean {
-  return object === undefined || object === "response"
 }
 
 describe.each(protocols)("answers in %s", (protocol) => {

@@ -11,20 +11,29 @@ const FREE_FORM = new Set([
   ...["content_filters", "content_filter_results", "prompt_filter_results", "copilot_usage", "customMetadata"],
 ])
 
-export function collectMembers(value: Json, found: MemberPaths, at = ""): MemberPaths {
-  if (Array.isArray(value)) for (const each of value) collectMembers(each, found, `${at}[]`)
-  if (!isObject(value)) return found
+export function collectMembers(value: Json, found: MemberPaths): MemberPaths {
+  visitMembers(value, (path, member) => {
+    const seen = found.get(path) ?? { valued: false, isNull: false }
+    found.set(path, { valued: seen.valued || member !== null, isNull: seen.isNull || member === null })
+  })
+  return found
+}
+
+type Visit = (path: string, member: Json) => void
+
+/** Calls `visit` for each member, with its path and its value. */
+export function visitMembers(value: Json, visit: Visit, at = ""): void {
+  if (Array.isArray(value)) for (const each of value) visitMembers(each, visit, `${at}[]`)
+  if (!isObject(value)) return
   // A message that begins is nullable where one that is whole is not.
   const shape = at === "message_start.message" ? at : (shapeOf(value) ?? at)
   for (const [name, member] of Object.entries(value)) {
     const path = shape === "" ? name : `${shape}.${name}`
-    const seen = found.get(path) ?? { valued: false, isNull: false }
-    found.set(path, { valued: seen.valued || member !== null, isNull: seen.isNull || member === null })
+    visit(path, member)
     if (!FREE_FORM.has(name) && !(name === "response" && at.endsWith("toolResponse"))) {
-      collectMembers(member, found, path)
+      visitMembers(member, visit, path)
     }
   }
-  return found
 }
 
 /** The members that are not in the table, and those that are null where it has no null. */

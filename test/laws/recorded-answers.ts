@@ -55,7 +55,7 @@ function readAnswer(recording: Recording, protocol: string): Omit<RecordedAnswer
 }
 
 /** A whole answer as the events of a stream that tells the same. */
-export function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
+function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
   const events: StreamEvent[] = [{ type: "stream-start", ...(id !== undefined && { id }) }]
   for (const { index: candidate, parts, finish, logprobs } of candidates) {
     for (const [part, said] of parts.entries()) {
@@ -82,7 +82,7 @@ export function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[]
   return [...events, { type: "stream-end" }]
 }
 
-export function encodeContext(): EncodeContext {
+function encodeContext(): EncodeContext {
   const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
   const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events" } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
