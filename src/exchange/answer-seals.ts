@@ -22,7 +22,7 @@ export class AnswerSeals {
       this.seals.push(part)
     }
     // What stands before a call is kept with the call.
-    if (part.kind === "tool-call") this.seals = []
+    if (part.kind === "tool-call" && part.runsAt === "client") this.seals = []
   }
 
   /** An answer that was cut off is not gone on with from its thoughts. */

@@ -7,7 +7,7 @@ import type { Turn } from "../canonical/request.ts"
 /** A shorter answer, such as "Yes.", is given in many conversations and does not tell which one it stands in. */
 const MIN_TELLING_LENGTH = 40
 /** As much of the question as is compared: tools give back megabytes. */
-const MAX_QUESTION_LENGTH = 4096
+const MAX_QUESTION_LENGTH = 1024
 
 /** The texts by which one answer may come back: all of it, and its last piece where a client keeps pieces apart. */
 export interface AnswerText {
