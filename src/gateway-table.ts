@@ -9,7 +9,7 @@ import { Secret } from "./config/secret.ts"
 import { codecs } from "./protocols.ts"
 import { type AccountOptions, openAccounts } from "./providers/account.ts"
 import type { Account, Provider } from "./providers/contract.ts"
-import { simulatorProvider } from "./providers/simulator.ts"
+import { demoProvider, simulatorProvider } from "./providers/simulator.ts"
 import { compatibleProviders, knownProviders as realProviders } from "./providers/table.ts"
 import type { RoutingTable } from "./routing/plan.ts"
 import { createSimulator } from "./simulator/simulator.ts"
@@ -52,10 +52,11 @@ export function buildTable(config: Config, send: Send, before?: GatewayTable): G
     return config.providers.some(({ id, type }) => id === provider && type === simulatorProvider.id)
   }
   const { defined } = opening
-  const joined = { accounts, defined, translated, strategy: config.defaults.routing, isDemo }
+  const { routing: strategy, imageModel } = config.defaults
+  const joined = { accounts, defined, translated, strategy, imageModel, isDemo }
   const grouped = (all: readonly Model[]) => joinGroups(all, config.groups)
   if (!isDemo) return { ...joined, catalog: new SimulatedCatalog(grouped(models), isSimulated) }
-  const account = opening.open(simulatorProvider, { id: simulatorProvider.id, send: simulator })
+  const account = opening.open(demoProvider, { id: demoProvider.id, send: simulator })
   for (const { targets } of models) for (const { provider } of targets) accounts.set(provider, account)
   return { ...joined, catalog: new SimulatedCatalog(grouped(models.map(simulated)), () => true) }
 }

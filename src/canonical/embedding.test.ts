@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { base64Of, floatsOf, vectorIn, vectorsIn } from "./embedding.ts"
 
-const vector = fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 20 })
+const number = fc.float({ noNaN: true, noDefaultInfinity: true, min: -9e8, max: 9e8 })
+const vector = fc.array(number, { minLength: 1, maxLength: 20 })
 
 describe("a vector", () => {
   test("of 32-bit floats is the same in numbers and in base64", () => {
@@ -19,6 +20,14 @@ describe("a vector", () => {
   test("in base64 has the lowest byte of each number first", () => {
     expect(base64Of([1, -2])).toBe("AACAPwAAAMA=")
     expect(floatsOf("AACAPwAAAMA=")).toEqual([1, -2])
+  })
+
+  test("of whole numbers in one byte each is not read as floats", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -128, max: 127 }), { minLength: 256, maxLength: 1024 }), (numbers) => {
+        expect(vectorIn(Buffer.from(Int8Array.from(numbers)).toString("base64"))).toEqual(numbers)
+      }),
+    )
   })
 
   test("in numbers stays as it was written", () => {

@@ -65,9 +65,18 @@ export type Vector = readonly number[] | string
 const FLOAT_BYTES = 4
 
 export function floatsOf(vector: Vector): readonly number[] {
-  if (typeof vector !== "string") return vector
-  const bytes = Buffer.from(vector, "base64")
+  return typeof vector === "string" ? floatsIn(Buffer.from(vector, "base64")) : vector
+}
+
+function floatsIn(bytes: Buffer): number[] {
   return Array.from({ length: bytes.length / FLOAT_BYTES }, (_, index) => bytes.readFloatLE(index * FLOAT_BYTES))
+}
+
+/** No vector of a model's has a number beyond this; whole numbers of one byte that are read as floats do. */
+const MAX_MAGNITUDE = 1e9
+
+function areFloats(bytes: Buffer): boolean {
+  return bytes.length % FLOAT_BYTES === 0 && floatsIn(bytes).every((each) => Math.abs(each) < MAX_MAGNITUDE)
 }
 
 export function base64Of(vector: Vector): string {
@@ -80,8 +89,11 @@ export function base64Of(vector: Vector): string {
 /** A vector as a wire has it; undefined where it is none. */
 export function vectorIn(value: Json | undefined): Vector | undefined {
   if (typeof value === "string") {
-    const isWhole = BASE64.test(value) && Buffer.byteLength(value, "base64") % FLOAT_BYTES === 0
-    return isWhole ? value : undefined
+    if (!BASE64.test(value)) return undefined
+    const bytes = Buffer.from(value, "base64")
+    if (areFloats(bytes)) return value
+    // Some hosts send whole numbers of one byte each.
+    return value.length % 4 === 0 ? [...new Int8Array(bytes)] : undefined
   }
   const isVector = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "number")
   return isVector ? (value as readonly number[]) : undefined

@@ -63,6 +63,8 @@ export interface ToolCallPart extends PartBase {
   /** Said where the arguments do not mean to be JSON: a custom tool's. */
   readonly input?: "text"
   readonly runsAt: "client" | "provider"
+  /** The label of the remote server that has the tool. */
+  readonly server?: string
   readonly sealed?: Sealed
 }
 
@@ -73,6 +75,8 @@ export interface ToolResultPart extends PartBase {
   readonly name?: string
   readonly parts: readonly Part[]
   readonly isError: boolean
+  /** Of a remote server's tool: behind the whole block, which its own protocol knows, stands what it said as text. */
+  readonly isRemote?: true
 }
 
 export interface RefusalPart extends PartBase {

@@ -52,10 +52,22 @@ export interface CustomTool extends ToolBase {
 /** A tool the provider runs itself, or whose shape only its protocol knows. */
 export interface HostedTool extends ToolBase {
   readonly kind: "hosted"
-  readonly does: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "other"
+  readonly does: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "mcp" | "other"
   readonly protocol: string
   /** The whole definition, in that protocol's words. */
   readonly value: Json
+  /** Where its tools are, if another protocol can call them as is wished. */
+  readonly server?: RemoteServer
+}
+
+/** A server whose tools the provider calls itself, by the Model Context Protocol. */
+export interface RemoteServer {
+  readonly label: string
+  readonly url: string
+  /** A bearer token. */
+  readonly authorization?: string
+  /** Left out, all. */
+  readonly allowedTools?: readonly string[]
 }
 
 export type ToolChoice =
@@ -114,6 +126,8 @@ export interface RoutingWishes {
   readonly only?: readonly string[]
   readonly ignore?: readonly string[]
   readonly maxPrice?: MaxPrice
+  /** Said where only the best target of each model is to be tried. */
+  readonly allowFallbacks?: false
   /** Only targets that can be told every parameter of the request. */
   readonly requireParameters?: boolean
   /** A second target may be asked where the first takes long; absent where the key decides. */

@@ -31,6 +31,7 @@ export type PartStart =
       readonly runsAt: "client" | "provider"
       /** Its seal, where that is there as it starts; its end bears it in any case. */
       readonly sealed?: Sealed
+      readonly server?: string
     }
   /** A part that does not grow: it is all there as it starts. */
   | { readonly kind: "whole"; readonly part: MediaPart | ForeignPart | ToolResultPart }

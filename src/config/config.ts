@@ -27,6 +27,8 @@ export interface DefaultSettings {
   readonly requestsPerMinute: number | null
   /** What targets are ordered by where a caller does not say. */
   readonly routing?: StrategySetting
+  /** The model that draws where a request for images names none. */
+  readonly imageModel?: string
 }
 
 /** How providers are connected to. */

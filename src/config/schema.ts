@@ -6,7 +6,7 @@ import { modelSchema } from "./model-schema.ts"
 import type { FileProvider } from "./provider-schema.ts"
 import { boolean, choice, dictionary, integer, list, object, optional, otherwise, type Shape, text } from "./shape.ts"
 import { type FileTelemetry, telemetrySchema } from "./telemetry-schema.ts"
-import { addressRange, corsOrigin, host, providerId, sqlitePath } from "./values.ts"
+import { addressRange, corsOrigin, host, modelId, providerId, sqlitePath } from "./values.ts"
 
 export interface FileSettings {
   readonly server: {
@@ -73,6 +73,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
   const defaults = object({
     requests_per_minute: otherwise(perMinute, DEFAULT_REQUESTS_PER_MINUTE),
     routing: optional(strategy),
+    image_model: optional(text(modelId)),
   })
   const upstream = object({
     isolation: otherwise(choice("shared", "strict"), "shared"),

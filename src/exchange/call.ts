@@ -100,7 +100,7 @@ export interface House {
   /** Targets that do not keep to the limits they are given. */
   readonly overruns: LimitOverruns
   readonly repeats: Pick<Repeats, "begin">
-  readonly responses: Pick<StoredResponses, "conversation" | "continued" | "begin">
+  readonly responses: Pick<StoredResponses, "conversation" | "continued" | "resolve" | "begin">
   /** Counts what an upstream does not. */
   readonly tokens: TokenCounting
   /** Told of what is owed and could not be written yet. */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import { allowsModel } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
-import type { Catalog, Model } from "../catalog/catalog.ts"
+import type { Model } from "../catalog/catalog.ts"
 import { inputBound } from "../counting/input-bound.ts"
 import { KINDS, type Reading } from "../protocols/contract.ts"
 import type { Excluded } from "../routing/candidates.ts"
@@ -37,7 +37,7 @@ export async function exchange(call: Call, house: House): Promise<ClientAnswer> 
   const resumed = resuming instanceof Promise ? await resuming : resuming
   const { request } = resumed
   call.bodyRead()
-  const models = admit(call, request, table.catalog)
+  const models = admit(call, request, table)
   const generates = !request.reading.counts
   const { routing } = request.reading
   refuseUnready(request.reading)
@@ -103,7 +103,7 @@ function answerAgain(call: Call, { requestId, status, contentType, body }: KeptA
 }
 
 /** The models the caller names, the requested one first, each known and within the key's scope. */
-function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] {
+function admit(call: Call, { reading }: ReadRequest, { catalog, imageModel }: RoutingTable): Model[] {
   const { kinds = [KINDS[call.protocol.id]] } = reading
   const find = (name: string, param: string): Model => {
     const model = catalog.find(name)
@@ -114,13 +114,18 @@ function admit(call: Call, { reading }: ReadRequest, catalog: Catalog): Model[] 
     if (!kinds.includes(model.kind)) throw otherKind(model, param)
     return model
   }
-  const first = find(reading.model, "model")
+  const first = find(reading.model || (imageModel ?? unnamed()), "model")
   call.record.model = first.id
   call.record.stream = reading.stream
   const { fallback, fallbackList } = reading.routing
   if (fallback.length === 0) return [first]
   const { member = "provider.fallback", skipped = 0 } = fallbackList ?? {}
   return [...new Set([first, ...fallback.map((name, index) => find(name, `${member}[${index + skipped}]`))])]
+}
+
+function unnamed(): never {
+  const message = "`model` is required: the gateway's configuration names none to draw by (`defaults.image_model`)."
+  throw new GatewayError("missing_parameter", message, { param: "model" })
 }
 
 function unknownModel(name: string, param: string): GatewayError {

@@ -1,11 +1,12 @@
 // What an exchange has to do with responses that are kept: the conversation its request goes on with, and the answer
 // that is to be found again.
+import type { ItemReference } from "../protocols/contract.ts"
 import type { Home } from "../routing/affinity.ts"
 import type { RoutingTable, Target } from "../routing/plan.ts"
 import type { Call, House } from "./call.ts"
 import type { Claim } from "./repeats.ts"
 import { type ReadRequest, reworded } from "./request.ts"
-import { type Conversation, type Origin, responseId } from "./stored-responses.ts"
+import { type Origin, responseId } from "./stored-responses.ts"
 
 /** A request as it goes to whoever answers it, with all that was said before. */
 export interface Resumed {
@@ -24,17 +25,28 @@ interface Occasion {
 }
 
 export function resume(own: ReadRequest, occasion: Occasion): Resumed | Promise<Resumed> {
-  const previous = own.reading.kept?.previous
+  const { previous, references } = own.reading.kept ?? {}
+  if (references) return resolve(own, references, occasion)
   return previous === undefined ? { request: own, own, before: "" } : goOn(own, previous, occasion)
+}
+
+/** The request with the items that it names by their ids, which is what is kept of it. */
+async function resolve(own: ReadRequest, references: readonly ItemReference[], occasion: Occasion): Promise<Resumed> {
+  const { call, house, table } = occasion
+  const { text, origin } = house.responses.resolve(own, references, call.caller.tenant)
+  const request = await reworded(own, text)
+  const previous = own.reading.kept?.previous
+  if (previous !== undefined) return goOn(request, previous, occasion)
+  return { request, own: request, before: "", home: homeOf(origin, table) }
 }
 
 async function goOn(own: ReadRequest, previous: string, { call, house, table }: Occasion): Promise<Resumed> {
   const conversation = house.responses.conversation(previous, call.caller.tenant)
   const request = await reworded(own, house.responses.continued(own, conversation))
-  return { request, own, before: conversation.items, home: homeOf(conversation, table) }
+  return { request, own, before: conversation.items, home: homeOf(conversation.origin, table) }
 }
 
-function homeOf({ origin }: Conversation, { accounts }: RoutingTable): Home | undefined {
+function homeOf(origin: Origin | null, { accounts }: RoutingTable): Home | undefined {
   const account = origin && accounts.get(origin.provider)?.[origin.account]
   return account ? { account, upstreamModel: origin.upstreamModel, cachedTokens: 0 } : undefined
 }

@@ -1,12 +1,14 @@
 // The relay lane: client and upstream speak the same protocol, so bytes pass, with the members the gateway owns changed.
 import { isObject } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
+import { EFFORTS, type Effort } from "../canonical/reasoning.ts"
 import { grownPart } from "../canonical/stream.ts"
+import type { Model } from "../catalog/catalog.ts"
 import type { UpstreamCodec } from "../protocols/codec.ts"
-import type { StreamRelay } from "../protocols/contract.ts"
+import type { Reading, RelayTarget, StreamRelay } from "../protocols/contract.ts"
 import type { Errand } from "../providers/contract.ts"
 import { decodeByteText, isAscii, toBody, toByteText } from "../transport/byte-text.ts"
-import { outline } from "../transport/json-scan.ts"
+import { type Outline, outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
 import { Tee } from "../transport/tee.ts"
 import { repairUtf8, Utf8Repair } from "../transport/utf8-repair.ts"
@@ -23,10 +25,13 @@ export const relayLane: Lane = {
   message(attempt) {
     const { call, request, target } = attempt
     const { line, upstreamModel: model } = target
-    const { streamUsage, limitMembers } = line
+    const { streamUsage, limitMembers, takesMembers } = line
     const salt = request.reading.identifiers && saltFor(attempt)
-    const usual = call.protocol.requestEdits(request.reading, { model, streamUsage, limitMembers, salt })
-    call.record.losses = request.reading.storesUpstream ? NOT_STORED : undefined
+    const unknown = takesMembers && namesBeyond(takesMembers, request.outline)
+    const efforts = unknown && effortsOf(target.model)
+    const owned = { model, streamUsage, limitMembers, unknown, efforts, salt }
+    const usual = call.protocol.requestEdits(request.reading, owned)
+    call.record.losses = lossesOf(request.reading, owned)
     const edits = line.edits ? [...line.edits(errandOf(attempt)), ...usual] : usual
     const body = toBody(splice(request.text, edits, request.outline), request.isAscii)
     return { headers: line.headersWith(request.reading.headers), body }
@@ -56,14 +61,37 @@ export const relayLane: Lane = {
   decodeError: (error, { call }) => call.protocol.decodeError(error),
 }
 
-const NOT_STORED: readonly Loss[] = [
-  {
-    path: "store",
-    weight: "hint",
-    how: "dropped",
-    why: "callers share the provider's account, so it keeps nothing there",
-  },
-]
+const NOT_STORED: Loss = {
+  path: "store",
+  weight: "hint",
+  how: "dropped",
+  why: "callers share the provider's account, so it keeps nothing there",
+}
+
+function effortsOf({ reasoning, efforts }: Model): readonly Effort[] | undefined {
+  return reasoning ? (efforts ?? EFFORTS) : undefined
+}
+
+function lossesOf({ storesUpstream, effort }: Reading, { unknown, efforts }: RelayTarget): Loss[] | undefined {
+  if (!storesUpstream && !unknown) return undefined
+  const left = (unknown ?? []).map((path): Loss => {
+    const isSaid = effort && efforts && EFFORT_MEMBERS.includes(path)
+    const why = isSaid ? "it is sent as `reasoning_effort`" : "the provider refuses a request that has it"
+    return { path, weight: "hint", how: isSaid ? "approximated" : "dropped", why }
+  })
+  return storesUpstream ? [NOT_STORED, ...left] : left
+}
+
+const EFFORT_MEMBERS = ["reasoning", "thinking", "extra_body"]
+
+/** The members that a host would refuse a request for; those the gateway takes out by itself are none. */
+function namesBeyond(taken: ReadonlySet<string>, { members }: Outline): string[] | undefined {
+  let beyond: string[] | undefined
+  for (const { name } of members) if (!taken.has(name) && !OWN.has(name)) beyond = [...(beyond ?? []), name]
+  return beyond
+}
+
+const OWN: ReadonlySet<string> = new Set(["provider", "models", "fallbacks"])
 
 /** What an answer that nobody counted says; one that only looks like an answer says what it is. */
 function saidIn(text: string, codec: UpstreamCodec | undefined): string {

@@ -22,6 +22,10 @@ afterEach(() => store.close())
 const wording: Wording = {
   inputOf: ({ text }) => JSON.stringify(JSON.parse(text).said),
   continued: ({ text }, items) => JSON.stringify({ ...JSON.parse(text), items: JSON.parse(`[${items}]`) }),
+  resolved: ({ text }, items) => JSON.stringify({ ...JSON.parse(text), items: [...items] }),
+  itemIdsIn: (text) => JSON.parse(text).ids ?? [],
+  findItem: ({ response }, id) =>
+    Array.isArray(response.ids) && response.ids.includes(id) ? response.said : undefined,
   itemsOf: ({ input, response }) => [input, response.said ?? null],
   answerIn: (bytes) => {
     const text = Buffer.from(bytes).toString("latin1")
@@ -87,6 +91,44 @@ function outcome(act: () => unknown): unknown {
 
 const GONE = "resource_not_found"
 
+describe("an item of a kept response", () => {
+  const refer = (responses: StoredResponses, ids: readonly string[], tenant = "acme") =>
+    outcome(() => {
+      const references = ids.map((id, index) => ({ index: index + 1, id }))
+      const { text, origin } = responses.resolve(told("And?"), references, tenant)
+      return { items: JSON.parse(text).items, origin }
+    })
+
+  test("is put where a request names it by its id", () => {
+    const responses = opened()
+    keep(responses, { answer: { said: "one", ids: ["a", "b"], kept: true } })
+    keep(responses, { answer: { said: "two", ids: ["c"], kept: true } })
+    const origin = { provider: "p", account: 1, upstreamModel: "m" }
+    expect(refer(responses, ["a", "c", "b"])).toEqual({
+      items: [
+        [1, "one"],
+        [2, "two"],
+        [3, "one"],
+      ],
+      origin,
+    })
+  })
+
+  test("is found by its own tenant alone, while its response is kept", () => {
+    const responses = opened({ lifetimeMs: 100 })
+    const id = keep(responses, { answer: { said: "one", ids: ["a"], kept: true } })
+    keep(responses, { answer: { said: "two", ids: ["b"], kept: true } })
+    const gone = "invalid_parameter input[1].id"
+    expect(refer(responses, ["a"], "globex")).toBe(gone)
+    expect(refer(responses, ["c"])).toBe(gone)
+    responses.remove(id, "acme")
+    expect(refer(responses, ["a"])).toBe(gone)
+    expect(refer(responses, ["b"])).toMatchObject({ items: [[1, "two"]] })
+    now += 100
+    expect(refer(responses, ["b"])).toBe(gone)
+  })
+})
+
 describe("a response", () => {
   test("is found by its tenant, and by nobody else", () => {
     const responses = opened()
@@ -119,7 +161,7 @@ describe("a response", () => {
     const id = keep(responses)
     const row = store.responses.find("acme", id)
     if (!row) throw new Error("it is not there")
-    store.responses.insert({ ...row, tenant: "globex" })
+    store.responses.insert({ ...row, tenant: "globex" }, [])
     expect(outcome(() => responses.find(id, "globex"))).toBe(GONE)
   })
 

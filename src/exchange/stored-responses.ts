@@ -2,7 +2,8 @@
 // whole conversation it was made from: none needs another, whichever was deleted or has expired.
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
-import type { ResponseBounds, ResponseTable } from "../store/contract.ts"
+import type { ItemReference } from "../protocols/contract.ts"
+import type { ResponseBounds, ResponseRow, ResponseTable } from "../store/contract.ts"
 import { decodeUtf8, fromByteText } from "../transport/byte-text.ts"
 import type { Outline } from "../transport/json-scan.ts"
 import { asciiOf } from "../transport/json-splice.ts"
@@ -20,6 +21,11 @@ export interface Wording {
   inputOf(told: Told): string
   /** The request with these items, as JSON and joined by commas, before its own. */
   continued(told: Told, items: string): string
+  /** The request with items in the place of those that only name them, by their place in the input. */
+  resolved(told: Told, items: ReadonlyMap<number, Json>): string
+  /** The ids of the items that a response, as JSON, holds. */
+  itemIdsIn(response: string): string[]
+  findItem(turn: { readonly input: Json; readonly response: JsonObject }, id: string): Json | undefined
   /** What was said in a turn, as the next one repeats it. */
   itemsOf(turn: { readonly input: Json; readonly response: JsonObject }): Json[]
   /** The response in the last bytes of an answer, as JSON; undefined where it says that it is not kept. */
@@ -75,6 +81,13 @@ export interface Conversation {
   readonly origin: Origin | null
 }
 
+/** A request whose input says every item itself. */
+export interface ResolvedReferences {
+  readonly text: string
+  /** Where the last of the items was made. */
+  readonly origin: Origin | null
+}
+
 /** A response on its way. */
 export interface Expected {
   readonly tenant: string
@@ -123,6 +136,24 @@ export class StoredResponses {
   /** The request as it says the whole conversation. */
   continued(told: Told, { items }: Conversation): string {
     return this.options.wording.continued(told, items)
+  }
+
+  /** The request with the items that it names by their ids; throws where the tenant has none of an id. */
+  resolve(told: Told, references: readonly ItemReference[], tenant: string): ResolvedReferences {
+    const { table, wording } = this.options
+    const items = new Map<number, Json>()
+    const opened = new Map<string, StoredResponse | undefined>()
+    let origin: Origin | null = null
+    for (const { index, id } of references) {
+      const row = fromStore(() => table.findByItem(tenant, id))
+      if (row && !opened.has(row.id)) opened.set(row.id, this.openedRow(row))
+      const stored = row && opened.get(row.id)
+      const item = stored && wording.findItem(stored, id)
+      if (!stored || item === undefined) throw noItem(id, index)
+      items.set(index, item)
+      origin = stored.origin
+    }
+    return { text: wording.resolved(told, items), origin }
   }
 
   /** Undefined where what was said leaves no room to keep an answer. */
@@ -174,11 +205,15 @@ export class StoredResponses {
   }
 
   private opened(id: string, tenant: string, missing: (id: string) => GatewayError): StoredResponse {
-    const row = fromStore(() => this.options.table.find(tenant, id))
-    const plain = row && row.at >= this.aliveSince() ? this.options.open(row.sealed, place(tenant, id)) : undefined
-    const stored = plain && parsed(decodeUtf8(plain))
+    const stored = this.openedRow(fromStore(() => this.options.table.find(tenant, id)))
     if (!stored) throw missing(id)
     return stored
+  }
+
+  private openedRow(row: ResponseRow | undefined): StoredResponse | undefined {
+    if (!row || row.at < this.aliveSince()) return undefined
+    const plain = this.options.open(row.sealed, place(row.tenant, row.id))
+    return plain && parsed(decodeUtf8(plain))
   }
 
   /** Within the ledger's settling transaction: whoever reads that a response is complete finds it again. */
@@ -187,21 +222,24 @@ export class StoredResponses {
     { status, last, cutShort }: SentAnswer,
   ): void {
     if (status < 200 || status > 299 || cutShort || !last) return
-    const response = this.answerIn(last)
-    if (response === undefined) return
+    const { response, items } = this.answerIn(last) ?? {}
+    if (response === undefined || items === undefined) return
     const { table, seal } = this.options
     const id = responseId(requestId)
     const origin = asciiOf(originOf() ?? null)
     const text = `{"before":[${before}],"input":${input},"response":${response},"origin":${origin}}`
     table.dropBefore(this.aliveSince(), DROPPED_AT_ONCE)
-    table.insert({ tenant, id, at: this.now(), sealed: seal(fromByteText(text), place(tenant, id)) })
+    const row = { tenant, id, at: this.now(), sealed: seal(fromByteText(text), place(tenant, id)) }
+    table.insert(row, items)
     table.keepWithin(this.limits, tenant)
   }
 
   /** What cannot be read must not keep its request from being paid for. */
-  private answerIn(last: Uint8Array): string | undefined {
+  private answerIn(last: Uint8Array): { readonly response: string; readonly items: string[] } | undefined {
+    const { wording } = this.options
     try {
-      return this.options.wording.answerIn(last)
+      const response = wording.answerIn(last)
+      return response === undefined ? undefined : { response, items: wording.itemIdsIn(response) }
     } catch (fault) {
       this.options.onFault(fault)
       return undefined
@@ -243,6 +281,12 @@ function fromStore<Result>(read: () => Result): Result {
 function noResponse(id: string): GatewayError {
   const message = `Response with id '${excerpt(id)}' not found. It was deleted, has expired, was not stored, or is not this key's.`
   return new GatewayError("resource_not_found", message)
+}
+
+function noItem(id: string, index: number): GatewayError {
+  const why = "Its response was deleted, has expired, was not stored, or is not this key's"
+  const message = `Item with id '${excerpt(id)}' not found. ${why}: send the item itself instead.`
+  return new GatewayError("invalid_parameter", message, { param: `input[${index}].id` })
 }
 
 /** A fault of the request, as OpenAI has it: the path that was asked for is there. */

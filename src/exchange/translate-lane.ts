@@ -181,7 +181,9 @@ class TranslateLane implements Lane {
     call.record.losses = this.losses
     const { line } = target
     const errand = this.errand(target, request.reading.stream)
-    return { headers: line.headersWith(errand.headers), body: edited(this.said.body, line.edits?.(errand) ?? []) }
+    const own = call.protocol.id === target.protocol ? request.reading.headers : undefined
+    const headers = { ...errand.headers, ...this.halves.upstream.headersFor?.(this.said.asked), ...own }
+    return { headers: line.headersWith(headers), body: edited(this.said.body, line.edits?.(errand) ?? []) }
   }
 
   answer(bytes: Uint8Array, attempt: Attempt): Answered | undefined {

@@ -163,6 +163,7 @@ const item: JsonObject = {
     }),
     objectOf({ required: { type: oneOf(["function_call"]), call_id: filledText, name: filledText, arguments: text } }),
     objectOf({ required: { type: oneOf(["function_call_output"]), call_id: filledText } }),
+    objectOf({ required: { type: oneOf(["item_reference"]), id: filledText } }),
     objectOf({
       required: {
         type: { type: "string", not: { enum: ["message", "function_call", "function_call_output", "item_reference"] } },

@@ -91,6 +91,8 @@ export interface UpstreamCodec {
   minter(whose: Whose): string
   /** How a call that generates is put. */
   errand(model: string, stream: boolean): UpstreamErrand
+  /** What a request needs in its headers beside what every call has. */
+  headersFor?(asked: Asked): Readonly<Record<string, string>>
   /** Every leaf of the request is read, or named in the losses; what is refused throws a GatewayError. */
   encodeRequest(request: ChatRequest, context: UpstreamContext): JsonObject
   /** Undefined where it is no answer of this protocol. */

@@ -1,7 +1,9 @@
 // What the exchange asks of a protocol. One folder per protocol fulfils it; only the composition root knows the list.
+
 import type { GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { ModelCard } from "../canonical/model.ts"
+import type { Effort } from "../canonical/reasoning.ts"
 import type { RoutingWishes } from "../canonical/request.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
 import type { Usage } from "../canonical/usage.ts"
@@ -79,6 +81,10 @@ export interface Reading {
   readonly kinds?: readonly ModelCard["kind"][]
   /** Whether the caller asks the provider to keep the answer, which is never asked of a shared account. */
   readonly storesUpstream?: boolean
+  /** Whether it says something in a form that the vendor does not take, so that it is translated to its own protocol too. */
+  readonly isRewritten?: boolean
+  /** How hard to think, in the vendor's word, where the request says so in another gateway's. */
+  readonly effort?: Effort
   /** Identifiers of the caller's own users and caches, which leave salted per tenant. */
   readonly identifiers?: readonly Identifier[]
   readonly routing: RoutingWishes
@@ -113,12 +119,20 @@ export interface Kept {
   readonly store: boolean
   /** The response whose conversation goes on. */
   readonly previous?: string
+  /** Items of the input that name an item of a kept response instead of saying it. */
+  readonly references?: readonly ItemReference[]
   /** How many bytes the answer may have to be kept. */
   readonly room?: number
   /** What the caller wants to be told beside the answer. */
   readonly includes?: readonly string[]
   /** Whether all who may answer reason. */
   readonly reasons?: boolean
+}
+
+export interface ItemReference {
+  /** Its place in the input. */
+  readonly index: number
+  readonly id: string
 }
 
 /** How much is asked for, as far as it costs. */
@@ -138,6 +152,10 @@ export interface RelayTarget {
   readonly streamUsage: "ask" | "sent"
   /** The members by which the upstream takes the output limit, the best first, where a protocol has several. */
   readonly limitMembers?: readonly string[] | undefined
+  /** Members of the request that the upstream would refuse it for. */
+  readonly unknown?: readonly string[] | undefined
+  /** The words by which its model takes how hard to think; absent where it does not think. */
+  readonly efforts?: readonly Effort[] | undefined
   /** What an identifier of this caller is sent as; absent where it goes as it is. */
   readonly salt?: ((value: string) => string) | undefined
 }

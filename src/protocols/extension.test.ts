@@ -102,9 +102,27 @@ describe("the `provider` object", () => {
     },
   )
 
+  test("takes OpenRouter's words for the strategy, and for no fallbacks", () => {
+    expect(read({ sort: "price" })).toEqual({ strategy: "cost", fallback: [] })
+    expect(read({ sort: "latency", routing: "latency" })).toEqual({ strategy: "latency", fallback: [] })
+    expect(read({ allow_fallbacks: true })).toEqual({ fallback: [] })
+    expect(read({ allow_fallbacks: false })).toEqual({ allowFallbacks: false, fallback: [] })
+    expect(read({ allow_fallbacks: false, order: ["a", "b"] })).toEqual({
+      order: ["a", "b"],
+      only: ["a", "b"],
+      fallback: [],
+    })
+    expect(refusal({ sort: "throughput" }).message).toContain("`price` or `latency`")
+    expect(refusal({ sort: "price", routing: "quality" }).param).toBe("provider.sort")
+    for (const name of ["data_collection", "zdr", "quantizations", "preferred_max_latency"]) {
+      expect(refusal({ [name]: "x" })).toMatchObject({ code: "unsupported_parameter", param: `provider.${name}` })
+      expect(refusal({ [name]: "x" }).message).toMatch(/`provider\.(only|routing)/)
+    }
+  })
+
   test("refuses members it does not have, and says which it has", () => {
-    expect(refusal({ sort: "price" }).message).toBe(
-      "`provider.sort` is not a member of the routing extension. It has: routing, fallback, strict, order, only, ignore, max_price, require_parameters, hedge, explain, report.",
+    expect(refusal({ speed: "fast" }).message).toBe(
+      "`provider.speed` is not a member of the routing extension. It has: routing, fallback, strict, order, only, ignore, max_price, require_parameters, hedge, explain, report, sort, allow_fallbacks.",
     )
     expect(refusal({ max_price: { image: 1 } })).toEqual({
       code: "invalid_parameter",

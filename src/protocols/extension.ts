@@ -1,7 +1,7 @@
 // What the gateway adds to every protocol's request body: the `provider` object, and members no request may carry.
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
-import { type MaxPrice, type RoutingWishes, STRATEGIES } from "../canonical/request.ts"
+import { type MaxPrice, type RoutingWishes, STRATEGIES, type Strategy } from "../canonical/request.ts"
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
 import { foldedForms } from "../transport/name-watch.ts"
 import type { ObjectRules, RefuseValue } from "./body-rules.ts"
@@ -76,8 +76,24 @@ const MAX_FALLBACKS = 5
 const MAX_PROVIDERS = 50
 const KNOWN = [
   ...["routing", "fallback", "strict", "order", "only", "ignore", "max_price", "require_parameters"],
-  ...["hedge", "explain", "report"],
+  ...["hedge", "explain", "report", "sort", "allow_fallbacks"],
 ]
+
+/** Members of OpenRouter's that this gateway has no such thing for, with what comes nearest. */
+const ROUTER_MEMBERS: Readonly<Record<string, string>> = {
+  data_collection: "Name the providers you trust in `provider.only`",
+  zdr: "Name the providers you trust in `provider.only`",
+  enforce_distillable_text: "Name the providers you trust in `provider.only`",
+  quantizations: "Choose by `provider.routing: quality`, or name providers in `provider.only`",
+  preferred_min_throughput: "Choose by `provider.routing: latency`",
+  preferred_max_latency: "Choose by `provider.routing: latency`",
+}
+
+function routerMember(name: string): GatewayError {
+  const param = `provider.${name}`
+  const message = `\`${param}\` is not supported. ${ROUTER_MEMBERS[name]}, and leave it out.`
+  return new GatewayError("unsupported_parameter", message, { param })
+}
 const NO_WISHES: RoutingWishes = { fallback: [] }
 
 const names = arrayOf(nonEmptyString)
@@ -87,6 +103,17 @@ const fallbacks = optional("fallback", (value) => {
   if (fallback.length > MAX_FALLBACKS) throw misfit(`at most ${MAX_FALLBACKS} models`)
   return fallback
 })
+const SORTS: ReadonlyMap<Json, Strategy> = new Map([
+  ["price", "cost"],
+  ["latency", "latency"],
+])
+/** OpenRouter's word for the strategy. */
+const sort = optional("sort", (value) => {
+  const wished = SORTS.get(value)
+  if (!wished) throw misfit("`price` or `latency`; `provider.routing` also has `quality`")
+  return wished
+})
+const allowFallbacks = optional("allow_fallbacks", boolean)
 const order = optional("order", providerIds)
 const only = optional("only", providerIds)
 const ignore = optional("ignore", providerIds)
@@ -113,8 +140,11 @@ const maxPrice = optional("max_price", (value): MaxPrice => {
 
 const provider = optional("provider", (value): RoutingWishes => {
   const wishes = object(value)
-  for (const name of Object.keys(wishes)) if (!KNOWN.includes(name)) throw unknownMember(excerpt(name), KNOWN)
-  const routing = strategy(wishes.routing)
+  for (const name of Object.keys(wishes)) {
+    if (name in ROUTER_MEMBERS) throw routerMember(name)
+    if (!KNOWN.includes(name)) throw unknownMember(excerpt(name), KNOWN)
+  }
+  const routing = strategyWished(wishes)
   const fallback = fallbacks(wishes.fallback) ?? []
   return {
     ...(routing && { strategy: routing }),
@@ -126,6 +156,13 @@ const provider = optional("provider", (value): RoutingWishes => {
     ...(report(wishes.report) && { report: true }),
   }
 })
+
+function strategyWished({ routing, sort: sorted }: JsonObject): Strategy | undefined {
+  const wished = strategy(routing)
+  const bySort = sort(sorted)
+  if (wished && bySort && wished !== bySort) throw misfit("left out where `provider.routing` is sent").under("sort")
+  return wished ?? bySort
+}
 
 /** Told also where it is not wished: a key may wish it. */
 function hedgeWished({ hedge: asked }: JsonObject): Pick<RoutingWishes, "hedge"> {
@@ -139,9 +176,13 @@ function placesWished(wishes: JsonObject): Partial<RoutingWishes> {
   const allowed = only(wishes.only) ?? []
   const ignored = ignore(wishes.ignore) ?? []
   const most = maxPrice(wishes.max_price)
+  const isAlone = allowFallbacks(wishes.allow_fallbacks) === false
+  // Those that are named in an order are no fallbacks of one another.
+  const listed = allowed.length === 0 && isAlone ? first : allowed
   return {
     ...(first.length > 0 && { order: first }),
-    ...(allowed.length > 0 && { only: allowed }),
+    ...(listed.length > 0 && { only: listed }),
+    ...(isAlone && first.length === 0 && { allowFallbacks: false }),
     ...(ignored.length > 0 && { ignore: ignored }),
     ...(most && { maxPrice: most }),
     ...(requireParameters(wishes.require_parameters) && { requireParameters: true }),

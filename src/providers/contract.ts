@@ -37,6 +37,16 @@ export type AccountSettings = Omit<ProviderSettings, "type">
 /** Of hosts that take the output limit by either member of chat completions; all others are given `max_tokens`. */
 export const BOTH_LIMITS: readonly string[] = ["max_completion_tokens", "max_tokens"]
 
+/** What OpenAI's chat completions take (November 2026); a request with any other member is refused there. */
+export const OPENAI_CHAT_MEMBERS: ReadonlySet<string> = new Set([
+  ...["audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens"],
+  ...["max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls"],
+  ...["prediction", "presence_penalty", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"],
+  ...["reasoning_effort", "response_format", "safety_identifier", "seed", "service_tier", "stop", "store", "stream"],
+  ...["stream_options", "temperature", "tool_choice", "tools", "top_logprobs", "top_p", "user", "verbosity"],
+  ...["web_search_options"],
+])
+
 /** How a provider speaks one protocol. */
 export interface Dialect {
   /** Where this protocol is spoken, if not at the provider's base address. */
@@ -47,6 +57,8 @@ export interface Dialect {
   readonly limitMembers?: readonly string[]
   /** What ids of tool calls must look like; left out, as the protocol has them. */
   readonly callId?: RegExp
+  /** The members of a request that it takes, where it refuses a request for any other; left out, it takes all. */
+  readonly takesMembers?: ReadonlySet<string>
   /** What proves who we are, and what else every call must say. */
   headers(credential: Secret | undefined): Record<string, string>
   /** Of the protocol's own headers those it takes, and of their comma-separated values; left out, all. */
@@ -122,6 +134,7 @@ export interface Line {
   readonly streamUsage: Dialect["streamUsage"]
   readonly limitMembers?: Dialect["limitMembers"]
   readonly callId?: Dialect["callId"]
+  readonly takesMembers?: Dialect["takesMembers"]
   readonly send: Send
   /** The headers of a call: the provider's own, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers

@@ -22,3 +22,22 @@ export const simulatorProvider: Provider = {
     "gemini-embed": dialect,
   },
 }
+
+/** The protocol of a model's author, who stands before its name; all others speak OpenAI's. */
+const AUTHORS: Readonly<Record<string, readonly string[]>> = {
+  anthropic: ["anthropic-messages"],
+  google: ["gemini-generate", "gemini-embed", "openai-images"],
+  openai: Object.keys(simulatorProvider.speaks).filter((protocol) => protocol.startsWith("openai-")),
+}
+const OTHERS = AUTHORS.openai?.filter((protocol) => protocol !== "openai-responses") ?? []
+
+/** The simulator in demo mode: each model speaks its author's protocol, so that translations can be seen. */
+export const demoProvider: Provider = {
+  ...simulatorProvider,
+  speaks: Object.fromEntries(
+    Object.entries(simulatorProvider.speaks).map(([protocol, spoken]) => {
+      const serves = (model: string) => (AUTHORS[model.split("/", 1)[0] ?? ""] ?? OTHERS).includes(protocol)
+      return [protocol, { ...spoken, serves }]
+    }),
+  ),
+}

@@ -3,7 +3,7 @@
 import type { Secret } from "../config/secret.ts"
 import { azure } from "./azure.ts"
 import { bedrock } from "./bedrock.ts"
-import { BOTH_LIMITS, type Dialect, type EmbeddingLimits, type Provider } from "./contract.ts"
+import { BOTH_LIMITS, type Dialect, type EmbeddingLimits, OPENAI_CHAT_MEMBERS, type Provider } from "./contract.ts"
 import { vertex } from "./vertex.ts"
 
 interface Row {
@@ -124,7 +124,7 @@ const ROWS: readonly Row[] = [
     at: "https://api.openai.com/v1",
     speaks: {
       ...responses,
-      ...newerChat,
+      "openai-chat": { ...openai, limitMembers: BOTH_LIMITS, takesMembers: OPENAI_CHAT_MEMBERS },
       ...embeddingsOf(EMBEDS.openai),
       ...images,
       ...lastCompletions,

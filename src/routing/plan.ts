@@ -79,7 +79,8 @@ class Draft implements Plan {
     const candidates = this.ordered(live, model)
     const left = MAX_ATTEMPTS - this.attempts.length - this.lastResorts.length - later
     const fresh = this.withoutPlanned(candidates)
-    const chosen = firstOf(fresh, Math.min(MAX_TARGETS_PER_MODEL, left))
+    const most = this.occasion.wishes?.allowFallbacks === false ? 1 : MAX_TARGETS_PER_MODEL
+    const chosen = firstOf(fresh, Math.min(most, left))
     for (const each of chosen) this.attempts.push(each)
     if (!this.occasion.wishes?.explain) return
     for (const each of fresh) if (!chosen.includes(each)) this.excluded.push(excludedAs("enough", each))

@@ -28,4 +28,6 @@ export interface RoutingTable {
   readonly translated: readonly ReadonlySet<string>[]
   /** What targets are ordered by where neither the caller nor a group says. */
   readonly strategy?: Strategy | undefined
+  /** The model that draws where a request for images names none. */
+  readonly imageModel?: string | undefined
 }

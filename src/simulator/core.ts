@@ -2,9 +2,10 @@
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { Charge } from "./call.ts"
 import { digest } from "./digest.ts"
+import { formatInWords } from "./format-in-words.ts"
 import type { PromptCache, PromptUsage } from "./prompt-cache.ts"
 import { instanceOf } from "./schema-instance.ts"
-import type { SimulatedRequest, SimulatedTool } from "./simulated-request.ts"
+import type { AnswerFormat, SimulatedRequest, SimulatedTool } from "./simulated-request.ts"
 import { sentence, thought } from "./speech.ts"
 import { tokenize } from "./tokens.ts"
 import { toolsToCall } from "./tool-choice.ts"
@@ -68,11 +69,17 @@ function candidate(request: SimulatedRequest, index: number): Candidate {
 }
 
 function wholeText(request: SimulatedRequest, index: number): string {
-  const { format } = request
+  const { format = wordedFormat(request) } = request
   if (!format) return sentence(request, index)
   if (format.schema === undefined) return JSON.stringify({ message: sentence(request, index) })
   const value = instanceOf(format.schema, "answer")
   return format.bare && typeof value === "string" ? value : JSON.stringify(value)
+}
+
+/** Agents have tools, and speak of JSON in their instructions without wanting any for an answer. */
+function wordedFormat({ tools, lastWords, prompt }: SimulatedRequest): AnswerFormat | undefined {
+  const spoken = prompt.filter(({ isImage }) => !isImage).map(({ text }) => text)
+  return formatInWords(tools.length > 0 ? [lastWords] : [lastWords, ...spoken])
 }
 
 function textWithin(whole: string, { room, stop }: { room: number; stop: readonly string[] }) {

@@ -231,3 +231,31 @@ test("a request that lacks contents is refused in Google's shape", async () => {
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } })
 })
+
+describe("a picture", () => {
+  const IMAGES = "/v1beta/models/google/gemini-2.5-flash-image"
+  const wishes = { generationConfig: { responseModalities: ["TEXT", "IMAGE"] } }
+  const partsOf = ({ candidates }: Answer) => candidates.flatMap(({ content }) => content.parts ?? [])
+  const drawn = (parts: readonly Part[]) => parts.filter((part) => "inlineData" in part)
+
+  test("is drawn by models that draw, whole and streamed, and is counted", async () => {
+    const answer = await json<Answer>(`${IMAGES}:generateContent`, { ...hello, ...wishes })
+    const [part] = drawn(partsOf(answer)) as unknown as { inlineData: { mimeType: string; data: string } }[]
+    expect(part?.inlineData.mimeType).toBe("image/png")
+    expect(Buffer.from(part?.inlineData.data ?? "", "base64").toString("latin1", 1, 4)).toBe("PNG")
+    expect(answer.usageMetadata.candidatesTokenCount).toBeGreaterThan(1000)
+    const streamed = await (await call(`${IMAGES}:streamGenerateContent?alt=sse`, { ...hello, ...wishes })).text()
+    expect(streamed.split('"inlineData"')).toHaveLength(2)
+  })
+
+  test("is drawn by no others, nor where text alone is asked for", async () => {
+    const textAlone = { generationConfig: { responseModalities: ["TEXT"] } }
+    for (const [model, body] of [
+      [MODEL, hello],
+      [IMAGES, { ...hello, ...textAlone }],
+    ] as const) {
+      const answer = await json<Answer>(`${model}:generateContent`, body)
+      expect(drawn(partsOf(answer))).toHaveLength(0)
+    }
+  })
+})

@@ -1,13 +1,22 @@
 // The simulator speaking Google's generateContent: whole, as events, as an array; and counting tokens.
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { SimulatedCall, SimulatedEndpoint, SimulatedEvent, SimulatedReply } from "./call.ts"
-import { type Candidate, callTokens, chargeOf, outputTokens, type SimulatedUsage, simulate } from "./core.ts"
+import {
+  type Candidate,
+  callTokens,
+  chargeOf,
+  outputTokens,
+  type SimulatedAnswer,
+  type SimulatedUsage,
+  simulate,
+} from "./core.ts"
 import { digest, seal } from "./digest.ts"
 import { ARRAY, EVENTS, interleaved } from "./framing.ts"
 import { geminiArrayVoice, geminiVoice } from "./gemini-error.ts"
 import { readContents, readGenerateRequest, readThinking } from "./gemini-generate-request.ts"
 import { modelOf } from "./gemini-path.ts"
-import { either, object } from "./json-members.ts"
+import { either, object, texts } from "./json-members.ts"
+import { picture } from "./picture.ts"
 import { pieceTokens } from "./prompt-cache.ts"
 
 export const geminiGenerate: SimulatedEndpoint = { voice: () => geminiVoice, answer: unary }
@@ -45,19 +54,50 @@ function isEvents(query: URLSearchParams): boolean {
 interface Saying {
   readonly seed: string
   readonly isShown: boolean
+  /** What a picture is drawn of, where one is asked for. */
+  readonly draws: string | undefined
 }
 
 function prepare({ id, body, path, cache }: SimulatedCall) {
   const model = modelOf(path)
-  const simulated = simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" })
+  const draws = drawnOf(body, model)
+  const simulated = withPictures(simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" }), draws)
   const { isShown } = readThinking(body)
   const responseId = digest(simulated.seed, 23)
   return {
     simulated,
     charge: chargeOf(simulated.usage, { id: responseId, model }),
     tail: { modelVersion: model, responseId },
-    saying: (index: number): Saying => ({ seed: `${simulated.seed} ${index}`, isShown }),
+    saying: (index: number): Saying => ({ seed: `${simulated.seed} ${index}`, isShown, draws }),
   }
+}
+
+/** Models that draw do so unless they are asked for text alone. */
+function drawnOf(body: JsonObject, model: string): string | undefined {
+  const config = object(either(body, "generationConfig"))
+  const asked = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
+  const draws = asked.length > 0 ? asked.includes("IMAGE") : /image/.test(model)
+  return draws ? `${model} ${JSON.stringify(body.contents ?? "")}` : undefined
+}
+
+function withPictures(simulated: SimulatedAnswer, draws: string | undefined): SimulatedAnswer {
+  const { usage, candidates } = simulated
+  const tokens = candidates.reduce((sum, candidate) => sum + pictureTokens(candidate, draws), 0)
+  return { ...simulated, usage: { ...usage, output: usage.output + tokens } }
+}
+
+/** Who calls a tool draws when it is answered. */
+function pictureTokens({ calls }: Candidate, draws: string | undefined): number {
+  return draws !== undefined && calls.length === 0 ? PICTURE_TOKENS : 0
+}
+
+const PICTURE_SIZE = { width: 1024, height: 1024 }
+/** As the vendor counts a picture of this size. */
+const PICTURE_TOKENS = 1290
+
+function drawn(said: string): Piece {
+  const data = picture(said, PICTURE_SIZE).toString("base64")
+  return { part: { inlineData: { mimeType: "image/png", data } }, output: PICTURE_TOKENS, reasoning: 0 }
 }
 
 /** A part, and how many tokens it took. */
@@ -70,7 +110,7 @@ interface Piece {
 const TOKENS_PER_CHUNK = 8
 
 /** What is signed is the first call, or the last of the text. */
-function* pieces(candidate: Candidate, { seed, isShown }: Saying, perPiece: number): Generator<Piece> {
+function* pieces(candidate: Candidate, { seed, isShown, draws }: Saying, perPiece: number): Generator<Piece> {
   const { reasoning, text, calls } = candidate
   const signed = reasoning.length > 0 ? { thoughtSignature: seal(`${seed} thought`) } : {}
   if (isShown) {
@@ -90,6 +130,7 @@ function* pieces(candidate: Candidate, { seed, isShown }: Saying, perPiece: numb
     yield { part: { text: some.join(""), ...(isLast && signed) }, output: some.length, reasoning: unshown }
     unshown = 0
   }
+  if (draws !== undefined && pictureTokens(candidate, draws) > 0) yield drawn(draws)
 }
 
 function groups(tokens: readonly string[], size: number): (readonly string[])[] {
@@ -114,10 +155,11 @@ function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Gen
 }
 
 function* candidateChunks(candidate: Candidate, { index, saying }: { index: number; saying: Saying }) {
-  let left = { output: outputTokens(candidate), reasoning: candidate.reasoning.length }
-  for (const { part, output, reasoning } of pieces(candidate, saying, TOKENS_PER_CHUNK)) {
-    left = { output: left.output - output, reasoning: left.reasoning - reasoning }
-    yield { candidate: { ...content([part]), index }, output, reasoning }
+  const output = outputTokens(candidate) + pictureTokens(candidate, saying.draws)
+  let left = { output, reasoning: candidate.reasoning.length }
+  for (const { part, ...said } of pieces(candidate, saying, TOKENS_PER_CHUNK)) {
+    left = { output: left.output - said.output, reasoning: left.reasoning - said.reasoning }
+    yield { candidate: { ...content([part]), index }, ...said }
   }
   yield { candidate: { ...content([{ text: "" }]), finishReason: finishReason(candidate), index }, ...left }
 }

@@ -16,26 +16,43 @@ export function readChatRequest(body: JsonObject): SimulatedRequest {
       code: "empty_array",
     })
   }
-  const tools = objects(body.tools).filter(({ type }) => type === "function")
+  const tools = readTools(body)
   const transcript = new Transcript()
   for (const tool of tools) transcript.add(JSON.stringify(tool))
   for (const message of messages) readMessage(message, transcript)
   const { prompt, lastWords, toolResults } = transcript
-  const known = tools.map(({ function: declared }) => readFunction(object(declared), "parameters"))
+  const known = tools.map((declared) => readFunction(declared, "parameters"))
   return {
     model,
     prompt,
     lastWords: lastWords || plainText(messages.at(-1)?.content),
     toolResults,
     tools: known,
-    toolChoice: checkedChoice(readChoice(body.tool_choice), known),
-    parallelToolCalls: body.parallel_tool_calls !== false,
+    toolChoice: checkedChoice(asksLegacy(body) ? legacyChoice(body) : readChoice(body.tool_choice), known),
+    parallelToolCalls: body.parallel_tool_calls !== false && !asksLegacy(body),
     format: readFormat(object(body.response_format)),
     maxOutputTokens: number(body.max_completion_tokens ?? body.max_tokens),
     stop: typeof body.stop === "string" ? [body.stop] : texts(body.stop),
     count: wholeNumber(body.n, { param: "n", from: 1, to: 128, otherwise: 1 }),
     reasoning: asksForReasoning(body),
   }
+}
+
+/** Whether the caller asks in the older form, which has `functions` and is answered by a `function_call`. */
+export function asksLegacy({ tools, functions }: JsonObject): boolean {
+  return !Array.isArray(tools) && Array.isArray(functions)
+}
+
+function readTools(body: JsonObject): readonly JsonObject[] {
+  if (asksLegacy(body)) return objects(body.functions)
+  return objects(body.tools)
+    .filter(({ type }) => type === "function")
+    .map(({ function: declared }) => object(declared))
+}
+
+function legacyChoice({ function_call: choice }: JsonObject): ToolChoice {
+  if (isObject(choice)) return { mode: "required", only: [text(choice.name)] }
+  return { mode: choice === "none" ? "none" : "auto" }
 }
 
 function readMessage(message: JsonObject, transcript: Transcript): void {

@@ -246,3 +246,45 @@ describe("a request that lacks something is refused in OpenAI's shape", () => {
     expect(error).toMatchObject({ type: "invalid_request_error", param })
   })
 })
+
+describe("the older functions", () => {
+  const functions = tools.map(({ function: declared }) => declared)
+  const asked = { ...hello, functions, function_call: { name: weatherTool.name } }
+
+  test("are answered by a function call, whole", async () => {
+    const { choices } = await json<Completion>(PATH, asked)
+    const said = choices[0]?.message as unknown as { function_call: { name: string; arguments: string } }
+    expect(said.function_call.name).toBe(weatherTool.name)
+    expect(JSON.parse(said.function_call.arguments)).toEqual(weatherInput)
+    expect(said).not.toHaveProperty("tool_calls")
+    expect(choices[0]?.finish_reason).toBe("function_call")
+  })
+
+  test("are answered by a function call, streamed", async () => {
+    const text = await (await call(PATH, { ...asked, stream: true })).text()
+    const chunks = text.split("\n\n").filter((frame) => frame.startsWith("data: {"))
+    const choices = chunks.map((frame) => JSON.parse(frame.slice(6)).choices[0])
+    const pieces = choices.flatMap(({ delta }) => delta.function_call ?? [])
+    expect(pieces[0].name).toBe(weatherTool.name)
+    expect(JSON.parse(pieces.map((piece) => piece.arguments).join(""))).toEqual(weatherInput)
+    expect(choices.at(-1).finish_reason).toBe("function_call")
+  })
+})
+
+describe("JSON that is asked for in words", () => {
+  const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
+  const answerTo = async (content: string) => {
+    const { choices } = await json<Completion>(PATH, { ...hello, messages: [{ role: "user", content }] })
+    return choices[0]?.message.content ?? ""
+  }
+
+  test("is an object, of the schema where the words hold one", async () => {
+    expect(JSON.parse(await answerTo("Name a city. Return only JSON."))).toEqual(expect.any(Object))
+    const answer = JSON.parse(await answerTo(`Respond with valid JSON of this schema: ${JSON.stringify(schema)}`))
+    expect(answer).toEqual({ city: expect.any(String) })
+  })
+
+  test("is not given to who only speaks of it", async () => {
+    expect(await answerTo("What is JSON, and who invented it?")).toStartWith("This is")
+  })
+})

@@ -13,7 +13,7 @@ import {
 import { digest } from "./digest.ts"
 import { EVENTS_UNTIL_DONE, interleaved } from "./framing.ts"
 import { object } from "./json-members.ts"
-import { readChatRequest } from "./openai-chat-request.ts"
+import { asksLegacy, readChatRequest } from "./openai-chat-request.ts"
 import { openaiVoice } from "./openai-error.ts"
 
 export const openaiChat: SimulatedEndpoint = { voice: () => openaiVoice, answer }
@@ -29,9 +29,10 @@ function answer({ id, body, cache }: SimulatedCall): SimulatedReply {
     system_fingerprint: `fp_${digest(request.model, 10)}`,
   }
   const charge = chargeOf(simulated.usage, head)
-  if (body.stream !== true) return { whole: unary(head, simulated), charge }
+  const isLegacy = asksLegacy(body)
+  if (body.stream !== true) return { whole: unary(head, simulated, isLegacy), charge }
   const withUsage = object(body.stream_options).include_usage === true
-  return { events: chunks(head, simulated, { withUsage }), framing: EVENTS_UNTIL_DONE, charge }
+  return { events: chunks(head, simulated, { withUsage, isLegacy }), framing: EVENTS_UNTIL_DONE, charge }
 }
 
 const FINISH_REASONS = {
@@ -41,19 +42,25 @@ const FINISH_REASONS = {
   "tool-calls": "tool_calls",
 } as const
 
-function unary(head: JsonObject, { seed, candidates, usage }: SimulatedAnswer): JsonObject {
+function unary(head: JsonObject, { seed, candidates, usage }: SimulatedAnswer, isLegacy: boolean): JsonObject {
   const choices = candidates.map((candidate, index) => ({
     index,
-    message: message(candidate, { seed, index }),
+    message: message(candidate, { seed, index, isLegacy }),
     logprobs: null,
-    finish_reason: FINISH_REASONS[candidate.finish],
+    finish_reason: finishReason(candidate, isLegacy),
   }))
   return { ...head, object: "chat.completion", choices, usage: usageOf(usage) }
+}
+
+/** The older form has a word of its own for a call. */
+function finishReason({ finish }: Candidate, isLegacy: boolean): string {
+  return isLegacy && finish === "tool-calls" ? "function_call" : FINISH_REASONS[finish]
 }
 
 interface Which {
   readonly seed: string
   readonly index: number
+  readonly isLegacy: boolean
 }
 
 function message({ reasoning, text, calls }: Candidate, which: Which): JsonObject {
@@ -63,10 +70,15 @@ function message({ reasoning, text, calls }: Candidate, which: Which): JsonObjec
     ...(reasoning.length > 0 && { reasoning_content: reasoning.join("") }),
     refusal: null,
     annotations: [],
-    ...(calls.length > 0 && {
-      tool_calls: calls.map((call, at) => ({ ...opened(call, { ...which, at }), function: whole(call) })),
-    }),
+    ...calledMember(calls, which),
   }
+}
+
+function calledMember(calls: readonly ToolCall[], which: Which): JsonObject {
+  const [first] = calls
+  if (!first) return {}
+  if (which.isLegacy) return { function_call: whole(first) }
+  return { tool_calls: calls.map((call, at) => ({ ...opened(call, { ...which, at }), function: whole(call) })) }
 }
 
 function opened({ name }: ToolCall, { seed, index, at }: Which & { at: number }) {
@@ -80,12 +92,12 @@ function whole({ name, tokens }: ToolCall): JsonObject {
 function* chunks(
   head: JsonObject,
   { seed, candidates, usage }: SimulatedAnswer,
-  { withUsage }: { withUsage: boolean },
+  { withUsage, isLegacy }: { withUsage: boolean; isLegacy: boolean },
 ): Generator<SimulatedEvent> {
   const chunk = (choices: Json, said: JsonObject | null): JsonObject => {
     return { ...head, object: "chat.completion.chunk", choices, ...(withUsage && { usage: said }) }
   }
-  const rows = candidates.map((candidate, index) => choiceChunks(candidate, { seed, index }))
+  const rows = candidates.map((candidate, index) => choiceChunks(candidate, { seed, index, isLegacy }))
   for (const { choice, tokens } of interleaved(rows)) yield { event: chunk([choice], null), tokens }
   if (withUsage) yield { event: chunk([], usageOf(usage)), tokens: 0, isFinal: true }
 }
@@ -96,19 +108,27 @@ interface SaidChoice {
 }
 
 function* choiceChunks(candidate: Candidate, which: Which): Generator<SaidChoice> {
-  const { reasoning, text, calls, finish } = candidate
-  const { index } = which
-  const said = (delta: JsonObject, tokens: number): SaidChoice => {
+  const { reasoning, text, calls } = candidate
+  const { index, isLegacy } = which
+  const said: Said = (delta, tokens) => {
     return { choice: { index, delta, logprobs: null, finish_reason: null }, tokens }
   }
   yield said({ role: "assistant", content: calls.length > 0 ? null : "", refusal: null }, 0)
   for (const token of reasoning) yield said({ reasoning_content: token }, 1)
   for (const token of text) yield said({ content: token }, 1)
-  for (const [at, call] of calls.entries()) {
+  if (isLegacy && calls[0]) yield* legacyCall(calls[0], said)
+  for (const [at, call] of isLegacy ? [] : calls.entries()) {
     yield said({ tool_calls: [{ index: at, ...opened(call, { ...which, at }) }] }, nameTokens(call))
     for (const token of call.tokens) yield said({ tool_calls: [{ index: at, function: { arguments: token } }] }, 1)
   }
-  yield { choice: { index, delta: {}, logprobs: null, finish_reason: FINISH_REASONS[finish] }, tokens: 0 }
+  yield { choice: { index, delta: {}, logprobs: null, finish_reason: finishReason(candidate, isLegacy) }, tokens: 0 }
+}
+
+type Said = (delta: JsonObject, tokens: number) => SaidChoice
+
+function* legacyCall(call: ToolCall, said: Said): Generator<SaidChoice> {
+  yield said({ function_call: { name: call.name, arguments: "" } }, nameTokens(call))
+  for (const token of call.tokens) yield said({ function_call: { arguments: token } }, 1)
 }
 
 /** Here the prompt includes what was cached, and the completion the reasoning. */

@@ -161,6 +161,14 @@ describe("a stream adds up to the unary answer", () => {
   })
 })
 
+test("calls beside one another have ids of their own", async () => {
+  const { output } = await json<Answer>(PATH, { ...hello, input: "Read the clock and the weather in Paris", tools })
+  const calls = output.filter(({ type }) => type === "function_call")
+  expect(calls.length).toBeGreaterThan(1)
+  expect(new Set(calls.map(({ call_id }) => call_id)).size).toBe(calls.length)
+  for (const { call_id } of calls) expect(String(call_id)).toMatch(/^call_\w{24}$/)
+})
+
 test("a call has an item's id and a call's id, and arguments of the schema", async () => {
   const { output } = await json<Answer>(PATH, {
     ...hello,

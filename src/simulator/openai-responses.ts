@@ -48,7 +48,7 @@ function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): O
       items.push({ item, opening: 0, tokens: text })
     }
     for (const [at, { name, tokens }] of calls.entries()) {
-      const ids = { id: idOf("fc", `item ${at}`), call_id: idOf("call", `call ${at}`).slice(0, 29) }
+      const ids = { id: idOf("fc", `item ${at}`), call_id: `call_${digest(`${seed} call ${at}`, 24)}` }
       const said = { type: "function_call", status: "completed", arguments: tokens.join(""), name }
       items.push({ item: { ...ids, ...said }, opening: nameTokens({ name }), tokens })
     }

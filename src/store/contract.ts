@@ -432,7 +432,10 @@ export interface ResponseBounds {
 
 export interface ResponseTable {
   find(tenant: string, id: string): ResponseRow | undefined
-  insert(row: ResponseRow): void
+  /** The response that holds this item; the newest, where several do. */
+  findByItem(tenant: string, item: string): ResponseRow | undefined
+  /** `items` are the ids that its items are found by. */
+  insert(row: ResponseRow, items: readonly string[]): void
   /** Whether there was one. */
   remove(tenant: string, id: string): boolean
   /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */

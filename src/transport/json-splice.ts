@@ -37,15 +37,26 @@ export function asciiOf(value: unknown): string {
 
 /** Edits the objects in the array that is a member, each by the edits of its place. */
 export function spliceElements(text: string, name: string, edits: readonly (readonly Edit[])[]): string {
+  return mapElements(text, name, (element, index) => splice(element, edits[index] ?? []))
+}
+
+/** Changes the objects in the array that is a member; one that becomes undefined is left out. Every other byte stays. */
+export function mapElements(
+  text: string,
+  name: string,
+  change: (element: string, index: number) => string | undefined,
+): string {
   const member = outline(text)?.members.find((each) => each.name === name)
   if (!member) return text
   let out = ""
   let at = member.valueStart + 1
-  for (const each of edits) {
+  for (let index = 0; ; index++) {
     const start = text.indexOf("{", at)
     const end = start < 0 || start >= member.end ? -1 : objectEnd(text, start)
     if (end < 0) break
-    out += text.slice(at, start) + splice(text.slice(start, end), each)
+    const changed = change(text.slice(start, end), index)
+    const before = text.slice(at, start)
+    if (changed !== undefined) out += (out === "" ? before.replace(",", "") : before) + changed
     at = end
   }
   return text.slice(0, member.valueStart + 1) + out + text.slice(at)

@@ -54,6 +54,44 @@ for (const [name, model] of Object.entries(MODELS)) {
       expect(await stage.client.responses.retrieve(response.id)).toMatchObject(told)
     })
 
+    test("items are referred to by their ids, and the upstream hears them as if they had been sent", async () => {
+      const first = await create({ model, input: "hi" })
+      const ended = (await streamed({ model, input: "ho" })).at(-1)
+      if (ended?.type !== "response.completed") throw new Error("the stream did not complete")
+      const turns = [first, ended.response].map(({ output }) => output.map(({ id = "" }) => id))
+      const reference = (id: string) => ({ type: "item_reference" as const, id })
+      const input: Params["input"] = [
+        { role: "user", content: "hi" },
+        ...(turns[0] ?? []).map(reference),
+        { role: "user", content: "ho" },
+        ...(turns[1] ?? []).map(reference),
+        { role: "user", content: "and?" },
+      ]
+      const answer = await create({ model, input })
+      expect(answer.output_text).toBe("I heard 5.")
+      const words = ["hi", first.output_text, "ho", "I heard 1.", "and?"]
+      const heard = JSON.stringify(stage.heard())
+      const places = words.map((word, index) =>
+        heard.indexOf(word, index === 0 ? 0 : heard.indexOf(words[index - 1] ?? "")),
+      )
+      expect(places.every((place) => place >= 0)).toBe(true)
+      expect(heard).not.toContain("item_reference")
+      // What is kept of it says the items too, so that it can go on.
+      const next = await create({ model, input: "more", previous_response_id: answer.id })
+      expect(next.output_text).toBe("I heard 7.")
+    })
+
+    test("an item's id that no kept response of the tenant holds is refused", async () => {
+      const { output } = await create({ model, input: "hi" })
+      const unkept = await create({ model, input: "hi", store: false })
+      const refer = (client: OpenAI, id = "") =>
+        refused(client.responses.create({ model, input: [{ type: "item_reference", id }] }))
+      const unknown = "400 invalid_parameter input[0].id"
+      expect(await refer(stage.client, "msg_nobodys")).toBe(unknown)
+      expect(await refer(stage.other, output[0]?.id)).toBe(unknown)
+      if (unkept.output[0]?.id !== output[0]?.id) expect(await refer(stage.client, unkept.output[0]?.id)).toBe(unknown)
+    })
+
     test("a streamed response has one id in all of its events, and is found again as its last one told it", async () => {
       const events = await streamed({ model, input: "hi" })
       const ids = events.flatMap((event) => ("response" in event ? event.response.id : []))

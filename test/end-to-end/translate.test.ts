@@ -1,6 +1,7 @@
 // The translate lane as a caller sees it, beyond what each pair of protocols can say: losses, strictness, choice of the
 // target, large requests, seals, names, files at addresses, errors.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { encloseSeal } from "../../src/canonical/sealed.ts"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
@@ -383,4 +384,58 @@ describe("an upstream's error", () => {
     upstream.script = (_, reply) => reply.raw("<html>", { "content-type": "text/html" })
     expect((await messages({ model: "t/chat" })).status).toBe(503)
   })
+})
+
+const PASSAGE = {
+  type: "search_result",
+  source: "https://kb.example/foxes",
+  title: "Foxes",
+  content: [
+    { type: "text", text: "Foxes are omnivores." },
+    { type: "text", text: "They live in dens." },
+  ],
+  citations: { enabled: true },
+}
+
+describe.each(["t/chat", "t/openai", "t/gemini"])("passages of a messages client, to %s", (model) => {
+  const heard = "Title: Foxes\\nSource: https://kb.example/foxes\\n\\nFoxes are omnivores.\\nThey live in dens."
+
+  test("are text with their title and source, in a prompt and in a tool's result", async () => {
+    upstream.script = (_, reply) => reply.json({}, 500)
+    const calls = { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "find", input: {} }] }
+    const found = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: [PASSAGE] }] }
+    const tools = [{ name: "find", input_schema: { type: "object" } }]
+    const asked = { role: "user", content: [PASSAGE, { type: "text", text: "What do foxes eat?" }] }
+    await messages({ model, tools, messages: [asked, calls, found] })
+    const body = upstream.lastRequest().body.toString("utf8")
+    expect(body.split(heard)).toHaveLength(3)
+  })
+
+  test("of documents made of blocks are text as well", async () => {
+    upstream.script = (_, reply) => reply.json({}, 500)
+    const source = { type: "content", content: PASSAGE.content }
+    const response = await messages({
+      model,
+      messages: [{ role: "user", content: [{ type: "document", title: "Foxes", source }] }],
+    })
+    expect(upstream.lastRequest().body.toString("utf8")).toContain(
+      "Title: Foxes\\nFoxes are omnivores.\\nThey live in dens.",
+    )
+    expect(response.headers.get("x-gateway-losses")).toBeNull()
+  })
+})
+
+test("a passage goes to its own protocol as the block it was, where the request is translated", async () => {
+  const thinking = {
+    type: "thinking",
+    thinking: "hm",
+    signature: encloseSeal({ mintedBy: "another", data: "c2VhbA==" }),
+  }
+  const turns = [
+    { role: "user", content: [PASSAGE] },
+    { role: "assistant", content: [thinking, { type: "text", text: "Yes." }] },
+    { role: "user", content: "Go on." },
+  ]
+  await messages({ model: "t/messages", messages: turns })
+  expect((sent().messages as { content: unknown[] }[])[0]?.content).toEqual([PASSAGE])
 })

@@ -4,7 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogleGenerativeAI } from "@ai-sdk/google"
 import { createOpenAI } from "@ai-sdk/openai"
-import { embed, embedMany, generateText, isStepCount, type LanguageModel, Output, streamText, tool } from "ai"
+import {
+  embed,
+  embedMany,
+  generateText,
+  isStepCount,
+  type LanguageModel,
+  type ModelMessage,
+  Output,
+  streamText,
+  tool,
+} from "ai"
 import { z } from "zod"
 import { InProcessGateway } from "../stage/in-process.ts"
 
@@ -14,7 +24,7 @@ Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 let gateway: InProcessGateway
 beforeAll(() => {
   const model = (id: string, kind: string) =>
-    `  - { id: ${id}, kind: ${kind}, max_output_tokens: 1000, pricing: { input: "1", output: "2" }, targets: [{ provider: ${id.split("/")[0]}, model: m }] }`
+    `  - { id: ${id}, kind: ${kind}, max_output_tokens: 4000, ${kind === "chat" ? "reasoning: true, " : ""}pricing: { input: "1", output: "2" }, targets: [{ provider: ${id.split("/")[0]}, model: m }] }`
   const hosts = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"]
   const config = `
 admin: { port: 0 }
@@ -37,7 +47,17 @@ const CLIENTS: Readonly<Record<string, (model: string) => LanguageModel>> = {
   google: (model) => google()(model),
 }
 
-const openai = () => createOpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1` })
+const openai = () => createOpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, fetch: notingReferences })
+
+/** How many items the SDK referred to by their ids. */
+let references = 0
+const notingReferences: typeof fetch = Object.assign(
+  (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
+    references += String(init?.body).split('"type":"item_reference"').length - 1
+    return fetch(input, init)
+  },
+  { preconnect: fetch.preconnect },
+)
 const google = () => createGoogleGenerativeAI({ apiKey: gateway.key, baseURL: `${gateway.url}/genapi/v1beta` })
 
 const HOSTS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"]
@@ -81,6 +101,40 @@ describe.each(Object.keys(CLIENTS))("the SDK's %s", (client) => {
     expect(steps).toHaveLength(2)
     expect(text.length).toBeGreaterThan(3)
   })
+
+  test.each(HOSTS)(
+    "goes on over three turns, whole and streamed, with thoughts and a tool, at a host of %s",
+    async (host) => {
+      const weather = tool({
+        description: "The weather of a city.",
+        inputSchema: z.object({ city: z.string() }),
+        execute: async () => ({ celsius: 21 }),
+      })
+      const providerOptions = {
+        openai: { reasoningEffort: "high", reasoningSummary: "auto", forceReasoning: true },
+        anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } },
+        google: { thinkingConfig: { includeThoughts: true, thinkingBudget: 1024 } },
+      } as const
+      const model = at(host)
+      const messages: ModelMessage[] = [{ role: "user", content: "What is the weather in Paris?" }]
+      const called = await generateText({
+        model,
+        messages,
+        providerOptions,
+        tools: { weather },
+        stopWhen: isStepCount(2),
+      })
+      messages.push(...called.response.messages, { role: "user", content: prompt })
+      const streamed = streamText({ model, messages, providerOptions, tools: { weather }, stopWhen: isStepCount(2) })
+      await streamed.consumeStream()
+      messages.push(...(await streamed.response).messages, { role: "user", content: "And now?" })
+      const before = references
+      const { text } = await generateText({ model, messages, providerOptions })
+      expect(text.length).toBeGreaterThan(3)
+      // Nobody else has turns to refer to.
+      expect(references > before).toBe(client === "openai responses")
+    },
+  )
 
   test.each(HOSTS)("gets an object of the shape it asks for from a host of %s", async (host) => {
     const schema = z.object({ name: z.string(), legs: z.number() })

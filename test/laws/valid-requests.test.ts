@@ -35,6 +35,10 @@ const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
     why: "it describes what all of its implementers share; OpenAI itself has more kinds of tools, formats and efforts",
   },
   {
+    fault: /^anthropic\.json \$\.mcp_servers: nobody knows it/,
+    why: "it describes what needs no beta header; remote servers are sent with theirs, and recordings have them",
+  },
+  {
     fault: /^openai\.yaml \$\.input\[\d+\]\.content\[\d+\]: none of the alternatives is \{"type":"output_text"/,
     why: "OpenAI's own agent sends what the assistant said like this, without an id; no recording here shows it",
   },

@@ -6,7 +6,13 @@ export type ClientProtocol = (typeof CLIENTS)[number]
 export const UPSTREAMS = [...CLIENTS, "bedrock-converse"] as const
 export type UpstreamProtocol = (typeof UPSTREAMS)[number]
 
-/** Each, and whether a pair of protocols may refuse it instead of carrying it. */
+interface FeatureRules {
+  /** Whether a pair of protocols may refuse it instead of carrying it. */
+  readonly mayBeRefused: boolean
+  /** The clients whose protocol has it, where not all do. */
+  readonly clients?: readonly ClientProtocol[]
+}
+
 export const FEATURES = {
   text: { mayBeRefused: false },
   stream: { mayBeRefused: false },
@@ -27,10 +33,18 @@ export const FEATURES = {
   "length finish": { mayBeRefused: false },
   refusal: { mayBeRefused: true },
   "mid-stream error": { mayBeRefused: false },
-} as const satisfies Record<string, { readonly mayBeRefused: boolean }>
+  "item references": { mayBeRefused: false, clients: ["openai-responses"] },
+  "search results": { mayBeRefused: false, clients: ["anthropic-messages"] },
+  "remote MCP": { mayBeRefused: false, clients: ["openai-responses", "anthropic-messages"] },
+} as const satisfies Record<string, FeatureRules>
 
 export type Feature = keyof typeof FEATURES
 export const FEATURE_NAMES = Object.keys(FEATURES) as Feature[]
+
+export function isSpokenBy(feature: Feature, client: ClientProtocol): boolean {
+  const { clients }: FeatureRules = FEATURES[feature]
+  return clients?.includes(client) ?? true
+}
 
 export interface CellName {
   readonly client: ClientProtocol

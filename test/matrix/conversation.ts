@@ -13,6 +13,25 @@ export interface Ask {
   readonly maxOutputTokens?: number
   /** Keep the instructions and the first turn in the prompt cache, in whatever way the protocol has. */
   readonly cached?: true
+  /** Earlier answers are kept by the gateway, and named by the ids of their items. */
+  readonly byReference?: true
+  /** A server whose tools the provider calls itself. */
+  readonly server?: RemoteServer
+}
+
+export interface RemoteServer {
+  readonly label: string
+  readonly url: string
+  readonly token: string
+  readonly allowed: readonly string[]
+}
+
+/** A call that the provider made at a remote server, and what came of it. */
+export interface RemoteCall {
+  readonly server: string
+  readonly name: string
+  readonly arguments: Json
+  readonly output: string
 }
 
 export type AskedTurn =
@@ -26,6 +45,7 @@ export type UserPart =
   | { readonly text: string }
   | { readonly image: Media }
   | { readonly document: Media & { readonly name: string } }
+  | { readonly passage: { readonly title: string; readonly source: string; readonly text: string } }
 
 export interface Media {
   readonly mediaType: string
@@ -65,6 +85,7 @@ export interface Reply {
   /** What it says where it will not answer, apart from the text. */
   readonly refusal?: string
   readonly calls: readonly Call[]
+  readonly remoteCalls?: readonly RemoteCall[]
   /** In the protocol's own word. */
   readonly finish: string
   /** Which sequence stopped it, where the protocol tells. */
@@ -112,9 +133,15 @@ export type AnswerPart =
   | { readonly text: string }
   | { readonly refusal: string }
   | { readonly call: Call }
+  | { readonly remote: RemoteCall }
 
 /** What Gemini puts on the first call of an answer where no thought was shown, and wants back. */
 export const UNSEEN_SEAL = "CrYBAR/unseen+thought=="
+
+/** For what a protocol has no words for: no cell asks it for that. */
+export function unspeakable(part: object): never {
+  throw new Error(`this protocol cannot say ${JSON.stringify(part)}`)
+}
 
 export type Ending = "stop" | "stop-sequence" | "length" | "tool-calls" | "refusal"
 
@@ -148,6 +175,7 @@ export interface Heard {
   /** The texts right before each cache mark. */
   readonly marked: readonly string[]
   readonly cacheKey?: string
+  readonly servers?: readonly RemoteServer[]
 }
 
 export interface HeardTurn {
@@ -167,6 +195,8 @@ export type HeardPart =
       readonly images: readonly Media[]
       readonly failed: boolean
     }
+  /** A passage in a block of its own. */
+  | { readonly kind: "passage"; readonly title: string; readonly source: string; readonly text: string }
   | { readonly kind: "unknown"; readonly value: unknown }
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }

@@ -1,5 +1,5 @@
 // Anthropic's messages protocol in the translate lane.
-import type { Codec } from "../codec.ts"
+import type { Asked, Codec } from "../codec.ts"
 import { COUNT_PATH, counter, encodeCount } from "./count.ts"
 import { decodeRequest } from "./decode-request.ts"
 import { decodeResponse } from "./decode-response.ts"
@@ -15,6 +15,13 @@ import { decodeStream } from "./stream.ts"
 const HEADERS = { "anthropic-version": "2023-06-01" }
 
 const CALL_ID = /^[a-zA-Z0-9_-]+$/
+const NO_MORE: Readonly<Record<string, string>> = {}
+/** Remote servers are a feature that must be turned on. */
+const REMOTE_SERVERS = { "anthropic-beta": "mcp-client-2025-04-04" }
+
+function headersFor({ tools }: Asked): Readonly<Record<string, string>> {
+  return tools.some((tool) => tool.kind === "hosted" && tool.server) ? REMOTE_SERVERS : NO_MORE
+}
 
 export const anthropicMessagesCodec: Codec = {
   ingress: { mayLoseSeals: true, callId: CALL_ID, decodeRequest, places, encodeResponse, encodeStream, encodeCount },
@@ -25,6 +32,7 @@ export const anthropicMessagesCodec: Codec = {
     inlines: () => false,
     minter: ({ author }) => `anthropic-messages/${author}`,
     errand: () => ({ operation: "messages", path: "/v1/messages", headers: HEADERS }),
+    headersFor,
     encodeRequest,
     decodeResponse,
     decodeStream,

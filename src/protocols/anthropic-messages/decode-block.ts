@@ -3,7 +3,7 @@ import { type Claim, claim, type Extra } from "../../canonical/extra.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { CacheMark, ForeignPart, MediaPart, MediaSource, Part, ToolCallPart } from "../../canonical/part.ts"
 import { decodeCitations } from "./citations.ts"
-import { PROTOCOL } from "./own.ts"
+import { ownExtra, PROTOCOL } from "./own.ts"
 import { sealIn } from "./seals.ts"
 
 export interface Origin {
@@ -28,10 +28,11 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ["redacted_thinking", redactedPart],
   ["tool_use", (block, origin) => toolCall(block, { origin, runsAt: "client" })],
   ["server_tool_use", (block, origin) => toolCall(block, { origin, runsAt: "provider" })],
-  ["mcp_tool_use", (block, origin) => toolCall(block, { origin, runsAt: "provider" })],
+  ["mcp_tool_use", remoteCall],
   ["tool_result", toolResult],
   ["image", (block, origin) => mediaPart(block, { origin, media: "image" })],
-  ["document", (block, origin) => mediaPart(block, { origin, media: "document" })],
+  ["document", (block, origin) => mediaPart(block, { origin, media: "document" }) ?? documentOfBlocks(block, origin)],
+  ["search_result", searchResult],
 ])
 
 function foreignPart(value: Json, { at }: Origin): ForeignPart {
@@ -106,6 +107,11 @@ function toolCall(block: JsonObject, { origin, runsAt }: CallOrigin): ToolCallPa
   return { kind: "tool-call", id, name, arguments: JSON.stringify(input), runsAt, ...base(held, block, origin) }
 }
 
+function remoteCall(block: JsonObject, origin: Origin): ToolCallPart | undefined {
+  const call = toolCall(block, { origin, runsAt: "provider" })
+  return call && typeof block.server_name === "string" ? { ...call, server: block.server_name } : call
+}
+
 /** What is so where nothing is said. */
 function isDirect(caller: Json | undefined): boolean {
   return isObject(caller) && caller.type === "direct" && Object.keys(caller).length === 1
@@ -152,10 +158,54 @@ function serverResult(block: JsonObject, type: string, origin: Origin): Part | u
     kind: "tool-result",
     callId,
     name: type.slice(0, -RESULT.length),
-    parts: content === undefined ? [] : [foreignPart(content, {})],
+    parts: content === undefined ? [] : [foreignPart(content, {}), ...remoteText(type, content)],
     isError: failed || block.is_error === true,
+    ...(type === REMOTE_RESULT && { isRemote: true as const }),
     ...base(held, block, origin),
   }
+}
+
+const REMOTE_RESULT = `mcp${RESULT}`
+
+/** What a remote server's tool said; of the vendor's own tools that is sealed. */
+function remoteText(type: string, content: Json): Part[] {
+  const text = type === REMOTE_RESULT ? joinTexts(content) : undefined
+  return text === undefined ? [] : [{ kind: "text", text }]
+}
+
+function searchResult(block: JsonObject, origin: Origin): Part | undefined {
+  const { title, source, content } = block
+  const text = joinTexts(content)
+  if (typeof title !== "string" || typeof source !== "string" || text === undefined) return undefined
+  return passagePart(block, { origin, names: ["title", "source", "content"], text: `Source: ${source}\n\n${text}` })
+}
+
+/** A document whose source is a list of blocks. */
+function documentOfBlocks(block: JsonObject, origin: Origin): Part | undefined {
+  const { source } = block
+  const text = isObject(source) && source.type === "content" ? joinTexts(source.content) : undefined
+  return text === undefined ? undefined : passagePart(block, { origin, names: ["title", "source"], text })
+}
+
+/** A passage is plain text with its title to other protocols, and to its own the block that it was. */
+function passagePart(
+  block: JsonObject,
+  { origin, names, text }: { origin: Origin; names: readonly string[]; text: string },
+): Part {
+  const held = taking(block, ...names)
+  const own = Object.fromEntries(
+    ["type", ...names].flatMap((name) => (name in block ? [[name, block[name] ?? null]] : [])),
+  )
+  const { extra, ...rest } = base(held, block, origin)
+  const title = typeof block.title === "string" && block.title !== "" ? `Title: ${block.title}\n` : ""
+  return { kind: "text", text: title + text, ...rest, extra: ownExtra(extra?.members ?? {}, own) }
+}
+
+function joinTexts(content: Json | undefined): string | undefined {
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return undefined
+  const texts = content.map((block) => (isObject(block) && block.type === "text" ? block.text : undefined))
+  return texts.every((text) => typeof text === "string") ? texts.join("\n") : undefined
 }
 
 interface MediaOrigin {

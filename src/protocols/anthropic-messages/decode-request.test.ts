@@ -23,7 +23,6 @@ test("what has no canonical word rides along", () => {
   expect(decoded(rich).extra?.members).toEqual({
     output_config: { task_budget: { total: 1 } },
     metadata: { other: 1 },
-    mcp_servers: [{ type: "url", url: "https://m", name: "s" }],
     context_management: { edits: [] },
     cache_control: { type: "ephemeral" },
     service_tier: "auto",
@@ -188,7 +187,7 @@ test("tools: the caller's own, and the vendor's by what they do", () => {
     "g",
     "web_search web-search",
     "computer computer",
-    "mcp_toolset other",
+    "mcp_toolset mcp",
   ])
   expect(tools[0]).toEqual({
     kind: "function",

@@ -9,7 +9,8 @@ import { checked } from "../check.ts"
 import { takeRouting } from "../extension.ts"
 import { decodeBlock, decodeContent } from "./decode-block.ts"
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
-import { PROTOCOL } from "./own.ts"
+import { type OwnExtra, PROTOCOL } from "./own.ts"
+import { decodeServers } from "./remote-servers.ts"
 import { openCallSeal } from "./seals.ts"
 
 export function decodeRequest(body: JsonObject): ChatRequest {
@@ -26,17 +27,21 @@ export function decodeRequest(body: JsonObject): ChatRequest {
     ...decodeSettings(body, { held, left }),
     ...(choice?.parallelToolCalls !== undefined && { parallelToolCalls: choice.parallelToolCalls }),
   }
+  const servers = decodeServers(body.mcp_servers)
+  if (servers) held.take("mcp_servers")
   const request = {
     model: typeof model === "string" ? model : "",
     instructions: instructions ?? [],
     turns: decodeTurns(held.take("messages")),
-    tools: decodeTools(held.take("tools")),
+    tools: decodeTools(held.take("tools"), servers),
     ...(choice?.toolChoice && { toolChoice: choice.toolChoice }),
     settings,
     stream: held.take("stream") === true,
     routing: checked(() => takeRouting((name) => held.take(name))),
   }
-  return { ...request, extra: { protocol: PROTOCOL, members: { ...held.rest(PROTOCOL)?.members, ...left } } }
+  const members = { ...held.rest(PROTOCOL)?.members, ...left }
+  const extra: OwnExtra = { protocol: PROTOCOL, members, ...(servers && { servers: body.mcp_servers ?? null }) }
+  return { ...request, extra }
 }
 
 function decodeInstructions(system: Json | undefined): Part[] | undefined {

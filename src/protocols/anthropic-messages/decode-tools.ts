@@ -4,10 +4,11 @@ import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { HostedTool, Settings, Tool, ToolChoice } from "../../canonical/request.ts"
 import { takeCacheMark } from "./decode-block.ts"
 import { PROTOCOL } from "./own.ts"
+import { type decodeServers, withServers } from "./remote-servers.ts"
 
-export function decodeTools(value: Json | undefined): Tool[] {
-  if (!Array.isArray(value)) return []
-  return value.map((tool: Json, index) => decodeTool(tool, `tools[${index}]`))
+export function decodeTools(value: Json | undefined, servers: ReturnType<typeof decodeServers>): Tool[] {
+  const tools = Array.isArray(value) ? value.map((tool: Json, index) => decodeTool(tool, `tools[${index}]`)) : []
+  return servers ? withServers(tools, servers) : tools
 }
 
 function decodeTool(value: Json, at: string): Tool {

@@ -2,7 +2,7 @@
 // answer ended.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Losses } from "../../canonical/loss.ts"
-import type { Citation, ForeignPart, MediaPart, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
+import type { Citation, ForeignPart, MediaPart, Part, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
 import { approximated, dropped } from "../losses.ts"
@@ -18,7 +18,12 @@ export function encodeCitation(citation: Citation): JsonObject {
   return ownCitation(citation) ?? foreignCitation(citation)
 }
 
-type Call = Pick<ToolCallPart, "id" | "name" | "runsAt" | "extra">
+type Call = Pick<ToolCallPart, "id" | "name" | "runsAt" | "server" | "extra">
+
+/** The id of a remote server's call as this protocol has it. */
+function remoteId(id: string): string {
+  return id.startsWith("mcptoolu_") ? id : `mcptoolu_${id.replace(/^mcp_/, "").replace(/\W/g, "_")}`
+}
 
 /** How a call opens, but for its input; undefined for one that another provider ran, which would never be answered. */
 export function callOpening(
@@ -31,7 +36,9 @@ export function callOpening(
   if (runsAt === "client") {
     return { type: "tool_use", id: call.id || `toolu_${fallback}${number}`, name, ...direct, ...members }
   }
-  if (call.id.startsWith("mcptoolu_")) return { type: "mcp_tool_use", id: call.id, name, ...members }
+  if (call.server !== undefined) {
+    return { type: "mcp_tool_use", id: remoteId(call.id), name, server_name: call.server, ...members }
+  }
   return call.id.startsWith("srvtoolu_")
     ? { type: "server_tool_use", id: call.id, name, ...direct, ...members }
     : undefined
@@ -41,10 +48,16 @@ export function callOpening(
 export function wholeBlock(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
   if (part.kind === "foreign") return part.protocol === PROTOCOL ? (part.value as JsonObject) : undefined
   if (part.kind === "media" || part.name === undefined) return undefined
-  const [found] = part.parts
-  if (found?.kind !== "foreign" || found.protocol !== PROTOCOL) return undefined
+  const [found, ...said] = part.parts
+  if (found?.kind !== "foreign") return undefined
+  if (found.protocol !== PROTOCOL) return part.isRemote ? remoteResult(part, said) : undefined
   const members = isOwn(part.extra) ? part.extra.members : {}
   return { type: `${part.name}_tool_result`, tool_use_id: part.callId, content: found.value, ...members }
+}
+
+function remoteResult({ callId, isError }: ToolResultPart, said: readonly Part[]): JsonObject {
+  const content = said.flatMap((part) => (part.kind === "text" ? [{ type: "text", text: part.text }] : []))
+  return { type: "mcp_tool_result", tool_use_id: remoteId(callId), is_error: isError, content }
 }
 
 export function lose({ losses }: EncodeContext, { path, what }: { path: string; what: string }): void {

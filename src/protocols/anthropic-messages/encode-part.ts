@@ -6,7 +6,7 @@ import { approximated, dropped, member } from "../losses.ts"
 import { toolInput } from "../tool-input.ts"
 import { isVendors, ownCitation } from "./citations.ts"
 import { mediaBlock } from "./encode-media.ts"
-import { ownMembers, PROTOCOL } from "./own.ts"
+import { isOwn, ownMembers, PROTOCOL } from "./own.ts"
 import { redactedData } from "./seals.ts"
 import type { Writing } from "./writing.ts"
 
@@ -82,6 +82,7 @@ function foreignBlock({ protocol, value, at }: Extract<Part, { kind: "foreign" }
 /** The vendor refuses blocks of nothing but white space. */
 function textBlock(part: TextPart, { own, losses }: Writing): JsonObject | undefined {
   const { text, citations } = part
+  if (isOwn(part.extra) && part.extra.block) return part.extra.block
   if (!own && text.trim() === "") return undefined
   if (!citations) return { type: "text", text }
   const known = citations.flatMap((citation) => {

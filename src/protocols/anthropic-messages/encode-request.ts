@@ -25,7 +25,12 @@ export function encodeRequest(said: ChatRequest, context: UpstreamContext): Json
     ...(context.stream && { stream: true }),
   }
   const messages = encodeMessages(turns, writing)
-  return { ...withRest(body, ownMembers(request.extra, { at: "", losses: context.losses })), messages }
+  const rest = ownMembers(request.extra, { at: "", losses: context.losses })
+  return { ...withRest(body, rest), ...ownServers(request), messages }
+}
+
+function ownServers({ extra }: ChatRequest): JsonObject {
+  return isOwn(extra) && extra.servers !== undefined ? { mcp_servers: extra.servers } : {}
 }
 
 /** Instructions before anybody has spoken are instructions for all of it. */

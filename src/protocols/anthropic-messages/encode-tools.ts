@@ -2,12 +2,21 @@
 // the same here, where there is one.
 import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
-import type { ChatRequest, CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import type {
+  ChatRequest,
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  RemoteServer,
+  Tool,
+  ToolChoice,
+} from "../../canonical/request.ts"
 import { approximated, dropped, member } from "../losses.ts"
 import { TEXT_INPUT } from "../tool-input.ts"
 import { strictSchema, toolSchema } from "../tool-schema.ts"
 import { cacheControl } from "./encode-part.ts"
 import { ownMembers, PROTOCOL } from "./own.ts"
+import { listEntry } from "./remote-servers.ts"
 import type { Writing } from "./writing.ts"
 
 type Asked = Pick<ChatRequest, "tools" | "toolChoice" | "settings">
@@ -22,8 +31,18 @@ export function encodeTools({ tools, toolChoice, settings }: Asked, writing: Wri
     return wire ? [wire] : []
   })
   const choice = encodeChoice({ toolChoice, names, parallel: settings.parallelToolCalls }, writing)
-  const given = encoded.length > 0 || (writing.own && tools.length > 0)
-  return { ...(given && { tools: encoded }), ...(choice && { tool_choice: choice }) }
+  const given = encoded.length > 0 || (writing.own && tools.some(({ at }) => !at?.startsWith("mcp_servers")))
+  const servers = tools.flatMap((tool) => (isOthers(tool) && allowed(tool) ? [listEntry(tool.server)] : []))
+  return {
+    ...(servers.length > 0 && { mcp_servers: servers }),
+    ...(given && { tools: encoded }),
+    ...(choice && { tool_choice: choice }),
+  }
+}
+
+/** Whether it is a remote server that another protocol named. */
+function isOthers(tool: Tool): tool is HostedTool & { readonly server: RemoteServer } {
+  return tool.kind === "hosted" && tool.protocol !== PROTOCOL && tool.server !== undefined
 }
 
 function allowing({ names }: { names: readonly string[] }, { losses }: Writing): (tool: Tool) => boolean {
@@ -70,9 +89,12 @@ const COUNTERPARTS: Readonly<Partial<Record<HostedTool["does"], JsonObject>>> = 
 
 function encodeHosted(tool: HostedTool, { losses }: Writing): JsonObject | undefined {
   const { protocol, value, does, at, extra, cacheMark } = tool
-  if (protocol === PROTOCOL) return value as JsonObject
+  // A server that stands in the list alone is no tool here.
+  if (protocol === PROTOCOL) return value === null ? undefined : (value as JsonObject)
   const path = at ?? "tools"
   ownMembers(extra, { at: path, losses })
+  // A server of another protocol's is listed beside the tools.
+  if (tool.server) return undefined
   const counterpart = COUNTERPARTS[does]
   if (!counterpart) {
     losses.push(dropped.meaning(path, "this model's provider has no tool that does the same"))

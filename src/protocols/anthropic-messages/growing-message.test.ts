@@ -71,6 +71,7 @@ describe("a stream tells", () => {
           name: "f",
           arguments: "{}",
           runsAt: "provider",
+          server: "s",
           extra: { protocol: "anthropic-messages", members: { server_name: "s" } },
         },
       ],

@@ -1,6 +1,6 @@
 // What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
 import { type Extra, saidIn } from "../../canonical/extra.ts"
-import type { JsonObject } from "../../canonical/json.ts"
+import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { Losses } from "../../canonical/loss.ts"
 import { dropped, member } from "../losses.ts"
 
@@ -8,8 +8,20 @@ export const PROTOCOL = "anthropic-messages"
 
 const NOTHING: JsonObject = {}
 
-export function isOwn(extra: Extra | undefined): extra is Extra & { readonly protocol: typeof PROTOCOL } {
+export interface OwnExtra extends Extra {
+  readonly protocol: typeof PROTOCOL
+  /** The list of remote servers, where other protocols know them from the tools. */
+  readonly servers?: Json
+  /** The block that a text was made of for other protocols. It stands beside the members: they lose nothing by it. */
+  readonly block?: JsonObject
+}
+
+export function isOwn(extra: Extra | undefined): extra is OwnExtra {
   return extra?.protocol === PROTOCOL
+}
+
+export function ownExtra(members: JsonObject, block: JsonObject): OwnExtra {
+  return { protocol: PROTOCOL, members, block }
 }
 
 /** The members that came from this protocol and go back to it; those of another are named as lost. */

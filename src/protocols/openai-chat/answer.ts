@@ -4,6 +4,7 @@ import type { MediaPart, Part } from "../../canonical/part.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
 import { dropped } from "../openai-fields.ts"
+import { writtenIn } from "./own.ts"
 
 /** Between two pieces of reasoning, which are one text here. */
 export const BETWEEN_THOUGHTS = "\n\n"
@@ -18,7 +19,15 @@ export function callId(id: string, { context, index }: { context: EncodeContext;
   return id === "" ? `call_${context.id}${index}` : id
 }
 
+/** Whether the caller asked in the form that has `function_call` for an answer. */
+export function asksLegacy({ asked }: EncodeContext): boolean {
+  return writtenIn(asked.extra).legacy === true
+}
+
+export const ONE_CALL = "a second call, where the request has `functions`"
+
 interface Ending {
+  readonly isLegacy: boolean
   readonly hasCalls: boolean
   readonly refused: boolean
 }
@@ -35,7 +44,12 @@ const WORDS: Readonly<Record<Finish["reason"], string>> = {
 }
 
 /** Clients run tools where they read `tool_calls`, so it is said where tools were called and only there. */
-export function finishWord(finish: Finish | undefined, { hasCalls, refused }: Ending): string {
+export function finishWord(finish: Finish | undefined, { isLegacy, hasCalls, refused }: Ending): string {
+  const word = usualWord(finish, { hasCalls, refused })
+  return isLegacy && word === "tool_calls" ? "function_call" : word
+}
+
+function usualWord(finish: Finish | undefined, { hasCalls, refused }: Omit<Ending, "isLegacy">): string {
   const word = WORDS[finish?.reason ?? "stop"]
   if (finish?.reason === "refusal" && refused) return "stop"
   if (word === "stop" && hasCalls) return "tool_calls"

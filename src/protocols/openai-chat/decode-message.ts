@@ -17,12 +17,21 @@ export function decodeMessages(messages: Json | undefined): Conversation {
   const turns: Turn[] = []
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries()) {
     if (!isObject(message)) continue
-    const turn = decodeMessage(message, `messages[${index}]`)
+    const turn = paired(decodeMessage(message, `messages[${index}]`), turns)
     const opening = turns.length === 0 ? openingParts(turn, instructions.length === 0) : undefined
     if (opening) instructions.push(...opening)
     else turns.push(turn)
   }
   return { instructions, turns }
+}
+
+/** The result of the older form is that of the last call of its name, which had no id. */
+function paired(turn: Turn, before: readonly Turn[]): Turn {
+  const [result] = turn.parts
+  if (result?.kind !== "tool-result" || writtenIn(turn.extra).word !== "function") return turn
+  const calls = before.flatMap(({ parts }) => parts.filter((part) => part.kind === "tool-call"))
+  const callId = calls.findLast(({ name }) => name === result.name)?.id
+  return callId === undefined ? turn : { ...turn, parts: [{ ...result, callId }] }
 }
 
 function decodeMessage(message: JsonObject, at: string): Turn {
@@ -35,6 +44,11 @@ function decodeMessage(message: JsonObject, at: string): Turn {
     const callId = fields.take("tool_call_id", text) ?? ""
     const result: Part = { kind: "tool-result", at, callId, parts, isError: false }
     return turnOf({ at, role: "user", parts: [result] }, fields, written)
+  }
+  if (role === "function") {
+    const name = fields.take("name", text) ?? ""
+    const result: Part = { kind: "tool-result", at, callId: "", name, parts, isError: false }
+    return turnOf({ at, role: "user", parts: [result] }, fields, { ...written, word: role })
   }
   if (role === "user") return turnOf({ at, role, parts }, fields, written)
   const word = role === "system" || role === undefined ? undefined : role
@@ -157,5 +171,6 @@ function decodeFunctionCall(value: Json, at: string): ToolCallPart | undefined {
   if (typeof name !== "string" || typeof said !== "string" || Object.keys(more).length > 0) return undefined
   const extra = ownExtra({}, { legacy: true })
   const place = `${at}.function_call`
-  return { kind: "tool-call", at: place, id: "", name, arguments: said, runsAt: "client", ...(extra && { extra }) }
+  const id = `call_${at.replace(/\D/g, "")}`
+  return { kind: "tool-call", at: place, id, name, arguments: said, runsAt: "client", ...(extra && { extra }) }
 }

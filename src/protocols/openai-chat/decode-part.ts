@@ -45,6 +45,7 @@ const PARTS: Readonly<Record<string, ((fields: Fields, value: JsonObject) => Sai
     return said === undefined ? undefined : { kind: "refusal", text: said, written: { content: "list" } }
   },
   image_url: (fields) =>
+    textImage(fields) ??
     fields.within("image_url", (image) => {
       const url = image.take("url", text)
       const detail = image.take("detail", text)
@@ -71,6 +72,12 @@ const PARTS: Readonly<Record<string, ((fields: Fields, value: JsonObject) => Sai
     const said = thoughtIn(value)
     return said === undefined ? undefined : { kind: "reasoning", form: "full", text: said, written: { as: value } }
   },
+}
+
+/** Mistral's clients send the address itself. */
+function textImage(fields: Fields): MediaPart | undefined {
+  const url = fields.take("image_url", text)
+  return url === undefined ? undefined : media("image", sourceOf(url))
 }
 
 function media(kind: MediaPart["media"], source: MediaSource, more: Partial<MediaPart> = {}): MediaPart {

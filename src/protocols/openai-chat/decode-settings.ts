@@ -1,5 +1,5 @@
 // The settings of a request, in canonical words.
-import { isObject, type Json } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { EFFORT_BUDGETS, type Effort } from "../../canonical/reasoning.ts"
 import type { OutputFormat, ReasoningWish, Settings } from "../../canonical/request.ts"
 import { type Draft, type Fields, finite, flag, list, object, text } from "../openai-fields.ts"
@@ -103,19 +103,59 @@ function decodeFormat(fields: Fields, plain: Draft): OutputFormat | undefined {
 
 const EFFORTS: ReadonlyMap<Json, Effort> = new Map(EFFORT_BUDGETS.map(([effort]) => [effort, effort]))
 
-/** OpenAI has a word; OpenRouter an object, which other hosts took over. */
+/** OpenAI has a word; what other gateways and hosts have instead is put back for their own. */
 function decodeReasoning(fields: Fields, plain: Draft): ReasoningWish | undefined {
   const effort = fields.take("reasoning_effort", (value) => EFFORTS.get(value))
   if (effort !== undefined) return { effort }
-  return fields.take("reasoning", (value) => {
-    if (!isObject(value)) return undefined
-    const wish = reasoningWish(value)
-    if (wish) plain.reasoning = value
-    return wish
-  })
+  for (const [name, read] of OTHER_WISHES) {
+    const wish = fields.take(name, (value) => {
+      const wished = isObject(value) ? read(value) : undefined
+      if (wished) plain[name] = value
+      return wished
+    })
+    if (wish) return wish
+  }
+  return undefined
 }
 
-function reasoningWish({ effort, max_tokens, exclude, enabled, ...more }: Draft): ReasoningWish | undefined {
+/** OpenRouter's member, LiteLLM's, and Google's for its own host. */
+const OTHER_WISHES: readonly (readonly [name: string, read: (value: JsonObject) => ReasoningWish | undefined])[] = [
+  ["reasoning", reasoningWish],
+  ["thinking", thinkingWish],
+  ["extra_body", googleWish],
+]
+
+/** How hard to think, where another member than OpenAI's says it. */
+export function reasoningIn(body: JsonObject): ReasoningWish | undefined {
+  for (const [name, read] of OTHER_WISHES) {
+    const value = body[name]
+    const wish = isObject(value) ? read(value) : undefined
+    if (wish) return wish
+  }
+  return undefined
+}
+
+function thinkingWish({ type, budget_tokens, ...more }: JsonObject): ReasoningWish | undefined {
+  if (Object.keys(more).length > 0) return undefined
+  if (type === "disabled") return { effort: "none" }
+  if (type !== "enabled" && type !== "adaptive") return undefined
+  return typeof budget_tokens === "number" ? { budgetTokens: budget_tokens } : {}
+}
+
+function googleWish({ google }: JsonObject): ReasoningWish | undefined {
+  const config = isObject(google) ? google.thinking_config : undefined
+  if (!isObject(config)) return undefined
+  const { thinking_budget: budget, thinking_level: level, include_thoughts: shows } = config
+  const effort = typeof level === "string" ? EFFORTS.get(level.toLowerCase()) : undefined
+  return {
+    ...(effort && { effort }),
+    // Less than nothing leaves it to the model.
+    ...(typeof budget === "number" && budget >= 0 && { budgetTokens: budget }),
+    ...(shows === true && { show: "full" as const }),
+  }
+}
+
+function reasoningWish({ effort, max_tokens, exclude, enabled, ...more }: JsonObject): ReasoningWish | undefined {
   if (Object.keys(more).length > 0) return undefined
   const word = enabled === false ? "none" : effort === undefined ? undefined : EFFORTS.get(effort)
   return {

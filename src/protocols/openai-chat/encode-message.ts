@@ -118,8 +118,10 @@ function encodeTurn(turn: Turn, saying: Saying): Encoded {
 }
 
 function encodeOwnResult(part: ToolResultPart, turn: Turn, saying: Saying): Draft {
-  const { content } = writtenIn(turn.extra)
-  return { role: "tool", tool_call_id: part.callId, content: encodeContent(part.parts, saying, { content }) }
+  const { content, word } = writtenIn(turn.extra)
+  const said = encodeContent(part.parts, saying, { content })
+  if (word === "function") return { role: word, name: part.name ?? "", content: said }
+  return { role: "tool", tool_call_id: part.callId, content: said }
 }
 
 /** A result is text here; pictures and files in it follow in a message of the user's. */

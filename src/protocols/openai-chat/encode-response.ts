@@ -1,15 +1,17 @@
 // A canonical answer as a chat completion.
-import type { Json, JsonObject } from "../../canonical/json.ts"
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Part, ToolCallPart } from "../../canonical/part.ts"
 import type { Candidate, ChatResponse } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
 import type { Draft } from "../openai-fields.ts"
 import {
+  asksLegacy,
   BETWEEN_THOUGHTS,
   callId,
   completionId,
   finishWord,
   mediaMember,
+  ONE_CALL,
   reportFinish,
   reportPart,
   unsayable,
@@ -72,13 +74,24 @@ class Choice {
         refusal: refusal ?? null,
         ...(this.reasoning !== "" && { reasoning_content: this.reasoning }),
         ...(this.annotations.length > 0 && { annotations: this.annotations }),
-        ...(hasCalls && { tool_calls: calls }),
+        ...(hasCalls && this.calledMember()),
         ...this.media,
       },
       logprobs: candidate.logprobs ? encodeLogprobs(candidate.logprobs) : null,
-      finish_reason: finishWord(candidate.finish, { hasCalls, refused: refusal !== undefined }),
+      finish_reason: finishWord(candidate.finish, {
+        isLegacy: asksLegacy(context),
+        ...{ hasCalls, refused: refusal !== undefined },
+      }),
     }
     return putBack(draft, candidate.extra, { at: this.path, losses })
+  }
+
+  private calledMember(): Draft {
+    const { calls, context } = this
+    const [first] = calls
+    if (!asksLegacy(context) || !isObject(first) || first.function === undefined) return { tool_calls: calls }
+    if (calls.length > 1) reportPart(ONE_CALL, { path: this.path, losses: context.losses })
+    return { function_call: first.function }
   }
 
   private add(part: Part, path: string): void {

@@ -10,11 +10,13 @@ import { encodeByteText } from "../../transport/byte-text.ts"
 import { asciiJson } from "../../transport/json-splice.ts"
 import type { EncodeContext, StreamWriter } from "../codec.ts"
 import {
+  asksLegacy,
   BETWEEN_THOUGHTS,
   callId,
   completionId,
   finishWord,
   mediaMember,
+  ONE_CALL,
   reportFinish,
   reportPart,
   unsayable,
@@ -58,8 +60,10 @@ class ChatStream implements StreamWriter {
   private calls = 0
   private usage: Usage | undefined
   private ended = false
+  private readonly isLegacy: boolean
 
   constructor(private readonly context: EncodeContext) {
+    this.isLegacy = asksLegacy(context)
     // OpenAI's own chunks say so where usage was asked for.
     this.tail = context.usageAsked ? `],"usage":null}\n\n` : "]}\n\n"
   }
@@ -141,6 +145,7 @@ class ChatStream implements StreamWriter {
 
   private call(candidate: number, choice: Choice, start: Extract<PartStart, { kind: "tool-call" }>, out: string[]) {
     const index = choice.calls++
+    if (this.isLegacy) return this.legacyCall(candidate, { index, name: start.name }, out)
     const id = callId(start.id, { context: this.context, index: this.calls++ })
     const { name } = start
     const called: Json =
@@ -150,6 +155,16 @@ class ChatStream implements StreamWriter {
     out.push(this.delta(candidate, { tool_calls: [called] }))
     const inner = start.input === "text" ? `"custom":{"input":` : `"function":{"arguments":`
     return this.around(candidate, `"tool_calls":[{"index":${index},${inner}`, "}}]}")
+  }
+
+  /** The older form has one call, and no id for it. */
+  private legacyCall(candidate: number, { index, name }: { index: number; name: string }, out: string[]) {
+    if (index > 0) {
+      reportPart(ONE_CALL, { path: `candidates[${candidate}]`, losses: this.context.losses })
+      return undefined
+    }
+    out.push(this.delta(candidate, { function_call: { name, arguments: "" } }))
+    return this.around(candidate, `"function_call":{"arguments":`, "}}")
   }
 
   private cite(event: Extract<StreamEvent, { type: "part-cite" }>, choice: Choice, out: string[]): void {
@@ -188,7 +203,10 @@ class ChatStream implements StreamWriter {
     for (const part of [...choice.parts.keys()]) this.endPart({ candidate: index, part }, choice, out)
     choice.ended = true
     reportFinish(finish, { path: `candidates[${index}]`, losses: this.context.losses })
-    const finish_reason = finishWord(finish, { hasCalls: choice.calls > 0, refused: choice.refused })
+    const finish_reason = finishWord(finish, {
+      isLegacy: this.isLegacy,
+      ...{ hasCalls: choice.calls > 0, refused: choice.refused },
+    })
     out.push(this.chunk({ index, delta: {}, logprobs: null, finish_reason }))
   }
 

@@ -1,5 +1,6 @@
 // Checks a chat completions request and reads the few members the gateway acts on.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import { type Effort, effortOf, nearestEffort } from "../../canonical/reasoning.ts"
 import type { Edit } from "../../transport/json-splice.ts"
 import {
   arrayOf,
@@ -24,12 +25,14 @@ import {
   readIdentifiers,
   refuseUnpriced,
 } from "../extension.ts"
+import { reasoningIn } from "./decode-settings.ts"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
     const { model, routing } = readChoice(body)
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
-    messages(body.messages)
+    const isRewritten = messages(body.messages)
+    const effort = otherEffort(body)
     const asks = checkSettings(body)
     tools(body.tools)
     toolChoice(body.tool_choice)
@@ -45,10 +48,21 @@ export function readRequest(body: JsonObject): Reading {
       ...(runsTools(body) && { runsTools: true }),
       ...(store(body.store) && { storesUpstream: true }),
       ...(identifiers && { identifiers }),
+      ...(isRewritten && { isRewritten }),
+      ...(effort !== undefined && { effort }),
       routing,
       headers: NO_HEADERS,
     }
   })
+}
+
+/** How hard to think, where that is said in a member that is not OpenAI's. */
+function otherEffort(body: JsonObject): Effort | undefined {
+  const { reasoning, thinking, extra_body, reasoning_effort } = body
+  if (!(reasoning || thinking || extra_body) || reasoning_effort) return undefined
+  const wish = reasoningIn(body)
+  if (!wish) return undefined
+  return wish.effort ?? (wish.budgetTokens === undefined ? undefined : effortOf(wish.budgetTokens))
 }
 
 function runsTools({ tools, web_search_options, search_parameters }: JsonObject): boolean {
@@ -106,21 +120,28 @@ const stop = optional("stop", (value) => {
   strings(value)
 })
 
-/** `developer` means `system`. */
-const role = required("role", oneOf(["system", "developer", "user", "assistant", "tool"]))
+/** `developer` means `system`; `function` is what `tool` was called before there were ids. */
+const role = required("role", oneOf(["system", "developer", "user", "assistant", "tool", "function"]))
 const partType = required("type", string)
 const partText = required("text", string)
-const imageUrl = required("image_url", (value) => required("url", string)(object(value).url))
+const url = required("url", string)
+/** Mistral's clients send the address itself. Whether it was so. */
+const imageUrl = required("image_url", (value) => {
+  if (typeof value === "string") return true
+  url(object(value).url)
+  return false
+})
 const parts = arrayOf((value) => {
   const part = object(value)
   const type = partType(part.type)
   if (type === "text") partText(part.text)
-  if (type === "image_url") imageUrl(part.image_url)
+  return type === "image_url" && imageUrl(part.image_url)
 })
-const contentOf = (value: Json): void => {
-  if (typeof value === "string") return
+/** Whether it holds what OpenAI writes in another form. */
+const contentOf = (value: Json): boolean => {
+  if (typeof value === "string") return false
   if (!Array.isArray(value)) throw misfit("a string or an array of content parts")
-  parts(value)
+  return parts(value).includes(true)
 }
 const content = required("content", contentOf)
 const optionalContent = optional("content", contentOf)
@@ -149,16 +170,20 @@ const someMessages = arrayOf((value) => {
   const said = object(value)
   const who = role(said.role)
   if (who === "assistant") {
-    optionalContent(said.content)
     toolCalls(said.tool_calls)
-    return
+    return optionalContent(said.content)
   }
-  content(said.content)
+  const isOdd = content(said.content)
   noToolCalls(said.tool_calls)
   if (who === "tool") toolCallId(said.tool_call_id)
+  if (who === "function") calledName(said.name)
+  return isOdd
 })
+/** Whether one of them says something in a form that is not OpenAI's. */
 const messages = required("messages", (value) => {
-  if (someMessages(value).length === 0) throw misfit("an array with at least one message")
+  const said = someMessages(value)
+  if (said.length === 0) throw misfit("an array with at least one message")
+  return said.includes(true)
 })
 
 const toolType = optional("type", string)
@@ -204,6 +229,14 @@ const NOT_STORED: Edit = { path: ["store"], set: "false" }
 
 export function requestEdits(reading: Reading, target: RelayTarget): Edit[] {
   const edits = ownedEdits(reading, target)
+  const { unknown } = target
+  if (unknown) {
+    edits.push(...unknown.map((name): Edit => ({ path: [name], remove: true })))
+    const { effort } = reading
+    if (effort && target.efforts) {
+      edits.push({ path: ["reasoning_effort"], set: JSON.stringify(nearestEffort(effort, target.efforts)) })
+    }
+  }
   edits.push(...limitEdits(reading.asks, target))
   if (reading.storesUpstream) edits.push(NOT_STORED)
   if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {

@@ -6,9 +6,12 @@ import { boolean, checked, integer, nonEmptyString, number, oneOf, optional, req
 import type { Reading } from "../contract.ts"
 import { readChoice, readIdentifiers, wholeAnswer } from "../extension.ts"
 
+/** A request may name no model: the operator says which draws then. */
+const OPERATORS_CHOICE = ""
+
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body)
+    const { model, routing } = readChoice(body, OPERATORS_CHOICE)
     const identifiers = readIdentifiers(body, ["user"])
     prompt(body.prompt)
     const asks = { candidates: count(body.n) ?? 1 }

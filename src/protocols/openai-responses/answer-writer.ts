@@ -7,7 +7,7 @@ import type { EncodeContext } from "../codec.ts"
 import { approximated, dropped } from "../openai-fields.ts"
 import { Output, type Status, type Wire } from "./output.ts"
 import { endedResponse, incompleteReason, openedResponse } from "./response-object.ts"
-import { WholePart, writingCall } from "./writing-call.ts"
+import { writingCall, writingWhole } from "./writing-call.ts"
 import { SpokenPart, ThoughtPart, type WritingPart } from "./writing-part.ts"
 
 type PartEvent = Extract<StreamEvent, { part: number }>
@@ -123,7 +123,7 @@ export class AnswerWriter {
       case "tool-call":
         return writingCall(start, writing)
       case "whole":
-        return new WholePart(start.part, writing)
+        return writingWhole(start.part, writing)
       case "refusal":
         this.refused = true
         return new SpokenPart("refusal", writing)

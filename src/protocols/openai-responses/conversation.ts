@@ -3,7 +3,7 @@
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { toByteText } from "../../transport/byte-text.ts"
 import { findMember, type Outline, outline } from "../../transport/json-scan.ts"
-import { splice } from "../../transport/json-splice.ts"
+import { asciiOf, mapElements, splice } from "../../transport/json-splice.ts"
 import { decodeSse } from "../../transport/sse.ts"
 import { memberValue } from "../member.ts"
 import { listInput } from "./input-items.ts"
@@ -23,7 +23,7 @@ interface SaidTurn {
 
 const WHOLE = ["response.completed", "response.incomplete"]
 
-export const conversation = { inputOf, continued, itemsOf, answerIn, listInput }
+export const conversation = { inputOf, continued, resolved, itemsOf, itemIdsIn, findItem, answerIn, listInput }
 
 /** What the request says itself, as it wrote it. */
 function inputOf({ text, outline: outlined }: Told): string {
@@ -46,6 +46,15 @@ function continued(told: Told, items: string): string {
   )
 }
 
+/** The request with items in the place of those that only name them, by their place in the input. */
+function resolved({ text }: Told, items: ReadonlyMap<number, Json>): string {
+  return mapElements(text, "input", (element, index) => {
+    const item = items.get(index)
+    if (item === undefined) return element
+    return isGivenBack(item) ? asciiOf(item) : undefined
+  })
+}
+
 /** A request's input that is one text says what this message does. */
 function messageOf(text: string): string {
   return `{"type":"message","role":"user","content":${text}}`
@@ -56,6 +65,26 @@ function itemsOf({ input, response }: SaidTurn): Json[] {
   const asked: readonly Json[] = Array.isArray(input) ? input : [{ type: "message", role: "user", content: input }]
   const answered: readonly Json[] = Array.isArray(response.output) ? response.output : []
   return [...asked, ...answered.filter(isGivenBack)]
+}
+
+/** More items of one response are not found by their ids. */
+const MAX_ITEMS = 1000
+
+/** The ids of the items that a response, as JSON, holds. */
+function itemIdsIn(response: string): string[] {
+  const outlined = outline(response)
+  const output = outlined && memberValue(response, outlined, "output")
+  const ids = Array.isArray(output) ? output.slice(0, MAX_ITEMS).map(idOf) : []
+  return [...new Set(ids.filter((id) => id !== undefined))]
+}
+
+/** The item of a turn that has this id. */
+function findItem({ response }: SaidTurn, id: string): Json | undefined {
+  return Array.isArray(response.output) ? response.output.find((item) => idOf(item) === id) : undefined
+}
+
+function idOf(item: Json): string | undefined {
+  return isObject(item) && typeof item.id === "string" && item.id !== "" ? item.id : undefined
 }
 
 /** Reasoning that is not sealed is known to nobody where nothing is kept, and would be refused. */

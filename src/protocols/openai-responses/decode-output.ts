@@ -14,7 +14,7 @@ type CallStart = Extract<PartStart, { kind: "tool-call" }>
  * with text input that the request declares, where they are known: xAI tells its own searches as calls of such tools.
  */
 export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): CallStart | undefined {
-  const { type, call_id, id, name, namespace } = item
+  const { type, call_id, id, name, namespace, server_label } = item
   if (typeof type !== "string" || !type.endsWith("_call")) return undefined
   const isCustom = type === "custom_tool_call"
   const isShell = type === "local_shell_call"
@@ -29,6 +29,7 @@ export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): Cal
     name: whole,
     ...((isCustom || type === "code_interpreter_call") && { input: "text" }),
     runsAt: type === "function_call" || isDeclared || isShell ? "client" : "provider",
+    ...(type === "mcp_call" && { server: word(server_label) }),
   }
 }
 
@@ -62,7 +63,15 @@ function hostedSaid({ arguments: said, input, code, action, queries }: JsonObjec
 function resultIn(item: JsonObject, { id: callId, name }: CallStart): ToolResultPart {
   const isError = item.status === "failed" || (item.error !== undefined && item.error !== null)
   const value = { kind: "foreign", protocol: PROTOCOL, value: item } as const
-  return { kind: "tool-result", callId, name, parts: [value], isError }
+  const result = { kind: "tool-result", callId, name, isError } as const
+  if (item.type !== "mcp_call") return { ...result, parts: [value] }
+  const said = typeof item.output === "string" ? item.output : errorText(item.error)
+  return { ...result, parts: [value, { kind: "text", text: said }], isRemote: true }
+}
+
+function errorText(error: Json | undefined): string {
+  if (error === undefined || error === null) return ""
+  return typeof error === "string" ? error : JSON.stringify(error)
 }
 
 function pictureIn(item: JsonObject): MediaPart | undefined {

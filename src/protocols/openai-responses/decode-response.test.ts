@@ -184,8 +184,15 @@ describe("a whole answer", () => {
         parts: result(ran[1] as JsonObject),
         isError: false,
       },
-      { kind: "tool-call", id: "mcp_1", name: "look", arguments: "{}", runsAt: "provider" },
-      { kind: "tool-result", callId: "mcp_1", name: "look", parts: result(ran[2] as JsonObject), isError: true },
+      { kind: "tool-call", id: "mcp_1", name: "look", arguments: "{}", runsAt: "provider", server: "s" },
+      {
+        kind: "tool-result",
+        callId: "mcp_1",
+        name: "look",
+        parts: [...result(ran[2] as JsonObject), { kind: "text", text: "gone" }],
+        isError: true,
+        isRemote: true,
+      },
     ])
     const picture = {
       type: "image_generation_call",

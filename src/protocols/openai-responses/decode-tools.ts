@@ -6,6 +6,7 @@ import { customTool, functionTool } from "../openai-tools.ts"
 import { LOCAL_SHELL, LOCAL_SHELL_DESCRIPTION, LOCAL_SHELL_PARAMETERS } from "./local-shell.ts"
 import { flatName } from "./namespaces.ts"
 import { type Namespaced, ownExtra, PROTOCOL, type Written, writtenIn } from "./own.ts"
+import { remoteServerIn } from "./remote-server.ts"
 
 export function decodeTools(tools: readonly Json[] | undefined): Tool[] {
   return (tools ?? []).flatMap((tool, index) => decodeEntry(tool, `tools[${index}]`))
@@ -76,12 +77,14 @@ const DOES: readonly (readonly [RegExp, HostedTool["does"]])[] = [
   [/^file_search/, "files"],
   [/^computer/, "computer"],
   [/shell/, "shell"],
+  [/^mcp$/, "mcp"],
 ]
 
 function hostedTool(value: Json, at: string): HostedTool {
   const type = isObject(value) && typeof value.type === "string" ? value.type : "tool"
   const does = DOES.find(([word]) => word.test(type))?.[1] ?? "other"
-  return { kind: "hosted", name: type, does, protocol: PROTOCOL, value, at }
+  const server = does === "mcp" && isObject(value) ? remoteServerIn(value) : undefined
+  return { kind: "hosted", name: type, does, protocol: PROTOCOL, value, at, ...(server && { server }) }
 }
 
 const MODES = new Map<Json, ToolChoice>([

@@ -40,8 +40,9 @@ function startOf(part: Part): PartStart {
     case "reasoning":
       return { kind: part.kind, form: part.form }
     case "tool-call": {
-      const { kind, id, name, input, runsAt, sealed } = part
-      return { kind, id, name, ...(input && { input }), runsAt, ...(sealed && { sealed }) }
+      const { kind, id, name, input, runsAt, server, sealed } = part
+      const more = { ...(server !== undefined && { server }), ...(sealed && { sealed }) }
+      return { kind, id, name, ...(input && { input }), runsAt, ...more }
     }
     default:
       return { kind: "whole", part }

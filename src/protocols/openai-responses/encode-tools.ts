@@ -6,6 +6,7 @@ import { isStrict } from "../strict-schema.ts"
 import { isBuiltIn, OF_SET } from "./decode-tools.ts"
 import { namesOf, namespaceOf } from "./namespaces.ts"
 import { isOwn, PROTOCOL, putBack, writtenIn } from "./own.ts"
+import { serverTool } from "./remote-server.ts"
 import { refused, type Saying } from "./saying.ts"
 
 type Asked = Pick<ChatRequest, "tools" | "toolChoice">
@@ -102,6 +103,7 @@ function encodeHosted(tool: HostedTool, { context }: Saying): Json | undefined {
   const { losses } = context
   if (protocol === PROTOCOL) return value
   putBack({}, extra, { at, losses })
+  if (tool.server) return serverTool(tool.server)
   const counterpart = COUNTERPARTS[does]
   if (!counterpart) {
     losses.push(dropped(at, "meaning", "this model's provider has no tool that does the same"))

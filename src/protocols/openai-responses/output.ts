@@ -66,6 +66,8 @@ export type Status = "completed" | "incomplete"
 
 export class Output {
   readonly items: JsonObject[] = []
+  /** Calls of remote servers' tools, by their ids, until what came of them is there. */
+  readonly remoteCalls = new Map<string, JsonObject>()
   private places = 0
   /** What is said behind each other stands in one message. */
   private message: { readonly place: Place; readonly content: JsonObject[] } | undefined

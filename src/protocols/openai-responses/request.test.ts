@@ -48,7 +48,8 @@ describe("a request at fault names the member", () => {
     [{ input: [{ role: "tool", content: "x" }] }, "invalid_parameter input[0].role"],
     [{ input: [{ role: "user" }] }, "missing_parameter input[0].content"],
     [{ input: [{ type: "function_call", call_id: "c", name: "n" }] }, "missing_parameter input[0].arguments"],
-    [{ input: [{ type: "item_reference", id: "x" }] }, "unsupported_parameter input[0].id"],
+    [{ input: [{ type: "item_reference" }] }, "missing_parameter input[0].id"],
+    [{ input: [{ type: "item_reference", id: "" }] }, "invalid_parameter input[0].id"],
     [
       { input: [{ role: "user", content: [{ type: "input_file", file_id: "f" }] }] },
       "unsupported_parameter input[0].content[0].file_id",

@@ -13,11 +13,10 @@ import {
   object,
   oneOf,
   optional,
-  refusal,
   required,
   string,
 } from "../check.ts"
-import type { Asks, Envelope, Kept, Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Envelope, ItemReference, Kept, Reading, RelayTarget } from "../contract.ts"
 import {
   NO_HEADERS,
   OPENAI_IDENTIFIERS,
@@ -84,7 +83,25 @@ function kept(body: JsonObject, counts: boolean): Kept {
   const includes = include(body.include)
   const previous = previousId(body.previous_response_id)
   const stores = (store(body.store) ?? true) && !counts
-  return { store: stores, ...(previous !== undefined && { previous }), ...(includes && { includes }) }
+  const references = referencesIn(body.input)
+  return {
+    store: stores,
+    ...(previous !== undefined && { previous }),
+    ...(references.length > 0 && { references }),
+    ...(includes && { includes }),
+  }
+}
+
+function referencesIn(input: Json | undefined): ItemReference[] {
+  if (!Array.isArray(input)) return []
+  return input.flatMap((item, index) =>
+    isObject(item) && isReference(item) && typeof item.id === "string" ? [{ index, id: item.id }] : [],
+  )
+}
+
+/** The type may be left out where nothing stands beside the id. */
+function isReference({ type, id, ...others }: JsonObject): boolean {
+  return type === "item_reference" || (type == null && id !== undefined && Object.keys(others).length === 0)
 }
 
 const instructions = optional("instructions", string)
@@ -131,6 +148,7 @@ const content = required("content", (value) => {
 })
 
 const itemType = optional("type", string)
+const itemId = required("id", nonEmptyString)
 const callId = required("call_id", nonEmptyString)
 const callName = required("name", nonEmptyString)
 const callArguments = required("arguments", string)
@@ -147,14 +165,13 @@ const ITEMS: Readonly<Record<string, (item: JsonObject) => void>> = {
     callArguments(item.arguments)
   },
   function_call_output: (item) => void callId(item.call_id),
-  item_reference: () => {
-    throw unknownItem()
-  },
+  item_reference: (item) => void itemId(item.id),
 }
 
 const items = arrayOf((value) => {
   const item = object(value)
-  ITEMS[itemType(item.type) ?? "message"]?.(item)
+  const type = itemType(item.type) ?? (isReference(item) ? "item_reference" : "message")
+  ITEMS[type]?.(item)
 })
 const input = required("input", (value: Json) => {
   if (typeof value === "string") return
@@ -178,11 +195,6 @@ const tools = optional(
 const toolChoice = optional("tool_choice", (value) => {
   if (typeof value !== "string") object(value)
 })
-
-function unknownItem(): Error {
-  const sentence = (path: string) => `\`${path}\` refers to an item of another response. Send the item itself.`
-  return refusal("unsupported_parameter", sentence).under("id")
-}
 
 function inBackground(): GatewayError {
   const message = "`background` is not supported: an answer is given while the caller waits. Leave it out, or stream."

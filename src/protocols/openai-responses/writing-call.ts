@@ -17,6 +17,7 @@ export function writingCall(start: CallStart, writing: Writing): WritingPart {
   const { context } = writing.output
   const tool = context.asked.tools.find(({ name }) => name === start.name)
   const id = start.id === "" ? `call_${context.id}${writing.number}` : start.id
+  if (start.runsAt === "provider" && start.id.startsWith("mcptoolu_")) return new RemoteCall(start, writing)
   if (start.runsAt === "provider") return new HostedCall(start, writing)
   if (tool && writtenIn(tool.extra).as !== undefined) return new ShellCall({ ...start, id }, writing)
   return new ClientCall({ start: { ...start, id }, tool }, writing)
@@ -149,6 +150,62 @@ class HostedCall extends WritingPart {
   }
 }
 
+/** A call of a remote server's tool, which is one item with what came of it. */
+class RemoteCall extends WritingPart {
+  readonly speaks = true
+  private text = ""
+
+  constructor(
+    private readonly start: CallStart,
+    writing: Writing,
+  ) {
+    super(writing)
+  }
+
+  write(): void {
+    this.text += this.pending
+    this.pending = ""
+    const { id, name, server = "" } = this.start
+    if (this.ended)
+      this.writing.output.remoteCalls.set(id, { server_label: server, name, arguments: this.text || "{}" })
+  }
+}
+
+/** What came of a call of a remote server's tool: the item of both. */
+class RemoteResult extends WritingPart {
+  readonly speaks = true
+  private written = false
+
+  constructor(
+    private readonly result: ToolResultPart,
+    writing: Writing,
+  ) {
+    super(writing)
+  }
+
+  override grow(): void {}
+
+  write(): void {
+    if (this.written) return
+    this.written = true
+    const { output } = this.writing
+    const { callId, isError, parts } = this.result
+    const call = output.remoteCalls.get(callId) ?? { server_label: "", name: "", arguments: "{}" }
+    const place = output.place("mcp")
+    const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+    const at = { item_id: place.id, output_index: place.index }
+    const item = { id: place.id, type: "mcp_call", approval_request_id: null, ...call }
+    output.begin(place, { ...item, status: "in_progress", arguments: "", output: null, error: null })
+    output.wire.tell("response.mcp_call.in_progress", at)
+    output.wire.tell("response.mcp_call_arguments.done", { ...at, arguments: call.arguments ?? "{}" })
+    output.wire.tell(isError ? "response.mcp_call.failed" : "response.mcp_call.completed", at)
+    const came = isError
+      ? { status: "failed", output: null, error: said }
+      : { status: "completed", output: said, error: null }
+    output.end(place, { ...item, ...came })
+  }
+}
+
 function queryIn(said: string): string {
   try {
     const { query } = JSON.parse(said)
@@ -158,8 +215,13 @@ function queryIn(said: string): string {
   }
 }
 
+export function writingWhole(part: MediaPart | ForeignPart | ToolResultPart, writing: Writing): WritingPart {
+  const isOthers = part.kind === "tool-result" && part.isRemote && !itemOf(part)
+  return isOthers ? new RemoteResult(part, writing) : new WholePart(part, writing)
+}
+
 /** A part that does not grow. */
-export class WholePart extends WritingPart {
+class WholePart extends WritingPart {
   readonly speaks: boolean
   private readonly item: JsonObject | undefined
   private written = false

@@ -461,4 +461,13 @@ export const migrations: readonly string[] = [
    CREATE TRIGGER credentials_insert_counts AFTER INSERT ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
    CREATE TRIGGER credentials_update_counts AFTER UPDATE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
    CREATE TRIGGER credentials_delete_counts AFTER DELETE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;`,
+  `CREATE TABLE response_items (
+     tenant TEXT NOT NULL,
+     item   TEXT NOT NULL,
+     number INTEGER NOT NULL,
+     PRIMARY KEY (tenant, item)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX response_items_of ON response_items (number);
+   CREATE TRIGGER response_items_go AFTER DELETE ON responses
+     BEGIN DELETE FROM response_items WHERE number = OLD.number; END;`,
 ]

@@ -21,7 +21,10 @@ const tenantOf = (name: string) => (/[A-Z]/.test(name) ? "globex" : "acme")
 
 function insert(names: string, { at = 1, bytes = 10 } = {}): void {
   for (const id of names) {
-    store.responses.insert({ tenant: tenantOf(id), id, at, sealed: new Uint8Array(bytes).fill(0xfe) })
+    store.responses.insert({ tenant: tenantOf(id), id, at, sealed: new Uint8Array(bytes).fill(0xfe) }, [
+      `item ${id}`,
+      "latest",
+    ])
   }
 }
 
@@ -47,10 +50,21 @@ describe("a response", () => {
     insert("a")
     expect(store.responses.find("globex", "a")).toBeUndefined()
     expect(store.responses.remove("globex", "a")).toBe(false)
-    store.responses.insert({ tenant: "globex", id: "a", at: 1, sealed: new Uint8Array(1) })
+    store.responses.insert({ tenant: "globex", id: "a", at: 1, sealed: new Uint8Array(1) }, [])
     expect(store.responses.remove("acme", "a")).toBe(true)
     expect(store.responses.remove("acme", "a")).toBe(false)
     expect(store.responses.find("globex", "a")?.sealed).toHaveLength(1)
+  })
+
+  test("is found by the ids of its items, of which the newest response has each", () => {
+    insert("abA")
+    const byItem = (tenant: string, item: string) => store.responses.findByItem(tenant, item)?.id
+    expect([byItem("acme", "item a"), byItem("acme", "latest"), byItem("globex", "latest")]).toEqual(["a", "b", "A"])
+    expect(byItem("globex", "item a")).toBeUndefined()
+    store.responses.remove("acme", "b")
+    expect([byItem("acme", "latest"), byItem("acme", "item a")]).toEqual([undefined, "a"])
+    keepWithin({ rows: 0, bytes: 0 }, "acme")
+    expect(byItem("acme", "item a")).toBeUndefined()
   })
 
   test("is undone with the transaction it is written in, and counts for nothing", () => {

@@ -19,9 +19,14 @@ export function responseTable(database: Database): ResponseTable {
   const find = database.query<Columns, [string, string]>(
     "SELECT tenant, id, at, sealed FROM responses WHERE tenant = ?1 AND id = ?2",
   )
-  const insert = database.query(
-    "INSERT INTO responses (tenant, id, at, bytes, sealed) VALUES (?1, ?2, ?3, length(?4), ?4)",
+  const findByItem = database.query<Columns, [string, string]>(
+    `SELECT responses.tenant, id, at, sealed FROM response_items JOIN responses USING (number)
+     WHERE response_items.tenant = ?1 AND item = ?2`,
   )
+  const insert = database.query<{ number: bigint }, [string, string, number, Uint8Array]>(
+    "INSERT INTO responses (tenant, id, at, bytes, sealed) VALUES (?1, ?2, ?3, length(?4), ?4) RETURNING number",
+  )
+  const insertItem = database.query("INSERT OR REPLACE INTO response_items (tenant, item, number) VALUES (?1, ?2, ?3)")
   const remove = database.query<{ number: bigint }, [string, string]>(
     "DELETE FROM responses WHERE tenant = ?1 AND id = ?2 RETURNING number",
   )
@@ -33,7 +38,11 @@ export function responseTable(database: Database): ResponseTable {
   )
   return {
     find: (tenant, id) => rowOf(find.get(tenant, id)),
-    insert: ({ tenant, id, at, sealed }) => void insert.run(tenant, id, at, sealed),
+    findByItem: (tenant, item) => rowOf(findByItem.get(tenant, item)),
+    insert: ({ tenant, id, at, sealed }, items) => {
+      const row = insert.get(tenant, id, at, sealed)
+      if (row) for (const item of items) insertItem.run(tenant, item, row.number)
+    },
     // What was changed counts what triggers do, too; what was returned does not.
     remove: (tenant, id) => remove.all(tenant, id).length > 0,
     dropBefore: (time, limit) => {

@@ -1,6 +1,7 @@
 // What is done in the cells of each feature.
 import type { Feature } from "../axes.ts"
 import type { Cell } from "../cell.ts"
+import { itemReferences, remoteServers, searchResults } from "./beside-chat.ts"
 import { cacheMarks, documentIn, imageIn, jsonSchema, reasoning, reasoningOverTurns } from "./beyond-text.ts"
 import { lengthFinish, midStreamError, multiTurn, refusal, stopSequence, stream, text, usage } from "./plain.ts"
 import { forcedTool, parallelTools, toolError, toolResultWithImage, tools } from "./tools.ts"
@@ -25,4 +26,7 @@ export const cells: Readonly<Record<Feature, (cell: Cell) => Promise<void>>> = {
   "length finish": lengthFinish,
   refusal,
   "mid-stream error": midStreamError,
+  "item references": itemReferences,
+  "search results": searchResults,
+  "remote MCP": remoteServers,
 }

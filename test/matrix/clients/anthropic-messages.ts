@@ -1,17 +1,20 @@
 // Messages by the `@anthropic-ai/sdk` library.
 import Anthropic from "@anthropic-ai/sdk"
 import type { Message, MessageParam } from "@anthropic-ai/sdk/resources/messages"
-import type { Ask, AskedTurn, Failure, Media, Reply, UserPart } from "../conversation.ts"
-import { given, members, numberOrNone, textOrNone } from "../wire.ts"
+import type { Ask, AskedTurn, Failure, Media, RemoteCall, RemoteServer, Reply, UserPart } from "../conversation.ts"
+import { given, list, members, numberOrNone, text, textOrNone } from "../wire.ts"
 import { type Client, type Connection, ListeningFetch, outcomeOf, PATIENCE_MS } from "./client.ts"
 
 export function anthropicMessagesClient({ gateway, key, model }: Connection): Client {
   const ear = new ListeningFetch()
   const baseURL = gateway.anthropic
   const anthropic = new Anthropic({ baseURL, apiKey: key, maxRetries: 0, timeout: PATIENCE_MS, fetch: ear.fetch })
-  const whole = async (ask: Ask): Promise<Message> => anthropic.messages.create(bodyOf(ask, model))
+  // What is in beta stands on another object of the library, which is the same but for that.
+  const beta = anthropic.beta.messages as unknown as typeof anthropic.messages
+  const messagesFor = ({ server }: Ask) => (server ? beta : anthropic.messages)
+  const whole = async (ask: Ask): Promise<Message> => messagesFor(ask).create(bodyOf(ask, model))
   const streamed = async (ask: Ask, pieces: string[]): Promise<Message> => {
-    const stream = anthropic.messages.stream(bodyOf(ask, model))
+    const stream = messagesFor(ask).stream(bodyOf(ask, model))
     for await (const event of stream) {
       if (event.type === "content_block_delta" && event.delta.type === "text_delta") pieces.push(event.delta.text)
     }
@@ -61,7 +64,14 @@ function bodyOf(ask: Ask, model: string): Body {
     thinking: thinkHard && { type: "adaptive" as const, display: "summarized" as const },
     output_config: Object.keys(output).length > 0 ? output : undefined,
     stop_sequences: ask.stop && [...ask.stop],
-  }) as Body
+    mcp_servers: ask.server && [serverOf(ask.server)],
+    betas: ask.server && ["mcp-client-2025-04-04"],
+  }) as unknown as Body
+}
+
+function serverOf({ label, url, token, allowed }: RemoteServer): object {
+  const tool_configuration = { enabled: true, allowed_tools: [...allowed] }
+  return { type: "url", url, name: label, authorization_token: token, tool_configuration }
 }
 
 function formatOf(schema: unknown): object {
@@ -92,12 +102,26 @@ function messageOf(turn: AskedTurn, marked: boolean): MessageParam {
 function blockOf(part: UserPart): Anthropic.ContentBlockParam {
   if ("text" in part) return { type: "text", text: part.text }
   if ("image" in part) return imageOf(part.image)
+  if ("passage" in part) {
+    const { title, source, text } = part.passage
+    return { type: "search_result", title, source, content: [{ type: "text", text }] }
+  }
   const { base64, name } = part.document
   return { type: "document", source: { type: "base64", media_type: "application/pdf", data: base64 }, title: name }
 }
 
 function imageOf({ mediaType, base64 }: Media): Anthropic.ImageBlockParam {
   return { type: "image", source: { type: "base64", media_type: mediaType as "image/png", data: base64 } }
+}
+
+function remoteCallsIn(content: readonly unknown[]): RemoteCall[] {
+  const blocks = content.map(members)
+  return blocks.flatMap(({ type, id, name, server_name, input }) => {
+    if (type !== "mcp_tool_use") return []
+    const result = blocks.find((block) => block.type === "mcp_tool_result" && block.tool_use_id === id)
+    const output = list(result?.content).map((block) => text(members(block).text))
+    return [{ server: text(server_name), name: text(name), arguments: input as never, output: output.join("") }]
+  })
 }
 
 function replyOf(message: Message): Reply {
@@ -109,6 +133,7 @@ function replyOf(message: Message): Reply {
     calls: content.flatMap((block) =>
       block.type === "tool_use" ? [{ id: block.id, name: block.name, arguments: block.input as never }] : [],
     ),
+    remoteCalls: remoteCallsIn(content),
     finish: stop_reason ?? "",
     ...given({ stopSequence: stop_sequence ?? undefined }),
     model: message.model,

@@ -8,7 +8,16 @@ import {
   GoogleGenAI,
   type Part,
 } from "@google/genai"
-import type { Ask, AskedResult, AskedTurn, Failure, Media, Reply, UserPart } from "../conversation.ts"
+import {
+  type Ask,
+  type AskedResult,
+  type AskedTurn,
+  type Failure,
+  type Media,
+  type Reply,
+  type UserPart,
+  unspeakable,
+} from "../conversation.ts"
 import { given, members, numberOrNone, parsed, textOrNone } from "../wire.ts"
 import { type Client, type Connection, LOSSES_HEADER, outcomeOf, PATIENCE_MS } from "./client.ts"
 
@@ -88,6 +97,7 @@ function contentOf(turn: AskedTurn): Content {
 
 function partOf(part: UserPart): Part {
   if ("text" in part) return { text: part.text }
+  if ("passage" in part) return unspeakable(part)
   return inline("image" in part ? part.image : part.document)
 }
 

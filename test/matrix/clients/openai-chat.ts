@@ -1,7 +1,15 @@
 // Chat completions by the `openai` library.
 import OpenAI from "openai"
 import type { ChatCompletion, ChatCompletionMessageParam } from "openai/resources/chat/completions"
-import type { Ask, AskedTurn, Failure, Media, Reply, UserPart } from "../conversation.ts"
+import {
+  type Ask,
+  type AskedTurn,
+  type Failure,
+  type Media,
+  type Reply,
+  type UserPart,
+  unspeakable,
+} from "../conversation.ts"
 import { given, list, members, numberOrNone, parsed, text } from "../wire.ts"
 import { type Client, type Connection, ListeningFetch, outcomeOf, PATIENCE_MS } from "./client.ts"
 
@@ -96,6 +104,7 @@ function messagesOf(turn: AskedTurn): ChatCompletionMessageParam[] {
 function partOf(part: UserPart): OpenAI.Chat.ChatCompletionContentPart {
   if ("text" in part) return { type: "text", text: part.text }
   if ("image" in part) return { type: "image_url", image_url: { url: addressOf(part.image) } }
+  if ("passage" in part) return unspeakable(part)
   return { type: "file", file: { filename: part.document.name, file_data: addressOf(part.document) } }
 }
 

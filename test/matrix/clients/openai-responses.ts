@@ -1,7 +1,7 @@
 // Responses by the `openai` library.
 import type OpenAI from "openai"
 import type { Response, ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses"
-import type { Ask, AskedTurn, Reply, UserPart } from "../conversation.ts"
+import { type Ask, type AskedTurn, type RemoteServer, type Reply, type UserPart, unspeakable } from "../conversation.ts"
 import { given, list, members, parsed, text } from "../wire.ts"
 import { type Client, type Connection, ListeningFetch, outcomeOf } from "./client.ts"
 import { addressOf, openaiAt, openaiFailure } from "./openai-chat.ts"
@@ -47,17 +47,19 @@ type Body = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "stream">
 function bodyOf(ask: Ask, model: string): Body {
   return given({
     model,
-    store: false,
+    store: ask.byReference === true,
     include: ["reasoning.encrypted_content" as const],
     instructions: ask.instructions,
-    input: ask.turns.flatMap(itemsOf),
-    tools: ask.tools?.map(({ name, description, schema }) => ({
-      type: "function" as const,
-      name,
-      description,
-      parameters: members(schema),
-      strict: false,
-    })),
+    input: ask.turns.flatMap((turn) => itemsOf(turn, ask)),
+    tools: ask.server
+      ? [serverTool(ask.server)]
+      : ask.tools?.map(({ name, description, schema }) => ({
+          type: "function" as const,
+          name,
+          description,
+          parameters: members(schema),
+          strict: false,
+        })),
     tool_choice: ask.forcedTool === undefined ? undefined : { type: "function" as const, name: ask.forcedTool },
     text: ask.format && {
       format: { type: "json_schema" as const, name: ask.format.name, schema: members(ask.format.schema), strict: true },
@@ -68,7 +70,12 @@ function bodyOf(ask: Ask, model: string): Body {
   }) as Body
 }
 
-function itemsOf(turn: AskedTurn): ResponseInputItem[] {
+function serverTool({ label, url, token, allowed }: RemoteServer) {
+  const named = { type: "mcp" as const, server_label: label, server_url: url, authorization: token }
+  return { ...named, allowed_tools: [...allowed], require_approval: "never" as const }
+}
+
+function itemsOf(turn: AskedTurn, { byReference }: Ask): ResponseInputItem[] {
   if (turn.by === "user") return [{ role: "user", content: turn.parts.map(partOf) }]
   if (turn.by === "tools") {
     return turn.results.map(({ call, text: said, image }) => ({
@@ -77,7 +84,9 @@ function itemsOf(turn: AskedTurn): ResponseInputItem[] {
       output: image ? [partOf({ text: said }), partOf({ image })] : said,
     }))
   }
-  return "echo" in turn ? (turn.echo as ResponseInputItem[]) : [{ role: "assistant", content: turn.text }]
+  if (!("echo" in turn)) return [{ role: "assistant", content: turn.text }]
+  const items = turn.echo as ResponseInputItem[]
+  return byReference ? items.map((item) => ({ type: "item_reference", id: text(members(item).id) })) : items
 }
 
 type Part =
@@ -87,6 +96,7 @@ type Part =
 
 function partOf(part: UserPart): Part {
   if ("text" in part) return { type: "input_text", text: part.text }
+  if ("passage" in part) return unspeakable(part)
   if ("image" in part) return { type: "input_image", image_url: addressOf(part.image), detail: "auto" }
   return { type: "input_file", filename: part.document.name, file_data: addressOf(part.document) }
 }
@@ -104,6 +114,16 @@ function replyOf(response: Response, output: readonly ResponseOutputItem[]): Rep
     calls: output.flatMap((item) =>
       item.type === "function_call"
         ? [{ id: item.call_id, name: item.name, arguments: parsed(item.arguments) as never }]
+        : [],
+    ),
+    remoteCalls: output.flatMap((item) =>
+      item.type === "mcp_call"
+        ? [
+            {
+              ...{ server: item.server_label, name: item.name },
+              ...{ arguments: parsed(item.arguments) as never, output: item.output ?? "" },
+            },
+          ]
         : [],
     ),
     finish: refusals.length > 0 ? "refusal" : finish,

@@ -11,6 +11,7 @@ import {
   type JsonObject,
   type Media,
   OUTPUT_TOKENS,
+  type RemoteCall,
   USAGE,
 } from "../conversation.ts"
 import { given, list, type Members, members, numberOrNone, text, textOrNone } from "../wire.ts"
@@ -65,8 +66,17 @@ function blocksOf(part: AnswerPart): JsonObject[] {
   if ("text" in part) return [{ type: "text", text: part.text }]
   if ("reasoning" in part) return [{ type: "thinking", thinking: part.reasoning, signature: part.seal }]
   if ("refusal" in part) return []
+  if ("remote" in part) return remoteBlocks(part.remote)
   const { id, name, arguments: input } = part.call
   return [{ type: "tool_use", id, name, input }]
+}
+
+function remoteBlocks({ server, name, arguments: input, output }: RemoteCall): JsonObject[] {
+  const id = "mcptoolu_01AbCdEfGh"
+  return [
+    { type: "mcp_tool_use", id, name, server_name: server, input },
+    { type: "mcp_tool_result", tool_use_id: id, is_error: false, content: [{ type: "text", text: output }] },
+  ]
 }
 
 function event(type: string, more: JsonObject = {}): string {
@@ -84,11 +94,11 @@ function stream(answer: Answer): Spoken {
   }
   speech.add(event("message_start", { message }))
   speech.add(event("ping"))
-  for (const [index, part] of answer.parts.filter((each) => !("refusal" in each)).entries()) {
-    const [block = {}] = blocksOf(part)
+  const blocks = answer.parts.flatMap((part) => blocksOf(part).map((block) => ({ part, block })))
+  for (const [index, { part, block }] of blocks.entries()) {
     const start = { ...block, ...emptied(block) }
     speech.add(event("content_block_start", { index, content_block: start }))
-    for (const delta of deltasOf(part)) speech.addPiece(event("content_block_delta", { index, delta }))
+    for (const delta of deltasOf(part, block)) speech.addPiece(event("content_block_delta", { index, delta }))
     speech.add(event("content_block_stop", { index }))
   }
   const delta = { stop_reason: WORDS[answer.finish], stop_sequence: answer.stopSequence ?? null }
@@ -99,13 +109,16 @@ function stream(answer: Answer): Spoken {
 
 function emptied({ type }: JsonObject): JsonObject {
   if (type === "text") return { text: "" }
+  if (type === "mcp_tool_result") return {}
   return type === "thinking" ? { thinking: "", signature: "" } : { input: {} }
 }
 
-function deltasOf(part: AnswerPart): JsonObject[] {
+function deltasOf(part: AnswerPart, { type }: JsonObject): JsonObject[] {
+  if ("remote" in part && type === "mcp_tool_result") return []
   if ("text" in part) return inPieces(part.text).map((piece) => ({ type: "text_delta", text: piece }))
-  if ("call" in part) {
-    const pieces = ["", ...inPieces(JSON.stringify(part.call.arguments))]
+  if ("call" in part || "remote" in part) {
+    const { arguments: said } = "call" in part ? part.call : part.remote
+    const pieces = ["", ...inPieces(JSON.stringify(said))]
     return pieces.map((piece) => ({ type: "input_json_delta", partial_json: piece }))
   }
   if ("refusal" in part) return []
@@ -142,6 +155,11 @@ function heard(body: Members, { model, stream: streams }: { model: string; strea
       effort: textOrNone(output.effort),
       budgetTokens: numberOrNone(members(body.thinking).budget_tokens),
     }),
+    servers: list(body.mcp_servers).map((server) => {
+      const { name, url, authorization_token, tool_configuration } = members(server)
+      const allowed = list(members(tool_configuration).allowed_tools).map(text)
+      return { label: text(name), url: text(url), token: text(authorization_token), allowed }
+    }),
   }
 }
 
@@ -157,6 +175,10 @@ function partOf(value: unknown): HeardPart {
   if (part.type === "thinking") return { kind: "reasoning", text: text(part.thinking), seal: text(part.signature) }
   if (part.type === "tool_use") {
     return { kind: "call", call: { id: text(part.id), name: text(part.name), arguments: part.input as Json } }
+  }
+  if (part.type === "search_result") {
+    const said = list(part.content).map((block) => text(members(block).text))
+    return { kind: "passage", title: text(part.title), source: text(part.source), text: said.join("\n") }
   }
   if (part.type !== "tool_result") return { kind: "unknown", value }
   const content =

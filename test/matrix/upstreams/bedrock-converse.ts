@@ -15,6 +15,7 @@ import {
   type Media,
   OUTPUT_TOKENS,
   USAGE,
+  unspeakable,
 } from "../conversation.ts"
 import { given, list, type Members, members, numberOrNone, parsed, text, textOrNone } from "../wire.ts"
 import { type Addressed, joined, Speech, type Spoken, type Voice } from "./voice.ts"
@@ -72,6 +73,7 @@ function blocksOf(part: AnswerPart): JsonObject[] {
     return [{ reasoningContent: { reasoningText: { text: part.reasoning, signature: part.seal } } }]
   }
   if ("refusal" in part) return []
+  if ("remote" in part) return unspeakable(part)
   const { id, name, arguments: input } = part.call
   return [{ toolUse: { toolUseId: id, name, input } }]
 }
@@ -108,6 +110,7 @@ function deltasOf(part: AnswerPart): JsonObject[] {
     return inPieces(JSON.stringify(part.call.arguments)).map((piece) => ({ toolUse: { input: piece } }))
   }
   if ("refusal" in part) return []
+  if ("remote" in part) return unspeakable(part)
   const thoughts = inPieces(part.reasoning).map((piece) => ({ reasoningContent: { text: piece } }))
   return [...thoughts, { reasoningContent: { signature: part.seal } }]
 }

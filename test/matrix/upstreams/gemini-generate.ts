@@ -13,6 +13,7 @@ import {
   OUTPUT_TOKENS,
   UNSEEN_SEAL,
   USAGE,
+  unspeakable,
 } from "../conversation.ts"
 import { given, list, type Members, members, numberOrNone, text, textOrNone } from "../wire.ts"
 import { type Addressed, joined, Speech, type Spoken, type Voice } from "./voice.ts"
@@ -81,6 +82,7 @@ function writtenParts({ parts }: Answer): JsonObject[] {
       const isLast = firstCall < 0 && index === parts.length - 1
       return [{ text: part.text, ...(isLast && seal !== undefined && { thoughtSignature: seal }) }]
     }
+    if ("remote" in part) return unspeakable(part)
     // The vendor gives calls no ids.
     const { name, arguments: args } = part.call
     return [{ functionCall: { name, args }, ...(index === firstCall && { thoughtSignature: seal ?? UNSEEN_SEAL }) }]

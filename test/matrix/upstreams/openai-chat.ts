@@ -12,6 +12,7 @@ import {
   OUTPUT_TOKENS,
   type Tool,
   USAGE,
+  unspeakable,
 } from "../conversation.ts"
 import { dataIn, given, list, type Members, members, numberOrNone, parsed, text, textOrNone } from "../wire.ts"
 import { joined, Speech, type Spoken, type Voice } from "./voice.ts"
@@ -102,7 +103,8 @@ function stream(answer: Answer, body: Members): Spoken {
       index++
     } else if ("reasoning" in part) {
       for (const piece of inPieces(part.reasoning)) speech.addPiece(delta({ reasoning_content: piece }))
-    } else {
+    } else if ("remote" in part) unspeakable(part)
+    else {
       const [member, said] = "text" in part ? ["content", part.text] : ["refusal", part.refusal]
       for (const piece of inPieces(said as string)) speech.addPiece(delta({ [member as string]: piece }))
     }

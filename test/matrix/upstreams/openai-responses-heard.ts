@@ -17,10 +17,19 @@ export function heardInResponses(body: Members, { model, stream }: Addressed): H
     stream,
     instructions: instructions.filter((each) => each !== "").join("\n\n"),
     turns: joined(items.filter((item) => !instructs(item)).map(turnOf)),
-    tools: list(body.tools).map((tool) => {
-      const { name, description, parameters } = members(tool)
-      return { name: text(name), description: text(description), schema: (parameters ?? null) as Json }
-    }),
+    tools: list(body.tools)
+      .map(members)
+      .filter(({ type }) => type !== "mcp")
+      .map(({ name, description, parameters }) => {
+        return { name: text(name), description: text(description), schema: (parameters ?? null) as Json }
+      }),
+    servers: list(body.tools)
+      .map(members)
+      .filter(({ type }) => type === "mcp")
+      .map(({ server_label, server_url, authorization, allowed_tools }) => ({
+        ...{ label: text(server_label), url: text(server_url), token: text(authorization) },
+        allowed: list(allowed_tools).map(text),
+      })),
     choice: choiceOf(body.tool_choice),
     // There is no member for it.
     stop: [],

@@ -45,6 +45,15 @@ function incompleteReason({ finish, parts }: Answer): string | undefined {
   return finish === "refusal" && !parts.some((part) => "refusal" in part) ? "content_filter" : undefined
 }
 
+/** Each answer's items have ids of their own, as a vendor's have. */
+const numbers = new Map<Answer["parts"], number>()
+
+function numberOf({ parts }: Answer): number {
+  const number = numbers.get(parts) ?? numbers.size
+  numbers.set(parts, number)
+  return number
+}
+
 function whole(answer: Answer): JsonObject {
   const reason = incompleteReason(answer)
   return {
@@ -59,7 +68,7 @@ function whole(answer: Answer): JsonObject {
     max_output_tokens: null,
     max_tool_calls: null,
     model: "upstream-model-2026-01-01",
-    output: answer.parts.map((part, index) => itemOf(part, index)),
+    output: answer.parts.map((part, index) => itemOf(part, { index, answer })),
     parallel_tool_calls: true,
     previous_response_id: null,
     prompt_cache_key: null,
@@ -80,7 +89,13 @@ function whole(answer: Answer): JsonObject {
   }
 }
 
-function itemOf(part: AnswerPart, index: number): JsonObject {
+interface ItemPlace {
+  readonly index: number
+  readonly answer: Answer
+}
+
+function itemOf(part: AnswerPart, { index, answer }: ItemPlace): JsonObject {
+  const own = `${numberOf(answer)}_${index}`
   if ("reasoning" in part) {
     const summary = [{ type: "summary_text", text: part.reasoning }]
     return { id: REASONING_ID, type: "reasoning", encrypted_content: part.seal, summary }
@@ -88,7 +103,7 @@ function itemOf(part: AnswerPart, index: number): JsonObject {
   if ("call" in part) {
     const { id, name, arguments: said } = part.call
     return {
-      id: `fc_0a1b2c${index}`,
+      id: `fc_0a1b2c${own}`,
       type: "function_call",
       status: "completed",
       arguments: JSON.stringify(said),
@@ -96,8 +111,15 @@ function itemOf(part: AnswerPart, index: number): JsonObject {
       name,
     }
   }
+  if ("remote" in part) {
+    const { server, name, arguments: said, output } = part.remote
+    return {
+      ...{ id: `mcp_0a1b2c${own}`, type: "mcp_call", status: "completed", approval_request_id: null },
+      ...{ server_label: server, name, arguments: JSON.stringify(said), output, error: null },
+    }
+  }
   return {
-    id: `msg_0a1b2c${index}`,
+    id: `msg_0a1b2c${own}`,
     type: "message",
     status: "completed",
     content: [contentOf(part)],
@@ -122,7 +144,7 @@ function stream(answer: Answer): Spoken {
   const response = { ...begun, status: "in_progress", usage: null }
   numbered.add("response.created", { response })
   numbered.add("response.in_progress", { response })
-  for (const [output_index, part] of answer.parts.entries()) speakItem(part, output_index, numbered)
+  for (const [index, part] of answer.parts.entries()) speakItem(part, { index, answer }, numbered)
   const ending = incompleteReason(answer) === undefined ? "response.completed" : "response.incomplete"
   numbered.add(ending, { response: whole(answer) })
   return numbered.speech
@@ -142,25 +164,34 @@ class NumberedSpeech {
   }
 }
 
-function speakItem(part: AnswerPart, output_index: number, numbered: NumberedSpeech): void {
-  const item = itemOf(part, output_index)
+function speakItem(part: AnswerPart, place: ItemPlace, numbered: NumberedSpeech): void {
+  const { index: output_index } = place
+  const item = itemOf(part, place)
   const at = { item_id: item.id ?? "", output_index }
   if ("reasoning" in part) {
     numbered.add("response.output_item.added", { output_index, item: { ...item, summary: [] } })
-    const place = { ...at, summary_index: 0 }
+    const inside = { ...at, summary_index: 0 }
     const empty = { type: "summary_text", text: "" }
-    numbered.add("response.reasoning_summary_part.added", { ...place, part: empty })
+    numbered.add("response.reasoning_summary_part.added", { ...inside, part: empty })
     for (const delta of inPieces(part.reasoning)) {
-      numbered.addPiece("response.reasoning_summary_text.delta", { ...place, delta })
+      numbered.addPiece("response.reasoning_summary_text.delta", { ...inside, delta })
     }
-    numbered.add("response.reasoning_summary_text.done", { ...place, text: part.reasoning })
-    numbered.add("response.reasoning_summary_part.done", { ...place, part: { ...empty, text: part.reasoning } })
+    numbered.add("response.reasoning_summary_text.done", { ...inside, text: part.reasoning })
+    numbered.add("response.reasoning_summary_part.done", { ...inside, part: { ...empty, text: part.reasoning } })
   } else if ("call" in part) {
     const begun = { ...item, status: "in_progress", arguments: "" }
     numbered.add("response.output_item.added", { output_index, item: begun })
     const said = JSON.stringify(part.call.arguments)
     for (const delta of inPieces(said)) numbered.addPiece("response.function_call_arguments.delta", { ...at, delta })
     numbered.add("response.function_call_arguments.done", { ...at, arguments: said })
+  } else if ("remote" in part) {
+    const begun = { ...item, status: "in_progress", arguments: "", output: null }
+    numbered.add("response.output_item.added", { output_index, item: begun })
+    numbered.add("response.mcp_call.in_progress", at)
+    const said = JSON.stringify(part.remote.arguments)
+    for (const delta of inPieces(said)) numbered.addPiece("response.mcp_call_arguments.delta", { ...at, delta })
+    numbered.add("response.mcp_call_arguments.done", { ...at, arguments: said })
+    numbered.add("response.mcp_call.completed", at)
   } else speakMessage(part, { item, output_index, numbered })
   numbered.add("response.output_item.done", { output_index, item })
 }

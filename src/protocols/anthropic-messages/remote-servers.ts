@@ -1,0 +1,82 @@
+// Remote MCP servers: this protocol lists them beside the tools, and says in a toolset, or in the older form in the list
+// itself, which of their tools may be called.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+import type { HostedTool, RemoteServer, Tool } from "../../canonical/request.ts"
+import { PROTOCOL } from "./own.ts"
+
+const MEMBERS = ["type", "url", "name", "authorization_token", "tool_configuration"]
+
+/** The servers by their names, each with its place; undefined where one is of a form that is not known here. */
+export function decodeServers(value: Json | undefined): Map<string, ListedServer> | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  const servers = new Map<string, ListedServer>()
+  for (const [index, entry] of value.entries()) {
+    const server = isObject(entry) ? listedServer(entry) : undefined
+    if (!server) return undefined
+    servers.set(server.label, { ...server, at: `mcp_servers[${index}]` })
+  }
+  return servers
+}
+
+interface ListedServer extends RemoteServer {
+  readonly at: string
+  readonly isOff?: boolean
+}
+
+function listedServer(entry: JsonObject): Omit<ListedServer, "at"> | undefined {
+  const { type, url, name: label, authorization_token: authorization, tool_configuration: tools } = entry
+  if (type !== "url" || typeof url !== "string" || typeof label !== "string") return undefined
+  if (Object.keys(entry).some((name) => !MEMBERS.includes(name))) return undefined
+  const { enabled, allowed_tools: allowed } = isObject(tools) ? tools : {}
+  return {
+    label,
+    url,
+    ...(typeof authorization === "string" && { authorization }),
+    ...(Array.isArray(allowed) && { allowedTools: allowed.filter((name) => typeof name === "string") }),
+    ...(enabled === false && { isOff: true }),
+  }
+}
+
+/** The tools of a request with their servers, and behind them the servers that no toolset names. */
+export function withServers(tools: readonly Tool[], servers: ReadonlyMap<string, ListedServer>): Tool[] {
+  const named = new Set<string>()
+  const joined = tools.map((tool) => {
+    const set = tool.kind === "hosted" && isObject(tool.value) && tool.value.type === "mcp_toolset" ? tool.value : {}
+    const server = typeof set.mcp_server_name === "string" ? servers.get(set.mcp_server_name) : undefined
+    if (!server || tool.kind !== "hosted") return tool
+    named.add(server.label)
+    return { ...tool, does: "mcp" as const, server: narrowed(server, set) }
+  })
+  const others = [...servers.values()].filter(({ label, isOff }) => !named.has(label) && !isOff)
+  return [...joined, ...others.map(({ at, isOff: _, ...server }) => listed(server, at))]
+}
+
+/** A server that stands in the list alone. */
+function listed(server: RemoteServer, at: string): HostedTool {
+  return { kind: "hosted", at, name: server.label, does: "mcp", protocol: PROTOCOL, value: null, server }
+}
+
+/** Only the tools that a toolset turns on, where it turns all others off. */
+function narrowed(
+  { at: _, isOff: __, ...server }: ListedServer,
+  { default_config, configs }: JsonObject,
+): RemoteServer {
+  if (!isObject(default_config) || default_config.enabled !== false) return server
+  const chosen = isObject(configs) ? Object.entries(configs) : []
+  return { ...server, allowedTools: chosen.flatMap(([name, config]) => (isOn(config) ? [name] : [])) }
+}
+
+function isOn(config: Json): boolean {
+  return isObject(config) && config.enabled !== false
+}
+
+/** In the older form, which needs no toolset. */
+export function listEntry({ label, url, authorization, allowedTools }: RemoteServer): JsonObject {
+  return {
+    type: "url",
+    url,
+    name: label,
+    ...(authorization !== undefined && { authorization_token: authorization }),
+    ...(allowedTools && { tool_configuration: { enabled: true, allowed_tools: [...allowedTools] } }),
+  }
+}

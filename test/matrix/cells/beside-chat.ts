@@ -1,0 +1,75 @@
+// Cells about what only some protocols have: references to earlier items, passages of a search, and remote servers.
+import type { Cell } from "../cell.ts"
+import type { Answer, Ask, RemoteCall, RemoteServer } from "../conversation.ts"
+import { asked, INSTRUCTIONS, textsIn } from "./props.ts"
+
+const DONE: Answer = { parts: [{ text: "Done." }], finish: "stop" }
+const QUESTION = "What do foxes eat?"
+
+/** Three turns, the earlier answers named by their ids alone: one that came whole, and one that was streamed. */
+export async function itemReferences(cell: Cell): Promise<void> {
+  const first: Ask = { ...asked("hi"), byReference: true }
+  const hello: Answer = { parts: [{ text: "Hello." }], finish: "stop" }
+  const one = await cell.say(first, { answer: hello, stream: false, mayLose: true })
+  const second: Ask = {
+    ...first,
+    turns: [...first.turns, { by: "assistant", echo: one.reply.echo }, { by: "user", parts: [{ text: "and?" }] }],
+  }
+  const two = await cell.say(second, { answer: DONE, stream: true, mayLose: true })
+  const third: Ask = {
+    ...first,
+    turns: [...second.turns, { by: "assistant", echo: two.reply.echo }, { by: "user", parts: [{ text: "so?" }] }],
+  }
+  const { reply, heard } = await cell.say(third, { answer: DONE, stream: false, mayLose: true })
+  cell.seen("text", reply.text).is("Done.")
+  cell.seen("what was said", textsIn(heard)).is([
+    ["user", "hi"],
+    ["assistant", "Hello."],
+    ["user", "and?"],
+    ["assistant", "Done."],
+    ["user", "so?"],
+  ])
+}
+
+const PASSAGE = { title: "Foxes", source: "https://kb.example/foxes", text: "Foxes are omnivores." }
+
+export async function searchResults(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const parts = [{ passage: PASSAGE }, { text: QUESTION }]
+    const asking: Ask = { instructions: INSTRUCTIONS, turns: [{ by: "user", parts }] }
+    const { reply, heard } = await cell.say(asking, { answer: DONE, stream })
+    cell.seen("text", reply.text).is("Done.")
+    const said = heard.turns.flatMap((turn) => turn.parts)
+    const [passage] = said
+    if (cell.isRelayed) cell.seen("passage", passage).is({ kind: "passage", ...PASSAGE })
+    else
+      for (const words of Object.values(PASSAGE)) {
+        const isThere = said.some((part) => part.kind === "text" && part.text.includes(words))
+        cell.seen(`whether the upstream hears ${words}`, isThere).is(true)
+      }
+  }
+}
+
+const SERVER: RemoteServer = { label: "wiki", url: "https://wiki.example/mcp", token: "tok", allowed: ["look_up"] }
+const LOOKED_UP: RemoteCall = {
+  ...{ server: "wiki", name: "look_up", arguments: { word: "fox" } },
+  output: "Foxes are omnivores.",
+}
+const WITH_SERVERS = ["openai-responses", "anthropic-messages"]
+
+export async function remoteServers(cell: Cell): Promise<void> {
+  const hasServers = WITH_SERVERS.includes(cell.name.upstream)
+  const called: Answer = { parts: [{ remote: LOOKED_UP }, { text: "Done." }], finish: "stop" }
+  for (const stream of [false, true]) {
+    const asking: Ask = { ...asked(QUESTION), server: SERVER }
+    const { reply, heard } = await cell.say(asking, { answer: hasServers ? called : DONE, stream, mayLose: true })
+    cell.seen("text", reply.text).is("Done.")
+    if (hasServers) {
+      cell.seen("servers at the upstream", heard.servers).is([SERVER])
+      cell.seen("calls at the server", reply.remoteCalls).is([LOOKED_UP])
+    } else {
+      cell.lost("the server", { reply, as: /tools|mcp/ })
+      cell.note("The upstream calls no remote servers; the server is left out, and `x-gateway-losses` names it.")
+    }
+  }
+}
