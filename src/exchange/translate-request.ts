@@ -11,7 +11,7 @@ import { hashQuestion } from "./answer-text.ts"
 import { withCarried } from "./carried-thoughts.ts"
 import { fitNames } from "./fit-names.ts"
 import type { KeptLookup } from "./kept-seals.ts"
-import { withKept, withSealsBehind } from "./restore-seals.ts"
+import { withCallSeals, withSealsBehind } from "./restore-seals.ts"
 
 export interface TranslateTask {
   readonly from: string
@@ -67,7 +67,11 @@ export function translateRequest(
   const whole = task.media && task.media.size > 0 ? withMedia(said, task.media) : said
   const salted = task.identifiers ? withIdentifiers(whole, task.identifiers) : whole
   const { callId = upstream.callId, kept, context } = task
-  const sealed = withSealsBehind(withKept(withCarried(salted), kept.calls), kept.texts, context.minter)
+  const sealed = withSealsBehind(
+    withCallSeals(withCarried(salted), kept.calls, context.minter),
+    kept.texts,
+    context.minter,
+  )
   const { request, names } = fitNames(sealed, { toolName: upstream.toolName, callId })
   const losses: Loss[] = []
   const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...context, losses }))
