@@ -60,9 +60,15 @@ ${efforts.join("\n")}
 - **Images and files by address** are sent as addresses where the provider fetches them itself. Where it does not, they are
   refused, or fetched by the gateway if \`media.fetch\` is on ([configuration](configuration.md)).
 - **Seals** (signatures of thinking, encrypted reasoning) cross a client of another protocol in that protocol's own opaque
-  member and return whole to whoever made them. Sent to anybody else they are taken out and reported. Clients of chat
-  completions drop what they do not know, so for them the gateway keeps seals in memory by tool call, per tenant, for an
-  hour.
+  member, as standard base64, and return whole to the provider that made them. Sent to any other provider they are removed
+  and reported. A seal that has no place in the answer is kept in memory, per tenant, for an hour: by the tool call it
+  belongs to, or, where it follows the text, by a hash of that text. The gateway puts it back when the conversation
+  returns; white space in the text may have changed. No answer ends in a hidden thought.
+- **Why an answer ended**: an answer with calls ends in the protocol's word for tool calls, whatever the provider says or
+  leaves out. An answer without text or call that ends for a reason of the provider's own, such as Gemini's
+  \`MALFORMED_FUNCTION_CALL\`, is a failed attempt; the error names the reason. Where something was said, the reason is
+  reported as a loss.
+- **Members**: an answer has only members that the vendor of its protocol writes, and is null only where the vendor's is.
 - **Cache marks** are sent where the provider has them, and reported where it has not.
 `
 }

@@ -29,6 +29,8 @@ export type PartStart =
       readonly name: string
       readonly input?: "text"
       readonly runsAt: "client" | "provider"
+      /** Its seal, where that is there as it starts; its end bears it in any case. */
+      readonly sealed?: Sealed
       readonly server?: string
     }
   /** A part that does not grow: it is all there as it starts. */

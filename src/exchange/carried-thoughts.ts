@@ -4,7 +4,8 @@ import { isObject, type Json } from "../canonical/json.ts"
 import type { Part, ReasoningPart } from "../canonical/part.ts"
 import type { ChatRequest, Turn } from "../canonical/request.ts"
 import type { Sealed } from "../canonical/sealed.ts"
-import { type Kept, withKept } from "./kept-seals.ts"
+import type { Kept } from "./kept-seals.ts"
+import { withKept } from "./restore-seals.ts"
 
 /** Who "mints" a seal in which thoughts ride. */
 const CARRIER = "trivium:thoughts"

@@ -2,7 +2,7 @@
 // asked, and briefly: a count that is late, refused or no count is none.
 import { GatewayError } from "../canonical/error.ts"
 import { isObject } from "../canonical/json.ts"
-import { SEAL_MARK } from "../canonical/sealed.ts"
+import { mayHoldSeal } from "../canonical/sealed.ts"
 import type { Counter } from "../protocols/codec.ts"
 import type { Line } from "../providers/contract.ts"
 import type { Target } from "../routing/plan.ts"
@@ -90,7 +90,7 @@ function counterAt(target: Target, { call, house, request }: Occasion): Asked | 
     if (!line || !counter || line.serves?.(target.upstreamModel) === false) continue
     if (isWithout(line, target.upstreamModel)) continue
     // A seal in an envelope of ours is another upstream's.
-    const isRelayed = protocol === own && !request.text.includes(SEAL_MARK)
+    const isRelayed = protocol === own && !mayHoldSeal(request.text)
     if (!isRelayed && request.text.length > MAX_SAID_AGAIN) continue
     return { target: { ...target, protocol, line }, counter, isRelayed }
   }

@@ -26,8 +26,7 @@ export function fitNames(request: ChatRequest, fitting: Fitting): Fitted {
     names.set(sent, name)
     return sent
   }
-  const fitId = (id: string): string => (fitting.callId.test(id) ? id : fitted(id, fitting.callId))
-  const fit = { name: fitName, id: fitId }
+  const fit = { name: fitName, id: (id: string) => fitCallId(id, fitting.callId) }
   const { toolChoice } = request
   return {
     request: {
@@ -67,6 +66,11 @@ function fitPart(part: Part, fit: Fit): Part {
 function fitChoice(choice: ToolChoice, fitName: (name: string) => string): ToolChoice {
   if (choice.mode === "tool") return { ...choice, name: fitName(choice.name) }
   return choice.mode === "some" ? { ...choice, names: choice.names.map(fitName) } : choice
+}
+
+/** The id of a call as those take it who want ids of this form. */
+export function fitCallId(id: string, pattern: RegExp): string {
+  return pattern.test(id) ? id : fitted(id, pattern)
 }
 
 /** What can be kept of a name, and what tells it from others of which as much is kept. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import type { Part, ReasoningPart } from "../canonical/part.ts"
-import type { ChatRequest } from "../canonical/request.ts"
-import { callIdsIn, KeptSeals, withKept } from "./kept-seals.ts"
+import type { ReasoningPart } from "../canonical/part.ts"
+import { KeptSeals, relevantSeals } from "./kept-seals.ts"
 
 const thought = (data: string): ReasoningPart => ({
   kind: "reasoning",
@@ -9,71 +8,73 @@ const thought = (data: string): ReasoningPart => ({
   text: "hm",
   sealed: { mintedBy: "m", data },
 })
-const call = (id: string): Part => ({ kind: "tool-call", id, name: "f", arguments: "{}", runsAt: "client" })
 
 describe("kept seals", () => {
+  const calls = (seals: KeptSeals, tenant: string) => [...seals.lookup(tenant).calls.keys()]
+  const texts = (seals: KeptSeals, tenant: string) => [...seals.lookup(tenant).texts.keys()]
+
   test("are found by tenant and call, and by nobody else", () => {
     const seals = new KeptSeals()
     seals.keep("a", "1", { before: [thought("x")] })
-    expect(seals.find("a", ["1", "2"]).get("1")?.before).toEqual([thought("x")])
-    expect(seals.find("b", ["1"]).size).toBe(0)
-    expect([seals.has("a"), seals.has("b")]).toEqual([true, false])
+    expect(seals.lookup("a").calls.get("1")?.before).toEqual([thought("x")])
+    expect(seals.lookup("b").calls.size).toBe(0)
+  })
+
+  test("are found by tenant and text, and by nobody else", () => {
+    const seals = new KeptSeals()
+    seals.keepBehind("a", ["k", "l"], [thought("x")])
+    expect(seals.lookup("a").texts.get("l")?.before).toEqual([thought("x")])
+    expect(texts(seals, "b")).toEqual([])
+    expect(calls(seals, "a")).toEqual([])
   })
 
   test("expire", () => {
     let now = 0
     const seals = new KeptSeals({ now: () => now, lifetimeMs: 1000 })
     seals.keep("a", "1", { before: [] })
+    seals.keepBehind("a", ["k"], [])
     now = 999
-    expect(seals.find("a", ["1"]).size).toBe(1)
+    expect([calls(seals, "a"), texts(seals, "a")]).toEqual([["1"], ["k"]])
     now = 1000
-    expect(seals.find("a", ["1"]).size).toBe(0)
+    expect([calls(seals, "a"), texts(seals, "a")]).toEqual([[], []])
   })
 
   test("take no more room than there is: a tenant's oldest go first, then the oldest tenant's", () => {
     const large = { before: [thought("x".repeat(1000))] }
     const seals = new KeptSeals({ maxTenantSize: 5000, maxSize: 8000 })
     for (const id of ["1", "2", "3"]) seals.keep("a", id, large)
-    expect([...seals.find("a", ["1", "2", "3"]).keys()]).toEqual(["2", "3"])
+    expect(calls(seals, "a")).toEqual(["2", "3"])
     for (const id of ["4", "5"]) seals.keep("b", id, large)
-    expect([...seals.find("a", ["2", "3"]).keys()]).toEqual(["3"])
-    expect([...seals.find("b", ["4", "5"]).keys()]).toEqual(["4", "5"])
-  })
-})
-
-describe("a conversation that returns", () => {
-  const request = (parts: readonly Part[]): ChatRequest => ({
-    ...{ model: "a/b", instructions: [], tools: [], settings: {}, stream: false, routing: { fallback: [] } },
-    turns: [{ role: "assistant", parts }],
-  })
-  const restored = (parts: readonly Part[], kept: Record<string, Part[]>) => {
-    const map = new Map(
-      Object.entries(kept).map(([id, before]) => [
-        id,
-        { before: before as ReasoningPart[], sealed: { mintedBy: "m", data: id } },
-      ]),
-    )
-    return withKept(request(parts), map).turns[0]?.parts
-  }
-  const sealed = (id: string) => ({ ...call(id), sealed: { mintedBy: "m", data: id } })
-  const text: Part = { kind: "text", text: "I look it up" }
-
-  test("has its thoughts before what was said, and the call its seal", () => {
-    expect(restored([text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
+    expect(calls(seals, "a")).toEqual(["3"])
+    expect(calls(seals, "b")).toEqual(["4", "5"])
   })
 
-  test("has those between calls right before theirs", () => {
-    const parts = [call("1"), call("2")]
-    expect(restored(parts, { 1: [], 2: [thought("y")] })).toEqual([sealed("1"), thought("y"), sealed("2")])
+  test("of calls and of texts share one room", () => {
+    let now = 0
+    const seals = new KeptSeals({ maxTenantSize: 5000, now: () => now++ })
+    const large = [thought("x".repeat(1000))]
+    seals.keepBehind("a", ["k"], large)
+    seals.keep("a", "1", { before: large })
+    seals.keepBehind("a", ["l"], large)
+    expect([calls(seals, "a"), texts(seals, "a")]).toEqual([["1"], ["l"]])
+    seals.keep("a", "2", { before: large })
+    expect([calls(seals, "a"), texts(seals, "a")]).toEqual([["2"], ["l"]])
   })
 
-  test("has no thought twice that the client told back without its seal", () => {
-    const bare: Part = { kind: "reasoning", form: "full", text: "hm" }
-    expect(restored([bare, text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
-    expect(restored([bare, call("1")], {})).toEqual([bare, call("1")])
+  test("too large for the room are not kept, and take nothing else with them for long", () => {
+    const seals = new KeptSeals({ maxTenantSize: 1000 })
+    seals.keepBehind("a", ["k"], [thought("x".repeat(1000))])
+    expect(texts(seals, "a")).toEqual([])
+    seals.keepBehind("a", ["l"], [thought("x")])
+    expect(texts(seals, "a")).toEqual(["l"])
   })
 
-  test("tells its calls by the results in it", () => {
-    expect(callIdsIn('{"tool_call_id":"a"},{"tool_call_id" : "b"},{"id":"c"}')).toEqual(new Set(["a", "b"]))
+  test("for another thread are those of the calls that a request names, and those of texts", () => {
+    const seals = new KeptSeals()
+    for (const id of ["1", "2", "3", "4"]) seals.keep("a", id, { before: [] })
+    seals.keepBehind("a", ["k"], [])
+    const request = '{"tool_call_id":"1"},{"tool_use_id":"2"},{"call_id" : "3"},{"id":"4"}'
+    const relevant = structuredClone(relevantSeals(seals.lookup("a"), request))
+    expect([[...relevant.calls.keys()], [...relevant.texts.keys()]]).toEqual([["1", "2", "3"], ["k"]])
   })
 })

@@ -1,14 +1,22 @@
-// Seals for clients that drop what they do not know: kept by the id of the tool call they belong to, per tenant, and
-// put back when the conversation returns. Bounded and expiring: what is gone costs the model a thought, not the call.
-import type { Part, ReasoningPart } from "../canonical/part.ts"
-import type { ChatRequest, Turn } from "../canonical/request.ts"
+// Seals that a client does not hold: of those that drop what they do not know, and those that come when the client's
+// protocol has no place left for them. Kept per tenant by the id of the tool call, or by the text, that they belong to,
+// and put back when the conversation returns. Bounded and expiring: what is gone costs the model a thought, not the call.
+import type { ReasoningPart } from "../canonical/part.ts"
 import type { Sealed } from "../canonical/sealed.ts"
 
-/** What stood with a tool call. */
+/** What stood with a tool call, or behind a text. */
 export interface Kept {
   readonly sealed?: Sealed
-  /** The thoughts right before it. */
+  /** The thoughts right before the call, or right behind the text. */
   readonly before: readonly ReasoningPart[]
+}
+
+/** What is kept for one tenant. Plain data: it crosses threads. */
+export interface KeptLookup {
+  /** By the id of the call. */
+  readonly calls: ReadonlyMap<string, Kept>
+  /** By a key of the text. */
+  readonly texts: ReadonlyMap<string, Kept>
 }
 
 interface Entry extends Kept {
@@ -18,7 +26,8 @@ interface Entry extends Kept {
 
 interface TenantsOwn {
   size: number
-  readonly entries: Map<string, Entry>
+  readonly calls: Map<string, Entry>
+  readonly texts: Map<string, Entry>
 }
 
 export interface KeptSealsOptions {
@@ -35,6 +44,8 @@ const DEFAULTS = {
   lifetimeMs: 60 * 60 * 1000,
 }
 
+const NOTHING_KEPT: KeptLookup = { calls: new Map(), texts: new Map() }
+
 export class KeptSeals {
   private readonly options: Required<KeptSealsOptions>
   /** Those who kept something longest ago come first. */
@@ -46,93 +57,103 @@ export class KeptSeals {
   }
 
   keep(tenant: string, callId: string, kept: Kept): void {
-    const own = this.tenants.get(tenant) ?? { size: 0, entries: new Map<string, Entry>() }
-    this.remove(own, callId)
-    const size = sizeOf(callId, kept)
-    own.entries.set(callId, { ...kept, size, until: this.options.now() + this.options.lifetimeMs })
-    own.size += size
-    this.size += size
-    this.tenants.delete(tenant)
-    this.tenants.set(tenant, own)
+    const own = this.ownOf(tenant)
+    this.put(own, own.calls, { key: callId, kept })
     this.makeRoom(own)
   }
 
-  /** Whether there is anything to look for. */
-  has(tenant: string): boolean {
-    return this.tenants.has(tenant)
+  /** Keeps seals by the keys of the text that they stand behind. */
+  keepBehind(tenant: string, keys: readonly string[], seals: readonly ReasoningPart[]): void {
+    if (keys.length === 0) return
+    const own = this.ownOf(tenant)
+    for (const key of keys) this.put(own, own.texts, { key, kept: { before: seals } })
+    this.makeRoom(own)
   }
 
-  find(tenant: string, callIds: Iterable<string>): ReadonlyMap<string, Kept> {
-    const found = new Map<string, Kept>()
+  /** What is kept for a tenant now; it shows what is kept later too. */
+  lookup(tenant: string): KeptLookup {
     const own = this.tenants.get(tenant)
-    const now = this.options.now()
-    for (const callId of own ? callIds : []) {
-      const entry = own?.entries.get(callId)
-      if (entry && entry.until > now) found.set(callId, { before: entry.before, ...sealOf(entry) })
-    }
-    return found
+    if (!own) return NOTHING_KEPT
+    this.expire(own)
+    if (own.size > 0) return own
+    this.tenants.delete(tenant)
+    return NOTHING_KEPT
+  }
+
+  private ownOf(tenant: string): TenantsOwn {
+    const own = this.tenants.get(tenant) ?? { size: 0, calls: new Map(), texts: new Map() }
+    this.tenants.delete(tenant)
+    this.tenants.set(tenant, own)
+    return own
+  }
+
+  private put(own: TenantsOwn, entries: Map<string, Entry>, { key, kept }: { key: string; kept: Kept }): void {
+    this.remove(own, entries, key)
+    const size = sizeOf(key, kept)
+    entries.set(key, { ...kept, size, until: this.options.now() + this.options.lifetimeMs })
+    own.size += size
+    this.size += size
   }
 
   private makeRoom(newest: TenantsOwn): void {
-    const { maxSize, maxTenantSize, now } = this.options
-    for (const [callId, { until }] of newest.entries) {
-      if (until > now() && newest.size <= maxTenantSize) break
-      this.remove(newest, callId)
-    }
+    const { maxSize, maxTenantSize } = this.options
+    this.expire(newest)
+    while (newest.size > maxTenantSize) this.removeOldest(newest)
     for (const [tenant, own] of this.tenants) {
-      for (const callId of own.entries.keys()) {
-        if (this.size <= maxSize) return
-        this.remove(own, callId)
-      }
-      if (own.entries.size === 0) this.tenants.delete(tenant)
+      while (this.size > maxSize && own.size > 0) this.removeOldest(own)
+      if (own.size === 0) this.tenants.delete(tenant)
+      if (this.size <= maxSize) return
     }
   }
 
-  private remove(own: TenantsOwn, callId: string): void {
-    const size = own.entries.get(callId)?.size ?? 0
-    own.entries.delete(callId)
+  /** All live equally long, so that those kept longest ago expire first. */
+  private expire(own: TenantsOwn): void {
+    const now = this.options.now()
+    for (const entries of [own.calls, own.texts]) {
+      for (const [key, { until }] of entries) {
+        if (until > now) break
+        this.remove(own, entries, key)
+      }
+    }
+  }
+
+  private removeOldest(own: TenantsOwn): void {
+    const [call] = own.calls
+    const [text] = own.texts
+    if (call && (!text || call[1].until <= text[1].until)) this.remove(own, own.calls, call[0])
+    else if (text) this.remove(own, own.texts, text[0])
+  }
+
+  private remove(own: TenantsOwn, entries: Map<string, Entry>, key: string): void {
+    const size = entries.get(key)?.size ?? 0
+    entries.delete(key)
     own.size -= size
     this.size -= size
   }
 }
 
 /** About as many bytes as it takes. */
-function sizeOf(callId: string, { sealed, before }: Kept): number {
+function sizeOf(key: string, { sealed, before }: Kept): number {
   const seals = [sealed, ...before.map((part) => part.sealed)]
   const texts = before.reduce((sum, { text }) => sum + text.length, 0)
-  return 2 * (callId.length + texts + seals.reduce((sum, seal) => sum + (seal?.data.length ?? 0), 0)) + 200
+  return 2 * (key.length + texts + seals.reduce((sum, seal) => sum + (seal?.data.length ?? 0), 0)) + 200
 }
 
-function sealOf({ sealed }: Kept): { sealed?: Sealed } {
-  return sealed ? { sealed } : {}
-}
-
-/** The request with what was kept put back in its place. */
-export function withKept(request: ChatRequest, kept: ReadonlyMap<string, Kept>): ChatRequest {
-  if (kept.size === 0) return request
-  return { ...request, turns: request.turns.map((turn) => (turn.role === "assistant" ? restored(turn, kept) : turn)) }
-}
-
-/** What a model thought before its first call it thought before all it said; the client may have told it back unsealed. */
-function restored(turn: Turn, kept: ReadonlyMap<string, Kept>): Turn {
-  const parts: Part[] = []
-  let opening: readonly ReasoningPart[] | undefined
-  for (const part of turn.parts) {
-    const found = part.kind === "tool-call" && !part.sealed ? kept.get(part.id) : undefined
-    if (part.kind !== "tool-call" || !found) parts.push(part)
-    else {
-      if (opening) parts.push(...found.before)
-      parts.push({ ...part, ...sealOf(found) })
-    }
-    if (part.kind === "tool-call") opening ??= found?.before ?? []
+/** As much of it as a request may ask for, as plain data that another thread can be given. */
+export function relevantSeals({ calls, texts }: KeptLookup, requestText: string): KeptLookup {
+  const found = new Map<string, Kept>()
+  for (const id of calls.size > 0 ? callIdsIn(requestText) : []) {
+    const kept = calls.get(id)
+    if (kept) found.set(id, kept)
   }
-  if (!opening || opening.length === 0) return { ...turn, parts }
-  return { ...turn, parts: [...opening, ...parts.filter((part) => part.kind !== "reasoning" || part.sealed)] }
+  return { calls: found, texts }
 }
 
-/** The ids of calls that a chat request tells results of, read from its byte text. */
-export function callIdsIn(text: string): Set<string> {
+/** The ids of calls that a request tells results of, read from its byte text. */
+function callIdsIn(text: string): Set<string> {
   const ids = new Set<string>()
-  for (const [, id] of text.matchAll(/"tool_call_id"\s*:\s*"([^"\\]{1,512})"/g)) if (id !== undefined) ids.add(id)
+  for (const [, id] of text.matchAll(RESULT_IDS)) if (id !== undefined) ids.add(id)
   return ids
 }
+
+const RESULT_IDS = /"(?:tool_call_id|tool_use_id|call_id)"\s*:\s*"([^"\\]{1,512})"/g

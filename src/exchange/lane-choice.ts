@@ -1,6 +1,6 @@
 // Which lane an attempt takes: bytes pass where client and upstream speak alike, all else is said again.
 import { GatewayError } from "../canonical/error.ts"
-import { SEAL_MARK } from "../canonical/sealed.ts"
+import { mayHoldSeal } from "../canonical/sealed.ts"
 import { KINDS } from "../protocols/contract.ts"
 import type { Target } from "../routing/plan.ts"
 import { embeddingWay, fitsOneCall } from "./embedding-lane.ts"
@@ -23,7 +23,7 @@ export function passes(target: Target, occasion: Occasion): boolean {
   // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
   const codec = call.envelope.does === "generate" ? house.codecs.ingress.get(id) : undefined
   const maySeal = codec !== undefined && codec.dropsSeals !== true
-  return !maySeal || !request.text.includes(SEAL_MARK)
+  return !maySeal || !mayHoldSeal(request.text)
 }
 
 /**

@@ -1,9 +1,11 @@
 // An upstream's answer with what the translation of the request did undone: tools get their names back, and custom
-// tools their input as text. Seals that the client would drop are kept on the way.
-import type { Part, ReasoningPart, ToolCallPart } from "../canonical/part.ts"
+// tools their input as text. Ids of calls are made to fit the client, and seals that it would not hold are kept.
+import type { Part, ReasoningPart, TextPart, ToolCallPart } from "../canonical/part.ts"
 import type { ChatResponse } from "../canonical/response.ts"
 import type { Sealed } from "../canonical/sealed.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
+import { AnswerSeals, type SealsBehind } from "./answer-seals.ts"
+import { fitCallId } from "./fit-names.ts"
 import { InputText, inputOf } from "./input-text.ts"
 import type { Kept } from "./kept-seals.ts"
 
@@ -14,6 +16,10 @@ export interface Mending {
   readonly customs: ReadonlySet<string>
   /** Told of seals with the calls they belong to, and says what the call bears; absent where the client holds them. */
   readonly keep?: ((callId: string, kept: Kept) => Sealed | undefined) | undefined
+  /** Told of seals that stand behind all that is said; absent where nobody keeps them. */
+  readonly keepBehind?: ((seals: SealsBehind) => void) | undefined
+  /** What ids of calls the client takes. */
+  readonly callId?: RegExp | undefined
 }
 
 export function mendResponse(response: ChatResponse, mending: Mending): ChatResponse {
@@ -22,21 +28,34 @@ export function mendResponse(response: ChatResponse, mending: Mending): ChatResp
     ...response,
     candidates: response.candidates.map((candidate) => {
       const keeper = mending.keep && new Keeper(mending.keep)
-      const parts = candidate.parts.map((part) => mendPart(keeper ? keeper.take(part) : part, mending))
+      const behind = new AnswerSeals(mending.keepBehind)
+      const parts = candidate.parts.map((part) => {
+        behind.take(part)
+        const mended = mendPart(part, mending)
+        return keeper ? keeper.take(mended) : mended
+      })
+      behind.finish(candidate.finish)
       return { ...candidate, parts }
     }),
   }
 }
 
-export function isIdle({ names, customs, keep }: Mending): boolean {
-  return names.size === 0 && customs.size === 0 && !keep
+export function isIdle({ names, customs, keep, keepBehind, callId }: Mending): boolean {
+  return names.size === 0 && customs.size === 0 && !keep && !keepBehind && !callId
 }
 
-function mendPart(part: Part, { names, customs }: Mending): Part {
+/** An id that is missing is made by who writes the answer. */
+function fittingId(id: string, { callId }: Mending): string {
+  return callId && id !== "" ? fitCallId(id, callId) : id
+}
+
+function mendPart(part: Part, mending: Mending): Part {
   if (part.kind !== "tool-call") return part
+  const { names, customs } = mending
+  const id = part.runsAt === "client" ? fittingId(part.id, mending) : part.id
   const name = names.get(part.name) ?? part.name
   const input = customs.has(part.name) && part.input !== "text" ? inputOf(part.arguments) : undefined
-  return { ...part, name, ...(input !== undefined && { arguments: input, input: "text" as const }) }
+  return { ...part, id, name, ...(input !== undefined && { arguments: input, input: "text" as const }) }
 }
 
 /** Thoughts belong to the call that follows them. */
@@ -60,7 +79,7 @@ class Keeper {
 
 /** A part of a stream that something is done about. */
 interface OpenPart {
-  readonly part: ToolCallPart | ReasoningPart
+  readonly part: ToolCallPart | ReasoningPart | TextPart
   text: string
   readonly input?: InputText
 }
@@ -69,11 +88,13 @@ interface OpenPart {
 export class MendedStream {
   private readonly open = new Map<string, OpenPart>()
   private readonly keepers = new Map<number, Keeper>()
+  private readonly behind = new Map<number, AnswerSeals>()
 
   constructor(private readonly mending: Mending) {}
 
   push(event: StreamEvent): readonly StreamEvent[] {
     if (event.type === "part-start") return [this.start(event)]
+    if (event.type === "candidate-end") this.behind.get(event.candidate)?.finish(event.finish)
     if (this.open.size === 0 || (event.type !== "part-delta" && event.type !== "part-end")) return [event]
     const key = `${event.candidate}.${event.part}`
     const open = this.open.get(key)
@@ -85,21 +106,25 @@ export class MendedStream {
 
   private start(event: Extract<StreamEvent, { type: "part-start" }>): StreamEvent {
     const { candidate, part, start } = event
-    const { names, customs, keep } = this.mending
+    const { names, customs, keep, keepBehind } = this.mending
     const key = `${candidate}.${part}`
-    if (start.kind === "reasoning" && keep) this.open.set(key, { part: { ...start, text: "" }, text: "" })
+    if (keepBehind && start.kind === "text") this.open.set(key, { part: { ...start, text: "" }, text: "" })
+    if ((keep || keepBehind) && start.kind === "reasoning") {
+      this.open.set(key, { part: { ...start, text: "" }, text: "" })
+    }
     if (start.kind !== "tool-call") return event
+    const id = start.runsAt === "client" ? fittingId(start.id, this.mending) : start.id
     const isText = customs.has(start.name) && start.input !== "text"
-    if (isText || keep) {
-      const call: ToolCallPart = { ...start, arguments: "" }
+    if (isText || keep || keepBehind) {
+      const call: ToolCallPart = { ...start, id, arguments: "" }
       this.open.set(key, { part: call, text: "", ...(isText && { input: new InputText() }) })
     }
     const name = names.get(start.name) ?? start.name
-    return { ...event, start: { ...start, name, ...(isText && { input: "text" as const }) } }
+    return { ...event, start: { ...start, id, name, ...(isText && { input: "text" as const }) } }
   }
 
   private grow(event: Extract<StreamEvent, { type: "part-delta" }>, open: OpenPart): StreamEvent[] {
-    if (open.part.kind === "reasoning") open.text += event.text
+    if (open.part.kind !== "tool-call") open.text += event.text
     if (!open.input) return [event]
     const text = open.input.push(event.text)
     return text === "" ? [] : [{ ...event, text }]
@@ -116,12 +141,16 @@ export class MendedStream {
 
   /** The seal that the part bears to the client. */
   private kept({ candidate, sealed }: Extract<StreamEvent, { type: "part-end" }>, open: OpenPart): Sealed | undefined {
-    const { keep } = this.mending
+    const { keep, keepBehind } = this.mending
+    const said = open.part.kind === "tool-call" ? open.part : { ...open.part, text: open.text }
+    const whole: Part = said.kind === "text" ? said : { ...said, ...(sealed && { sealed }) }
+    const behind = this.behind.get(candidate) ?? new AnswerSeals(keepBehind)
+    this.behind.set(candidate, behind)
+    behind.take(whole)
     if (!keep) return sealed
     const keeper = this.keepers.get(candidate) ?? new Keeper(keep)
     this.keepers.set(candidate, keeper)
-    const whole = open.part.kind === "reasoning" ? { ...open.part, text: open.text } : open.part
-    const taken = keeper.take({ ...whole, ...(sealed && { sealed }) })
+    const taken = keeper.take(whole)
     return "sealed" in taken ? taken.sealed : undefined
   }
 }

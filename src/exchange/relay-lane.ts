@@ -11,6 +11,7 @@ import { decodeByteText, isAscii, toBody, toByteText } from "../transport/byte-t
 import { type Outline, outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
 import { Tee } from "../transport/tee.ts"
+import { repairUtf8, Utf8Repair } from "../transport/utf8-repair.ts"
 import { textOfResponse } from "./counted-text.ts"
 import type { Attempt, Lane, Passage, Watch } from "./lane.ts"
 import { saltFor } from "./salt-identifiers.ts"
@@ -36,14 +37,16 @@ export const relayLane: Lane = {
     return { headers: line.headersWith(request.reading.headers), body }
   },
 
-  answer(bytes, { call, house, request, target }) {
+  answer(received, { call, house, request, target }) {
+    const ascii = isAscii(received)
+    const bytes = ascii ? received : repairUtf8(received)
     const text = toByteText(bytes)
     const outlined = outline(text)
     const answer = outlined && call.protocol.relayAnswer(text, outlined, contextOf({ request, target }))
     if (!answer) return undefined
     const { usage, images, model } = answer
     return {
-      body: toBody(answer.text, isAscii(bytes)),
+      body: toBody(answer.text, ascii),
       model,
       ...(usage && { usage }),
       ...(images !== undefined && { images }),
@@ -132,9 +135,18 @@ function relayPassage(relay: StreamRelay, watch: Watch): Passage {
     onEvent: (event) => watch.onEvent(event),
     onObserverFailure: (cause) => watch.onBlindness(cause),
   })
+  const repair = new Utf8Repair()
   return {
-    push: (bytes) => tee.push(bytes),
-    finish: () => tee.finish(),
+    push(bytes) {
+      const valid = repair.push(bytes)
+      return valid.length === 0 ? undefined : tee.push(valid)
+    },
+    finish() {
+      const cutOff = repair.finish()
+      const before = cutOff && tee.push(cutOff)
+      const last = tee.finish()
+      return before && last ? Buffer.concat([before, last]) : (before ?? last)
+    },
     conclude: () => tee.conclude(),
     terminal: () => relay.terminal(),
     errorFrame: (error, context) => relay.errorFrame(error, context),

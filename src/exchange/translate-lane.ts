@@ -9,10 +9,12 @@ import type { Target } from "../routing/plan.ts"
 import { decodeUtf8, encodeByteText, fromByteText } from "../transport/byte-text.ts"
 import { outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
+import { answerKeys } from "./answer-text.ts"
 import type { Call, House } from "./call.ts"
 import { carryThoughts } from "./carried-thoughts.ts"
 import { textOfResponse } from "./counted-text.ts"
-import { callIdsIn, type Kept } from "./kept-seals.ts"
+import { refuseEmptyAnswer } from "./empty-answer.ts"
+import { relevantSeals } from "./kept-seals.ts"
 import type { Answered, Attempt, Lane, Passage, Watch } from "./lane.ts"
 import { type Mending, mendResponse } from "./mended-answer.ts"
 import { isLarge, type ReadRequest } from "./request.ts"
@@ -44,7 +46,6 @@ export class UnsayableError extends Error {
 
 /** Where a model's most is not known, as much as most models put out. */
 const USUAL_MAX_OUTPUT_TOKENS = 8192
-const NO_SEALS: ReadonlyMap<string, Kept> = new Map()
 
 export function translateLane(target: Target, occasion: Occasion): Lane | Promise<Lane> {
   const { request, house } = occasion
@@ -111,7 +112,7 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
   const identifiers = saltedIdentifiers(target, { call, house, request })
   const { model, line } = target
   const { tenant } = call.caller
-  const looks = house.codecs.ingress.get(call.protocol.id)?.dropsSeals === true && house.seals.has(tenant)
+  const kept = house.seals.lookup(tenant)
   return {
     from: call.protocol.id,
     envelope: call.envelope,
@@ -128,7 +129,9 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
       ...(model.thinkingTokens && { thinkingTokens: model.thinkingTokens }),
       ...(model.fixedSampling && { fixedSampling: true }),
     },
-    kept: looks ? house.seals.find(tenant, callIdsIn(request.text)) : NO_SEALS,
+    // Another thread is given a copy.
+    kept: isLarge(request.text.length) ? relevantSeals(kept, request.text) : kept,
+    ...(line.callId && { callId: line.callId }),
     ...(identifiers && { identifiers }),
     ...(house.fetchMedia && { media: new Map() }),
   }
@@ -187,6 +190,7 @@ class TranslateLane implements Lane {
     const said = parsed(decodeUtf8(bytes))
     const response = said && this.halves.upstream.decodeResponse(said, this.decoding(attempt))
     if (!response) return undefined
+    if (!isSameProtocol(attempt)) refuseEmptyAnswer(response)
     const mended = mendResponse(response, this.mending(attempt))
     const body = JSON.stringify(this.halves.ingress.encodeResponse(mended, this.encoding(attempt)))
     const { usage, model } = response
@@ -199,6 +203,7 @@ class TranslateLane implements Lane {
       writer: this.halves.ingress.encodeStream(this.encoding(attempt)),
       mending: this.mending(attempt),
       watch,
+      sameProtocol: isSameProtocol(attempt),
     })
   }
 
@@ -212,7 +217,7 @@ class TranslateLane implements Lane {
   }
 
   private decoding({ call, target }: Attempt) {
-    return { id: idOf(call), minter: minterOf(target, this.halves.upstream) }
+    return { id: idOf(call), minter: minterOf(target, this.halves.upstream), customTools: this.said.customs }
   }
 
   private encoding({ call, target, request }: Attempt): EncodeContext {
@@ -230,17 +235,25 @@ class TranslateLane implements Lane {
   }
 
   private mending({ call, house }: Attempt): Mending {
-    const { names, customs } = this.said
+    const { names, customs, question } = this.said
     const { tenant } = call.caller
-    const { dropsSeals, dropsThoughts } = this.halves.ingress
-    if (dropsThoughts) return { names, customs, keep: (_, kept) => carryThoughts(kept) }
-    if (!dropsSeals) return { names, customs }
-    const keep: Mending["keep"] = (callId, kept) => {
-      house.seals.keep(tenant, callId, kept)
+    const { callId, dropsSeals, dropsThoughts, mayLoseSeals } = this.halves.ingress
+    const keepBehind: Mending["keepBehind"] = ({ text, seals }) =>
+      house.seals.keepBehind(tenant, answerKeys(text, question), seals)
+    const common = { names, customs, callId, keepBehind }
+    if (dropsThoughts) return { ...common, keep: (_, kept) => carryThoughts(kept) }
+    if (!dropsSeals && !mayLoseSeals) return common
+    const keep: Mending["keep"] = (id, kept) => {
+      const lost = dropsSeals ? kept : { ...kept, before: kept.before.filter(({ form }) => form === "hidden") }
+      if (lost.sealed || lost.before.length > 0) house.seals.keep(tenant, id, lost)
       return kept.sealed
     }
-    return { names, customs, keep }
+    return { ...common, keep }
   }
+}
+
+function isSameProtocol({ call, target }: Attempt): boolean {
+  return call.protocol.id === target.protocol
 }
 
 /** Of the request's id as much as vendors' ids hold. */

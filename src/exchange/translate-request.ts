@@ -7,9 +7,11 @@ import type { MediaPart, Part } from "../canonical/part.ts"
 import type { ChatRequest } from "../canonical/request.ts"
 import type { Asked, Codecs, Places, UpstreamCodec, UpstreamContext } from "../protocols/codec.ts"
 import type { Envelope } from "../protocols/contract.ts"
+import { hashQuestion } from "./answer-text.ts"
 import { withCarried } from "./carried-thoughts.ts"
 import { fitNames } from "./fit-names.ts"
-import { type Kept, withKept } from "./kept-seals.ts"
+import type { KeptLookup } from "./kept-seals.ts"
+import { withCallSeals, withSealsBehind } from "./restore-seals.ts"
 
 export interface TranslateTask {
   readonly from: string
@@ -18,8 +20,10 @@ export interface TranslateTask {
   readonly context: Omit<UpstreamContext, "losses">
   /** What the caller's identifiers are sent as; absent where they are sent as they are, or there are none. */
   readonly identifiers?: ReadonlyMap<string, string>
-  /** By the id of the call they stood with. */
-  readonly kept: ReadonlyMap<string, Kept>
+  /** The seals that are kept for the tenant. */
+  readonly kept: KeptLookup
+  /** What ids of calls must look like where the target takes fewer than its protocol. */
+  readonly callId?: RegExp
   /** What stands at addresses that the upstream would not fetch from; absent where nobody does. */
   readonly media?: ReadonlyMap<string, InlineMedia>
 }
@@ -38,6 +42,8 @@ export interface TranslatedRequest {
   readonly names: ReadonlyMap<string, string>
   /** The tools, as they were sent, whose input is plain text. */
   readonly customs: ReadonlySet<string>
+  /** The hash of what was said last before the answer. */
+  readonly question: string
 }
 
 /** Addresses whose content must be known first. */
@@ -60,13 +66,20 @@ export function translateRequest(
   if (wanted.length > 0) return { wanted }
   const whole = task.media && task.media.size > 0 ? withMedia(said, task.media) : said
   const salted = task.identifiers ? withIdentifiers(whole, task.identifiers) : whole
-  const { request, names } = fitNames(withKept(withCarried(salted), task.kept), upstream)
+  const { callId = upstream.callId, kept, context } = task
+  const sealed = withSealsBehind(
+    withCallSeals(withCarried(salted), kept.calls, context.minter),
+    kept.texts,
+    context.minter,
+  )
+  const { request, names } = fitNames(sealed, { toolName: upstream.toolName, callId })
   const losses: Loss[] = []
-  const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...task.context, losses }))
+  const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...context, losses }))
   const { turns: _turns, instructions: _instructions, ...asked } = said
   const customs = new Set(request.tools.filter(({ kind }) => kind === "custom").map(({ name }) => name))
   const told = losses.map((loss) => ({ ...loss, path: placeOf(loss.path, places) }))
-  return { body: JSON.stringify(encoded), losses: told, asked, names, customs }
+  const question = hashQuestion(said.turns)
+  return { body: JSON.stringify(encoded), losses: told, asked, names, customs, question }
 }
 
 /** In settings, and in what rides along to a host of the same protocol. */

@@ -6,6 +6,7 @@ import type { FrameContext } from "../protocols/contract.ts"
 import { fromByteText, toByteText } from "../transport/byte-text.ts"
 import { decodeSse, type Frame, SseLimitError } from "../transport/sse.ts"
 import type { Step } from "../transport/step.ts"
+import { EmptyAnswerCheck } from "./empty-answer.ts"
 import type { Passage, Watch } from "./lane.ts"
 import { isIdle, MendedStream, type Mending } from "./mended-answer.ts"
 
@@ -14,16 +15,20 @@ interface PassageOptions {
   readonly writer: StreamWriter
   readonly mending: Mending
   readonly watch: Watch
+  /** Whether client and upstream share a protocol, so that every reason to stop has its word. */
+  readonly sameProtocol: boolean
 }
 
 export class TranslatedPassage implements Passage {
   private readonly frames = decodeSse()
   private readonly mended: MendedStream | undefined
+  private readonly empty: EmptyAnswerCheck | undefined
   private over = false
   /** What the end of the upstream's bytes had to say. */
   private closing = ""
 
   constructor(private readonly options: PassageOptions) {
+    this.empty = options.sameProtocol ? undefined : new EmptyAnswerCheck()
     this.mended = isIdle(options.mending) ? undefined : new MendedStream(options.mending)
   }
 
@@ -66,8 +71,9 @@ export class TranslatedPassage implements Passage {
 
   private written(events: readonly StreamEvent[]): string {
     let text = ""
-    for (const event of events) {
+    for (const told of events) {
       if (this.over) break
+      const event = this.empty ? this.empty.check(told) : told
       const verdict = this.options.watch.onEvent(event)
       this.over = verdict !== "go-on"
       if (verdict === "stop-before") break

@@ -197,7 +197,7 @@ export class UpstreamStream {
     this.passage.conclude()
     if (this.ended) return withTerminal(passed, this.passage.terminal())
     if (this.blind) this.ended = true
-    else this.error = incomplete()
+    else this.error ??= incomplete()
     // A piece of an event that was cut off would be all that a client then reads.
     return this.ended ? passed : undefined
   }

@@ -23,6 +23,10 @@ export interface IngressCodec {
   readonly dropsSeals?: boolean
   /** Whether some of its clients drop thoughts with their seals, but give back what stands on a call. */
   readonly dropsThoughts?: boolean
+  /** Whether some of its clients drop hidden thoughts, or get the seal of a call when there is no place left for it. */
+  readonly mayLoseSeals?: boolean
+  /** What ids of calls its clients take. */
+  readonly callId: RegExp
   /**
    * Reads a request that `readRequest` has found sound. What it has no word for rides along in `extra` and `foreign`;
    * envelopes of seals in the protocol's opaque slots are opened.
@@ -152,6 +156,8 @@ export interface DecodeContext {
   readonly id: string
   /** Who makes the seals in this answer. */
   readonly minter: string
+  /** The tools with text input that the request declares; absent where they are not known. */
+  readonly customTools?: ReadonlySet<string>
 }
 
 export interface Codec {

@@ -76,12 +76,13 @@ function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): L
     "user-agent": "trivium",
     ...dialect.headers(settings.apiKey),
   }
-  const { path, edits, serves, embeds, wrap, takesHeaders, takesMembers, streamUsage } = dialect
+  const { path, edits, serves, embeds, wrap, takesHeaders, takesMembers, streamUsage, callId } = dialect
   const limitMembers = settings.limitMember ? [settings.limitMember] : dialect.limitMembers
   return {
     baseUrl,
     streamUsage,
     ...(limitMembers && { limitMembers }),
+    ...(callId && { callId }),
     ...(takesMembers && { takesMembers }),
     send: wrap ? wrap(send) : send,
     headersWith: remembered(own, takesHeaders),

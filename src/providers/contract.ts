@@ -55,6 +55,8 @@ export interface Dialect {
   readonly streamUsage: "ask" | "sent"
   /** The members of chat completions by which it takes the output limit, the best first; left out, `max_tokens`. */
   readonly limitMembers?: readonly string[]
+  /** What ids of tool calls must look like; left out, as the protocol has them. */
+  readonly callId?: RegExp
   /** The members of a request that it takes, where it refuses a request for any other; left out, it takes all. */
   readonly takesMembers?: ReadonlySet<string>
   /** What proves who we are, and what else every call must say. */
@@ -131,6 +133,7 @@ export interface Line {
   readonly baseUrl: string
   readonly streamUsage: Dialect["streamUsage"]
   readonly limitMembers?: Dialect["limitMembers"]
+  readonly callId?: Dialect["callId"]
   readonly takesMembers?: Dialect["takesMembers"]
   readonly send: Send
   /** The headers of a call: the provider's own, and these of the protocol's. */

@@ -28,6 +28,8 @@ const googleKey = (credential: Secret | undefined): Record<string, string> =>
 const openai: Dialect = { streamUsage: "ask", headers: bearer }
 /** Usage comes with the last event, asked for or not, and asking for it is refused. */
 const unasked: Dialect = { streamUsage: "sent", headers: bearer }
+/** Mistral refuses ids of calls that are not as its own. */
+const mistral: Dialect = { ...unasked, callId: /^[a-zA-Z0-9]{9}$/ }
 const anthropic: Dialect = { streamUsage: "sent", headers: anthropicKey }
 const gemini: Dialect = { streamUsage: "sent", headers: googleKey }
 
@@ -173,7 +175,7 @@ const ROWS: readonly Row[] = [
     name: "Mistral AI",
     env: "MISTRAL_API_KEY",
     at: "https://api.mistral.ai/v1",
-    speaks: { "openai-chat": unasked, "mistral-embeddings": { ...openai, embeds: EMBEDS.mistral }, ...moderations },
+    speaks: { "openai-chat": mistral, "mistral-embeddings": { ...openai, embeds: EMBEDS.mistral }, ...moderations },
   },
   {
     id: "deepseek",

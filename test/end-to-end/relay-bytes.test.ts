@@ -1,5 +1,6 @@
 // The relay lane, byte by byte: what the gateway does not own passes as it came, in both directions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { isUtf8 } from "node:buffer"
 import fc from "fast-check"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
@@ -193,13 +194,14 @@ describe("a unary answer", () => {
     expect(await answered(answer("null"))).toEqual(answer('"test/model"'))
   })
 
-  test("that is not valid UTF-8 keeps every byte but the model's name", async () => {
+  test("that is not valid UTF-8 arrives with U+FFFD in place of what is malformed, all else as it came", async () => {
     const answer = (model: string) =>
       Buffer.from(
-        `{"choices":[{"message":{"content":"\xff\xfe\xc3( \xed\xa0\x80 \x80"}}],"model":"${model}"}`,
+        `{"choices":[{"message":{"content":"\xc3\xa9\xff\xfe\xc3( \xed\xa0\x80 \x80"}}],"model":"${model}"}`,
         "latin1",
       )
-    expect(await answered(answer("upstream-model"))).toEqual(answer("test/model"))
+    const repaired = Buffer.from(answer("test/model").toString("utf8"))
+    expect(await answered(answer("upstream-model"))).toEqual(repaired)
   })
 
   test("that does not name its model is told which it was", async () => {
@@ -237,4 +239,42 @@ describe("a stream", () => {
       }
     })
   }
+
+  const said = (content: string) =>
+    `data: {"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"${content}"}}]}\n\n`
+  const named = (content: string) => said(content).replace('"m"', '"test/model"')
+  const LAST = `data: {"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${DONE}`
+
+  test("a character that the network cuts in two arrives byte by byte as it was sent", async () => {
+    const words = ["one ", "🦊 ", "名 ", "🦊 ", "two"]
+    const bytes = Buffer.from(words.map(said).join("") + LAST)
+    const shown = words.map(named).join("") + LAST.replace('"m"', '"test/model"')
+    const foxes = [...words.map(said).join("").matchAll(/🦊|名/gu)].map(({ index }) => index)
+    for (const at of foxes) {
+      const start = Buffer.byteLength(words.map(said).join("").slice(0, at))
+      for (const cut of [start + 1, start + 2]) {
+        const got = await streamed([bytes.subarray(0, cut), bytes.subarray(cut)], true)
+        expect(got).toBe(Buffer.from(shown).toString("latin1"))
+      }
+    }
+  })
+
+  test("malformed bytes between and inside its events never reach the client as invalid UTF-8", async () => {
+    const garbage = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x0a, 0x0a])
+    const inside = Buffer.from(said("a\xff\xc3b"), "latin1")
+    const pieces = [Buffer.from(said("one")), Buffer.from(said("two")), garbage, inside, Buffer.from(LAST)]
+    for (const sent of [pieces, [Buffer.concat(pieces)]]) {
+      const got = Buffer.from(await streamed(sent, true), "latin1")
+      expect(isUtf8(got)).toBe(true)
+      const text = got.toString()
+      for (const word of [named("one"), named("two"), named("a\ufffd\ufffdb"), "[DONE]"]) expect(text).toContain(word)
+    }
+  })
+
+  test("a stream that stops amid a character ends in an error that is valid UTF-8", async () => {
+    const cut = Buffer.from(said("one") + said("🦊"))
+    const got = Buffer.from(await streamed([cut.subarray(0, cut.indexOf("🦊") + 2)], true), "latin1")
+    expect(isUtf8(got)).toBe(true)
+    expect(got.toString()).toContain('"error"')
+  })
 })

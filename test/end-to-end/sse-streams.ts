@@ -76,9 +76,9 @@ export const STREAMS: readonly RelayedStream[] = [
       `data: ${stop(model)}\n\ndata: [DONE]\n\n`,
   ),
   stream(
-    "a stream that is not valid UTF-8",
+    "a stream with characters of several bytes",
     (model) =>
-      `data: {"model":${model},"choices":[{"index":0,"delta":{"role":"assistant","content":"\xff\xc3( \xed\xa0\x80"}}]}\n\n` +
+      `data: {"model":${model},"choices":[{"index":0,"delta":{"role":"assistant","content":"\xc3\xa9 \xf0\x9f\xa6\x8a \xe5\x90\x8d"}}]}\n\n` +
       `data: ${stop(model)}\n\ndata: [DONE]\n\n`,
   ),
   stream(

@@ -230,6 +230,28 @@ describe("tools", () => {
   })
 })
 
+describe("ids of calls", () => {
+  test("that the client's protocol does not take are made to fit, and name the same call when they return", async () => {
+    const called = { id: "functions.f:0", type: "function", function: { name: "f", arguments: "{}" } }
+    const message = { role: "assistant", content: null, tool_calls: [called] }
+    upstream.script = (_, reply) =>
+      reply.json({ id: "1", choices: [{ index: 0, message, finish_reason: "tool_calls" }] })
+    const tools = [{ name: "f", input_schema: { type: "object", properties: {} } }]
+    const { content } = (await (await messages({ model: "t/chat", tools })).json()) as { content: Body[] }
+    const id = content[0]?.id
+    expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
+    upstream.script = answerInKind
+    const result = { type: "tool_result", tool_use_id: id, content: "ok" }
+    const turns = [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content },
+      { role: "user", content: [result] },
+    ]
+    await messages({ model: "t/chat", tools, messages: turns })
+    expect(sent().messages).toMatchObject([{}, { tool_calls: [{ id }] }, { role: "tool", tool_call_id: id }])
+  })
+})
+
 describe("seals", () => {
   const thinking = { type: "thinking", thinking: "hm", signature: "c2VhbA==" }
   const call = { type: "tool_use", id: "toolu_1", name: "f", input: {} }
@@ -268,7 +290,7 @@ describe("seals", () => {
       await messages({ model: "t/gemini", thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 2000 })
     ).json()) as { content: Body[] }
     const envelope = JSON.stringify(first.content)
-    expect(envelope).toContain("trv-seal-1.")
+    expect(envelope).toContain("dHJ2LXNlYWw6djI7")
     upstream.script = answerInKind
     const turns = [
       { role: "user", content: "Hi" },
@@ -277,7 +299,7 @@ describe("seals", () => {
     ]
     const response = await messages({ model: "t/messages", messages: turns })
     expect(response.status).toBe(200)
-    expect(JSON.stringify(sent())).not.toContain("trv-seal-1.")
+    expect(JSON.stringify(sent())).not.toMatch(/trv-seal|dHJ2LXNlYWw/)
     expect(JSON.stringify(sent())).not.toContain("U0lHTkVE")
     expect(response.headers.get("x-gateway-losses")).toContain("messages[1]")
     upstream.script = (_, reply) => reply.json(geminiThought())
@@ -292,10 +314,7 @@ describe("seals", () => {
         finishReason: "STOP",
         content: {
           role: "model",
-          parts: [
-            { text: "hm", thought: true },
-            { text: "Hello.", thoughtSignature: "U0lHTkVE" },
-          ],
+          parts: [{ text: "hm", thought: true, thoughtSignature: "U0lHTkVE" }, { text: "Hello." }],
         },
       },
     ],

@@ -202,7 +202,13 @@ described("no exemption is without need", () => {
 function translatedFaults({ protocol, body, envelope }: ClientRequest, to: string): string[] {
   const model = firstModel(to)
   const context = { stream: false, streamUsage: "ask", minter: MINTER, maxOutputTokens: 8192, reasons: true } as const
-  const task = { from: protocol, to, envelope, kept: new Map(), context: { ...context, model } }
+  const task = {
+    from: protocol,
+    to,
+    envelope,
+    kept: { calls: new Map(), texts: new Map() },
+    context: { ...context, model },
+  }
   try {
     protocols.find(({ id }) => id === protocol)?.readRequest(body, envelope)
     const said = translateRequest(body, task, codecs)

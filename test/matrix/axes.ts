@@ -27,6 +27,7 @@ export const FEATURES = {
   "JSON schema": { mayBeRefused: false },
   reasoning: { mayBeRefused: false },
   "reasoning with tools over turns": { mayBeRefused: true },
+  "seals behind text": { mayBeRefused: false },
   "cache marks": { mayBeRefused: true },
   "stop sequence": { mayBeRefused: true },
   usage: { mayBeRefused: false },

@@ -184,7 +184,7 @@ export interface HeardTurn {
 }
 
 export type HeardPart =
-  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "text"; readonly text: string; readonly seal?: string }
   | { readonly kind: "image" | "document"; readonly media: Media }
   | { readonly kind: "reasoning"; readonly text: string; readonly seal?: string }
   | { readonly kind: "call"; readonly call: Call; readonly seal?: string }

@@ -103,6 +103,7 @@ const LIES: Readonly<Partial<Record<Feature, Readonly<Record<string, Lie>>>>> = 
   "reasoning with tools over turns": {
     "keeps the thought to itself": { answered: (text) => text.replaceAll("reasoning_content", "hidden") },
   },
+  "seals behind text": { "cuts the text": { answered: changed(", of course.") } },
   "cache marks": { "drops the key in silence": { asked: changed(/,?"prompt_cache_key":"[^"]*"/) } },
   "stop sequence": { "drops one": { asked: changed('"THE END",') } },
   usage: {

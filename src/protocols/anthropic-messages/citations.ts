@@ -54,7 +54,7 @@ export function foreignCitation({ url, title, quote }: Citation): JsonObject {
     type: "web_search_result_location",
     cited_text: quote ?? "",
     encrypted_index: "",
-    title: title ?? null,
+    title: title ?? "",
     url: url ?? "",
   }
 }

@@ -14,6 +14,7 @@ import { decodeStream } from "./stream.ts"
 
 const HEADERS = { "anthropic-version": "2023-06-01" }
 
+const CALL_ID = /^[a-zA-Z0-9_-]+$/
 const NO_MORE: Readonly<Record<string, string>> = {}
 /** Remote servers are a feature that must be turned on. */
 const REMOTE_SERVERS = { "anthropic-beta": "mcp-client-2025-04-04" }
@@ -23,11 +24,11 @@ function headersFor({ tools }: Asked): Readonly<Record<string, string>> {
 }
 
 export const anthropicMessagesCodec: Codec = {
-  ingress: { decodeRequest, places, encodeResponse, encodeStream, encodeCount },
+  ingress: { mayLoseSeals: true, callId: CALL_ID, decodeRequest, places, encodeResponse, encodeStream, encodeCount },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,128}$/,
-    callId: /^[a-zA-Z0-9_-]+$/,
+    callId: CALL_ID,
     inlines: () => false,
     minter: ({ author }) => `anthropic-messages/${author}`,
     errand: () => ({ operation: "messages", path: "/v1/messages", headers: HEADERS }),

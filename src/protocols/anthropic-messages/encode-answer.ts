@@ -1,10 +1,11 @@
 // What whole and streamed answers to a client of this protocol have in common: which parts it can be shown, and why an
 // answer ended.
 import type { JsonObject } from "../../canonical/json.ts"
+import type { Losses } from "../../canonical/loss.ts"
 import type { Citation, ForeignPart, MediaPart, Part, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
-import { dropped } from "../losses.ts"
+import { approximated, dropped } from "../losses.ts"
 import { foreignCitation, ownCitation } from "./citations.ts"
 import { isOwn, PROTOCOL } from "./own.ts"
 import { finishOf } from "./response.ts"
@@ -66,25 +67,29 @@ export function lose({ losses }: EncodeContext, { path, what }: { path: string; 
 interface Ending {
   readonly calls: boolean
   readonly refuses: boolean
+  readonly losses: Losses
 }
 
-const WORDS: Readonly<Record<Finish["reason"], string>> = {
-  stop: "end_turn",
+const WORDS: Readonly<Record<Exclude<Finish["reason"], "stop" | "other" | "tool-calls">, string>> = {
   "stop-sequence": "stop_sequence",
   length: "max_tokens",
-  "tool-calls": "tool_use",
   filtered: "refusal",
   refusal: "refusal",
   paused: "pause_turn",
-  other: "end_turn",
 }
 
-/** Why it ended. Some hosts say that an answer just stopped where it calls a tool, or refuses. */
-export function stopMembers(finish: Finish | undefined, { calls, refuses }: Ending): JsonObject {
-  if (!finish) return { stop_reason: null, stop_sequence: null }
-  const { reason, word, stopSequence } = finish
-  const isVendors = word !== undefined && finishOf(word) === reason
+/**
+ * Why it ended. Some hosts say that an answer just stopped, or give no reason or an odd one, where it calls a tool or
+ * refuses. Clients run tools where they read `tool_use`, so it is said where tools are called.
+ */
+export function stopMembers(finish: Finish | undefined, { calls, refuses, losses }: Ending): JsonObject {
+  const { reason = "stop", word, stopSequence } = finish ?? {}
   const plain = refuses ? "refusal" : calls ? "tool_use" : "end_turn"
-  const stop_reason = isVendors ? word : reason === "stop" ? plain : WORDS[reason]
-  return { stop_reason, stop_sequence: stopSequence ?? null }
+  const isPlain = reason === "stop" || reason === "other" || reason === "tool-calls"
+  const isVendors = word !== undefined && finishOf(word) === reason
+  if (reason === "other" && plain === "end_turn") {
+    const why = `the messages protocol has no word for an answer that ends with ${word ?? reason}`
+    losses.push(approximated.meaning("stop_reason", why))
+  }
+  return { stop_reason: isPlain ? plain : isVendors ? word : WORDS[reason], stop_sequence: stopSequence ?? null }
 }

@@ -32,21 +32,16 @@ test("a plain answer", () => {
       type: "message",
       role: "assistant",
       model: "a/b",
-      content: [{ type: "text", text: "hi", citations: null }],
+      content: [{ type: "text", text: "hi" }],
       stop_reason: "end_turn",
       stop_sequence: null,
       stop_details: null,
-      container: null,
       usage: {
         input_tokens: 5,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 2,
         output_tokens: 7,
-        cache_creation: null,
         output_tokens_details: { thinking_tokens: 4 },
-        server_tool_use: null,
-        service_tier: null,
-        inference_geo: null,
       },
     },
     lost: [],
@@ -72,6 +67,9 @@ describe("why it stopped", () => {
     [{ reason: "filtered" }, [], "refusal", null],
     [{ reason: "paused", word: "pause_turn" }, [], "pause_turn", null],
     [{ reason: "other", word: "toString" }, [], "end_turn", null],
+    [{ reason: "other", word: "UNEXPECTED_TOOL_CALL" }, [call], "tool_use", null],
+    [{ reason: "stop", word: "end_turn" }, [call], "tool_use", null],
+    [{ reason: "tool-calls", word: "tool_use" }, [], "end_turn", null],
   ]
   for (const [finish, parts, reason, sequence] of cases) {
     test(JSON.stringify([finish, parts.map(({ kind }) => kind)]), () => {
@@ -79,6 +77,17 @@ describe("why it stopped", () => {
       expect([body.stop_reason, body.stop_sequence]).toEqual([reason, sequence] as never)
     })
   }
+})
+
+test("an answer that does not say why it ended is told like one that stopped", () => {
+  const call: Part = { kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client" }
+  expect(told({ candidates: [{ index: 0, parts: [call] }] }).body.stop_reason).toBe("tool_use")
+  expect(told({ candidates: [{ index: 0, parts: [{ kind: "text", text: "a" }] }] }).body.stop_reason).toBe("end_turn")
+})
+
+test("a reason to stop that the protocol has no word for is named in the losses", () => {
+  const { lost } = answer([{ kind: "text", text: "a" }], { reason: "other", word: "OTHER" })
+  expect(lost).toEqual(["approximated stop_reason (meaning)"])
 })
 
 const google: Sealed = { mintedBy: "google", data: "s" }
@@ -111,17 +120,17 @@ const parts: [string, Part, JsonObject[], string[]][] = [
     [],
   ],
   [
-    "a hidden thought",
+    "a hidden thought, which is no answer by itself",
     { kind: "reasoning", form: "hidden", text: "", sealed: google },
-    [{ type: "redacted_thinking", data: encloseSeal(google) }],
+    [],
     [],
   ],
   [
     "a call, sealed by another",
     { kind: "tool-call", id: "1", name: "f", arguments: '{"a":1}', runsAt: "client", sealed: google },
     [
-      { type: "tool_use", id: "1", name: "f", caller: { type: "direct" }, input: { a: 1 } },
       { type: "redacted_thinking", data: encloseCallSeal("1", google) },
+      { type: "tool_use", id: "1", name: "f", caller: { type: "direct" }, input: { a: 1 } },
     ],
     [],
   ],
@@ -194,7 +203,7 @@ function eventsOf(part: Part): StreamEvent[] {
   })
   if (part.kind === "tool-call") {
     const { arguments: text, sealed, ...start } = part
-    return [begin(start), { type: "part-delta", ...at, text }, ...end(sealed)]
+    return [begin({ ...start, ...(sealed && { sealed }) }), { type: "part-delta", ...at, text }, ...end(sealed)]
   }
   if (part.kind === "reasoning") {
     return [
@@ -236,7 +245,7 @@ test("seals of others cross the client and return whole; only their minter is se
       ],
     },
   ])
-  expect(lost).toEqual(["dropped messages[0].content[0] (hint)", "dropped messages[0].content[3].sealed (hint)"])
+  expect(lost).toEqual(["dropped messages[0].content[0] (hint)", "dropped messages[0].content[4].sealed (hint)"])
 })
 
 test("a second candidate cannot be shown", () => {

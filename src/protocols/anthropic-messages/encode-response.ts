@@ -15,7 +15,8 @@ export function encodeResponse(response: ChatResponse, context: EncodeContext): 
   for (const { index } of others) lose(context, { path: `candidates[${index}]`, what: "a second candidate" })
   if (candidate?.logprobs) context.losses.push(dropped.hint("logprobs", "an answer tells no probabilities here"))
   const parts = candidate?.parts ?? []
-  const content = parts.flatMap((part, index) => encodePart(part, { index, context }))
+  const blocks = parts.flatMap((part, index) => encodePart(part, { index, context }))
+  const content = blocks.slice(0, blocks.findLastIndex(({ type }) => type !== "redacted_thinking") + 1)
   const calls = parts.some((part) => part.kind === "tool-call" && part.runsAt === "client")
   const refuses = parts.some(({ kind }) => kind === "refusal")
   return {
@@ -24,9 +25,8 @@ export function encodeResponse(response: ChatResponse, context: EncodeContext): 
     role: "assistant",
     model: context.model,
     content,
-    ...stopMembers(candidate?.finish, { calls, refuses }),
+    ...stopMembers(candidate?.finish, { calls, refuses, losses: context.losses }),
     stop_details: null,
-    container: null,
     usage: encodeUsage(response.usage ?? {}),
     ...(isOwn(response.extra) && response.extra.members),
   }
@@ -43,7 +43,7 @@ function encodePart(part: Part, { index, context }: Place): JsonObject[] {
     case "text":
       return textBlock(part, path, context)
     case "refusal":
-      return part.text === "" ? [] : [{ type: "text", text: part.text, citations: null }]
+      return part.text === "" ? [] : [{ type: "text", text: part.text }]
     case "reasoning":
       return reasoningBlock(part)
     case "tool-call":
@@ -62,8 +62,9 @@ function textBlock({ text, citations, extra }: TextPart, path: string, { losses 
   if (citations?.some(({ start }) => start !== undefined)) {
     losses.push(approximated.hint(`${path}.citations`, "a citation is of its whole text here"))
   }
-  const cited = citations && citations.length > 0 ? citations.map(encodeCitation) : null
-  return [{ type: "text", text, citations: cited, ...(isOwn(extra) && extra.members) }]
+  // The vendor leaves the member out where nothing is cited, and clients refuse it as null.
+  const cited = citations && citations.length > 0 && { citations: citations.map(encodeCitation) }
+  return [{ type: "text", text, ...cited, ...(isOwn(extra) && extra.members) }]
 }
 
 function reasoningBlock({ form, text, sealed }: ReasoningPart): JsonObject[] {
@@ -85,5 +86,5 @@ function callBlocks(part: ToolCallPart, { index, context }: Place): JsonObject[]
   }
   const { sealed } = part
   const seal = sealed && { type: "redacted_thinking", data: encloseCallSeal(String(opening.id), sealed) }
-  return [{ ...opening, input }, ...(seal ? [seal] : [])]
+  return [...(seal ? [seal] : []), { ...opening, input }]
 }

@@ -8,7 +8,7 @@ import type { EncodeContext, StreamWriter } from "../codec.ts"
 import { dropped } from "../losses.ts"
 import { lose, messageId, stopMembers } from "./encode-answer.ts"
 import { errorFrame } from "./errors.ts"
-import { encodeUsage } from "./usage.ts"
+import { encodeClosingUsage, encodeOpeningUsage } from "./usage.ts"
 import { WireBlock } from "./wire-block.ts"
 
 export function encodeStream(context: EncodeContext): StreamWriter {
@@ -33,6 +33,8 @@ class MessageWriter {
   private readonly parts = new Map<number, WireBlock>()
   /** Blocks with something to say, the first of them on the wire. */
   private readonly queue: WireBlock[] = []
+  /** Hidden thoughts that are whole: clients take the last block for the answer, so each waits for one behind it. */
+  private readonly hidden: WireBlock[] = []
 
   constructor(private readonly context: EncodeContext) {}
 
@@ -92,7 +94,7 @@ class MessageWriter {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: encodeUsage(this.usage),
+      usage: encodeOpeningUsage(this.usage),
     }
     return [frame("message_start", { type: "message_start", message })]
   }
@@ -134,13 +136,21 @@ class MessageWriter {
     if (this.queue[0] !== block) return []
     const frames: string[] = []
     for (let head: WireBlock | undefined = block; head; head = this.queue[0]) {
-      head.index ??= this.blocks++
-      frames.push(...head.write())
+      if (head.isHidden) this.hidden.push(head)
+      else frames.push(...this.write(head))
       if (!head.ended) break
       this.queue.shift()
-      frames.push(...head.behind(() => this.blocks++))
     }
     return frames.map(encodeByteText)
+  }
+
+  private write(block: WireBlock): string[] {
+    if (block.index !== undefined) return block.write()
+    return [...this.hidden.splice(0), block].flatMap((each) => {
+      const ahead = each.ahead(() => this.blocks++)
+      each.index = this.blocks++
+      return [...ahead, ...each.write()]
+    })
   }
 
   /** Usage may still come, and the last event but one tells both. */
@@ -152,8 +162,9 @@ class MessageWriter {
 
   private close(): string[] {
     this.ended = true
-    const delta = stopMembers(this.finish, { calls: this.calls, refuses: this.refuses })
-    const usage = encodeUsage(this.usage)
+    const { calls, refuses, context } = this
+    const delta = stopMembers(this.finish, { calls, refuses, losses: context.losses })
+    const usage = encodeClosingUsage(this.usage)
     return [
       frame("message_delta", { type: "message_delta", delta, usage }),
       frame("message_stop", { type: "message_stop" }),

@@ -1,5 +1,5 @@
 // Where seals stand in this protocol: a thinking block's `signature`, a redacted block's `data`. A call of a tool has no
-// such place, so the seal of one crosses a client in a redacted block behind it.
+// such place, so the seal of one crosses a client in a redacted block before it.
 import { encloseSeal, openSeal, type Sealed } from "../../canonical/sealed.ts"
 import { PROTOCOL } from "./own.ts"
 

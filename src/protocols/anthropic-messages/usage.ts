@@ -72,19 +72,35 @@ function sum(one: Usage, other: Usage): Usage {
   return both
 }
 
-/** The report of an answer. What is unknown is 0: clients count on numbers. */
+/** The usage of a whole answer. */
 export function encodeUsage(usage: Usage): JsonObject {
-  const { cacheWrite = 0, cacheWrite1h = 0, reasoning } = usage
-  const known = usage.cacheWrite1h !== undefined
+  return { ...encodeOpeningUsage(usage), ...thinkingDetails(usage) }
+}
+
+/** The usage in a stream's first event, which does not count thinking yet. */
+export function encodeOpeningUsage(usage: Usage): JsonObject {
+  const { cacheWrite: ephemeral_5m_input_tokens = 0, cacheWrite1h: ephemeral_1h_input_tokens } = usage
+  const isSplit = ephemeral_1h_input_tokens !== undefined
+  const cache_creation = isSplit && { cache_creation: { ephemeral_5m_input_tokens, ephemeral_1h_input_tokens } }
+  return { ...encodeCounts(usage), ...cache_creation }
+}
+
+/** The usage in a stream's last event but one, which does not tell for how long was written to the cache. */
+export function encodeClosingUsage(usage: Usage): JsonObject {
+  return { ...encodeCounts(usage), ...thinkingDetails(usage) }
+}
+
+/** What is unknown is 0: clients count on numbers. Whatever else is unknown is left out, as the vendor does. */
+function encodeCounts(usage: Usage): JsonObject {
+  const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage
   return {
     input_tokens: (usage.input ?? 0) + (usage.audioInput ?? 0) + (usage.imageInput ?? 0),
-    cache_creation_input_tokens: cacheWrite + cacheWrite1h,
+    cache_creation_input_tokens: (usage.cacheWrite ?? 0) + (usage.cacheWrite1h ?? 0),
     cache_read_input_tokens: usage.cacheRead ?? 0,
-    cache_creation: known ? { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWrite1h } : null,
-    output_tokens: (usage.output ?? 0) + (reasoning ?? 0) + (usage.audioOutput ?? 0) + (usage.imageOutput ?? 0),
-    output_tokens_details: reasoning === undefined ? null : { thinking_tokens: reasoning },
-    server_tool_use: null,
-    service_tier: null,
-    inference_geo: null,
+    output_tokens: (usage.output ?? 0) + reasoning + audioOutput + imageOutput,
   }
+}
+
+function thinkingDetails({ reasoning }: Usage): JsonObject {
+  return reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }
 }

@@ -43,6 +43,12 @@ export class WireBlock {
     return this.text !== "" || (kind === "reasoning" && this.sealed !== undefined)
   }
 
+  /** Whether it is a seal and nothing else. */
+  get isHidden(): boolean {
+    const { start } = this
+    return start.kind === "reasoning" && start.form === "hidden" && this.text === "" && !this.begun
+  }
+
   grow(text: string): void {
     if (this.start.kind !== "whole") this.text += text
   }
@@ -73,11 +79,11 @@ export class WireBlock {
     return frames
   }
 
-  /** The seal of a call stands in a block of its own behind it. */
-  behind(nextIndex: () => number): string[] {
+  /** The seal of a call stands in a block of its own before it; one that comes later has no place. */
+  ahead(nextIndex: () => number): string[] {
     const id = this.opening?.id
-    if (!this.sealed || this.start.kind !== "tool-call" || typeof id !== "string") return []
-    const block = { type: "redacted_thinking", data: encloseCallSeal(id, this.sealed) }
+    if (this.start.kind !== "tool-call" || !this.start.sealed || typeof id !== "string") return []
+    const block = { type: "redacted_thinking", data: encloseCallSeal(id, this.start.sealed) }
     const index = nextIndex()
     return [startFrame(index, block), stopFrame(index)]
   }
@@ -91,7 +97,7 @@ export class WireBlock {
   private firstBlock(): JsonObject {
     const { start } = this
     if (this.opening) return start.kind === "tool-call" ? { ...this.opening, input: {} } : this.opening
-    if (start.kind !== "reasoning") return { type: "text", text: "", citations: null }
+    if (start.kind !== "reasoning") return { type: "text", text: "" }
     this.redacted = start.form === "hidden" && this.text === ""
     if (this.redacted && this.sealed) return { type: "redacted_thinking", data: slotText(this.sealed) }
     return { type: "thinking", thinking: "", signature: "" }

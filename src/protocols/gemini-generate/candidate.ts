@@ -29,6 +29,9 @@ interface GrowingCall {
 
 export class GrowingCandidate {
   ended = false
+  private blocked = false
+  /** Why it ended, as far as it was said. */
+  private word: string | undefined
   private parts = 0
   private calledTools = false
   /** The part that grows by text. */
@@ -62,10 +65,16 @@ export class GrowingCandidate {
       for (const part of content.parts) if (isObject(part)) this.take(part, events)
     }
     if (this.context) this.tellMore(said, events)
-    if (typeof finishReason !== "string" || finishReason === "FINISH_REASON_UNSPECIFIED" || this.ended) return
+    if (typeof finishReason !== "string" || finishReason === "FINISH_REASON_UNSPECIFIED") return
     this.endOpen(events)
+    // Where the vendor runs tools itself, more is said behind a first reason: the last one counts, and is told last.
+    if (this.context && !this.blocked) this.word = finishReason
+    else if (!this.ended) this.tellEnd(finishReason, events)
     this.ended = true
-    const finish = decodeFinish(finishReason, { calledTools: this.calledTools })
+  }
+
+  private tellEnd(word: string, events: StreamEvent[]): void {
+    const finish = decodeFinish(word, { calledTools: this.calledTools })
     events.push({ type: "candidate-end", candidate: this.index, finish })
   }
 
@@ -74,12 +83,15 @@ export class GrowingCandidate {
     if (this.ended) return
     this.endOpen(events)
     this.ended = true
+    this.blocked = true
     events.push({ type: "candidate-end", candidate: this.index, finish: { reason: "filtered", word: reason } })
   }
 
-  /** Ends what is still open, in an answer that does not say why it ended. */
+  /** Ends what is still open, and says why the answer ended where that is known. */
   close(events: StreamEvent[]): void {
-    if (!this.ended) this.endOpen(events)
+    this.endOpen(events)
+    if (this.word !== undefined) this.tellEnd(this.word, events)
+    this.word = undefined
   }
 
   /** Nearly all parts are text: these are read without ado. */
@@ -140,7 +152,7 @@ export class GrowingCandidate {
   private called({ id, name, runsAt, arguments: text, sealed }: ToolCallPart, events: StreamEvent[]): void {
     this.calledTools ||= runsAt === "client"
     const candidate = this.index
-    const part = this.start({ kind: "tool-call", id, name, runsAt }, events)
+    const part = this.start({ kind: "tool-call", id, name, runsAt, ...(sealed && { sealed }) }, events)
     events.push({ type: "part-delta", candidate, part, text })
     events.push({ type: "part-end", candidate, part, ...(sealed && { sealed }) })
   }
@@ -155,7 +167,9 @@ export class GrowingCandidate {
       this.calledTools = true
       const [begun] = this.decoder.part({ functionCall: call })
       const id = begun?.kind === "tool-call" ? begun.id : ""
-      const part = this.start({ kind: "tool-call", id, name, runsAt: "client" }, events)
+      const isSigned = typeof signature === "string" && signature !== ""
+      const seal = isSigned ? { sealed: this.sealedBy(signature) } : {}
+      const part = this.start({ kind: "tool-call", id, name, runsAt: "client", ...seal }, events)
       this.call = { part, args: new PartialArgs(), sealed: undefined }
     }
     if (this.call && typeof signature === "string" && signature !== "") this.call.sealed = this.sealedBy(signature)

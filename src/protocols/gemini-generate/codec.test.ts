@@ -120,6 +120,23 @@ describe("an answer is read", () => {
     ["MALFORMED_FUNCTION_CALL", "other"],
     ["SOMETHING_NEW", "other"],
   ]
+  test.each([
+    "STOP",
+    "UNEXPECTED_TOOL_CALL",
+    "MISSING_THOUGHT_SIGNATURE",
+    "TOO_MANY_TOOL_CALLS",
+    "OTHER",
+    "SOMETHING_NEW",
+  ])("that calls a tool and ended by %s waits for the tool", (finishReason) => {
+    const body = answer([{ functionCall: { name: "f", args: {} } }], { finishReason })
+    expect(read(body)?.candidates[0]?.finish).toEqual({ reason: "tool-calls", word: finishReason })
+  })
+
+  test.each(["MAX_TOKENS", "SAFETY"])("that calls a tool and was cut by %s does not wait for it", (finishReason) => {
+    const body = answer([{ functionCall: { name: "f", args: {} } }], { finishReason })
+    expect(read(body)?.candidates[0]?.finish?.reason).not.toBe("tool-calls")
+  })
+
   test.each(reasons)("that ended by %s", (finishReason, reason) => {
     const body = answer([{ text: "a" }], { finishReason })
     const finish = read(body)?.candidates[0]?.finish

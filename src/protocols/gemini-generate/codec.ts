@@ -14,13 +14,15 @@ import { places } from "./places.ts"
 import { pathOf } from "./request.ts"
 import { decodeStream } from "./stream.ts"
 
+const CALL_ID = /^\S{1,256}$/
+
 export const geminiGenerateCodec: Codec = {
   // Google's own coding agent does; the signature of a call it keeps, as the vendor demands it back.
-  ingress: { dropsThoughts: true, decodeRequest, places, encodeResponse, encodeStream, encodeCount },
+  ingress: { callId: CALL_ID, dropsThoughts: true, decodeRequest, places, encodeResponse, encodeStream, encodeCount },
   upstream: {
     fates,
     toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/,
-    callId: /^\S{1,256}$/,
+    callId: CALL_ID,
     inlines: () => false,
     minter: ({ author }) => `gemini-generate/${author}`,
     errand(model, stream) {

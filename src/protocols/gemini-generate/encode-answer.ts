@@ -14,6 +14,7 @@ export function answerParts({ losses }: EncodeContext): PartEncoder {
     isOurs: (mintedBy) => mintedBy === PROTOCOL,
     enclose: encloseSeal,
     mediaInResults: true,
+    hostedResults: true,
     foreignRuns: "hint",
   })
 }
@@ -29,13 +30,21 @@ const WORDS: Readonly<Record<Finish["reason"], string>> = {
   other: "OTHER",
 }
 
+interface Ending {
+  /** Whether the client is to run a tool. */
+  readonly calls: boolean
+  readonly losses: Loss[]
+}
+
 /** The vendor's own word, of which there are more every year, stands in capitals; other vendors' do not. */
-export function encodeFinish({ reason, word, stopSequence }: Finish, losses: Loss[]): string {
+export function encodeFinish(finish: Finish | undefined, { calls, losses }: Ending): string {
+  const { reason = "stop", word, stopSequence } = finish ?? {}
   if (stopSequence !== undefined) {
     const why = "Gemini does not tell which stop sequence ended the answer."
     losses.push({ path: "finish.stopSequence", weight: "hint", how: "dropped", why })
   }
-  return word !== undefined && /^[A-Z][A-Z_]*$/.test(word) ? word : WORDS[reason]
+  if (word !== undefined && /^[A-Z][A-Z_]*$/.test(word)) return word
+  return calls && reason === "other" ? WORDS.stop : WORDS[reason]
 }
 
 /** Whether there was something to report. */

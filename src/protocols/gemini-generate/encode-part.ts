@@ -18,6 +18,8 @@ export interface PartEncoding {
   readonly enclose?: (sealed: Sealed) => string
   /** Whether files and media may stand inside a tool's result, or only beside it. */
   readonly mediaInResults: boolean
+  /** Whether only results of tools that a provider ran are told, as in an answer. */
+  readonly hostedResults?: boolean
   /** What a tool that another provider ran is worth to the reader. */
   readonly foreignRuns: Loss["weight"]
 }
@@ -63,10 +65,14 @@ export class PartEncoder {
         this.calls.set(part.id, part)
         return part.runsAt === "client" ? [this.call(part, at)] : this.hostedCall(part, at)
       case "tool-result":
-        return this.calls.get(part.callId)?.runsAt === "provider" ? this.hostedResult(part, at) : this.result(part, at)
+        return this.isHosted(part) ? this.hostedResult(part, at) : this.result(part, at)
       case "foreign":
         return this.foreign(part, at)
     }
+  }
+
+  private isHosted({ callId }: ToolResultPart): boolean {
+    return this.encoding.hostedResults === true || this.calls.get(callId)?.runsAt === "provider"
   }
 
   /** In answers citations are told beside the content, by whoever writes it. */
@@ -84,8 +90,7 @@ export class PartEncoder {
   private hidden({ sealed, extra }: ReasoningPart, at: string, written: JsonObject[]): void {
     const signature = this.signed(sealed, at)
     if (signature === undefined || !sealed) return
-    // Clients keep an empty part only where it is a thought.
-    if (signature !== sealed.data) written.push({ text: "", thought: true, thoughtSignature: signature })
+    if (signature !== sealed.data) addEnvelope(signature, written)
     else if (!signature.startsWith(OF_PART_BEFORE))
       written.push(joined({ text: "", thoughtSignature: signature }, extra))
     else {
@@ -213,6 +218,14 @@ export class PartEncoder {
   private lose(path: string, why: string, how: Partial<Pick<Loss, "weight" | "how">> = {}): void {
     this.encoding.losses.push({ path, weight: how.weight ?? "hint", how: how.how ?? "dropped", why })
   }
+}
+
+/** The vendor signs the text that it ends with. Clients keep a part without text only where it is a thought. */
+function addEnvelope(thoughtSignature: string, written: JsonObject[]): void {
+  const before = written.at(-1)
+  const isText = before && typeof before.text === "string" && before.thought !== true
+  if (isText && before.thoughtSignature === undefined) written[written.length - 1] = { ...before, thoughtSignature }
+  else written.push({ text: "", thought: true, thoughtSignature })
 }
 
 const CODE_TOOLS = [CODE_TOOL, "code_interpreter"]

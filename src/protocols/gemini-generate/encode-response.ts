@@ -1,5 +1,6 @@
 // A canonical answer as a generateContent response.
 import { isObject, type JsonObject } from "../../canonical/json.ts"
+import type { Part } from "../../canonical/part.ts"
 import type { Candidate, ChatResponse } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
 import { Grounding } from "./citations.ts"
@@ -35,12 +36,16 @@ function encodeCandidate(candidate: Candidate, context: EncodeContext): JsonObje
   reportExtra(extra, { at, losses: context.losses })
   const written = {
     content: { parts: answerParts(context).encode(parts, `${at}.content.parts`), role: "model" },
-    ...(finish && { finishReason: encodeFinish(finish, context.losses) }),
+    finishReason: encodeFinish(finish, { calls: parts.some(isClientCall), losses: context.losses }),
     index,
     // An answer of this protocol's own brings these as they were.
     ...(extra?.protocol !== PROTOCOL && besideContent(candidate)),
   }
   return joined(written, extra)
+}
+
+function isClientCall(part: Part): boolean {
+  return part.kind === "tool-call" && part.runsAt === "client"
 }
 
 function besideContent({ parts, logprobs }: Candidate): JsonObject {

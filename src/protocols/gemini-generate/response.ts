@@ -41,8 +41,12 @@ const FINISHES: Readonly<Record<string, Finish["reason"]>> = {
   IMAGE_RECITATION: "filtered",
 }
 
-/** The wire has one word for an answer that is finished and for one that waits for its tools. */
+/**
+ * The wire has one word for an answer that is finished and for one that waits for its tools, and more for calls that the
+ * vendor did not expect or finds unsigned. A call that was made is the client's to answer, whatever is said of it.
+ */
 export function decodeFinish(word: string, { calledTools }: { calledTools: boolean }): Finish {
-  if (word === "STOP" && calledTools) return { reason: "tool-calls", word }
-  return { reason: FINISHES[word] ?? "other", word }
+  const reason = Object.hasOwn(FINISHES, word) ? (FINISHES[word] ?? "other") : "other"
+  const isOpen = reason === "stop" || reason === "other"
+  return { reason: isOpen && calledTools ? "tool-calls" : reason, word }
 }

@@ -112,7 +112,7 @@ export function decodeStream(context?: DecodeContext): Step<Frame, StreamEvent> 
       const more = context && unsaid(chunk)
       return more ? [more, ...events] : events
     },
-    finish: () => (reader.isWhole() ? [{ type: "stream-end" }] : []),
+    finish: () => (reader.isWhole() ? [...reader.close(), { type: "stream-end" }] : []),
   }
 }
 

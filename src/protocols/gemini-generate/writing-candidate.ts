@@ -34,7 +34,8 @@ export class WritingCandidate {
   private visible = ""
   private beside: JsonObject | undefined
   private tokens: TokenLogprob[] = []
-  private finish: Finish = { reason: "other" }
+  private finish: Finish | undefined
+  private calls = false
 
   constructor(
     private readonly index: number,
@@ -73,6 +74,7 @@ export class WritingCandidate {
       const why = "Gemini has no refusals; it is sent as text."
       this.context.losses.push({ path: this.place(number), weight: "hint", how: "approximated", why })
     }
+    if (start.kind === "tool-call" && start.runsAt === "client") this.calls = true
     this.parts.set(number, { start, text: "", ended: start.kind === "whole" })
     return start.kind === "whole" && this.isFirst(number) ? this.flush() : []
   }
@@ -106,7 +108,7 @@ export class WritingCandidate {
   }
 
   last(): JsonObject {
-    const finishReason = encodeFinish(this.finish, this.context.losses)
+    const finishReason = encodeFinish(this.finish, { calls: this.calls, losses: this.context.losses })
     return this.said([{ text: "" }], { finishReason, ...this.grounded() })
   }
 

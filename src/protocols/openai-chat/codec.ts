@@ -12,13 +12,15 @@ import { fates } from "./fates.ts"
 import { countHostedCalls } from "./hosted-calls.ts"
 import { places } from "./places.ts"
 
+/** OpenAI refuses longer ones; hosts make theirs of all kinds of signs. */
+const CALL_ID = /^[\x21-\x7e]{1,40}$/
+
 export const openaiChatCodec: Codec = {
-  ingress: { dropsSeals: true, decodeRequest, places, encodeResponse, encodeStream },
+  ingress: { callId: CALL_ID, dropsSeals: true, decodeRequest, places, encodeResponse, encodeStream },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-    // OpenAI refuses longer ones; hosts make theirs of all kinds of signs.
-    callId: /^[\x21-\x7e]{1,40}$/,
+    callId: CALL_ID,
     inlines: (media) => media === "document" || media === "audio",
     minter: ({ author }) => `openai-chat/${author}`,
     errand: () => ({ operation: "chat", path: "/chat/completions", headers: NO_HEADERS }),

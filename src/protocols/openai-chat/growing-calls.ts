@@ -82,17 +82,20 @@ export class GrowingCalls {
     const { name, arguments: said, input } = isObject(called) ? called : NOTHING
     const id = typeof call.id === "string" ? call.id : ""
     const index = this.indexOf(call, { id, named: typeof name === "string" && name !== "", position })
+    const { context } = this
+    const { extra_content: extra } = call
+    const seal = context && isObject(extra) ? { sealed: sealCall(extra, context.minter) } : undefined
     let open = this.open.get(index)
     if (!open) {
       this.hasCalls = true
       const known = id === "" ? this.mint() : id
-      const start = { kind: "tool-call", id: known, name: typeof name === "string" ? name : "" } as const
+      const start = { kind: "tool-call", id: known, name: typeof name === "string" ? name : "", ...seal } as const
       const part = this.start({ ...start, ...(isCustom && { input: "text" as const }), runsAt: "client" }, events)
       open = { part, id }
       this.open.set(index, open)
       this.count++
     }
-    if (this.context && isObject(call.extra_content)) open.sealed = sealCall(call.extra_content, this.context.minter)
+    if (seal) open.sealed = seal.sealed
     this.say(open.part, isCustom ? input : said, events)
   }
 

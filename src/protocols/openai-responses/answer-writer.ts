@@ -27,6 +27,8 @@ export class AnswerWriter {
   private readonly parts = new Map<number, WritingPart>()
   /** Parts with something to say, the first of them being written. */
   private readonly queue: WritingPart[] = []
+  /** Hidden thoughts that are whole: the vendor ends no answer with one, so each waits for something behind it. */
+  private readonly hidden: WritingPart[] = []
   /** What the tokens belong to that are told of next. */
   private spoken: SpokenPart | undefined
 
@@ -156,10 +158,16 @@ export class AnswerWriter {
       if (queue[0] !== part) return
     }
     for (let head = queue[0]; head; head = queue[0]) {
-      head.write()
+      if (head.isHidden) this.hidden.push(head)
+      else this.write(head)
       if (!head.ended) return
       queue.shift()
     }
+  }
+
+  private write(part: WritingPart): void {
+    for (const each of this.hidden.splice(0)) each.write()
+    part.write()
   }
 
   /** What is still open is cut off; usage may still come, and the last event tells it. */

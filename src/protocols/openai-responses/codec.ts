@@ -13,12 +13,14 @@ import { fates } from "./fates.ts"
 import { countHostedCalls } from "./hosted-calls.ts"
 import { places } from "./places.ts"
 
+const CALL_ID = /^[\x21-\x7e]{1,64}$/
+
 export const openaiResponsesCodec: Codec = {
-  ingress: { decodeRequest, places, encodeResponse, encodeStream, encodeCount },
+  ingress: { mayLoseSeals: true, callId: CALL_ID, decodeRequest, places, encodeResponse, encodeStream, encodeCount },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,
-    callId: /^[\x21-\x7e]{1,64}$/,
+    callId: CALL_ID,
     inlines: (media) => media === "audio" || media === "video",
     // What is encrypted, only the account it was made for can read.
     minter: ({ author, account }) => `openai-responses/${author}/${account}`,

@@ -9,21 +9,26 @@ import { ownExtra, PROTOCOL } from "./own.ts"
 
 type CallStart = Extract<PartStart, { kind: "tool-call" }>
 
-/** The start of a call, for items that are one: the client's own, or one the provider runs. */
-export function callIn({ type, call_id, id, name, namespace, server_label }: JsonObject): CallStart | undefined {
+/**
+ * The start of a call, for items that are one: the client's own, or one the provider runs. `customTools` are the tools
+ * with text input that the request declares, where they are known: xAI tells its own searches as calls of such tools.
+ */
+export function callIn(item: JsonObject, customTools?: ReadonlySet<string>): CallStart | undefined {
+  const { type, call_id, id, name, namespace, server_label } = item
   if (typeof type !== "string" || !type.endsWith("_call")) return undefined
   const isCustom = type === "custom_tool_call"
   const isShell = type === "local_shell_call"
-  const runsAt = type === "function_call" || isCustom || isShell ? "client" : "provider"
   // xAI names the functions behind its own tools.
-  const isNamed = runsAt === "client" || type === "mcp_call"
-  const named = isShell ? LOCAL_SHELL : (isNamed && word(name)) || type
+  const isNamed = type === "function_call" || isCustom || type === "mcp_call"
+  const inner = isShell ? LOCAL_SHELL : (isNamed && word(name)) || type
+  const whole = typeof namespace === "string" && namespace !== "" ? flatName(namespace, inner) : inner
+  const isDeclared = isCustom && (!customTools || customTools.has(whole))
   return {
     kind: "tool-call",
     id: word(call_id) || word(id),
-    name: typeof namespace === "string" && namespace !== "" ? flatName(namespace, named) : named,
+    name: whole,
     ...((isCustom || type === "code_interpreter_call") && { input: "text" }),
-    runsAt,
+    runsAt: type === "function_call" || isDeclared || isShell ? "client" : "provider",
     ...(type === "mcp_call" && { server: word(server_label) }),
   }
 }
@@ -34,12 +39,11 @@ interface Ran {
   readonly result?: ToolResultPart | MediaPart
 }
 
-export function ranIn(item: JsonObject): Ran {
+export function ranIn(item: JsonObject, call: CallStart): Ran {
+  if (call.runsAt === "provider") return { said: hostedSaid(item), result: pictureIn(item) ?? resultIn(item, call) }
   const { type } = item
   if (type === "function_call") return { said: word(item.arguments) }
-  if (type === "custom_tool_call") return { said: word(item.input) }
-  if (type === "local_shell_call") return { said: shellSaid(item.action) }
-  return { said: hostedSaid(item), result: pictureIn(item) ?? resultIn(item) }
+  return { said: type === "custom_tool_call" ? word(item.input) : shellSaid(item.action) }
 }
 
 function shellSaid(action: Json | undefined): string {
@@ -48,18 +52,18 @@ function shellSaid(action: Json | undefined): string {
   return JSON.stringify(said)
 }
 
-function hostedSaid({ arguments: said, code, action, queries }: JsonObject): string {
+function hostedSaid({ arguments: said, input, code, action, queries }: JsonObject): string {
   if (typeof said === "string") return said
+  if (typeof input === "string") return input
   if (typeof code === "string") return code
   if (isObject(action)) return JSON.stringify(action)
   return Array.isArray(queries) ? JSON.stringify({ queries }) : ""
 }
 
-function resultIn(item: JsonObject): ToolResultPart {
-  const call = callIn(item)
+function resultIn(item: JsonObject, { id: callId, name }: CallStart): ToolResultPart {
   const isError = item.status === "failed" || (item.error !== undefined && item.error !== null)
   const value = { kind: "foreign", protocol: PROTOCOL, value: item } as const
-  const result = { kind: "tool-result", callId: call?.id ?? "", name: call?.name ?? "", isError } as const
+  const result = { kind: "tool-result", callId, name, isError } as const
   if (item.type !== "mcp_call") return { ...result, parts: [value] }
   const said = typeof item.output === "string" ? item.output : errorText(item.error)
   return { ...result, parts: [value, { kind: "text", text: said }], isRemote: true }

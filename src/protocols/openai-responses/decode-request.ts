@@ -10,7 +10,7 @@ import { decodeItem } from "./decode-item.ts"
 import { decodeSettings } from "./decode-settings.ts"
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts"
 import { ownExtra, PROTOCOL, type Written, writtenIn } from "./own.ts"
-import { openCallSeal } from "./seals.ts"
+import { type CallSeal, openCallSeal } from "./seals.ts"
 
 export function decodeRequest(body: JsonObject): ChatRequest {
   const fields = new Fields(body)
@@ -75,14 +75,19 @@ function decodeInput(input: string | readonly Json[] | undefined): Conversation 
   }
   const instructions: Part[] = []
   const turns: Turn[] = []
+  const seals: CallSeal[] = []
   for (const [index, item] of (input ?? []).entries()) {
     if (!isObject(item)) continue
     const turn = decodeItem(item, `input[${index}]`)
     const opening = turns.length === 0 ? openingParts(turn) : undefined
     if (opening) instructions.push(...opening)
-    else if (!returnCallSeal(turn, turns)) turns.push(turn)
+    else {
+      const seal = callSealIn(turn)
+      if (seal) seals.push(seal)
+      else turns.push(turn)
+    }
   }
-  return { instructions, turns }
+  return { instructions, turns: seals.length === 0 ? turns : withCallSeals(turns, seals) }
 }
 
 /**
@@ -104,18 +109,21 @@ function openingParts({ role, parts, extra }: Turn): readonly Part[] | undefined
   return [{ ...first, ...(said && { extra: said }) }, ...others]
 }
 
-/** The seal of a call crosses a client in an item behind it: back on the call, where that is found. */
-function returnCallSeal({ parts: [part] }: Turn, turns: Turn[]): boolean {
-  const found = part?.kind === "reasoning" && part.sealed ? openCallSeal(part.sealed) : undefined
-  if (!found) return false
-  const isCall = (each: Part) => each.kind === "tool-call" && each.id === found.callId
-  const index = turns.findLastIndex(({ parts }) => parts.some(isCall))
-  const turn = turns[index]
-  if (turn)
-    turns[index] = { ...turn, parts: turn.parts.map((each) => (isCall(each) ? sealed(each, found.sealed) : each)) }
-  return true
+/** The seal of a call, where a turn is an item that one crossed the client in. */
+function callSealIn({ parts: [part] }: Turn): CallSeal | undefined {
+  return part?.kind === "reasoning" && part.sealed ? openCallSeal(part.sealed) : undefined
 }
 
-function sealed(part: Part, seal: Sealed): Part {
-  return part.kind === "tool-call" ? { ...part, sealed: seal } : part
+/** Puts seals back on their calls. Items with seals stand before their calls; earlier releases put them behind. */
+function withCallSeals(turns: readonly Turn[], seals: readonly CallSeal[]): Turn[] {
+  const byCall = new Map(seals.map(({ callId, sealed }) => [callId, sealed]))
+  return turns.map((turn) => {
+    if (!turn.parts.some((part) => part.kind === "tool-call" && byCall.has(part.id))) return turn
+    return { ...turn, parts: turn.parts.map((part) => sealedCall(part, byCall)) }
+  })
+}
+
+function sealedCall(part: Part, seals: ReadonlyMap<string, Sealed>): Part {
+  const sealed = part.kind === "tool-call" ? seals.get(part.id) : undefined
+  return part.kind === "tool-call" && sealed ? { ...part, sealed } : part
 }

@@ -197,26 +197,44 @@ describe("a whole answer", () => {
       sealed,
     })
     const shown = [thought("full", "a"), thought("summary", "b"), thought("hidden", "")]
-    const { output } = answer(shown)
+    const { output } = answer([...shown, { kind: "text", text: "c" }])
     expect(output).toMatchObject([
       { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "a" }] },
       { type: "reasoning", summary: [{ type: "summary_text", text: "b" }] },
       { type: "reasoning", summary: [] },
+      { type: "message" },
     ])
-    for (const item of output as JsonObject[]) expect(openSeal(String(item.encrypted_content))).toEqual(sealed)
+    for (const item of (output as JsonObject[]).slice(0, -1))
+      expect(openSeal(String(item.encrypted_content))).toEqual(sealed)
     const summed = answering({ ...ASKED, reasoning: { summary: "auto" } })
     expect(answer([thought("full", "a")], { context: summed }).output).toMatchObject([{ summary: [{ text: "a" }] }])
   })
 
-  test("has the seal of a call behind it, and it comes back to the call", () => {
+  test("never ends with a seal", () => {
+    const sealed = { mintedBy: "google", data: "sig" }
+    const hidden: Part = { kind: "reasoning", form: "hidden", text: "", sealed }
+    expect(answer([hidden, { kind: "text", text: "a" }, hidden]).output).toMatchObject([
+      { type: "reasoning" },
+      { type: "message" },
+    ])
+  })
+
+  test("has the seal of a call before it, and it comes back to the call", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const { output } = answer([{ kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client", sealed }])
-    expect(output).toMatchObject([{ type: "function_call" }, { type: "reasoning", summary: [] }])
-    const { turns } = decoded({
-      model: "a/b",
-      input: [...(output as JsonObject[]), { type: "function_call_output", call_id: "1", output: "r" }],
-    })
-    expect(turns.flatMap(({ parts }) => parts)).toMatchObject([{ kind: "tool-call", sealed }, { kind: "tool-result" }])
+    expect(output).toMatchObject([{ type: "reasoning", summary: [] }, { type: "function_call" }])
+    const items = output as JsonObject[]
+    // Earlier releases wrote the seal behind the call.
+    for (const back of [items, items.toReversed()]) {
+      const { turns } = decoded({
+        model: "a/b",
+        input: [...back, { type: "function_call_output", call_id: "1", output: "r" }],
+      })
+      expect(turns.flatMap(({ parts }) => parts)).toMatchObject([
+        { kind: "tool-call", sealed },
+        { kind: "tool-result" },
+      ])
+    }
   })
 
   test("has pictures, searches, and this protocol's own blocks; what else there is is named as lost", () => {

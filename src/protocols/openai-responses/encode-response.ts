@@ -40,8 +40,9 @@ function startOf(part: Part): PartStart {
     case "reasoning":
       return { kind: part.kind, form: part.form }
     case "tool-call": {
-      const { kind, id, name, input, runsAt, server } = part
-      return { kind, id, name, ...(input && { input }), runsAt, ...(server !== undefined && { server }) }
+      const { kind, id, name, input, runsAt, server, sealed } = part
+      const more = { ...(server !== undefined && { server }), ...(sealed && { sealed }) }
+      return { kind, id, name, ...(input && { input }), runsAt, ...more }
     }
     default:
       return { kind: "whole", part }

@@ -25,6 +25,11 @@ interface OpenPart {
 /** Open parts by their place in an item; "" where an item has one part only. */
 type OpenItem = Map<string, OpenPart>
 
+interface MadeCall {
+  readonly call: Extract<PartStart, { kind: "tool-call" }>
+  readonly open: OpenPart
+}
+
 export class GrowingResponse {
   ended = false
   private started = false
@@ -61,7 +66,7 @@ export class GrowingResponse {
 
   startItem(event: JsonObject): StreamEvent[] {
     const item = isObject(event.item) ? event.item : {}
-    const start = callIn(item)
+    const start = callIn(item, this.context?.customTools)
     this.announced.set(number(event.output_index), item.type)
     if (!start) return []
     const events: StreamEvent[] = []
@@ -92,14 +97,14 @@ export class GrowingResponse {
     const item = isObject(event.item) ? event.item : {}
     const open = this.itemAt(event)
     const events: StreamEvent[] = []
-    const call = callIn(item)
+    const call = callIn(item, this.context?.customTools)
     this.announced.delete(number(event.output_index))
     if (item.type === "message" && Array.isArray(item.content)) {
       for (const [index, part] of item.content.entries()) {
         if (isObject(part)) this.content(part, { item: open, index }, events)
       }
     } else if (item.type === "reasoning") this.endReasoning(item, open, events)
-    else if (call) this.endCall(item, { open: this.partAt(open, { place: "", start: call }, events) }, events)
+    else if (call) this.endCall(item, { call, open: this.partAt(open, { place: "", start: call }, events) }, events)
     else if (this.context && typeof item.type === "string" && item.type !== "message") this.whole(item, events)
     for (const part of open.values()) this.endPart(part, events)
     return events
@@ -218,9 +223,9 @@ export class GrowingResponse {
   }
 
   /** What a call was made with, where nothing told it on the way, and what came of it, where it ran there. */
-  private endCall(item: JsonObject, { open }: { open: OpenPart }, events: StreamEvent[]): void {
+  private endCall(item: JsonObject, { call, open }: MadeCall, events: StreamEvent[]): void {
     if (open.ended) return
-    const { said, result } = ranIn(item)
+    const { said, result } = ranIn(item, call)
     if (!open.grown && said !== "") this.say(open, { text: said, piece: 0 }, events)
     this.endPart(open, events)
     if (!this.context || !result) return

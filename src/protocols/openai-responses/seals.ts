@@ -1,5 +1,5 @@
 // Where seals stand in this protocol: in a reasoning item, which goes back whole or not at all. A call has no such place,
-// so the seal of one crosses a client in a reasoning item of its own behind it.
+// so the seal of one crosses a client in a reasoning item of its own before it.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { encloseSeal, type Sealed } from "../../canonical/sealed.ts"
 
@@ -83,8 +83,13 @@ export function encloseCallSeal(callId: string, { mintedBy, data }: Sealed): str
   return encloseSeal({ mintedBy: OF_CALL, data: JSON.stringify([callId, mintedBy, data]) })
 }
 
+export interface CallSeal {
+  readonly callId: string
+  readonly sealed: Sealed
+}
+
 /** The call a seal belongs to, and the seal; undefined for any other seal. */
-export function openCallSeal({ mintedBy, data }: Sealed): { callId: string; sealed: Sealed } | undefined {
+export function openCallSeal({ mintedBy, data }: Sealed): CallSeal | undefined {
   if (mintedBy !== OF_CALL) return undefined
   const found = parsed(data)
   const [callId, minter, sealed] = Array.isArray(found) ? found : []

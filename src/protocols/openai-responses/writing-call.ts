@@ -49,6 +49,7 @@ class ClientCall extends WritingPart {
     const { output } = this.writing
     const { prefix, event } = CALLS[this.kind]
     if (!this.place || !this.around) {
+      sealAhead(this.start, this.writing)
       this.place = output.place(prefix)
       this.around = around(`${event}.delta`, this.place, "")
       output.begin(this.place, this.item("in_progress"))
@@ -78,15 +79,15 @@ class ClientCall extends WritingPart {
     const named = this.kind === "function" ? { name: this.names.name } : {}
     output.wire.tell(`${event}.done`, { item_id: place.id, output_index: place.index, ...named, [member]: this.text })
     output.end(place, this.item(this.status))
-    if (this.sealed) sealBehind(this.start.id, this.sealed, this.writing)
   }
 }
 
-/** The seal of a call stands in an item of its own behind it. */
-function sealBehind(callId: string, sealed: { mintedBy: string; data: string }, { output }: Writing): void {
+/** The seal of a call stands in an item of its own before it; one that comes later has no place. */
+function sealAhead({ id, sealed }: CallStart, { output }: Writing): void {
+  if (!sealed) return
   const place = output.place("rs")
   output.begin(place, { id: place.id, type: "reasoning", summary: [] })
-  const encrypted_content = encloseCallSeal(callId, sealed)
+  const encrypted_content = encloseCallSeal(id, sealed)
   output.end(place, { id: place.id, type: "reasoning", summary: [], encrypted_content })
 }
 
@@ -109,6 +110,7 @@ class ShellCall extends WritingPart {
     const { output } = this.writing
     const action = shellAction(this.text)
     const { id: call_id, name } = this.start
+    sealAhead(this.start, this.writing)
     const place = output.place(action ? "lsh" : "fc")
     const { id } = place
     // What is no command goes to the client as it is, so that the model is told.
@@ -117,7 +119,6 @@ class ShellCall extends WritingPart {
       : { id, type: "function_call", status: this.status, call_id, name, arguments: this.text }
     output.begin(place, { ...item, status: "in_progress" })
     output.end(place, item)
-    if (this.sealed) sealBehind(call_id, this.sealed, this.writing)
   }
 }
 
@@ -129,7 +130,7 @@ class HostedCall extends WritingPart {
   constructor(start: CallStart, writing: Writing) {
     super(writing)
     this.speaks = start.name === "web_search"
-    const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_")
+    const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_") || start.input === "text"
     if (!this.speaks && !isOurs) this.lose("a call of a tool that another provider ran")
   }
 
@@ -242,7 +243,7 @@ class WholePart extends WritingPart {
     const place = output.place(isPicture ? "ig" : "item")
     const id = typeof this.item.id === "string" ? this.item.id : place.id
     const item = { ...this.item, id }
-    output.begin(place, isPicture ? { id, type: "image_generation_call", status: "in_progress", result: null } : item)
+    output.begin(place, isPicture ? { id, type: "image_generation_call", status: "in_progress" } : item)
     output.end(place, item)
   }
 }

@@ -25,6 +25,10 @@ export abstract class WritingPart {
 
   /** Whether there is something of it to be written. */
   abstract readonly speaks: boolean
+  /** Whether it is a seal and nothing else. */
+  get isHidden(): boolean {
+    return false
+  }
   /** Writes what is known and not yet written. */
   abstract write(): void
 
@@ -174,6 +178,10 @@ export class ThoughtPart extends WritingPart {
 
   get speaks(): boolean {
     return this.pending !== "" || this.sealed !== undefined || this.place !== undefined
+  }
+
+  override get isHidden(): boolean {
+    return this.ended && this.place === undefined && this.pending === ""
   }
 
   write(): void {

@@ -116,6 +116,23 @@ export async function reasoningOverTurns(cell: Cell): Promise<void> {
   }
 }
 
+/** Gemini signs the text that it ends with: behind it, where other protocols have no place for a seal. */
+export async function sealsBehindText(cell: Cell): Promise<void> {
+  for (const stream of [false, true]) {
+    const seal = stream ? `streamed${SEAL}` : SEAL
+    const asking: Ask = { ...asked(stream ? "Tell me." : "And so?"), thinkHard: true }
+    const answer: Answer = { parts: [{ reasoning: THOUGHT, seal }, { text: "42, of course." }], finish: "stop" }
+    const { reply } = await cell.say(asking, { answer, stream, mayLose: true })
+    cell.seen("text", reply.text).is("42, of course.")
+    cell.ended(reply, "stop")
+    const more = { by: "user", parts: [{ text: "Why?" }] } as const
+    const second: Ask = { ...asking, turns: [...asking.turns, { by: "assistant", echo: reply.echo }, more] }
+    const { heard, reply: last } = await cell.say(second, { answer: DONE, stream, mayLose: true })
+    cell.seen("text of the second turn", last.text).is("I see a dot.")
+    if (cell.name.upstream === "gemini-generate") cell.seen("seals at their maker", sealsIn(heard)).is([seal])
+  }
+}
+
 export async function cacheMarks(cell: Cell): Promise<void> {
   const { client, upstream } = cell.name
   const asking: Ask = { ...asked(QUESTION), cached: true }

@@ -2,7 +2,15 @@
 import type { Feature } from "../axes.ts"
 import type { Cell } from "../cell.ts"
 import { itemReferences, remoteServers, searchResults } from "./beside-chat.ts"
-import { cacheMarks, documentIn, imageIn, jsonSchema, reasoning, reasoningOverTurns } from "./beyond-text.ts"
+import {
+  cacheMarks,
+  documentIn,
+  imageIn,
+  jsonSchema,
+  reasoning,
+  reasoningOverTurns,
+  sealsBehindText,
+} from "./beyond-text.ts"
 import { lengthFinish, midStreamError, multiTurn, refusal, stopSequence, stream, text, usage } from "./plain.ts"
 import { forcedTool, parallelTools, toolError, toolResultWithImage, tools } from "./tools.ts"
 
@@ -20,6 +28,7 @@ export const cells: Readonly<Record<Feature, (cell: Cell) => Promise<void>>> = {
   "JSON schema": jsonSchema,
   reasoning,
   "reasoning with tools over turns": reasoningOverTurns,
+  "seals behind text": sealsBehindText,
   "cache marks": cacheMarks,
   "stop sequence": stopSequence,
   usage,

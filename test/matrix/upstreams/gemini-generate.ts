@@ -182,7 +182,7 @@ function partOf(value: unknown, calls: Calls): HeardPart {
     return { kind: media.mediaType.startsWith("image/") ? "image" : "document", media }
   }
   if (part.thought === true) return { kind: "reasoning", text: text(part.text), ...seal }
-  return typeof part.text === "string" ? { kind: "text", text: part.text } : { kind: "unknown", value }
+  return typeof part.text === "string" ? { kind: "text", text: part.text, ...seal } : { kind: "unknown", value }
 }
 
 function mediaOf({ mimeType, data }: Members): Media {

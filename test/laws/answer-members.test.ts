@@ -1,0 +1,62 @@
+// Law: an answer to a client has no member that its vendor does not write, and none is null that the vendor never writes
+// as null. Clients validate what they read: `"citations": null` was refused by two majors of one library.
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { fold } from "../../src/canonical/fold.ts"
+import { codecs } from "../../src/protocols.ts"
+import { recorded } from "../conformance/recorded.ts"
+import { answers } from "./answers.ts"
+import { collectMembers, type MemberPaths, membersOutside } from "./member-paths.ts"
+import { recordedAnswers, streamIn, wholeIn } from "./recorded-answers.ts"
+import { vendorAnswers } from "./vendor-answers.ts"
+import { VENDOR_MEMBERS } from "./vendor-members.ts"
+
+const protocols = [...codecs.ingress.keys()]
+
+function tableOf(protocol: string) {
+  const table = VENDOR_MEMBERS.get(protocol)
+  if (!table) throw new Error(`no table has the members of ${protocol}`)
+  return table
+}
+
+describe.each(protocols)("answers in %s", (protocol) => {
+  const { recorded: seen, all } = tableOf(protocol)
+
+  test("whole, have no member outside of the vendor's set", () => {
+    fc.assert(
+      fc.property(answers, (events) => {
+        expect(membersOutside(collectMembers(wholeIn(protocol, fold(events)), new Map()), all)).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test("streamed, have no member outside of the vendor's set", () => {
+    fc.assert(
+      fc.property(answers, (events) => {
+        const written: MemberPaths = new Map()
+        for (const said of streamIn(protocol, events)) collectMembers(said, written)
+        expect(membersOutside(written, all)).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  recorded("to every recorded exchange have no member outside of the vendor's set", () => {
+    const written: MemberPaths = new Map()
+    const found = recordedAnswers()
+    for (const { response, events } of found) {
+      collectMembers(wholeIn(protocol, response), written)
+      for (const said of streamIn(protocol, events)) collectMembers(said, written)
+    }
+    expect(found.length).toBeGreaterThan(600)
+    expect(membersOutside(written, all)).toEqual([])
+  })
+
+  recorded("are compared with a table that says what the vendor's own recorded answers say", () => {
+    const found: MemberPaths = new Map()
+    for (const answer of vendorAnswers(protocol)) collectMembers(answer, found)
+    const shown = (paths: MemberPaths) => [...paths].map(([path, { isNull }]) => (isNull ? `${path}?` : path)).sort()
+    expect(shown(found)).toEqual(shown(seen))
+  })
+})

@@ -1,0 +1,52 @@
+// The members that a JSON value has, and which of them are null: what the answers of two sides are compared by. A member
+// is named by the nearest object around it that says what it is, such as `text.citations` or `message.usage.input_tokens`.
+import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
+
+/** For each member whether it was seen with a value, and whether with null. */
+export type MemberPaths = Map<string, { valued: boolean; isNull: boolean }>
+
+/** What is inside of these is the caller's, the model's or a host's own, and not the protocol's. */
+const FREE_FORM = new Set([
+  ...["input", "args", "arguments", "parameters", "schema", "metadata", "tools", "tool_choice", "attributes"],
+  ...["content_filters", "content_filter_results", "prompt_filter_results", "copilot_usage", "customMetadata"],
+])
+
+export function collectMembers(value: Json, found: MemberPaths): MemberPaths {
+  visitMembers(value, (path, member) => {
+    const seen = found.get(path) ?? { valued: false, isNull: false }
+    found.set(path, { valued: seen.valued || member !== null, isNull: seen.isNull || member === null })
+  })
+  return found
+}
+
+type Visit = (path: string, member: Json) => void
+
+/** Calls `visit` for each member, with its path and its value. */
+export function visitMembers(value: Json, visit: Visit, at = ""): void {
+  if (Array.isArray(value)) for (const each of value) visitMembers(each, visit, `${at}[]`)
+  if (!isObject(value)) return
+  // A message that begins is nullable where one that is whole is not.
+  const shape = at === "message_start.message" ? at : (shapeOf(value) ?? at)
+  for (const [name, member] of Object.entries(value)) {
+    const path = shape === "" ? name : `${shape}.${name}`
+    visit(path, member)
+    if (!FREE_FORM.has(name) && !(name === "response" && at.endsWith("toolResponse"))) {
+      visitMembers(member, visit, path)
+    }
+  }
+}
+
+/** The members that are not in the table, and those that are null where it has no null. */
+export function membersOutside(members: MemberPaths, table: MemberPaths): string[] {
+  return [...members].flatMap(([path, { isNull }]) => {
+    const known = table.get(path)
+    if (!known) return [path]
+    return isNull && !known.isNull ? [`${path} is null`] : []
+  })
+}
+
+/** The word by which an object says what it is. */
+function shapeOf({ type, object }: JsonObject): string | undefined {
+  if (typeof type === "string") return type
+  return typeof object === "string" ? object : undefined
+}

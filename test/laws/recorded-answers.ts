@@ -1,0 +1,119 @@
+// Recorded answers of real providers as canonical answers, and each of them written for clients of every protocol.
+import { fold } from "../../src/canonical/fold.ts"
+import { isObject, type JsonObject } from "../../src/canonical/json.ts"
+import type { ChatResponse } from "../../src/canonical/response.ts"
+import type { StreamEvent } from "../../src/canonical/stream.ts"
+import type { EncodeContext } from "../../src/protocols/codec.ts"
+import { codecs } from "../../src/protocols.ts"
+import { decodeByteText } from "../../src/transport/byte-text.ts"
+import { decodeSse } from "../../src/transport/sse.ts"
+import { type Recording, recordings, streamText } from "../conformance/recorded.ts"
+
+export interface RecordedAnswer {
+  readonly source: string
+  readonly events: readonly StreamEvent[]
+  readonly response: ChatResponse
+}
+
+/** The interfaces of the recordings, and the protocol that each of them speaks. */
+export const ENDPOINTS: Readonly<Record<string, string>> = {
+  chat: "openai-chat",
+  responses: "openai-responses",
+  messages: "anthropic-messages",
+  generateContent: "gemini-generate",
+  streamGenerateContent: "gemini-generate",
+}
+
+/** Every recorded answer that was not an error. */
+export function recordedAnswers(): RecordedAnswer[] {
+  return Object.entries(ENDPOINTS).flatMap(([endpoint, protocol]) =>
+    recordings(endpoint).flatMap((recording) => {
+      const read = recording.status === 200 ? readAnswer(recording, protocol) : undefined
+      return read ? [{ source: `${recording.provider} ${endpoint} ${recording.source}`, ...read }] : []
+    }),
+  )
+}
+
+const DECODING = { id: "abcdefghijklmnopqrstuvwx", minter: "minter" }
+
+function readAnswer(recording: Recording, protocol: string): Omit<RecordedAnswer, "source"> | undefined {
+  const codec = codecs.upstream.get(protocol)
+  if (!codec) throw new Error(`nobody reads ${protocol}`)
+  const text = streamText(recording)
+  if (text === undefined) {
+    const { body } = recording.response
+    // Messages of OpenAI's threads are recorded beside Anthropic's.
+    const isAnswer = isObject(body) && body.object !== "thread.message"
+    const response = isAnswer ? codec.decodeResponse(body, DECODING) : undefined
+    return response && { response, events: eventsOf(response) }
+  }
+  const decoder = codec.decodeStream(DECODING)
+  const sse = decodeSse()
+  const frames = [...sse.push(text), ...sse.finish()]
+  const events = [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
+  return { events, response: fold(events) }
+}
+
+/** A whole answer as the events of a stream that tells the same. */
+function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
+  const events: StreamEvent[] = [{ type: "stream-start", ...(id !== undefined && { id }) }]
+  for (const { index: candidate, parts, finish, logprobs } of candidates) {
+    for (const [part, said] of parts.entries()) {
+      const at = { candidate, part }
+      const sealed = "sealed" in said && said.sealed ? { sealed: said.sealed } : {}
+      if (said.kind === "tool-call") {
+        const { arguments: text, at: _, cacheMark: __, extra: ___, ...start } = said
+        events.push({ type: "part-start", ...at, start }, { type: "part-delta", ...at, text })
+      } else if (said.kind === "reasoning") {
+        events.push({ type: "part-start", ...at, start: { kind: "reasoning", form: said.form } })
+        events.push({ type: "part-delta", ...at, text: said.text })
+      } else if (said.kind === "text" || said.kind === "refusal") {
+        events.push({ type: "part-start", ...at, start: { kind: said.kind } })
+        events.push({ type: "part-delta", ...at, text: said.text })
+        const citations = said.kind === "text" ? (said.citations ?? []) : []
+        for (const citation of citations) events.push({ type: "part-cite", ...at, citation })
+      } else events.push({ type: "part-start", ...at, start: { kind: "whole", part: said } })
+      events.push({ type: "part-end", ...at, ...sealed })
+    }
+    if (logprobs) events.push({ type: "logprobs", candidate, tokens: logprobs })
+    if (finish) events.push({ type: "candidate-end", candidate, finish })
+  }
+  if (usage) events.push({ type: "usage", usage })
+  return [...events, { type: "stream-end" }]
+}
+
+function encodeContext(): EncodeContext {
+  const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
+  const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events" } as const
+  return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
+}
+
+/** What a client of this protocol is sent for a whole answer. */
+export function wholeIn(protocol: string, response: ChatResponse): JsonObject {
+  const codec = codecs.ingress.get(protocol)
+  if (!codec) throw new Error(`nobody is answered in ${protocol}`)
+  return JSON.parse(JSON.stringify(codec.encodeResponse(response, encodeContext())))
+}
+
+/** The events that a client of this protocol is sent for a streamed answer. */
+export function streamIn(protocol: string, events: readonly StreamEvent[]): JsonObject[] {
+  const writer = codecs.ingress.get(protocol)?.encodeStream(encodeContext())
+  if (!writer) throw new Error(`nobody is answered in ${protocol}`)
+  const text = [...events.flatMap((event) => writer.push(event)), ...writer.finish()].join("")
+  return dataIn(text)
+}
+
+/** The JSON data of every event in a stream's byte text. */
+export function dataIn(text: string): JsonObject[] {
+  const sse = decodeSse()
+  return [...sse.push(text), ...sse.finish()].flatMap(({ data }) => {
+    if (data === undefined || data.trim() === "[DONE]" || data.trim() === "") return []
+    try {
+      const said: unknown = JSON.parse(decodeByteText(data))
+      return isObject(said) ? [said] : []
+    } catch {
+      // Some recordings end in the midst of an event.
+      return []
+    }
+  })
+}
