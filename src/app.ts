@@ -29,17 +29,19 @@ import type { TranslatedRequest, WantedMedia } from "./exchange/translate-reques
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
 import { jsonAnswer } from "./http/answer.ts"
 import { withDescription } from "./http/description-routes.ts"
+import { entryRoutes } from "./http/entry-routes.ts"
 import { keyRoute } from "./http/key-route.ts"
 import type { PlainServer } from "./http/plain-server.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
 import { receiptRoute } from "./http/receipt-route.ts"
 import { responseRoutes } from "./http/response-routes.ts"
+import { isForeignPath } from "./http/route-help.ts"
 import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
 import { Ledger } from "./ledger/ledger.ts"
 import { StoreReadiness } from "./ledger/readiness.ts"
-import type { Protocol, Reading } from "./protocols/contract.ts"
+import type { Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { conversation } from "./protocols/openai-responses/conversation.ts"
 import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
@@ -222,15 +224,17 @@ export class Gateway {
             ...responseRoutes({ protocol: openaiResponses, responses }),
             ...this.ownRoutes(),
             ...this.healthRoutes(),
+            ...entryRoutes(openaiChat),
           ],
           { protocol: openaiChat, version: options.version ?? "0" },
         ),
+        { isForeign: isForeignPath },
       ),
       authenticate: (key) => this.keys.authenticate(key),
       checkFunds: (caller) => funds.check(caller),
       limits: new Limits({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
       deadlines: this.deadlines,
-      protocolAt,
+      usualProtocol: openaiChat,
       traced: config.traces !== undefined,
       onFault: (cause) => log.line("error", "listener-failed", { stack: stackOf(cause) }),
       onRecord: (record) => this.tell(record),
@@ -436,11 +440,6 @@ function lastRead(read: () => bigint): () => bigint {
     }
     return last
   }
-}
-
-/** Whose words a path is refused in that is none of ours. */
-function protocolAt(path: string): Protocol {
-  return protocols.find(({ prefixes }) => prefixes.some((prefix) => path.startsWith(`${prefix}/`))) ?? openaiChat
 }
 
 /** Who asks for no traces does not load what makes them. */

@@ -1,8 +1,9 @@
 // What an entry under `providers` may say, by its type, and what the environment says where it is silent.
+
+import { quoted } from "../canonical/nearest.ts"
 import { type AccountForm, type AccountMember, LIMIT_MEMBERS, type ProviderSettings } from "./config.ts"
 import type { Problem } from "./config-error.ts"
 import type { Place } from "./document.ts"
-import { quoted } from "./nearest.ts"
 import { serviceAccount } from "./service-account.ts"
 import {
   boolean,

@@ -15,7 +15,7 @@ import {
   required,
   string,
 } from "../check.ts"
-import type { Asks, Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Envelope, Reading, RelayTarget } from "../contract.ts"
 import {
   NO_HEADERS,
   OPENAI_IDENTIFIERS,
@@ -25,9 +25,9 @@ import {
   refuseUnpriced,
 } from "../extension.ts"
 
-export function readRequest(body: JsonObject): Reading {
+export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body)
+    const { model, routing } = readChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     messages(body.messages)
     const asks = checkSettings(body)

@@ -3,12 +3,12 @@ import { GatewayError } from "../../canonical/error.ts"
 import type { ImageForm } from "../../canonical/image.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { boolean, checked, integer, nonEmptyString, number, oneOf, optional, required, string } from "../check.ts"
-import type { Reading } from "../contract.ts"
+import type { Envelope, Reading } from "../contract.ts"
 import { readChoice, readIdentifiers, wholeAnswer } from "../extension.ts"
 
-export function readRequest(body: JsonObject): Reading {
+export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body)
+    const { model, routing } = readChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, ["user"])
     prompt(body.prompt)
     const asks = { candidates: count(body.n) ?? 1 }
