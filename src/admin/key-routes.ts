@@ -4,6 +4,13 @@ import type { KeyDesk } from "./key-desk.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
 
+const modelMap = list(
+  object({
+    from: required(text({ about: "A name that callers write, or a pattern such as claude-haiku-*." })),
+    to: required(text({ about: "The model they get, such as google/gemini-2.5-flash." })),
+  }),
+  { max: 100 },
+)
 const shown = {
   id: required(text()),
   name: required(text()),
@@ -16,6 +23,7 @@ const shown = {
   ...shownBalance,
   strict_balance: required(boolean()),
   hedge: required(boolean()),
+  model_map: required(nullable(modelMap)),
   created_at: required(time()),
   expires_at: required(nullable(time())),
   revoked_at: required(nullable(time())),
@@ -33,6 +41,7 @@ const cleared = {
   own_balance: boolean(),
   strict_balance: boolean(),
   hedge: boolean(),
+  model_map: modelMap,
   expires_at: time(),
 }
 const change = changes({ name, tenant }, cleared)

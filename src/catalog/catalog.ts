@@ -50,6 +50,8 @@ export class Catalog {
   private readonly byAlias: Names = new Map()
   /** By provider and the model's name there: `together/meta-llama/Llama-3.3-70B-Instruct-Turbo`. */
   private readonly byHostName: Names = new Map()
+  /** Names in lower case, each with the names that differ from it in case alone; made on first need. */
+  private folded: ReadonlyMap<string, readonly string[]> | undefined
 
   /** Of two models with one id the later one counts. */
   constructor(models: readonly Model[]) {
@@ -68,6 +70,26 @@ export class Catalog {
   /** By id; by alias, where one model alone bears it; or with a host in front, which pins that host. */
   find(name: string): Model | undefined {
     return this.byId.get(name) ?? this.byAlias.get(name) ?? this.pinned(name)
+  }
+
+  /** The names of models that equal this one without regard to case, a host in front included. */
+  namesLike(name: string): readonly string[] {
+    this.folded ??= this.fold()
+    const lower = name.toLowerCase()
+    const whole = this.folded.get(lower) ?? []
+    const slash = lower.indexOf("/")
+    const rest = slash < 1 ? [] : (this.folded.get(lower.slice(slash + 1)) ?? [])
+    return [...whole, ...rest.map((each) => `${lower.slice(0, slash)}/${each}`)]
+  }
+
+  private fold(): Map<string, string[]> {
+    const folded = new Map<string, string[]>()
+    for (const name of new Set([...this.byId.keys(), ...this.byAlias.keys(), ...this.byHostName.keys()])) {
+      const alike = folded.get(name.toLowerCase())
+      if (alike) alike.push(name)
+      else folded.set(name.toLowerCase(), [name])
+    }
+    return folded
   }
 
   /** The one model that has this name at this provider. */

@@ -7,6 +7,8 @@ import { type JsonFlags, withAdminFlags } from "./flags.ts"
 import { askedGrantOf, type Bound, type GrantFlags, limitsOf, list, withGrantFlags } from "./grant-flags.ts"
 import { print, table, toppedUp } from "./print.ts"
 
+type ModelMapping = NonNullable<ShownKey["model_map"]>[number]
+
 interface ChangeFlags extends JsonFlags, GrantFlags {
   readonly name?: string
   readonly tenant?: string
@@ -16,6 +18,7 @@ interface ChangeFlags extends JsonFlags, GrantFlags {
   readonly ownBalance?: boolean
   readonly strictBalance?: boolean
   readonly hedge?: boolean
+  readonly map?: Bound<readonly ModelMapping[]>
 }
 
 interface CreateFlags extends ChangeFlags {
@@ -73,6 +76,11 @@ function withKeyFlags(command: Command): Command {
     .option("--no-strict-balance", "hold more as a stream grows")
     .option("--hedge", "ask a second target where the first takes long, and take who answers first")
     .option("--no-hedge", "wait for the first, unless a request wishes otherwise")
+    .option(
+      "--map <from=to>",
+      "serve another model for names that a client has built in, such as 'claude-haiku-*=google/gemini-2.5-flash'; repeatable, the first match counts; none removes the map",
+      mappings,
+    )
 }
 
 function asked(flags: CreateFlags): AskedKey {
@@ -81,7 +89,7 @@ function asked(flags: CreateFlags): AskedKey {
 }
 
 function askedChange(flags: ChangeFlags): AskedChange {
-  const { name, tenant, addresses, expires, keepAnswers, ownBalance, strictBalance, hedge } = flags
+  const { name, tenant, addresses, expires, keepAnswers, ownBalance, strictBalance, hedge, map } = flags
   const members = {
     name,
     tenant,
@@ -91,6 +99,7 @@ function askedChange(flags: ChangeFlags): AskedChange {
     own_balance: ownBalance,
     strict_balance: strictBalance,
     hedge,
+    model_map: map?.to,
   }
   return { ...given(members), ...askedGrantOf(flags) } as AskedChange
 }
@@ -130,6 +139,18 @@ function state({ revoked_at, expires_at }: ShownKey): string {
 
 function day(time: string): string {
   return time.slice(0, 10)
+}
+
+function mappings(text: string, given?: Bound<readonly ModelMapping[]>): Bound<readonly ModelMapping[]> {
+  if (text === "none") return { to: null }
+  const equals = text.indexOf("=")
+  const [from, to] = [text.slice(0, equals).trim(), text.slice(equals + 1).trim()]
+  if (equals < 1 || from === "" || to === "") {
+    throw new InvalidArgumentError(
+      "Give a name or pattern and a model, such as 'claude-haiku-*=google/gemini-2.5-flash'.",
+    )
+  }
+  return { to: [...(given?.to ?? []), { from, to }] }
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -4,6 +4,7 @@ import { allowsModel } from "../accounts/scope.ts"
 import type { Model } from "../catalog/catalog.ts"
 import { KINDS, type ProtocolId } from "../protocols/contract.ts"
 import { type RoutingTable, targetsOf } from "../routing/plan.ts"
+import { resolveModel, suggestModels } from "./resolve-model.ts"
 
 interface View {
   readonly caller: Key
@@ -15,8 +16,16 @@ export function callableModels(table: RoutingTable, view: View): Model[] {
 }
 
 export function callableModel(name: string, table: RoutingTable, view: View): Model | undefined {
-  const model = table.catalog.find(name)
+  const model = resolveModel(name, { catalog: table.catalog, scope: view.caller.models })
   return model && isCallable(model, table, view) ? model : undefined
+}
+
+/** The callable models whose names are most like this one, as a question; empty where none is. */
+export function suggestCallable(name: string, table: RoutingTable, view: View): string {
+  const quoted = suggestModels(name, callableModels(table, view)).map((each) => `\`${each}\``)
+  const last = quoted.pop()
+  if (last === undefined) return ""
+  return `Did you mean ${quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`}?`
 }
 
 function isCallable(model: Model, table: RoutingTable, { caller, over }: View): boolean {

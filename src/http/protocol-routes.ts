@@ -3,7 +3,7 @@ import { allowsProtocol } from "../accounts/scope.ts"
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import type { House } from "../exchange/call.ts"
 import { exchange } from "../exchange/exchange.ts"
-import { callableModel, callableModels } from "../exchange/models.ts"
+import { callableModel, callableModels, suggestCallable } from "../exchange/models.ts"
 import type { Endpoint, Listing, Protocol } from "../protocols/contract.ts"
 import { jsonAnswer } from "./answer.ts"
 import type { Route, Visit } from "./visit.ts"
@@ -54,11 +54,16 @@ function listingHandler(does: Endpoint["does"], listing: Listing | undefined, ho
     if (does === "get-model") {
       const name = listing.nameIn?.(envelope.rest) ?? envelope.rest
       const model = callableModel(name, table, view)
-      if (!model) throw new GatewayError("resource_not_found", `There is no model \`${excerpt(name)}\` for this key.`)
+      if (!model) throw unknownModel(name, suggestCallable(name, table, view))
       return jsonAnswer(listing.encodeModel(model), record)
     }
     const models = callableModels(table, view)
     const query = new URLSearchParams(envelope.query)
     return jsonAnswer(does === "count-models" ? { count: models.length } : listing.encodeModels(models, query), record)
   }
+}
+
+function unknownModel(name: string, suggestion: string): GatewayError {
+  const message = `There is no model \`${excerpt(name)}\` for this key. ${suggestion}`.trimEnd()
+  return new GatewayError("resource_not_found", message)
 }

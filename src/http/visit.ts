@@ -71,6 +71,10 @@ export class Visit implements Call {
     return this.route.protocol
   }
 
+  get modelsPath(): string {
+    return this.route.modelsPath ?? "/v1/models"
+  }
+
   /** The holder of the key; a route that anyone may enter has none. */
   get caller(): Caller {
     return this.entry.caller

@@ -79,6 +79,7 @@ describe("trivium keys", () => {
       own_balance: false,
       strict_balance: false,
       hedge: false,
+      model_map: null,
       balance: null,
       held: "0",
     })

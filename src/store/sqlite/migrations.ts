@@ -461,4 +461,5 @@ export const migrations: readonly string[] = [
    CREATE TRIGGER credentials_insert_counts AFTER INSERT ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
    CREATE TRIGGER credentials_update_counts AFTER UPDATE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;
    CREATE TRIGGER credentials_delete_counts AFTER DELETE ON credentials BEGIN UPDATE ledger_marks SET value = value + 1 WHERE name = 'changes'; END;`,
+  "ALTER TABLE keys ADD COLUMN model_map TEXT;",
 ]
