@@ -35,6 +35,8 @@ export interface KeyWish extends KeyChange {
 export interface MintedKey {
   readonly key: Key
   readonly text: string
+  /** Until when the text before it is still taken, where there was one. */
+  readonly previousUntil?: number
 }
 
 export interface KeysOptions {
@@ -136,15 +138,16 @@ export class Keys {
       throw new GatewayError("invalid_parameter", `Key ${id} is revoked; create a new one instead.`, { param: "id" })
     }
     const text = mintKey()
+    const previousUntil = this.now() + graceMs
     const rotated: KeyRow = {
       ...row,
       hash: this.recognition.hash(text),
       hint: keyHint(text),
       previousHash: row.hash,
-      previousUntil: this.now() + graceMs,
+      previousUntil,
     }
     this.replace(rotated)
-    return { key: visible(rotated), text }
+    return { key: visible(rotated), text, previousUntil }
   }
 
   /** From now on nobody is let in with it. Revoking twice is revoking once. */

@@ -23,6 +23,8 @@ export interface ShownKey extends ShownGrant, ShownBalance {
 /** Its text too, this once. */
 export interface ShownMintedKey extends ShownKey {
   readonly key: string
+  /** Of a key that was rotated: until when its old text is still taken. */
+  readonly previous_until?: string
 }
 
 /** What somebody who changes a key may ask for; null takes a bound away. */

@@ -30,7 +30,9 @@ const shown = {
 }
 const key = object(shown)
 const keyNow = object({ ...shown, ...shownSpending })
-const mintedKey = object({ ...shown, key: required(text({ about: "The key itself, shown this once." })) })
+const minted = { ...shown, key: required(text({ about: "The key itself, shown this once." })) }
+const mintedKey = object(minted)
+const rotatedKey = object({ ...minted, previous_until: optional(time()) })
 
 const name = text({ about: "What it is for." })
 const tenant = text({ about: "Whom it belongs to." })
@@ -116,7 +118,7 @@ function oneKeyRoutes(desk: KeyDesk): AnyAdminRoute[] {
       path: `${one}/rotate`,
       summary: "Give a key a new text; the old one is taken for a while (24 hours unless told otherwise).",
       takes: rotation,
-      gives: mintedKey,
+      gives: rotatedKey,
       handle: ({ parameters: { id = "" }, body }) => desk.rotate(id, body),
     }),
     route({

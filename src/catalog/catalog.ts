@@ -14,6 +14,8 @@ export interface Model extends ModelCard {
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
   /** Lets nobody set a temperature and its like. */
   readonly fixedSampling?: boolean
+  /** Of models to begin with: the lowest number first. */
+  readonly recommended?: number
   /** The project's own coarse tier from 0 to 100, or the operator's. */
   readonly quality?: number
   /** In the catalogue in order of trial: lower priority first, then higher weight. */

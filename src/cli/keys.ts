@@ -5,7 +5,9 @@ import type { AskedChange, AskedKey, ShownKey, ShownMintedKey } from "../account
 import { atDesk, type OpenDesk } from "./desk.ts"
 import { type JsonFlags, withAdminFlags } from "./flags.ts"
 import { askedGrantOf, type Bound, type GrantFlags, limitsOf, list, withGrantFlags } from "./grant-flags.ts"
+import type { ListModels } from "./models.ts"
 import { print, table, toppedUp } from "./print.ts"
+import { warnOfScope } from "./scope-warnings.ts"
 
 type ModelMapping = NonNullable<ShownKey["model_map"]>[number]
 
@@ -26,7 +28,7 @@ interface CreateFlags extends ChangeFlags {
   readonly balance?: string
 }
 
-export function keysCommand(open: OpenDesk): Command {
+export function keysCommand(open: OpenDesk, listModels: ListModels): Command {
   const command = new Command("keys").description("create, list, change, top up, rotate and revoke API keys")
   const add = (name: string, description: string) =>
     withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
@@ -34,7 +36,10 @@ export function keysCommand(open: OpenDesk): Command {
   withKeyFlags(add("create", "create a key and print it, this once").requiredOption("--name <name>", "what it is for"))
     .option("--balance <usd>", "a balance of its own, with so much on it")
     .action((flags: CreateFlags) =>
-      atDesk(open, flags, async ({ keys }) => printMinted(await keys.create(asked(flags)), flags)),
+      atDesk(open, flags, async ({ keys }) => {
+        printMinted(await keys.create(asked(flags)), flags)
+        await warnOfScope(flags, listModels)
+      }),
     )
   add("list", "list all keys").action((flags: JsonFlags) =>
     atDesk(open, flags, async ({ keys }) => printKeys(await keys.list(), flags)),
@@ -43,7 +48,10 @@ export function keysCommand(open: OpenDesk): Command {
     .option("--own-balance", "pay from a balance of its own")
     .option("--no-own-balance", "pay from its tenant's")
     .action((id: string, flags: ChangeFlags) =>
-      atDesk(open, flags, async ({ keys }) => told(await keys.update(id, askedChange(flags)), "Changed", flags)),
+      atDesk(open, flags, async ({ keys }) => {
+        told(await keys.update(id, askedChange(flags)), "Changed", flags)
+        await warnOfScope(flags, listModels)
+      }),
     )
   add("topup <id> <usd>", "add to a key's balance").action((id: string, usd: string, flags: JsonFlags) =>
     atDesk(open, flags, async ({ keys }) => {
@@ -51,7 +59,7 @@ export function keysCommand(open: OpenDesk): Command {
       print(flags.json ? JSON.stringify(key) : toppedUp(`${key.id} (${key.name})`, key))
     }),
   )
-  add("rotate <id>", "give a key a new text; the old one works on for a while")
+  add("rotate <id>", "replace a key's secret; the old one is accepted for a grace period")
     .option("--grace <duration>", "how long the old text still works, such as 1h (default: 24h)", duration)
     .action((id: string, { grace, ...flags }: JsonFlags & { grace?: number }) =>
       atDesk(open, flags, async ({ keys }) => {
@@ -59,7 +67,7 @@ export function keysCommand(open: OpenDesk): Command {
         printMinted(await keys.rotate(id, asked), flags)
       }),
     )
-  add("revoke <id>", "let nobody in with this key any more").action((id: string, flags: JsonFlags) =>
+  add("revoke <id>", "revoke a key").action((id: string, flags: JsonFlags) =>
     atDesk(open, flags, async ({ keys }) => told(await keys.revoke(id), "Revoked", flags)),
   )
   return command
@@ -109,8 +117,18 @@ function told(key: ShownKey, what: string, { json }: JsonFlags): void {
 }
 
 function printMinted(minted: ShownMintedKey, { json }: JsonFlags): void {
-  if (json) print(JSON.stringify(minted))
-  else print(`${minted.name} (${minted.id}), shown this once:\n\n  ${minted.key}\n`)
+  const { name, id, key, previous_until } = minted
+  if (json) {
+    print(JSON.stringify(minted))
+    return
+  }
+  print(`${name} (${id}), shown this once:\n\n  ${key}\n`)
+  if (previous_until !== undefined) print(describeGrace(previous_until))
+}
+
+function describeGrace(until: string): string {
+  if (Date.parse(until) <= Date.now()) return "The old key is not accepted any more."
+  return `The old key is accepted until ${until.slice(0, 16).replace("T", " ")} UTC.`
 }
 
 function printKeys(keys: readonly ShownKey[], { json }: JsonFlags): void {

@@ -30,5 +30,25 @@ export function suggestCallable(name: string, table: RoutingTable, view: View): 
 
 function isCallable(model: Model, table: RoutingTable, { caller, over }: View): boolean {
   if (!allowsModel(caller.models, model.id)) return false
-  return over.some((protocol) => KINDS[protocol] === model.kind && targetsOf(model, protocol, table).length > 0)
+  return over.some((protocol) => KINDS[protocol] === model.kind && isServed(model, protocol, table))
 }
+
+/** Whether somebody serves it at a known price: what has none is not called. */
+function isServed(model: Model, protocol: ProtocolId, table: RoutingTable): boolean {
+  return targetsOf(model, protocol, table).some(({ pricing }) => pricing !== undefined)
+}
+
+/** A model for a first request over this protocol: one the catalogue recommends, else the newest that is not on its way out. */
+export function exampleModel(table: RoutingTable, protocol: ProtocolId): Model | undefined {
+  const served = table.catalog.models.filter(
+    (model) => model.kind === KINDS[protocol] && isServed(model, protocol, table),
+  )
+  return served.toSorted((one, other) => recommendation(one) - recommendation(other) || other.created - one.created)[0]
+}
+
+/** The lower, the better to begin with. */
+function recommendation({ recommended, status }: Model): number {
+  return recommended ?? (status === "active" ? LAST_RECOMMENDED + 1 : LAST_RECOMMENDED + 2)
+}
+
+const LAST_RECOMMENDED = 1000
