@@ -1,6 +1,7 @@
 // What an operator types. Each command gets what it needs from the composition root.
 import { Command } from "commander"
 import { nearestName, quoted } from "../canonical/nearest.ts"
+import { completionCommand } from "./completion.ts"
 import type { OpenDesk } from "./desk.ts"
 import { explainCommand, type FindGateway } from "./explain.ts"
 import type { AdminFlags, ConfigFlags } from "./flags.ts"
@@ -54,6 +55,7 @@ export function program(actions: Actions, version: string): Command {
   trivium.addCommand(modelsCommand(actions.listModels))
   trivium.addCommand(explainCommand(actions.findGateway))
   trivium.addCommand(simulateCommand(actions.simulate))
+  trivium.addCommand(completionCommand(trivium))
   return trivium.hook("preSubcommand", refuseUnknownCommand)
 }
 
