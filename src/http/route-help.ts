@@ -27,10 +27,7 @@ const FOREIGN: readonly ForeignPath[] = [
     advice: `This is Amazon Bedrock's path. Use ${CHAT} or POST /v1/messages.`,
   },
   { like: /^\/generate(_stream)?$/, advice: `This is Text Generation Inference's path. Use ${CHAT}.` },
-  {
-    like: /^\/v1\/(projects\/.+\/)?models\/.+:(generateContent|streamGenerateContent|countTokens|\w*[eE]mbedContents?)$/,
-    advice: "This is Google's path. Put /gemini in front of it.",
-  },
+  { like: /^\/v1\/projects\/.+\/models\//, advice: "This is Vertex AI's path. Put /gemini in front of it." },
   { like: /^\/v1\/complete$/, advice: "This is Anthropic's legacy path. Use POST /v1/messages." },
   // Other gateways
   { like: /^(\/api)?\/v1\/(credits|auth\/key)$/, advice: "Use GET /v1/key." },
@@ -82,8 +79,13 @@ const FOREIGN: readonly ForeignPath[] = [
 
 /** Whether a path belongs to an interface that the gateway does not have, although it fits an open route. */
 export function isForeignPath(path: string): boolean {
-  return FOREIGN.some(({ like }) => like.test(path))
+  return CONTENT_METHOD.test(path) ? OPENAI_MODELS.test(path) : FOREIGN.some(({ like }) => like.test(path))
 }
+
+/** A content-generation method, which no other protocol's path ends in. */
+const CONTENT_METHOD = /:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/
+/** Where OpenAI's clients ask for one model. */
+const OPENAI_MODELS = /^(\/api\/v1|\/v1|\/openai(\/v1)?)?\/models\//
 
 const MAX_COMPARED = 300
 
@@ -104,12 +106,11 @@ function meantPath(path: string, paths: readonly string[]): string | undefined {
   )
 }
 
-const METHOD = /:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/
 const CONTENT_BASE = /^\/?(?:genapi|gemini|google)?\/?(?:v\d\w*\/)*(?:models\/)?/
 
 /** A content-generation path whose prefix or version is missing or wrong: its method is unmistakable. */
 function contentPath(path: string): string | undefined {
-  if (!METHOD.test(path)) return undefined
+  if (!CONTENT_METHOD.test(path)) return undefined
   const prefix = path.startsWith("/genapi/") ? "/genapi" : "/gemini"
   return `${prefix}/v1beta/models/${path.replace(CONTENT_BASE, "")}`
 }

@@ -72,8 +72,8 @@ describe("a start", () => {
   })
 
   test.each([
-    [{ GEMINI_API_KEY: "x" }, /"model": "google\/gemini-\d/],
-    [{ XAI_API_KEY: "x" }, /"model": "xai\/grok-/],
+    [{ GEMINI_API_KEY: "x" }, /"model": "google\/gemini-[3-9]/],
+    [{ XAI_API_KEY: "x" }, /"model": "xai\/grok-\d\.\d/],
     [{ MISTRAL_API_KEY: "x" }, /"model": "mistral\/mistral-/],
     [{ AZURE_OPENAI_API_KEY: "x", AZURE_OPENAI_RESOURCE: "r" }, /"model": "openai\/gpt-/],
     [{ VOYAGE_API_KEY: "x" }, /No chat model can be called[\s\S]*trivium check/],

@@ -167,8 +167,8 @@ describe("a path without a route", () => {
       "/models/google/gemini-2.5-flash:generateContent",
       "/gemini/v1beta/models/google/gemini-2.5-flash:generateContent",
     ],
-    ["/v1/models/google/gemini-2.5-flash:generateContent", "Put /gemini in front"],
-    ["/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "/gemini"],
+    ["/v1/models/gemini-2.5-flash:generateContent", "/gemini/v1beta/models/gemini-2.5-flash:generateContent"],
+    ["/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "Put /gemini in front"],
     ["/v1/chat/completion", "/v1/chat/completions"],
     ["/v1/chat/completions/", "/v1/chat/completions"],
     ["/V1/Chat/Completions", "/v1/chat/completions"],
@@ -196,14 +196,10 @@ describe("a path without a route", () => {
   ]
 
   test.each(ADVICE)("%s is 404 and names %s", async (path, right) => {
-    for (const method of ["GET", "POST"]) {
-      const answer = await ask(path, { method, ...(method === "POST" && { body: {} }) })
-      // What fits a route of ours with another method says which.
-      if (answer.status === 405) continue
-      const text = await answer.text()
-      expect([path, method, answer.status]).toEqual([path, method, 404])
-      if (text.includes("route_not_found")) expect(text).toContain(right)
-    }
+    const answer = await ask(path, { body: {} })
+    const text = await answer.text()
+    expect([answer.status, text]).toEqual([404, expect.stringContaining("route_not_found")])
+    expect(text).toContain(right.startsWith("/") ? `Did you mean ${right}?` : right)
   })
 
   test("is refused in the protocol of its neighbours", async () => {
