@@ -29,7 +29,7 @@ export interface TargetState {
 }
 
 /** What a check of the configuration in force found. */
-export interface CheckState {
+interface CheckState {
   readonly valid: boolean
   readonly demo: boolean
   readonly sound: boolean

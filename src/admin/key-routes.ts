@@ -1,4 +1,5 @@
 // Keys: made, listed, changed, paid for, rotated, revoked.
+import { MAX_MAPPINGS } from "../accounts/model-map.ts"
 import { askedGrant, changes, optionals, shownBalance, shownGrant, shownSpending, topUp, usd } from "./grant-schema.ts"
 import type { KeyDesk } from "./key-desk.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
@@ -9,7 +10,7 @@ const modelMap = list(
     from: required(text({ about: "A name that callers write, or a pattern such as claude-haiku-*." })),
     to: required(text({ about: "The model they get, such as google/gemini-2.5-flash." })),
   }),
-  { max: 100 },
+  { max: MAX_MAPPINGS },
 )
 const shown = {
   id: required(text()),

@@ -54,7 +54,7 @@ export interface ExchangeRecord {
 }
 
 /** A name that the caller wrote, and the model that its key's model map has in its place. */
-export interface MappedModel {
+interface MappedModel {
   readonly from: string
   readonly to: string
 }

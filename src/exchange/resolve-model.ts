@@ -57,13 +57,19 @@ export function suggestModels(name: string, models: readonly Model[]): string[] 
   if (name.length > MAX_COMPARED_LENGTH) return []
   const asked = nameParts(splitVariant(name)?.base ?? name)
   const likened = models
-    .map((model) => ({ model, likeness: likenessOf(asked, nameParts(model.id)) }))
+    .map((model) => ({
+      model,
+      likeness: likenessOf(asked, nameParts(model.id)) - (model.status === "active" ? 0 : AGED),
+    }))
     .filter(({ likeness }) => likeness >= LEAST_LIKENESS)
     .toSorted((one, other) => other.likeness - one.likeness || other.model.created - one.model.created)
   const least = (likened[0]?.likeness ?? 1) - LIKENESS_SPREAD
   const close = likened.filter(({ likeness }) => likeness >= least)
   return close.slice(0, MAX_SUGGESTIONS).map(({ model }) => model.id)
 }
+
+/** What a model that is on its way out loses against one that is not. */
+const AGED = 0.1
 
 interface NameParts {
   readonly author: string

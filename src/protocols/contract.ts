@@ -201,7 +201,7 @@ export interface UpstreamError {
 
 export interface Protocol {
   readonly id: ProtocolId
-  /** Where its paths begin, so that an unknown one there is refused in this protocol's words. */
+  /** The base addresses that its own clients are given. */
   readonly prefixes: readonly string[]
   readonly endpoints: readonly Endpoint[]
   /** The headers beside `Authorization` that may carry the caller's key, and the query parameter that may. */
