@@ -42,9 +42,11 @@ class Admission {
 
   admit({ name, param }: NamedModel): Model {
     const { caller, record } = this.call
+    const { catalog } = this.table
     const mapped = mappedName(caller.modelMap, name)
-    const model = resolveModel(mapped ?? name, { catalog: this.table.catalog, scope: caller.models })
-    if (!model) throw this.unknown({ name: mapped ?? name, param }, mapped === undefined ? undefined : name)
+    const asked = mapped ?? name
+    const model = catalog.find(asked) ?? resolveModel(asked, { catalog, scope: caller.models })
+    if (!model) throw this.unknown({ name: asked, param }, mapped === undefined ? undefined : name)
     if (!allowsModel(caller.models, model.id)) {
       const why = mapped === undefined ? "" : ` Its model map leads there from \`${excerpt(name)}\`.`
       throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.${why}`, { param })

@@ -22,7 +22,9 @@ export function callableModel(name: string, table: RoutingTable, view: View): Mo
 
 /** The callable models whose names are most like this one, as a question; empty where none is. */
 export function suggestCallable(name: string, table: RoutingTable, view: View): string {
-  const quoted = suggestModels(name, callableModels(table, view)).map((each) => `\`${each}\``)
+  const isOffered = (model: Model) => isCallable(model, table, view)
+  const suggested = suggestModels(name, { models: table.catalog.models, isCallable: isOffered })
+  const quoted = suggested.map((each) => `\`${each}\``)
   const last = quoted.pop()
   if (last === undefined) return ""
   return `Did you mean ${quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`}?`

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { bundledModels } from "../catalog/bundled.ts"
-import { Catalog } from "../catalog/catalog.ts"
+import { Catalog, type Model } from "../catalog/catalog.ts"
 import { resolveModel, suggestModels } from "./resolve-model.ts"
 
 const catalog = new Catalog(bundledModels())
@@ -52,11 +52,20 @@ describe("a name", () => {
   })
 })
 
+const suggest = (name: string, isCallable: (model: Model) => boolean = () => true) =>
+  suggestModels(name, { models: catalog.models, isCallable })
+
 describe("suggestions", () => {
+  test("pass over what cannot be called, for what is nearly as alike", () => {
+    expect(suggest("gpt4o")[0]).toBe("openai/gpt-4o")
+    expect(suggest("gpt4o", ({ id }) => id !== "openai/gpt-4o")).not.toContain("openai/gpt-4o")
+    expect(suggest("gpt4o", () => false)).toEqual([])
+  })
+
   test("are at most three of the models given, for any text", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (name) => {
-        const suggested = suggestModels(name, catalog.models)
+        const suggested = suggest(name)
         expect(suggested.length).toBeLessThanOrEqual(3)
         for (const id of suggested) expect(catalog.find(id)?.id).toBe(id)
       }),
@@ -66,7 +75,7 @@ describe("suggestions", () => {
   test("for a name with one letter wrong begin with the model that was meant, or name it", () => {
     for (const { id } of catalog.models) {
       const slipped = `${id.slice(0, -1)}~`
-      expect([id, suggestModels(slipped, catalog.models).length > 0]).toEqual([id, true])
+      expect([id, suggest(slipped).length > 0]).toEqual([id, true])
     }
   })
 })

@@ -47,13 +47,16 @@ export function adviseVariant(name: string, options: ResolveOptions): string | u
 }
 
 const MAX_SUGGESTIONS = 3
-const MAX_COMPARED_LENGTH = 100
+const MAX_COMPARED_LENGTH = 80
 /** How alike two names must be, from 0 to 1, and how much less alike than the best a further suggestion may be. */
 const LEAST_LIKENESS = 0.6
 const LIKENESS_SPREAD = 0.1
 
-/** Of these models those whose names are most like the one that leads nowhere, the likest and newest first. */
-export function suggestModels(name: string, models: readonly Model[]): string[] {
+/** Those of the models whose names are most like the one that leads nowhere, the likest and newest first. */
+export function suggestModels(
+  name: string,
+  { models, isCallable }: { models: readonly Model[]; isCallable: (model: Model) => boolean },
+): string[] {
   if (name.length > MAX_COMPARED_LENGTH) return []
   const asked = nameParts(splitVariant(name)?.base ?? name)
   const likened = models
@@ -63,9 +66,13 @@ export function suggestModels(name: string, models: readonly Model[]): string[] 
     }))
     .filter(({ likeness }) => likeness >= LEAST_LIKENESS)
     .toSorted((one, other) => other.likeness - one.likeness || other.model.created - one.model.created)
-  const least = (likened[0]?.likeness ?? 1) - LIKENESS_SPREAD
-  const close = likened.filter(({ likeness }) => likeness >= least)
-  return close.slice(0, MAX_SUGGESTIONS).map(({ model }) => model.id)
+  const suggested: typeof likened = []
+  for (const each of likened) {
+    if (each.likeness < (suggested[0]?.likeness ?? 0) - LIKENESS_SPREAD) break
+    if (isCallable(each.model)) suggested.push(each)
+    if (suggested.length === MAX_SUGGESTIONS) break
+  }
+  return suggested.map(({ model }) => model.id)
 }
 
 /** What a model that is on its way out loses against one that is not. */
@@ -90,10 +97,15 @@ const SAME_AUTHOR = 0.05
 function likenessOf(one: NameParts, other: NameParts): number {
   const common = [...one.words].filter((word) => other.words.has(word)).length
   const byWords = (2 * common) / (one.words.size + other.words.size || 1)
-  const longer = Math.max(one.bare.length, other.bare.length)
-  const byLetters = 1 - editDistance(one.bare, other.bare) / (longer || 1)
-  const likeness = Math.max(byWords * SURENESS_OF_WORDS, byLetters)
+  const likeness = Math.max(byWords * SURENESS_OF_WORDS, likenessByLetters(one.bare, other.bare))
   return likeness === 0 || one.author !== other.author ? likeness : likeness + SAME_AUTHOR
+}
+
+function likenessByLetters(one: string, other: string): number {
+  const longer = Math.max(one.length, other.length, 1)
+  const most = Math.min(one.length, other.length) / longer
+  // The lengths alone rule most out, which saves the comparison.
+  return most < LEAST_LIKENESS ? 0 : 1 - editDistance(one, other) / longer
 }
 
 /** Words in another order are a weaker sign than a slip of the fingers. */

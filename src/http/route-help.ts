@@ -11,7 +11,7 @@ interface ForeignPath {
 const CHAT = "POST /v1/chat/completions"
 const NOT_SERVED = "The gateway does not serve this interface"
 /** Google's collections, at every place where its clients look for them. */
-const GOOGLE = "^(?:/(?:gemini|genapi))?(?:/upload)?/v1(?:beta1?|alpha)(?:/v1beta)?"
+const GOOGLE = "^(?:/(?:gemini|genapi)(?:/upload)?/v1\\w*|(?:/upload)?/v1(?:beta1?|alpha))(?:/v1beta)?"
 
 const FOREIGN: readonly ForeignPath[] = [
   // Ollama
@@ -87,23 +87,47 @@ const CONTENT_METHOD = /:(generateContent|streamGenerateContent|countTokens|embe
 /** Where OpenAI's clients ask for one model. */
 const OPENAI_MODELS = /^(\/api\/v1|\/v1|\/openai(\/v1)?)?\/models\//
 
-const MAX_COMPARED = 300
+const DOCS = "GET /docs lists all routes."
+/** No path of ours is half as long. */
+const MAX_COMPARED_LENGTH = 100
+/** Anybody can ask for paths that do not exist, so their comparison takes at most a few hundredths of the time. */
+const MAX_COMPARISONS_PER_SECOND = 100
 
-/** What to ask for instead of `path`, as a sentence; `paths` are those of the routes there are. */
-export function adviseRoute(path: string, paths: readonly string[]): string {
-  const foreign = FOREIGN.find(({ like }) => like.test(path))
-  if (foreign) return foreign.advice
-  const meant = path.length > MAX_COMPARED ? undefined : meantPath(path, paths)
-  return meant === undefined ? "GET /docs lists all routes." : `Did you mean ${meant}? GET /docs lists all routes.`
-}
+export class RouteHelp {
+  /** Paths without an open part. */
+  private readonly exact: readonly string[]
+  private second = 0
+  private comparisons = 0
 
-function meantPath(path: string, paths: readonly string[]): string | undefined {
-  const plain = path.replace(/\/{2,}/g, "/").replace(/(.)\/$/, "$1")
-  const exact = paths.filter((known) => !known.includes("{"))
-  const lower = plain.toLowerCase()
-  return (
-    exact.find((known) => known === lower) ?? contentPath(plain) ?? byEnd(lower, exact) ?? nearestName(lower, exact)
-  )
+  constructor(
+    paths: readonly string[],
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.exact = [...new Set(paths)].filter((path) => !path.includes("{"))
+  }
+
+  /** What to ask for instead of `path`, as a sentence. */
+  advise(path: string): string {
+    const foreign = FOREIGN.find(({ like }) => like.test(path))
+    if (foreign) return foreign.advice
+    const meant = path.length > MAX_COMPARED_LENGTH ? undefined : this.meantPath(path)
+    return meant === undefined ? DOCS : `Did you mean ${meant}? ${DOCS}`
+  }
+
+  private meantPath(path: string): string | undefined {
+    const plain = path.replace(/\/{2,}/g, "/").replace(/(.)\/$/, "$1")
+    const lower = plain.toLowerCase()
+    const found = this.exact.find((known) => known === lower) ?? contentPath(plain) ?? byEnd(lower, this.exact)
+    return found ?? (this.mayCompare() ? nearestName(lower, this.exact) : undefined)
+  }
+
+  private mayCompare(): boolean {
+    const second = Math.floor(this.now() / 1000)
+    if (second !== this.second) this.comparisons = 0
+    this.second = second
+    this.comparisons++
+    return this.comparisons <= MAX_COMPARISONS_PER_SECOND
+  }
 }
 
 const CONTENT_BASE = /^\/?(?:genapi|gemini|google)?\/?(?:v\d\w*\/)*(?:models\/)?/

@@ -14,7 +14,7 @@ import { TrustedProxies } from "./client-address.ts"
 import { Cors } from "./cors.ts"
 import { presentedKey } from "./credential.ts"
 import { Overload, overloaded, type Shed } from "./overload.ts"
-import { adviseRoute } from "./route-help.ts"
+import { RouteHelp } from "./route-help.ts"
 import type { Match, RouteTable } from "./route-table.ts"
 import { type Door, type Route, Visit } from "./visit.ts"
 import type { ClientRequest } from "./wire/client-request.ts"
@@ -70,6 +70,7 @@ export class Server implements Door {
   private readonly proxies: TrustedProxies
   private readonly limits: Limits
   private readonly overload: Overload
+  private readonly help: RouteHelp
   private isLeaving = false
   private stopping = false
 
@@ -78,6 +79,7 @@ export class Server implements Door {
     this.proxies = new TrustedProxies(options.trustedProxies)
     this.limits = options.limits ?? new Limits()
     this.overload = new Overload(options.maxInFlight)
+    this.help = new RouteHelp(options.routes.routes.map(({ path }) => path))
     this.bodies = new BodyBudget(MAX_BODY_BYTES_AT_ONCE, { onFull: () => options.onShed("body_bytes") })
     this.listener = new Listener({ ...options, handle: (request) => this.receive(request) })
   }
@@ -165,11 +167,7 @@ export class Server implements Door {
     const voice = routes.nearest(path) ?? { protocol: usualProtocol }
     const record = newRecord(requestId, path, voice.protocol)
     if (match.found === "nothing") {
-      const advice = adviseRoute(
-        path,
-        routes.routes.map((route) => route.path),
-      )
-      const message = `There is no route ${excerpt(path)}. ${advice}`
+      const message = `There is no route ${excerpt(path)}. ${this.help.advise(path)}`
       return errorAnswer(new GatewayError("route_not_found", message), record, voice)
     }
     const allow = match.methods.join(", ")
