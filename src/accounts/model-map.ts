@@ -16,7 +16,7 @@ export function mappedName(map: readonly ModelMapping[] | null, name: string): s
 export function checkModelMap(map: readonly ModelMapping[]): void {
   if (map.length > MAX_MAPPINGS) throw misfit(`has ${map.length} entries; at most ${MAX_MAPPINGS} are kept`)
   for (const { from, to } of map) {
-    if (from.trim() !== from || from === "") throw misfit("has an entry whose `from` is empty or begins with a space")
+    if (from.trim() !== from || from === "") throw misfit("has an entry whose `from` is empty or has spaces around it")
     if (to.trim() !== to || to === "" || to.includes("*")) {
       throw misfit(
         `maps "${excerpt(from)}" to "${excerpt(to)}"; \`to\` must name one model, such as google/gemini-2.5-flash`,

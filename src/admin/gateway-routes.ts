@@ -32,7 +32,7 @@ const checked = object({
     list(
       object({
         provider: required(text()),
-        address: required(text({ max: 2000 })),
+        address: required(nullable(text({ max: 2000 }))),
         verdict: required(text({ max: 2000 })),
         sound: required(boolean()),
       }),

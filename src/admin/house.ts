@@ -36,7 +36,7 @@ interface CheckState {
   readonly models: { readonly known: number; readonly callable: number; readonly unpriced: readonly string[] }
   readonly providers: readonly {
     readonly provider: string
-    readonly address: string
+    readonly address: string | null
     readonly verdict: string
     readonly sound: boolean
   }[]

@@ -6,7 +6,8 @@ import { table as columns } from "./print.ts"
 
 interface AccountFinding extends Verdict {
   readonly provider: string
-  readonly address: string
+  /** Null where the entry names none and has no account. */
+  readonly address: string | null
 }
 
 /** What a check found, as `--json` prints it and the administration answers. */
@@ -48,7 +49,7 @@ function countModels(routing: CheckedTable): CheckReport["models"] {
 /** One finding for each account. */
 function examine(id: string, accounts: readonly Account[]): Promise<AccountFinding[]> {
   if (accounts.length === 0) {
-    return Promise.resolve([{ provider: id, address: "", verdict: "missing: set api_key", sound: false }])
+    return Promise.resolve([{ provider: id, address: null, verdict: "missing: set api_key", sound: false }])
   }
   const name = (index: number) => (accounts.length === 1 ? id : `${id} (${index + 1} of ${accounts.length})`)
   const findings = accounts.map(async (account, index): Promise<AccountFinding> => {
@@ -71,7 +72,7 @@ export function describeReport({ demo, models, providers }: CheckReport): string
       : [
           columns(
             ["PROVIDER", "ADDRESS", "CREDENTIAL"],
-            providers.map((each) => [each.provider, each.address, each.verdict]),
+            providers.map((each) => [each.provider, each.address ?? "", each.verdict]),
           ),
         ]),
   ]

@@ -14,7 +14,10 @@ export function completionCommand(program: Command): Command {
   return new Command("completion")
     .description("print a completion script for bash, zsh or fish")
     .addArgument(new Argument("<shell>", "the shell it is for").choices(SHELLS))
-    .addHelpText("after", "\nbash and zsh: source <(trivium completion bash)\nfish: trivium completion fish | source")
+    .addHelpText(
+      "after",
+      "\nbash: source <(trivium completion bash)\nzsh: source <(trivium completion zsh)\nfish: trivium completion fish | source",
+    )
     .action((shell: (typeof SHELLS)[number]) => {
       const commands = completedCommands(program)
       print(shell === "fish" ? fishScript(commands) : bashScript(commands, shell))

@@ -43,12 +43,14 @@ function protocol(text: string): string {
 
 function bodyIn(file = "-"): JsonObject {
   const where = file === "-" ? "Standard input" : file
-  const text = readFileSync(file === "-" ? 0 : file, "utf8")
+  let text = ""
   let body: unknown
   try {
+    text = readFileSync(file === "-" ? 0 : file, "utf8")
     body = JSON.parse(text)
   } catch (cause) {
-    throw new Error(`${where} cannot be read as JSON: ${describeJsonFault(text, cause)}.`)
+    const why = cause instanceof SyntaxError ? describeJsonFault(text, cause) : `${(cause as Error).message}`
+    throw new Error(`${where} cannot be read as JSON: ${why}.`)
   }
   if (isObject(body)) return body
   throw new Error(`${where} is not a request: it holds no JSON object.`)
