@@ -2,6 +2,16 @@
 import { ERROR_CODES } from "../src/canonical/error-codes.ts"
 import { compatibleProviders, knownProviders } from "../src/providers/table.ts"
 
+/** The codes that have another status on the vendors' own paths, in sentences. */
+function vendorStatuses(): string {
+  const sentences = Object.entries(ERROR_CODES).flatMap(([code, meaning]) => {
+    if (!("onVendorPath" in meaning)) return []
+    const { status, kind } = meaning.onVendorPath
+    return [`\`${code}\` is ${status} \`${kind}\` there and on \`/anthropic\` and \`/v1/messages\`.`]
+  })
+  return sentences.join(" ")
+}
+
 export function errorsPage(): string {
   const rows = Object.entries(ERROR_CODES).map(
     ([code, { status, kind, meaning }]) => `| ${status} | \`${kind}\` | \`${code}\` | ${meaning} |`,
@@ -19,6 +29,14 @@ says how long to wait where that is known. \`x-should-retry: false\` stands on f
 
 Each protocol adds what its own clients need: messages-style \`"type": "error"\` and \`request_id\` beside \`error\`,
 content-generation \`error.status\` (\`INVALID_ARGUMENT\`, …).
+
+On the vendors' own paths errors look as the vendors' client libraries expect. On \`/gemini\`, \`/v1beta\` and
+\`/v1alpha\` \`error.code\` is the status as a number, and the code of the table below is in
+\`error.details[0].reason\` (\`/genapi\` keeps the string).
+${vendorStatuses()}
+
+A path without a route is 404 \`route_not_found\`, and an unknown model \`model_not_found\`; both messages name the path or
+the model that was probably meant, models only within the key's scope.
 
 Inside a stream that has begun, an error is the last thing sent, and no terminal event follows it:
 

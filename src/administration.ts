@@ -5,12 +5,21 @@ import { Admin } from "./admin/admin.ts"
 import { bookRoutes } from "./admin/book-routes.ts"
 import type { Desk } from "./admin/desk.ts"
 import { gatewayRoutes } from "./admin/gateway-routes.ts"
-import type { ConfigProblem, CredentialSource, GatewayView, ModelState, ProviderState } from "./admin/house.ts"
+import type {
+  ConfigProblem,
+  CredentialSource,
+  GatewayView,
+  ModelState,
+  ProviderState,
+  TargetState,
+} from "./admin/house.ts"
 import { keyRoutes } from "./admin/key-routes.ts"
 import { describe } from "./admin/openapi.ts"
 import { type AnyAdminRoute, route } from "./admin/route.ts"
 import { suspenseRoutes } from "./admin/suspense-routes.ts"
 import { tenantRoutes } from "./admin/tenant-routes.ts"
+import type { Pricing } from "./canonical/model.ts"
+import type { TargetRow } from "./catalog/catalog.ts"
 import type { Config, ProviderSettings } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
 import { Secret } from "./config/secret.ts"
@@ -70,17 +79,33 @@ export function administrationRoutes({
 }
 
 export function modelStates({ catalog, accounts }: RoutingTable): ModelState[] {
-  return catalog.models.map(({ id, kind, displayName, contextWindow, maxOutputTokens, targets }) => ({
+  return catalog.models.map(({ id, kind, displayName, contextWindow, maxOutputTokens, targets, pricing }) => ({
     id,
     kind,
     name: displayName,
     context_window: contextWindow ?? null,
     max_output_tokens: maxOutputTokens ?? null,
-    targets: targets.map(({ provider, model }) => ({ provider, model, live: serves(accounts.get(provider), model) })),
+    targets: targets.map((row) => targetState(row, { accounts: accounts.get(row.provider) ?? [], pricing })),
   }))
 }
 
-function serves(accounts: readonly Account[] = [], model: string): boolean {
+interface ServedBy {
+  readonly accounts: readonly Account[]
+  /** The model's, where the target has none of its own. */
+  readonly pricing: Pricing | undefined
+}
+
+function targetState({ provider, model, pricing }: TargetRow, served: ServedBy): TargetState {
+  const { accounts } = served
+  return {
+    provider: accounts[0]?.id ?? provider,
+    model,
+    live: serves(accounts, model),
+    priced: (pricing ?? served.pricing) !== undefined || accounts.some(({ isFree }) => isFree),
+  }
+}
+
+function serves(accounts: readonly Account[], model: string): boolean {
   return accounts.some(({ lines }) => Object.values(lines).some((line) => line.serves?.(model) !== false))
 }
 

@@ -12,6 +12,7 @@ import type { GatewayView } from "./admin/house.ts"
 import { synced } from "./admin/synced.ts"
 import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/error.ts"
+import { checkAccounts } from "./cli/check.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
 import type { Secret } from "./config/secret.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
@@ -20,6 +21,7 @@ import { Funds } from "./exchange/funds.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
 import { KeptSeals } from "./exchange/kept-seals.ts"
 import { LimitOverruns } from "./exchange/limit-overruns.ts"
+import { exampleModel } from "./exchange/models.ts"
 import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
 import { Repeats } from "./exchange/repeats.ts"
 import { RetryBudget } from "./exchange/retry-budget.ts"
@@ -29,17 +31,19 @@ import type { TranslatedRequest, WantedMedia } from "./exchange/translate-reques
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
 import { jsonAnswer } from "./http/answer.ts"
 import { withDescription } from "./http/description-routes.ts"
+import { entryRoutes } from "./http/entry-routes.ts"
 import { keyRoute } from "./http/key-route.ts"
 import type { PlainServer } from "./http/plain-server.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
 import { receiptRoute } from "./http/receipt-route.ts"
 import { responseRoutes } from "./http/response-routes.ts"
+import { isForeignPath } from "./http/route-help.ts"
 import { RouteTable } from "./http/route-table.ts"
 import { Server } from "./http/server.ts"
 import type { Route, Visit } from "./http/visit.ts"
 import { Ledger } from "./ledger/ledger.ts"
 import { StoreReadiness } from "./ledger/readiness.ts"
-import type { Protocol, Reading } from "./protocols/contract.ts"
+import type { Reading } from "./protocols/contract.ts"
 import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { conversation } from "./protocols/openai-responses/conversation.ts"
 import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
@@ -47,7 +51,6 @@ import { codecs, protocols } from "./protocols.ts"
 import type { Account } from "./providers/contract.ts"
 import { Affinity } from "./routing/affinity.ts"
 import { Health } from "./routing/health.ts"
-import { targetsOf } from "./routing/plan.ts"
 import { Turns } from "./routing/turns.ts"
 import type { Store } from "./store/contract.ts"
 import { openSqlite } from "./store/sqlite/open.ts"
@@ -222,15 +225,17 @@ export class Gateway {
             ...responseRoutes({ protocol: openaiResponses, responses }),
             ...this.ownRoutes(),
             ...this.healthRoutes(),
+            ...entryRoutes(openaiChat),
           ],
           { protocol: openaiChat, version: options.version ?? "0" },
         ),
+        { isForeign: isForeignPath },
       ),
       authenticate: (key) => this.keys.authenticate(key),
       checkFunds: (caller) => funds.check(caller),
       limits: new Limits({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
       deadlines: this.deadlines,
-      protocolAt,
+      usualProtocol: openaiChat,
       traced: config.traces !== undefined,
       onFault: (cause) => log.line("error", "listener-failed", { stack: stackOf(cause) }),
       onRecord: (record) => this.tell(record),
@@ -263,6 +268,7 @@ export class Gateway {
       models: () => modelStates(this.table),
       providers: () => kept.states(this.config, this.table),
       configProblems: (text) => problemsOf(() => readConfig(text)),
+      check: () => checkAccounts(this.table, this.kept.join(this.config)),
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
       setCredential: async (provider, credential) => {
         const set = kept.set(provider, { config: this.config, credential })
@@ -333,10 +339,9 @@ export class Gateway {
     return this.table.catalog.models.length
   }
 
-  /** A model that can be called, preferably a small and well-known one. */
+  /** A chat model that can be called, preferably one that the catalogue recommends. */
   get exampleModel(): string | undefined {
-    const live = this.table.catalog.models.filter((model) => targetsOf(model, openaiChat.id, this.table).length > 0)
-    return (live.find(({ id }) => id === "openai/gpt-4o-mini") ?? live[0])?.id
+    return exampleModel(this.table, openaiChat.id)?.id
   }
 
   /** Serves by another configuration from the next request on; throws where that leaves no provider of those there are. */
@@ -436,11 +441,6 @@ function lastRead(read: () => bigint): () => bigint {
     }
     return last
   }
-}
-
-/** Whose words a path is refused in that is none of ours. */
-function protocolAt(path: string): Protocol {
-  return protocols.find(({ prefixes }) => prefixes.some((prefix) => path.startsWith(`${prefix}/`))) ?? openaiChat
 }
 
 /** Who asks for no traces does not load what makes them. */

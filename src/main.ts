@@ -6,16 +6,17 @@ import { modelStates } from "./administration.ts"
 import { Gateway, openDesk as openStore } from "./app.ts"
 import { bundledModels } from "./catalog/bundled.ts"
 import { AdminClient } from "./cli/admin-client.ts"
-import { checkAccounts } from "./cli/check.ts"
+import { type CheckReport, checkAccounts, describeReport } from "./cli/check.ts"
 import { type OpenDesk, portDesk } from "./cli/desk.ts"
 import type { FindGateway } from "./cli/explain.ts"
 import type { AdminFlags, ConfigFlags } from "./cli/flags.ts"
 import { leaveMark, removeMark, runningAdminUrl, runningUrl } from "./cli/gateway-mark.ts"
 import type { ListedModel } from "./cli/models.ts"
 import { complain, print } from "./cli/print.ts"
-import { program } from "./cli/program.ts"
+import { type CheckFlags, program } from "./cli/program.ts"
 import type { SimulateFlags } from "./cli/simulate.ts"
 import { welcome } from "./cli/welcome.ts"
+import { ConfigError } from "./config/config-error.ts"
 import { type ConfigSources, configFile, loadConfig } from "./config/load.ts"
 import { watchConfig } from "./config/watch.ts"
 import { stackOf } from "./exchange/record.ts"
@@ -127,12 +128,23 @@ function toldToStop(): Promise<string> {
 
 const sendsNothing = () => Promise.reject(new Error("this command sends no requests to models"))
 
-async function check(flags: ConfigFlags): Promise<void> {
+async function check({ json, ...flags }: CheckFlags): Promise<void> {
+  try {
+    const report = await checkReport(flags)
+    print(json ? JSON.stringify(report) : describeReport(report))
+    if (!report.sound) process.exitCode = 1
+  } catch (thrown) {
+    if (!json || !(thrown instanceof ConfigError)) throw thrown
+    print(JSON.stringify({ valid: false, problems: thrown.problems }))
+    process.exitCode = 1
+  }
+}
+
+async function checkReport({ url, ...flags }: AdminFlags): Promise<CheckReport> {
+  const client = url === undefined ? undefined : administration({ url, ...flags })
+  if (client) return (await client.post("/check")) as unknown as CheckReport
   const config = loadConfig(sources(flags))
-  const table = buildTable(config, sendsNothing)
-  const { text, sound } = await checkAccounts(table, config)
-  print(text)
-  if (!sound) process.exitCode = 1
+  return checkAccounts(buildTable(config, sendsNothing), config)
 }
 
 /** The administration to go through: that of the gateway named, or of the one that runs on the data folder. */

@@ -29,6 +29,7 @@ export function visible(row: KeyRow): Key {
     ownBalance: row.ownBalance,
     strictBalance: row.strictBalance,
     hedge: row.hedge,
+    modelMap: row.modelMap,
     createdAt: row.createdAt,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,

@@ -2,11 +2,12 @@
 import { randomUUID } from "node:crypto"
 import { GatewayError } from "../canonical/error.ts"
 import type { Secret } from "../config/secret.ts"
-import type { KeyRow, KeyTable, TenantTable } from "../store/contract.ts"
+import type { KeyRow, KeyTable, ModelMapping, TenantTable } from "../store/contract.ts"
 import { AddressRanges } from "./addresses.ts"
 import { type Caller, type Key, visible } from "./caller.ts"
 import { changedGrant, checkWithin, type GrantWish, UNBOUNDED } from "./grant.ts"
 import { keyHint, mintKey } from "./key-text.ts"
+import { checkModelMap } from "./model-map.ts"
 import { type Balance, keyAccount, type Money } from "./money.ts"
 import { Recognition } from "./recognition.ts"
 import { Tenants } from "./tenants.ts"
@@ -22,6 +23,7 @@ export interface KeyChange extends GrantWish {
   readonly keepAnswers?: boolean | null
   readonly strictBalance?: boolean | null
   readonly hedge?: boolean | null
+  readonly modelMap?: readonly ModelMapping[] | null
   readonly expiresAt?: number | null
 }
 
@@ -33,6 +35,8 @@ export interface KeyWish extends KeyChange {
 export interface MintedKey {
   readonly key: Key
   readonly text: string
+  /** Until when the text before it is still taken, where there was one. */
+  readonly previousUntil?: number
 }
 
 export interface KeysOptions {
@@ -134,15 +138,16 @@ export class Keys {
       throw new GatewayError("invalid_parameter", `Key ${id} is revoked; create a new one instead.`, { param: "id" })
     }
     const text = mintKey()
+    const previousUntil = this.now() + graceMs
     const rotated: KeyRow = {
       ...row,
       hash: this.recognition.hash(text),
       hint: keyHint(text),
       previousHash: row.hash,
-      previousUntil: this.now() + graceMs,
+      previousUntil,
     }
     this.replace(rotated)
-    return { key: visible(rotated), text }
+    return { key: visible(rotated), text, previousUntil }
   }
 
   /** From now on nobody is let in with it. Revoking twice is revoking once. */
@@ -171,6 +176,7 @@ export class Keys {
       ownBalance,
       strictBalance: false,
       hedge: false,
+      modelMap: null,
       createdAt: this.now(),
       expiresAt: null,
       revokedAt: null,
@@ -185,7 +191,8 @@ export class Keys {
 
   /** The row with what was asked for in its place; never more than its tenant holds. */
   private changed(row: KeyRow, change: KeyChange) {
-    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, expiresAt, ...wish } = change
+    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...wish } = change
+    if (modelMap) checkModelMap(modelMap)
     if (addresses) new AddressRanges(addresses)
     const grant = changedGrant(row, wish)
     const bound = this.tenants.find(tenant ?? row.tenant)
@@ -201,6 +208,7 @@ export class Keys {
       keepAnswers: keepAnswers === undefined ? row.keepAnswers : (keepAnswers ?? false),
       strictBalance: strictBalance === undefined ? row.strictBalance : (strictBalance ?? false),
       hedge: hedge === undefined ? row.hedge : (hedge ?? false),
+      modelMap: modelMap === undefined ? row.modelMap : modelMap,
       expiresAt: expiresAt === undefined ? row.expiresAt : expiresAt,
     }
     return changed

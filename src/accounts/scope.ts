@@ -16,7 +16,7 @@ export function allowsProtocol(words: Words, protocol: string): boolean {
 
 /** Whether the first pattern matches whatever the second one does. */
 export function coversModels(pattern: string, other: string): boolean {
-  return pattern.split(BOTH).every((each) => other.split(BOTH).some((part) => matches(each, part)))
+  return pattern.split(BOTH).every((each) => other.split(BOTH).some((part) => matchesPattern(each, part)))
 }
 
 export function coversProtocol(word: string, other: string): boolean {
@@ -48,7 +48,7 @@ function common(own: Words, outer: Words, { covers, join }: Meeting): Words {
 }
 
 /** A `*` of the model's, where that is a pattern itself, is a character that only a `*` takes. */
-function matches(pattern: string, model: string): boolean {
+export function matchesPattern(pattern: string, model: string): boolean {
   const [head = "", ...rest] = pattern.split("*")
   if (rest.length === 0) return pattern === model
   const tail = rest.pop() ?? ""

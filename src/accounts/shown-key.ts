@@ -1,4 +1,5 @@
 // A key as it is shown to operators, on the command line and over the administration port: everything but its text.
+import type { ModelMapping } from "../store/contract.ts"
 import type { Key, KeyChange } from "./keys.ts"
 import { type Balance, type ShownBalance, shownBalance } from "./money.ts"
 import { type AskedGrant, given, grantWishOf, type ShownGrant, shownGrant } from "./shown-grant.ts"
@@ -13,6 +14,7 @@ export interface ShownKey extends ShownGrant, ShownBalance {
   readonly own_balance: boolean
   readonly strict_balance: boolean
   readonly hedge: boolean
+  readonly model_map: readonly ModelMapping[] | null
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
@@ -21,6 +23,8 @@ export interface ShownKey extends ShownGrant, ShownBalance {
 /** Its text too, this once. */
 export interface ShownMintedKey extends ShownKey {
   readonly key: string
+  /** Of a key that was rotated: until when its old text is still taken. */
+  readonly previous_until?: string
 }
 
 /** What somebody who changes a key may ask for; null takes a bound away. */
@@ -32,6 +36,7 @@ export interface AskedChange extends AskedGrant {
   readonly own_balance?: boolean | null
   readonly strict_balance?: boolean | null
   readonly hedge?: boolean | null
+  readonly model_map?: readonly ModelMapping[] | null
   readonly expires_at?: string | null
 }
 
@@ -53,6 +58,7 @@ export function shownKey({ id, name, tenant, hint, addresses, ...key }: Key, bal
     ...shownBalance(balance),
     strict_balance: key.strictBalance,
     hedge: key.hedge,
+    model_map: key.modelMap,
     created_at: time(key.createdAt),
     expires_at: key.expiresAt === null ? null : time(key.expiresAt),
     revoked_at: key.revokedAt === null ? null : time(key.revokedAt),
@@ -61,9 +67,9 @@ export function shownKey({ id, name, tenant, hint, addresses, ...key }: Key, bal
 
 /** All but whose balance it pays from, which the books have to be told first. */
 export function changeOf(wish: AskedChange) {
-  const { name, tenant, addresses, keep_answers, strict_balance, hedge, expires_at, ...asked } = wish
+  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...asked } = wish
   const expiresAt = expires_at && Date.parse(expires_at)
   const kept = { keepAnswers: keep_answers, strictBalance: strict_balance }
-  const change = { name, tenant, addresses, ...kept, hedge, expiresAt }
+  const change = { name, tenant, addresses, ...kept, hedge, modelMap: model_map, expiresAt }
   return { ...given(change), ...grantWishOf(asked) } as KeyChange
 }

@@ -1,6 +1,7 @@
 // The administration interface: finds the route, lets the administrator in and nobody else, checks what was sent.
 import { asGatewayError, excerpt, GatewayError } from "../canonical/error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
+import { describeJsonFault } from "../canonical/json-fault.ts"
 import { type AnyAdminRoute, holeIn } from "./route.ts"
 import { slowAnswer } from "./slow-answer.ts"
 
@@ -105,10 +106,19 @@ function queryOf(url: string): JsonObject {
 }
 
 function parsed(bytes: Uint8Array): Json {
+  const text = decodedText(bytes)
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new GatewayError("invalid_json", `The body is not JSON: ${describeJsonFault(text, cause)}.`)
+  }
+}
+
+function decodedText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
-    throw new GatewayError("invalid_json", "The body is not JSON in UTF-8.")
+    throw new GatewayError("invalid_json", "The body is not text in UTF-8.")
   }
 }
 

@@ -15,7 +15,30 @@ const status = object({
   in_flight: required(count),
   models: required(count),
 })
-const target = object({ provider: required(text()), model: required(text()), live: required(boolean()) })
+const target = object({
+  provider: required(text()),
+  model: required(text()),
+  live: required(boolean()),
+  priced: required(boolean()),
+})
+const checked = object({
+  valid: required(boolean()),
+  demo: required(boolean()),
+  sound: required(boolean()),
+  models: required(
+    object({ known: required(count), callable: required(count), unpriced: required(list(text(), { max: 100_000 })) }),
+  ),
+  providers: required(
+    list(
+      object({
+        provider: required(text()),
+        address: required(nullable(text({ max: 2000 }))),
+        verdict: required(text({ max: 2000 })),
+        sound: required(boolean()),
+      }),
+    ),
+  ),
+})
 const model = object({
   id: required(text()),
   kind: required(text()),
@@ -78,6 +101,18 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       handle: ({ body }) => {
         const problems = gateway.configProblems(body.text).map((each) => ({ ...each }))
         return { valid: problems.length === 0, problems }
+      },
+    }),
+    route({
+      ...asking,
+      method: "POST",
+      path: "/admin/v1/check",
+      summary: "Count the models that can be called, and ask every provider whether it takes its credential.",
+      gives: checked,
+      handle: async () => {
+        const { models, providers, ...report } = await gateway.check()
+        const counted = { ...models, unpriced: [...models.unpriced] }
+        return { ...report, models: counted, providers: providers.map((each) => ({ ...each })) }
       },
     }),
     ...providerRoutes(gateway),

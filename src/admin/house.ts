@@ -16,7 +16,30 @@ export interface ModelState {
   readonly name: string
   readonly context_window: number | null
   readonly max_output_tokens: number | null
-  readonly targets: readonly { readonly provider: string; readonly model: string; readonly live: boolean }[]
+  readonly targets: readonly TargetState[]
+}
+
+export interface TargetState {
+  /** The provider that answers: in demo mode the simulator. */
+  readonly provider: string
+  readonly model: string
+  readonly live: boolean
+  /** Whether its price is known; what has none is not called. */
+  readonly priced: boolean
+}
+
+/** What a check of the configuration in force found. */
+interface CheckState {
+  readonly valid: boolean
+  readonly demo: boolean
+  readonly sound: boolean
+  readonly models: { readonly known: number; readonly callable: number; readonly unpriced: readonly string[] }
+  readonly providers: readonly {
+    readonly provider: string
+    readonly address: string | null
+    readonly verdict: string
+    readonly sound: boolean
+  }[]
 }
 
 /** Where a provider's credential comes from. */
@@ -45,6 +68,8 @@ export interface GatewayView {
   providers(): readonly ProviderState[]
   /** What is wrong with this text as `trivium.yaml`; of the file in force where none is given. */
   configProblems(text?: string): readonly ConfigProblem[]
+  /** Asks every provider whether it takes its credential. */
+  check(): Promise<CheckState>
   metrics(): { readonly text: string; readonly type: string }
   /** Seals a credential for a provider and uses it from now on; false where there is no such provider. */
   setCredential(provider: string, credential: string): Promise<boolean>

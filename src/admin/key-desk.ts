@@ -86,7 +86,8 @@ export class KeyDesk {
     return shownKey(key, this.options.keys.balanceOf(key))
   }
 
-  private minted({ key, text }: MintedKey): ShownMintedKey {
-    return { ...this.shown(key), key: text }
+  private minted({ key, text, previousUntil }: MintedKey): ShownMintedKey {
+    const until = previousUntil === undefined ? {} : { previous_until: new Date(previousUntil).toISOString() }
+    return { ...this.shown(key), key: text, ...until }
   }
 }

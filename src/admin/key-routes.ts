@@ -1,9 +1,17 @@
 // Keys: made, listed, changed, paid for, rotated, revoked.
+import { MAX_MAPPINGS } from "../accounts/model-map.ts"
 import { askedGrant, changes, optionals, shownBalance, shownGrant, shownSpending, topUp, usd } from "./grant-schema.ts"
 import type { KeyDesk } from "./key-desk.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
 
+const modelMap = list(
+  object({
+    from: required(text({ about: "A name that callers write, or a pattern such as claude-haiku-*." })),
+    to: required(text({ about: "The model they get, such as google/gemini-2.5-flash." })),
+  }),
+  { max: MAX_MAPPINGS },
+)
 const shown = {
   id: required(text()),
   name: required(text()),
@@ -16,13 +24,16 @@ const shown = {
   ...shownBalance,
   strict_balance: required(boolean()),
   hedge: required(boolean()),
+  model_map: required(nullable(modelMap)),
   created_at: required(time()),
   expires_at: required(nullable(time())),
   revoked_at: required(nullable(time())),
 }
 const key = object(shown)
 const keyNow = object({ ...shown, ...shownSpending })
-const mintedKey = object({ ...shown, key: required(text({ about: "The key itself, shown this once." })) })
+const minted = { ...shown, key: required(text({ about: "The key itself, shown this once." })) }
+const mintedKey = object(minted)
+const rotatedKey = object({ ...minted, previous_until: optional(time()) })
 
 const name = text({ about: "What it is for." })
 const tenant = text({ about: "Whom it belongs to." })
@@ -33,6 +44,7 @@ const cleared = {
   own_balance: boolean(),
   strict_balance: boolean(),
   hedge: boolean(),
+  model_map: modelMap,
   expires_at: time(),
 }
 const change = changes({ name, tenant }, cleared)
@@ -107,7 +119,7 @@ function oneKeyRoutes(desk: KeyDesk): AnyAdminRoute[] {
       path: `${one}/rotate`,
       summary: "Give a key a new text; the old one is taken for a while (24 hours unless told otherwise).",
       takes: rotation,
-      gives: mintedKey,
+      gives: rotatedKey,
       handle: ({ parameters: { id = "" }, body }) => desk.rotate(id, body),
     }),
     route({

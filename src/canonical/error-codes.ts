@@ -4,6 +4,8 @@ interface ErrorMeaning {
   readonly status: number
   readonly kind: string
   readonly meaning: string
+  /** Status and kind on the vendors' own paths, where their client libraries expect others. */
+  readonly onVendorPath?: { readonly status: number; readonly kind: string }
 }
 
 const invalid = (status: number, meaning: string) => ({ status, kind: "invalid_request_error", meaning }) as const
@@ -24,7 +26,10 @@ export const ERROR_CODES = {
   invalid_parameter: invalid(400, "A member has the wrong type or a value out of bounds."),
   unsupported_parameter: invalid(400, "A member the gateway, or the model's provider, does not take."),
   invalid_version: invalid(400, "The protocol's version header is missing or malformed."),
-  model_not_found: invalid(400, "No model of this name can be called."),
+  model_not_found: {
+    ...invalid(400, "No model of this name can be called."),
+    onVendorPath: { status: 404, kind: "not_found_error" } as const,
+  },
   context_length_exceeded: invalid(400, "The request is longer than the model's context window."),
   content_refused: invalid(400, "The provider's content policy refused the request."),
   lossy_translation: invalid(400, "Strict: the request cannot be said to this model's provider without loss."),

@@ -53,11 +53,40 @@ export class GatewayError extends Error {
     return ERROR_CODES[this.code].kind
   }
 
+  /** This error as it is told on a vendor's own path; itself where that is no different. */
+  onVendorPath(): GatewayError {
+    const meaning = ERROR_CODES[this.code]
+    return "onVendorPath" in meaning ? new VendorPathError(this, meaning.onVendorPath) : this
+  }
+
   /** Whether the same request may succeed later, so that a client does right to try again. */
   get mayRetry(): boolean {
     if (this.code === "overloaded" || this.code === "shutting_down" || this.code === "store_unavailable") return true
     if (this.kind === "rate_limit_error" || this.code === "idempotency_in_flight") return true
     return this.kind === "service_unavailable_error" && (this.retryAfterMs ?? Number.POSITIVE_INFINITY) <= 60_000
+  }
+}
+
+interface VendorMeaning {
+  readonly status: number
+  readonly kind: ErrorKind
+}
+
+class VendorPathError extends GatewayError {
+  constructor(
+    error: GatewayError,
+    private readonly meaning: VendorMeaning,
+  ) {
+    super(error.code, error.message, error)
+  }
+
+  // The base class's constructor reads the status before `meaning` is set.
+  override get status(): number {
+    return this.meaning?.status ?? super.status
+  }
+
+  override get kind(): ErrorKind {
+    return this.meaning.kind
   }
 }
 

@@ -14,6 +14,8 @@ export interface Model extends ModelCard {
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
   /** Lets nobody set a temperature and its like. */
   readonly fixedSampling?: boolean
+  /** Of models to begin with: the lowest number first. */
+  readonly recommended?: number
   /** The project's own coarse tier from 0 to 100, or the operator's. */
   readonly quality?: number
   /** In the catalogue in order of trial: lower priority first, then higher weight. */
@@ -50,6 +52,8 @@ export class Catalog {
   private readonly byAlias: Names = new Map()
   /** By provider and the model's name there: `together/meta-llama/Llama-3.3-70B-Instruct-Turbo`. */
   private readonly byHostName: Names = new Map()
+  /** Names in lower case, each with the names that differ from it in case alone; made on first need. */
+  private folded: ReadonlyMap<string, readonly string[]> | undefined
 
   /** Of two models with one id the later one counts. */
   constructor(models: readonly Model[]) {
@@ -68,6 +72,26 @@ export class Catalog {
   /** By id; by alias, where one model alone bears it; or with a host in front, which pins that host. */
   find(name: string): Model | undefined {
     return this.byId.get(name) ?? this.byAlias.get(name) ?? this.pinned(name)
+  }
+
+  /** The names of models that equal this one without regard to case, a host in front included. */
+  namesLike(name: string): readonly string[] {
+    this.folded ??= this.fold()
+    const lower = name.toLowerCase()
+    const whole = this.folded.get(lower) ?? []
+    const slash = lower.indexOf("/")
+    const rest = slash < 1 ? [] : (this.folded.get(lower.slice(slash + 1)) ?? [])
+    return [...whole, ...rest.map((each) => `${lower.slice(0, slash)}/${each}`)]
+  }
+
+  private fold(): Map<string, string[]> {
+    const folded = new Map<string, string[]>()
+    for (const name of new Set([...this.byId.keys(), ...this.byAlias.keys(), ...this.byHostName.keys()])) {
+      const alike = folded.get(name.toLowerCase())
+      if (alike) alike.push(name)
+      else folded.set(name.toLowerCase(), [name])
+    }
+    return folded
   }
 
   /** The one model that has this name at this provider. */

@@ -28,7 +28,7 @@ const FILE_MEMBERS = new Set(["author", "also", "models"])
 const MODEL_MEMBERS = new Set([
   ...["id", "display_name", "aliases", "version", "kind", "status", "released", "knowledge_cutoff", "context_window"],
   ...["max_input_tokens", "max_output_tokens", "modalities", "capabilities", "quality", "pricing", "targets"],
-  ...["efforts", "thinking_tokens", "fixed_sampling"],
+  ...["efforts", "thinking_tokens", "fixed_sampling", "recommended"],
 ])
 const BOUND_MEMBERS = new Set(["min", "max"])
 const MODALITY_MEMBERS = new Set(["input", "output"])
@@ -81,7 +81,7 @@ function readModel(entry: unknown, { spellings, problems }: Origin): Model {
   return model
 }
 
-function readTraits(reader: MemberReader): Pick<Model, "efforts" | "thinkingTokens" | "fixedSampling"> {
+function readTraits(reader: MemberReader): Pick<Model, "efforts" | "thinkingTokens" | "fixedSampling" | "recommended"> {
   const bounds = reader.has("thinking_tokens") ? reader.inner("thinking_tokens") : undefined
   const bound = (name: "min" | "max") => (bounds?.has(name) ? { [name]: bounds.whole(name, { min: 0 }) } : {})
   bounds?.refuseOthers(BOUND_MEMBERS)
@@ -90,6 +90,7 @@ function readTraits(reader: MemberReader): Pick<Model, "efforts" | "thinkingToke
     ...(reader.has("efforts") && { efforts: reader.words("efforts", EFFORTS) }),
     ...(bounds && { thinkingTokens: { ...bound("min"), ...bound("max") } }),
     ...(reader.has("fixed_sampling") && { fixedSampling: true }),
+    ...(reader.has("recommended") && { recommended: reader.whole("recommended", { min: 1, max: 1000 }) }),
   }
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { Command, InvalidArgumentError } from "commander"
 import { isObject, type JsonObject } from "../canonical/json.ts"
+import { describeJsonFault } from "../canonical/json-fault.ts"
 import { type AskedRequest, PROTOCOL_NAMES, requestFor } from "./explain-request.ts"
 import { type ConfigFlags, withStoreFlags } from "./flags.ts"
 import { print } from "./print.ts"
@@ -42,11 +43,14 @@ function protocol(text: string): string {
 
 function bodyIn(file = "-"): JsonObject {
   const where = file === "-" ? "Standard input" : file
+  let text = ""
   let body: unknown
   try {
-    body = JSON.parse(readFileSync(file === "-" ? 0 : file, "utf8"))
+    text = readFileSync(file === "-" ? 0 : file, "utf8")
+    body = JSON.parse(text)
   } catch (cause) {
-    throw new Error(`${where} cannot be read as JSON: ${cause instanceof Error ? cause.message : cause}`)
+    const why = cause instanceof SyntaxError ? describeJsonFault(text, cause) : `${(cause as Error).message}`
+    throw new Error(`${where} cannot be read as JSON: ${why}.`)
   }
   if (isObject(body)) return body
   throw new Error(`${where} is not a request: it holds no JSON object.`)

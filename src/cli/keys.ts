@@ -5,7 +5,11 @@ import type { AskedChange, AskedKey, ShownKey, ShownMintedKey } from "../account
 import { atDesk, type OpenDesk } from "./desk.ts"
 import { type JsonFlags, withAdminFlags } from "./flags.ts"
 import { askedGrantOf, type Bound, type GrantFlags, limitsOf, list, withGrantFlags } from "./grant-flags.ts"
+import type { ListModels } from "./models.ts"
 import { print, table, toppedUp } from "./print.ts"
+import { warnOfScope } from "./scope-warnings.ts"
+
+type ModelMapping = NonNullable<ShownKey["model_map"]>[number]
 
 interface ChangeFlags extends JsonFlags, GrantFlags {
   readonly name?: string
@@ -16,6 +20,7 @@ interface ChangeFlags extends JsonFlags, GrantFlags {
   readonly ownBalance?: boolean
   readonly strictBalance?: boolean
   readonly hedge?: boolean
+  readonly map?: Bound<readonly ModelMapping[]>
 }
 
 interface CreateFlags extends ChangeFlags {
@@ -23,7 +28,7 @@ interface CreateFlags extends ChangeFlags {
   readonly balance?: string
 }
 
-export function keysCommand(open: OpenDesk): Command {
+export function keysCommand(open: OpenDesk, listModels: ListModels): Command {
   const command = new Command("keys").description("create, list, change, top up, rotate and revoke API keys")
   const add = (name: string, description: string) =>
     withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
@@ -31,7 +36,10 @@ export function keysCommand(open: OpenDesk): Command {
   withKeyFlags(add("create", "create a key and print it, this once").requiredOption("--name <name>", "what it is for"))
     .option("--balance <usd>", "a balance of its own, with so much on it")
     .action((flags: CreateFlags) =>
-      atDesk(open, flags, async ({ keys }) => printMinted(await keys.create(asked(flags)), flags)),
+      atDesk(open, flags, async ({ keys }) => {
+        printMinted(await keys.create(asked(flags)), flags)
+        await warnOfScope(flags, listModels)
+      }),
     )
   add("list", "list all keys").action((flags: JsonFlags) =>
     atDesk(open, flags, async ({ keys }) => printKeys(await keys.list(), flags)),
@@ -40,7 +48,10 @@ export function keysCommand(open: OpenDesk): Command {
     .option("--own-balance", "pay from a balance of its own")
     .option("--no-own-balance", "pay from its tenant's")
     .action((id: string, flags: ChangeFlags) =>
-      atDesk(open, flags, async ({ keys }) => told(await keys.update(id, askedChange(flags)), "Changed", flags)),
+      atDesk(open, flags, async ({ keys }) => {
+        told(await keys.update(id, askedChange(flags)), "Changed", flags)
+        await warnOfScope(flags, listModels)
+      }),
     )
   add("topup <id> <usd>", "add to a key's balance").action((id: string, usd: string, flags: JsonFlags) =>
     atDesk(open, flags, async ({ keys }) => {
@@ -48,7 +59,7 @@ export function keysCommand(open: OpenDesk): Command {
       print(flags.json ? JSON.stringify(key) : toppedUp(`${key.id} (${key.name})`, key))
     }),
   )
-  add("rotate <id>", "give a key a new text; the old one works on for a while")
+  add("rotate <id>", "replace a key's secret; the old one is accepted for a grace period")
     .option("--grace <duration>", "how long the old text still works, such as 1h (default: 24h)", duration)
     .action((id: string, { grace, ...flags }: JsonFlags & { grace?: number }) =>
       atDesk(open, flags, async ({ keys }) => {
@@ -56,7 +67,7 @@ export function keysCommand(open: OpenDesk): Command {
         printMinted(await keys.rotate(id, asked), flags)
       }),
     )
-  add("revoke <id>", "let nobody in with this key any more").action((id: string, flags: JsonFlags) =>
+  add("revoke <id>", "revoke a key").action((id: string, flags: JsonFlags) =>
     atDesk(open, flags, async ({ keys }) => told(await keys.revoke(id), "Revoked", flags)),
   )
   return command
@@ -73,6 +84,11 @@ function withKeyFlags(command: Command): Command {
     .option("--no-strict-balance", "hold more as a stream grows")
     .option("--hedge", "ask a second target where the first takes long, and take who answers first")
     .option("--no-hedge", "wait for the first, unless a request wishes otherwise")
+    .option(
+      "--map <from=to>",
+      "serve another model for names that a client has built in, such as 'claude-haiku-*=google/gemini-2.5-flash'; repeatable, the first match counts; none removes the map",
+      mappings,
+    )
 }
 
 function asked(flags: CreateFlags): AskedKey {
@@ -81,7 +97,7 @@ function asked(flags: CreateFlags): AskedKey {
 }
 
 function askedChange(flags: ChangeFlags): AskedChange {
-  const { name, tenant, addresses, expires, keepAnswers, ownBalance, strictBalance, hedge } = flags
+  const { name, tenant, addresses, expires, keepAnswers, ownBalance, strictBalance, hedge, map } = flags
   const members = {
     name,
     tenant,
@@ -91,6 +107,7 @@ function askedChange(flags: ChangeFlags): AskedChange {
     own_balance: ownBalance,
     strict_balance: strictBalance,
     hedge,
+    model_map: map?.to,
   }
   return { ...given(members), ...askedGrantOf(flags) } as AskedChange
 }
@@ -100,8 +117,18 @@ function told(key: ShownKey, what: string, { json }: JsonFlags): void {
 }
 
 function printMinted(minted: ShownMintedKey, { json }: JsonFlags): void {
-  if (json) print(JSON.stringify(minted))
-  else print(`${minted.name} (${minted.id}), shown this once:\n\n  ${minted.key}\n`)
+  const { name, id, key, previous_until } = minted
+  if (json) {
+    print(JSON.stringify(minted))
+    return
+  }
+  print(`${name} (${id}), shown this once:\n\n  ${key}\n`)
+  if (previous_until !== undefined) print(describeGrace(previous_until))
+}
+
+function describeGrace(until: string): string {
+  if (Date.parse(until) <= Date.now()) return "The old key is not accepted any more."
+  return `The old key is accepted until ${until.slice(0, 16).replace("T", " ")} UTC.`
 }
 
 function printKeys(keys: readonly ShownKey[], { json }: JsonFlags): void {
@@ -130,6 +157,18 @@ function state({ revoked_at, expires_at }: ShownKey): string {
 
 function day(time: string): string {
   return time.slice(0, 10)
+}
+
+function mappings(text: string, given?: Bound<readonly ModelMapping[]>): Bound<readonly ModelMapping[]> {
+  if (text === "none") return { to: null }
+  const equals = text.indexOf("=")
+  const [from, to] = [text.slice(0, equals).trim(), text.slice(equals + 1).trim()]
+  if (equals < 1 || from === "" || to === "") {
+    throw new InvalidArgumentError(
+      "Give a name or pattern and a model, such as 'claude-haiku-*=google/gemini-2.5-flash'.",
+    )
+  }
+  return { to: [...(given?.to ?? []), { from, to }] }
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }

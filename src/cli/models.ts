@@ -8,7 +8,15 @@ export interface ListedModel {
   readonly id: string
   readonly kind: string
   readonly context_window: number | null
-  readonly targets: readonly { readonly provider: string; readonly live: boolean }[]
+  readonly targets: readonly ListedTarget[]
+}
+
+interface ListedTarget {
+  readonly provider: string
+  readonly model: string
+  readonly live: boolean
+  /** Whether its price is known; what has none is not called. */
+  readonly priced: boolean
 }
 
 export type ListModels = (flags: AdminFlags) => Promise<readonly ListedModel[]>
@@ -16,11 +24,11 @@ export type ListModels = (flags: AdminFlags) => Promise<readonly ListedModel[]>
 export function modelsCommand(list: ListModels): Command {
   const command = new Command("models").description("list the models that can be called, and who serves each")
   return withAdminFlags(command)
-    .option("--all", "list also those that no configured provider serves")
+    .option("--all", "list also those that no configured provider serves, or that have no price")
     .option("--json", "print JSON")
     .action(async (flags: AdminFlags & { all?: true; json?: true }) => {
       const models = await list(flags)
-      const shown = flags.all ? models : models.filter(({ targets }) => targets.some(({ live }) => live))
+      const shown = flags.all ? models : models.filter(({ targets }) => targets.some(isCallable))
       if (flags.json) print(JSON.stringify(shown))
       else if (shown.length === 0) print("No configured provider serves any model. See all: trivium models --all")
       else print(table(["MODEL", "KIND", "CONTEXT", "SERVED BY"], shown.map(row)))
@@ -28,6 +36,10 @@ export function modelsCommand(list: ListModels): Command {
 }
 
 function row({ id, kind, context_window, targets }: ListedModel): string[] {
-  const live = [...new Set(targets.filter((target) => target.live).map(({ provider }) => provider))]
+  const live = [...new Set(targets.filter(isCallable).map(({ provider }) => provider))]
   return [id, kind, context_window === null ? "" : String(context_window), live.join(", ")]
+}
+
+function isCallable({ live, priced }: ListedTarget): boolean {
+  return live && priced
 }

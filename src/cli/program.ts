@@ -1,8 +1,10 @@
 // What an operator types. Each command gets what it needs from the composition root.
 import { Command } from "commander"
+import { nearestName, quoted } from "../canonical/nearest.ts"
+import { completionCommand } from "./completion.ts"
 import type { OpenDesk } from "./desk.ts"
 import { explainCommand, type FindGateway } from "./explain.ts"
-import type { ConfigFlags } from "./flags.ts"
+import type { AdminFlags, ConfigFlags } from "./flags.ts"
 import { withLossFlag, withStoreFlags } from "./flags.ts"
 import { keysCommand } from "./keys.ts"
 import { ledgerCommand } from "./ledger.ts"
@@ -12,9 +14,13 @@ import { type SimulateFlags, simulateCommand } from "./simulate.ts"
 import { tenantsCommand } from "./tenants.ts"
 import { usageCommand } from "./usage.ts"
 
+export interface CheckFlags extends AdminFlags {
+  readonly json?: true
+}
+
 export interface Actions {
   readonly serve: (flags: ConfigFlags) => Promise<void>
-  readonly check: (flags: ConfigFlags) => Promise<void>
+  readonly check: (flags: CheckFlags) => Promise<void>
   readonly openDesk: OpenDesk
   readonly listModels: ListModels
   readonly findGateway: FindGateway
@@ -34,16 +40,32 @@ export function program(actions: Actions, version: string): Command {
     .option("--admin-port <port>", "port of the administration (ADMIN_PORT; default 8081, or any free one)")
     .option("--no-restart", "do not restart after a crash: a supervisor such as systemd does")
     .action(actions.serve)
-  withStoreFlags(trivium.command("check").description("check the configuration and the providers' credentials")).action(
-    actions.check,
-  )
-  trivium.addCommand(keysCommand(actions.openDesk))
-  trivium.addCommand(tenantsCommand(actions.openDesk))
+  withStoreFlags(trivium.command("check").description("check the configuration and the providers' credentials"))
+    .option(
+      "--url <address>",
+      "administration address of a running gateway to check, with its key in TRIVIUM_ADMIN_KEY",
+    )
+    .option("--json", "print JSON")
+    .action(actions.check)
+  trivium.addCommand(keysCommand(actions.openDesk, actions.listModels))
+  trivium.addCommand(tenantsCommand(actions.openDesk, actions.listModels))
   trivium.addCommand(usageCommand(actions.openDesk))
   trivium.addCommand(receiptCommand(actions.openDesk))
   trivium.addCommand(ledgerCommand(actions.openDesk))
   trivium.addCommand(modelsCommand(actions.listModels))
   trivium.addCommand(explainCommand(actions.findGateway))
   trivium.addCommand(simulateCommand(actions.simulate))
-  return trivium
+  trivium.addCommand(completionCommand(trivium))
+  return trivium.hook("preSubcommand", refuseUnknownCommand)
+}
+
+/** Without this the default command would take an unknown one for an argument of its own. */
+function refuseUnknownCommand(trivium: Command): void {
+  const [word] = trivium.args
+  if (word === undefined || word.startsWith("-")) return
+  const names = [...trivium.commands.map((command) => command.name()), "help"]
+  if (names.includes(word)) return
+  const meant = nearestName(word, names)
+  const question = meant === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean ${meant}?`
+  trivium.error(`error: unknown command ${quoted(word)}. ${question}`)
 }

@@ -5,6 +5,8 @@ import { table } from "./print.ts"
 /** As far as it is shown here. Amounts are decimal USD. */
 export interface ShownExplanation {
   readonly requested_model: string
+  /** Names that the key's model map leads to other models. */
+  readonly mapped?: readonly { readonly from: string; readonly to: string }[]
   readonly protocol: string
   readonly strategy: string | null
   readonly attempts: readonly ShownAttempt[]
@@ -38,9 +40,16 @@ interface ShownAttempt {
 const ATTEMPT_HEAD = ["#", "MODEL", "PROVIDER", "NAME THERE", "PROTOCOL", "LANE", "HEALTH", "USD", "LOSSES"]
 
 export function toldExplanation(explanation: ShownExplanation): string {
-  const { requested_model, protocol, strategy, attempts, excluded, refusal } = explanation
+  const { requested_model, mapped = [], protocol, strategy, attempts, excluded, refusal } = explanation
   const order = strategy === null ? "by priority and weight" : `by ${strategy}`
   const parts = [`${requested_model} over ${protocol}, ${order}`]
+  if (mapped.length > 0)
+    parts.push(
+      table(
+        ["MAPPED FROM", "TO"],
+        mapped.map(({ from, to }) => [from, to]),
+      ),
+    )
   if (refusal) parts.push(`It would be refused with ${refusal.code}: ${refusal.message}`)
   if (attempts.length > 0) parts.push(table(ATTEMPT_HEAD, attempts.map(attemptRow)))
   const losses = attempts.flatMap(lossRows)

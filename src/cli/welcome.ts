@@ -34,6 +34,15 @@ export function welcome({ url, adminUrl, isDemo, modelCount, exampleModel, first
       "",
     )
   }
+  if (!firstKey && isDemo)
+    lines.push("Your first key was shown at the first start. Another: trivium keys create --name NAME", "")
+  if (!exampleModel) {
+    lines.push(
+      "No chat model can be called: the configured providers serve none that is known and priced.",
+      "Name theirs under `models` in trivium.yaml, and see what is there: trivium check",
+      "",
+    )
+  }
   lines.push(`administration on ${adminUrl}`, `listening on ${url}`)
   return lines.join("\n")
 }

@@ -3,8 +3,8 @@
 
 import type { Alias, Document, Node, YAMLMap } from "yaml"
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml"
+import { quoted } from "../canonical/nearest.ts"
 import type { Problem } from "./config-error.ts"
-import { quoted } from "./nearest.ts"
 
 export type Content =
   | { readonly kind: "nothing" }

@@ -1,7 +1,8 @@
 // What an entry under `groups` may say: a name, the models behind it, and what they are chosen by.
+
+import { nearestName, quoted } from "../canonical/nearest.ts"
 import type { GroupSettings } from "./config.ts"
 import { unique } from "./model-schema.ts"
-import { nearestName, quoted } from "./nearest.ts"
 import { choice, list, object, optional, required, type Shape, text, Wrong } from "./shape.ts"
 import { modelId } from "./values.ts"
 

@@ -1,7 +1,8 @@
 // What an entry under `models` may say. An entry with the id of a bundled model changes what it names.
+
+import { nearestName, quoted } from "../canonical/nearest.ts"
 import type { ModelSettings, PricingSettings, TargetSettings } from "./config.ts"
 import type { Place } from "./document.ts"
-import { nearestName, quoted } from "./nearest.ts"
 import {
   boolean,
   choice,

@@ -1,8 +1,9 @@
 // What an entry under `providers` may say, by its type, and what the environment says where it is silent.
+
+import { nearestName, quoted } from "../canonical/nearest.ts"
 import { type AccountForm, type AccountMember, LIMIT_MEMBERS, type ProviderSettings } from "./config.ts"
 import type { Problem } from "./config-error.ts"
 import type { Place } from "./document.ts"
-import { quoted } from "./nearest.ts"
 import { serviceAccount } from "./service-account.ts"
 import {
   boolean,
@@ -113,7 +114,7 @@ export function providerReading(options: ReadingOptions): ProviderReading {
 
   const readEntry = (name: string, place: Place): FileProvider | typeof invalid => {
     const ownName = place.has("type") ? undefined : type(name)
-    if (ownName instanceof Wrong) place.reportName(ownName.message)
+    if (ownName instanceof Wrong) place.reportName(unknownType(name, place, typeNames) ?? ownName.message)
     const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
     // Which members an unknown type takes, nobody knows.
     if (!provider) return object(shapes).read(place)
@@ -139,6 +140,15 @@ export function providerReading(options: ReadingOptions): ProviderReading {
       return found
     },
   }
+}
+
+/** An entry with an address of its own is a host of the operator's: it lacks its type, unless its name is misspelt. */
+function unknownType(name: string, place: Place, known: readonly string[]): string | undefined {
+  if (!place.has("base_url")) return undefined
+  const nearest = nearestName(name, known)
+  const question = nearest === undefined ? "" : `; or did you mean ${quoted(nearest)}?`
+  const types = "`type: openai-compatible` (or anthropic-compatible, gemini-compatible)"
+  return `${quoted(name)} is no known provider; add ${types} for a host of your own${question}`
 }
 
 type Parsers = Readonly<Record<Exclude<AccountMember, "api_keys">, Parser<unknown>>>

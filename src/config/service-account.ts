@@ -3,8 +3,8 @@
 import { createPrivateKey } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
+import { quoted } from "../canonical/nearest.ts"
 import type { ServiceAccount } from "./config.ts"
-import { quoted } from "./nearest.ts"
 import { Secret } from "./secret.ts"
 import { type Parser, Wrong } from "./shape.ts"
 

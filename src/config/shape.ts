@@ -1,7 +1,8 @@
 // The words a schema is written in. A shape reads a place into a value and reports what does not fit; it goes on after
 // a problem, so that one reading finds them all. Members are snake_case in the file and camelCase in the result.
+
+import { quoted, suggestion } from "../canonical/nearest.ts"
 import type { Content, Place } from "./document.ts"
-import { quoted, suggestion } from "./nearest.ts"
 
 /** What a shape gives when it has reported a problem. */
 export const invalid: unique symbol = Symbol("invalid")

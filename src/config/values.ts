@@ -2,7 +2,7 @@
 // a value only where it cannot be a credential.
 import { isIP } from "node:net"
 import { resolve } from "node:path"
-import { quoted } from "./nearest.ts"
+import { quoted } from "../canonical/nearest.ts"
 import { Secret } from "./secret.ts"
 import { type Parser, Wrong } from "./shape.ts"
 

@@ -17,13 +17,15 @@ export interface CountTask {
 /** More than this is not counted: it would keep the thread busy for too long. */
 export const MAX_COUNTED_LENGTH = 4 * 1024 * 1024
 const CHARACTERS_PER_TOKEN = 3
+/** Coding agents count between turns of a conversation, which are minutes apart. */
+const IDLE_MS = 5 * 60_000
 
 export class TokenCounter {
   private readonly offLoop: OffLoop
 
   /** `module` answers each CountTask with a number. */
   constructor(module: URL) {
-    this.offLoop = new OffLoop({ module })
+    this.offLoop = new OffLoop({ module, idleMs: IDLE_MS })
   }
 
   /** Whether a count takes milliseconds; before, the tokenizer has to be loaded. */

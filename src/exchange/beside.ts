@@ -47,6 +47,10 @@ export class Beside implements Call {
     return this.call.allowance
   }
 
+  get modelsPath() {
+    return this.call.modelsPath
+  }
+
   get idempotencyKey() {
     return this.call.idempotencyKey
   }

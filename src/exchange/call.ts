@@ -28,6 +28,8 @@ export interface Call {
   readonly caller: Caller
   /** What the caller may still use of its tokens. */
   readonly allowance: Pick<Allowance, "reserve" | "correct">
+  /** The path that lists the models this caller can name. */
+  readonly modelsPath: string
   /** By which the caller knows this request again, should it have to send it twice. */
   readonly idempotencyKey: string | undefined
   readonly record: ExchangeRecord

@@ -1,15 +1,15 @@
 // The story of one call. The door has authenticated the caller; here it is admitted, routed, attempted and settled.
 
 import { createHash } from "node:crypto"
-import { allowsModel } from "../accounts/scope.ts"
-import { excerpt, GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/error.ts"
 import type { Model } from "../catalog/catalog.ts"
 import { inputBound } from "../counting/input-bound.ts"
-import { KINDS, type Reading } from "../protocols/contract.ts"
+import type { Reading } from "../protocols/contract.ts"
 import type { Excluded } from "../routing/candidates.ts"
 import type { RequestFacts } from "../routing/occasion.ts"
 import { plan, type RoutingTable } from "../routing/plan.ts"
 import { ResendAllowance } from "../transport/resend-allowance.ts"
+import { admitModels } from "./admit-models.ts"
 import { attempt } from "./attempt.ts"
 import { Bill } from "./bill.ts"
 import type { Call, House } from "./call.ts"
@@ -37,7 +37,7 @@ export async function exchange(call: Call, house: House): Promise<ClientAnswer> 
   const resumed = resuming instanceof Promise ? await resuming : resuming
   const { request } = resumed
   call.bodyRead()
-  const models = admit(call, request, table)
+  const models = admitModels(call, request.reading, table)
   const generates = !request.reading.counts
   const { routing } = request.reading
   refuseUnready(request.reading)
@@ -51,7 +51,7 @@ export async function exchange(call: Call, house: House): Promise<ClientAnswer> 
     home: (session === undefined ? undefined : house.affinity.homeOf(session)) ?? resumed.home,
   })
   const { attempts: targets, excluded } = planned
-  const refusal = targets.length === 0 ? nobodyLeft(models, { excluded, lost }) : undefined
+  const refusal = targets.length === 0 ? nobodyLeft(models, { excluded, lost, modelsPath: call.modelsPath }) : undefined
   if (routing.explain && targets.length + excluded.length > 0)
     return explain(planned, { ...asking, models, lost, refusal })
   if (refusal) throw refusal
@@ -102,48 +102,6 @@ function answerAgain(call: Call, { requestId, status, contentType, body }: KeptA
   return answer
 }
 
-/** The models the caller names, the requested one first, each known and within the key's scope. */
-function admit(call: Call, { reading }: ReadRequest, { catalog, imageModel }: RoutingTable): Model[] {
-  const { kinds = [KINDS[call.protocol.id]] } = reading
-  const find = (name: string, param: string): Model => {
-    const model = catalog.find(name)
-    if (!model) throw unknownModel(name, param)
-    if (!allowsModel(call.caller.models, model.id)) {
-      throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.`, { param })
-    }
-    if (!kinds.includes(model.kind)) throw otherKind(model, param)
-    return model
-  }
-  const first = find(reading.model || (imageModel ?? unnamed()), "model")
-  call.record.model = first.id
-  call.record.stream = reading.stream
-  const { fallback, fallbackList } = reading.routing
-  if (fallback.length === 0) return [first]
-  const { member = "provider.fallback", skipped = 0 } = fallbackList ?? {}
-  return [...new Set([first, ...fallback.map((name, index) => find(name, `${member}[${index + skipped}]`))])]
-}
-
-function unnamed(): never {
-  const message = "`model` is required: the gateway's configuration names none to draw by (`defaults.image_model`)."
-  throw new GatewayError("missing_parameter", message, { param: "model" })
-}
-
-function unknownModel(name: string, param: string): GatewayError {
-  const message = `There is no model \`${excerpt(name)}\`. GET /v1/models lists those this key can call.`
-  return new GatewayError("model_not_found", message, { param })
-}
-
-const ENDPOINTS: Readonly<Record<Model["kind"], string>> = {
-  chat: "a chat model: call it with messages",
-  embedding: "an embedding model: call it at /v1/embeddings",
-  image: "an image model: call it at /v1/images/generations",
-  moderation: "a moderation model: call it at /v1/moderations",
-}
-
-function otherKind({ id, kind }: Model, param: string): GatewayError {
-  return new GatewayError("invalid_parameter", `\`${id}\` is ${ENDPOINTS[kind]}.`, { param })
-}
-
 /** Whether there is more than one place for it to go. */
 function hasChoice([model, other]: readonly Model[], { accounts }: RoutingTable): boolean {
   if (!model || other || model.members || model.targets.length > 1) return true
@@ -183,10 +141,11 @@ function unready(param: string, why: string): GatewayError {
 interface RuledOut {
   readonly excluded: readonly Excluded[]
   readonly lost: LostParameters | undefined
+  readonly modelsPath: string
 }
 
-function nobodyLeft(models: readonly Model[], { excluded, lost }: RuledOut): GatewayError {
-  if (excluded.length === 0) return notServed(models)
+function nobodyLeft(models: readonly Model[], { excluded, lost, modelsPath }: RuledOut): GatewayError {
+  if (excluded.length === 0) return notServed(models, modelsPath)
   const told = excluded.map((each) => `${each.provider} (${[each.why, ...lostBy(each, lost)].join(" ")})`)
   const who = [...new Set(told)].join(", ")
   const message = `Nobody is left to ask for \`${models[0]?.id}\`. Ruled out by \`provider\`: ${who}.`
@@ -198,7 +157,7 @@ function lostBy(excluded: Excluded, lost: LostParameters | undefined): string[] 
   return excluded.why === "require_parameters" ? (lost?.at(excluded) ?? []).map((path) => `\`${path}\``) : []
 }
 
-function notServed([model]: readonly Model[]): GatewayError {
-  const message = `No configured provider serves \`${model?.id}\` over this interface. GET /v1/models lists what can be called.`
+function notServed([model]: readonly Model[], modelsPath: string): GatewayError {
+  const message = `No configured provider serves \`${model?.id}\` over this interface. GET ${modelsPath} lists what can be called.`
   return new GatewayError("model_not_found", message, { param: "model" })
 }

@@ -54,6 +54,7 @@ async function explanation(plan: Plan, asking: Asking): Promise<JsonObject> {
     object: "explanation",
     requested_model: reading.model,
     model: models[0]?.id ?? null,
+    ...(call.record.mappedModels && { mapped: call.record.mappedModels.map((each) => ({ ...each })) }),
     protocol: call.protocol.id,
     stream: reading.stream,
     strategy: reading.routing.strategy ?? models[0]?.routing ?? table.strategy ?? null,

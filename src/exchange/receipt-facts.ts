@@ -24,11 +24,12 @@ export function receiptFacts(
   { record, caller }: Call,
   { request, basis, answeredModel, exceedsWindow, fees = [] }: Settling,
 ): JsonObject | undefined {
-  const { target, losses, failedAttempts, attempts, error, protocol } = record
+  const { target, losses, failedAttempts, attempts, error, protocol, mappedModels } = record
   const { routing, model, stream } = request.reading
   const facts: Record<string, Json> = {}
   if (target && target.protocol !== protocol) facts.upstream_protocol = target.protocol
   if (!basis || model !== target?.model.id) facts.requested_model = model
+  if (mappedModels) facts.mapped = mappedModels.map((each) => ({ ...each }))
   if (!basis || stream) facts.stream = stream
   if (basis && basis !== "reported") facts.basis = basis
   if (answeredModel !== undefined) facts.answered_model = answeredModel

@@ -30,6 +30,8 @@ export interface ExchangeRecord {
   /** Noted of those who are not let in. */
   clientAddress: string | undefined
   model: string | undefined
+  /** Names of the request that the key's model map led to other models. */
+  mappedModels: MappedModel[] | undefined
   /** The model that was asked for; another may answer. */
   requestedModel: string | undefined
   provider: string | undefined
@@ -49,6 +51,12 @@ export interface ExchangeRecord {
   losses: readonly Loss[] | undefined
   /** What the caller pays, once it is known. */
   costNanoUsd: bigint | undefined
+}
+
+/** A name that the caller wrote, and the model that its key's model map has in its place. */
+interface MappedModel {
+  readonly from: string
+  readonly to: string
 }
 
 /** Whose words a route speaks. */
@@ -71,6 +79,7 @@ export function newRecord(requestId: string, route: string, protocol?: Spoken): 
     tenant: undefined,
     clientAddress: undefined,
     model: undefined,
+    mappedModels: undefined,
     requestedModel: undefined,
     provider: undefined,
     stream: undefined,
@@ -94,8 +103,14 @@ export function answerOf(record: ExchangeRecord, body: AnswerBody, contentType: 
   answer.headers.set("x-request-id", record.requestId)
   if (record.idHeader !== undefined) answer.headers.set(record.idHeader, record.requestId)
   if (record.costNanoUsd !== undefined) answer.headers.set("x-gateway-cost", usdOfNano(record.costNanoUsd))
+  if (record.mappedModels) answer.headers.set("x-gateway-mapped-from", mappedFrom(record.mappedModels))
   if (record.losses && record.losses.length > 0) answer.headers.set("x-gateway-losses", lossesTold(record.losses))
   return answer
+}
+
+/** The names that were mapped, as far as a header can hold what a caller wrote. */
+function mappedFrom(mapped: readonly MappedModel[]): string {
+  return mapped.map(({ from }) => from.replace(/[^\x21-\x2b\x2d-\x7e]/g, "?").slice(0, 200)).join(", ")
 }
 
 const MAX_LOSSES_LENGTH = 2048

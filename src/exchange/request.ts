@@ -1,6 +1,7 @@
 // From bytes to a request the gateway can act on: bounded before it is parsed, checked before it goes anywhere.
 import { excerpt, GatewayError } from "../canonical/error.ts"
 import { isObject, type JsonObject } from "../canonical/json.ts"
+import { describeJsonFault } from "../canonical/json-fault.ts"
 import type { Envelope, Protocol, ProtocolId, Reading } from "../protocols/contract.ts"
 import { decodeByteText, isAscii, isAsciiText, isValidUtf8, toByteText } from "../transport/byte-text.ts"
 import { fullTurn } from "../transport/full-turn.ts"
@@ -163,7 +164,7 @@ function parsed(text: string): JsonObject {
   try {
     body = JSON.parse(text)
   } catch (cause) {
-    throw invalidJson(cause instanceof Error ? cause.message.replace(/^JSON Parse error: /, "") : "syntax error")
+    throw invalidJson(describeJsonFault(text, cause))
   }
   if (!isObject(body)) throw invalidJson("it is not a JSON object")
   return body

@@ -10,10 +10,18 @@ export function jsonAnswer(body: Json, record: ExchangeRecord): ClientAnswer {
   return answerOf(record, JSON.stringify(body), "application/json")
 }
 
+/** What the shape of an error depends on. */
+export interface ErrorVoice {
+  readonly protocol: Protocol
+  readonly isVendorPath?: boolean
+}
+
 /** The error that ends an exchange. */
-export function errorAnswer(error: GatewayError, record: ExchangeRecord, protocol: Protocol): ClientAnswer {
+export function errorAnswer(failure: GatewayError, record: ExchangeRecord, voice: ErrorVoice): ClientAnswer {
+  const { protocol, isVendorPath = false } = voice
+  const error = isVendorPath ? failure.onVendorPath() : failure
   record.status = error.status
-  const answer = jsonAnswer(protocol.encodeError(error, { requestId: record.requestId }), record)
+  const answer = jsonAnswer(protocol.encodeError(error, { requestId: record.requestId, isVendorPath }), record)
   for (const [name, value] of Object.entries(retryHeaders(error))) answer.headers.set(name, value)
   return answer
 }

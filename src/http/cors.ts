@@ -10,6 +10,7 @@ const EXPOSED = [
   "x-gateway-model",
   "x-gateway-provider",
   "x-gateway-attempts",
+  "x-gateway-mapped-from",
   "x-ratelimit-limit-requests",
   "x-ratelimit-remaining-requests",
   "x-ratelimit-reset-requests",

@@ -19,6 +19,7 @@ const ORIGIN = {
   "x-gateway-model": "The model that answered.",
   "x-gateway-provider": "The provider that answered.",
   "x-gateway-attempts": "How many attempts it took.",
+  "x-gateway-mapped-from": "The names in the request that the key's model map led to other models.",
 }
 const GENERATED = {
   "x-gateway-cost": "What it cost, in USD; of a stream only its receipt tells.",

@@ -143,6 +143,8 @@ export const OWN_WORDS: Readonly<Record<string, readonly Words[]>> = {
     },
   ],
   [`HEAD ${GREETING}`]: [{ tag: GATEWAY, summary: "Say that somebody is there." }],
+  "GET /": [{ tag: GATEWAY, summary: "Name the places to begin at; a browser is redirected to `/docs`." }],
+  "GET /health": [{ tag: GATEWAY, summary: "Redirect to `/healthz`.", gives: STATUS }],
   "GET /healthz": [{ tag: GATEWAY, summary: "Say that the process lives.", gives: STATUS }],
   "GET /readyz": [
     { tag: GATEWAY, summary: "Say whether requests are taken; 503 while the gateway stops.", gives: STATUS },

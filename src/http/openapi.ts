@@ -56,8 +56,8 @@ function keyOf(route: Route): string {
 }
 
 /** Coding agents greet before the path of their protocol, too. */
-function ownPath({ path }: Route): string {
-  return path.endsWith(GREETING) ? GREETING : path
+function ownPath({ path, spellingOf = path }: Route): string {
+  return path.endsWith(GREETING) ? GREETING : spellingOf
 }
 
 interface Described {

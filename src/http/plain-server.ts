@@ -38,7 +38,9 @@ function listen(options: PlainServerOptions, [port = 0, ...others]: readonly num
     })
   } catch (thrown) {
     if (others.length > 0) return listen(options, others)
+    const code = (thrown as NodeJS.ErrnoException).code ?? "unknown error"
+    const why = code === "EADDRINUSE" ? `port ${port} is in use by another process` : `port ${port}: ${code}`
     const hint = "Choose another with --admin-port, or 0 for any free one."
-    throw new Error(`The administration port ${port} on ${options.host} cannot be used. ${hint}`, { cause: thrown })
+    throw new Error(`The administration cannot listen on ${options.host}: ${why}. ${hint}`, { cause: thrown })
   }
 }

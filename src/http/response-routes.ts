@@ -13,13 +13,19 @@ interface ResponseRoutesOptions {
   readonly responses: Pick<StoredResponses, "find" | "inputOf" | "remove">
 }
 
-const PATH = "/v1/responses/{id}"
+const END = "/{id}"
 const INPUT_ITEMS = "/input_items"
 const CANCEL = "/cancel"
 
-export function responseRoutes({ protocol, responses }: ResponseRoutesOptions): Route[] {
+/** A response is found again wherever it can be asked for. */
+export function responseRoutes(options: ResponseRoutesOptions): Route[] {
+  const paths = options.protocol.endpoints.find(({ does }) => does === "generate")?.paths ?? []
+  return paths.flatMap((path) => routesAt(path + END, `${paths[0]}${END}`, options))
+}
+
+function routesAt(path: string, spellingOf: string, { protocol, responses }: ResponseRoutesOptions): Route[] {
   const route = (method: Route["method"], handle: Route["handle"]): Route => ({
-    ...{ name: `${method} ${PATH}`, method, path: PATH, who: "key", bodyLimit: 0, protocol, generates: false },
+    ...{ name: `${method} ${path}`, method, path, spellingOf, who: "key", bodyLimit: 0, protocol, generates: false },
     handle: (visit) => {
       checkScope(visit)
       return handle(visit)

@@ -2,7 +2,7 @@
 import type { Caller } from "../accounts/caller.ts"
 import { Limits } from "../accounts/limits.ts"
 import { allowsProtocol } from "../accounts/scope.ts"
-import { asGatewayError, GatewayError } from "../canonical/error.ts"
+import { asGatewayError, excerpt, GatewayError } from "../canonical/error.ts"
 import { ClientAnswer } from "../exchange/client-answer.ts"
 import { ClientGoneError, type ExchangeRecord, newRecord, noteFailure } from "../exchange/record.ts"
 import type { Envelope, Protocol } from "../protocols/contract.ts"
@@ -14,6 +14,7 @@ import { TrustedProxies } from "./client-address.ts"
 import { Cors } from "./cors.ts"
 import { presentedKey } from "./credential.ts"
 import { Overload, overloaded, type Shed } from "./overload.ts"
+import { RouteHelp } from "./route-help.ts"
 import type { Match, RouteTable } from "./route-table.ts"
 import { type Door, type Route, Visit } from "./visit.ts"
 import type { ClientRequest } from "./wire/client-request.ts"
@@ -37,8 +38,8 @@ export interface ServerOptions {
   readonly cors: readonly string[]
   /** Whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[]
-  /** Speaks where no route does. */
-  readonly protocolAt: (path: string) => Protocol
+  /** The error shape of a path without a neighbour among the routes. */
+  readonly usualProtocol: Protocol
   /** Whether anybody wants to know which trace of the caller's an exchange belongs to. */
   readonly traced: boolean
   /** A fault of ours that no answer shows. */
@@ -69,6 +70,7 @@ export class Server implements Door {
   private readonly proxies: TrustedProxies
   private readonly limits: Limits
   private readonly overload: Overload
+  private readonly help: RouteHelp
   private isLeaving = false
   private stopping = false
 
@@ -77,6 +79,7 @@ export class Server implements Door {
     this.proxies = new TrustedProxies(options.trustedProxies)
     this.limits = options.limits ?? new Limits()
     this.overload = new Overload(options.maxInFlight)
+    this.help = new RouteHelp(options.routes.routes.map(({ path }) => path))
     this.bodies = new BodyBudget(MAX_BODY_BYTES_AT_ONCE, { onFull: () => options.onShed("body_bytes") })
     this.listener = new Listener({ ...options, handle: (request) => this.receive(request) })
   }
@@ -123,7 +126,7 @@ export class Server implements Door {
     const mark = target.indexOf("?")
     const path = mark < 0 ? target : target.slice(0, mark)
     const query = mark < 0 ? "" : target.slice(mark + 1)
-    const match = this.options.routes.match(request.method, path)
+    const match = this.options.routes.match(request, path)
     const origin = this.cors.originOf(request.headers)
     if (origin !== undefined) return this.receivePage(request, { requestId, query, path, match, origin })
     return this.receiveAt(request, { requestId, query, path, match })
@@ -152,14 +155,24 @@ export class Server implements Door {
       const envelope = envelopeOf(request.headers, query, { route, rest: match.rest })
       return this.enter(new Visit(this, request, route, envelope, record))
     }
-    const protocol = this.options.protocolAt(path)
-    const record = newRecord(requestId, path, protocol)
+    return this.refuseAt(request, { requestId, path, match })
+  }
+
+  /** No route takes the request: the answer says which one does. */
+  private refuseAt(
+    request: ClientRequest,
+    { requestId, path, match }: { requestId: string; path: string; match: Exclude<Match, { found: "route" }> },
+  ): ClientAnswer {
+    const { routes, usualProtocol } = this.options
+    const voice = routes.nearest(path) ?? { protocol: usualProtocol }
+    const record = newRecord(requestId, path, voice.protocol)
     if (match.found === "nothing") {
-      return errorAnswer(new GatewayError("route_not_found", `There is no route ${path}.`), record, protocol)
+      const message = `There is no route ${excerpt(path)}. ${this.help.advise(path)}`
+      return errorAnswer(new GatewayError("route_not_found", message), record, voice)
     }
     const allow = match.methods.join(", ")
     const error = new GatewayError("method_not_allowed", `${path} takes ${allow}, not ${request.method}.`)
-    const answer = errorAnswer(error, record, protocol)
+    const answer = errorAnswer(error, record, voice)
     answer.headers.set("allow", allow)
     return answer
   }
@@ -224,7 +237,7 @@ export class Server implements Door {
   }
 
   private fail(thrown: unknown, visit: Visit): ClientAnswer {
-    const { record, protocol } = visit
+    const { record } = visit
     // Whatever else went wrong, nobody is there to hear of it.
     if (thrown instanceof ClientGoneError || visit.isGone()) {
       record.outcome = "client-gone"
@@ -235,10 +248,9 @@ export class Server implements Door {
     noteFailure(record, error)
     if (error.status === 401 || error.code === "route_not_allowed")
       record.clientAddress = this.clientAddress(visit.request)
-    record.status = error.status
+    const answer = errorAnswer(error, record, visit.route)
     if (visit.holdsPlace) visit.finish()
     else if (visit.route.generates || error.status >= 500 || error.status === 401) this.options.onRecord(record)
-    const answer = errorAnswer(error, record, protocol)
     if (isUnread(error, visit)) answer.closesConnection = true
     return this.completed(answer, visit)
   }

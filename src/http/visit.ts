@@ -18,8 +18,16 @@ export interface Route {
   /** For the log: method and path. */
   readonly name: string
   readonly method: "GET" | "HEAD" | "POST" | "DELETE"
-  /** Exact, or ending in `{rest}`, which stands for one or more segments. */
+  /** Exact, or with one `{rest}`, which stands for one or more segments; what follows it is exact again. */
   readonly path: string
+  /** The path that this one is another spelling of, on routes of the gateway's own. */
+  readonly spellingOf?: string
+  /** Serves only requests that carry this header, before a route of the same path that does not say so. */
+  readonly whenHeader?: string | undefined
+  /** Whether the path is a vendor's own, so that errors look as the vendor's client libraries expect. */
+  readonly isVendorPath?: boolean
+  /** The path that lists the models a caller of this route can name. */
+  readonly modelsPath?: string
   readonly who: Who
   /** The most bytes a body may have; 0 for routes that take none. */
   readonly bodyLimit: number
@@ -61,6 +69,10 @@ export class Visit implements Call {
 
   get protocol(): Protocol {
     return this.route.protocol
+  }
+
+  get modelsPath(): string {
+    return this.route.modelsPath ?? "/v1/models"
   }
 
   /** The holder of the key; a route that anyone may enter has none. */

@@ -38,10 +38,12 @@ export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
   "gemini-embed": "embedding",
 }
 
-/** A path of this protocol, in all its spellings, and what it does. `{rest}` stands for the rest of the path. */
+/** A path of this protocol, in all its spellings, and what it does. `{rest}` stands for one or more segments. */
 export interface Endpoint {
   readonly method: "GET" | "POST"
   readonly paths: readonly string[]
+  /** Paths that another protocol has too: a request there is of this one where it carries the header. */
+  readonly shared?: { readonly paths: readonly string[]; readonly header: string }
   readonly does: "generate" | "count-tokens" | "list-models" | "count-models" | "get-model"
 }
 
@@ -166,11 +168,14 @@ export interface RelayContext {
   readonly reading: Reading
 }
 
-interface ErrorContext {
+export interface ErrorContext {
   readonly requestId: string
+  /** The request came by the vendor's own path, so the error has to look as the vendor's client libraries expect. */
+  readonly isVendorPath?: boolean
 }
 
-export interface FrameContext extends ErrorContext {
+export interface FrameContext {
+  readonly requestId: string
   /** In seconds. */
   readonly unixTime: number
 }
@@ -214,7 +219,7 @@ export interface UpstreamError {
 
 export interface Protocol {
   readonly id: ProtocolId
-  /** Where its paths begin, so that an unknown one there is refused in this protocol's words. */
+  /** The base addresses that its own clients are given. */
   readonly prefixes: readonly string[]
   readonly endpoints: readonly Endpoint[]
   /** The headers beside `Authorization` that may carry the caller's key, and the query parameter that may. */
@@ -227,6 +232,8 @@ export interface Protocol {
   /** The bytes a client of this protocol takes for a sign of life. */
   readonly heartbeat: string
   readonly listing?: Listing
+  /** Whether this path is the vendor's own and not the specification's stand-in for it; absent: errors do not differ. */
+  isVendorPath?(path: string): boolean
   /** The protocol that is spoken where a path has this at its open end; undefined where it is this one. */
   spokenAt?(rest: string): Protocol | undefined
 

@@ -244,11 +244,19 @@ function soleModel(): Misfit {
   )
 }
 
-/** The model that a body names, and where its caller wishes it to go; `usual` where it may name none. */
+interface ChoiceOptions {
+  /** The model of a body that names none. */
+  readonly usual?: string
+  /** The open part of the request's path, which names the model in the body's place unless it is empty. */
+  readonly rest?: string | undefined
+}
+
+/** The model that a request names, and where its caller wishes it to go. */
 export function readChoice(
   body: JsonObject,
-  usual?: string,
+  { usual, rest }: ChoiceOptions = {},
 ): { readonly model: string; readonly routing: RoutingWishes } {
+  if (rest) return { model: rest, routing: readWishes(body) }
   const wishes = readRouting(body.provider)
   const isListed = isPresent(body.models) || isPresent(body.fallbacks)
   if (!isListed)

@@ -24,6 +24,12 @@ export interface Grant {
   readonly budgets: Budgets
 }
 
+/** A pattern of names that callers write, with `*` for any run of characters, and the model they get. */
+export interface ModelMapping {
+  readonly from: string
+  readonly to: string
+}
+
 export interface KeyRow extends Grant {
   readonly id: string
   readonly name: string
@@ -42,6 +48,8 @@ export interface KeyRow extends Grant {
   readonly strictBalance: boolean
   /** Whether a second target is asked where the first takes long. */
   readonly hedge: boolean
+  /** Other models in the place of those a caller names, the first that fits; null is none. */
+  readonly modelMap: readonly ModelMapping[] | null
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null

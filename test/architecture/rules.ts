@@ -10,7 +10,7 @@ export interface SourceFile {
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   canonical: [],
   transport: [],
-  config: [],
+  config: ["canonical"],
   telemetry: [],
   counting: ["transport"],
   protocols: ["canonical", "transport"],

@@ -87,7 +87,6 @@ for (const version of ANTHROPIC_VERSIONS) {
 
     describe("a request", () => {
       const refused: readonly [string, object, { code: string; param: string }][] = [
-        ["for an unknown model", { model: "no/such" }, { code: "model_not_found", param: "model" }],
         ["with a value out of bounds", { temperature: 1.1 }, invalid("temperature")],
         ["with no room for an answer", { max_tokens: 0 }, invalid("max_tokens")],
         ["without a limit", { max_tokens: undefined }, { code: "missing_parameter", param: "max_tokens" }],
@@ -109,17 +108,24 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
+      test("for an unknown model is a NotFoundError that names model", async () => {
+        const error = await raised(client.messages.create({ ...HI, model: "no/such" }))
+        expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
+        expect(error).toMatchObject({ status: 404, error: told("model_not_found", "not_found_error") })
+        expect(error).toMatchObject({ error: { error: { param: "model" } } })
+      })
+
       test("that is refused streams nothing: the error comes before any event", async () => {
         const error = await raised(client.messages.create({ ...HI, model: "no/such", stream: true }))
-        expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
+        expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         const helper = client.messages.stream({ ...HI, model: "no/such" })
-        expect(await raised(helper.finalMessage())).toBeInstanceOf(version.Anthropic.BadRequestError)
+        expect(await raised(helper.finalMessage())).toBeInstanceOf(version.Anthropic.NotFoundError)
       })
 
       test("to count tokens is checked as the call it counts for", async () => {
         const error = await raised(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
-        expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
-        expect(error).toMatchObject({ error: told("model_not_found", "invalid_request_error") })
+        expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
+        expect(error).toMatchObject({ error: told("model_not_found", "not_found_error") })
       })
     })
 

@@ -126,7 +126,7 @@ describe.each(HOST_NAMES)("over %s", (name) => {
 
   test("what the vectors are for is said in its word, or named as lost", async () => {
     const body = { content: { parts: [{ text: "hello" }] }, taskType: "RETRIEVAL_QUERY" }
-    const answer = await post(`/gemini/v1beta/models/${model}:embedContent`, body)
+    const answer = await post(`/genapi/v1beta/models/${model}:embedContent`, body)
     expect(await answer.json()).toEqual({
       embedding: { values: vectorFor("hello") },
       usageMetadata: { promptTokenCount: 1 },
@@ -134,7 +134,7 @@ describe.each(HOST_NAMES)("over %s", (name) => {
     const word = TASK_WORDS[name]
     expect(heard[0]?.task).toBe(word)
     expect(answer.headers.get("x-gateway-losses")).toBe(word === undefined ? "1; taskType" : null)
-    const strict = await post(`/gemini/v1beta/models/${model}:embedContent`, { ...body, provider: { strict: true } })
+    const strict = await post(`/genapi/v1beta/models/${model}:embedContent`, { ...body, provider: { strict: true } })
     expect(strict.status).toBe(word === undefined ? 400 : 200)
   })
 
@@ -203,7 +203,7 @@ describe("said again", () => {
   test("a batch of which each is for something else goes in a call for each", async () => {
     const of = (text: string, taskType: string) => ({ content: { parts: [{ text }] }, taskType })
     const requests = [of("a", "RETRIEVAL_QUERY"), of("b", "RETRIEVAL_DOCUMENT"), of("c", "RETRIEVAL_DOCUMENT")]
-    const answer = await post("/gemini/v1beta/models/test/cohere:batchEmbedContents", { requests })
+    const answer = await post("/genapi/v1beta/models/test/cohere:batchEmbedContents", { requests })
     const { embeddings } = (await answer.json()) as { embeddings: { values: number[] }[] }
     expect(embeddings.map(({ values }) => values)).toEqual(["a", "b", "c"].map((text) => vectorFor(text)))
     expect(heard.map(({ task, inputs }) => [task, inputs.length]).toSorted()).toEqual([
@@ -238,13 +238,13 @@ describe("said again", () => {
 
   test("pictures go to Google's own, and to nobody else", async () => {
     const body = { content: { parts: [{ inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }] } }
-    const { error } = await read(await post("/gemini/v1beta/models/test/openai:embedContent", body))
+    const { error } = await read(await post("/genapi/v1beta/models/test/openai:embedContent", body))
     expect([error.code, error.message]).toEqual([
       "unsupported_parameter",
       "`content` holds more than text, and this model's provider takes text alone. Leave the rest out.",
     ])
     script((_, reply) => reply.json({ embedding: { values: [1] }, usageMetadata: { promptTokenCount: 258 } }))
-    expect((await post("/gemini/v1beta/models/test/google:embedContent", body)).status).toBe(200)
+    expect((await post("/genapi/v1beta/models/test/google:embedContent", body)).status).toBe(200)
     expect(JSON.parse(upstream.lastRequest().body.toString())).toEqual(body)
   })
 })
@@ -318,7 +318,7 @@ describe("money", () => {
   const requests = [{ content: { parts: [{ text }] } }]
   test.each([
     ["/v1/embeddings", { model: "test/google", input: text }],
-    ["/gemini/v1beta/models/test/google:batchEmbedContents", { requests }],
+    ["/genapi/v1beta/models/test/google:batchEmbedContents", { requests }],
   ])("at %s what nobody counts is counted here", async (path, body) => {
     script((_, reply) => reply.json({ embeddings: [{ values: [0.5, 0.25] }] }))
     const answer = await post(path, body)
@@ -331,7 +331,7 @@ describe("money", () => {
   test("the same idempotency key is billed once, on either side", async () => {
     const asks: [string, object][] = [
       ["/v1/embeddings", { model: "test/cohere", input: "x" }],
-      ["/gemini/v1beta/models/test/openai:embedContent", { content: { parts: [{ text: "x" }] } }],
+      ["/genapi/v1beta/models/test/openai:embedContent", { content: { parts: [{ text: "x" }] } }],
     ]
     for (const [path, body] of asks) {
       const headers = { "idempotency-key": `once at ${path}` }
@@ -348,7 +348,7 @@ describe("money", () => {
     const input = "a rather long text ".repeat(50)
     for (const [path, body] of [
       ["/v1/embeddings", { model: "test/cohere", input }],
-      ["/gemini/v1beta/models/test/openai:embedContent", { content: { parts: [{ text: input }] } }],
+      ["/genapi/v1beta/models/test/openai:embedContent", { content: { parts: [{ text: input }] } }],
     ] as const) {
       const answer = await post(path, body, headers)
       expect([answer.status, (await read(answer)).error.code]).toEqual([403, "insufficient_balance"])
@@ -375,7 +375,7 @@ test("a gateway without any configuration embeds on either side", async () => {
 })
 
 describe("Google's side", () => {
-  const path = "/gemini/v1beta/models/test/openai"
+  const path = "/genapi/v1beta/models/test/openai"
   const content = { parts: [{ text: "x" }] }
 
   test.each([
@@ -399,14 +399,14 @@ describe("Google's side", () => {
   })
 
   test("chat models are not embedded with, nor embedding models conversed with", async () => {
-    const chat = await read(await post("/gemini/v1beta/models/google/gemini-2.5-pro:embedContent", { content }))
+    const chat = await read(await post("/genapi/v1beta/models/google/gemini-2.5-pro:embedContent", { content }))
     const asked = await read(await post(`${path}:generateContent`, { contents: [content] }))
     expect([chat.error.code, asked.error.code]).toEqual(["invalid_parameter", "invalid_parameter"])
   })
 
   test("lists what can be conversed with: its entries promise that", async () => {
     const headers = { "x-goog-api-key": gateway.key }
-    const list = await fetch(`${gateway.url}/gemini/v1beta/models`, { headers })
+    const list = await fetch(`${gateway.url}/genapi/v1beta/models`, { headers })
     const { models = [] } = (await list.json()) as { models?: { name: string }[] }
     expect(models.map(({ name }) => name)).not.toContain("models/test/cohere")
   })

@@ -8,7 +8,7 @@ import { geminiResponse } from "../stage/gemini-wire.ts"
 import { KeyFolder } from "../stage/keys.ts"
 import { raised } from "../stage/raised.ts"
 import { Upstream } from "../stage/upstream.ts"
-import { GENAI_VERSIONS, toldBy } from "./genai-versions.ts"
+import { GENAI_VERSIONS, toldBy, withOurCode } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
 const BODY = JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] })
@@ -101,7 +101,6 @@ for (const version of GENAI_VERSIONS) {
 
     describe("a request", () => {
       const refused: readonly [string, Partial<GenerateContentParameters>, { code: string; names: string }][] = [
-        ["for an unknown model", { model: "no/such" }, { code: "model_not_found", names: "no/such" }],
         ["with a value out of bounds", { config: { temperature: 2.1 } }, invalid("generationConfig.temperature")],
         ["with no room for an answer", { config: { maxOutputTokens: 0 } }, invalid("generationConfig.maxOutputTokens")],
         ["with an unknown role", { contents: [{ role: "boss", parts: [{ text: "" }] }] }, invalid("contents[0].role")],
@@ -117,13 +116,19 @@ for (const version of GENAI_VERSIONS) {
         })
       }
 
+      test("for an unknown model is an ApiError of status 404 that names it", async () => {
+        const told = await expectError(client.models.generateContent({ ...HI, model: "no/such" }), 404)
+        expect(told.message).toContain("no/such")
+        expect(told).toMatchObject({ code: "model_not_found", type: "not_found_error", status: "NOT_FOUND" })
+      })
+
       test("that is refused streams nothing: the error comes before any chunk", async () => {
-        const told = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 400)
+        const told = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 404)
         expect(told).toMatchObject({ code: "model_not_found" })
       })
 
       test("to count tokens is checked as the call it counts for", async () => {
-        const told = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 400)
+        const told = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 404)
         expect(told).toMatchObject({ code: "model_not_found" })
       })
 
@@ -189,14 +194,14 @@ describe("the key", () => {
   test.each(contradictory)("sent twice and differently is 400: %s", async (_, sent) => {
     const response = await post(...sent())
     expect(response.status).toBe(400)
-    expect(await response.json()).toMatchObject({ error: { code: "invalid_parameter", status: "INVALID_ARGUMENT" } })
+    expect(await errorIn(response)).toMatchObject({ code: "invalid_parameter", status: "INVALID_ARGUMENT" })
     expect(upstream.requests).toHaveLength(0)
   })
 
   test("that is missing is 401", async () => {
     const response = await post("", {})
     expect(response.status).toBe(401)
-    expect(await response.json()).toMatchObject({ error: { code: "missing_api_key", status: "UNAUTHENTICATED" } })
+    expect(await errorIn(response)).toMatchObject({ code: "missing_api_key", status: "UNAUTHENTICATED" })
   })
 })
 
@@ -222,9 +227,14 @@ describe("the path", () => {
     const url = `${gateway.url}/gemini/v1beta/models/test/model:doSomething`
     const response = await fetch(url, { method: "POST", headers, body: BODY })
     expect(response.status).toBe(404)
-    expect(await response.json()).toMatchObject({ error: { code: "route_not_found", status: "NOT_FOUND" } })
+    expect(await errorIn(response)).toMatchObject({ code: "route_not_found", status: "NOT_FOUND" })
   })
 })
+
+async function errorIn(response: Response): Promise<object> {
+  const { error } = (await response.json()) as { error: Parameters<typeof withOurCode>[0] }
+  return withOurCode(error)
+}
 
 function invalid(names: string): { code: string; names: string } {
   return { code: "invalid_parameter", names }

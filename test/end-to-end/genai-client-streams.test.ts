@@ -83,7 +83,7 @@ for (const version of GENAI_VERSIONS) {
           expect(error).toMatchObject({ status: 503 })
           expect(JSON.stringify(toldBy(error))).not.toContain("4711")
           expect(toldBy(error)).toMatchObject({
-            code: 503,
+            code: "upstream_unavailable",
             status: "UNAVAILABLE",
             details: [{ reason: "upstream_unavailable" }],
           })

@@ -42,5 +42,11 @@ export function asking(client: () => GoogleGenAI, model: string) {
 /** What this client made of an error's body: it keeps the JSON as its message. */
 export function toldBy(error: unknown): { code?: unknown; status?: unknown; message?: unknown } {
   const message = error instanceof Error ? error.message : ""
-  return JSON.parse(message.slice(message.indexOf("{"))).error
+  return withOurCode(JSON.parse(message.slice(message.indexOf("{"))).error)
+}
+
+/** An error of the vendor's own path with our code, from its details, in the place of the number. */
+export function withOurCode(error: { code: unknown; details?: readonly { reason: string }[] }): object {
+  if (!Number.isInteger(error.code)) throw new Error(`the vendor's clients lose an error with the code ${error.code}`)
+  return { ...error, code: error.details?.[0]?.reason }
 }

@@ -319,7 +319,7 @@ describe("routes", () => {
     })
   })
 
-  test.each(["/", "/v1", "/v1/chat", "/v1/chat/completions/", "/v1/chat/completions/x", "/V1/models", "/admin"])(
+  test.each(["/v1", "/v1/chat", "/v1/chat/completions/", "/v1/chat/completions/x", "/V1/models", "/admin"])(
     "%s is 404 in the error shape",
     async (path) => {
       const response = await fetch(`${gateway.url}${path}`)

@@ -183,7 +183,7 @@ const KINDS: readonly Kind[] = [
 
 const CHAT = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
 const CONTENTS = { contents: [{ role: "user", parts: [{ text: "hi" }] }] }
-const GEMINI = "/gemini/v1beta/models/test/model"
+const GEMINI = "/genapi/v1beta/models/test/model"
 
 export const chat: Ask = { path: "/v1/chat/completions", body: CHAT }
 export const chatStreamed: Ask = { ...chat, body: { ...CHAT, stream: true } }
@@ -209,7 +209,7 @@ export const ASKS: readonly (Ask & { readonly name: string })[] = [
   { name: "embeddings", path: "/v1/embeddings", body: { model: "test/embedding", input: "hi" } },
   {
     name: "embedContent, translated",
-    path: "/gemini/v1beta/models/test/embedding:embedContent",
+    path: "/genapi/v1beta/models/test/embedding:embedContent",
     body: { content: { parts: [{ text: "hi" }] } },
   },
   { name: "images", path: "/v1/images/generations", body: { model: "test/image", prompt: "a cat" } },

@@ -295,12 +295,12 @@ describe("in Google's own protocol", () => {
   })
 
   test("the request goes as it came, and images are priced as such", async () => {
-    const answer = await post("/gemini/v1beta/models/test/gemini:generateContent", body)
+    const answer = await post("/genapi/v1beta/models/test/gemini:generateContent", body)
     expect(answer.status).toBe(200)
     expect(JSON.parse(upstream.lastRequest().body.toString())).toEqual(body)
     const { input, output, image } = HOSTS.gemini.tokens(1)
     expect(Number(answer.headers.get("x-gateway-cost"))).toBeCloseTo((input + 2 * output + 10 * image) / 1_000_000, 12)
-    const each = await post("/gemini/v1beta/models/test/gemini-each:generateContent", body)
+    const each = await post("/genapi/v1beta/models/test/gemini-each:generateContent", body)
     expect(Number(each.headers.get("x-gateway-cost"))).toBeCloseTo(0.04, 9)
   })
 
@@ -320,7 +320,7 @@ describe("in Google's own protocol", () => {
       await reply.write(`data: ${JSON.stringify(end)}\r\n\r\n`)
       reply.end()
     })
-    const answer = await post("/gemini/v1beta/models/test/gemini:streamGenerateContent?alt=sse", body)
+    const answer = await post("/genapi/v1beta/models/test/gemini:streamGenerateContent?alt=sse", body)
     expect((await answer.text()).includes(large)).toBeTrue()
     const cost = (input + 2 * output + 10 * image) / 1_000_000
     expect(Number((await receiptOf(answer)).cost)).toBeCloseTo(cost, 12)
@@ -328,7 +328,7 @@ describe("in Google's own protocol", () => {
 
   test("models that do not draw there are pointed to where they do", async () => {
     for (const name of ["gpt-image", "openrouter"]) {
-      const answer = await post(`/gemini/v1beta/models/test/${name}:generateContent`, body)
+      const answer = await post(`/genapi/v1beta/models/test/${name}:generateContent`, body)
       const { error } = await read(answer)
       expect([name, answer.status, error.code]).toEqual([name, 400, "invalid_parameter"])
       expect(error.message).toContain("/v1/images/generations")

@@ -37,7 +37,9 @@ async function newKey(wish: Record<string, Json> = {}): Promise<{ id: string; ke
 }
 
 async function ask(path: string, key: string, more: Record<string, string> = {}) {
-  const headers = { authorization: `Bearer ${key}`, "anthropic-version": "2023-06-01", ...more }
+  // On OpenAI's paths the header would ask for another protocol's listing.
+  const version = path.startsWith("/v1") ? {} : { "anthropic-version": "2023-06-01" }
+  const headers = { authorization: `Bearer ${key}`, ...version, ...more }
   const response = await fetch(gateway.url + path, { headers })
   return { status: response.status, body: (await response.json()) as Record<string, Json> }
 }

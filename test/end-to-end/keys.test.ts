@@ -32,6 +32,7 @@ interface ShownKey {
   readonly own_balance: boolean
   readonly strict_balance: boolean
   readonly hedge: boolean
+  readonly model_map: object[] | null
   readonly balance: string | null
   readonly held: string
   readonly key?: string
@@ -79,6 +80,7 @@ describe("trivium keys", () => {
       own_balance: false,
       strict_balance: false,
       hedge: false,
+      model_map: null,
       balance: null,
       held: "0",
     })

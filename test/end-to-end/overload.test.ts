@@ -54,7 +54,8 @@ test.each([chat, messages, geminiEvents])("a full gateway says so in the words o
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"])
   expect(answer.headers.get("x-should-retry")).toBeNull()
   const { type, request_id, error } = (await answer.json()) as Refused
-  expect(error).toMatchObject({ code: "overloaded", type: "service_unavailable_error" })
+  const code = spoken === geminiEvents ? { code: 503, details: [{ reason: "overloaded" }] } : { code: "overloaded" }
+  expect(error).toMatchObject({ ...code, type: "service_unavailable_error" })
   if (spoken === messages) expect([type, request_id]).toEqual(["error", answer.headers.get("x-request-id") ?? ""])
   if (spoken === geminiEvents) expect(error.status).toBe("UNAVAILABLE")
   expect(shed("in_flight")).toBe(1)

@@ -61,10 +61,11 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     caller: {
       ...UNBOUNDED,
       ...{ id: "", name: "", tenant: "", hint: "", addresses: null, keepAnswers: false, ownBalance: false },
-      ...{ createdAt: 0, expiresAt: null, revokedAt: null, strictBalance: false, hedge: false },
+      ...{ createdAt: 0, expiresAt: null, revokedAt: null, strictBalance: false, hedge: false, modelMap: null },
       ...{ tenantGrant: null, budgetsInForce: [], mayComeFrom: null },
     },
     allowance: { reserve: () => {}, correct: () => {} },
+    modelsPath: "/v1/models",
     idempotencyKey: undefined,
     record: newRecord("request", "route"),
     isGone: () => false,

@@ -38,9 +38,9 @@ describe("`provider.require_parameters`", () => {
   const picture = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=", detail: "low" } }
 
   test.each([
-    ["/anthropic/v1/messages", { ...HI, model: "t/chat", max_tokens: 5, top_k: 5 }, "top_k"],
+    ["/msgapi/v1/messages", { ...HI, model: "t/chat", max_tokens: 5, top_k: 5 }, "top_k"],
     [
-      "/gemini/v1beta/models/t/chat:generateContent",
+      "/genapi/v1beta/models/t/chat:generateContent",
       { contents, generationConfig: { topK: 5 } },
       "generationConfig.topK",
     ],
@@ -53,9 +53,9 @@ describe("`provider.require_parameters`", () => {
   })
 
   test.each([
-    ["/anthropic/v1/messages", { ...HI, model: "t/chat", max_tokens: 5, system: marked }],
+    ["/msgapi/v1/messages", { ...HI, model: "t/chat", max_tokens: 5, system: marked }],
     [
-      "/gemini/v1beta/models/t/chat:generateContent",
+      "/genapi/v1beta/models/t/chat:generateContent",
       { contents, systemInstruction: system, generationConfig: { seed: 1 } },
     ],
     ["/v1/responses", { model: "t/messages", input: "Hi", instructions: "Be brief.", temperature: 0.5 }],

@@ -121,7 +121,7 @@ describe("a message through Bedrock", () => {
 
   test("is not offered for models of other makers, where no more than it is spoken", async () => {
     const error = await raised(client().messages.create(hello("test/foreign")))
-    expect(error).toMatchObject({ status: 400, error: { error: { code: "model_not_found" } } })
+    expect(error).toMatchObject({ status: 404, error: { error: { code: "model_not_found" } } })
   })
 
   recorded("passes as it was recorded", async () => {

@@ -3,7 +3,7 @@ import type { Protocol } from "../contract.ts"
 import { ownedEdits } from "../extension.ts"
 import { bodyGuard } from "./body-rules.ts"
 import { COUNT_PATH } from "./count.ts"
-import { endpoints, prefixes } from "./endpoints.ts"
+import { endpoints, isVendorPath, prefixes } from "./endpoints.ts"
 import { decodeError, encodeError } from "./errors.ts"
 import { listing } from "./models.ts"
 import { readRequest } from "./request.ts"
@@ -20,6 +20,7 @@ export const anthropicMessages: Protocol = {
   idHeader: "request-id",
   heartbeat,
   listing,
+  isVendorPath,
   checkEnvelope: readVersion,
   bodyGuard,
   readRequest,

@@ -16,17 +16,12 @@ describe("the paths", () => {
   const pathsOf = (method: string, does: string) =>
     endpoints.filter((each) => each.method === method && each.does === does).flatMap(({ paths }) => paths)
 
-  test("stand under both prefixes, in every version, and under a doubled one", () => {
-    expect(pathsOf("GET", "list-models").toSorted()).toEqual([
-      "/gemini/v1/models",
-      "/gemini/v1beta/models",
-      "/gemini/v1beta/v1beta/models",
-      "/gemini/v1beta1/models",
-      "/genapi/v1/models",
-      "/genapi/v1beta/models",
-      "/genapi/v1beta/v1beta/models",
-      "/genapi/v1beta1/models",
-    ])
+  test("stand under both prefixes and bare, in every version, and under a doubled one; /v1 alone is OpenAI's", () => {
+    const versions = ["/v1", "/v1beta", "/v1beta1", "/v1alpha", "/v1beta/v1beta"]
+    const expected = ["/gemini", "/genapi", ""].flatMap((prefix) => versions.map((each) => `${prefix}${each}/models`))
+    expect(pathsOf("GET", "list-models").toSorted()).toEqual(
+      expected.filter((path) => path !== "/v1/models").toSorted(),
+    )
     expect(pathsOf("GET", "count-models")).toContain("/genapi/v1beta/models/count")
   })
 

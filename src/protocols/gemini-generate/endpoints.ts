@@ -5,10 +5,19 @@ import type { Endpoint, Envelope } from "../contract.ts"
 export const prefixes = ["/genapi", "/gemini"] as const
 
 /** The last is what comes of a base address that already holds the version. */
-const VERSIONS = ["v1beta", "v1", "v1beta1", "v1beta/v1beta"]
+const VERSIONS = ["v1beta", "v1", "v1beta1", "v1alpha", "v1beta/v1beta"]
+/** Versions that are known without a prefix: `/v1` alone is OpenAI's. */
+const BARE_VERSIONS = VERSIONS.filter((version) => version !== "v1")
+const BASES = [
+  ...prefixes.flatMap((prefix) => VERSIONS.map((version) => `${prefix}/${version}`)),
+  ...BARE_VERSIONS.map((version) => `/${version}`),
+]
 
-const below = (...ends: readonly string[]): string[] =>
-  prefixes.flatMap((prefix) => VERSIONS.flatMap((version) => ends.map((end) => `${prefix}/${version}/${end}`)))
+const below = (...ends: readonly string[]): string[] => BASES.flatMap((base) => ends.map((end) => `${base}/${end}`))
+
+export function isVendorPath(path: string): boolean {
+  return !path.startsWith("/genapi/")
+}
 
 /** Paths with and without `models/` are open for both methods: of open paths only the longest is asked for a method. */
 export const endpoints: readonly Endpoint[] = [

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
-import type { UpstreamError } from "../contract.ts"
+import type { ErrorContext, UpstreamError } from "../contract.ts"
 import { type Circumstances, parseError, type Sentence, upstreamFault, wireWord } from "../upstream-error.ts"
 
 /** The status word of each status we answer with. */
@@ -16,17 +16,19 @@ const WORDS: Readonly<Record<number, string>> = {
   503: "UNAVAILABLE",
 }
 
-export function encodeError(error: GatewayError): Json {
-  return { error: { code: error.code, ...said(error) } }
+/** The vendor's client libraries lose the message of an error whose code is no integer. */
+export function encodeError(error: GatewayError, { isVendorPath = false }: Partial<ErrorContext> = {}): Json {
+  return isVendorPath ? numberedError(error) : { error: { code: error.code, ...said(error) } }
 }
 
-/**
- * An error inside a stream, in byte text. Clients lose the message of one whose code is no integer, and take what
- * stands behind `data:` for an answer; so our code stands in the details and the line stands bare.
- */
+/** An error inside a stream, in byte text. Clients take what follows `data:` for an answer, so the line is bare. */
 export function errorFrame(error: GatewayError): string {
+  return encodeByteText(JSON.stringify(numberedError(error)))
+}
+
+function numberedError(error: GatewayError): JsonObject {
   const details = [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: error.code }]
-  return encodeByteText(JSON.stringify({ error: { code: error.status, ...said(error), details } }))
+  return { error: { code: error.status, ...said(error), details } }
 }
 
 /** The vendor's clients raise an error only if they read it apart from the events before it. */

@@ -2,7 +2,7 @@
 import type { Protocol } from "../contract.ts"
 import { bodyGuard } from "./body-rules.ts"
 import { geminiEmbed } from "./embed.ts"
-import { checkEnvelope, endpoints, isEmbeddingPath, prefixes } from "./endpoints.ts"
+import { checkEnvelope, endpoints, isEmbeddingPath, isVendorPath, prefixes } from "./endpoints.ts"
 import { decodeError, encodeError } from "./errors.ts"
 import { listing } from "./models.ts"
 import { readRequest, requestEdits, upstreamPath } from "./request.ts"
@@ -18,6 +18,7 @@ export const geminiGenerate: Protocol = {
   readsHeaders: [],
   heartbeat,
   listing,
+  isVendorPath,
   spokenAt: (rest) => (isEmbeddingPath(rest) ? geminiEmbed : undefined),
   checkEnvelope,
   bodyGuard,

@@ -1,8 +1,9 @@
 import type { Endpoint } from "../contract.ts"
+import { deploymentPaths, openaiPaths } from "../openai-paths.ts"
 
 export const endpoints: readonly Endpoint[] = [
-  { method: "POST", paths: ["/v1/chat/completions"], does: "generate" },
-  { method: "GET", paths: ["/v1/models"], does: "list-models" },
-  { method: "GET", paths: ["/v1/models/count"], does: "count-models" },
-  { method: "GET", paths: ["/v1/models/{rest}"], does: "get-model" },
+  { method: "POST", paths: deploymentPaths("/chat/completions"), does: "generate" },
+  { method: "GET", paths: openaiPaths("/models"), does: "list-models" },
+  { method: "GET", paths: openaiPaths("/models/count"), does: "count-models" },
+  { method: "GET", paths: openaiPaths("/models/{rest}"), does: "get-model" },
 ]

@@ -16,7 +16,7 @@ import {
   required,
   string,
 } from "../check.ts"
-import type { Asks, Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Envelope, Reading, RelayTarget } from "../contract.ts"
 import {
   NO_HEADERS,
   OPENAI_IDENTIFIERS,
@@ -27,9 +27,9 @@ import {
 } from "../extension.ts"
 import { reasoningIn } from "./decode-settings.ts"
 
-export function readRequest(body: JsonObject): Reading {
+export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body)
+    const { model, routing } = readChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     const isRewritten = messages(body.messages)
     const effort = otherEffort(body)

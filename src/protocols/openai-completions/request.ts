@@ -2,12 +2,12 @@
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { Edit } from "../../transport/json-splice.ts"
 import { arrayOf, boolean, checked, integer, misfit, number, object, optional, required, string } from "../check.ts"
-import type { Asks, Reading, RelayTarget } from "../contract.ts"
+import type { Asks, Envelope, Reading, RelayTarget } from "../contract.ts"
 import { NO_HEADERS, OPENAI_IDENTIFIERS, ownedEdits, readChoice, readIdentifiers } from "../extension.ts"
 
-export function readRequest(body: JsonObject): Reading {
+export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body)
+    const { model, routing } = readChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
     const prompts = prompt(body.prompt)
     const asks = checkSettings(body, prompts)

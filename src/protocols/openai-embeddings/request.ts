@@ -1,12 +1,12 @@
 // Checks an embeddings request and reads the few members the gateway acts on.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { checked, integer, misfit, oneOf, optional, required, string } from "../check.ts"
-import type { Embeds, Reading } from "../contract.ts"
+import type { Embeds, Envelope, Reading } from "../contract.ts"
 import { readChoice, readIdentifiers, wholeAnswer } from "../extension.ts"
 
-export function readRequest(body: JsonObject): Reading {
+export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body)
+    const { model, routing } = readChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, ["user"])
     const embeds = input(body.input)
     dimensions(body.dimensions)

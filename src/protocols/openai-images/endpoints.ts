@@ -1,3 +1,6 @@
 import type { Endpoint } from "../contract.ts"
+import { deploymentPaths } from "../openai-paths.ts"
 
-export const endpoints: readonly Endpoint[] = [{ method: "POST", paths: ["/v1/images/generations"], does: "generate" }]
+export const endpoints: readonly Endpoint[] = [
+  { method: "POST", paths: deploymentPaths("/images/generations"), does: "generate" },
+]

@@ -3,15 +3,15 @@ import { GatewayError } from "../../canonical/error.ts"
 import type { ImageForm } from "../../canonical/image.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { boolean, checked, integer, nonEmptyString, number, oneOf, optional, required, string } from "../check.ts"
-import type { Reading } from "../contract.ts"
+import type { Envelope, Reading } from "../contract.ts"
 import { readChoice, readIdentifiers, wholeAnswer } from "../extension.ts"
 
 /** A request may name no model: the operator says which draws then. */
 const OPERATORS_CHOICE = ""
 
-export function readRequest(body: JsonObject): Reading {
+export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body, OPERATORS_CHOICE)
+    const { model, routing } = readChoice(body, { usual: OPERATORS_CHOICE, rest: envelope?.rest })
     const identifiers = readIdentifiers(body, ["user"])
     prompt(body.prompt)
     const asks = { candidates: count(body.n) ?? 1 }

@@ -1,3 +1,4 @@
 import type { Endpoint } from "../contract.ts"
+import { openaiPaths } from "../openai-paths.ts"
 
-export const endpoints: readonly Endpoint[] = [{ method: "POST", paths: ["/v1/moderations"], does: "generate" }]
+export const endpoints: readonly Endpoint[] = [{ method: "POST", paths: openaiPaths("/moderations"), does: "generate" }]

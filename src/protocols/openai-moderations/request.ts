@@ -9,7 +9,7 @@ const USUAL_MODEL = "omni-moderation-latest"
 
 export function readRequest(body: JsonObject): Reading {
   return checked(() => {
-    const { model, routing } = readChoice(body, USUAL_MODEL)
+    const { model, routing } = readChoice(body, { usual: USUAL_MODEL })
     input(body.input)
     const asks = { maxOutputTokens: 0, candidates: 1 }
     return wholeAnswer({ operation: "moderations", model, routing, asks })

@@ -28,6 +28,7 @@ interface Columns extends GrantColumns {
   readonly own_balance: bigint
   readonly strict_balance: bigint
   readonly hedge: bigint
+  readonly model_map: string | null
 }
 
 const COLUMNS = {
@@ -46,6 +47,7 @@ const COLUMNS = {
   own_balance: "$ownBalance",
   strict_balance: "$strictBalance",
   hedge: "$hedge",
+  model_map: "$modelMap",
   ...GRANT_COLUMNS,
 }
 
@@ -84,6 +86,7 @@ function bindings(row: KeyRow): Bindings {
     $ownBalance: Number(row.ownBalance),
     $strictBalance: Number(row.strictBalance),
     $hedge: Number(row.hedge),
+    $modelMap: row.modelMap && JSON.stringify(row.modelMap),
     ...grantBindings(row),
   }
 }
@@ -109,6 +112,7 @@ function fromColumns(columns: Columns): KeyRow {
     ownBalance: columns.own_balance !== 0n,
     strictBalance: columns.strict_balance !== 0n,
     hedge: columns.hedge !== 0n,
+    modelMap: columns.model_map === null ? null : (JSON.parse(columns.model_map) as KeyRow["modelMap"]),
     ...grantFrom(columns),
   }
 }

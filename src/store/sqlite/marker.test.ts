@@ -32,7 +32,15 @@ const entry: EntryRow = {
 const key: KeyRow = {
   ...{ id: "key_1", name: "a", tenant: "default", hash: "h1", hint: "…1", models: null, createdAt: 1 },
   ...{ expiresAt: null, revokedAt: null, previousHash: null, previousUntil: null, addresses: null, strict: false },
-  ...{ keepAnswers: false, ownBalance: false, strictBalance: false, hedge: false, protocols: null, budgets: {} },
+  ...{
+    keepAnswers: false,
+    ownBalance: false,
+    strictBalance: false,
+    hedge: false,
+    modelMap: null,
+    protocols: null,
+    budgets: {},
+  },
   ...{ requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null },
 }
 

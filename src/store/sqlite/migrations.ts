@@ -470,4 +470,5 @@ export const migrations: readonly string[] = [
    CREATE INDEX response_items_of ON response_items (number);
    CREATE TRIGGER response_items_go AFTER DELETE ON responses
      BEGIN DELETE FROM response_items WHERE number = OLD.number; END;`,
+  "ALTER TABLE keys ADD COLUMN model_map TEXT;",
 ]

@@ -25,7 +25,7 @@ const IN_MEMORY = ":memory:"
 
 export function openSqlite(path: string, { onLoss = refuseLoss }: OpenOptions = {}): Store {
   const isInMemory = path === IN_MEMORY
-  if (!isInMemory) mkdirSync(dirname(path), { recursive: true })
+  if (!isInMemory) makeFolder(dirname(path))
   const known = isInMemory ? undefined : readMarker(path)
   const lost = known && isMissing(path) ? lostDatabase({ path, known }) : undefined
   if (lost !== undefined) onLoss(lost)
@@ -149,4 +149,23 @@ function migrate(database: Database, path: string): void {
       database.run(`PRAGMA user_version = ${index + 1}`)
     })()
   }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "unknown error"
+    const why = FOLDER_FAULTS[code] ?? `it cannot be made (${code})`
+    throw new Error(`The data folder ${folder} cannot be used: ${why}. Name another with --data or TRIVIUM_DATA.`, {
+      cause,
+    })
+  }
+}
+
+const FOLDER_FAULTS: Readonly<Record<string, string>> = {
+  EEXIST: "it is a file, and a folder is needed",
+  ENOTDIR: "a part of its path is a file",
+  EACCES: "this user may not write there",
+  EROFS: "it is on a read-only file system",
 }

@@ -32,6 +32,7 @@ const row: KeyRow = {
   ownBalance: false,
   strictBalance: true,
   hedge: true,
+  modelMap: [{ from: "claude-*", to: "google/gemini-2.5-flash" }],
   strict: false,
   protocols: ["openai"],
   requestsPerMinute: 60,

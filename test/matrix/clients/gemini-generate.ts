@@ -57,7 +57,9 @@ export function geminiGenerateClient({ gateway, key, model }: Connection): Clien
 function failureOf(thrown: unknown): Failure {
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   const error = members(members(parsed(message.slice(message.indexOf("{")))).error)
-  const code = textOrNone(error.code)
+  // The vendor's path has the status there, and our code in the details.
+  const [detail] = Array.isArray(error.details) ? error.details : []
+  const code = textOrNone(members(detail).reason)
   const status = thrown instanceof ApiError ? thrown.status : undefined
   return { isOfLibrary: thrown instanceof ApiError, message, ...given({ status, code }) }
 }

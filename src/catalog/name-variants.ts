@@ -1,0 +1,43 @@
+// How users of other gateways write a model's name: variants behind a colon, and hosts by other names.
+import type { Strategy } from "../canonical/request.ts"
+
+/** What a variant of OpenRouter's asks for: an order of targets, or something that no name can give here. */
+export type NameVariant = { readonly routing: Strategy } | { readonly advice: string }
+
+const VARIANTS: ReadonlyMap<string, NameVariant> = new Map<string, NameVariant>([
+  ["nitro", { routing: "latency" }],
+  ["floor", { routing: "cost" }],
+  ["exacto", { routing: "quality" }],
+  ["free", { advice: "no free variants are offered; without `:free` it is called at its price" }],
+  ["online", { advice: "leave out `:online`, and add the protocol's web search tool to the request" }],
+  ["thinking", { advice: "leave out `:thinking`, and ask for reasoning in the request" }],
+  ["extended", { advice: "leave out `:extended`" }],
+  ["beta", { advice: "leave out `:beta`" }],
+])
+
+/** LiteLLM's names of hosts, and ours. */
+const HOSTS: ReadonlyMap<string, string> = new Map([
+  ["vertex_ai", "vertex"],
+  ["vertex_ai_beta", "vertex"],
+  ["together_ai", "together"],
+  ["fireworks_ai", "fireworks"],
+  ["azure_ai", "azure"],
+  ["nvidia_nim", "nvidia"],
+  ["github_models", "github"],
+  ["hosted_vllm", "vllm"],
+  ["ollama_chat", "ollama"],
+])
+
+/** The name without its variant; undefined where it has none that is known. */
+export function splitVariant(name: string): { readonly base: string; readonly variant: NameVariant } | undefined {
+  const colon = name.lastIndexOf(":")
+  const variant = colon < 1 ? undefined : VARIANTS.get(name.slice(colon + 1).toLowerCase())
+  return variant && { base: name.slice(0, colon), variant }
+}
+
+/** The name with its host as the gateway calls it. */
+export function withKnownHost(name: string): string {
+  const slash = name.indexOf("/")
+  const host = slash < 1 ? undefined : HOSTS.get(name.slice(0, slash).toLowerCase())
+  return host === undefined ? name : host + name.slice(slash)
+}

@@ -1,0 +1,94 @@
+// The models a request names, each mapped by its key's model map, known, and within the key's scope.
+import { mappedName } from "../accounts/model-map.ts"
+import { allowsModel } from "../accounts/scope.ts"
+import { excerpt, GatewayError } from "../canonical/error.ts"
+import type { Model } from "../catalog/catalog.ts"
+import { KINDS, type Reading } from "../protocols/contract.ts"
+import type { RoutingTable } from "../routing/plan.ts"
+import type { Call } from "./call.ts"
+import { suggestCallable } from "./models.ts"
+import type { ExchangeRecord } from "./record.ts"
+import { adviseVariant, resolveModel } from "./resolve-model.ts"
+
+/** A model's name in a request, and the member it is in. */
+interface NamedModel {
+  readonly name: string
+  readonly param: string
+}
+
+/** The requested model first, then those to turn to. */
+export function admitModels(call: Call, reading: Reading, table: RoutingTable): Model[] {
+  const admission = new Admission(call, reading, table)
+  const first = admission.admit({ name: reading.model || (table.imageModel ?? unnamed()), param: "model" })
+  call.record.model = first.id
+  call.record.stream = reading.stream
+  const { fallback, fallbackList } = reading.routing
+  if (fallback.length === 0) return [first]
+  const { member = "provider.fallback", skipped = 0 } = fallbackList ?? {}
+  const others = fallback.map((name, index) => admission.admit({ name, param: `${member}[${index + skipped}]` }))
+  return [first, ...others].filter((model, index, all) => all.findIndex(({ id }) => id === model.id) === index)
+}
+
+/** Only requests for images may name no model. */
+function unnamed(): never {
+  const message = "`model` is required: the gateway's configuration names none to draw by (`defaults.image_model`)."
+  throw new GatewayError("missing_parameter", message, { param: "model" })
+}
+
+class Admission {
+  private readonly kinds: readonly Model["kind"][]
+
+  constructor(
+    private readonly call: Call,
+    { kinds = [KINDS[call.protocol.id]] }: Reading,
+    private readonly table: RoutingTable,
+  ) {
+    this.kinds = kinds
+  }
+
+  admit({ name, param }: NamedModel): Model {
+    const { caller, record } = this.call
+    const { catalog } = this.table
+    const mapped = mappedName(caller.modelMap, name)
+    const asked = mapped ?? name
+    const model = catalog.find(asked) ?? resolveModel(asked, { catalog, scope: caller.models })
+    if (!model) throw this.unknown({ name: asked, param }, mapped === undefined ? undefined : name)
+    if (!allowsModel(caller.models, model.id)) {
+      const why = mapped === undefined ? "" : ` Its model map leads there from \`${excerpt(name)}\`.`
+      throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.${why}`, { param })
+    }
+    if (!this.kinds.includes(model.kind)) throw otherKind(model, param)
+    if (mapped !== undefined) noteMapped(record, name, model.id)
+    return model
+  }
+
+  private unknown({ name, param }: NamedModel, mappedFrom: string | undefined): GatewayError {
+    const { caller, protocol, modelsPath } = this.call
+    const advice =
+      adviseVariant(name, { catalog: this.table.catalog, scope: caller.models }) ??
+      suggestCallable(name, this.table, { caller, over: [protocol.id] })
+    const sentences = [
+      `There is no model \`${excerpt(name)}\`.`,
+      ...(mappedFrom === undefined ? [] : [`This key's model map has it for \`${excerpt(mappedFrom)}\`.`]),
+      ...(advice === "" ? [] : [advice]),
+      `GET ${modelsPath} lists those this key can call.`,
+    ]
+    return new GatewayError("model_not_found", sentences.join(" "), { param })
+  }
+}
+
+function noteMapped(record: ExchangeRecord, from: string, to: string): void {
+  record.mappedModels ??= []
+  record.mappedModels.push({ from, to })
+}
+
+const ENDPOINTS: Readonly<Record<Model["kind"], string>> = {
+  chat: "a chat model: call it with messages",
+  embedding: "an embedding model: call it at /v1/embeddings",
+  image: "an image model: call it at /v1/images/generations",
+  moderation: "a moderation model: call it at /v1/moderations",
+}
+
+function otherKind({ id, kind }: Model, param: string): GatewayError {
+  return new GatewayError("invalid_parameter", `\`${id}\` is ${ENDPOINTS[kind]}.`, { param })
+}

@@ -1,0 +1,38 @@
+// GET / and GET /health: where people and probes look first. They lead to /docs and /healthz.
+import { ClientAnswer } from "../exchange/client-answer.ts"
+import type { ExchangeRecord } from "../exchange/record.ts"
+import type { Protocol } from "../protocols/contract.ts"
+import { jsonAnswer } from "./answer.ts"
+import type { Route } from "./visit.ts"
+
+const PLACES = {
+  name: "Trivium",
+  docs: "/docs",
+  openapi: "/openapi.json",
+  models: "/v1/models",
+  health: "/healthz",
+}
+
+export function entryRoutes(protocol: Protocol): Route[] {
+  const open = { method: "GET", who: "anyone", bodyLimit: 0, protocol, generates: false } as const
+  return [
+    {
+      ...open,
+      name: "GET /",
+      path: "/",
+      handle: ({ request, record }) => {
+        const isBrowser = request.headers.get("accept")?.includes("text/html") ?? false
+        return isBrowser ? redirectTo("/docs", record) : jsonAnswer(PLACES, record)
+      },
+    },
+    { ...open, name: "GET /health", path: "/health", handle: ({ record }) => redirectTo("/healthz", record) },
+  ]
+}
+
+function redirectTo(path: string, record: ExchangeRecord): ClientAnswer {
+  record.status = 307
+  const answer = new ClientAnswer(null, record.status)
+  answer.headers.set("location", path)
+  answer.headers.set("x-request-id", record.requestId)
+  return answer
+}
