@@ -20,8 +20,11 @@ const SHOWS_THOUGHTS: Readonly<Record<UpstreamProtocol, (body: Members) => boole
   "openai-chat": () => true,
   "openai-responses": ({ reasoning }) => members(reasoning).summary !== undefined,
   "anthropic-messages": ({ thinking }) => isThinking(thinking),
-  "gemini-generate": ({ generationConfig }) =>
-    members(members(generationConfig).thinkingConfig).includeThoughts === true,
+  "gemini-generate": ({ generationConfig }) => {
+    // Google takes both spellings, and its Python library writes the second.
+    const { includeThoughts, include_thoughts } = members(members(generationConfig).thinkingConfig)
+    return (includeThoughts ?? include_thoughts) === true
+  },
   "bedrock-converse": ({ additionalModelRequestFields: more }) => isThinking(members(more).thinking),
 }
 
@@ -191,7 +194,8 @@ function wrongResults(parts: readonly HeardPart[], request: HeardRequest): strin
 function missingSeals(parts: readonly HeardPart[], request: HeardRequest): string[] {
   const { scenario, heard, tag, voice } = request
   if (scenario.tools.length === 0 || voice.protocol === "openai-chat" || !showsThoughts(request)) return []
-  const told = parts.map((part) => ("seal" in part ? part.seal : undefined))
+  // Some libraries decode a signature, and send it back in the other alphabet of base64.
+  const told = parts.map((part) => ("seal" in part ? part.seal?.replaceAll("-", "+").replaceAll("_", "/") : undefined))
   return Array.from({ length: stepOf(heard) }, (_, step) => step)
     .filter((step) => !told.includes(sealOf(tag, step)))
     .map((step) => `the signature of answer ${step + 1} has not come back`)

@@ -114,7 +114,7 @@ export type AnswerPart =
   | { readonly call: Call }
 
 /** What Gemini puts on the first call of an answer where no thought was shown, and wants back. */
-export const UNSEEN_SEAL = "CrYBAR/unseen+thought=="
+export const UNSEEN_SEAL = "CrYBAR/unseen+thoughtQ=="
 
 export type Ending = "stop" | "stop-sequence" | "length" | "tool-calls" | "refusal"
 
