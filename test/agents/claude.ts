@@ -6,15 +6,13 @@ import { FILES, MENDED } from "./task.ts"
 
 export const claude: Agent = {
   name: "claude",
-  package: "@anthropic-ai/claude-code",
   version: "2.1.325",
   // The package's own command is put in place by an install script, which is not run.
-  entry: "cli-wrapper.cjs",
+  source: { npm: "@anthropic-ai/claude-code", entry: "@anthropic-ai/claude-code/cli-wrapper.cjs" },
   models: [
     { id: modelOf("openai-chat"), upstream: "openai-chat" },
     { id: modelOf("gemini-generate"), upstream: "gemini-generate" },
   ],
-  homeFiles: {},
   command: ({ gateway, key, model, prompt }) => ({
     words: ["-p", prompt, "--model", model, "--permission-mode", "acceptEdits"],
     environment: {

@@ -10,7 +10,7 @@ import type { Addressed, Bytes, Voice } from "../matrix/upstreams/voice.ts"
 import { voices } from "../matrix/upstreams/voices.ts"
 import { type Members, members, parsed, text } from "../matrix/wire.ts"
 import { tagIn } from "./cell.ts"
-import { REFUSAL, type Scenario, scenarios, toolResult } from "./scenarios.ts"
+import { REFUSAL, type Scenario, type ScenarioCall, scenarios, toolResult } from "./scenarios.ts"
 
 /** What the ids of all scripted answers have in common: responses, chat completions, messages, Gemini's. */
 const SHARED_IDS = /0a1b2c|AbC123|AbCdEf|mOsAaf/g
@@ -150,7 +150,7 @@ function sealOf(tag: string, step: number): string {
   return createHash("sha512").update(`${tag} ${step}`).digest("base64")
 }
 
-function callsOf({ scenario, tag }: HeardRequest, step: number): Call[] {
+function callsOf({ scenario, tag }: HeardRequest, step: number): (Call & ScenarioCall)[] {
   const uses = scenario.steps[step]
   const cell = createHash("sha256").update(tag).digest("hex").slice(0, 12)
   return uses && "calls" in uses ? uses.calls.map((use, at) => ({ id: `call_${cell}_${step}_${at}`, ...use })) : []

@@ -109,7 +109,8 @@ export interface Answer {
 
 export type AnswerPart =
   | { readonly reasoning: string; readonly seal: string }
-  | { readonly text: string }
+  /** Gemini signs its last text also where it has shown no thought. */
+  | { readonly text: string; readonly seal?: string }
   | { readonly refusal: string }
   | { readonly call: Call }
 
