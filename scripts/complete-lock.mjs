@@ -5,7 +5,8 @@ import { readFileSync, writeFileSync } from "node:fs"
 
 const systems = /(android|darwin|freebsd|linux|openharmony|win32)-([a-z0-9]+)/
 
-for (const folder of ["..", "../tools", "../test/clients"]) complete(new URL(`${folder}/package-lock.json`, import.meta.url))
+for (const folder of ["..", "../tools", "../test/clients"])
+  complete(new URL(`${folder}/package-lock.json`, import.meta.url))
 
 function complete(path) {
   const lock = JSON.parse(readFileSync(path, "utf8"))

@@ -21,7 +21,7 @@ export interface Agent {
 }
 
 /** Where an agent comes from: a file below npm's packages that Node runs, or that runs by itself, or a Python package. */
-export type AgentSource =
+type AgentSource =
   | { readonly npm: string; readonly entry: string; readonly isNative?: true }
   | { readonly pip: string; readonly command: string }
 

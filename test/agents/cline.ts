@@ -34,7 +34,7 @@ export const cline: Agent = {
         {
           tool: "editor",
           arguments: { path: greeting, old_text: MENDED.wrong, new_text: MENDED.right },
-          tells: "success",
+          tells: "Edited",
         },
       ],
     ]

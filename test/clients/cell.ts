@@ -1,5 +1,5 @@
 // One cell of the client matrix: a library, a model and a scenario, and what a driver reports of it.
-import type { ScenarioCall, ApiFamily } from "./scenarios.ts"
+import type { ApiFamily, ScenarioCall } from "./scenarios.ts"
 
 /** One line that a driver prints. */
 export interface Observation {
@@ -21,7 +21,7 @@ export interface Observation {
   readonly error?: ObservedError
 }
 
-export interface ObservedError {
+interface ObservedError {
   readonly class: string
   /** The class that the library documents for this failure. */
   readonly expectedClass: string

@@ -23,7 +23,9 @@ function failureProblems(
     ...(status === undefined || error.status === undefined || error.status === status
       ? []
       : [`the error's status is ${error.status} instead of ${status}`]),
-    ...(error.message.includes(failure.message) ? [] : [`the error's message lacks “${failure.message}”: ${error.message}`]),
+    ...(error.message.includes(failure.message)
+      ? []
+      : [`the error's message lacks “${failure.message}”: ${error.message}`]),
     ...(error.message === "" ? ["the error has no message"] : []),
     ...(begun && pieces.length === 0 ? ["nothing of the stream arrived before the error"] : []),
   ]
@@ -33,7 +35,9 @@ function textProblems({ texts = [], pieces = [] }: Observation, { steps, stream 
   const expected = steps.flatMap((step) => ("text" in step ? [step.text] : []))
   const last = expected.at(-1) ?? ""
   return [
-    ...(isDeepStrictEqual(texts, expected) ? [] : [`answered ${JSON.stringify(texts)} instead of ${JSON.stringify(expected)}`]),
+    ...(isDeepStrictEqual(texts, expected)
+      ? []
+      : [`answered ${JSON.stringify(texts)} instead of ${JSON.stringify(expected)}`]),
     ...(stream && pieces.length < 2 ? [`the answer came in ${pieces.length} pieces`] : []),
     ...(stream && pieces.join("") !== last ? [`the pieces are ${JSON.stringify(pieces.join(""))}`] : []),
   ]

@@ -19,7 +19,7 @@ export interface DriverCommand {
   readonly words: readonly string[]
 }
 
-export interface SkipReason {
+interface SkipReason {
   readonly reason: string
 }
 
@@ -38,7 +38,9 @@ function prepareJavascript(): DriverCommand | SkipReason {
 
 /** A virtual environment for each content of the requirements. */
 function preparePython(): DriverCommand | SkipReason {
-  const python = ["python3", "python"].find((name) => run(name, ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]) === undefined)
+  const python = ["python3", "python"].find(
+    (name) => run(name, ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]) === undefined,
+  )
   if (python === undefined) return { reason: "there is no Python 3.10 or later" }
   const requirements = join(folder, "python", "requirements.txt")
   const environment = join(cache, `python-${hashOf(requirements)}`)

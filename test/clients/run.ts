@@ -52,7 +52,9 @@ process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
 async function drive(language: string, { words }: DriverCommand): Promise<void> {
   const [program = "", ...rest] = words
   const child = spawn(program, rest, { stdio: ["pipe", "pipe", "inherit"] })
-  child.stdin.end(JSON.stringify({ url: gateway.url, timeoutMs: CALL_TIMEOUT_MS, library: flags.library, cells: cells() }))
+  child.stdin.end(
+    JSON.stringify({ url: gateway.url, timeoutMs: CALL_TIMEOUT_MS, library: flags.library, cells: cells() }),
+  )
   const tallies = new Map<string, { passed: number; all: number; version: string }>()
   for await (const line of createInterface({ input: child.stdout })) {
     const observation = JSON.parse(line) as Observation

@@ -14,7 +14,7 @@ export interface Scenario {
   readonly failure?: ExpectedFailure
 }
 
-export type ScenarioStep = { readonly text: string } | { readonly calls: readonly ScenarioCall[] }
+type ScenarioStep = { readonly text: string } | { readonly calls: readonly ScenarioCall[] }
 
 export interface ScenarioCall {
   readonly name: string

@@ -28,7 +28,13 @@ async function observe(client, cell) {
     return `${name} of ${given.city}: fine`
   }
   const prompts = [`[cell ${library} | ${model} | ${scenario}] ${cell.prompts[0]}`, ...cell.prompts.slice(1)]
-  const asked = { ...cell, prompts, callTool, onPiece: (piece) => piece && pieces.push(piece), restart: () => pieces.splice(0) }
+  const asked = {
+    ...cell,
+    prompts,
+    callTool,
+    onPiece: (piece) => piece && pieces.push(piece),
+    restart: () => pieces.splice(0),
+  }
   try {
     const { texts, reasoning } = await client.ask(asked, job)
     const thoughts = thinking && shows(cell) ? { reasoning: reasoning ?? "" } : {}

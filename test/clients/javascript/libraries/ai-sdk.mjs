@@ -92,11 +92,21 @@ async function streamed(sdk, settings, cell) {
   return { text: await result.text, reasoning, messages }
 }
 
-const openaiAt = (create) => (cell, { url }) => create({ baseURL: `${url}/v1`, apiKey: cell.key })
+const openaiAt =
+  (create) =>
+  (cell, { url }) =>
+    create({ baseURL: `${url}/v1`, apiKey: cell.key })
 const versions = [
   { major: 5, sdk: sdk5, openai: createOpenAI5, anthropic: createAnthropic5, google: createGoogle5, package: "ai5" },
   { major: 6, sdk: sdk6, openai: createOpenAI6, anthropic: createAnthropic6, google: createGoogle6, package: "ai6" },
-  { major: 7, sdk: sdk7, openai: createOpenAI, anthropic: createAnthropic, google: createGoogleGenerativeAI, package: "ai" },
+  {
+    major: 7,
+    sdk: sdk7,
+    openai: createOpenAI,
+    anthropic: createAnthropic,
+    google: createGoogleGenerativeAI,
+    package: "ai",
+  },
 ]
 
 export const clients = versions.flatMap(({ major, sdk, openai, anthropic, google, package: source }) => {

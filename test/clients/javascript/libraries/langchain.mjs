@@ -49,7 +49,9 @@ function thoughtsIn({ type, content, contentBlocks = [], additional_kwargs }) {
   if (type !== "ai") return ""
   const blocks = [...contentBlocks, ...(Array.isArray(content) ? content : [])]
   const summary = additional_kwargs?.reasoning?.summary ?? []
-  return [...blocks.map((block) => block.reasoning ?? block.thinking ?? ""), ...summary.map(({ text }) => text)].join("")
+  return [...blocks.map((block) => block.reasoning ?? block.thinking ?? ""), ...summary.map(({ text }) => text)].join(
+    "",
+  )
 }
 
 const openai = (more) => (cell, job) =>

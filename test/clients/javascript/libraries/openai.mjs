@@ -60,7 +60,8 @@ async function wholeChat(openai, body) {
 }
 
 async function streamChat(openai, body, cell) {
-  const helper = openai.chat.completions.stream ?? openai.beta.chat.completions.stream.bind(openai.beta.chat.completions)
+  const helper =
+    openai.chat.completions.stream ?? openai.beta.chat.completions.stream.bind(openai.beta.chat.completions)
   const stream = helper.call(openai.chat.completions, body)
   let thoughts = ""
   for await (const { choices } of stream) {
@@ -144,7 +145,13 @@ async function streamResponse(openai, body, cell) {
 
 export const clients = [
   { name: "openai-js 7 chat", package: "openai", api: "openai", errors, shows, ask: chat(OpenAI) },
-  { name: "openai-js 7 responses", package: "openai", api: "openai", errors: responseErrors, ask: responses(OpenAI, { stored: false }) },
+  {
+    name: "openai-js 7 responses",
+    package: "openai",
+    api: "openai",
+    errors: responseErrors,
+    ask: responses(OpenAI, { stored: false }),
+  },
   {
     name: "openai-js 7 stored responses",
     package: "openai",
