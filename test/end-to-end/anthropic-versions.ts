@@ -1,11 +1,11 @@
 // Anthropic's own client library, as the suites use it: its newest version, which sends the key as a bearer, and the
 // last of the line before, which sends it in a header of its own.
 import Anthropic from "@anthropic-ai/sdk"
-import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema.ts"
-import { jsonSchemaOutputFormat } from "@anthropic-ai/sdk/helpers/json-schema.ts"
+import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema"
+import { jsonSchemaOutputFormat } from "@anthropic-ai/sdk/helpers/json-schema"
 import Anthropic0 from "anthropic0"
-import { betaTool as betaTool0 } from "anthropic0/helpers/beta/json-schema.ts"
-import { jsonSchemaOutputFormat as jsonSchemaOutputFormat0 } from "anthropic0/helpers/json-schema.ts"
+import { betaTool as betaTool0 } from "anthropic0/helpers/beta/json-schema"
+import { jsonSchemaOutputFormat as jsonSchemaOutputFormat0 } from "anthropic0/helpers/json-schema"
 
 interface AnthropicVersion {
   readonly name: string

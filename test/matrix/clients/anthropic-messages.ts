@@ -1,6 +1,6 @@
 // Messages by the `@anthropic-ai/sdk` library.
 import Anthropic from "@anthropic-ai/sdk"
-import type { Message, MessageParam } from "@anthropic-ai/sdk/resources/messages.ts"
+import type { Message, MessageParam } from "@anthropic-ai/sdk/resources/messages"
 import type { Ask, AskedTurn, Failure, Media, Reply, UserPart } from "../conversation.ts"
 import { given, members, numberOrNone, textOrNone } from "../wire.ts"
 import { type Client, type Connection, ListeningFetch, outcomeOf, PATIENCE_MS } from "./client.ts"

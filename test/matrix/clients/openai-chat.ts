@@ -1,6 +1,6 @@
 // Chat completions by the `openai` library.
 import OpenAI from "openai"
-import type { ChatCompletion, ChatCompletionMessageParam } from "openai/resources/chat/completions.ts"
+import type { ChatCompletion, ChatCompletionMessageParam } from "openai/resources/chat/completions"
 import type { Ask, AskedTurn, Failure, Media, Reply, UserPart } from "../conversation.ts"
 import { given, list, members, numberOrNone, parsed, text } from "../wire.ts"
 import { type Client, type Connection, ListeningFetch, outcomeOf, PATIENCE_MS } from "./client.ts"

@@ -1,6 +1,6 @@
 // Responses by the `openai` library.
 import type OpenAI from "openai"
-import type { Response, ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses.ts"
+import type { Response, ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses"
 import type { Ask, AskedTurn, Reply, UserPart } from "../conversation.ts"
 import { given, list, members, parsed, text } from "../wire.ts"
 import { type Client, type Connection, ListeningFetch, outcomeOf } from "./client.ts"
