@@ -23,7 +23,10 @@ export interface Agent {
 /** Where an agent comes from: a file below npm's packages that Node runs, or that runs by itself, or a Python package. */
 type AgentSource =
   | { readonly npm: string; readonly entry: string; readonly isNative?: true }
+  /** A library is run by a script of ours, which is given the path of the entry. */
+  | { readonly npm: string; readonly entry: string; readonly script: string }
   | { readonly pip: string; readonly command: string }
+  | { readonly pip: string; readonly script: string }
 
 export interface AgentModel {
   /** As the agent is told it. */

@@ -10,20 +10,28 @@ export type Installed = { readonly program: readonly string[] } | { readonly rea
 
 export function install({ name, version, source }: Agent): Installed {
   const folder = join(tmpdir(), "trivium-agents", `${name}-${version}`)
-  const isNpm = "npm" in source
-  const program = isNpm
-    ? [...(source.isNative ? [] : ["node"]), join(folder, "node_modules", source.entry)]
-    : [join(folder, "bin", source.command)]
+  const program = programOf(source, folder)
   const done = join(folder, "installed")
   if (existsSync(done)) return { program }
   console.log(`installing ${name} ${version} in ${folder}`)
   mkdirSync(folder, { recursive: true })
-  const failure = isNpm
-    ? installFromNpm(`${source.npm}@${version}`, folder)
-    : installFromPip(`${source.pip}==${version}`, folder)
+  const failure =
+    "npm" in source
+      ? installFromNpm(`${source.npm}@${version}`, folder)
+      : installFromPip(`${source.pip}==${version}`, folder)
   if (failure !== undefined) return { reason: `it cannot be installed: ${failure}` }
   writeFileSync(done, "")
   return { program }
+}
+
+function programOf(source: Agent["source"], folder: string): string[] {
+  if ("npm" in source) {
+    const entry = join(folder, "node_modules", source.entry)
+    if ("script" in source) return ["node", source.script, entry]
+    return source.isNative ? [entry] : ["node", entry]
+  }
+  const commands = join(folder, "bin")
+  return "script" in source ? [join(commands, "python"), source.script] : [join(commands, source.command)]
 }
 
 function installFromNpm(wanted: string, folder: string): string | undefined {
