@@ -13,13 +13,13 @@ export const opencode: Agent = {
     { id: modelOf("anthropic-messages"), upstream: "anthropic-messages" },
     { id: modelOf("gemini-generate"), upstream: "gemini-generate" },
   ],
-  homeFiles: ({ gateway, key, model }) => ({
+  homeFiles: ({ gateway, model }) => ({
     ".config/opencode/opencode.json": JSON.stringify({
       provider: {
         trivium: {
           npm: "@ai-sdk/openai-compatible",
           name: "Trivium",
-          options: { baseURL: gateway.openai, apiKey: key },
+          options: { baseURL: gateway.openai, apiKey: "{env:TRIVIUM_KEY}" },
           models: { [model]: { name: model, reasoning: true, tool_call: true } },
         },
       },
@@ -27,9 +27,9 @@ export const opencode: Agent = {
       share: "disabled",
     }),
   }),
-  command: ({ model, prompt }) => ({
+  command: ({ key, model, prompt }) => ({
     words: ["run", "--auto", "--model", `trivium/${model}`, prompt],
-    environment: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_LSP_DOWNLOAD: "1" },
+    environment: { TRIVIUM_KEY: key, OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_LSP_DOWNLOAD: "1" },
   }),
   steps(folder) {
     const greeting = join(folder, MENDED.file)
