@@ -7,12 +7,15 @@ import { tmpdir } from "node:os"
 import { dirname, join, relative, sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { environment, findBun, isolation } from "../bin/runtime.mjs"
+import { hasClients, needsClients } from "./client-imports.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const kept = ["PATH", "HOME", "TMPDIR", "CI"]
 const timeoutMs = 30_000
 
-const files = findTests(process.argv.slice(2))
+const found = findTests(process.argv.slice(2))
+const passedOver = hasClients() ? [] : found.filter((file) => needsClients(join(root, file)))
+const files = found.filter((file) => !passedOver.includes(file))
 const folder = mkdtempSync(join(tmpdir(), "trivium-test-"))
 const report = join(folder, "junit.xml")
 try {
@@ -82,7 +85,7 @@ function judge({ status, output }) {
   const tested = testedFiles()
   const problems = []
   let { failed } = summary
-  if (files.length === 0) problems.push("no test file matches")
+  if (found.length === 0) problems.push("no test file matches")
   const stray = summary.errors > 0 || /^# Unhandled error/m.test(output)
   if (stray) problems.push("an error happened outside the tests")
   // A file that failed while it was loaded has no tests either; the error says more.
@@ -90,7 +93,7 @@ function judge({ status, output }) {
   for (const file of empty) problems.push(`${file} ran no test`)
   if (files.length > 0 && !summary.complete) problems.push("the run ended early, without a summary")
   if (status !== 0 && failed + problems.length === 0) problems.push(`bun ended with ${status}`)
-  if (summary.passed + failed === 0 && problems.length === 0) problems.push("no test ran")
+  if (files.length > 0 && summary.passed + failed === 0 && problems.length === 0) problems.push("no test ran")
   failed += problems.length
   return { ...summary, failed, problems }
 }
@@ -116,6 +119,9 @@ function testedFiles() {
 
 function finish({ passed, failed, skipped, problems }) {
   for (const problem of problems) console.error(`error: ${problem}`)
+  for (const file of passedOver) console.log(`skipped: ${file} (uses a package of test/clients)`)
+  if (passedOver.length > 0) console.log("The packages of test/clients are not installed: npm ci --prefix test/clients")
   process.exitCode = failed === 0 ? 0 : 1
-  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`)
+  const all = skipped + passedOver.length
+  console.log(`${passed} passed, ${failed} failed${all > 0 ? `, ${all} skipped` : ""}`)
 }

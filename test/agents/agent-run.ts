@@ -5,10 +5,10 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { addressesAt } from "../matrix/stage.ts"
 import type { RunningGateway } from "../stage/gateway.ts"
-import type { Agent, AgentModel, Command } from "./agent.ts"
+import type { Agent, AgentModel, Command, Pointed } from "./agent.ts"
 import type { ScriptedModel } from "./scripted-model.ts"
 import { Tap } from "./tap.ts"
-import { FILES, MENDED, PROMPT } from "./task.ts"
+import { ANSWER, FILES, MENDED, PROMPT } from "./task.ts"
 
 const TIME_LIMIT_MS = 120_000
 /** The gateway gathers its log lines for a moment. */
@@ -18,8 +18,8 @@ export interface RunOptions {
   readonly model: AgentModel
   readonly upstream: ScriptedModel
   readonly gateway: RunningGateway
-  /** The agent's program. */
-  readonly entry: string
+  /** The words of the agent's program. */
+  readonly program: readonly string[]
 }
 
 export interface RunResult {
@@ -33,22 +33,23 @@ export interface RunResult {
   readonly output: string
 }
 
-export async function runAgent(agent: Agent, { model, upstream, gateway, entry }: RunOptions): Promise<RunResult> {
+export async function runAgent(agent: Agent, { model, upstream, gateway, program }: RunOptions): Promise<RunResult> {
   const scratch = mkdtempSync(join(tmpdir(), `trivium-agent-${agent.name}-`))
   const tap = await Tap.before(gateway.url)
   try {
-    const place = workplace(scratch, agent.homeFiles)
-    upstream.willDo(agent.steps(place.folder, model))
+    const pointed = { gateway: addressesAt(tap.url), key: gateway.key, model: model.id, prompt: PROMPT }
+    const place = workplace(scratch, agent.homeFiles?.(pointed) ?? {})
+    upstream.willDo(agent.steps(place.folder, model), agent.reply)
     const before = gateway.logged("exchange").length
     const startedAt = performance.now()
-    const pointed = { gateway: addressesAt(tap.url), key: gateway.key, model: model.id, prompt: PROMPT }
-    const ended = await ran(agent.command(pointed), { entry, ...place })
+    const ended = await runCommands(agent, { pointed, program, place })
     const durationMs = performance.now() - startedAt
     await Bun.sleep(LOG_MS)
     const lines = gateway.logged("exchange").slice(before)
     const problems = [
       ...(ended.code === 0 ? [] : [ended.code === null ? "it did not end in time" : `it ended with ${ended.code}`]),
       ...wrongContent(join(place.folder, MENDED.file)),
+      ...(isPrinted(ended.stdout) ? [] : [`it did not print “${ANSWER}”`]),
       ...(upstream.isDone ? [] : ["the model was not told that its last call is done"]),
       ...upstream.faults,
       ...lines.flatMap((line) => refusal(line)),
@@ -60,6 +61,25 @@ export async function runAgent(agent: Agent, { model, upstream, gateway, entry }
     await tap.stop()
     rmSync(scratch, { recursive: true, force: true })
   }
+}
+
+interface CommandPlace {
+  readonly pointed: Pointed
+  readonly program: readonly string[]
+  readonly place: Workplace
+}
+
+async function runCommands(agent: Agent, { pointed, program, place }: CommandPlace): Promise<Ended> {
+  if (agent.setup) {
+    const ready = await ran(agent.setup(pointed), { program, ...place })
+    if (ready.code !== 0) return ready
+  }
+  return ran(agent.command(pointed), { program, ...place })
+}
+
+/** Whether the answer is among what an agent printed, however it colours and wraps its lines. */
+function isPrinted(stdout: string): boolean {
+  return Bun.stripANSI(stdout).replace(/\s+/g, " ").includes(ANSWER)
 }
 
 interface Workplace {
@@ -83,18 +103,29 @@ function workplace(scratch: string, homeFiles: Readonly<Record<string, string>>)
   return { folder, home }
 }
 
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  /** Also what it printed as errors. */
+  readonly output: string
+}
+
 /** Nothing of the environment reaches an agent, so that it cannot find a credential and call its vendor. */
 function ran(
   { words, environment }: Command,
-  { entry, folder, home }: Workplace & { entry: string },
-): Promise<{ code: number | null; output: string }> {
-  const child = spawn("node", [entry, ...words], {
+  { program: [file = "", ...before], folder, home }: Workplace & { program: readonly string[] },
+): Promise<Ended> {
+  const child = spawn(file, [...before, ...words], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? "", HOME: home, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   })
+  let stdout = ""
   let output = ""
+  child.stdout.on("data", (bytes) => {
+    stdout += bytes
+  })
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (bytes) => {
       output += bytes
@@ -114,7 +145,7 @@ function ran(
     child.once("exit", (code) => {
       clearTimeout(timer)
       endAll()
-      resolve({ code, output })
+      resolve({ code, stdout, output })
     })
   })
 }

@@ -5,18 +5,28 @@ import type { Steps } from "./task.ts"
 
 export interface Agent {
   readonly name: string
-  readonly package: string
   readonly version: string
-  /** The file of the package that Node runs. */
-  readonly entry: string
+  readonly source: AgentSource
   /** The models it is run with, each at an upstream of another protocol than its own. */
   readonly models: readonly AgentModel[]
   /** Settings it can be given in no other way, by their path in the home folder. */
-  readonly homeFiles: Readonly<Record<string, string>>
+  homeFiles?(pointed: Pointed): Readonly<Record<string, string>>
+  /** What has to be run once before, such as signing in. */
+  setup?(pointed: Pointed): Command
   command(pointed: Pointed): Command
   /** What a model calls to do the task in this folder. */
   steps(folder: string, model: AgentModel): Steps
+  /** The model's last answer, of an agent that takes its edits from the text. */
+  readonly reply?: string
 }
+
+/** Where an agent comes from: a file below npm's packages that Node runs, or that runs by itself, or a Python package. */
+type AgentSource =
+  | { readonly npm: string; readonly entry: string; readonly isNative?: true }
+  /** A library is run by a script of ours, which is given the path of the entry. */
+  | { readonly npm: string; readonly entry: string; readonly script: string }
+  | { readonly pip: string; readonly command: string }
+  | { readonly pip: string; readonly script: string }
 
 export interface AgentModel {
   /** As the agent is told it. */
@@ -24,7 +34,7 @@ export interface AgentModel {
   readonly upstream: ModelProtocol
 }
 
-interface Pointed {
+export interface Pointed {
   readonly gateway: GatewayAddress
   readonly key: string
   readonly model: string

@@ -1,7 +1,25 @@
 // The coding agents that are run.
 import type { Agent } from "./agent.ts"
-import { claude } from "./claude.ts"
+import { aider } from "./aider.ts"
+import { claude, claudeAgentSdk, claudeAgentSdkPython } from "./claude.ts"
+import { cline } from "./cline.ts"
 import { codex } from "./codex.ts"
+import { continueCli } from "./continue.ts"
+import { copilot } from "./copilot.ts"
 import { gemini } from "./gemini.ts"
+import { opencode } from "./opencode.ts"
+import { qwen } from "./qwen.ts"
 
-export const agents: readonly Agent[] = [claude, codex, gemini]
+export const agents: readonly Agent[] = [
+  claude,
+  claudeAgentSdk,
+  claudeAgentSdkPython,
+  codex,
+  gemini,
+  opencode,
+  qwen,
+  cline,
+  continueCli,
+  copilot,
+  aider,
+]

@@ -19,14 +19,12 @@ const PATCH = `*** Begin Patch
 
 export const codex: Agent = {
   name: "codex",
-  package: "@openai/codex",
   version: "0.166.0",
-  entry: "bin/codex.js",
+  source: { npm: "@openai/codex", entry: "@openai/codex/bin/codex.js" },
   models: UPSTREAMS.flatMap((upstream) => [
     { id: modelOf(upstream), upstream },
     { id: KNOWN + upstream, upstream },
   ]),
-  homeFiles: {},
   command: ({ gateway, key, model, prompt }) => ({
     words: [
       "exec",

@@ -13,14 +13,13 @@ const SETTINGS = {
 
 export const gemini: Agent = {
   name: "gemini",
-  package: "@google/gemini-cli",
   version: "0.61.0",
-  entry: "bundle/gemini.js",
+  source: { npm: "@google/gemini-cli", entry: "@google/gemini-cli/bundle/gemini.js" },
   models: [
     { id: modelOf("anthropic-messages"), upstream: "anthropic-messages" },
     { id: modelOf("openai-chat"), upstream: "openai-chat" },
   ],
-  homeFiles: { ".gemini/settings.json": JSON.stringify(SETTINGS) },
+  homeFiles: () => ({ ".gemini/settings.json": JSON.stringify(SETTINGS) }),
   command: ({ gateway, key, model, prompt }) => ({
     words: ["--skip-trust", "--yolo", "-m", model, "-p", prompt],
     environment: { GOOGLE_GEMINI_BASE_URL: gateway.gemini, GEMINI_API_KEY: key },

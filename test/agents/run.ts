@@ -1,5 +1,6 @@
-// npm run agents [-- claude|codex|gemini …]: real coding agents do a task through the gateway with models of other
-// protocols. Ends with 1 where one does not.
+// npm run agents [-- NAME …]: real coding agents do a task through the gateway with models of other protocols. Ends with
+// 1 where one does not.
+import type { Agent } from "./agent.ts"
 import { type RunResult, runAgent } from "./agent-run.ts"
 import { agents } from "./agents.ts"
 import { install } from "./install.ts"
@@ -12,24 +13,32 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 const wanted = agents.filter(({ name }) => names.length === 0 || names.includes(name))
-const programs = wanted.map((agent) => ({ agent, entry: install(agent) }))
 
-let failed = 0
+const counts = { passed: 0, failed: 0, skipped: 0 }
 const stage = await startStage(wanted.flatMap(({ models }) => models))
 try {
-  for (const { agent, entry } of programs) {
-    for (const model of agent.models) {
-      const upstream = stage.upstreams[model.upstream]
-      const result = await runAgent(agent, { model, upstream, gateway: stage.gateway, entry })
-      tell(`${agent.name} ${agent.version} with ${model.id}, at ${model.upstream}`, result)
-      if (result.problems.length > 0) failed++
-    }
-  }
+  for (const agent of wanted) await runWithModels(agent)
 } finally {
   await stage.stop()
 }
-console.log(failed === 0 ? "Every agent did its task." : `${failed} did not.`)
-process.exit(failed === 0 ? 0 : 1)
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
+process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
+
+async function runWithModels(agent: Agent): Promise<void> {
+  const installed = install(agent)
+  if ("reason" in installed) {
+    counts.skipped += agent.models.length
+    console.log(`- ${agent.name} ${agent.version}: skipped, because ${installed.reason}`)
+    return
+  }
+  for (const model of agent.models) {
+    const upstream = stage.upstreams[model.upstream]
+    const { program } = installed
+    const result = await runAgent(agent, { model, upstream, gateway: stage.gateway, program })
+    tell(`${agent.name} ${agent.version} with ${model.id}, at ${model.upstream}`, result)
+    counts[result.problems.length > 0 ? "failed" : "passed"]++
+  }
+}
 
 function tell(title: string, { problems, requests, seals, losses, durationMs, output }: RunResult): void {
   const took = `${requests} requests in ${(durationMs / 1000).toFixed(1)} s, ${seals} signatures`

@@ -6,7 +6,7 @@ import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
 import { voices } from "../matrix/upstreams/voices.ts"
 import { type Members, members, parsed, text } from "../matrix/wire.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
-import type { Steps } from "./task.ts"
+import { ANSWER, type Steps } from "./task.ts"
 
 /** The protocols a model can be scripted in here. */
 export type ModelProtocol = "openai-chat" | "anthropic-messages" | "gemini-generate"
@@ -25,6 +25,7 @@ export class ScriptedModel {
   /** Whether it has said that the task is done. */
   isDone = false
   private steps: Steps = []
+  private reply = ANSWER
   /** What it has signed, and wants to see again. */
   readonly seals = new Set<string>()
 
@@ -46,8 +47,10 @@ export class ScriptedModel {
     return `http://127.0.0.1:${address.port}`
   }
 
-  willDo(steps: Steps): void {
+  /** Calls these tools, and then replies; without any tools it replies at once. */
+  willDo(steps: Steps, reply = ANSWER): void {
     this.steps = steps
+    this.reply = reply
     this.isDone = false
     this.faults.clear()
     this.seals.clear()
@@ -84,7 +87,8 @@ export class ScriptedModel {
   private answerTo(heard: Heard, body: Members): Answer {
     const offered = new Map(heard.tools.map((tool) => [tool.name, tool]))
     // Agents also ask for a title or a summary, without tools.
-    if (!this.steps.flat().some(({ tool }) => offered.has(tool))) return said("Greetings")
+    const isAside = this.steps.length > 0 && !this.steps.flat().some(({ tool }) => offered.has(tool))
+    if (isAside) return { parts: [{ text: "Greetings" }], finish: "stop" }
     const parts = heard.turns.flatMap((turn) => turn.parts)
     const step = this.stepBehind(parts)
     this.note(wrongCalls(parts, { steps: this.steps.slice(0, step), haveIds: this.protocol !== "gemini-generate" }))
@@ -92,16 +96,23 @@ export class ScriptedModel {
     const uses = this.steps[step]
     if (!uses) {
       this.isDone = true
-      return said("The greeting is mended.")
+      return this.lastAnswer(step, body)
     }
     this.note(uses.flatMap((use) => misfits(use, offered.get(use.tool))))
     const calls = callsOf(uses, step).map((call) => ({ call }))
     return { parts: [...this.thoughts(step, body), ...calls], finish: "tool-calls" }
   }
 
+  /** It thinks before its last answer too, as models do. */
+  private lastAnswer(step: number, body: Members): Answer {
+    const thoughts = this.thoughts(step, body)
+    const isUnseen = thoughts.length === 0 && this.protocol === "gemini-generate"
+    return { parts: [...thoughts, { text: this.reply, ...(isUnseen && { seal: UNSEEN_SEAL }) }], finish: "stop" }
+  }
+
   private thoughts(step: number, body: Members): Answer["parts"] {
     const isShown = SHOWS_THOUGHTS[this.protocol](body)
-    const seal = `sealed+thought/${step}==`
+    const seal = Buffer.from(`sealed thought ${step}`).toString("base64")
     if (isShown && this.protocol !== "openai-chat") this.seals.add(seal)
     if (!isShown && this.protocol === "gemini-generate") this.seals.add(UNSEEN_SEAL)
     if (!isShown) return []
@@ -129,8 +140,4 @@ export class ScriptedModel {
   private note(faults: readonly string[]): void {
     for (const fault of faults) this.faults.add(fault)
   }
-}
-
-function said(text: string): Answer {
-  return { parts: [{ text }], finish: "stop" }
 }

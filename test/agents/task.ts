@@ -11,6 +11,9 @@ export const PROMPT = "Read greeting.txt and notes.txt, then mend the misspelt w
 
 export const MENDED = { file: "greeting.txt", wrong: "wolrd", right: "world", content: "Hello, world.\n" } as const
 
+/** The model's last answer, which the agent must print. */
+export const ANSWER = "The greeting is mended."
+
 /** One call of a tool, in that agent's own words. */
 export interface ToolUse {
   readonly tool: string

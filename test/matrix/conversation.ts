@@ -130,13 +130,14 @@ export interface Answer {
 
 export type AnswerPart =
   | { readonly reasoning: string; readonly seal: string }
-  | { readonly text: string }
+  /** Gemini signs its last text also where it has shown no thought. */
+  | { readonly text: string; readonly seal?: string }
   | { readonly refusal: string }
   | { readonly call: Call }
   | { readonly remote: RemoteCall }
 
 /** What Gemini puts on the first call of an answer where no thought was shown, and wants back. */
-export const UNSEEN_SEAL = "CrYBAR/unseen+thought=="
+export const UNSEEN_SEAL = "CrYBAR/unseen+thoughtQ=="
 
 /** For what a protocol has no words for: no cell asks it for that. */
 export function unspeakable(part: object): never {

@@ -5,11 +5,11 @@ import type { CellResult } from "./matrix.ts"
 
 export const PAGE = new URL("../../docs/conformance.md", import.meta.url)
 
-/** The installed versions are those of the package's file: it names them exactly. */
+/** The installed versions are those of the clients' package file: it names them exactly. */
 function libraries(): string {
-  const { devDependencies } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
+  const { dependencies } = JSON.parse(readFileSync(new URL("../clients/package.json", import.meta.url), "utf8"))
   const names = ["openai", "@anthropic-ai/sdk", "@google/genai"]
-  return names.map((name) => `\`${name}\` ${devDependencies[name]}`).join(", ")
+  return names.map((name) => `\`${name}\` ${dependencies[name]}`).join(", ")
 }
 
 const SYMBOLS: Readonly<Record<CellResult["status"], string>> = {

@@ -80,7 +80,8 @@ function writtenParts({ parts }: Answer): JsonObject[] {
     if ("reasoning" in part) return [{ text: part.reasoning, thought: true }]
     if ("text" in part) {
       const isLast = firstCall < 0 && index === parts.length - 1
-      return [{ text: part.text, ...(isLast && seal !== undefined && { thoughtSignature: seal }) }]
+      const signature = part.seal ?? (isLast ? seal : undefined)
+      return [{ text: part.text, ...(signature !== undefined && { thoughtSignature: signature }) }]
     }
     if ("remote" in part) return unspeakable(part)
     // The vendor gives calls no ids.
