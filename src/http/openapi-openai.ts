@@ -38,10 +38,17 @@ const streaming = {
   stream_options: objectOf({ optional: { include_usage: flag } }),
 }
 
+/** An object that holds this member and no other. */
+const only = (name: string, held: JsonObject): JsonObject => ({
+  ...objectOf({ required: { [name]: held } }),
+  additionalProperties: false,
+})
+
+const imageUrl: JsonObject = { anyOf: [objectOf({ required: { url: text } }), text] }
 const part: JsonObject = {
   anyOf: [
     objectOf({ required: { type: oneOf(["text"]), text } }),
-    objectOf({ required: { type: oneOf(["image_url"]), image_url: objectOf({ required: { url: text } }) } }),
+    objectOf({ required: { type: oneOf(["image_url"]), image_url: imageUrl } }),
     objectOf({ required: { type: { type: "string", not: { enum: ["text", "image_url"] } } } }),
   ],
 }
@@ -54,6 +61,7 @@ const message: JsonObject = {
     objectOf({ required: { role: oneOf(["system", "developer", "user"]), content } }),
     objectOf({ required: { role: oneOf(["assistant"]) }, optional: { content, tool_calls: calls } }),
     objectOf({ required: { role: oneOf(["tool"]), content, tool_call_id: text } }),
+    objectOf({ required: { role: oneOf(["function"]), content, name: text } }),
   ],
 }
 const declared = objectOf({
@@ -100,6 +108,10 @@ export const chatBody = naming(
       store: about("Taken, but never asked of a provider's account, which callers share.", flag),
       web_search_options: anything,
       search_parameters: anything,
+      reasoning_effort: anything,
+      reasoning: about("OpenRouter's words for how hard to think.", anything),
+      thinking: about("LiteLLM's words for how hard to think.", anything),
+      extra_body: about("Google's words for how hard to think.", only("google", only("thinking_config", anyObject))),
       ...identifiers,
       ...routed,
     },
@@ -214,20 +226,19 @@ export const embeddingsBody = naming(
   }),
 )
 
-export const imagesBody = naming(
-  objectOf({
-    required: { model, prompt: filledText },
-    optional: {
-      n: integerFrom(1),
-      size: text,
-      quality: text,
-      response_format: oneOf(["url", "b64_json"]),
-      output_format: text,
-      output_compression: numberWithin(0, 100),
-      background: text,
-      user: text,
-      stream: about("Images come whole.", { type: "boolean", enum: [false] }),
-      ...routed,
-    },
-  }),
-)
+export const imagesBody = objectOf({
+  required: { prompt: filledText },
+  optional: {
+    model: about("Left out, the model that the operator has chosen.", model),
+    n: integerFrom(1),
+    size: text,
+    quality: text,
+    response_format: oneOf(["url", "b64_json"]),
+    output_format: text,
+    output_compression: numberWithin(0, 100),
+    background: text,
+    user: text,
+    stream: about("Images come whole.", { type: "boolean", enum: [false] }),
+    ...routed,
+  },
+})

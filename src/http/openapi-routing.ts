@@ -15,6 +15,8 @@ const price: JsonObject = {
 const wishes = objectOf({
   optional: {
     routing: about("What the places that serve the model are ordered by.", oneOf(STRATEGIES)),
+    sort: about("OpenRouter's words for `routing`.", oneOf(["price", "latency"])),
+    allow_fallbacks: about("False: only the first provider is tried, or those in `order`.", flag),
     fallback: about("Models to turn to, in this order, when nobody serves the one before.", models),
     order: about("Providers to try first, in this order.", providers),
     only: about("The only providers that may answer.", providers),
