@@ -61,7 +61,6 @@ const message: JsonObject = {
     objectOf({ required: { role: oneOf(["system", "developer", "user"]), content } }),
     objectOf({ required: { role: oneOf(["assistant"]) }, optional: { content, tool_calls: calls } }),
     objectOf({ required: { role: oneOf(["tool"]), content, tool_call_id: text } }),
-    objectOf({ required: { role: oneOf(["function"]), content, name: text } }),
   ],
 }
 const declared = objectOf({
@@ -108,6 +107,7 @@ export const chatBody = naming(
       store: about("Taken, but never asked of a provider's account, which callers share.", flag),
       web_search_options: anything,
       search_parameters: anything,
+      functions: about("The older form of `tools`; with it, results are messages of the role `function`.", anything),
       reasoning_effort: anything,
       reasoning: about("OpenRouter's words for how hard to think.", anything),
       thinking: about("LiteLLM's words for how hard to think.", anything),

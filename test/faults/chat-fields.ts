@@ -59,7 +59,7 @@ export const FIELDS: readonly Field[] = [
   { path: "messages[0].content[0]", takes: ["object"], wrong: [null] },
   { path: "messages[0].content[0].type", takes: ["string"], required: true },
   { path: "messages[0].content[0].text", takes: ["string"], required: true, bounds: [""] },
-  { path: "messages[0].content[1].image_url", takes: ["object"], required: true },
+  { path: "messages[0].content[1].image_url", takes: ["object", "string"], required: true },
   { path: "messages[0].content[1].image_url.url", takes: ["string"], required: true },
   { path: "messages[1].tool_calls", takes: ["array"] },
   { path: CALL, takes: ["object"], wrong: [null] },

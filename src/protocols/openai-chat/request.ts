@@ -31,7 +31,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">)
   return checked(() => {
     const { model, routing } = readChoice(body, { rest: envelope?.rest })
     const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
-    const isRewritten = messages(body.messages)
+    const isRewritten = (Array.isArray(body.functions) ? olderMessages : messages)(body.messages)
     const effort = otherEffort(body)
     const asks = checkSettings(body)
     tools(body.tools)
@@ -120,8 +120,11 @@ const stop = optional("stop", (value) => {
   strings(value)
 })
 
-/** `developer` means `system`; `function` is what `tool` was called before there were ids. */
-const role = required("role", oneOf(["system", "developer", "user", "assistant", "tool", "function"]))
+/** `developer` means `system`. */
+const ROLES = ["system", "developer", "user", "assistant", "tool"] as const
+const role = required("role", oneOf(ROLES))
+/** What `tool` was called where tools are `functions`. */
+const olderRole = required("role", oneOf([...ROLES, "function"]))
 const partType = required("type", string)
 const partText = required("text", string)
 const url = required("url", string)
@@ -166,9 +169,7 @@ const noToolCalls = optional("tool_calls", (value) => {
   throw misfit("on an assistant message only")
 })
 
-const someMessages = arrayOf((value) => {
-  const said = object(value)
-  const who = role(said.role)
+const checkMessage = (said: JsonObject, who: string): boolean | undefined => {
   if (who === "assistant") {
     toolCalls(said.tool_calls)
     return optionalContent(said.content)
@@ -178,13 +179,22 @@ const someMessages = arrayOf((value) => {
   if (who === "tool") toolCallId(said.tool_call_id)
   if (who === "function") calledName(said.name)
   return isOdd
-})
+}
+
 /** Whether one of them says something in a form that is not OpenAI's. */
-const messages = required("messages", (value) => {
-  const said = someMessages(value)
-  if (said.length === 0) throw misfit("an array with at least one message")
-  return said.includes(true)
-})
+const messagesOf = (readRole: (value: Json | undefined) => string) => {
+  const some = arrayOf((value) => {
+    const said = object(value)
+    return checkMessage(said, readRole(said.role))
+  })
+  return required("messages", (value) => {
+    const said = some(value)
+    if (said.length === 0) throw misfit("an array with at least one message")
+    return said.includes(true)
+  })
+}
+const messages = messagesOf(role)
+const olderMessages = messagesOf(olderRole)
 
 const toolType = optional("type", string)
 const functionName = required("name", nonEmptyString)
