@@ -282,10 +282,9 @@ class JsonScanner {
   private endMember(): void {
     if (this.open < 0) return
     if (this.keyStart >= 0 && this.valueStart >= 0) {
-      const name = memberName(this.text, this.keyStart + 1, this.keyEnd - 1)
-      if (this.outer?.reportsName(name)) this.reportName()
+      if (this.outer) this.look(this.outer, this.keyStart + 1, this.keyEnd - 1)
       this.members.push({
-        name,
+        name: memberName(this.text, this.keyStart + 1, this.keyEnd - 1),
         start: this.keyStart,
         valueStart: this.valueStart,
         end: this.lastEnd,
@@ -301,10 +300,7 @@ class JsonScanner {
   private look(watch: NameWatch, start: number, end: number): void {
     const { text } = this
     const isReported = this.isPlain ? watch.reports(text, start, end) : watch.reportsAny(text, start, end)
-    if (isReported) this.reportName()
-  }
-
-  private reportName(): void {
+    if (!isReported) return
     this.holdsWatched = true
     this.outer = undefined
     this.inner = undefined

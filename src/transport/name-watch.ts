@@ -1,8 +1,6 @@
 // Member names to look for while JSON text is scanned, at any depth. Cheap enough to run on every name of every request:
 // most names are dismissed by their length and first letter, without being cut out of the text.
 
-import { isAsciiText } from "./byte-text.ts"
-
 export interface WatchedNames {
   /** Names that are fine as they are spelled here; any other spelling of them is reported. */
   readonly spelled: Iterable<string>
@@ -45,9 +43,8 @@ export class NameWatch {
     return this.reports(text, start, end)
   }
 
-  /** As `reports`, of a name without escapes; one that is not plain ASCII must always be looked at. */
-  reportsName(name: string): boolean {
-    return !this.spelled.has(name) && (!isAsciiText(name) || this.folded.has(foldName(name)))
+  private reportsName(name: string): boolean {
+    return !this.spelled.has(name) && this.folded.has(foldName(name))
   }
 
   private add(form: string): void {

@@ -94,14 +94,37 @@ function parseFields(text: string, lineEnd: number): RequestHeaders | undefined 
   for (let start = lineEnd + 2; start <= text.length; ) {
     const next = text.indexOf("\r\n", start)
     const end = next < 0 ? text.length : next
-    const colon = text.indexOf(":", start)
-    const name = colon < 0 || colon > end ? undefined : fieldName(text.slice(start, colon))
-    if (name === undefined || names.length === MAX_FIELDS) return undefined
-    names.push(name)
-    values.push(trimmed(text, colon + 1, end))
+    const field = fieldAt(text, start, { end, place: names.length })
+    if (field === undefined || names.length === MAX_FIELDS) return undefined
+    names.push(field.name)
+    values.push(trimmed(text, start + field.opening.length, end))
     start = end + 2
   }
   return new RequestHeaders(names, values)
+}
+
+interface FieldOpening {
+  /** The name as it was spelled, and its colon. */
+  readonly opening: string
+  readonly name: string
+}
+
+/** The openings of the head before, by their places: the next head mostly has the same. */
+const openings: FieldOpening[] = []
+
+function fieldAt(
+  text: string,
+  start: number,
+  { end, place }: { readonly end: number; readonly place: number },
+): FieldOpening | undefined {
+  const before = openings[place]
+  if (before !== undefined && text.startsWith(before.opening, start)) return before
+  const colon = text.indexOf(":", start)
+  const name = colon < 0 || colon > end ? undefined : fieldName(text.slice(start, colon))
+  if (name === undefined) return undefined
+  const field = { opening: text.slice(start, colon + 1), name }
+  if (place < MAX_FIELDS) openings[place] = field
+  return field
 }
 
 /** Clients send few names, each in its own spelling: a name is checked and put in lower case once. */
