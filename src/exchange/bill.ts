@@ -10,7 +10,7 @@ import type { Settlement } from "../ledger/ledger.ts"
 import { sumOfFees, toolFees } from "../ledger/tool-fees.ts"
 import type { Target } from "../routing/plan.ts"
 import type { Books, Call, House } from "./call.ts"
-import { extensionOf, type Hold, holdFor, limitOf } from "./hold.ts"
+import { type Extension, extensionOf, type Hold, holdFor, limitOf } from "./hold.ts"
 import { type KeptInput, keepInput } from "./kept-input.ts"
 import { receiptFacts } from "./receipt-facts.ts"
 import type { Claim, SentAnswer } from "./repeats.ts"
@@ -54,18 +54,20 @@ export interface Given {
   }
 }
 
-/** An answer that grows. */
-interface Growing {
+/** A streamed answer as far as it was read. */
+interface StreamProgress extends Pick<Told, "hostedCalls"> {
   readonly usage: Usage | undefined
   /** Of its text, in bytes. */
   readonly length: number
-  /** It may not grow any further. */
-  readonly onRefused: (error: GatewayError) => void
 }
+
+type ExtensionOutcome = "extended" | "refused" | "failed"
 
 export class Bill {
   private heldOutput: number
-  private extending = false
+  private extending: Promise<ExtensionOutcome> | undefined
+  /** The answer was cut where its hold ended: what was read beyond that was not delivered, and is not charged. */
+  private isOutspent = false
   private input: KeptInput | undefined
   private ending: Promise<void> | undefined
 
@@ -110,31 +112,24 @@ export class Bill {
     this.options.claim?.sent(bytes)
   }
 
-  /** Notes what is surely owed, and holds more where the answer may outgrow what is held. */
-  grown(target: Target, { usage = {}, length, onRefused }: Growing): void {
+  /**
+   * Notes what is surely owed, and extends the hold ahead of the answer. Where the answer has outgrown its hold, returns
+   * a promise to await before more of it is delivered; it rejects when balance or budget cover no more.
+   */
+  cover(target: Target, { usage = {}, length, hostedCalls }: StreamProgress): Promise<void> | undefined {
     const { pricing } = target
-    if (!pricing || this.ending) return
+    if (!pricing || this.ending) return undefined
     const { ledger, call } = this.options
-    const { requestId } = call.record
     const output = Math.max(usage.output ?? 0, Math.floor(length * LEAST_TOKENS_PER_BYTE))
     const lowerBoundNano = chargeOf({ usage: { ...usage, output } }, pricing)
-    if (lowerBoundNano !== undefined) ledger.note(requestId, { lowerBoundNano })
+    if (lowerBoundNano !== undefined) ledger.note(call.record.requestId, { lowerBoundNano })
     const leastOutput = Math.max(output, usage.output === undefined ? 0 : outputIn(usage))
-    const extension = this.extending
-      ? undefined
-      : extensionOf(this.hold, { target, length, leastOutput, heldOutput: this.heldOutput })
-    if (!extension) return
-    this.extending = true
-    const onExtended = (fits: boolean) => {
-      this.extending = false
-      if (this.ending) return
-      if (!fits) return extension.isDue ? onRefused(outspent()) : undefined
-      this.heldOutput += extension.outputTokens
-    }
-    // A store that fails refuses nobody: more is asked for when the answer has grown again.
-    ledger.extend(requestId, extension.nano).then(onExtended, () => {
-      this.extending = false
-    })
+    if (!hostedCalls) this.noteOverrun(target, leastOutput)
+    const findMissing = () => extensionOf(this.hold, { target, length, leastOutput, heldOutput: this.heldOutput })
+    const missing = findMissing()
+    if (missing?.isDue) return this.extendUntilCovered(findMissing)
+    if (missing && !this.extending) void this.extend(missing)
+    return undefined
   }
 
   /** What was given is owed. Of all that is said of the end, the first counts. */
@@ -151,6 +146,36 @@ export class Bill {
   release(): Promise<void> {
     this.ending ??= this.letGo()
     return this.ending
+  }
+
+  private async extendUntilCovered(findMissing: () => Extension | undefined): Promise<void> {
+    for (let missing = findMissing(); missing?.isDue && !this.ending; missing = findMissing()) {
+      const isEarlier = this.extending !== undefined
+      const extending = this.extending ?? this.extend(missing)
+      // Written at once: while it waited for others, the provider would go on putting out what is not held.
+      this.options.ledger.flush()
+      const outcome = await extending
+      if (outcome === "refused" && !isEarlier) {
+        this.isOutspent = true
+        throw outspent()
+      }
+      // A store that fails refuses nobody: more is asked for when the answer has grown again.
+      if (outcome === "failed") return
+    }
+  }
+
+  private extend({ nano, outputTokens }: Extension): Promise<ExtensionOutcome> {
+    const end = (outcome: ExtensionOutcome) => {
+      this.extending = undefined
+      if (outcome === "extended") this.heldOutput += outputTokens
+      return outcome
+    }
+    const { ledger, call } = this.options
+    this.extending = ledger.extend(call.record.requestId, nano).then(
+      (fits) => end(fits ? "extended" : "refused"),
+      () => end("failed"),
+    )
+    return this.extending
   }
 
   private end(target: Target, given: Given): Promise<void> {
@@ -189,8 +214,7 @@ export class Bill {
     const pricing = other?.pricing ?? target.pricing
     const fees = toolFees(given.told.hostedCalls ?? NO_CALLS)
     const chargeNano = priced(spent, { model: target.model, pricing }) + sumOfFees(fees)
-    // What a provider's own tools make the model put out is no fault of the model's host.
-    if (!given.told.hostedCalls) this.noteOverrun(target, spent)
+    if (!given.told.hostedCalls && basis !== "suspect") this.noteOverrun(target, outputIn(usage))
     record.usage = usage
     record.costNanoUsd = chargeNano
     allowance.correct(this.hold.likelyTokens, totalTokens(usage))
@@ -211,10 +235,10 @@ export class Bill {
     return findOtherModel(reported, { model, provider: account.id, upstreamModel }, this.options.house.table().catalog)
   }
 
-  private noteOverrun(target: Target, { usage, basis }: Spent): void {
+  /** Not for what a provider's own tools make the model put out: that is no fault of the model's host. */
+  private noteOverrun(target: Target, output: number): void {
     const { house, request } = this.options
-    if (basis === "suspect") return
-    house.overruns.note(target, { output: outputIn(usage), limit: limitOf(request, target) })
+    house.overruns.note(target, { output, limit: limitOf(request, target) })
   }
 
   private letGo(): Promise<void> {
@@ -242,9 +266,10 @@ export class Bill {
         const { share = 1, countable } = this.input ?? {}
         return tokensIn(countable?.() ?? { text: "", tokens: 0 }, { share, family, counting })
       },
-      output: () => {
+      output: async () => {
         const { text, share } = said()
-        return tokensIn({ text, tokens: 0 }, { share, family, counting })
+        const tokens = await tokensIn({ text, tokens: 0 }, { share, family, counting })
+        return this.isOutspent ? Math.min(tokens, this.heldOutput) : tokens
       },
     }
     return countedFor(told, { target, reading: request.reading, counted })

@@ -71,7 +71,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   stalledMs: 30_000,
 }
 
-export type Books = Pick<Ledger, "hold" | "extend" | "note" | "settle" | "release" | "balance" | "leftOf">
+export type Books = Pick<Ledger, "hold" | "extend" | "note" | "settle" | "release" | "balance" | "leftOf" | "flush">
 
 export interface House {
   /** The table in force now; an exchange uses the one it began with. */

@@ -53,7 +53,7 @@ class ClientStream implements AnswerStream {
     if (!this.opened) return this.open()
     const held = this.opened.held.shift()
     if (!held) return this.opened.read().then(this.onRead, this.onFailure)
-    if (this.opened.held.length === 0) return this.pass(held, this.opened)
+    if (this.opened.held.length === 0) return this.passCovered(held, this.opened)
     this.send(held)
   }
 
@@ -78,7 +78,14 @@ class ClientStream implements AnswerStream {
     } catch (thrown) {
       return this.onFailure(thrown)
     }
-    return this.pass(bytes, this.opened)
+    return this.passCovered(bytes, this.opened)
+  }
+
+  /** What outgrows its hold waits until more is held, and is not delivered where that is refused. */
+  private passCovered(bytes: Uint8Array | undefined, upstream: UpstreamStream): Promise<void> | void {
+    const covering = upstream.cover()
+    if (!covering) return this.pass(bytes, upstream)
+    return covering.then(() => (this.over ? undefined : this.pass(bytes, upstream)), this.onFailure)
   }
 
   /** Ends where the upstream has, well or badly; what is owed is booked before the last byte leaves. */

@@ -85,7 +85,7 @@ export function holdFor(
   }
 }
 
-interface Extension {
+export interface Extension {
   readonly nano: bigint
   readonly outputTokens: number
   /** Without it the answer may not go on. */

@@ -26,7 +26,7 @@ import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 const MAX_HELD_BYTES = 256 * 1024
 /** For so long usage is waited for when the client has left at the end of its answer. */
 const USAGE_MS = 5000
-/** After so much more text an answer's growth is told. */
+/** After so much more text the hold is compared with it again. */
 const GROWTH_STEP = 1024
 
 export type ReadResult = { readonly done: true } | { readonly done: false; readonly value: Uint8Array }
@@ -54,7 +54,8 @@ export class UpstreamStream {
   private callOpen = false
   private readonly said = new SaidText()
   private readonly meaningless = new MeaninglessBytes()
-  private toldAt = 0
+  /** The length of its text when the hold was last compared with it. */
+  private coveredLength = 0
   private usage: Usage | undefined
   /** The model that the upstream says it answers with. */
   private model: string | undefined
@@ -123,9 +124,16 @@ export class UpstreamStream {
   take(result: ReadResult): Uint8Array | undefined {
     if (this.committed) this.running.waitingSince = 0
     if (this.tally && !result.done) this.tally.push(result.value)
-    const passed = result.done ? this.finish() : this.passage.push(result.value)
-    if (this.said.length >= this.toldAt + GROWTH_STEP) this.tellGrowth()
-    return passed
+    return result.done ? this.finish() : this.passage.push(result.value)
+  }
+
+  /** A promise to await before what was taken is delivered; undefined where the hold covers it. */
+  cover(): Promise<void> | undefined {
+    const { length } = this.said
+    if (length < this.coveredLength + GROWTH_STEP || this.ended) return undefined
+    this.coveredLength = length
+    const { bill, target } = this.attempt
+    return bill?.cover(target, { usage: this.usage, length, hostedCalls: this.tally?.calls })
   }
 
   /** What is owed for it; nothing where nothing was given. */
@@ -208,13 +216,6 @@ export class UpstreamStream {
     const alike = this.passage.usageAlike?.()
     if (alike) return { usage: alike, isAll: true, model, hostedCalls }
     return { usage: this.usage, isAll: this.usage !== undefined && !this.saidSince, model, hostedCalls }
-  }
-
-  private tellGrowth(): void {
-    const { bill, target } = this.attempt
-    this.toldAt = this.said.length
-    const onRefused = (error: GatewayError) => this.running.abort.abort(error)
-    bill?.grown(target, { usage: this.usage, length: this.said.length, onRefused })
   }
 
   private async readUsage(): Promise<void> {

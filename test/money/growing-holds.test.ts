@@ -2,15 +2,34 @@
 // was delivered is paid.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
+import type { Ledger } from "../../src/ledger/ledger.ts"
 import { eventually } from "../stage/eventually.ts"
 import { Books, modelAt } from "./books.ts"
 import { type Asking, hear, PROTOCOLS, type ProtocolName } from "./client.ts"
 
 let books: Books
+/** How long the store takes to answer a request for a larger hold. */
+let extendDelayMs = 0
+
 beforeAll(async () => {
-  books = await Books.open()
+  books = await Books.open({ bookWith: withSlowExtensions })
 })
 afterAll(() => books.close())
+
+function withSlowExtensions(ledger: Ledger): Ledger {
+  const extend: Ledger["extend"] = async (...request) => {
+    if (extendDelayMs > 0) await Bun.sleep(extendDelayMs)
+    return ledger.extend(...request)
+  }
+  return new Proxy(ledger, {
+    get: (target, name) => (name === "extend" ? extend : bound(target, name)),
+  })
+}
+
+function bound(target: Ledger, name: string | symbol): unknown {
+  const value = Reflect.get(target, name, target)
+  return typeof value === "function" ? value.bind(target) : value
+}
 
 const KEYS = { requestsPerMinute: 100_000 }
 
@@ -91,5 +110,20 @@ describe.each(WAYS)("a stream of $protocol over $upstream", ({ protocol, upstrea
     expect(status).toBe(403)
     expect(text).toContain(`${usd} USD is left`)
     expect(leftOf(key.id)).toEqual({ free: nanoOfUsd(usd) ?? -1n, held: 0n })
+  })
+
+  test("delivers no more than its hold covers while the store is slow to extend it", async () => {
+    const usd = justEnough(await needed(protocol, upstream))
+    const key = await keyWith(usd)
+    extendDelayMs = 400
+    try {
+      const { text, id } = await hear(asking(protocol, upstream, key.text))
+      const receipt = await books.receipt(id)
+      expect(text.slice(-1000)).toContain("The balance or budget ran out while streaming")
+      expect(nanoOfUsd(receipt.cost)).toBeLessThanOrEqual(nanoOfUsd(usd) ?? 0n)
+      expect(leftOf(key.id).held).toBe(0n)
+    } finally {
+      extendDelayMs = 0
+    }
   })
 })

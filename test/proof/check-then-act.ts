@@ -41,6 +41,8 @@ class CheckThenAct implements Books {
 
   note(): void {}
 
+  flush(): void {}
+
   async settle(requestId: string, settlement: Settlement) {
     const wish = this.open.get(requestId)
     this.open.delete(requestId)
