@@ -175,6 +175,7 @@ export class KeptCredentials {
   private source(settings: ProviderSettings, provider: Provider | undefined): CredentialSource {
     if (hasCredential(settings)) return "configuration"
     if (this.find(settings)) return "store"
+    if (settings.ambient) return "cloud"
     return provider?.needsCredential ? "none" : "not needed"
   }
 
@@ -197,6 +198,7 @@ export class KeptCredentials {
   }
 }
 
-function hasCredential({ apiKey, apiKeys, accessKeyId, credentialsFile }: ProviderSettings): boolean {
-  return (apiKey ?? apiKeys ?? accessKeyId ?? credentialsFile) !== undefined
+function hasCredential(settings: ProviderSettings): boolean {
+  const { apiKey, apiKeys, accessKeyId, credentialsFile, clientSecret } = settings
+  return (apiKey ?? apiKeys ?? accessKeyId ?? credentialsFile ?? clientSecret) !== undefined
 }

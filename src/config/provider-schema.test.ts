@@ -206,6 +206,8 @@ describe("a service account's file", () => {
     writeKey("google.json", { ...KEY, token_uri: "https://token.example/t" })
     const [vertex] = load(entry("google.json"))
     expect(plain(vertex?.credentialsFile)).toEqual({
+      type: "service_account",
+      file: join(folder, "google.json"),
       clientEmail: "a@b.iam",
       privateKey: PEM,
       privateKeyId: "kid",
@@ -213,18 +215,29 @@ describe("a service account's file", () => {
     })
     expect(JSON.stringify(vertex)).not.toContain("PRIVATE KEY")
     writeKey("google.json", KEY)
-    expect(load(entry("google.json"))[0]?.credentialsFile?.tokenUri).toBe("https://oauth2.googleapis.com/token")
+    expect(load(entry("google.json"))[0]?.credentialsFile).toMatchObject({
+      tokenUri: "https://oauth2.googleapis.com/token",
+    })
   })
 
   test.each<[string, Record<string, unknown> | string, string]>([
     ["no JSON", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0", "is not a JSON object"],
     ["a list", "[]", "is not a JSON object"],
-    ["a user's credential", { type: "authorized_user" }, '"type" is "authorized_user", not "service_account"'],
+    [
+      "another credential",
+      { type: "gdch_service_account" },
+      '"type" is "gdch_service_account", not one of "service_account"',
+    ],
     ["no key", { ...KEY, private_key: undefined }, 'the member "private_key" is missing'],
     ["no name", { ...KEY, client_email: undefined }, 'the member "client_email" is missing'],
     ["half a key", { ...KEY, private_key: PEM.slice(0, 200) }, '"private_key" is not an RSA key in PEM'],
     ["another kind of key", { ...KEY, private_key: ed25519() }, '"private_key" is not an RSA key in PEM'],
     ["an odd address", { ...KEY, token_uri: "file:///etc/passwd" }, '"token_uri" is not an address'],
+    [
+      "an open address",
+      { ...KEY, token_uri: "http://token.example" },
+      '"token_uri" is neither https nor on this machine',
+    ],
   ])("that holds %s is refused, without a word of it", (_, members, message) => {
     const [line = "", ...others] = problems(entry(writeKey("wrong.json", members)))
     expect(line).toStartWith("trivium.yaml:2:")
@@ -236,7 +249,7 @@ describe("a service account's file", () => {
 
   test("that is not there, or cannot be read, is told of", () => {
     expect(problems(entry("none.json"))[0]).toEndWith(`there is no file ${join(folder, "none.json")}`)
-    expect(problems(entry(folder))[0]).toEndWith(`the file ${folder} cannot be read (EISDIR)`)
+    expect(problems(entry(folder))[0]).toEndWith(`${folder} is not a regular file`)
     const named = problems("providers: { vertex: { project: p, location: global } }", { CREDENTIALS: "none.json" })
     expect(named[0]).toBe(`CREDENTIALS: there is no file ${join(folder, "none.json")}`)
   })
