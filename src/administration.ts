@@ -146,7 +146,7 @@ export class KeptCredentials {
   set(id: string, { config, credential }: { config: Config; credential: string }): boolean {
     const settings = this.settings(id, config)
     const address = this.address(settings)
-    if (address === undefined || !this.provider(settings)?.needsCredential) return false
+    if (address === undefined || !takesKey(this.provider(settings))) return false
     this.credentials.set(id, { address, credential: new Secret(credential) })
     return true
   }
@@ -196,6 +196,11 @@ export class KeptCredentials {
   private settings(id: string, config: Config): ProviderSettings {
     return config.providers.find((settings) => settings.id === id) ?? { id, type: id }
   }
+}
+
+function takesKey(provider: Provider | undefined): boolean {
+  const members = provider?.form?.members ?? { api_key: {} }
+  return provider?.needsCredential === true && members.api_key !== undefined
 }
 
 function hasCredential(settings: ProviderSettings): boolean {

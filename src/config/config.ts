@@ -169,7 +169,7 @@ export interface AccountForm {
 }
 
 /** Credentials that a cloud gives to what runs in it: roles, managed identities. */
-export interface AmbientForm {
+interface AmbientForm {
   /** The variables that say where they are found. */
   readonly variables: readonly string[]
   /** Members that narrow down which one is meant. */

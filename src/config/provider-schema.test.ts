@@ -255,6 +255,66 @@ describe("a service account's file", () => {
   })
 })
 
+describe("an entry without a credential", () => {
+  const ambient = { variables: ["ROLE", "ROLE_SECRET"], hosts: [".vendor.example"] }
+  const cloudProviders = [
+    { id: "bedrock", environmentVariable: "BEDROCK_KEY", form: { ...bedrock, ambient } },
+    {
+      id: "azure",
+      environmentVariable: "AZURE_KEY",
+      form: {
+        members: { ...azure.members, tenant_id: {}, client_id: {}, client_secret: {} },
+        proofs: [...azure.proofs, { needs: ["tenant_id", "client_id", "client_secret"] as const }],
+        ambient: { ...ambient, mayHave: ["tenant_id", "client_id"] as const },
+      },
+    },
+  ]
+  const read = (yaml: string, environment: Environment = {}) =>
+    loadWith(yaml, { knownProviders: cloudProviders, environment }).providers[0]
+  const wrong = (yaml: string, environment: Environment = {}) =>
+    problemsWith(yaml, { knownProviders: cloudProviders, environment })
+
+  test("is given that of the cloud, with what the environment says of it", () => {
+    const environment = { ROLE: "reader", ROLE_SECRET: "hidden", OTHER: "x" }
+    const entry = read("providers: { bedrock: { region: eu-west-1 } }", environment)
+    expect(plain(entry?.ambient)).toEqual({ ROLE: "reader", ROLE_SECRET: "hidden" })
+    expect(JSON.stringify(entry)).not.toContain("hidden")
+    expect(read("providers: { bedrock: { region: eu-west-1 } }")?.ambient).toEqual({})
+  })
+
+  test("is given one of the environment first, and says where it was found", () => {
+    const entry = read("providers: { bedrock: { region: eu-west-1 } }", { AWS_ID: "id", AWS_SECRET: "s", ROLE: "r" })
+    expect(entry?.ambient).toBeUndefined()
+    expect(entry?.accessKeyId?.origin).toBe("environment variable AWS_ID")
+  })
+
+  test("is given none where it has half of one", () => {
+    expect(wrong("providers: { bedrock: { region: eu-west-1, access_key_id: id } }")[0]).toContain("needs")
+    expect(wrong("providers: { azure: { resource: r, client_id: c, client_secret: s } }")[0]).toContain("needs")
+  })
+
+  test("is given none at an address that is neither the vendor's nor on this machine", () => {
+    const at = (address: string) => `providers: { bedrock: { region: eu-west-1, base_url: "${address}" } }`
+    expect(read(at("https://private.vendor.example"))?.ambient).toEqual({})
+    expect(read(at("http://127.0.0.1:4566"))?.ambient).toEqual({})
+    for (const address of ["https://elsewhere.example", "https://vendor.example.com", "https://xvendor.example"]) {
+      expect(wrong(at(address), { AWS_ID: "id", AWS_SECRET: "s" })[0]).toEndWith(
+        "credentials of the environment and the cloud go to hosts of the vendor's (*.vendor.example) and to this machine only",
+      )
+    }
+  })
+
+  test("may say which of the cloud's identities it means, also at an address of its own", () => {
+    const entry = read('providers: { azure: { base_url: "https://elsewhere.example", client_id: c } }')
+    expect(plain(entry)).toMatchObject({ clientId: "c", ambient: {} })
+  })
+
+  test("is not made by the environment", () => {
+    const environment = { ROLE: "reader", AWS_REGION: "eu-west-1" }
+    expect(loadWith(undefined, { knownProviders: cloudProviders, environment }).providers).toEqual([])
+  })
+})
+
 function ed25519(): string {
   return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString()
 }

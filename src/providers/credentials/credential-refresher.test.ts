@@ -127,3 +127,10 @@ describe("a source that fails", () => {
     expect(error).toMatchObject({ isPassing: true })
   })
 })
+
+test("a source that never answers is waited for no longer than the limit", async () => {
+  const source = { name: "a source", remedy: "Mend it", fetch: () => new Promise<never>(() => {}) }
+  const refresher = new CredentialRefresher<Secret>(source, { fetchMs: 10 })
+  const error = await refresher.get().catch((thrown: unknown) => thrown)
+  expect(error).toEqual(new CredentialError("a source: no answer (connect-timeout). Mend it", true))
+})

@@ -20,6 +20,8 @@ export interface RefresherOptions {
   readonly now?: () => number
   /** Called for every fetch that failed. */
   readonly onFailure?: ((error: CredentialError) => void) | undefined
+  /** How long one fetch may take, all its requests together. */
+  readonly fetchMs?: number
 }
 
 export class CredentialRefresher<Credential extends object> {
@@ -80,9 +82,10 @@ export class CredentialRefresher<Credential extends object> {
 
   private async fetch(): Promise<Issued<Credential>> {
     const abort = new Abort()
-    const limit = setTimeout(() => abort.abort(new TransportError("connect-timeout")), FETCH_MS)
+    const { fetchMs = FETCH_MS } = this.options
+    const limit = setTimeout(() => abort.abort(new TransportError("connect-timeout")), fetchMs)
     try {
-      const issued = await this.source.fetch(abort)
+      const issued = await Promise.race([this.source.fetch(abort), aborted(abort)])
       this.hold(issued)
       this.failed = undefined
       this.quietUntil = this.now() + SAME_AGAIN_MS
@@ -113,6 +116,13 @@ export class CredentialRefresher<Credential extends object> {
     const fault = met instanceof TransportError ? met.fault : "unknown"
     return new CredentialError(`${name}: no answer (${fault}). ${remedy}`, true)
   }
+}
+
+/** What is fetched may also wait for a file, which no abort ends. */
+function aborted({ signal }: Abort): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+  })
 }
 
 function secretsOf(credential: object): Secret[] {
