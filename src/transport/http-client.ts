@@ -10,7 +10,7 @@ import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
 
 export interface Outgoing {
-  /** POST unless said. A GET has no body. */
+  /** POST unless said. The body of a GET is empty. */
   readonly method?: "GET" | "PUT" | "POST"
   readonly url: string
   readonly headers: Headers
