@@ -80,7 +80,28 @@ Who takes a key may be given several, \`api_keys: ["\${KEY_A}", "\${KEY_B}"]\` i
 its own: they come first in turn, and where one is refused or limited the next answers. Of the three targets that are
 tried for a model the last is another provider's where there is one.
 
-\`trivium check\` says of every account whether its credential is taken.
+\`trivium check\` says of every account where its credential comes from, and whether it is taken.
+
+## Credentials
+
+Any credential may be written as \`file:/run/secrets/name\`: see [configuration.md](configuration.md#credentials-in-files).
+
+An entry of \`azure\`, \`bedrock\` or \`vertex\` that holds no credential is given that of the cloud it runs in. The first
+source that the sections below name and the environment speaks of is used, and no other when that one fails. No variable
+of a role or identity makes an entry by itself, and without an entry no metadata server is asked.
+
+- The first call fetches the credential; calls that come meanwhile wait for the same fetch, at most 10 s. It is refreshed
+  from 5 minutes before it expires, while calls go on with the old one, which also serves while a refresh fails.
+- A call without a credential fails as one whose credential was refused, and another target answers where there is one;
+  while the source cannot be reached, or answers 5xx, that does not set the account aside. The source is asked again after
+  1 s, then 2, 4 and 8.
+- The log line \`credential-not-obtained\` and \`trivium check\` say which source failed, with its status and code, and what
+  to do.
+- Beside a \`base_url\`, credentials of the environment and of the cloud are used only where that is a host of the vendor's
+  (\`*.azure.com\`, \`*.azure.us\`, \`*.azure.cn\`, \`*.azure-api.net\`; \`*.amazonaws.com\`, \`*.amazonaws.com.cn\`, \`*.api.aws\`;
+  \`*.googleapis.com\`) or on this machine. With any other provider's \`base_url\`, nothing secret is taken from the
+  environment.
+- Sources are asked directly where their address is http, and through \`HTTPS_PROXY\` where it is https.
 
 ## Azure OpenAI
 
@@ -97,6 +118,30 @@ newer. \`base_url\` is the resource's endpoint, where that is not \`https://RESO
 \`base_url\` is given.
 
 \`AZURE_OPENAI_API_KEY\` together with \`AZURE_OPENAI_RESOURCE\` or \`AZURE_OPENAI_ENDPOINT\` needs no file.
+
+### Entra tokens
+
+\`\`\`yaml
+providers:
+  azure: { resource: my-resource } # the identity of what it runs on
+  by-secret: { type: azure, resource: my-resource, tenant_id: TENANT, client_id: APP, client_secret: "file:/run/secrets/azure" }
+  one-of-several: { type: azure, resource: my-resource, client_id: ID_OF_THE_IDENTITY }
+\`\`\`
+
+In place of a key, calls bear a token of Microsoft Entra. Without a key, in the entry or in \`AZURE_OPENAI_API_KEY\`, it
+comes from the first of:
+
+| source | from |
+| --- | --- |
+| client secret | \`tenant_id\`, \`client_id\`, \`client_secret\`; or all three of \`AZURE_TENANT_ID\`, \`AZURE_CLIENT_ID\`, \`AZURE_CLIENT_SECRET\` |
+| workload identity | \`AZURE_FEDERATED_TOKEN_FILE\`, with \`AZURE_TENANT_ID\` and \`AZURE_CLIENT_ID\` |
+| managed identity (App Service, Container Apps) | \`IDENTITY_ENDPOINT\` and \`IDENTITY_HEADER\` |
+| managed identity (virtual machine) | the instance metadata at 169.254.169.254, or at \`AZURE_POD_IDENTITY_AUTHORITY_HOST\` |
+
+\`tenant_id\` and \`client_id\` in an entry win over the variables; without a secret, \`client_id\` says which identity is meant,
+and then any \`base_url\` is given its token. \`authority_host\` or \`AZURE_AUTHORITY_HOST\` is where Entra is asked, by default
+\`https://login.microsoftonline.com\`. Tokens are for \`https://cognitiveservices.azure.com/.default\`, at hosts of
+\`azure.us\` and \`azure.cn\` for the one of that cloud. The identity needs the role _Cognitive Services OpenAI User_.
 
 ## Amazon Bedrock
 
@@ -122,21 +167,51 @@ for another. The account must be allowed \`bedrock:InvokeModel\` and \`bedrock:I
 \`AWS_SESSION_TOKEN\` are set on many machines for other purposes: they are used where an entry \`bedrock:\` stands in the
 file and holds no credential of its own, and never make one by themselves.
 
+### Roles
+
+\`\`\`yaml
+providers:
+  bedrock: { region: us-east-1 } # or AWS_REGION, AWS_DEFAULT_REGION
+\`\`\`
+
+Without keys, in the entry or in the environment, calls are signed with those of a role, from the first of:
+
+| source | from |
+| --- | --- |
+| web identity | \`AWS_WEB_IDENTITY_TOKEN_FILE\`, \`AWS_ROLE_ARN\`, \`AWS_ROLE_SESSION_NAME\` (default \`trivium\`); the STS of the region, or \`AWS_ENDPOINT_URL_STS\` |
+| container credentials (ECS, EKS Pod Identity) | \`AWS_CONTAINER_CREDENTIALS_RELATIVE_URI\` at 169.254.170.2, else \`AWS_CONTAINER_CREDENTIALS_FULL_URI\`, with \`AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE\`, else \`AWS_CONTAINER_AUTHORIZATION_TOKEN\`; an address that is not https must be on this machine or that of ECS or EKS |
+| instance metadata (EC2) | version 2, at 169.254.169.254 or \`AWS_EC2_METADATA_SERVICE_ENDPOINT\` (\`AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE\`: \`IPv4\`, \`IPv6\`), unless \`AWS_EC2_METADATA_DISABLED\` is \`true\`. In a container the hop limit must be 2 |
+
+Profiles in \`~/.aws\` and single sign-on are not read.
+
 ## Google Vertex AI
 
 \`\`\`yaml
 providers:
-  vertex: { project: my-project, location: us-central1, credentials_file: /etc/trivium/google.json }
+  vertex: { project: my-project, location: us-central1 } # the service account of what it runs on
+  by-file: { type: vertex, project: my-project, location: global, credentials_file: /etc/trivium/google.json }
 \`\`\`
 
-\`credentials_file\` is a service account's key; the account needs the role _Vertex AI User_. It is read with the
-configuration and not watched: give a new key a new name. \`location\` is a region, \`global\`, \`us\` or \`eu\`.
+\`location\` is a region, \`global\`, \`us\` or \`eu\`. The account needs the role _Vertex AI User_.
 Gemini speaks Google's and OpenAI's protocols there, Claude (\`claude-opus-5@default\`) Anthropic's, and models of other
 makers (\`meta/llama-4-maverick-17b-128e-instruct-maas\`) OpenAI's.
 
+### Application Default Credentials
+
+The token comes from the file that \`credentials_file\` or \`GOOGLE_APPLICATION_CREDENTIALS\` names, else from the metadata
+server of what the gateway runs on, at \`metadata.google.internal\` or \`GCE_METADATA_HOST\`. A file's \`type\` is one of:
+
+| type | |
+| --- | --- |
+| \`service_account\` | a service account's key |
+| \`external_account\` | workload identity federation: the token of a \`file\` or a \`url\`, as text or JSON, exchanged at \`token_url\`, and for that of a service account where \`service_account_impersonation_url\` is given. Sources of AWS, executables, certificates and workforce pools are refused |
+| \`authorized_user\` | a person's own, as \`gcloud auth application-default login\` leaves it; gcloud's folder is not searched for it |
+
+Addresses in such a file are https or on this machine; a \`url\` may also be at 169.254.169.254. The file is read with the
+configuration and watched; the token that an \`external_account\` names is read for every exchange.
+
 \`GOOGLE_APPLICATION_CREDENTIALS\`, \`GOOGLE_CLOUD_PROJECT\` and \`GOOGLE_CLOUD_LOCATION\` fill in what an entry \`vertex:\`
-leaves out, and never make one by themselves. With a \`base_url\`, nothing secret is taken from the environment, for any
-provider.
+leaves out, and never make one by themselves.
 
 ## Adding one
 

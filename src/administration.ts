@@ -146,7 +146,7 @@ export class KeptCredentials {
   set(id: string, { config, credential }: { config: Config; credential: string }): boolean {
     const settings = this.settings(id, config)
     const address = this.address(settings)
-    if (address === undefined || !this.provider(settings)?.needsCredential) return false
+    if (address === undefined || !takesKey(this.provider(settings))) return false
     this.credentials.set(id, { address, credential: new Secret(credential) })
     return true
   }
@@ -175,6 +175,7 @@ export class KeptCredentials {
   private source(settings: ProviderSettings, provider: Provider | undefined): CredentialSource {
     if (hasCredential(settings)) return "configuration"
     if (this.find(settings)) return "store"
+    if (settings.ambient) return "cloud"
     return provider?.needsCredential ? "none" : "not needed"
   }
 
@@ -197,6 +198,12 @@ export class KeptCredentials {
   }
 }
 
-function hasCredential({ apiKey, apiKeys, accessKeyId, credentialsFile }: ProviderSettings): boolean {
-  return (apiKey ?? apiKeys ?? accessKeyId ?? credentialsFile) !== undefined
+function takesKey(provider: Provider | undefined): boolean {
+  const members = provider?.form?.members ?? { api_key: {} }
+  return provider?.needsCredential === true && members.api_key !== undefined
+}
+
+function hasCredential(settings: ProviderSettings): boolean {
+  const { apiKey, apiKeys, accessKeyId, credentialsFile, clientSecret } = settings
+  return (apiKey ?? apiKeys ?? accessKeyId ?? credentialsFile ?? clientSecret) !== undefined
 }

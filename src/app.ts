@@ -181,7 +181,7 @@ export class Gateway {
     const credentials = new Credentials({ table: this.store.credentials, sealer })
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.send = networkSend(config.upstream)
-    this.table = buildTable(this.kept.join(config), this.send)
+    this.table = this.tableOf(config)
     const mayFetch = () => this.config.media.fetch
     const seals = {
       seal: (plain: Uint8Array, place: string) => sealer.sealBytes(plain, place),
@@ -358,7 +358,12 @@ export class Gateway {
   }
 
   private tableOf(config: Config): GatewayTable {
-    return buildTable(this.kept.join(config), this.send, this.table)
+    return buildTable(this.kept.join(config), {
+      send: this.send,
+      before: this.table,
+      onCredentialFailure: (provider, { message }) =>
+        this.log.line("warn", "credential-not-obtained", { provider, reason: message }),
+    })
   }
 
   /** Lets what is under way end well, then ends it all the same. */

@@ -32,18 +32,27 @@ export interface GatewayTable extends RoutingTable {
   readonly defined: ReadonlyMap<string, Account>
 }
 
+export interface TableOptions {
+  readonly send: Send
+  /** The table that this one takes the place of. */
+  readonly before?: GatewayTable | undefined
+  /** Called with the provider, and why its credential could not be fetched. */
+  readonly onCredentialFailure?: (provider: string, error: Error) => void
+}
+
 /**
  * The models and accounts of one configuration. Without any account the simulator serves every model, unless the table
  * `before` had one: no change switches the simulator on. Accounts whose definition has not changed are those of `before`.
  */
-export function buildTable(config: Config, send: Send, before?: GatewayTable): GatewayTable {
+export function buildTable(config: Config, { send, before, onCredentialFailure }: TableOptions): GatewayTable {
   const accounts = new Map<string, readonly Account[]>()
   const opening = new Opening(before)
   for (const settings of config.providers) {
     const provider = providerTypes.find(({ id }) => id === settings.type)
     const isHere = provider === simulatorProvider && settings.baseUrl === undefined
     const reach = isHere ? simulator : send
-    const opened = provider ? opening.open(provider, { ...settings, send: reach }) : []
+    const onFailure = (error: Error) => onCredentialFailure?.(settings.id, error)
+    const opened = provider ? opening.open(provider, { ...settings, send: reach, onCredentialFailure: onFailure }) : []
     if (opened.length > 0) accounts.set(settings.id, opened)
   }
   const models = joinModels(bundledModels(), config.models)
@@ -78,7 +87,8 @@ class Opening {
 }
 
 /** A digest of all that makes an account: the entry, with this one of its keys. */
-function definitionOf({ id }: Provider, { send: _, apiKeys, ...settings }: AccountOptions, index: number): string {
+function definitionOf({ id }: Provider, options: AccountOptions, index: number): string {
+  const { send: _, onCredentialFailure: __, apiKeys, ...settings } = options
   const one = apiKeys ? { ...settings, apiKey: apiKeys[index] } : settings
   return createHash("sha256")
     .update(JSON.stringify([id, plain(one)]))
@@ -87,7 +97,7 @@ function definitionOf({ id }: Provider, { send: _, apiKeys, ...settings }: Accou
 
 /** In the same order whichever way it was written, with its secrets. */
 function plain(value: unknown): unknown {
-  if (value instanceof Secret) return value.reveal()
+  if (value instanceof Secret) return [value.reveal(), value.origin]
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value
   const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
   return members.map(([name, member]) => [name, plain(member)])

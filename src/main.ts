@@ -16,9 +16,11 @@ import { complain, print } from "./cli/print.ts"
 import { type CheckFlags, program } from "./cli/program.ts"
 import type { SimulateFlags } from "./cli/simulate.ts"
 import { welcome } from "./cli/welcome.ts"
+import type { Config } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
 import { type ConfigSources, configFile, loadConfig } from "./config/load.ts"
 import { watchConfig } from "./config/watch.ts"
+import { CredentialWatch } from "./config/watch-credentials.ts"
 import { stackOf } from "./exchange/record.ts"
 import { buildTable, knownProviders } from "./gateway-table.ts"
 import { BillLog } from "./simulator/bill.ts"
@@ -49,14 +51,26 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const given = sources(flags)
   let gateway: Gateway | undefined
   const { path } = configFile(given)
+  let latest: string | undefined
+  const renew = () => {
+    const config = gateway && reload(gateway, { ...given, text: latest }, log)
+    if (config) credentials.follow(config.credentialFiles)
+  }
+  const reject = (config_file: string, code: string) =>
+    log.line("error", "config-rejected", { config_file, reason: unreadable(code) })
+  const credentials = new CredentialWatch({ onChange: renew, onUnreadable: reject })
   const watched = watchConfig(path, {
-    onChange: (text) => gateway && reload(gateway, { ...given, text }, log),
-    onUnreadable: (code) => log.line("error", "config-rejected", { config_file: path, reason: unreadable(code) }),
+    onChange: (text) => {
+      latest = text
+      renew()
+    },
+    onUnreadable: (code) => reject(path, code),
   })
   const config = loadConfig(given)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
   const { acceptLoss } = flags
   gateway = new Gateway({ config, environment: env, log, version, readConfig, acceptLoss })
+  credentials.follow(config.credentialFiles)
   leaveMark(config.dataDir, gateway)
   const stopping = toldToStop()
   const firstKey = await gateway.firstKey()
@@ -65,6 +79,7 @@ async function serve(flags: ConfigFlags): Promise<void> {
   tellLauncher()
   const cause = await stopping
   watched.stop()
+  credentials.stop()
   removeMark(config.dataDir)
   await gateway.stop({ graceMs: cause === "SIGTERM" ? GRACE_MS : 0, drainMs: DRAIN_MS })
   process.exit(0)
@@ -74,14 +89,18 @@ function unreadable(code: string): string {
   return `the file cannot be read (${code}); the configuration that was in force stays`
 }
 
-function reload(gateway: Gateway, given: ConfigSources, log: Log): void {
+/** The configuration that is in force now; undefined where it stays the one before. */
+function reload(gateway: Gateway, given: ConfigSources, log: Log): Config | undefined {
   const config_file = configFile(given).path
   try {
-    gateway.reload(loadConfig(given))
+    const config = loadConfig(given)
+    gateway.reload(config)
     log.line("info", "config-reloaded", { config_file })
+    return config
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
     log.line("error", "config-rejected", { config_file, reason })
+    return undefined
   }
 }
 
@@ -144,7 +163,7 @@ async function checkReport({ url, ...flags }: AdminFlags): Promise<CheckReport> 
   const client = url === undefined ? undefined : administration({ url, ...flags })
   if (client) return (await client.post("/check")) as unknown as CheckReport
   const config = loadConfig(sources(flags))
-  return checkAccounts(buildTable(config, sendsNothing), config)
+  return checkAccounts(buildTable(config, { send: sendsNothing }), config)
 }
 
 /** The administration to go through: that of the gateway named, or of the one that runs on the data folder. */
@@ -166,7 +185,7 @@ const openDesk: OpenDesk = (flags) => {
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {
   const client = administration(flags)
   if (client) return ((await client.get("/models")) as unknown as { models: ListedModel[] }).models
-  return modelStates(buildTable(loadConfig(sources(flags)), sendsNothing))
+  return modelStates(buildTable(loadConfig(sources(flags)), { send: sendsNothing }))
 }
 
 const findGateway: FindGateway = (flags) => runningUrl(loadConfig(sources(flags)).dataDir)

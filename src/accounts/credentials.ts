@@ -34,7 +34,7 @@ export class Credentials {
       return undefined
     }
     const text = sealer.open(row.sealed, place(provider, address))
-    return text === undefined ? undefined : new Secret(text)
+    return text === undefined ? undefined : new Secret(text, "administration")
   }
 
   /** Whether there was one. */

@@ -33,6 +33,7 @@ const checked = object({
       object({
         provider: required(text()),
         address: required(nullable(text({ max: 2000 }))),
+        source: required(nullable(text({ max: 2000, about: "where the credential comes from" }))),
         verdict: required(text({ max: 2000 })),
         sound: required(boolean()),
       }),
@@ -52,7 +53,9 @@ const provider = object({
   type: required(text()),
   address: required(nullable(text({ max: 2000 }))),
   protocols: required(list(text())),
-  credential: required(text({ about: "configuration, store, none, or not needed" })),
+  credential: required(
+    text({ about: "configuration, cloud (a role or managed identity), store, none, or not needed" }),
+  ),
   accounts: required(count),
 })
 const problem = object({

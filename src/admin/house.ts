@@ -37,13 +37,14 @@ interface CheckState {
   readonly providers: readonly {
     readonly provider: string
     readonly address: string | null
+    readonly source: string | null
     readonly verdict: string
     readonly sound: boolean
   }[]
 }
 
 /** Where a provider's credential comes from. */
-export type CredentialSource = "configuration" | "store" | "none" | "not needed"
+export type CredentialSource = "configuration" | "cloud" | "store" | "none" | "not needed"
 
 export interface ProviderState {
   readonly id: string

@@ -8,6 +8,8 @@ interface AccountFinding extends Verdict {
   readonly provider: string
   /** Null where the entry names none and has no account. */
   readonly address: string | null
+  /** Where the credential comes from; null where there is none. */
+  readonly source: string | null
 }
 
 /** What a check found, as `--json` prints it and the administration answers. */
@@ -49,12 +51,14 @@ function countModels(routing: CheckedTable): CheckReport["models"] {
 /** One finding for each account. */
 function examine(id: string, accounts: readonly Account[]): Promise<AccountFinding[]> {
   if (accounts.length === 0) {
-    return Promise.resolve([{ provider: id, address: null, verdict: "missing: set api_key", sound: false }])
+    return Promise.resolve([
+      { provider: id, address: null, source: null, verdict: "missing: set api_key", sound: false },
+    ])
   }
   const name = (index: number) => (accounts.length === 1 ? id : `${id} (${index + 1} of ${accounts.length})`)
   const findings = accounts.map(async (account, index): Promise<AccountFinding> => {
     const { verdict, sound } = await account.check()
-    return { provider: name(index), address: account.baseUrl, verdict, sound }
+    return { provider: name(index), address: account.baseUrl, source: account.credentialSource, verdict, sound }
   })
   return Promise.all(findings)
 }
@@ -71,8 +75,8 @@ export function describeReport({ demo, models, providers }: CheckReport): string
       ? []
       : [
           columns(
-            ["PROVIDER", "ADDRESS", "CREDENTIAL"],
-            providers.map((each) => [each.provider, each.address ?? "", each.verdict]),
+            ["PROVIDER", "ADDRESS", "SOURCE", "CREDENTIAL"],
+            providers.map((each) => [each.provider, each.address ?? "", each.source ?? "", each.verdict]),
           ),
         ]),
   ]

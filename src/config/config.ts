@@ -1,4 +1,5 @@
 // The configuration as the rest of the gateway sees it: complete, valid and deeply frozen. A reload makes a new one.
+import type { CredentialFile } from "./credential-file.ts"
 import type { Secret } from "./secret.ts"
 
 export interface Config {
@@ -20,6 +21,8 @@ export interface Config {
   readonly media: { readonly fetch: boolean }
   /** Where traces are sent; left out, none are made. */
   readonly traces?: TracesSettings
+  /** The files that credentials were read from. */
+  readonly credentialFiles: readonly CredentialFile[]
 }
 
 export interface DefaultSettings {
@@ -101,11 +104,24 @@ export interface ProviderSettings {
   readonly project?: string
   readonly location?: string
   /** What the file holds. */
-  readonly credentialsFile?: ServiceAccount
+  readonly credentialsFile?: GoogleCredentials
+  readonly tenantId?: string
+  readonly clientId?: string
+  readonly clientSecret?: Secret
+  /** Where Entra issues tokens, without trailing slash. */
+  readonly authorityHost?: string
+  /** For an entry without a credential of its own, those variables that say where the cloud gives one, by name. */
+  readonly ambient?: Readonly<Record<string, Secret>>
 }
 
-/** A Google service account's key. */
+/** A file of Google's that credentials are made from. */
+export type GoogleCredentials = ServiceAccount | ExternalAccount | AuthorizedUser
+
+/** A service account's key. */
 export interface ServiceAccount {
+  readonly type: "service_account"
+  /** Where it was read; absolute. */
+  readonly file: string
   readonly clientEmail: string
   /** In PEM. */
   readonly privateKey: Secret
@@ -114,11 +130,52 @@ export interface ServiceAccount {
   readonly tokenUri: string
 }
 
+/** Workload identity: the token of another identity provider is exchanged for one of Google's. */
+export interface ExternalAccount {
+  readonly type: "external_account"
+  readonly file: string
+  readonly audience: string
+  readonly subjectTokenType: string
+  readonly subjectToken: SubjectTokenSource
+  readonly tokenUrl: string
+  /** Issues the token of a service account for that of the workload. */
+  readonly impersonationUrl?: string
+  readonly impersonationSeconds?: number
+  readonly clientId?: string
+  readonly clientSecret?: Secret
+}
+
+export type SubjectTokenSource = {
+  /** The member of a JSON object that holds the token; left out, it is the whole text. */
+  readonly field?: string
+} & ({ readonly file: string } | { readonly url: string; readonly headers: Readonly<Record<string, string>> })
+
+/** A person's own credential, as `gcloud auth application-default login` leaves it. */
+export interface AuthorizedUser {
+  readonly type: "authorized_user"
+  readonly file: string
+  readonly clientId: string
+  readonly clientSecret: Secret
+  readonly refreshToken: Secret
+  readonly tokenUri: string
+}
+
 /** What an entry of one type says of its account beside `type` and `base_url`. */
 export interface AccountForm {
   readonly members: Readonly<Partial<Record<AccountMember, MemberRule>>>
-  /** Each is enough to prove who we are, and one is needed. */
+  /** Each is enough to prove who we are, and one is needed, unless the cloud gives a credential. */
   readonly proofs: readonly Proof[]
+  readonly ambient?: AmbientForm
+}
+
+/** Credentials that a cloud gives to what runs in it: roles, managed identities. */
+interface AmbientForm {
+  /** The variables that say where they are found. */
+  readonly variables: readonly string[]
+  /** Members that narrow down which one is meant. */
+  readonly mayHave?: readonly AccountMember[]
+  /** How the vendor's host names end. A `base_url` elsewhere, but for this machine, is given no such credential. */
+  readonly hosts: readonly string[]
 }
 
 export type AccountMember =
@@ -134,6 +191,10 @@ export type AccountMember =
   | "project"
   | "location"
   | "credentials_file"
+  | "tenant_id"
+  | "client_id"
+  | "client_secret"
+  | "authority_host"
 
 interface MemberRule {
   /** Where it is found when the entry leaves it out; the first that is set counts. */

@@ -27,6 +27,7 @@ describe("without any configuration", () => {
       defaults: { requestsPerMinute: 600 },
       upstream: { isolation: "shared" },
       media: { fetch: false },
+      credentialFiles: [],
     })
   })
 

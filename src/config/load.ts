@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs"
 import { isAbsolute, join, relative, resolve } from "node:path"
 import type { Config, ProviderSettings } from "./config.ts"
 import { ConfigError, type Problem } from "./config-error.ts"
+import type { CredentialFile } from "./credential-file.ts"
 import { openDocument } from "./document.ts"
 import { type KnownProvider, providerReading } from "./provider-schema.ts"
 import { type FileSettings, fileSchema } from "./schema.ts"
@@ -48,11 +49,12 @@ export function configFile({ flags, environment, workingDir }: Omit<ConfigSource
 export function loadConfig(sources: ConfigSources): Config {
   const { environment, knownModels = [], knownProviders, workingDir } = sources
   const problems: Problem[] = []
+  const files: CredentialFile[] = []
   const file = configFile(sources)
   const root = openDocument(sources.text ?? readText(file, problems), { environment, problems })
-  const provider = providerReading({ knownProviders, environment, workingDir, problems })
+  const provider = providerReading({ knownProviders, environment, workingDir, files, problems })
   const ids = knownProviders.map(({ id }) => id)
-  const schema = fileSchema(root, { workingDir, provider: provider.entry, knownProviders: ids, knownModels })
+  const schema = fileSchema(root, { workingDir, files, provider: provider.entry, knownProviders: ids, knownModels })
   const settings = schema.read(root)
   const overrides = readOverrides(sources, problems)
   const found = settings === invalid ? [] : provider.fromEnvironment(settings.providers)
@@ -77,6 +79,7 @@ export function loadConfig(sources: ConfigSources): Config {
     upstream: settings.upstream,
     media: settings.media,
     ...(traces && { traces }),
+    credentialFiles: onePerPath(files),
   })
 }
 
@@ -113,6 +116,10 @@ function readOverrides({ flags, environment }: ConfigSources, problems: Problem[
     port: pick("--port", "PORT", { flag: flags.port?.toString(), parse: port }),
     adminPort: pick("--admin-port", "ADMIN_PORT", { flag: flags.adminPort, parse: port }),
   }
+}
+
+function onePerPath(files: readonly CredentialFile[]): CredentialFile[] {
+  return [...new Map(files.map((file) => [file.path, file])).values()]
 }
 
 /** An entry's type is its own name when left out. */

@@ -206,6 +206,8 @@ describe("a service account's file", () => {
     writeKey("google.json", { ...KEY, token_uri: "https://token.example/t" })
     const [vertex] = load(entry("google.json"))
     expect(plain(vertex?.credentialsFile)).toEqual({
+      type: "service_account",
+      file: join(folder, "google.json"),
       clientEmail: "a@b.iam",
       privateKey: PEM,
       privateKeyId: "kid",
@@ -213,18 +215,29 @@ describe("a service account's file", () => {
     })
     expect(JSON.stringify(vertex)).not.toContain("PRIVATE KEY")
     writeKey("google.json", KEY)
-    expect(load(entry("google.json"))[0]?.credentialsFile?.tokenUri).toBe("https://oauth2.googleapis.com/token")
+    expect(load(entry("google.json"))[0]?.credentialsFile).toMatchObject({
+      tokenUri: "https://oauth2.googleapis.com/token",
+    })
   })
 
   test.each<[string, Record<string, unknown> | string, string]>([
     ["no JSON", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0", "is not a JSON object"],
     ["a list", "[]", "is not a JSON object"],
-    ["a user's credential", { type: "authorized_user" }, '"type" is "authorized_user", not "service_account"'],
+    [
+      "another credential",
+      { type: "gdch_service_account" },
+      '"type" is "gdch_service_account", not one of "service_account"',
+    ],
     ["no key", { ...KEY, private_key: undefined }, 'the member "private_key" is missing'],
     ["no name", { ...KEY, client_email: undefined }, 'the member "client_email" is missing'],
     ["half a key", { ...KEY, private_key: PEM.slice(0, 200) }, '"private_key" is not an RSA key in PEM'],
     ["another kind of key", { ...KEY, private_key: ed25519() }, '"private_key" is not an RSA key in PEM'],
     ["an odd address", { ...KEY, token_uri: "file:///etc/passwd" }, '"token_uri" is not an address'],
+    [
+      "an open address",
+      { ...KEY, token_uri: "http://token.example" },
+      '"token_uri" is neither https nor on this machine',
+    ],
   ])("that holds %s is refused, without a word of it", (_, members, message) => {
     const [line = "", ...others] = problems(entry(writeKey("wrong.json", members)))
     expect(line).toStartWith("trivium.yaml:2:")
@@ -236,9 +249,69 @@ describe("a service account's file", () => {
 
   test("that is not there, or cannot be read, is told of", () => {
     expect(problems(entry("none.json"))[0]).toEndWith(`there is no file ${join(folder, "none.json")}`)
-    expect(problems(entry(folder))[0]).toEndWith(`the file ${folder} cannot be read (EISDIR)`)
+    expect(problems(entry(folder))[0]).toEndWith(`${folder} is not a regular file`)
     const named = problems("providers: { vertex: { project: p, location: global } }", { CREDENTIALS: "none.json" })
     expect(named[0]).toBe(`CREDENTIALS: there is no file ${join(folder, "none.json")}`)
+  })
+})
+
+describe("an entry without a credential", () => {
+  const ambient = { variables: ["ROLE", "ROLE_SECRET"], hosts: [".vendor.example"] }
+  const cloudProviders = [
+    { id: "bedrock", environmentVariable: "BEDROCK_KEY", form: { ...bedrock, ambient } },
+    {
+      id: "azure",
+      environmentVariable: "AZURE_KEY",
+      form: {
+        members: { ...azure.members, tenant_id: {}, client_id: {}, client_secret: {} },
+        proofs: [...azure.proofs, { needs: ["tenant_id", "client_id", "client_secret"] as const }],
+        ambient: { ...ambient, mayHave: ["tenant_id", "client_id"] as const },
+      },
+    },
+  ]
+  const read = (yaml: string, environment: Environment = {}) =>
+    loadWith(yaml, { knownProviders: cloudProviders, environment }).providers[0]
+  const wrong = (yaml: string, environment: Environment = {}) =>
+    problemsWith(yaml, { knownProviders: cloudProviders, environment })
+
+  test("is given that of the cloud, with what the environment says of it", () => {
+    const environment = { ROLE: "reader", ROLE_SECRET: "hidden", OTHER: "x" }
+    const entry = read("providers: { bedrock: { region: eu-west-1 } }", environment)
+    expect(plain(entry?.ambient)).toEqual({ ROLE: "reader", ROLE_SECRET: "hidden" })
+    expect(JSON.stringify(entry)).not.toContain("hidden")
+    expect(read("providers: { bedrock: { region: eu-west-1 } }")?.ambient).toEqual({})
+  })
+
+  test("is given one of the environment first, and says where it was found", () => {
+    const entry = read("providers: { bedrock: { region: eu-west-1 } }", { AWS_ID: "id", AWS_SECRET: "s", ROLE: "r" })
+    expect(entry?.ambient).toBeUndefined()
+    expect(entry?.accessKeyId?.origin).toBe("environment variable AWS_ID")
+  })
+
+  test("is given none where it has half of one", () => {
+    expect(wrong("providers: { bedrock: { region: eu-west-1, access_key_id: id } }")[0]).toContain("needs")
+    expect(wrong("providers: { azure: { resource: r, client_id: c, client_secret: s } }")[0]).toContain("needs")
+  })
+
+  test("is given none at an address that is neither the vendor's nor on this machine", () => {
+    const at = (address: string) => `providers: { bedrock: { region: eu-west-1, base_url: "${address}" } }`
+    expect(read(at("https://private.vendor.example"))?.ambient).toEqual({})
+    expect(read(at("http://127.0.0.1:4566"))?.ambient).toEqual({})
+    for (const address of ["https://elsewhere.example", "https://vendor.example.com", "https://xvendor.example"]) {
+      expect(wrong(at(address), { AWS_ID: "id", AWS_SECRET: "s" })[0]).toEndWith(
+        "credentials of the environment and the cloud go to hosts of the vendor's (*.vendor.example) and to this machine only",
+      )
+    }
+  })
+
+  test("may say which of the cloud's identities it means, also at an address of its own", () => {
+    const entry = read('providers: { azure: { base_url: "https://elsewhere.example", client_id: c } }')
+    expect(plain(entry)).toMatchObject({ clientId: "c", ambient: {} })
+  })
+
+  test("is not made by the environment", () => {
+    const environment = { ROLE: "reader", AWS_REGION: "eu-west-1" }
+    expect(loadWith(undefined, { knownProviders: cloudProviders, environment }).providers).toEqual([])
   })
 })
 

@@ -1,10 +1,13 @@
 // What an entry under `providers` may say, by its type, and what the environment says where it is silent.
 
 import { nearestName, quoted } from "../canonical/nearest.ts"
+import { ambientCredentials, takesEnvironment } from "./ambient-credentials.ts"
 import { type AccountForm, type AccountMember, LIMIT_MEMBERS, type ProviderSettings } from "./config.ts"
 import type { Problem } from "./config-error.ts"
+import { credentialOrFile, type FileReading } from "./credential-file.ts"
 import type { Place } from "./document.ts"
-import { serviceAccount } from "./service-account.ts"
+import { googleCredentials } from "./google-credentials.ts"
+import { Secret } from "./secret.ts"
 import {
   boolean,
   choice,
@@ -18,7 +21,7 @@ import {
   text,
   Wrong,
 } from "./shape.ts"
-import { apiVersion, baseUrl, credential, hostLabel, line } from "./values.ts"
+import { apiVersion, baseUrl, entraId, hostLabel, line, secureUrl } from "./values.ts"
 
 /** An entry; its type is its own name when left out. */
 export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly type?: string }
@@ -34,10 +37,9 @@ export interface KnownProvider {
   readonly speaks?: Readonly<Record<string, unknown>>
 }
 
-interface ReadingOptions {
+interface ReadingOptions extends FileReading {
   readonly knownProviders: readonly KnownProvider[]
   readonly environment: Readonly<Record<string, string | undefined>>
-  readonly workingDir: string
   readonly problems: Problem[]
 }
 
@@ -93,14 +95,18 @@ const PROPERTIES = {
   project: "project",
   location: "location",
   credentials_file: "credentialsFile",
+  tenant_id: "tenantId",
+  client_id: "clientId",
+  client_secret: "clientSecret",
+  authority_host: "authorityHost",
 } as const satisfies Record<AccountMember, keyof FileProvider>
 
 export function providerReading(options: ReadingOptions): ProviderReading {
-  const { knownProviders, workingDir } = options
+  const { knownProviders } = options
   const types = [...knownProviders, ...COMPATIBLE]
   const typeNames = types.map(({ id }) => id)
   const type = oneOf("provider type", typeNames)
-  const parsers = parsersAt(workingDir)
+  const parsers = parsersOf(options)
   const protocol = text(oneOf("protocol", PROTOCOLS))
   const protocols = optional(list(protocol, { atLeast: 1 }))
   const shapes = {
@@ -121,7 +127,9 @@ export function providerReading(options: ReadingOptions): ProviderReading {
     const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members)]
     const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
     const said = object(members as typeof shapes).read(place)
-    const entry = completed(said === invalid ? {} : said, provider, variables)
+    const completedEntry = completed(said === invalid ? {} : said, provider, variables)
+    const ambient = ambientCredentials(completedEntry, formOf(provider), options.environment)
+    const entry = ambient ? { ...completedEntry, ambient } : completedEntry
     for (const message of faultsOf(entry, provider, place)) place.reportName(message)
     return said === invalid ? invalid : entry
   }
@@ -153,7 +161,8 @@ function unknownType(name: string, place: Place, known: readonly string[]): stri
 
 type Parsers = Readonly<Record<Exclude<AccountMember, "api_keys">, Parser<unknown>>>
 
-function parsersAt(workingDir: string) {
+function parsersOf(reading: FileReading) {
+  const credential = credentialOrFile(reading)
   return {
     base_url: baseUrl,
     api_key: credential,
@@ -165,11 +174,15 @@ function parsersAt(workingDir: string) {
     session_token: credential,
     project: line,
     location: hostLabel,
-    credentials_file: serviceAccount(workingDir),
+    credentials_file: googleCredentials(reading),
+    tenant_id: entraId,
+    client_id: entraId,
+    client_secret: credential,
+    authority_host: secureUrl,
   } satisfies Parsers
 }
 
-function memberShapes(parsers: ReturnType<typeof parsersAt>) {
+function memberShapes(parsers: ReturnType<typeof parsersOf>) {
   return {
     base_url: optional(text(parsers.base_url)),
     api_key: optional(text(parsers.api_key)),
@@ -183,6 +196,10 @@ function memberShapes(parsers: ReturnType<typeof parsersAt>) {
     project: optional(text(parsers.project)),
     location: optional(text(parsers.location)),
     credentials_file: optional(text(parsers.credentials_file)),
+    tenant_id: optional(text(parsers.tenant_id)),
+    client_id: optional(text(parsers.client_id)),
+    client_secret: optional(text(parsers.client_secret)),
+    authority_host: optional(text(parsers.authority_host)),
   }
 }
 
@@ -223,6 +240,7 @@ class Variables {
 
   private parse(variable: string, parser: Parser<unknown>): unknown {
     const value = parser((this.options.environment[variable] ?? "").trim())
+    if (value instanceof Secret) return new Secret(value.reveal(), value.origin ?? `environment variable ${variable}`)
     if (!(value instanceof Wrong)) return value
     this.options.problems.push({ path: variable, message: value.message })
     return undefined
@@ -241,8 +259,7 @@ function completed(entry: FileProvider, provider: KnownProvider, variables: Vari
   const placing = memberNames(members).filter((name) => name === "base_url" || members[name]?.needed === "for-address")
   const others = memberNames(members).filter((name) => !proving.includes(name) && !placing.includes(name))
   const place = entry.baseUrl === undefined && placing.every(isOpen) ? read(placing) : {}
-  // A credential never goes to an address that is not the vendor's because it happened to be in the environment.
-  const mayProve = entry.baseUrl === undefined && proving.every(isOpen)
+  const mayProve = takesEnvironment(entry, formOf(provider)) && proving.every(isOpen)
   const proof = mayProve ? proofs.find(({ needs }) => Object.keys(read(needs)).length === needs.length) : undefined
   return {
     ...read(others.filter(isOpen)),
@@ -286,6 +303,13 @@ function faultsOf(entry: FileProvider, provider: KnownProvider, place: Place): s
   }
   if (said.length > 1) faults.push(`it may have only one of ${ways(said)}`)
   const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined
-  if (provider.form && !proofs.some(({ needs }) => needs.every(holds))) faults.push(`${type} needs ${ways(proofs)}`)
+  const isProven = entry.ambient !== undefined || proofs.some(({ needs }) => needs.every(holds))
+  if (provider.form && !isProven) faults.push(`${type} needs ${ways(proofs)}${elsewhere(entry, provider.form)}`)
   return faults
+}
+
+/** Why an entry that could do without a credential elsewhere needs one. */
+function elsewhere(entry: FileProvider, form: AccountForm): string {
+  if (!form.ambient || takesEnvironment(entry, form)) return ""
+  return `: credentials of the environment and the cloud go to hosts of the vendor's (*${form.ambient.hosts.join(", *")}) and to this machine only`
 }

@@ -1,5 +1,6 @@
 // What trivium.yaml may say, as a declaration. A member added here is read, checked and suggested by itself.
 import type { DefaultSettings, GroupSettings, ModelSettings, UpstreamSettings } from "./config.ts"
+import type { FileReading } from "./credential-file.ts"
 import type { Place } from "./document.ts"
 import { groupSchema, strategy } from "./group-schema.ts"
 import { modelSchema } from "./model-schema.ts"
@@ -30,8 +31,7 @@ export interface FileSettings {
   readonly telemetry?: FileTelemetry
 }
 
-export interface SchemaContext {
-  readonly workingDir: string
+export interface SchemaContext extends FileReading {
   /** How an entry under `providers` is read. */
   readonly provider: (name: string) => Shape<FileProvider>
   /** Ids of the providers the gateway knows by itself. */
@@ -94,7 +94,7 @@ export function fileSchema(root: Place, context: SchemaContext): Shape<FileSetti
     defaults: otherwise(defaults, { requestsPerMinute: DEFAULT_REQUESTS_PER_MINUTE }),
     upstream: otherwise(upstream, { isolation: "shared" }),
     media: otherwise(object({ fetch: otherwise(boolean(), false) }), { fetch: false }),
-    telemetry: optional(telemetrySchema()),
+    telemetry: optional(telemetrySchema(context)),
   })
 }
 

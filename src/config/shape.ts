@@ -214,6 +214,7 @@ const kindNames = {
   mapping: "a mapping",
 } as const satisfies Record<Exclude<Content["kind"], "broken">, string>
 
-function camel(name: string): string {
+/** A member's name in the file as the result has it. */
+export function camel(name: string): string {
   return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }

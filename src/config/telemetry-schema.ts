@@ -1,6 +1,7 @@
 // Where traces go, from the file and from the variables that OpenTelemetry's own tools read.
 import type { TracesSettings } from "./config.ts"
 import type { Problem } from "./config-error.ts"
+import { type FileReading, secretOrFile } from "./credential-file.ts"
 import { Secret } from "./secret.ts"
 import { dictionary, invalid, object, otherwise, required, type Shape, text, Wrong } from "./shape.ts"
 import { baseUrl } from "./values.ts"
@@ -14,11 +15,12 @@ export interface FileTelemetry {
 const SERVICE_NAME = "trivium"
 const TRACES_PATH = "/v1/traces"
 
-export function telemetrySchema(): Shape<FileTelemetry> {
+export function telemetrySchema(reading: FileReading): Shape<FileTelemetry> {
+  const value = text(secretOrFile(headerValue, reading))
   return object({
     traces: required(text(tracesUrl)),
     headers: otherwise(
-      dictionary(headerName, () => text(headerValue)),
+      dictionary(headerName, () => value),
       new Map(),
     ),
     sample: otherwise(share, 1),

@@ -35,6 +35,26 @@ export function baseUrl(text: string): string | Wrong {
   return url.href.replace(/\/+$/, "")
 }
 
+/** Whether a host name, as an URL has it, is this machine's own. */
+export function isOnThisMachine(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+/** An address that is given credentials: nobody on the way may read them. */
+export function secureUrl(text: string): string | Wrong {
+  const url = baseUrl(text)
+  if (url instanceof Wrong) return url
+  const { protocol, hostname } = new URL(url)
+  const isSafe = protocol === "https:" || isOnThisMachine(hostname)
+  return isSafe ? url : new Wrong("expected an https:// address; http:// is for this machine only")
+}
+
+/** A tenant or an application of Entra: an id, or a tenant's domain. */
+export function entraId(text: string): string | Wrong {
+  const isId = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(text)
+  return isId ? text : new Wrong(`${quoted(text)} is not an id such as "00000000-0000-0000-0000-000000000000"`)
+}
+
 /** A part of a host name: a resource, a region. */
 export function hostLabel(text: string): string | Wrong {
   const isLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)

@@ -1,4 +1,4 @@
-// Notices when the content of the configuration file changes. The folder is watched, because a watch on the file goes
+// Notices when the content of a file changes: of the configuration, or of one that it names. The folder is watched, because a watch on the file goes
 // blind when an editor or Kubernetes puts another file in its place; only what the file holds decides.
 import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs"
 import { readFile } from "node:fs/promises"
@@ -11,6 +11,8 @@ export interface WatchOptions {
   readonly onUnreadable?: (code: string) => void
   /** The content counts as settled when two reads this long apart agree. */
   readonly debounceMs?: number
+  /** The content that is in force; left out, what the file holds when the watch begins. */
+  readonly inForce?: string
   /** How often to look even though nothing was heard: network folders and replaced folders send no events. */
   readonly pollMs?: number
 }
@@ -24,7 +26,7 @@ type FileState = { readonly text: string } | { readonly code: string }
  */
 export function watchConfig(
   file: string,
-  { onChange, onUnreadable, debounceMs = 100, pollMs = 5000 }: WatchOptions,
+  { onChange, onUnreadable, inForce, debounceMs = 100, pollMs = 5000 }: WatchOptions,
 ): { stop(): void } {
   const folder = watchFolder(file, () => lookLater())
   const poll = setInterval(() => {
@@ -32,7 +34,7 @@ export function watchConfig(
     lookLater()
   }, pollMs)
   poll.unref()
-  let settled = readNow(file)
+  let settled: FileState = inForce === undefined ? readNow(file) : { text: inForce }
   let loaded = textIn(settled)
   let candidate: FileState | undefined
   let timer: NodeJS.Timeout | undefined
@@ -66,6 +68,8 @@ export function watchConfig(
     }
   }
 
+  // It may have changed since that content was read.
+  if (inForce !== undefined) lookLater()
   return {
     stop() {
       stopped = true

@@ -9,7 +9,14 @@ const send: Send = () => Promise.reject(new Error("not called"))
 const apiKey = new Secret("the-key")
 const aws = { accessKeyId: new Secret("id"), secretAccessKey: new Secret("secret") }
 const google = {
-  credentialsFile: { clientEmail: "a@b", privateKey: new Secret("pem"), tokenUri: "https://token.example" },
+  credentialsFile: {
+    ...({ type: "service_account", file: "/key.json" } as const),
+    ...{ clientEmail: "a@b", privateKey: new Secret("pem"), tokenUri: "https://token.example" },
+  },
+}
+
+function on(variable: string, value: string): Record<string, Secret> {
+  return { [variable]: new Secret(value) }
 }
 
 function known(id: string): Provider {
@@ -62,6 +69,38 @@ describe("accounts", () => {
     expect(open("bedrock", { ...aws })).toEqual([])
     expect(open("cloudflare", { apiKey })).toEqual([])
     expect(open("ollama", {})).toHaveLength(1)
+  })
+
+  test("need no credential of their own where the cloud gives one", () => {
+    const ambient = {}
+    const credentialsFile = {
+      ...({ type: "external_account", file: "/external.json", audience: "a", subjectTokenType: "t" } as const),
+      ...{ subjectToken: { file: "/token" }, tokenUrl: "https://token.example" },
+    }
+    expect(open("vertex", { credentialsFile, location: "global" })).toHaveLength(1)
+    expect(open("bedrock", { ambient, region: "eu-west-1" })).toHaveLength(1)
+    expect(open("vertex", { ambient, location: "global" })).toHaveLength(1)
+    expect(open("azure", { ambient, resource: "mine" })).toHaveLength(1)
+  })
+
+  test.each<[string, string, Partial<AccountOptions>]>([
+    ["configuration", "openai", { apiKey }],
+    ["file /run/secrets/key", "openai", { apiKey: new Secret("k", "file /run/secrets/key") }],
+    ["not needed", "ollama", {}],
+    ["configuration", "bedrock", { ...aws, region: "r" }],
+    ["instance metadata", "bedrock", { ambient: {}, region: "r" }],
+    ["container credentials", "bedrock", { ambient: on("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2"), region: "r" }],
+    ["service account file /key.json", "vertex", { ...google, location: "global" }],
+    ["metadata server", "vertex", { ambient: {}, location: "global" }],
+    ["managed identity (instance metadata)", "azure", { ambient: {}, resource: "mine" }],
+    [
+      "Entra client secret (application app)",
+      "azure",
+      { tenantId: "t", clientId: "app", clientSecret: new Secret("s"), resource: "mine" },
+    ],
+    ["configuration", "azure", { ambient: {}, apiKey, resource: "mine" }],
+  ])("say that the credential comes from: %s (%s)", (source, id, options) => {
+    expect(open(id, options)[0]?.credentialSource).toBe(source)
   })
 
   test("name all that is secret of them", () => {

@@ -5,6 +5,8 @@ import type { Account, AccountSettings, Dialect, Line, Provider, Verdict } from 
 
 export interface AccountOptions extends AccountSettings {
   readonly send: Send
+  /** Called with why a credential could not be fetched. */
+  readonly onCredentialFailure?: ((error: Error) => void) | undefined
 }
 
 /** The accounts of one entry in the configuration: one for each key. None where it lacks a credential or an address. */
@@ -12,14 +14,18 @@ export function openAccounts(provider: Provider, options: AccountOptions): Accou
   const { apiKey, apiKeys = apiKey ? [apiKey] : [] } = options
   if (addressOf(provider, options) === undefined) return []
   if (apiKeys.length > 0) return apiKeys.map((key) => openAccount(provider, { ...options, apiKey: key }))
-  const proven = !provider.needsCredential || secretsIn(options).length > 0
+  const { ambient, credentialsFile } = options
+  // A workload identity's file holds no secret, only where the token is found.
+  const isFetched = (ambient ?? credentialsFile) !== undefined
+  const proven = !provider.needsCredential || isFetched || secretsIn(options).length > 0
   return proven ? [openAccount(provider, options)] : []
 }
 
 /** One account; what `openAccounts` makes sure of is taken for granted. */
-export function openAccount(provider: Provider, { send, ...settings }: AccountOptions): Account {
+export function openAccount(provider: Provider, options: AccountOptions): Account {
+  const { send, onCredentialFailure: onFailure, ...settings } = options
   const baseUrl = addressOf(provider, settings) ?? ""
-  const signer = provider.signer?.(settings, baseUrl)
+  const signer = provider.signer?.(settings, { address: baseUrl, onFailure })
   const signed = signer ? signer.sign(send) : send
   const lines: Record<string, Line> = {}
   for (const protocol of settings.protocols ?? provider.usually ?? Object.keys(provider.speaks)) {
@@ -40,6 +46,7 @@ export function openAccount(provider: Provider, { send, ...settings }: AccountOp
     ...(provider.tokens && { tokens: provider.tokens }),
     lines,
     secrets: () => [...own, ...(signer?.minted?.() ?? [])],
+    credentialSource: signer?.source ?? originOf(settings.apiKey),
     check: () => signer?.check() ?? checkList(line),
   }
 }
@@ -131,6 +138,11 @@ function taken(
 export function takenValues(header: string | undefined, known: readonly string[]): string[] {
   const values = header?.split(",").map((value) => value.trim()) ?? []
   return values.filter((value) => known.includes(value))
+}
+
+/** Where a credential was found that is used as it is. */
+export function originOf(credential: Secret | undefined): string {
+  return credential ? (credential.origin ?? "configuration") : "not needed"
 }
 
 function secretsIn(settings: AccountSettings): Secret[] {

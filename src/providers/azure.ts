@@ -1,6 +1,19 @@
 // Azure OpenAI: OpenAI's protocols at an address of one's own, a model named by its deployment.
 import type { Secret } from "../config/secret.ts"
-import { type AccountSettings, BOTH_LIMITS, type Dialect, type Errand, type Provider } from "./contract.ts"
+import { checkGet } from "./account.ts"
+import {
+  type AccountSettings,
+  BOTH_LIMITS,
+  type Dialect,
+  type Errand,
+  type Provider,
+  type Signer,
+  type SignerPlace,
+} from "./contract.ts"
+import { AZURE_VARIABLES, azureIdentitySource, clientSecretSource } from "./credentials/azure-credentials.ts"
+import { CredentialRefresher } from "./credentials/credential-refresher.ts"
+import { bearerHeaders, bearerUse, fetchedSigner } from "./credentials/credential-signer.ts"
+import { Variables } from "./credentials/variables.ts"
 
 const apiKey = (credential: Secret | undefined): Record<string, string> =>
   credential ? { "api-key": credential.reveal() } : {}
@@ -36,6 +49,27 @@ function isClaude(deployment: string): boolean {
   return deployment.startsWith("claude")
 }
 
+/** Each of Azure's clouds has its own, which its hosts' names tell. */
+function entraResource(address: string): string {
+  const cloud = /\.azure\.(us|cn)$/.exec(new URL(address).hostname)?.[1] ?? "com"
+  return `https://cognitiveservices.azure.${cloud}`
+}
+
+/** With a key there is nothing to fetch. */
+function signer(settings: AccountSettings, { address, onFailure }: SignerPlace): Signer | undefined {
+  const { apiKey, tenantId, clientId, clientSecret, ambient, authorityHost } = settings
+  if (apiKey) return undefined
+  const options = { authorityHost, resource: entraResource(address) }
+  const isApplication = tenantId !== undefined && clientId !== undefined && clientSecret !== undefined
+  const source = isApplication
+    ? clientSecretSource({ tenantId, clientId, clientSecret }, options)
+    : ambient && azureIdentitySource(new Variables(ambient), { ...options, tenantId, clientId })
+  if (!source) return undefined
+  const listing = `${address}/openai/v1/models`
+  const use = bearerUse((token) => checkGet(listing, bearerHeaders(undefined, token)))
+  return fetchedSigner(new CredentialRefresher(source, { onFailure }), use)
+}
+
 export const azure: Provider = {
   id: "azure",
   name: "Azure OpenAI",
@@ -48,8 +82,17 @@ export const azure: Provider = {
       api_version: {},
       resource: { variables: ["AZURE_OPENAI_RESOURCE"], needed: "for-address" },
       base_url: { variables: ["AZURE_OPENAI_ENDPOINT"] },
+      tenant_id: { variables: ["AZURE_TENANT_ID"] },
+      client_id: { variables: ["AZURE_CLIENT_ID"] },
+      client_secret: { variables: ["AZURE_CLIENT_SECRET"] },
+      authority_host: { variables: ["AZURE_AUTHORITY_HOST"] },
     },
-    proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }],
+    proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }, { needs: ["tenant_id", "client_id", "client_secret"] }],
+    ambient: {
+      variables: AZURE_VARIABLES,
+      mayHave: ["tenant_id", "client_id"],
+      hosts: [".azure.com", ".azure.us", ".azure.cn", ".azure-api.net"],
+    },
   },
   /** The same address is also written with the beginning of the path. */
   addressOf: ({ baseUrl, resource }) =>
@@ -62,4 +105,5 @@ export const azure: Provider = {
     "openai-images": openai,
     "anthropic-messages": anthropic,
   },
+  signer,
 }

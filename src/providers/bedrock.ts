@@ -2,13 +2,17 @@
 // in AWS's own frames.
 import { fromByteText, toByteText } from "../transport/byte-text.ts"
 import type { Answer } from "../transport/http-answer.ts"
-import type { Send } from "../transport/http-client.ts"
 import { type Edit, splice } from "../transport/json-splice.ts"
 import { readAll } from "../transport/read-all.ts"
-import { checkGet, takenValues } from "./account.ts"
+import { checkGet, originOf, takenValues } from "./account.ts"
 import { asAnthropic, asConverse } from "./bedrock-answer.ts"
-import type { AccountSettings, Dialect, EmbeddingLimits, Errand, Provider, Signer } from "./contract.ts"
-import { encodeSegment, signedHeaders } from "./sigv4.ts"
+import type { AccountSettings, Dialect, EmbeddingLimits, Errand, Provider, Signer, SignerPlace } from "./contract.ts"
+import { awsSource } from "./credentials/aws-credentials.ts"
+import { AWS_VARIABLES } from "./credentials/aws-variables.ts"
+import { CredentialRefresher } from "./credentials/credential-refresher.ts"
+import { fetchedSigner } from "./credentials/credential-signer.ts"
+import { Variables } from "./credentials/variables.ts"
+import { type AwsScope, encodeSegment, signedHeaders } from "./sigv4.ts"
 
 const VERSION: Edit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
 
@@ -100,27 +104,40 @@ function countBody(body: string | Uint8Array): string {
 /** What calls are signed for; the runtime's host has a longer name. */
 const SERVICE = "bedrock"
 
-function signer(settings: AccountSettings, address: string): Signer {
-  const proven = proof(settings)
-  const sign =
-    (send: Send): Send =>
-    (outgoing) =>
-      send({ ...outgoing, headers: proven({ method: "POST", ...outgoing }) })
-  return {
-    sign,
-    check() {
-      const listing = `${settings.baseUrl ?? address.replace("//bedrock-runtime.", "//bedrock.")}/foundation-models`
-      return checkGet(listing, proven({ method: "GET", url: listing, headers: new Headers(), body: "" }))
-    },
+function signer(settings: AccountSettings, { address, onFailure }: SignerPlace): Signer {
+  const { apiKey, accessKeyId, secretAccessKey, ambient, region = "" } = settings
+  const listing = `${settings.baseUrl ?? address.replace("//bedrock-runtime.", "//bedrock.")}/foundation-models`
+  const list: Request = { method: "GET", url: listing, headers: new Headers(), body: "" }
+  if (ambient && !apiKey && !accessKeyId) {
+    const refresher = new CredentialRefresher(awsSource(new Variables(ambient), region), { onFailure })
+    return fetchedSigner(refresher, {
+      prove: (call, keys) => sign({ method: "POST", ...call }, { keys, region }),
+      isStale: ({ headers }) => STALE.test(headers.get("x-amzn-errortype") ?? ""),
+      check: (keys) => checkGet(listing, sign(list, { keys, region })),
+    })
   }
+  const proven = proof(settings)
+  return {
+    source: originOf(accessKeyId && secretAccessKey ? accessKeyId : apiKey),
+    sign: (send) => (outgoing) => send({ ...outgoing, headers: proven({ method: "POST", ...outgoing }) }),
+    check: () => checkGet(listing, proven(list)),
+  }
+}
+
+type Request = Parameters<typeof signedHeaders>[0]
+
+/** What it answers to keys that have expired or are not known any more; what a role may not do is refused by another word. */
+const STALE = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature)/
+
+function sign(request: Request, { keys, region }: Pick<AwsScope, "keys" | "region">): Headers {
+  return signedHeaders(request, { region, service: SERVICE, keys }, Date.now())
 }
 
 /** The headers that prove a request: a key of Bedrock's own, or a signature. */
 function proof({ apiKey, accessKeyId, secretAccessKey, sessionToken, region = "" }: AccountSettings) {
-  return (request: Parameters<typeof signedHeaders>[0]): Headers => {
+  return (request: Request): Headers => {
     if (accessKeyId && secretAccessKey) {
-      const keys = { accessKeyId, secretAccessKey, sessionToken }
-      return signedHeaders(request, { region, service: SERVICE, keys }, Date.now())
+      return sign(request, { keys: { accessKeyId, secretAccessKey, sessionToken }, region })
     }
     const headers = new Headers(request.headers)
     if (apiKey) headers.set("authorization", `Bearer ${apiKey.reveal()}`)
@@ -147,6 +164,7 @@ export const bedrock: Provider = {
       { needs: ["api_keys"] },
       { needs: ["access_key_id", "secret_access_key"], mayHave: ["session_token"] },
     ],
+    ambient: { variables: AWS_VARIABLES, hosts: [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"] },
   },
   addressOf({ baseUrl, region }) {
     if (baseUrl !== undefined || region === undefined) return baseUrl

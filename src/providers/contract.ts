@@ -28,7 +28,14 @@ export interface Provider {
   /** What of that an installation is taken to speak where nothing is said of it; left out, all. */
   readonly usually?: readonly string[]
   /** For credentials that headers made once do not prove; undefined where these settings hold none. */
-  signer?(settings: AccountSettings, address: string): Signer | undefined
+  signer?(settings: AccountSettings, place: SignerPlace): Signer | undefined
+}
+
+export interface SignerPlace {
+  /** The account's base address. */
+  readonly address: string
+  /** Called with why a credential could not be fetched. */
+  readonly onFailure?: ((error: Error) => void) | undefined
 }
 
 /** What is known of one account. */
@@ -98,6 +105,8 @@ export interface Errand {
 
 /** Proves who we are, call by call. */
 export interface Signer {
+  /** Where the credential comes from, in words for an operator. */
+  readonly source: string
   sign(send: Send): Send
   /** Says whether the provider takes the credential. */
   check(): Promise<Verdict>
@@ -124,6 +133,8 @@ export interface Account {
   readonly lines: Readonly<Record<string, Line>>
   /** All it holds that nobody else may read. */
   secrets(): readonly Secret[]
+  /** Where its credential comes from, in words for an operator. */
+  readonly credentialSource: string
   check(): Promise<Verdict>
 }
 

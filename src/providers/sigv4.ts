@@ -1,12 +1,6 @@
 // AWS's signature, version 4: headers that prove a request was made by who holds the secret key, and not changed since.
 import { createHash, createHmac } from "node:crypto"
-import type { Secret } from "../config/secret.ts"
-
-interface AwsKeys {
-  readonly accessKeyId: Secret
-  readonly secretAccessKey: Secret
-  readonly sessionToken?: Secret | undefined
-}
+import type { AwsKeys } from "./credentials/credential-source.ts"
 
 export interface AwsScope {
   readonly region: string

@@ -1,17 +1,17 @@
-// Google Vertex AI: Gemini, Anthropic's models and others under one project, with tokens of a service account.
-import { Abort } from "../transport/abort.ts"
-import { failure, type Send } from "../transport/http-client.ts"
+// Google Vertex AI: Gemini, Anthropic's models and others under one project, with tokens that are fetched.
 import { asciiJson, type Edit } from "../transport/json-splice.ts"
-import { TransportError } from "../transport/transport-error.ts"
 import {
   type AccountSettings,
   BOTH_LIMITS,
   type Dialect,
   type Provider,
   type Signer,
-  type Verdict,
+  type SignerPlace,
 } from "./contract.ts"
-import { GoogleTokens, TokenRefusedError } from "./google-token.ts"
+import { CredentialRefresher } from "./credentials/credential-refresher.ts"
+import { bearerUse, fetchedSigner } from "./credentials/credential-signer.ts"
+import { GOOGLE_VARIABLES, googleFileSource, metadataSource } from "./credentials/google-credentials.ts"
+import { Variables } from "./credentials/variables.ts"
 
 const NO_HEADERS = () => ({})
 
@@ -111,57 +111,11 @@ function addressOf({ baseUrl, location }: AccountSettings): string | undefined {
   return `https://${location}-aiplatform.googleapis.com`
 }
 
-function signer({ credentialsFile }: AccountSettings): Signer | undefined {
-  if (!credentialsFile) return undefined
-  const tokens = new GoogleTokens(credentialsFile)
-  return {
-    sign: (send) => withToken(send, tokens),
-    minted: () => (tokens.current ? [tokens.current] : []),
-    check: () => checkToken(tokens),
-  }
-}
-
-function withToken(send: Send, tokens: GoogleTokens): Send {
-  return async (outgoing) => {
-    const token = await untilAborted(tokens.token(), outgoing.abort).catch(refusalOf)
-    if (token instanceof Response) return token
-    const headers = new Headers(outgoing.headers)
-    headers.set("authorization", `Bearer ${token.reveal()}`)
-    const response = await send({ ...outgoing, headers })
-    if (response.status === 401) tokens.forget(token)
-    return response
-  }
-}
-
-/** What a call without a token would be answered with; what went wrong on the wire stays what it is. */
-function refusalOf(thrown: unknown): Response {
-  if (!(thrown instanceof TokenRefusedError)) throw thrown
-  const { status } = thrown
-  return new Response(null, { status: status >= 400 && status < 500 && status !== 429 ? 401 : 503 })
-}
-
-/** Several calls wait for one token; each leaves when its own time is up. */
-function untilAborted<T>(promise: Promise<T>, { signal }: Abort): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason)
-    if (signal.aborted) leave()
-    signal.addEventListener("abort", leave, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave))
-  })
-}
-
-async function checkToken(tokens: GoogleTokens): Promise<Verdict> {
-  try {
-    await tokens.token()
-    return { verdict: "accepted: a token was obtained", sound: true }
-  } catch (thrown) {
-    if (thrown instanceof TokenRefusedError) {
-      return { verdict: `refused (status ${thrown.status}, ${thrown.reason})`, sound: false }
-    }
-    const met = failure(thrown, new Abort())
-    const why = met instanceof TransportError ? met.fault : "unknown"
-    return { verdict: `unknown: no answer from the token's address (${why})`, sound: false }
-  }
+function signer({ credentialsFile, ambient }: AccountSettings, { onFailure }: SignerPlace): Signer | undefined {
+  const source = credentialsFile ? googleFileSource(credentialsFile) : ambient && metadataSource(new Variables(ambient))
+  if (!source) return undefined
+  const obtained = () => Promise.resolve({ verdict: "accepted: a token was obtained", sound: true })
+  return fetchedSigner(new CredentialRefresher(source, { onFailure }), bearerUse(obtained))
 }
 
 export const vertex: Provider = {
@@ -176,6 +130,7 @@ export const vertex: Provider = {
       credentials_file: { variables: ["GOOGLE_APPLICATION_CREDENTIALS"] },
     },
     proofs: [{ needs: ["credentials_file"] }],
+    ambient: { variables: GOOGLE_VARIABLES, hosts: [".googleapis.com"] },
   },
   addressOf,
   speaks: {

@@ -10,6 +10,7 @@ export const accountNamed = (id: string): Account => ({
   saltsIdentifiers: true,
   lines: {},
   secrets: () => [],
+  credentialSource: "not needed",
   check: () => Promise.resolve({ verdict: "not needed", sound: true }),
 })
 

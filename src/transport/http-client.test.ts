@@ -58,6 +58,17 @@ describe.each([
   const httpSend = httpSender({ dial })
 
   describe("a call", () => {
+    test("is made with the method it is given; a GET has neither body nor length", async () => {
+      const host = await start((socket) => socket.write(said("hello")))
+      await text(await httpSend(outgoing(host.url, { method: "GET", body: "" })))
+      await text(await httpSend(outgoing(host.url, { method: "PUT", body: "" })))
+      const origin = new URL(host.url).host
+      expect(host.heard.map(({ head }) => head)).toEqual([
+        `GET /v1/x HTTP/1.1\r\nhost: ${origin}\r\nx-a: b`,
+        `PUT /v1/x HTTP/1.1\r\nhost: ${origin}\r\nx-a: b\r\ncontent-length: 0`,
+      ])
+    })
+
     test("sends what it is given, and nothing else", async () => {
       const host = await start((socket) => socket.write(said("hello")))
       const answer = await httpSend(outgoing(`${host.url}?q=1`, { body: '{"a":1}' }))

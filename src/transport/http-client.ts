@@ -10,6 +10,8 @@ import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
 
 export interface Outgoing {
+  /** POST unless said. The body of a GET is empty. */
+  readonly method?: "GET" | "PUT" | "POST"
   readonly url: string
   readonly headers: Headers
   /** Text is ASCII. */
@@ -41,9 +43,10 @@ function proxied(): boolean {
 }
 
 /** Its connections know no owners, so that none is used again. */
-async function fetchSend({ url, headers, body, abort }: Outgoing): Promise<Answer> {
-  const wishes = { method: "POST", redirect: "manual", keepalive: false } as const
-  const answer = await fetch(url, { ...wishes, headers, body, signal: abort.signal })
+async function fetchSend({ method = "POST", url, headers, body, abort }: Outgoing): Promise<Answer> {
+  const wishes = { method, redirect: "manual", keepalive: false } as const
+  const content = method === "GET" ? {} : { body }
+  const answer = await fetch(url, { ...wishes, headers, ...content, signal: abort.signal })
   const { status, ok, headers: told } = answer
   return { status, ok, headers: told, body: answer.body && new PacedBody(answer.body) }
 }
@@ -131,14 +134,15 @@ function bodyLength({ body }: Outgoing): number {
 }
 
 function requestPieces(outgoing: Outgoing, { name }: Host, path: string): (string | Uint8Array)[] {
-  const { headers, body } = outgoing
+  const { method = "POST", headers, body } = outgoing
   let lines = written.get(headers)
   if (lines === undefined) {
     lines = [...headers].map(([header, value]) => `${header}: ${value}\r\n`).join("")
     written.set(headers, lines)
   }
   const length = bodyLength(outgoing)
-  const head = `POST ${path} HTTP/1.1\r\nhost: ${name}\r\n${lines}content-length: ${length}\r\n\r\n`
+  const framing = method === "GET" ? "" : `content-length: ${length}\r\n`
+  const head = `${method} ${path} HTTP/1.1\r\nhost: ${name}\r\n${lines}${framing}\r\n`
   // The kernel takes a large one in many turns: of bytes the rest is a view, of text it would be a copy.
   if (length > SMALL_BODY_LENGTH) return [head, typeof body === "string" ? fromByteText(body) : body]
   if (typeof body === "string") return [head + body]

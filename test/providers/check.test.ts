@@ -65,7 +65,10 @@ test("check says of each account of a provider why it is not taken, and never wi
     ["openai (1 of 2)", "accepted"],
     ["openai (2 of 2)", "refused (status 401)"],
     ["bedrock", "refused (status 403)"],
-    ["vertex", "refused (status 400, invalid_grant)"],
+    [
+      "vertex",
+      expect.stringMatching(/^not obtained: service account file .*: it answered 400 \(invalid_grant\)\. Check /),
+    ],
   ])
   expect(code).toBe(1)
   expect(stdout).not.toMatch(/good-key|bad-key|wrong-secret|PRIVATE/)

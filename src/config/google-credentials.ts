@@ -1,0 +1,174 @@
+// Google's credential files: a service account's key, workload identity federation, a person's own login. They are read
+// when the configuration is, and checked as far as that is possible without asking anybody.
+import { createPrivateKey } from "node:crypto"
+import { quoted } from "../canonical/nearest.ts"
+import type {
+  AuthorizedUser,
+  ExternalAccount,
+  GoogleCredentials,
+  ServiceAccount,
+  SubjectTokenSource,
+} from "./config.ts"
+import { type FileReading, readCredentialFile } from "./credential-file.ts"
+import { Secret } from "./secret.ts"
+import { type Parser, Wrong } from "./shape.ts"
+import { isOnThisMachine } from "./values.ts"
+
+const DEFAULT_TOKEN_URI = "https://oauth2.googleapis.com/token"
+/** Where virtual machines of other clouds find the token that is exchanged. */
+const METADATA_HOST = "169.254.169.254"
+
+type Members = Readonly<Record<string, unknown>>
+
+/** The path of such a file, as what stands in it. */
+export function googleCredentials(reading: FileReading): Parser<GoogleCredentials> {
+  return (path) => {
+    const file = readCredentialFile(path, reading)
+    if (file instanceof Wrong) return file
+    const members = parseObject(file.text.reveal())
+    if (!members) return new Wrong(`the file ${file.path} is not a JSON object`)
+    const kind = KINDS.find(({ type }) => type === members.type)
+    if (!kind) return new Wrong(`the file ${file.path} ${unknownType(members.type)}`)
+    const read = kind.read(members, file.path)
+    return read instanceof Wrong ? new Wrong(`the file ${file.path} is not ${kind.name}: ${read.message}`) : read
+  }
+}
+
+const KINDS = [
+  { type: "service_account", name: "a service account's key", read: readServiceAccount },
+  { type: "external_account", name: "a workload identity", read: readExternalAccount },
+  { type: "authorized_user", name: "a user's credential", read: readAuthorizedUser },
+] as const
+
+function unknownType(type: unknown): string {
+  const known = KINDS.map((kind) => quoted(kind.type)).join(", ")
+  return `is not a credential that is known: its "type" is ${quoted(String(type))}, not one of ${known}`
+}
+
+function parseObject(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function readServiceAccount(members: Members, file: string): ServiceAccount | Wrong {
+  const texts = requireTexts(members, ["client_email", "private_key"])
+  if (texts instanceof Wrong) return texts
+  const tokenUri = readUrl(members, "token_uri", { otherwise: DEFAULT_TOKEN_URI })
+  if (!isRsaKey(texts.private_key)) return new Wrong('its "private_key" is not an RSA key in PEM')
+  if (tokenUri instanceof Wrong) return tokenUri
+  const keyId = members.private_key_id
+  return {
+    type: "service_account",
+    file,
+    clientEmail: texts.client_email,
+    privateKey: new Secret(texts.private_key),
+    tokenUri,
+    ...(typeof keyId === "string" && { privateKeyId: keyId }),
+  }
+}
+
+function isRsaKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === "rsa"
+  } catch {
+    return false
+  }
+}
+
+function readAuthorizedUser(members: Members, file: string): AuthorizedUser | Wrong {
+  const texts = requireTexts(members, ["client_id", "client_secret", "refresh_token"])
+  if (texts instanceof Wrong) return texts
+  const tokenUri = readUrl(members, "token_uri", { otherwise: DEFAULT_TOKEN_URI })
+  if (tokenUri instanceof Wrong) return tokenUri
+  return {
+    type: "authorized_user",
+    file,
+    clientId: texts.client_id,
+    clientSecret: new Secret(texts.client_secret),
+    refreshToken: new Secret(texts.refresh_token),
+    tokenUri,
+  }
+}
+
+function readExternalAccount(members: Members, file: string): ExternalAccount | Wrong {
+  const texts = requireTexts(members, ["audience", "subject_token_type", "token_url"])
+  if (texts instanceof Wrong) return texts
+  if (members.workforce_pool_user_project !== undefined) {
+    return new Wrong("workforce pools, which are for people, are not supported; use a workload identity pool")
+  }
+  const tokenUrl = readUrl(members, "token_url")
+  if (tokenUrl instanceof Wrong) return tokenUrl
+  const impersonating = members.service_account_impersonation_url !== undefined
+  const impersonationUrl = impersonating ? readUrl(members, "service_account_impersonation_url") : undefined
+  if (impersonationUrl instanceof Wrong) return impersonationUrl
+  const subjectToken = readSubjectTokenSource(members.credential_source)
+  if (subjectToken instanceof Wrong) return subjectToken
+  const { service_account_impersonation: lifetime, client_id: clientId, client_secret: clientSecret } = members
+  const seconds = isObject(lifetime) ? lifetime.token_lifetime_seconds : undefined
+  return {
+    type: "external_account",
+    file,
+    audience: texts.audience,
+    subjectTokenType: texts.subject_token_type,
+    subjectToken,
+    tokenUrl,
+    ...(impersonationUrl !== undefined && { impersonationUrl }),
+    ...(Number.isSafeInteger(seconds) && { impersonationSeconds: seconds as number }),
+    ...(typeof clientId === "string" && { clientId }),
+    ...(typeof clientSecret === "string" && { clientSecret: new Secret(clientSecret) }),
+  }
+}
+
+function readSubjectTokenSource(source: unknown): SubjectTokenSource | Wrong {
+  const members = isObject(source) ? source : {}
+  const { format, headers = {}, file } = members
+  const isJson = isObject(format) && format.type === "json"
+  const field = isJson ? format.subject_token_field_name : undefined
+  if (isJson && typeof field !== "string") return new Wrong('its "format" lacks the "subject_token_field_name"')
+  const named = typeof field === "string" ? { field } : {}
+  // With an environment_id the address is one of AWS's, which is not asked for a token.
+  if (members.environment_id === undefined && typeof file === "string" && file !== "") return { ...named, file }
+  if (members.environment_id !== undefined || members.url === undefined) {
+    return new Wrong(
+      'its "credential_source" needs a "file" or a "url"; AWS, executables and certificates are not read',
+    )
+  }
+  const url = readUrl(members, "url", { allowed: [METADATA_HOST] })
+  if (url instanceof Wrong) return url
+  const sound = isObject(headers) && Object.values(headers).every((value) => typeof value === "string")
+  return sound ? { ...named, url, headers: headers as Record<string, string> } : new Wrong('its "headers" are no texts')
+}
+
+function requireTexts<const Name extends string>(
+  members: Members,
+  names: readonly Name[],
+): Record<Name, string> | Wrong {
+  const missing = names.find((name) => typeof members[name] !== "string" || members[name] === "")
+  if (missing !== undefined) return new Wrong(`the member ${quoted(missing)} is missing`)
+  return Object.fromEntries(names.map((name) => [name, members[name]])) as Record<Name, string>
+}
+
+interface UrlOptions {
+  readonly otherwise?: string
+  /** Hosts that may be asked without TLS, beside this machine. */
+  readonly allowed?: readonly string[]
+}
+
+/** An address that is given a token: nobody on the way may read it. */
+function readUrl(members: Members, name: string, { otherwise, allowed = [] }: UrlOptions = {}): string | Wrong {
+  const value = members[name] ?? otherwise
+  if (typeof value !== "string" || !/^https?:\/\//i.test(value) || !URL.canParse(value)) {
+    return new Wrong(`its ${quoted(name)} is not an address`)
+  }
+  const { protocol, hostname } = new URL(value)
+  const isSafe = protocol === "https:" || isOnThisMachine(hostname) || allowed.includes(hostname)
+  return isSafe ? value : new Wrong(`its ${quoted(name)} is neither https nor on this machine`)
+}

@@ -1,0 +1,18 @@
+// The variables by which AWS's platforms and tools say where a role's keys are found.
+import type { Variables } from "./variables.ts"
+
+export const AWS_VARIABLES = [
+  "AWS_WEB_IDENTITY_TOKEN_FILE",
+  "AWS_ROLE_ARN",
+  "AWS_ROLE_SESSION_NAME",
+  "AWS_ENDPOINT_URL_STS",
+  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+  "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+  "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+  "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+  "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+  "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
+  "AWS_EC2_METADATA_DISABLED",
+] as const
+
+export type AwsVariables = Variables<(typeof AWS_VARIABLES)[number]>

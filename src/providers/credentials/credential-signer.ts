@@ -1,0 +1,81 @@
+// Puts a fetched credential into every call of an account, and says where it comes from.
+import type { Secret } from "../../config/secret.ts"
+import type { Abort } from "../../transport/abort.ts"
+import type { Answer } from "../../transport/http-answer.ts"
+import type { Outgoing, Send } from "../../transport/http-client.ts"
+import type { Signer, Verdict } from "../contract.ts"
+import type { CredentialRefresher } from "./credential-refresher.ts"
+import { CredentialError } from "./credential-source.ts"
+
+export interface FetchedCredentialUse<Credential> {
+  /** The headers of a call with the credential in them. */
+  prove(call: Outgoing, credential: Credential): Headers
+  /** Whether an answer says that the credential is not valid any more. */
+  isStale(answer: Answer): boolean
+  /** What the provider says of the credential itself. */
+  check(credential: Credential): Promise<Verdict>
+}
+
+export function fetchedSigner<Credential extends object>(
+  refresher: CredentialRefresher<Credential>,
+  use: FetchedCredentialUse<Credential>,
+): Signer {
+  return {
+    source: refresher.source.name,
+    sign: (send) => proven(send, refresher, use),
+    minted: () => refresher.secrets(),
+    async check() {
+      try {
+        return await use.check(await refresher.get())
+      } catch (thrown) {
+        if (thrown instanceof CredentialError) return { verdict: `not obtained: ${thrown.message}`, sound: false }
+        throw thrown
+      }
+    },
+  }
+}
+
+/** How a token is used. */
+export function bearerUse(check: (token: Secret) => Promise<Verdict>): FetchedCredentialUse<Secret> {
+  return {
+    prove: ({ headers }, token) => bearerHeaders(headers, token),
+    isStale: ({ status }) => status === 401,
+    check,
+  }
+}
+
+export function bearerHeaders(headers: Headers | undefined, token: Secret): Headers {
+  const all = new Headers(headers)
+  all.set("authorization", `Bearer ${token.reveal()}`)
+  return all
+}
+
+function proven<Credential extends object>(
+  send: Send,
+  refresher: CredentialRefresher<Credential>,
+  { prove, isStale }: FetchedCredentialUse<Credential>,
+): Send {
+  return async (outgoing) => {
+    const credential = refresher.current() ?? (await untilAborted(refresher.get(), outgoing.abort).catch(refusalOf))
+    if (credential instanceof Response) return credential
+    const answer = await send({ ...outgoing, headers: prove(outgoing, credential) })
+    if (isStale(answer)) refresher.forget(credential)
+    return answer
+  }
+}
+
+/** What a call without a credential would be answered with; a passing failure does not speak against the account. */
+function refusalOf(thrown: unknown): Response {
+  if (!(thrown instanceof CredentialError)) throw thrown
+  return new Response(null, { status: thrown.isPassing ? 503 : 401 })
+}
+
+/** Several calls wait for one fetch; each leaves when its own time is up. */
+function untilAborted<T>(promise: Promise<T>, { signal }: Abort): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason)
+    if (signal.aborted) leave()
+    signal.addEventListener("abort", leave, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave))
+  })
+}

@@ -1,0 +1,86 @@
+// Workload identity federation: the token that another identity provider gave this workload is exchanged for one of
+// Google's, and that, where the file says so, for one of a service account.
+import type { ExternalAccount, SubjectTokenSource } from "../../config/config.ts"
+import { Secret } from "../../config/secret.ts"
+import type { Abort } from "../../transport/abort.ts"
+import {
+  answerMembers,
+  askForCredential,
+  type CredentialAnswer,
+  formRequest,
+  isHeaderText,
+  readToken,
+  readTokenFile,
+  refusal,
+} from "./credential-request.ts"
+import { CredentialError, type CredentialSource, type Issued } from "./credential-source.ts"
+import { GOOGLE_SCOPE } from "./google-scope.ts"
+
+const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
+const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token"
+
+export function externalAccountSource(account: ExternalAccount): CredentialSource<Secret> {
+  return {
+    name: `workload identity file ${account.file}`,
+    remedy: "Check the token of its credential_source, its audience, and what the pool allows the workload",
+    async fetch(abort) {
+      const exchanged = await exchange(account, await subjectToken(account.subjectToken, abort), abort)
+      if (account.impersonationUrl === undefined) return exchanged
+      return impersonate(account, exchanged.credential, abort)
+    },
+  }
+}
+
+async function subjectToken(source: SubjectTokenSource, abort: Abort): Promise<string> {
+  const text = "file" in source ? await readTokenFile(source.file) : await fetchSubjectToken(source, abort)
+  const token = source.field === undefined ? text.trim() : answerMembers({ status: 200, text })[source.field]
+  if (typeof token === "string" && token !== "") return token
+  throw new CredentialError("its credential_source holds no token")
+}
+
+async function fetchSubjectToken(
+  { url, headers }: Extract<SubjectTokenSource, { url: string }>,
+  abort: Abort,
+): Promise<string> {
+  const answer = await askForCredential({ method: "GET", url, headers }, abort)
+  if (answer.status === 200) return answer.text
+  const { message } = refusal(answer, undefined)
+  throw new CredentialError(`the address of its credential_source: ${message}`, answer.status >= 500)
+}
+
+async function exchange(account: ExternalAccount, token: string, abort: Abort): Promise<Issued<Secret>> {
+  const request = formRequest(account.tokenUrl, {
+    grant_type: EXCHANGE_GRANT,
+    audience: account.audience,
+    scope: GOOGLE_SCOPE,
+    requested_token_type: ACCESS_TOKEN_TYPE,
+    subject_token: token,
+    subject_token_type: account.subjectTokenType,
+  })
+  const headers = { ...request.headers, ...clientAuthorization(account) }
+  return readToken(await askForCredential({ ...request, headers }, abort))
+}
+
+function clientAuthorization({ clientId, clientSecret }: ExternalAccount): Record<string, string> {
+  if (clientId === undefined) return {}
+  const pair = `${clientId}:${clientSecret?.reveal() ?? ""}`
+  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` }
+}
+
+async function impersonate(account: ExternalAccount, token: Secret, abort: Abort): Promise<Issued<Secret>> {
+  const { impersonationUrl: url = "", impersonationSeconds: seconds } = account
+  const body = JSON.stringify({ scope: [GOOGLE_SCOPE], ...(seconds !== undefined && { lifetime: `${seconds}s` }) })
+  const headers = { "content-type": "application/json", authorization: `Bearer ${token.reveal()}` }
+  return readImpersonated(await askForCredential({ method: "POST", url, headers, body }, abort))
+}
+
+function readImpersonated(answer: CredentialAnswer): Issued<Secret> {
+  const { accessToken, expireTime, error } = answerMembers(answer)
+  const expiresAt = typeof expireTime === "string" ? Date.parse(expireTime) : Number.NaN
+  if (answer.status === 200 && isHeaderText(accessToken) && !Number.isNaN(expiresAt)) {
+    return { credential: new Secret(accessToken), expiresAt }
+  }
+  const status = typeof error === "object" && error !== null && "status" in error ? error.status : undefined
+  const { message, isPassing } = refusal(answer, status)
+  throw new CredentialError(`the service account's impersonation: ${message}`, isPassing)
+}

@@ -1,0 +1,76 @@
+// One host that plays a provider and the clouds' credential endpoints beside it, by path.
+import { eventually } from "./eventually.ts"
+import { type ReceivedRequest, type Script, Upstream } from "./upstream.ts"
+
+/** What answers each path; of several that fit, the longest. */
+export type Routes = Readonly<Record<string, Script>>
+
+export class CloudHost {
+  routes: Routes = {}
+
+  private constructor(readonly upstream: Upstream) {
+    upstream.script = (request, reply) => {
+      const fitting = Object.keys(this.routes).filter((path) => request.path.startsWith(path))
+      const [longest] = fitting.toSorted((one, other) => other.length - one.length)
+      const script = longest === undefined ? undefined : this.routes[longest]
+      return script ? script(request, reply) : reply.json({ error: "not found" }, 404)
+    }
+  }
+
+  static async start(routes: Routes = {}): Promise<CloudHost> {
+    const host = new CloudHost(await Upstream.start())
+    host.routes = routes
+    return host
+  }
+
+  get origin(): string {
+    return this.upstream.origin
+  }
+
+  get authority(): string {
+    return `127.0.0.1:${this.upstream.port}`
+  }
+
+  /** What came to paths that begin so. */
+  asked(path: string): ReceivedRequest[] {
+    return this.upstream.requests.filter((request) => request.path.startsWith(path))
+  }
+
+  /** Changes what some paths answer, until `act` is done. */
+  async during(routes: Routes, act: () => Promise<void>): Promise<void> {
+    const before = this.routes
+    this.routes = { ...before, ...routes }
+    try {
+      await act()
+    } finally {
+      this.routes = before
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.upstream.stop()
+  }
+}
+
+/** The statuses of this many calls made at once. */
+export async function statusesOf(calls: number, call: () => Promise<Response>): Promise<number[]> {
+  const responses = await Promise.all(Array.from({ length: calls }, call))
+  await Promise.all(responses.map((response) => response.text()))
+  return responses.map(({ status }) => status)
+}
+
+/** Calls until it is answered so; breakers and pauses may stand between. */
+export async function answersWith(status: number, call: () => Promise<Response>): Promise<Response> {
+  let last: Response | undefined
+  const holds = async () => {
+    last = await call()
+    return last.status === status
+  }
+  await eventually(holds, { withinMs: 20_000, what: `an answer with status ${status}` })
+  if (!last) throw new Error("nothing was called")
+  return last
+}
+
+export function formOf({ body }: ReceivedRequest): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(body.toString()))
+}
