@@ -16,6 +16,7 @@ import { checkAccounts } from "./cli/check.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
 import type { Secret } from "./config/secret.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
+import { openDiscovery, type UndiscoveredHost, undiscoveredHosts } from "./discovery-log.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { Funds } from "./exchange/funds.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
@@ -49,6 +50,7 @@ import { conversation } from "./protocols/openai-responses/conversation.ts"
 import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
 import { codecs, protocols } from "./protocols.ts"
 import type { Account } from "./providers/contract.ts"
+import type { ModelDiscovery } from "./providers/discovery.ts"
 import { Affinity } from "./routing/affinity.ts"
 import { Health } from "./routing/health.ts"
 import { Turns } from "./routing/turns.ts"
@@ -155,6 +157,7 @@ export class Gateway {
   private readonly log: Log
   private readonly timeouts: Timeouts
   private readonly send: Send
+  private readonly discovery: ModelDiscovery
   private config: Config
   private table: GatewayTable
   private ready = true
@@ -181,7 +184,10 @@ export class Gateway {
     const credentials = new Credentials({ table: this.store.credentials, sealer })
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.send = networkSend(config.upstream)
-    this.table = buildTable(this.kept.join(config), this.send)
+    this.discovery = openDiscovery(log, () => {
+      this.table = this.tableOf(this.config)
+    })
+    this.table = buildTable(this.kept.join(config), { send: this.send })
     const mayFetch = () => this.config.media.fetch
     const seals = {
       seal: (plain: Uint8Array, place: string) => sealer.sealBytes(plain, place),
@@ -252,6 +258,7 @@ export class Gateway {
     if (config.traces)
       this.tracer = openTracer(config.traces, { metrics: this.metrics, log, version: options.version ?? "0" })
     this.admin = this.openAdmin(options)
+    this.discovery.follow(this.table.accounts.values())
   }
 
   private openAdmin({ config, environment, log, version = "0", readConfig = () => this.config }: GatewayOptions) {
@@ -268,16 +275,16 @@ export class Gateway {
       models: () => modelStates(this.table),
       providers: () => kept.states(this.config, this.table),
       configProblems: (text) => problemsOf(() => readConfig(text)),
-      check: () => checkAccounts(this.table, this.kept.join(this.config)),
+      check: () => checkAccounts(this.table, { config: this.kept.join(this.config) }),
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
       setCredential: async (provider, credential) => {
         const set = kept.set(provider, { config: this.config, credential })
-        if (set) this.rebuildTable()
+        if (set) this.changeAccounts()
         return synced(set, () => this.store.sync())
       },
       removeCredential: async (provider) => {
         const removed = kept.remove(provider)
-        if (removed) this.rebuildTable()
+        if (removed) this.changeAccounts()
         return synced(removed, () => this.store.sync())
       },
     }
@@ -339,6 +346,11 @@ export class Gateway {
     return this.table.catalog.models.length
   }
 
+  /** Where models are still to be discovered. */
+  get undiscovered(): readonly UndiscoveredHost[] {
+    return undiscoveredHosts(this.table.accounts.values(), this.discovery)
+  }
+
   /** A chat model that can be called, preferably one that the catalogue recommends. */
   get exampleModel(): string | undefined {
     return exampleModel(this.table, openaiChat.id)?.id
@@ -350,20 +362,24 @@ export class Gateway {
     if (table.accounts.size === 0) throw new Error(NO_PROVIDER)
     this.config = config
     this.table = table
+    this.discovery.follow(table.accounts.values())
   }
 
   /** After a credential was set or removed: to remove the last one leaves nobody to call. */
-  private rebuildTable(): void {
+  private changeAccounts(): void {
     this.table = this.tableOf(this.config)
+    this.discovery.follow(this.table.accounts.values())
   }
 
   private tableOf(config: Config): GatewayTable {
-    return buildTable(this.kept.join(config), this.send, this.table)
+    const offeredAt = (account: Account) => this.discovery.offeredAt(account)
+    return buildTable(this.kept.join(config), { send: this.send, before: this.table, offeredAt })
   }
 
   /** Lets what is under way end well, then ends it all the same. */
   async stop({ graceMs, drainMs }: { graceMs: number; drainMs: number }): Promise<void> {
     this.ready = false
+    this.discovery.stop()
     this.log.line("info", "stopping", { in_flight: this.server.inFlight })
     this.server.bidFarewell()
     if (graceMs > 0) await setTimeout(graceMs)

@@ -20,7 +20,7 @@ import { ConfigError } from "./config/config-error.ts"
 import { type ConfigSources, configFile, loadConfig } from "./config/load.ts"
 import { watchConfig } from "./config/watch.ts"
 import { stackOf } from "./exchange/record.ts"
-import { buildTable, knownProviders } from "./gateway-table.ts"
+import { buildTable, knownProviders, type TableOptions } from "./gateway-table.ts"
 import { BillLog } from "./simulator/bill.ts"
 import { SimulatorServer } from "./simulator/server.ts"
 import { Log } from "./telemetry/log.ts"
@@ -60,8 +60,8 @@ async function serve(flags: ConfigFlags): Promise<void> {
   leaveMark(config.dataDir, gateway)
   const stopping = toldToStop()
   const firstKey = await gateway.firstKey()
-  const { url, adminUrl, isDemo, modelCount, exampleModel } = gateway
-  print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey }))
+  const { url, adminUrl, isDemo, modelCount, exampleModel, undiscovered } = gateway
+  print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey, undiscovered }))
   tellLauncher()
   const cause = await stopping
   watched.stop()
@@ -144,7 +144,8 @@ async function checkReport({ url, ...flags }: AdminFlags): Promise<CheckReport> 
   const client = url === undefined ? undefined : administration({ url, ...flags })
   if (client) return (await client.post("/check")) as unknown as CheckReport
   const config = loadConfig(sources(flags))
-  return checkAccounts(buildTable(config, sendsNothing), config)
+  const tableWith = (offeredAt: TableOptions["offeredAt"]) => buildTable(config, { send: sendsNothing, offeredAt })
+  return checkAccounts(tableWith(undefined), { config, tableWith })
 }
 
 /** The administration to go through: that of the gateway named, or of the one that runs on the data folder. */
@@ -166,7 +167,7 @@ const openDesk: OpenDesk = (flags) => {
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {
   const client = administration(flags)
   if (client) return ((await client.get("/models")) as unknown as { models: ListedModel[] }).models
-  return modelStates(buildTable(loadConfig(sources(flags)), sendsNothing))
+  return modelStates(buildTable(loadConfig(sources(flags)), { send: sendsNothing }))
 }
 
 const findGateway: FindGateway = (flags) => runningUrl(loadConfig(sources(flags)).dataDir)

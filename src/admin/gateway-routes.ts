@@ -35,6 +35,7 @@ const checked = object({
         address: required(nullable(text({ max: 2000 }))),
         verdict: required(text({ max: 2000 })),
         sound: required(boolean()),
+        models: optional(list(text({ max: 400, about: "A model that the host offers, where they are discovered." }))),
       }),
     ),
   ),
@@ -112,7 +113,11 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       handle: async () => {
         const { models, providers, ...report } = await gateway.check()
         const counted = { ...models, unpriced: [...models.unpriced] }
-        return { ...report, models: counted, providers: providers.map((each) => ({ ...each })) }
+        const found = providers.map(({ models: offered, ...each }) => ({
+          ...each,
+          ...(offered && { models: [...offered] }),
+        }))
+        return { ...report, models: counted, providers: found }
       },
     }),
     ...providerRoutes(gateway),

@@ -39,6 +39,8 @@ interface CheckState {
     readonly address: string | null
     readonly verdict: string
     readonly sound: boolean
+    /** The ids of the models that the host offers, where they are discovered. */
+    readonly models?: readonly string[]
   }[]
 }
 

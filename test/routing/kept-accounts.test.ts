@@ -11,7 +11,7 @@ function tableOf(text: string, before?: GatewayTable): GatewayTable {
   writeFileSync(join(workingDir, "trivium.yaml"), text)
   const config = loadConfig({ flags: {}, environment: {}, workingDir, knownProviders })
   rmSync(workingDir, { recursive: true })
-  return buildTable(config, () => Promise.reject(new Error("not called")), before)
+  return buildTable(config, { send: () => Promise.reject(new Error("not called")), ...(before && { before }) })
 }
 
 const before = tableOf(`
