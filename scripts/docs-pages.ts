@@ -81,7 +81,8 @@ Who takes a key may be given several, \`api_keys: ["\${KEY_A}", "\${KEY_B}"]\` i
 its own: they come first in turn, and where one is refused or limited the next answers. Of the three targets that are
 tried for a model the last is another provider's where there is one.
 
-\`trivium check\` says of every account whether its credential is taken.
+\`trivium check\` says of every account whether its credential is taken. An API key can also be
+[stored in the gateway](administration.md#providers-credentials), sealed: \`trivium providers add openai\`.
 
 Ollama, vLLM, llama.cpp and LM Studio need no credential, and their models are discovered: see
 [local-servers.md](local-servers.md).

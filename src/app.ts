@@ -9,7 +9,6 @@ import { Limits } from "./accounts/limits.ts"
 import { Sealer } from "./accounts/sealing.ts"
 import { Desk } from "./admin/desk.ts"
 import type { GatewayView } from "./admin/house.ts"
-import { synced } from "./admin/synced.ts"
 import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/error.ts"
 import { checkAccounts } from "./cli/check.ts"
@@ -49,6 +48,7 @@ import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { conversation } from "./protocols/openai-responses/conversation.ts"
 import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
 import { codecs, protocols } from "./protocols.ts"
+import { ProviderDesk } from "./provider-desk.ts"
 import type { Account } from "./providers/contract.ts"
 import type { ModelDiscovery } from "./providers/discovery.ts"
 import { Affinity } from "./routing/affinity.ts"
@@ -82,7 +82,11 @@ const ASIDE = {
     "is out of credit, or at its spending limit. Another is used where there is one. Add credit or raise the limit at the provider.",
 } as const
 
+const CONFIG_FILE = "trivium.yaml"
+
 type Environment = Readonly<Record<string, string | undefined>>
+
+interface DeskOptions extends StoreOptions, Pick<GatewayOptions, "readConfig" | "configFile"> {}
 
 interface StoreOptions {
   /** Called with what the store or its secret has lost; where it is left out, that is refused. */
@@ -110,8 +114,9 @@ function openStore(
 export function openDesk(
   config: Config,
   environment: Environment,
-  options: StoreOptions = {},
-): { desk: Desk; keys: Keys; close: () => void } {
+  options: DeskOptions = {},
+): { desk: Desk & { providers: ProviderDesk }; keys: Keys; close: () => void } {
+  const { readConfig = () => config, configFile = CONFIG_FILE } = options
   const { store, secrets } = openStore(config, environment, options)
   const ledger = openLedger(store, config)
   ledger.recover()
@@ -120,7 +125,15 @@ export function openDesk(
     ledger.stop()
     store.close()
   }
-  return { desk: new Desk({ keys, ledger, sync: () => store.sync() }), keys, close }
+  const sync = () => store.sync()
+  const kept = new KeptCredentials(
+    new Credentials({ table: store.credentials, sealer: new Sealer(secrets) }),
+    providerTypes,
+  )
+  const table = () => buildTable(kept.join(config), { send: networkSend(config.upstream) })
+  const told = { config: () => config, onChange: () => {}, sync, readConfig, configFile }
+  const desk = new Desk({ keys, ledger, sync })
+  return { desk: Object.assign(desk, { providers: new ProviderDesk({ kept, table, ...told }) }), keys, close }
 }
 
 /** The keys alone. */
@@ -136,6 +149,8 @@ export interface GatewayOptions {
   readonly version?: string
   /** Reads the configuration anew, or this text in its place. */
   readonly readConfig?: (text?: string) => Config
+  /** Its file, as an operator finds it. */
+  readonly configFile?: string
   /** Starts although the store, or its secret, has lost something, and logs what. */
   readonly acceptLoss?: boolean | undefined
   /** What exchanges book with, if anything, in the ledger's place: to measure what it costs, and to show what it prevents. */
@@ -261,7 +276,15 @@ export class Gateway {
     this.discovery.follow(this.table.accounts.values())
   }
 
-  private openAdmin({ config, environment, log, version = "0", readConfig = () => this.config }: GatewayOptions) {
+  private openAdmin(options: GatewayOptions) {
+    const {
+      config,
+      environment,
+      log,
+      version = "0",
+      readConfig = () => this.config,
+      configFile = CONFIG_FILE,
+    } = options
     const { desk, kept } = this
     const startedAt = performance.now()
     const view: GatewayView = {
@@ -273,20 +296,18 @@ export class Gateway {
         models: this.modelCount,
       }),
       models: () => modelStates(this.table),
-      providers: () => kept.states(this.config, this.table),
       configProblems: (text) => problemsOf(() => readConfig(text)),
       check: () => checkAccounts(this.table, { config: this.kept.join(this.config) }),
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
-      setCredential: async (provider, credential) => {
-        const set = kept.set(provider, { config: this.config, credential })
-        if (set) this.changeAccounts()
-        return synced(set, () => this.store.sync())
-      },
-      removeCredential: async (provider) => {
-        const removed = kept.remove(provider)
-        if (removed) this.changeAccounts()
-        return synced(removed, () => this.store.sync())
-      },
+      providers: new ProviderDesk({
+        kept,
+        config: () => this.config,
+        table: () => this.table,
+        onChange: () => this.changeAccounts(),
+        sync: () => this.store.sync(),
+        readConfig,
+        configFile,
+      }),
     }
     const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
     return openAdministration({ config, environment, view, desk, version, server: this.server, onFault })

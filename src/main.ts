@@ -56,7 +56,7 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const config = loadConfig(given)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
   const { acceptLoss } = flags
-  gateway = new Gateway({ config, environment: env, log, version, readConfig, acceptLoss })
+  gateway = new Gateway({ config, environment: env, log, version, readConfig, configFile: path, acceptLoss })
   leaveMark(config.dataDir, gateway)
   const stopping = toldToStop()
   const firstKey = await gateway.firstKey()
@@ -161,7 +161,10 @@ function administration({ url, ...flags }: AdminFlags): AdminClient | undefined 
 const openDesk: OpenDesk = (flags) => {
   const client = administration(flags)
   if (client) return { desk: portDesk(client), close: () => {} }
-  return openStore(loadConfig(sources(flags)), env, flags.acceptLoss ? { onLoss: complain } : {})
+  const given = sources(flags)
+  const readConfig = (text?: string) => loadConfig({ ...given, text })
+  const opening = { readConfig, configFile: configFile(given).path }
+  return openStore(readConfig(), env, { ...opening, ...(flags.acceptLoss && { onLoss: complain }) })
 }
 
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {

@@ -94,19 +94,20 @@ export function describeReport({ demo, models, providers }: CheckReport): string
     `The configuration is valid. ${demo ? "No provider is configured: demo mode. " : ""}${served}`,
     ...(unpriced.length === 0 ? [] : [describeUnpriced(unpriced)]),
     ...(callable === 0 && unpriced.length === 0 ? [NOTHING_CALLABLE] : []),
-    ...(providers.length === 0
-      ? []
-      : [
-          columns(
-            ["PROVIDER", "ADDRESS", "CREDENTIAL"],
-            providers.map((each) => [each.provider, each.address ?? "", each.verdict]),
-          ),
-        ]),
-    ...providers.flatMap(({ provider, models: offered = [] }) =>
-      offered.length === 0 ? [] : [`${provider} offers ${someOf(offered)}.`],
-    ),
+    ...(providers.length === 0 ? [] : [describeFindings(providers)]),
   ]
   return paragraphs.join("\n\n")
+}
+
+export function describeFindings(providers: CheckReport["providers"]): string {
+  const found = columns(
+    ["PROVIDER", "ADDRESS", "CREDENTIAL"],
+    providers.map((each) => [each.provider, each.address ?? "", each.verdict]),
+  )
+  const offers = providers.flatMap(({ provider, models = [] }) =>
+    models.length === 0 ? [] : [`${provider} offers ${someOf(models)}.`],
+  )
+  return [found, ...offers].join("\n\n")
 }
 
 const NOTHING_CALLABLE =

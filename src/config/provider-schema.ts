@@ -4,6 +4,7 @@ import { nearestName, quoted } from "../canonical/nearest.ts"
 import { type AccountForm, type AccountMember, LIMIT_MEMBERS, type ProviderSettings } from "./config.ts"
 import type { Problem } from "./config-error.ts"
 import type { Place } from "./document.ts"
+import { Secret } from "./secret.ts"
 import { serviceAccount } from "./service-account.ts"
 import {
   boolean,
@@ -238,6 +239,7 @@ class Variables {
 
   private parse(variable: string, parser: Parser<unknown>): unknown {
     const value = parser((this.options.environment[variable] ?? "").trim())
+    if (value instanceof Secret) return new Secret(value.reveal(), value.origin ?? `environment variable ${variable}`)
     if (!(value instanceof Wrong)) return value
     this.options.problems.push({ path: variable, message: value.message })
     return undefined

@@ -1,9 +1,16 @@
 // A credential that cannot be printed by accident: every way of turning it into text says only that it is one.
 export class Secret {
   readonly #value: string
+  readonly #origin: string | undefined
 
-  constructor(value: string) {
+  constructor(value: string, origin?: string) {
     this.#value = value
+    this.#origin = origin
+  }
+
+  /** Where it was found, such as `file /run/secrets/key`; undefined where it was written into the configuration. */
+  get origin(): string | undefined {
+    return this.#origin
   }
 
   /** The value itself. Call it where the value is used, and nowhere else. */
