@@ -213,7 +213,7 @@ export class KeptCredentials {
     return this.known.find(({ id }) => id === type)
   }
 
-  settings(id: string, config: Config): ProviderSettings {
+  private settings(id: string, config: Config): ProviderSettings {
     const stored = this.credentials.list().find(({ provider }) => provider === id)?.settings
     const kept = { type: id, ...(stored && (JSON.parse(stored) as Partial<ProviderSettings>)) }
     return config.providers.find((settings) => settings.id === id) ?? { ...kept, id }

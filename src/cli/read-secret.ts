@@ -48,9 +48,10 @@ async function piped(): Promise<string> {
 
 async function typed(prompt: string): Promise<string> {
   const { stdin, stderr } = process
-  stderr.write(prompt)
+  // Before the prompt: who answers it at once would be echoed by the terminal.
   stdin.setRawMode(true)
   try {
+    stderr.write(prompt)
     return await untilEnter(stdin)
   } finally {
     stdin.setRawMode(false)
