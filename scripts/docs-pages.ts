@@ -59,8 +59,9 @@ const EXAMPLE = { id: "", resource: "RESOURCE", region: "REGION", location: "LOC
 /** The page of providers, from the table that holds them. */
 export function providersPage(): string {
   const rows = [...knownProviders, ...compatibleProviders].map((provider) => {
-    const { id, name, environmentVariable, baseUrl, addressOf, speaks } = provider
-    const variable = environmentVariable === undefined ? "" : `\`${environmentVariable}\``
+    const { id, name, environmentVariable, hostVariable, baseUrl, addressOf, speaks } = provider
+    const named = environmentVariable ?? hostVariable
+    const variable = named === undefined ? "" : `\`${named}\``
     const address = baseUrl ?? addressOf?.(EXAMPLE) ?? "given as `base_url`"
     return `| \`${id}\` | ${name} | ${variable} | ${address} | ${Object.keys(speaks).join(", ")} |`
   })
@@ -80,7 +81,11 @@ Who takes a key may be given several, \`api_keys: ["\${KEY_A}", "\${KEY_B}"]\` i
 its own: they come first in turn, and where one is refused or limited the next answers. Of the three targets that are
 tried for a model the last is another provider's where there is one.
 
-\`trivium check\` says of every account where its credential comes from, and whether it is taken.
+\`trivium check\` says of every account where its credential comes from, and whether it is taken. An API key can also be [stored in the gateway](administration.md#providers-credentials), sealed: \`trivium providers add openai\`.
+
+Ollama, vLLM, llama.cpp and LM Studio need no credential, and their models are discovered: see
+[local-servers.md](local-servers.md).
+
 
 ## Credentials
 

@@ -1,6 +1,6 @@
 // Joins the administration to the gateway it looks after; a part of the composition root.
 import { adminKey, isSameKey } from "./accounts/admin-key.ts"
-import type { Credentials } from "./accounts/credentials.ts"
+import type { Credentials, StoredCredential } from "./accounts/credentials.ts"
 import { Admin } from "./admin/admin.ts"
 import { bookRoutes } from "./admin/book-routes.ts"
 import type { Desk } from "./admin/desk.ts"
@@ -15,6 +15,7 @@ import type {
 } from "./admin/house.ts"
 import { keyRoutes } from "./admin/key-routes.ts"
 import { describe } from "./admin/openapi.ts"
+import { providerRoutes } from "./admin/provider-routes.ts"
 import { type AnyAdminRoute, route } from "./admin/route.ts"
 import { suspenseRoutes } from "./admin/suspense-routes.ts"
 import { tenantRoutes } from "./admin/tenant-routes.ts"
@@ -22,7 +23,7 @@ import type { Pricing } from "./canonical/model.ts"
 import type { TargetRow } from "./catalog/catalog.ts"
 import type { Config, ProviderSettings } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
-import { Secret } from "./config/secret.ts"
+import type { Secret } from "./config/secret.ts"
 import { PlainServer } from "./http/plain-server.ts"
 import type { Server } from "./http/server.ts"
 import type { Account, Provider } from "./providers/contract.ts"
@@ -63,6 +64,7 @@ export function administrationRoutes({
     ...bookRoutes(desk.books),
     ...suspenseRoutes(desk.suspense),
     ...gatewayRoutes(view),
+    ...providerRoutes(view.providers),
   ]
   routes.push(
     route({
@@ -120,7 +122,10 @@ export function problemsOf(read: () => Config): readonly ConfigProblem[] {
   }
 }
 
-/** The configuration's providers, those without a credential with the one kept for them, if there is one. */
+/**
+ * The configuration's providers, those without a credential with the one kept for them, if there is one; and entries that
+ * were kept with theirs.
+ */
 export class KeptCredentials {
   constructor(
     private readonly credentials: Credentials,
@@ -132,23 +137,35 @@ export class KeptCredentials {
       const kept = hasCredential(settings) ? undefined : this.find(settings)
       return kept ? { ...settings, apiKey: kept } : settings
     })
-    const others = this.known.flatMap(({ id }): ProviderSettings[] => {
-      if (config.providers.some((settings) => settings.id === id)) return []
-      const kept = this.find({ id, type: id })
-      return kept ? [{ id, type: id, apiKey: kept }] : []
+    const others = this.credentials.list().flatMap(({ provider }): ProviderSettings[] => {
+      if (config.providers.some(({ id }) => id === provider)) return []
+      const settings = this.settings(provider, config)
+      const kept = this.find(settings)
+      return kept ? [{ ...settings, apiKey: kept }] : []
     })
     return others.length === 0 && named.every((each, at) => each === config.providers[at])
       ? config
       : { ...config, providers: [...named, ...others] }
   }
 
-  /** False where nobody of this id takes a credential at an address we know. */
-  set(id: string, { config, credential }: { config: Config; credential: string }): boolean {
-    const settings = this.settings(id, config)
-    const address = this.address(settings)
-    if (address === undefined || !takesKey(this.provider(settings))) return false
-    this.credentials.set(id, { address, credential: new Secret(credential) })
-    return true
+  get knownTypes(): readonly string[] {
+    return this.known.map(({ id }) => id)
+  }
+
+  /** Whether entries of this type, which is known, are proven by something else than a key, or by nothing. */
+  refusesKey(type: string): boolean {
+    const provider = this.provider({ id: type, type })
+    if (!provider?.form) return provider?.tokens !== undefined
+    return provider.form.proofs.every(({ needs }) => needs.join() !== "api_key")
+  }
+
+  /** For the address that these settings lead to. What a new `entry` says is kept with its credential. */
+  set(settings: ProviderSettings, { credential, entry }: { credential: Secret; entry: boolean }): void {
+    const { id, type, ...members } = settings
+    const said = Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === "string"))
+    const isNamed = type === id && Object.keys(said).length === 0
+    const kept = entry && !isNamed ? JSON.stringify({ type, ...said }) : null
+    this.credentials.set(id, { address: this.address(settings) ?? "", credential, settings: kept })
   }
 
   remove(id: string): boolean {
@@ -156,7 +173,9 @@ export class KeptCredentials {
   }
 
   states(config: Config, { accounts }: Pick<RoutingTable, "accounts">): ProviderState[] {
-    const ids = [...new Set([...config.providers.map(({ id }) => id), ...this.known.map(({ id }) => id)])]
+    const stored = new Map(this.credentials.list().map((each) => [each.provider, each]))
+    const named = config.providers.map(({ id }) => id)
+    const ids = [...new Set([...named, ...stored.keys(), ...this.known.map(({ id }) => id)])]
     return ids.map((id) => {
       const settings = this.settings(id, config)
       const provider = this.provider(settings)
@@ -168,6 +187,8 @@ export class KeptCredentials {
         protocols: Object.keys(provider?.speaks ?? {}),
         credential: this.source(settings, provider),
         accounts: own.length,
+        configured: named.includes(id),
+        ...credentialFacts(settings, { stored: stored.get(id), find: () => this.find(settings) }),
       }
     })
   }
@@ -194,13 +215,39 @@ export class KeptCredentials {
   }
 
   private settings(id: string, config: Config): ProviderSettings {
-    return config.providers.find((settings) => settings.id === id) ?? { id, type: id }
+    const stored = this.credentials.list().find(({ provider }) => provider === id)?.settings
+    const kept = { type: id, ...(stored && (JSON.parse(stored) as Partial<ProviderSettings>)) }
+    return config.providers.find((settings) => settings.id === id) ?? { ...kept, id }
   }
 }
 
-function takesKey(provider: Provider | undefined): boolean {
-  const members = provider?.form?.members ?? { api_key: {} }
-  return provider?.needsCredential === true && members.api_key !== undefined
+interface StoredFacts {
+  readonly stored: StoredCredential | undefined
+  readonly find: () => Secret | undefined
+}
+
+/** What may be told of the credential that is used: where it was found, and how it ends. */
+function credentialFacts(settings: ProviderSettings, { stored, find }: StoredFacts) {
+  const { apiKey, apiKeys, accessKeyId } = settings
+  const isConfigured = hasCredential(settings)
+  const secret = isConfigured ? (apiKey ?? apiKeys?.[0] ?? accessKeyId) : find()
+  const variable = /^environment variable (\S+)$/.exec(secret?.origin ?? "")?.[1]
+  const configuredAt = variable === undefined ? ("file" as const) : ("environment" as const)
+  return {
+    source: isConfigured ? configuredAt : secret ? ("store" as const) : null,
+    variable: (isConfigured && variable) || null,
+    hint: secret ? endingOf(secret) : null,
+    stored_at: stored ? new Date(stored.setAt).toISOString() : null,
+  }
+}
+
+const SHOWN_CHARACTERS = 4
+/** Of a short one four characters would tell too much. */
+const LEAST_LENGTH_SHOWN = 16
+
+function endingOf(secret: Secret): string {
+  const text = secret.reveal()
+  return text.length < LEAST_LENGTH_SHOWN ? "…" : `…${text.slice(-SHOWN_CHARACTERS)}`
 }
 
 function hasCredential(settings: ProviderSettings): boolean {

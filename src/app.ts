@@ -9,13 +9,13 @@ import { Limits } from "./accounts/limits.ts"
 import { Sealer } from "./accounts/sealing.ts"
 import { Desk } from "./admin/desk.ts"
 import type { GatewayView } from "./admin/house.ts"
-import { synced } from "./admin/synced.ts"
 import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/error.ts"
 import { checkAccounts } from "./cli/check.ts"
 import type { Config, TracesSettings } from "./config/config.ts"
 import type { Secret } from "./config/secret.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
+import { openDiscovery, type UndiscoveredHost, undiscoveredHosts } from "./discovery-log.ts"
 import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
 import { Funds } from "./exchange/funds.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
@@ -48,7 +48,9 @@ import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
 import { conversation } from "./protocols/openai-responses/conversation.ts"
 import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
 import { codecs, protocols } from "./protocols.ts"
+import { ProviderDesk } from "./provider-desk.ts"
 import type { Account } from "./providers/contract.ts"
+import type { ModelDiscovery } from "./providers/discovery.ts"
 import { Affinity } from "./routing/affinity.ts"
 import { Health } from "./routing/health.ts"
 import { Turns } from "./routing/turns.ts"
@@ -80,7 +82,11 @@ const ASIDE = {
     "is out of credit, or at its spending limit. Another is used where there is one. Add credit or raise the limit at the provider.",
 } as const
 
+const CONFIG_FILE = "trivium.yaml"
+
 type Environment = Readonly<Record<string, string | undefined>>
+
+interface DeskOptions extends StoreOptions, Pick<GatewayOptions, "readConfig" | "configFile"> {}
 
 interface StoreOptions {
   /** Called with what the store or its secret has lost; where it is left out, that is refused. */
@@ -108,8 +114,9 @@ function openStore(
 export function openDesk(
   config: Config,
   environment: Environment,
-  options: StoreOptions = {},
-): { desk: Desk; keys: Keys; close: () => void } {
+  options: DeskOptions = {},
+): { desk: Desk & { providers: ProviderDesk }; keys: Keys; close: () => void } {
+  const { readConfig = () => config, configFile = CONFIG_FILE } = options
   const { store, secrets } = openStore(config, environment, options)
   const ledger = openLedger(store, config)
   ledger.recover()
@@ -118,7 +125,15 @@ export function openDesk(
     ledger.stop()
     store.close()
   }
-  return { desk: new Desk({ keys, ledger, sync: () => store.sync() }), keys, close }
+  const sync = () => store.sync()
+  const kept = new KeptCredentials(
+    new Credentials({ table: store.credentials, sealer: new Sealer(secrets) }),
+    providerTypes,
+  )
+  const table = () => buildTable(kept.join(config), { send: networkSend(config.upstream) })
+  const told = { config: () => config, onChange: () => {}, sync, readConfig, configFile }
+  const desk = new Desk({ keys, ledger, sync })
+  return { desk: Object.assign(desk, { providers: new ProviderDesk({ kept, table, ...told }) }), keys, close }
 }
 
 /** The keys alone. */
@@ -134,6 +149,8 @@ export interface GatewayOptions {
   readonly version?: string
   /** Reads the configuration anew, or this text in its place. */
   readonly readConfig?: (text?: string) => Config
+  /** Its file, as an operator finds it. */
+  readonly configFile?: string
   /** Starts although the store, or its secret, has lost something, and logs what. */
   readonly acceptLoss?: boolean | undefined
   /** What exchanges book with, if anything, in the ledger's place: to measure what it costs, and to show what it prevents. */
@@ -155,6 +172,7 @@ export class Gateway {
   private readonly log: Log
   private readonly timeouts: Timeouts
   private readonly send: Send
+  private readonly discovery: ModelDiscovery
   private config: Config
   private table: GatewayTable
   private ready = true
@@ -181,6 +199,9 @@ export class Gateway {
     const credentials = new Credentials({ table: this.store.credentials, sealer })
     this.kept = new KeptCredentials(credentials, providerTypes)
     this.send = networkSend(config.upstream)
+    this.discovery = openDiscovery(log, () => {
+      this.table = this.tableOf(this.config)
+    })
     this.table = this.tableOf(config)
     const mayFetch = () => this.config.media.fetch
     const seals = {
@@ -252,9 +273,18 @@ export class Gateway {
     if (config.traces)
       this.tracer = openTracer(config.traces, { metrics: this.metrics, log, version: options.version ?? "0" })
     this.admin = this.openAdmin(options)
+    this.discovery.follow(this.table.accounts.values())
   }
 
-  private openAdmin({ config, environment, log, version = "0", readConfig = () => this.config }: GatewayOptions) {
+  private openAdmin(options: GatewayOptions) {
+    const {
+      config,
+      environment,
+      log,
+      version = "0",
+      readConfig = () => this.config,
+      configFile = CONFIG_FILE,
+    } = options
     const { desk, kept } = this
     const startedAt = performance.now()
     const view: GatewayView = {
@@ -266,20 +296,18 @@ export class Gateway {
         models: this.modelCount,
       }),
       models: () => modelStates(this.table),
-      providers: () => kept.states(this.config, this.table),
       configProblems: (text) => problemsOf(() => readConfig(text)),
-      check: () => checkAccounts(this.table, this.kept.join(this.config)),
+      check: () => checkAccounts(this.table, { config: this.kept.join(this.config) }),
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
-      setCredential: async (provider, credential) => {
-        const set = kept.set(provider, { config: this.config, credential })
-        if (set) this.rebuildTable()
-        return synced(set, () => this.store.sync())
-      },
-      removeCredential: async (provider) => {
-        const removed = kept.remove(provider)
-        if (removed) this.rebuildTable()
-        return synced(removed, () => this.store.sync())
-      },
+      providers: new ProviderDesk({
+        kept,
+        config: () => this.config,
+        table: () => this.table,
+        onChange: () => this.changeAccounts(),
+        sync: () => this.store.sync(),
+        readConfig,
+        configFile,
+      }),
     }
     const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
     return openAdministration({ config, environment, view, desk, version, server: this.server, onFault })
@@ -339,6 +367,11 @@ export class Gateway {
     return this.table.catalog.models.length
   }
 
+  /** Where models are still to be discovered. */
+  get undiscovered(): readonly UndiscoveredHost[] {
+    return undiscoveredHosts(this.table.accounts.values(), this.discovery)
+  }
+
   /** A chat model that can be called, preferably one that the catalogue recommends. */
   get exampleModel(): string | undefined {
     return exampleModel(this.table, openaiChat.id)?.id
@@ -350,17 +383,20 @@ export class Gateway {
     if (table.accounts.size === 0) throw new Error(NO_PROVIDER)
     this.config = config
     this.table = table
+    this.discovery.follow(table.accounts.values())
   }
 
   /** After a credential was set or removed: to remove the last one leaves nobody to call. */
-  private rebuildTable(): void {
+  private changeAccounts(): void {
     this.table = this.tableOf(this.config)
+    this.discovery.follow(this.table.accounts.values())
   }
 
   private tableOf(config: Config): GatewayTable {
     return buildTable(this.kept.join(config), {
       send: this.send,
       before: this.table,
+      offeredAt: (account) => this.discovery.offeredAt(account),
       onCredentialFailure: (provider, { message }) =>
         this.log.line("warn", "credential-not-obtained", { provider, reason: message }),
     })
@@ -369,6 +405,7 @@ export class Gateway {
   /** Lets what is under way end well, then ends it all the same. */
   async stop({ graceMs, drainMs }: { graceMs: number; drainMs: number }): Promise<void> {
     this.ready = false
+    this.discovery.stop()
     this.log.line("info", "stopping", { in_flight: this.server.inFlight })
     this.server.bidFarewell()
     if (graceMs > 0) await setTimeout(graceMs)

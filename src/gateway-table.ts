@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto"
 import { bundledModels } from "./catalog/bundled.ts"
 import { Catalog, type Model } from "./catalog/catalog.ts"
+import { joinDiscovered } from "./catalog/discovered.ts"
 import { joinGroups } from "./catalog/groups.ts"
 import { joinModels } from "./catalog/overrides.ts"
 import type { Config } from "./config/config.ts"
 import { Secret } from "./config/secret.ts"
 import { codecs } from "./protocols.ts"
 import { type AccountOptions, openAccounts } from "./providers/account.ts"
-import type { Account, Provider } from "./providers/contract.ts"
+import type { Account, OfferedModel, Provider } from "./providers/contract.ts"
 import { demoProvider, simulatorProvider } from "./providers/simulator.ts"
 import { compatibleProviders, knownProviders as realProviders } from "./providers/table.ts"
 import type { RoutingTable } from "./routing/plan.ts"
@@ -36,6 +37,8 @@ export interface TableOptions {
   readonly send: Send
   /** The table that this one takes the place of. */
   readonly before?: GatewayTable | undefined
+  /** The models that were discovered at the host of an account. */
+  readonly offeredAt?: ((account: Account) => readonly OfferedModel[] | undefined) | undefined
   /** Called with the provider, and why its credential could not be fetched. */
   readonly onCredentialFailure?: (provider: string, error: Error) => void
 }
@@ -44,7 +47,8 @@ export interface TableOptions {
  * The models and accounts of one configuration. Without any account the simulator serves every model, unless the table
  * `before` had one: no change switches the simulator on. Accounts whose definition has not changed are those of `before`.
  */
-export function buildTable(config: Config, { send, before, onCredentialFailure }: TableOptions): GatewayTable {
+export function buildTable(config: Config, options: TableOptions): GatewayTable {
+  const { send, before, offeredAt, onCredentialFailure } = options
   const accounts = new Map<string, readonly Account[]>()
   const opening = new Opening(before)
   for (const settings of config.providers) {
@@ -55,7 +59,11 @@ export function buildTable(config: Config, { send, before, onCredentialFailure }
     const opened = provider ? opening.open(provider, { ...settings, send: reach, onCredentialFailure: onFailure }) : []
     if (opened.length > 0) accounts.set(settings.id, opened)
   }
-  const models = joinModels(bundledModels(), config.models)
+  const offers = [...accounts].flatMap(([provider, [first]]) => {
+    const models = first && offeredAt?.(first)
+    return models ? [{ provider, models }] : []
+  })
+  const models = joinDiscovered(joinModels(bundledModels(), config.models), offers)
   const isDemo = accounts.size === 0 && (before?.isDemo ?? true)
   const isSimulated = (provider: string) => {
     return config.providers.some(({ id, type }) => id === provider && type === simulatorProvider.id)

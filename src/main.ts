@@ -22,7 +22,7 @@ import { type ConfigSources, configFile, loadConfig } from "./config/load.ts"
 import { watchConfig } from "./config/watch.ts"
 import { CredentialWatch } from "./config/watch-credentials.ts"
 import { stackOf } from "./exchange/record.ts"
-import { buildTable, knownProviders } from "./gateway-table.ts"
+import { buildTable, knownProviders, type TableOptions } from "./gateway-table.ts"
 import { BillLog } from "./simulator/bill.ts"
 import { SimulatorServer } from "./simulator/server.ts"
 import { Log } from "./telemetry/log.ts"
@@ -69,13 +69,13 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const config = loadConfig(given)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
   const { acceptLoss } = flags
-  gateway = new Gateway({ config, environment: env, log, version, readConfig, acceptLoss })
+  gateway = new Gateway({ config, environment: env, log, version, readConfig, configFile: path, acceptLoss })
   credentials.follow(config.credentialFiles)
   leaveMark(config.dataDir, gateway)
   const stopping = toldToStop()
   const firstKey = await gateway.firstKey()
-  const { url, adminUrl, isDemo, modelCount, exampleModel } = gateway
-  print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey }))
+  const { url, adminUrl, isDemo, modelCount, exampleModel, undiscovered } = gateway
+  print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey, undiscovered }))
   tellLauncher()
   const cause = await stopping
   watched.stop()
@@ -163,7 +163,8 @@ async function checkReport({ url, ...flags }: AdminFlags): Promise<CheckReport> 
   const client = url === undefined ? undefined : administration({ url, ...flags })
   if (client) return (await client.post("/check")) as unknown as CheckReport
   const config = loadConfig(sources(flags))
-  return checkAccounts(buildTable(config, { send: sendsNothing }), config)
+  const tableWith = (offeredAt: TableOptions["offeredAt"]) => buildTable(config, { send: sendsNothing, offeredAt })
+  return checkAccounts(tableWith(undefined), { config, tableWith })
 }
 
 /** The administration to go through: that of the gateway named, or of the one that runs on the data folder. */
@@ -179,7 +180,10 @@ function administration({ url, ...flags }: AdminFlags): AdminClient | undefined 
 const openDesk: OpenDesk = (flags) => {
   const client = administration(flags)
   if (client) return { desk: portDesk(client), close: () => {} }
-  return openStore(loadConfig(sources(flags)), env, flags.acceptLoss ? { onLoss: complain } : {})
+  const given = sources(flags)
+  const readConfig = (text?: string) => loadConfig({ ...given, text })
+  const opening = { readConfig, configFile: configFile(given).path }
+  return openStore(readConfig(), env, { ...opening, ...(flags.acceptLoss && { onLoss: complain }) })
 }
 
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {

@@ -9,6 +9,7 @@ function memory(): CredentialTable & { rows: Map<string, CredentialRow> } {
   return {
     rows,
     put: (row) => void rows.set(row.provider, row),
+    list: () => [...rows.values()],
     find: (provider) => rows.get(provider),
     remove: (provider) => rows.delete(provider),
   }
@@ -55,6 +56,17 @@ test("while the gateway's secret is replaced, both open; without the old one, wh
   const rotating = new Credentials({ table, sealer: new Sealer([second, first]) })
   expect(rotating.find("openai", at)?.reveal()).toBe("sk-canary")
   expect(new Credentials({ table, sealer: new Sealer([second]) }).find("openai", at)).toBeUndefined()
+})
+
+test("what its entry says belongs to the seal, and is listed without opening it", () => {
+  const table = memory()
+  const credentials = new Credentials({ table, sealer: new Sealer([first]), now: () => 7 })
+  const settings = '{"type":"openai-compatible"}'
+  credentials.set("mine", { address: at, credential, settings })
+  expect(credentials.list()).toEqual([{ provider: "mine", setAt: 7, settings }])
+  expect(credentials.find("mine", at)?.reveal()).toBe("sk-canary")
+  table.put({ ...(table.find("mine") as CredentialRow), settings: '{"type":"openai"}' })
+  expect(credentials.find("mine", at)).toBeUndefined()
 })
 
 test("any changed byte keeps it shut", () => {

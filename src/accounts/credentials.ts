@@ -1,7 +1,7 @@
 // Providers' credentials that were given over the administration port: they rest sealed, bound to the address they
 // were given for. A credential never goes anywhere else.
 import { Secret } from "../config/secret.ts"
-import type { CredentialTable } from "../store/contract.ts"
+import type { CredentialRow, CredentialTable } from "../store/contract.ts"
 import type { Sealer } from "./sealing.ts"
 import { toldTable } from "./told-table.ts"
 
@@ -11,6 +11,20 @@ interface CredentialsOptions {
   readonly now?: () => number
 }
 
+/** What is known of a credential without opening it. */
+export interface StoredCredential {
+  readonly provider: string
+  readonly setAt: number
+  /** What else its entry says, as JSON; null where the configuration or the provider's own name says it. */
+  readonly settings: string | null
+}
+
+interface SetCredential {
+  readonly address: string
+  readonly credential: Secret
+  readonly settings?: string | null
+}
+
 export class Credentials {
   private readonly table: CredentialTable
 
@@ -18,10 +32,14 @@ export class Credentials {
     this.table = toldTable(options.table)
   }
 
-  set(provider: string, { address, credential }: { address: string; credential: Secret }): void {
+  set(provider: string, { address, credential, settings = null }: SetCredential): void {
     const { sealer, now = Date.now } = this.options
-    const sealed = sealer.seal(credential.reveal(), place(provider, address))
-    this.table.put({ provider, address, sealed, setAt: now() })
+    const sealed = sealer.seal(credential.reveal(), place({ provider, address, settings }))
+    this.table.put({ provider, address, sealed, setAt: now(), settings })
+  }
+
+  list(): StoredCredential[] {
+    return this.table.list().map(({ provider, setAt, settings }) => ({ provider, setAt, settings }))
   }
 
   /** The credential for this provider at this address. One that was given for another address is deleted. */
@@ -33,7 +51,7 @@ export class Credentials {
       this.table.remove(provider)
       return undefined
     }
-    const text = sealer.open(row.sealed, place(provider, address))
+    const text = sealer.open(row.sealed, place(row))
     return text === undefined ? undefined : new Secret(text, "administration")
   }
 
@@ -43,6 +61,7 @@ export class Credentials {
   }
 }
 
-function place(provider: string, address: string): string {
-  return `credential\n${provider}\n${address}`
+/** One that was sealed before there were settings opens as it did. */
+function place({ provider, address, settings }: Pick<CredentialRow, "provider" | "address" | "settings">): string {
+  return `credential\n${provider}\n${address}${settings === null ? "" : `\n${settings}`}`
 }

@@ -1,7 +1,6 @@
 // The gateway itself: its state, models, providers, configuration and metrics.
-import { excerpt, GatewayError } from "../canonical/error.ts"
-import type { JsonObject } from "../canonical/json.ts"
-import type { GatewayView, ProviderState } from "./house.ts"
+import type { GatewayView } from "./house.ts"
+import { checkedProviders, toCheckedView } from "./provider-routes.ts"
 import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text } from "./schema.ts"
 
@@ -28,17 +27,7 @@ const checked = object({
   models: required(
     object({ known: required(count), callable: required(count), unpriced: required(list(text(), { max: 100_000 })) }),
   ),
-  providers: required(
-    list(
-      object({
-        provider: required(text()),
-        address: required(nullable(text({ max: 2000 }))),
-        source: required(nullable(text({ max: 2000, about: "where the credential comes from" }))),
-        verdict: required(text({ max: 2000 })),
-        sound: required(boolean()),
-      }),
-    ),
-  ),
+  providers: required(checkedProviders),
 })
 const model = object({
   id: required(text()),
@@ -47,16 +36,6 @@ const model = object({
   context_window: required(nullable(count)),
   max_output_tokens: required(nullable(count)),
   targets: required(list(target)),
-})
-const provider = object({
-  id: required(text()),
-  type: required(text()),
-  address: required(nullable(text({ max: 2000 }))),
-  protocols: required(list(text())),
-  credential: required(
-    text({ about: "configuration, cloud (a role or managed identity), store, none, or not needed" }),
-  ),
-  accounts: required(count),
 })
 const problem = object({
   path: required(text({ max: 2000 })),
@@ -115,64 +94,8 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       handle: async () => {
         const { models, providers, ...report } = await gateway.check()
         const counted = { ...models, unpriced: [...models.unpriced] }
-        return { ...report, models: counted, providers: providers.map((each) => ({ ...each })) }
-      },
-    }),
-    ...providerRoutes(gateway),
-  ]
-}
-
-function providerRoutes(gateway: GatewayView): AnyAdminRoute[] {
-  const path = "/admin/v1/providers"
-  const credential = `${path}/{id}/credential`
-  const found = (id: string): JsonObject => {
-    const state = gateway.providers().find((each) => each.id === id)
-    if (!state) throw unknownProvider(id)
-    return shown(state)
-  }
-  return [
-    route({
-      ...asking,
-      path,
-      summary: "List the providers, and where the credential of each comes from.",
-      gives: object({ providers: required(list(provider)) }),
-      handle: () => ({ providers: gateway.providers().map(shown) }),
-    }),
-    route({
-      method: "PUT",
-      who: "administrator",
-      path: credential,
-      bodyLimit: BODY_LIMIT,
-      summary: "Keep a provider's credential, sealed, for the address it has now. The configuration's own goes first.",
-      takes: object({ api_key: required(text({ max: 10_000 })) }),
-      gives: provider,
-      handle: async ({ parameters: { id = "" }, body }) => {
-        if (!(await gateway.setCredential(id, body.api_key))) throw unknownProvider(id)
-        return found(id)
-      },
-    }),
-    route({
-      method: "DELETE",
-      who: "administrator",
-      path: credential,
-      bodyLimit: 0,
-      summary: "Forget a provider's kept credential.",
-      gives: provider,
-      handle: async ({ parameters: { id = "" } }) => {
-        if (!(await gateway.removeCredential(id))) {
-          throw new GatewayError("resource_not_found", `No credential is kept for \`${excerpt(id)}\`.`)
-        }
-        return found(id)
+        return { ...report, models: counted, providers: providers.map(toCheckedView) }
       },
     }),
   ]
-}
-
-function shown({ id, type, address, protocols, credential, accounts }: ProviderState): JsonObject {
-  return { id, type, address, protocols: [...protocols], credential, accounts }
-}
-
-function unknownProvider(id: string): GatewayError {
-  const message = `There is no provider \`${excerpt(id)}\` that takes a credential. GET /admin/v1/providers lists them.`
-  return new GatewayError("resource_not_found", message)
 }

@@ -29,7 +29,7 @@ export interface TargetState {
 }
 
 /** What a check of the configuration in force found. */
-interface CheckState {
+export interface CheckState {
   readonly valid: boolean
   readonly demo: boolean
   readonly sound: boolean
@@ -40,6 +40,8 @@ interface CheckState {
     readonly source: string | null
     readonly verdict: string
     readonly sound: boolean
+    /** The ids of the models that the host offers, where they are discovered. */
+    readonly models?: readonly string[]
   }[]
 }
 
@@ -54,6 +56,37 @@ export interface ProviderState {
   readonly credential: CredentialSource
   /** How many of our accounts there can be used. */
   readonly accounts: number
+  /** Whether it is an entry of the configuration file or the environment. */
+  readonly configured: boolean
+  /** Where the credential that is used was found. */
+  readonly source: "file" | "environment" | "store" | null
+  /** The variable of the environment that it was found in. */
+  readonly variable: string | null
+  /** How it ends; nothing else of it is ever shown. */
+  readonly hint: string | null
+  /** When one was stored for it, also where the configuration's own is used. */
+  readonly stored_at: string | null
+}
+
+/** A credential to store and, for an entry that is in no configuration, what else it says. */
+export interface CredentialInput {
+  readonly api_key: string
+  readonly type?: string
+  readonly base_url?: string
+  readonly region?: string
+  readonly resource?: string
+  readonly api_version?: string
+}
+
+/** Providers' credentials, as an operator manages them. What goes wrong is told in a GatewayError. */
+export interface ProviderAdministration {
+  list(): Promise<readonly ProviderState[]>
+  /** Seals a credential for a provider and uses it from now on. */
+  add(id: string, asked: CredentialInput): Promise<ProviderState>
+  /** Forgets a stored one. */
+  remove(id: string): Promise<ProviderState>
+  /** Asks a provider whether it takes its credential. */
+  check(id: string): Promise<Pick<CheckState, "sound" | "providers">>
 }
 
 export interface ConfigProblem {
@@ -66,14 +99,10 @@ export interface ConfigProblem {
 export interface GatewayView {
   status(): GatewayStatus
   models(): readonly ModelState[]
-  providers(): readonly ProviderState[]
   /** What is wrong with this text as `trivium.yaml`; of the file in force where none is given. */
   configProblems(text?: string): readonly ConfigProblem[]
   /** Asks every provider whether it takes its credential. */
   check(): Promise<CheckState>
   metrics(): { readonly text: string; readonly type: string }
-  /** Seals a credential for a provider and uses it from now on; false where there is no such provider. */
-  setCredential(provider: string, credential: string): Promise<boolean>
-  /** Whether there was one. */
-  removeCredential(provider: string): Promise<boolean>
+  readonly providers: ProviderAdministration
 }

@@ -20,6 +20,14 @@ export class AdminClient {
     return this.call("PATCH", path, body)
   }
 
+  put(path: string, body: Json): Promise<JsonObject> {
+    return this.call("PUT", path, body)
+  }
+
+  delete(path: string): Promise<JsonObject> {
+    return this.call("DELETE", path)
+  }
+
   private async call(method: string, path: string, body?: Json): Promise<JsonObject> {
     const headers = { authorization: `Bearer ${this.key.reveal()}`, "content-type": "application/json" }
     const sent = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }

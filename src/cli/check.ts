@@ -1,15 +1,17 @@
 // trivium check: says what the configuration amounts to, and whether each provider takes its credential.
 import type { Config } from "../config/config.ts"
-import type { Account, Verdict } from "../providers/contract.ts"
+import type { Account, OfferedModel, Verdict } from "../providers/contract.ts"
 import { type RoutingTable, targetsOf } from "../routing/plan.ts"
 import { table as columns } from "./print.ts"
 
-interface AccountFinding extends Verdict {
+interface AccountFinding extends Omit<Verdict, "offer"> {
   readonly provider: string
   /** Null where the entry names none and has no account. */
   readonly address: string | null
   /** Where the credential comes from; null where there is none. */
   readonly source: string | null
+  /** The ids of the models that the host offers, where they are discovered. */
+  readonly models?: readonly string[]
 }
 
 /** What a check found, as `--json` prints it and the administration answers. */
@@ -29,12 +31,25 @@ export interface CheckReport {
 
 type CheckedTable = RoutingTable & { readonly isDemo: boolean }
 
-export async function checkAccounts(routing: CheckedTable, config: Pick<Config, "providers">): Promise<CheckReport> {
+type OfferedAt = (account: Account) => readonly OfferedModel[] | undefined
+
+interface CheckOptions {
+  readonly config: Pick<Config, "providers">
+  /** The table with the models that hosts were found to offer; left out, it knows them already. */
+  readonly tableWith?: (offeredAt: OfferedAt) => CheckedTable
+}
+
+export async function checkAccounts(
+  routing: CheckedTable,
+  { config, tableWith = () => routing }: CheckOptions,
+): Promise<CheckReport> {
   const demo = routing.isDemo && config.providers.length === 0
   const examined = demo ? [] : config.providers.map(({ id }) => examine(id, routing.accounts.get(id) ?? []))
-  const providers = (await Promise.all(examined)).flat()
-  const sound = providers.every((each) => each.sound)
-  return { valid: true, demo, sound, models: countModels(routing), providers }
+  const findings = (await Promise.all(examined)).flat()
+  const offers = new Map(findings.flatMap(({ account, verdict: { offer } }) => (offer ? [[account?.id, offer]] : [])))
+  const counted = countModels(tableWith(({ id }) => offers.get(id)?.models))
+  const providers = findings.map(shownFinding)
+  return { valid: true, demo, sound: providers.every((each) => each.sound), models: counted, providers }
 }
 
 function countModels(routing: CheckedTable): CheckReport["models"] {
@@ -48,19 +63,30 @@ function countModels(routing: CheckedTable): CheckReport["models"] {
   return { known: models.length, callable: served.length - unpriced.length, unpriced }
 }
 
+interface Finding {
+  readonly name: string
+  readonly account?: Account
+  readonly verdict: Verdict
+}
+
 /** One finding for each account. */
-function examine(id: string, accounts: readonly Account[]): Promise<AccountFinding[]> {
+function examine(id: string, accounts: readonly Account[]): Promise<Finding[]> {
   if (accounts.length === 0) {
-    return Promise.resolve([
-      { provider: id, address: null, source: null, verdict: "missing: set api_key", sound: false },
-    ])
+    return Promise.resolve([{ name: id, verdict: { verdict: "missing: set api_key", sound: false } }])
   }
   const name = (index: number) => (accounts.length === 1 ? id : `${id} (${index + 1} of ${accounts.length})`)
-  const findings = accounts.map(async (account, index): Promise<AccountFinding> => {
-    const { verdict, sound } = await account.check()
-    return { provider: name(index), address: account.baseUrl, source: account.credentialSource, verdict, sound }
-  })
+  const findings = accounts.map(async (account, index) => ({
+    name: name(index),
+    account,
+    verdict: await account.check(),
+  }))
   return Promise.all(findings)
+}
+
+function shownFinding({ name, account, verdict: { verdict, sound, offer } }: Finding): AccountFinding {
+  const models = offer?.models.map((model) => `${account?.id}/${model.name}`)
+  const { baseUrl: address = null, credentialSource: source = null } = account ?? {}
+  return { provider: name, address, source, verdict, sound, ...(models && { models }) }
 }
 
 /** A report as people read it. */
@@ -71,16 +97,20 @@ export function describeReport({ demo, models, providers }: CheckReport): string
     `The configuration is valid. ${demo ? "No provider is configured: demo mode. " : ""}${served}`,
     ...(unpriced.length === 0 ? [] : [describeUnpriced(unpriced)]),
     ...(callable === 0 && unpriced.length === 0 ? [NOTHING_CALLABLE] : []),
-    ...(providers.length === 0
-      ? []
-      : [
-          columns(
-            ["PROVIDER", "ADDRESS", "SOURCE", "CREDENTIAL"],
-            providers.map((each) => [each.provider, each.address ?? "", each.source ?? "", each.verdict]),
-          ),
-        ]),
+    ...(providers.length === 0 ? [] : [describeFindings(providers)]),
   ]
   return paragraphs.join("\n\n")
+}
+
+export function describeFindings(providers: CheckReport["providers"]): string {
+  const found = columns(
+    ["PROVIDER", "ADDRESS", "SOURCE", "CREDENTIAL"],
+    providers.map((each) => [each.provider, each.address ?? "", each.source ?? "", each.verdict]),
+  )
+  const offers = providers.flatMap(({ provider, models = [] }) =>
+    models.length === 0 ? [] : [`${provider} offers ${someOf(models)}.`],
+  )
+  return [found, ...offers].join("\n\n")
 }
 
 const NOTHING_CALLABLE =
@@ -89,7 +119,10 @@ const NOTHING_CALLABLE =
 const MAX_NAMED = 10
 
 function describeUnpriced(unpriced: readonly string[]): string {
-  const named = unpriced.slice(0, MAX_NAMED).join(", ")
-  const more = unpriced.length > MAX_NAMED ? ` and ${unpriced.length - MAX_NAMED} more` : ""
-  return `Not called, because they have no price: ${named}${more}. Give them \`pricing\` in the configuration: input "0" and output "0" where they are free.`
+  return `Not called, because they have no price: ${someOf(unpriced)}. Give them \`pricing\` in the configuration: input "0" and output "0" where they are free.`
+}
+
+function someOf(ids: readonly string[]): string {
+  const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : ""
+  return ids.slice(0, MAX_NAMED).join(", ") + more
 }

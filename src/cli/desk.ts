@@ -4,8 +4,10 @@ import type { AskedChange, AskedKey, ShownKey, ShownMintedKey } from "../account
 import type { AskedTenant, ShownTenant } from "../accounts/shown-tenant.ts"
 import type { Json } from "../canonical/json.ts"
 import type { AdminClient } from "./admin-client.ts"
+import type { CheckReport } from "./check.ts"
 import type { AdminFlags } from "./flags.ts"
 import type { AskedUsage, ReturnedSuspense, ShownReceipt, SuspensePage, UsagePage, Verdict } from "./shown-books.ts"
+import type { CredentialInput, ShownProvider } from "./shown-provider.ts"
 
 export interface Desk {
   readonly keys: {
@@ -26,6 +28,12 @@ export interface Desk {
     receipt(id: string): Promise<ShownReceipt>
     usage(asked: AskedUsage): Promise<UsagePage>
     verify(): Promise<Verdict>
+  }
+  readonly providers: {
+    list(): Promise<readonly ShownProvider[]>
+    add(id: string, asked: CredentialInput): Promise<ShownProvider>
+    remove(id: string): Promise<ShownProvider>
+    check(id: string): Promise<Pick<CheckReport, "sound" | "providers">>
   }
   readonly suspense: {
     list(asked: { readonly after?: string }): Promise<SuspensePage>
@@ -50,6 +58,7 @@ export async function atDesk(open: OpenDesk, flags: AdminFlags, act: (desk: Desk
 /** What comes back was written by the same code at the other end. */
 export function portDesk(client: AdminClient): Desk {
   const key = (id: string) => `/keys/${encodeURIComponent(id)}`
+  const provider = (id: string) => `/providers/${encodeURIComponent(id)}`
   const tenant = (name: string) => `/tenants/${encodeURIComponent(name)}`
   const as = <Shown>(answer: Promise<unknown>) => answer as Promise<Shown>
   const post = <Shown>(path: string, asked: object) => as<Shown>(client.post(path, { ...asked } as Json))
@@ -73,6 +82,12 @@ export function portDesk(client: AdminClient): Desk {
       receipt: (id) => as(client.get(`/receipts/${encodeURIComponent(id)}`)),
       usage: (asked) => as(client.get(`/usage?${new URLSearchParams({ ...asked })}`)),
       verify: () => as(client.post("/ledger/verify")),
+    },
+    providers: {
+      list: async () => (await as<{ providers: ShownProvider[] }>(client.get("/providers"))).providers,
+      add: (id, asked) => as(client.put(`${provider(id)}/credential`, { ...asked })),
+      remove: (id) => as(client.delete(`${provider(id)}/credential`)),
+      check: (id) => as(client.post(`${provider(id)}/check`)),
     },
     suspense: {
       list: (asked) => as(client.get(`/ledger/suspense?${new URLSearchParams({ ...asked })}`)),

@@ -9,6 +9,7 @@ import { withLossFlag, withStoreFlags } from "./flags.ts"
 import { keysCommand } from "./keys.ts"
 import { ledgerCommand } from "./ledger.ts"
 import { type ListModels, modelsCommand } from "./models.ts"
+import { providersCommand } from "./providers.ts"
 import { receiptCommand } from "./receipt.ts"
 import { type SimulateFlags, simulateCommand } from "./simulate.ts"
 import { tenantsCommand } from "./tenants.ts"
@@ -53,6 +54,7 @@ export function program(actions: Actions, version: string): Command {
   trivium.addCommand(receiptCommand(actions.openDesk))
   trivium.addCommand(ledgerCommand(actions.openDesk))
   trivium.addCommand(modelsCommand(actions.listModels))
+  trivium.addCommand(providersCommand(actions.openDesk))
   trivium.addCommand(explainCommand(actions.findGateway))
   trivium.addCommand(simulateCommand(actions.simulate))
   trivium.addCommand(completionCommand(trivium))

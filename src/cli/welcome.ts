@@ -9,9 +9,12 @@ export interface Welcome {
   readonly exampleModel?: string | undefined
   /** The key made at this start, where one was. */
   readonly firstKey?: string | undefined
+  /** Hosts whose models are not known yet. */
+  readonly undiscovered: readonly { readonly provider: string; readonly address: string }[]
 }
 
-export function welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey }: Welcome): string {
+export function welcome(given: Welcome): string {
+  const { url, adminUrl, isDemo, modelCount, exampleModel, firstKey, undiscovered } = given
   const lines: string[] = []
   if (isDemo) {
     lines.push(
@@ -36,7 +39,10 @@ export function welcome({ url, adminUrl, isDemo, modelCount, exampleModel, first
   }
   if (!firstKey && isDemo)
     lines.push("Your first key was shown at the first start. Another: trivium keys create --name NAME", "")
-  if (!exampleModel) {
+  if (undiscovered.length > 0) {
+    const hosts = undiscovered.map(({ provider, address }) => `${provider} (${address})`)
+    lines.push(`Discovering the models of ${hosts.join(", ")}. See them: trivium models`, "")
+  } else if (!exampleModel) {
     lines.push(
       "No chat model can be called: the configured providers serve none that is known and priced.",
       "Name theirs under `models` in trivium.yaml, and see what is there: trivium check",

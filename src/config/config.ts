@@ -91,6 +91,8 @@ export interface ProviderSettings {
   readonly limitMember?: LimitMember
   /** Whether callers' identifiers reach it salted per tenant; left out, they do. */
   readonly saltIdentifiers?: boolean
+  /** Whether its models are discovered from its own listing; left out, as its type usually does. */
+  readonly discover?: boolean
   readonly apiKey?: Secret
   /** Each makes an account of its own. Never beside `apiKey`. */
   readonly apiKeys?: readonly Secret[]

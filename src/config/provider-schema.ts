@@ -21,7 +21,7 @@ import {
   text,
   Wrong,
 } from "./shape.ts"
-import { apiVersion, baseUrl, entraId, hostLabel, line, secureUrl } from "./values.ts"
+import { apiVersion, baseUrl, entraId, hostAddress, hostLabel, line, secureUrl } from "./values.ts"
 
 /** An entry; its type is its own name when left out. */
 export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly type?: string }
@@ -35,6 +35,10 @@ export interface KnownProvider {
   readonly form?: AccountForm
   /** By protocol, what it can be asked to speak; absent where any will do. */
   readonly speaks?: Readonly<Record<string, unknown>>
+  /** Where its address is usually found, in a form of its own. */
+  readonly hostVariable?: string
+  /** Present where its models can be discovered. */
+  readonly discovery?: object
 }
 
 interface ReadingOptions extends FileReading {
@@ -52,7 +56,7 @@ interface ProviderReading {
 
 /** Kinds of host, of which each installation has its own. */
 const COMPATIBLE: readonly KnownProvider[] = [
-  { id: "openai-compatible" },
+  { id: "openai-compatible", discovery: {} },
   { id: "anthropic-compatible" },
   { id: "gemini-compatible" },
 ]
@@ -114,6 +118,7 @@ export function providerReading(options: ReadingOptions): ProviderReading {
     protocols,
     limit_member: optional(choice(...LIMIT_MEMBERS)),
     salt_identifiers: optional(boolean()),
+    discover: optional(boolean()),
     ...memberShapes(parsers),
   }
   const variables = new Variables(options, parsers)
@@ -124,7 +129,7 @@ export function providerReading(options: ReadingOptions): ProviderReading {
     const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
     // Which members an unknown type takes, nobody knows.
     if (!provider) return object(shapes).read(place)
-    const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members)]
+    const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members), provider.discovery ? "discover" : ""]
     const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
     const said = object(members as typeof shapes).read(place)
     const completedEntry = completed(said === invalid ? {} : said, provider, variables)
@@ -139,9 +144,11 @@ export function providerReading(options: ReadingOptions): ProviderReading {
     fromEnvironment(entries) {
       const found: ProviderSettings[] = []
       for (const provider of knownProviders) {
-        const { id, environmentVariable } = provider
-        if (entries.has(id) || !variables.has(environmentVariable)) continue
+        const { id, environmentVariable, hostVariable } = provider
+        if (entries.has(id)) continue
+        if (!variables.has(environmentVariable) && !variables.has(hostVariable)) continue
         const entry = completed({}, provider, variables)
+        if (hostVariable !== undefined && entry.baseUrl !== undefined) found.push({ ...entry, id, type: id })
         // Without an address of its own there is nowhere to take the credential to.
         if (entry.apiKey && missingMembers(entry, provider).length === 0) found.push({ ...entry, id, type: id })
       }
@@ -238,6 +245,14 @@ class Variables {
     return this.known.get(variable)
   }
 
+  /** The address that the provider's own variable holds, if any. */
+  readHost({ hostVariable, baseUrl: usual }: KnownProvider): Partial<FileProvider> {
+    if (usual === undefined || !this.has(hostVariable)) return {}
+    if (!this.known.has(hostVariable)) this.known.set(hostVariable, this.parse(hostVariable, hostAddress(usual)))
+    const found = this.known.get(hostVariable)
+    return typeof found === "string" ? { baseUrl: found } : {}
+  }
+
   private parse(variable: string, parser: Parser<unknown>): unknown {
     const value = parser((this.options.environment[variable] ?? "").trim())
     if (value instanceof Secret) return new Secret(value.reveal(), value.origin ?? `environment variable ${variable}`)
@@ -258,7 +273,8 @@ function completed(entry: FileProvider, provider: KnownProvider, variables: Vari
   const proving = proofs.flatMap(({ needs, mayHave = [] }) => [...needs, ...mayHave])
   const placing = memberNames(members).filter((name) => name === "base_url" || members[name]?.needed === "for-address")
   const others = memberNames(members).filter((name) => !proving.includes(name) && !placing.includes(name))
-  const place = entry.baseUrl === undefined && placing.every(isOpen) ? read(placing) : {}
+  const isUnplaced = entry.baseUrl === undefined && placing.every(isOpen)
+  const place = isUnplaced ? { ...variables.readHost(provider), ...read(placing) } : {}
   const mayProve = takesEnvironment(entry, formOf(provider)) && proving.every(isOpen)
   const proof = mayProve ? proofs.find(({ needs }) => Object.keys(read(needs)).length === needs.length) : undefined
   return {

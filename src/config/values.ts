@@ -55,6 +55,29 @@ export function entraId(text: string): string | Wrong {
   return isId ? text : new Wrong(`${quoted(text)} is not an id such as "00000000-0000-0000-0000-000000000000"`)
 }
 
+/**
+ * The address of a server of one's own, as `HOST`, `HOST:PORT` or with a scheme. What is left out is as in `usual`; only
+ * a scheme brings its own port. A server that listens at every address is found at this machine's.
+ */
+export function hostAddress(usual: string): Parser<string> {
+  const { port: usualPort, pathname } = new URL(usual)
+  return (text) => {
+    const [, scheme, host] = /^(?:(https?):\/\/)?([^/?#@]*)\/*$/i.exec(text) ?? []
+    if (host === undefined) return NO_HOST_ADDRESS
+    const isBareIpv6 = isIP(host) === 6
+    const url = `${scheme ?? "http"}://${isBareIpv6 ? `[${host}]` : host.replace(/^(?=:|$)/, "127.0.0.1")}`
+    if (!URL.canParse(url)) return NO_HOST_ADDRESS
+    const parsed = new URL(url)
+    if (parsed.hostname === "0.0.0.0") parsed.hostname = "127.0.0.1"
+    if (parsed.hostname === "[::]") parsed.hostname = "[::1]"
+    const hasPort = !isBareIpv6 && /:\d+$/.test(host)
+    if (scheme === undefined && !hasPort) parsed.port = usualPort
+    return baseUrl(parsed.origin + pathname)
+  }
+}
+
+const NO_HOST_ADDRESS = new Wrong('expected an address such as "127.0.0.1:11434" or "http://ollama:11434"')
+
 /** A part of a host name: a resource, a region. */
 export function hostLabel(text: string): string | Wrong {
   const isLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)

@@ -210,7 +210,8 @@ describe("a settlement", () => {
 describe("what is written with a settlement", () => {
   /** Any table of the store will do. */
   const credential = () => store.credentials.find("p")?.address
-  const put = (address: string) => store.credentials.put({ provider: "p", address, sealed: "s", setAt: now })
+  const put = (address: string) =>
+    store.credentials.put({ provider: "p", address, sealed: "s", setAt: now, settings: null })
 
   test("is written once, when the settlement is booked", async () => {
     const requestId = await hold()

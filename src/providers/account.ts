@@ -37,6 +37,7 @@ export function openAccount(provider: Provider, options: AccountOptions): Accoun
   }
   const own = secretsIn(settings)
   const [line] = Object.values(lines)
+  const listModels = listingOf(provider, { settings, baseUrl, line })
   return {
     id: settings.id,
     baseUrl,
@@ -47,12 +48,25 @@ export function openAccount(provider: Provider, options: AccountOptions): Accoun
     lines,
     secrets: () => [...own, ...(signer?.minted?.() ?? [])],
     credentialSource: signer?.source ?? originOf(settings.apiKey),
-    check: () => signer?.check() ?? checkList(line),
+    check: () => signer?.check() ?? (listModels ? checkOffer(listModels) : checkList(line)),
+    ...(listModels && { listModels }),
   }
 }
 
 function addressOf(provider: Provider, settings: AccountSettings): string | undefined {
   return provider.addressOf ? provider.addressOf(settings) : (settings.baseUrl ?? provider.baseUrl)
+}
+
+interface ListingPlace {
+  readonly settings: AccountSettings
+  readonly baseUrl: string
+  readonly line: Line | undefined
+}
+
+function listingOf({ discovery }: Provider, { settings, baseUrl, line }: ListingPlace): Account["listModels"] {
+  if (!discovery || !line || !(settings.discover ?? discovery.byDefault)) return undefined
+  const { list } = discovery
+  return () => list({ baseUrl, headers: line.headersWith({}) })
 }
 
 interface Place {
@@ -148,6 +162,18 @@ export function originOf(credential: Secret | undefined): string {
 function secretsIn(settings: AccountSettings): Secret[] {
   const values = Object.values({ ...settings, ...settings.credentialsFile })
   return values.filter((value) => value instanceof Secret)
+}
+
+/** Whether a host of one's own is there, and what it offers. */
+async function checkOffer(listModels: NonNullable<Account["listModels"]>): Promise<Verdict> {
+  try {
+    const offer = await listModels()
+    const { length } = offer.models
+    return { verdict: `reachable, offers ${length} ${length === 1 ? "model" : "models"}`, sound: true, offer }
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    return { verdict: /^refused/.test(why) ? why : `not reachable: ${why}`, sound: false }
+  }
 }
 
 /** Most vendors list their models to whoever holds a key. */

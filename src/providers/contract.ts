@@ -23,6 +23,10 @@ export interface Provider {
   readonly tokens?: "simulator"
   /** What its entries in the configuration say beside an address; left out, a key. */
   readonly form?: AccountForm
+  /** The variable that the vendor's own tools read the address from, as `HOST`, `HOST:PORT` or an address. */
+  readonly hostVariable?: string
+  /** Its models can be discovered from its own listing. */
+  readonly discovery?: ProviderDiscovery
   /** By protocol id; what it speaks best comes first. */
   readonly speaks: Readonly<Record<string, Dialect>>
   /** What of that an installation is taken to speak where nothing is said of it; left out, all. */
@@ -36,6 +40,38 @@ export interface SignerPlace {
   readonly address: string
   /** Called with why a credential could not be fetched. */
   readonly onFailure?: ((error: Error) => void) | undefined
+}
+
+interface ProviderDiscovery {
+  /** Whether an entry's models are discovered although it does not say `discover: true`. */
+  readonly byDefault: boolean
+  readonly list: ListModels
+}
+
+/** Asks a host which models it offers. Rejects with an Error whose message is for an operator. */
+export type ListModels = (host: ListedHost) => Promise<ModelOffer>
+
+export interface ListedHost {
+  /** As an OpenAI client would be given it. */
+  readonly baseUrl: string
+  readonly headers: Headers
+}
+
+/** The models that a host offers. */
+export interface ModelOffer {
+  readonly models: readonly OfferedModel[]
+  /** How many more it lists whose names no caller could write. */
+  readonly unnameable: number
+  /** How many more it lists than are taken. */
+  readonly excess: number
+}
+
+export interface OfferedModel {
+  readonly name: string
+  readonly kind: "chat" | "embedding"
+  readonly contextWindow?: number
+  /** What the host says that it can do beside text. */
+  readonly abilities: readonly ("tools" | "vision" | "reasoning")[]
 }
 
 /** What is known of one account. */
@@ -118,6 +154,8 @@ export interface Signer {
 export interface Verdict {
   readonly verdict: string
   readonly sound: boolean
+  /** The models that the host offers, where they are discovered. */
+  readonly offer?: ModelOffer
 }
 
 /** Our credential at a provider, and the ways to speak to it. */
@@ -136,6 +174,8 @@ export interface Account {
   /** Where its credential comes from, in words for an operator. */
   readonly credentialSource: string
   check(): Promise<Verdict>
+  /** Asks which models are offered there; absent where they are not discovered. Rejects as `ListModels` does. */
+  listModels?(): Promise<ModelOffer>
 }
 
 /** One protocol at one account, ready to be called. */

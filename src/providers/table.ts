@@ -3,7 +3,15 @@
 import type { Secret } from "../config/secret.ts"
 import { azure } from "./azure.ts"
 import { bedrock } from "./bedrock.ts"
-import { BOTH_LIMITS, type Dialect, type EmbeddingLimits, OPENAI_CHAT_MEMBERS, type Provider } from "./contract.ts"
+import {
+  BOTH_LIMITS,
+  type Dialect,
+  type EmbeddingLimits,
+  type ListModels,
+  OPENAI_CHAT_MEMBERS,
+  type Provider,
+} from "./contract.ts"
+import { listLmstudio, listOllama, listOpenai } from "./model-listing.ts"
 import { vertex } from "./vertex.ts"
 
 interface Row {
@@ -16,6 +24,9 @@ interface Row {
   readonly speaks: Readonly<Record<string, Dialect>>
   readonly usually?: readonly string[]
   readonly local?: boolean
+  readonly hostEnv?: string
+  /** How its models are discovered. */
+  readonly list?: ListModels
 }
 
 const bearer = (credential: Secret | undefined): Record<string, string> =>
@@ -315,6 +326,8 @@ const ROWS: readonly Row[] = [
     at: "http://127.0.0.1:11434/v1",
     speaks: { ...chat, ...texts, ...completions, ...messagesAt("http://127.0.0.1:11434") },
     local: true,
+    hostEnv: "OLLAMA_HOST",
+    list: listOllama,
   },
   {
     id: "lmstudio",
@@ -322,6 +335,7 @@ const ROWS: readonly Row[] = [
     at: "http://127.0.0.1:1234/v1",
     speaks: { ...chat, ...texts, ...completions },
     local: true,
+    list: listLmstudio,
   },
   {
     id: "vllm",
@@ -329,6 +343,15 @@ const ROWS: readonly Row[] = [
     at: "http://127.0.0.1:8000/v1",
     speaks: { ...newerChat, ...responses, ...embeddings, ...completions },
     local: true,
+    list: listOpenai,
+  },
+  {
+    id: "llamacpp",
+    name: "llama.cpp",
+    at: "http://127.0.0.1:8080/v1",
+    speaks: { ...chat, ...texts, ...completions },
+    local: true,
+    list: listOpenai,
   },
 ]
 
@@ -341,6 +364,7 @@ const COMPATIBLE: readonly Row[] = [
     // Few such hosts have more; what is said in responses reaches them in chat's words.
     usually: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions", "openai-moderations"],
     local: true,
+    list: listOpenai,
   },
   {
     id: "anthropic-compatible",
@@ -359,7 +383,8 @@ const COMPATIBLE: readonly Row[] = [
 export const knownProviders: readonly Provider[] = [...ROWS.map(providerOf), azure, bedrock, vertex]
 export const compatibleProviders: readonly Provider[] = COMPATIBLE.map(providerOf)
 
-function providerOf({ id, name, env, at, addressOf, speaks, usually, local = false }: Row): Provider {
+function providerOf(row: Row): Provider {
+  const { id, name, env, at, addressOf, speaks, usually, local = false, hostEnv, list } = row
   return {
     id,
     name,
@@ -373,5 +398,8 @@ function providerOf({ id, name, env, at, addressOf, speaks, usually, local = fal
     ...(local && at !== undefined && { isFree: true }),
     speaks,
     ...(usually && { usually }),
+    ...(hostEnv !== undefined && { hostVariable: hostEnv }),
+    // A host of which only the address is known may list what costs money.
+    ...(list && { discovery: { list, byDefault: at !== undefined } }),
   }
 }

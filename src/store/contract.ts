@@ -87,10 +87,13 @@ export interface CredentialRow {
   readonly address: string
   readonly sealed: string
   readonly setAt: number
+  /** What else its entry says, as JSON; null where the configuration or the provider's own name says it. */
+  readonly settings: string | null
 }
 
 export interface CredentialTable {
   put(row: CredentialRow): void
+  list(): CredentialRow[]
   find(provider: string): CredentialRow | undefined
   /** Whether there was one. */
   remove(provider: string): boolean

@@ -35,6 +35,8 @@ export interface LogFields {
   /** What an earlier run of the process had left open in the books. */
   readonly holds?: number | undefined
   readonly signal?: string | undefined
+  /** How many models a listing brought, or how many of it are left out. */
+  readonly models?: number | undefined
 }
 
 export type LogLevel = "info" | "warn" | "error"
@@ -113,5 +115,6 @@ function allowed(time: string, level: LogLevel, event: string, fields: LogFields
     in_flight: fields.in_flight,
     holds: fields.holds,
     signal: fields.signal,
+    models: fields.models,
   }
 }

@@ -143,13 +143,16 @@ export class RunningGateway {
 /** Runs one command to its end, as an operator would type it. */
 export async function runCommand(
   words: readonly string[],
-  { folder, environment = {} }: { folder: string; environment?: Record<string, string> },
+  { folder, environment = {}, input }: { folder: string; environment?: Record<string, string>; input?: string },
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(PROGRAM, [...LAUNCHER, ...words], {
     cwd: folder,
     env: { ...scratchEnvironment(folder), ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   })
+  // A command that reads none may have ended.
+  child.stdin.on("error", () => {})
+  child.stdin.end(input)
   let stdout = ""
   let stderr = ""
   child.stdout.on("data", (bytes) => {

@@ -41,9 +41,9 @@ export class Upstream {
     this.server = createServer((socket) => this.accept(socket))
   }
 
-  static async start(script: Script = (_, reply) => reply.json(completion("Hello."))): Promise<Upstream> {
+  static async start(script: Script = (_, reply) => reply.json(completion("Hello.")), port = 0): Promise<Upstream> {
     const upstream = new Upstream(script)
-    await new Promise<void>((resolve) => upstream.server.listen(0, "127.0.0.1", 4096, resolve))
+    await new Promise<void>((resolve) => upstream.server.listen(port, "127.0.0.1", 4096, resolve))
     return upstream
   }
 

@@ -6,25 +6,30 @@ interface Columns {
   readonly address: string
   readonly sealed: string
   readonly set_at: bigint
+  readonly settings: string | null
 }
 
 export function credentialTable(database: Database): CredentialTable {
   const put = database.query(
-    `INSERT INTO credentials VALUES ($provider, $address, $sealed, $setAt)
-     ON CONFLICT (provider) DO UPDATE SET address = $address, sealed = $sealed, set_at = $setAt`,
+    `INSERT INTO credentials VALUES ($provider, $address, $sealed, $setAt, $settings)
+     ON CONFLICT (provider)
+     DO UPDATE SET address = $address, sealed = $sealed, set_at = $setAt, settings = $settings`,
   )
+  const list = database.query<Columns, []>("SELECT * FROM credentials ORDER BY provider")
   const find = database.query<Columns, [string]>("SELECT * FROM credentials WHERE provider = ?1")
   const remove = database.query("DELETE FROM credentials WHERE provider = ?1")
   return {
-    put: ({ provider, address, sealed, setAt }) =>
-      void put.run({ $provider: provider, $address: address, $sealed: sealed, $setAt: setAt }),
-    find: (provider) => fromColumns(find.get(provider)),
+    put: ({ provider, address, sealed, setAt, settings }) =>
+      void put.run({ $provider: provider, $address: address, $sealed: sealed, $setAt: setAt, $settings: settings }),
+    list: () => list.all().map(fromColumns),
+    find: (provider) => {
+      const columns = find.get(provider)
+      return columns ? fromColumns(columns) : undefined
+    },
     remove: (provider) => remove.run(provider).changes > 0,
   }
 }
 
-function fromColumns(columns: Columns | null): CredentialRow | undefined {
-  if (!columns) return undefined
-  const { provider, address, sealed, set_at } = columns
-  return { provider, address, sealed, setAt: Number(set_at) }
+function fromColumns({ provider, address, sealed, set_at, settings }: Columns): CredentialRow {
+  return { provider, address, sealed, setAt: Number(set_at), settings }
 }

@@ -471,4 +471,5 @@ export const migrations: readonly string[] = [
    CREATE TRIGGER response_items_go AFTER DELETE ON responses
      BEGIN DELETE FROM response_items WHERE number = OLD.number; END;`,
   "ALTER TABLE keys ADD COLUMN model_map TEXT;",
+  "ALTER TABLE credentials ADD COLUMN settings TEXT;",
 ]

@@ -1,0 +1,98 @@
+// Providers: listed with where their credentials come from, given a credential, checked.
+import type { Json, JsonObject } from "../canonical/json.ts"
+import type { CheckState, CredentialInput, ProviderAdministration, ProviderState } from "./house.ts"
+import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
+import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
+
+const provider = object({
+  id: required(text()),
+  type: required(text()),
+  address: required(nullable(text({ max: 2000 }))),
+  protocols: required(list(text())),
+  credential: required(
+    text({ about: "configuration, cloud (a role or managed identity), store, none, or not needed" }),
+  ),
+  accounts: required(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
+  configured: required(boolean()),
+  source: required(nullable(text({ about: "Where the credential was found: file, environment or store." }))),
+  variable: required(nullable(text({ about: "The variable of the environment that it was found in." }))),
+  hint: required(nullable(text({ about: "How the credential ends." }))),
+  stored_at: required(nullable(time())),
+})
+
+/** What was found at each account of a check. */
+export const checkedProviders = list(
+  object({
+    provider: required(text()),
+    address: required(nullable(text({ max: 2000 }))),
+    source: required(nullable(text({ max: 2000, about: "Where the credential comes from." }))),
+    verdict: required(text({ max: 2000 })),
+    sound: required(boolean()),
+    models: optional(list(text({ max: 400, about: "A model that the host offers, where they are discovered." }))),
+  }),
+)
+
+const input = object({
+  api_key: required(text({ max: 10_000, about: "Is sealed, and shown to nobody." })),
+  type: optional(text({ about: "Of an entry that is in no configuration; left out, its id." })),
+  base_url: optional(text({ max: 2000 })),
+  region: optional(text()),
+  resource: optional(text()),
+  api_version: optional(text()),
+})
+
+const path = "/admin/v1/providers"
+const credential = `${path}/{id}/credential`
+const asking = { who: "administrator", bodyLimit: 0 } as const
+
+export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute[] {
+  return [
+    route({
+      ...asking,
+      method: "GET",
+      path,
+      summary: "List the providers, and where the credential of each comes from.",
+      gives: object({ providers: required(list(provider)) }),
+      handle: async () => ({ providers: (await providers.list()).map(toProviderView) }),
+    }),
+    route({
+      method: "PUT",
+      who: "administrator",
+      path: credential,
+      bodyLimit: BODY_LIMIT,
+      summary:
+        "Store a provider's credential, sealed, for the address it has now. The configuration's own goes first. `type`, `base_url` and the members behind them make an entry that is in no configuration.",
+      takes: input,
+      gives: provider,
+      handle: async ({ parameters: { id = "" }, body }) =>
+        toProviderView(await providers.add(id, body as CredentialInput)),
+    }),
+    route({
+      ...asking,
+      method: "DELETE",
+      path: credential,
+      summary: "Forget a provider's stored credential, and the entry that was made with it.",
+      gives: provider,
+      handle: async ({ parameters: { id = "" } }) => toProviderView(await providers.remove(id)),
+    }),
+    route({
+      ...asking,
+      method: "POST",
+      path: `${path}/{id}/check`,
+      summary: "Ask a provider whether it takes its credential.",
+      gives: object({ sound: required(boolean()), providers: required(checkedProviders) }),
+      handle: async ({ parameters: { id = "" } }) => {
+        const found = await providers.check(id)
+        return { sound: found.sound, providers: found.providers.map(toCheckedView) }
+      },
+    }),
+  ]
+}
+
+export function toCheckedView({ models, ...each }: CheckState["providers"][number]): JsonObject {
+  return { ...each, ...(models && { models: [...models] }) }
+}
+
+function toProviderView(state: ProviderState): JsonObject {
+  return { ...state, protocols: [...state.protocols] } satisfies Record<string, Json>
+}

@@ -1,0 +1,53 @@
+// Models that were discovered at hosts of the operator's own. They cost nothing, and give way to every model that the
+// catalogue or the configuration knows.
+import { type Capability, FREE, type Modality } from "../canonical/model.ts"
+import type { Model } from "./catalog.ts"
+
+/** What one entry of the configuration offers. */
+export interface DiscoveredOffer {
+  readonly provider: string
+  readonly models: readonly DiscoveredModel[]
+}
+
+interface DiscoveredModel {
+  /** As the host calls it. */
+  readonly name: string
+  readonly kind: "chat" | "embedding"
+  readonly contextWindow?: number
+  readonly abilities: readonly ("tools" | "vision" | "reasoning")[]
+}
+
+export function joinDiscovered(models: readonly Model[], offers: readonly DiscoveredOffer[]): Model[] {
+  if (offers.length === 0) return [...models]
+  const taken = new Set(models.flatMap(namesOf))
+  const discovered = offers.flatMap((offer) => offer.models.map((each) => discoveredModel(offer.provider, each)))
+  return [...models, ...discovered.filter(({ id }) => !taken.has(id))]
+}
+
+/** Every name that leads to a model, those with a host in front included: there it may have a price. */
+function namesOf({ id, aliases, targets }: Model): string[] {
+  return [id, ...aliases, ...targets.map(({ provider, model }) => `${provider}/${model}`)]
+}
+
+function discoveredModel(provider: string, { name, kind, contextWindow, abilities }: DiscoveredModel): Model {
+  const has = (ability: DiscoveredModel["abilities"][number]) => abilities.includes(ability)
+  const input: Modality[] = has("vision") ? ["text", "image"] : ["text"]
+  const capabilities: Capability[] = []
+  if (has("tools")) capabilities.push("tools")
+  if (has("reasoning")) capabilities.push("reasoning")
+  return {
+    id: `${provider}/${name}`,
+    displayName: name,
+    version: "1",
+    kind,
+    status: "active",
+    created: 0,
+    aliases: [],
+    ...(contextWindow !== undefined && { contextWindow }),
+    modalities: { input, output: [kind === "embedding" ? "embedding" : "text"] },
+    capabilities,
+    reasoning: has("reasoning"),
+    pricing: FREE,
+    targets: [{ provider, model: name, priority: 1, weight: 1 }],
+  }
+}

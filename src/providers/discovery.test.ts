@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, test } from "bun:test"
+import { eventually } from "../../test/stage/eventually.ts"
+import type { Account, ModelOffer } from "./contract.ts"
+import { ModelDiscovery } from "./discovery.ts"
+
+const offerOf = (...names: string[]): ModelOffer => ({
+  models: names.map((name) => ({ name, kind: "chat", abilities: [] })),
+  unnameable: 0,
+  excess: 0,
+})
+
+interface PlayedHost {
+  readonly account: Account
+  answers: (ModelOffer | Error | Promise<ModelOffer>)[]
+  asked: number
+}
+
+/** A host that gives these answers, the last of them for ever. */
+function host(id: string, ...answers: PlayedHost["answers"]): PlayedHost {
+  const played: PlayedHost = {
+    answers,
+    asked: 0,
+    account: {
+      ...{
+        id,
+        baseUrl: `http://${id}/v1`,
+        isFree: true,
+        reportsModel: false,
+        saltsIdentifiers: true,
+        credentialSource: "none",
+        lines: {},
+      },
+      secrets: () => [],
+      check: () => Promise.resolve({ verdict: "", sound: true }),
+      listModels: async () => {
+        played.asked++
+        const answer = await (played.answers.length > 1 ? played.answers.shift() : played.answers[0])
+        if (answer instanceof Error || !answer) throw answer
+        return answer
+      },
+    },
+  }
+  return played
+}
+
+let discovery: ModelDiscovery
+const heard: string[] = []
+function open(): ModelDiscovery {
+  heard.length = 0
+  discovery = new ModelDiscovery({
+    onOffer: ({ id }, { models }) => heard.push(`${id}: ${models.map(({ name }) => name)}`),
+    onFailure: ({ id }, reason) => heard.push(`${id} fails: ${reason}`),
+    firstPauseMs: 1,
+    longestPauseMs: 4,
+  })
+  return discovery
+}
+afterEach(() => discovery.stop())
+
+const names = ({ account }: PlayedHost) => discovery.offeredAt(account)?.map(({ name }) => name)
+
+describe("a host", () => {
+  test("that answers is asked once", async () => {
+    const one = host("one", offerOf("a", "b"))
+    open().follow([[one.account]])
+    await eventually(() => heard.length === 1)
+    await Bun.sleep(20)
+    expect([heard, names(one), one.asked]).toEqual([["one: a,b"], ["a", "b"], 1])
+  })
+
+  test("that is down is told of once, asked again, and found when it comes", async () => {
+    const down = new Error("no answer")
+    const one = host("one", down, down, down, offerOf("a"))
+    open().follow([[one.account]])
+    await eventually(() => heard.length === 2)
+    expect(heard).toEqual(["one fails: no answer", "one: a"])
+    expect(one.asked).toBe(4)
+  })
+
+  test("without a model is asked again", async () => {
+    const one = host("one", offerOf(), offerOf(), offerOf("a"))
+    open().follow([[one.account]])
+    await eventually(() => heard.length === 2)
+    expect(heard).toEqual(["one fails: it offers no models", "one: a"])
+  })
+
+  test("is asked by its first account alone, and not at all where its models are not discovered", async () => {
+    const [one, second] = [host("one", offerOf("a")), host("one", offerOf("a"))]
+    const { listModels: _, ...plain } = host("plain", offerOf("a")).account
+    open().follow([[one.account, second.account], [plain], []])
+    await eventually(() => heard.length === 1)
+    expect([one.asked, second.asked]).toEqual([1, 0])
+  })
+})
+
+describe("followed anew", () => {
+  test("a host is asked again, and what was known stays until it answers", async () => {
+    let answer = (_: ModelOffer) => {}
+    const slow = new Promise<ModelOffer>((resolve) => {
+      answer = resolve
+    })
+    const one = host("one", offerOf("a"), slow)
+    open().follow([[one.account]])
+    await eventually(() => heard.length === 1)
+    discovery.follow([[one.account]])
+    expect(names(one)).toEqual(["a"])
+    answer(offerOf("b"))
+    await eventually(() => heard.length === 2)
+    expect(names(one)).toEqual(["b"])
+  })
+
+  test("a host that has gone down keeps what was known, one that lists nothing does not", async () => {
+    const gone = host("gone", offerOf("a"), new Error("no answer"))
+    const emptied = host("emptied", offerOf("a"), offerOf())
+    open().follow([[gone.account], [emptied.account]])
+    await eventually(() => heard.length === 2)
+    discovery.follow([[gone.account], [emptied.account]])
+    await eventually(() => heard.length === 5)
+    expect([names(gone), names(emptied)]).toEqual([["a"], []])
+  })
+
+  test("a host at another address is another one, and one that is left out is forgotten", async () => {
+    const one = host("one", offerOf("a"))
+    open().follow([[one.account]])
+    await eventually(() => heard.length === 1)
+    const moved = { ...host("one", new Error("no answer")).account, baseUrl: "http://elsewhere/v1" }
+    discovery.follow([[moved]])
+    expect([discovery.offeredAt(moved), names(one)]).toEqual([undefined, undefined])
+  })
+
+  test("an answer to what was asked before counts for nothing", async () => {
+    let answer = (_: ModelOffer) => {}
+    const late = new Promise<ModelOffer>((resolve) => {
+      answer = resolve
+    })
+    const one = host("one", late, offerOf("new"))
+    open().follow([[one.account]])
+    discovery.follow([[one.account]])
+    await eventually(() => heard.length === 1)
+    answer(offerOf("old"))
+    await Bun.sleep(5)
+    expect([heard, names(one)]).toEqual([["one: new"], ["new"]])
+  })
+})
+
+test("after a stop nobody is asked", async () => {
+  const one = host("one", new Error("no answer"))
+  open().follow([[one.account]])
+  await eventually(() => one.asked > 1)
+  discovery.stop()
+  const { asked } = one
+  await Bun.sleep(20)
+  expect(one.asked).toBe(asked)
+})
