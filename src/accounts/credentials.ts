@@ -52,7 +52,7 @@ export class Credentials {
       return undefined
     }
     const text = sealer.open(row.sealed, place(row))
-    return text === undefined ? undefined : new Secret(text, "administration")
+    return text === undefined ? undefined : new Secret(text, "store")
   }
 
   /** Whether there was one. */

@@ -143,8 +143,8 @@ describe("a check", () => {
     const { port } = servers.get("ollama") ?? {}
     expect(code).toBe(1)
     expect(stdout).toMatch(/^The configuration is valid. 7 of \d+ models can be called/)
-    expect(stdout).toMatch(new RegExp(`ollama +http://127.0.0.1:${port}/v1 +reachable, offers 2 models`))
-    expect(stdout).toMatch(/gone +http:\/\/127.0.0.1:1\/v1 +not reachable: no answer from this address/)
+    expect(stdout).toMatch(new RegExp(`ollama +http://127.0.0.1:${port}/v1 +not needed +reachable, offers 2 models`))
+    expect(stdout).toMatch(/gone +http:\/\/127.0.0.1:1\/v1 +not needed +not reachable: no answer from this address/)
     expect(stdout).toContain("ollama offers ollama/llama3.2:1b, ollama/nomic-embed-text:latest.")
     rmSync(folder, { recursive: true })
   })

@@ -76,7 +76,7 @@ describe("without a gateway", () => {
     expect(table).toMatch(/^NAME +TYPE +ADDRESS +SOURCE +KEY +STORED\n/)
     expect(table).toMatch(/\nmine +openai-compatible +http\S+ +store +…wxyz +\d{4}-\d\d-\d\d \d\d:\d\d\n/)
     const checked = await run(["check", "mine"])
-    expect([checked.code, checked.stdout]).toEqual([0, expect.stringMatching(/mine +http\S+ +accepted\n$/)])
+    expect([checked.code, checked.stdout]).toEqual([0, expect.stringMatching(/mine +http\S+ +store +accepted\n$/)])
     expect(contents(folder)).not.toContain(SECRET)
     const removed = await run(["remove", "mine", "--json"])
     expect(JSON.parse(removed.stdout)).toMatchObject({ id: "mine", credential: "none", source: null })
