@@ -187,6 +187,8 @@ export interface StreamRelay {
   readonly mayVary: MayVary
   /** What ends a whole answer, for upstreams that leave it out. */
   terminal(): string
+  /** The end of a stream that reported no usage, with the usage that was counted here where its clients expect one. */
+  endWithUsage?(end: string, usage: Usage): string
   /** An error after what has passed so far, such that this protocol's clients raise it. */
   errorFrame(error: GatewayError, context: FrameContext): string
   /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
@@ -207,6 +209,8 @@ export interface RelayedAnswer {
   readonly images?: number
   /** What it says, for when nobody counts it, of a protocol that has no codec to tell. */
   said?(): string
+  /** Its text with usage that was counted here; absent where it reports its own, or where clients expect none. */
+  withUsage?(usage: Usage): string
 }
 
 /** An error as an upstream told it. */
