@@ -18,7 +18,8 @@ export interface Way {
 export function passes(target: Target, occasion: Occasion): boolean {
   const { call, house, request } = occasion
   const { id } = call.protocol
-  if (request.reading.isRewritten) return false
+  const { isRewritten, remoteServers } = request.reading
+  if (isRewritten || (remoteServers && target.line.lacksRemoteServers)) return false
   if (target.protocol !== id || !fitsOneCall(target.line, request) || !drawsAsAsked(target, occasion)) return false
   // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
   const codec = call.envelope.does === "generate" ? house.codecs.ingress.get(id) : undefined

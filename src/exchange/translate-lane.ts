@@ -129,6 +129,7 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
       ...(model.efforts && { efforts: model.efforts }),
       ...(model.thinkingTokens && { thinkingTokens: model.thinkingTokens }),
       ...(model.fixedSampling && { fixedSampling: true }),
+      ...(line.lacksRemoteServers && { lacksRemoteServers: true }),
     },
     // Another thread is given a copy.
     kept: isLarge(request.text.length) ? relevantSeals(kept, request.text) : kept,

@@ -11,6 +11,7 @@ import { hashQuestion } from "./answer-text.ts"
 import { withCarried } from "./carried-thoughts.ts"
 import { fitNames } from "./fit-names.ts"
 import type { KeptLookup } from "./kept-seals.ts"
+import { tellRemoteCalls } from "./remote-calls.ts"
 import { withCallSeals, withSealsBehind } from "./restore-seals.ts"
 
 export interface TranslateTask {
@@ -72,14 +73,27 @@ export function translateRequest(
     kept.texts,
     context.minter,
   )
-  const { request, names } = fitNames(sealed, { toolName: upstream.toolName, callId })
   const losses: Loss[] = []
+  const told = tellRemoteCalls(sealed, { ...remoteTarget(sealed, { task, upstream }), losses })
+  const { request, names } = fitNames(told, { toolName: upstream.toolName, callId })
   const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...context, losses }))
   const { turns: _turns, instructions: _instructions, ...asked } = said
   const customs = new Set(request.tools.filter(({ kind }) => kind === "custom").map(({ name }) => name))
-  const told = losses.map((loss) => ({ ...loss, path: placeOf(loss.path, places) }))
+  const lost = losses.map((loss) => ({ ...loss, path: placeOf(loss.path, places) }))
   const question = hashQuestion(said.turns)
-  return { body: JSON.stringify(encoded), losses: told, asked, names, customs, question }
+  return { body: JSON.stringify(encoded), losses: lost, asked, names, customs, question }
+}
+
+/** What a target can be told of remote servers: of its own protocol's all, of others those that it is to call. */
+function remoteTarget(
+  { tools, extra }: ChatRequest,
+  { task, upstream }: { task: TranslateTask; upstream: UpstreamCodec },
+): { knows(server: string): boolean; inWords: boolean } {
+  const calls = upstream.callsRemoteServers === true && task.context.lacksRemoteServers !== true
+  const servers = new Set(tools.flatMap((tool) => (tool.kind === "hosted" && tool.server ? [tool.server.label] : [])))
+  const isOwn = extra?.protocol === task.to
+  const inWords = upstream.callsNeedTools === true && tools.every(({ kind }) => kind === "hosted")
+  return { knows: (server) => calls && (isOwn || servers.has(server)), inWords }
 }
 
 /** In settings, and in what rides along to a host of the same protocol. */

@@ -87,6 +87,10 @@ export interface UpstreamCodec {
   readonly callId: RegExp
   /** Whether media of this kind must stand in the request itself, so that an address of it is of no use. */
   inlines(media: MediaPart["media"]): boolean
+  /** Whether hosts of this protocol call remote servers' tools themselves, and can be told of such calls. */
+  readonly callsRemoteServers?: true
+  /** Whether a conversation may hold calls only where tools are declared. */
+  readonly callsNeedTools?: true
   /** Whose seals an upstream takes: those of two that have one minter are each other's. */
   minter(whose: Whose): string
   /** How a call that generates is put. */
@@ -148,6 +152,8 @@ export interface UpstreamContext {
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
   /** Whether it lets nobody set a temperature and its like. */
   readonly fixedSampling?: boolean
+  /** Whether the host calls no remote servers, though others of its protocol do. */
+  readonly lacksRemoteServers?: boolean
   readonly losses: Losses
 }
 

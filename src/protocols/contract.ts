@@ -77,6 +77,8 @@ export interface Reading {
   readonly embeds?: Embeds
   /** Whether the provider may run tools of its own and call the model anew for each: their usage is one sum. */
   readonly runsTools?: boolean
+  /** Whether it names remote servers whose tools the provider shall call, or tells of such calls. */
+  readonly remoteServers?: boolean
   /** What is to be drawn, as far as hosts differ in it. */
   readonly draws?: Draws
   /** What the models make that it may be about, where that is more than the protocol is spoken with. */
