@@ -1,8 +1,7 @@
 // Calls of remote servers' tools in a conversation, as each protocol's hosts are told of them.
 import { describe, expect, test } from "bun:test"
 import { isObject, type JsonObject } from "../canonical/json.ts"
-import { codecs } from "../protocols.ts"
-import { type TranslatedRequest, type TranslateTask, translateRequest } from "./translate-request.ts"
+import { type TranslateOptions, translateFor } from "./translate-request.fixture.ts"
 
 const SERVER = { type: "url", url: "https://docs.example/mcp", name: "docs" }
 const SERVER_TOOL = { type: "mcp", server_label: "docs", server_url: SERVER.url, require_approval: "never" }
@@ -42,28 +41,13 @@ function responses(more: JsonObject = {}): JsonObject {
   return { model: "a/b", input, ...more }
 }
 
-interface Options {
-  readonly from: string
-  readonly to: string
+interface Options extends Omit<TranslateOptions, "context"> {
   readonly lacksRemoteServers?: boolean
 }
 
-function translated(body: JsonObject, { from, to, lacksRemoteServers = false }: Options) {
-  const task: TranslateTask = {
-    from,
-    to,
-    envelope: { does: "generate", rest: "", query: "", headers: { "anthropic-version": "2023-06-01" } },
-    context: {
-      ...{ model: "m", stream: false, streamUsage: "sent", minter: "minter", maxOutputTokens: 1000, reasons: false },
-      lacksRemoteServers,
-    },
-    kept: { calls: new Map(), texts: new Map() },
-  }
-  const result = translateRequest(body, task, codecs) as TranslatedRequest
-  return {
-    body: JSON.parse(result.body),
-    losses: result.losses.map(({ path, weight, how }) => `${path} ${weight} ${how}`),
-  }
+function translated(request: JsonObject, { lacksRemoteServers = false, ...options }: Options) {
+  const { body, losses } = translateFor(request, { ...options, context: { lacksRemoteServers } })
+  return { body, losses: losses.map(({ path, weight, how }) => `${path} ${weight} ${how}`) }
 }
 
 /** The types of the blocks, message by message. */

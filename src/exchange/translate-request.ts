@@ -8,6 +8,7 @@ import type { ChatRequest } from "../canonical/request.ts"
 import type { Asked, Codecs, Places, UpstreamCodec, UpstreamContext } from "../protocols/codec.ts"
 import type { Envelope } from "../protocols/contract.ts"
 import { hashQuestion } from "./answer-text.ts"
+import { pathIn } from "./callers-path.ts"
 import { withCarried } from "./carried-thoughts.ts"
 import { fitNames } from "./fit-names.ts"
 import type { KeptLookup } from "./kept-seals.ts"
@@ -76,10 +77,12 @@ export function translateRequest(
   const losses: Loss[] = []
   const told = tellRemoteCalls(sealed, { ...remoteTarget(sealed, { task, upstream }), losses })
   const { request, names } = fitNames(told, { toolName: upstream.toolName, callId })
-  const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...context, losses }))
+  const shows = ingress.showsThoughts && { showsThoughts: true }
+  const place = (path: string) => pathIn(body, placeOf(path, { places, body }))
+  const encoded = inCallersWords(place, () => upstream.encodeRequest(request, { ...context, ...shows, losses }))
   const { turns: _turns, instructions: _instructions, ...asked } = said
   const customs = new Set(request.tools.filter(({ kind }) => kind === "custom").map(({ name }) => name))
-  const lost = losses.map((loss) => ({ ...loss, path: placeOf(loss.path, places) }))
+  const lost = losses.map((loss) => ({ ...loss, path: place(loss.path) }))
   const question = hashQuestion(said.turns)
   return { body: JSON.stringify(encoded), losses: lost, asked, names, customs, question }
 }
@@ -117,22 +120,25 @@ function saltedMember(name: string, value: Json, salted: ReadonlyMap<string, str
 }
 
 /** A codec knows a setting by what it is; a caller by where it wrote it. */
-function placeOf(path: string, places: Places): string {
+function placeOf(path: string, { places, body }: { places: Places; body: JsonObject }): string {
   const [name = "", held = ""] = path.split(".", 2)
   for (const known of [`${name}.${held}`, name]) {
-    const place = Object.hasOwn(places, known) ? places[known as keyof Places] : ""
-    if (place !== "") return place + path.slice(known.length)
+    const place = (Object.hasOwn(places, known) && places[known as keyof Places]) || ""
+    const spellings = typeof place === "string" ? [place] : place
+    const [first = ""] = spellings
+    const written = spellings.find((each) => (each.split(".", 1)[0] ?? "") in body) ?? first
+    if (written !== "") return written + path.slice(known.length)
   }
   return path
 }
 
-function inCallersWords<Result>(places: Places, say: () => Result): Result {
+function inCallersWords<Result>(placeOf: (path: string) => string, say: () => Result): Result {
   try {
     return say()
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.param === undefined) throw thrown
     const { code, message, owner, param } = thrown
-    const place = placeOf(param, places)
+    const place = placeOf(param)
     throw new GatewayError(code, message.replaceAll(`\`${param}\``, `\`${place}\``), { owner, param: place })
   }
 }
