@@ -79,6 +79,8 @@ export interface Reading {
   readonly runsTools?: boolean
   /** Whether it names remote servers whose tools the provider shall call, or tells of such calls. */
   readonly remoteServers?: boolean
+  /** The member that asks for an answer in audio; absent where none does. */
+  readonly audioAsked?: string
   /** What is to be drawn, as far as hosts differ in it. */
   readonly draws?: Draws
   /** What the models make that it may be about, where that is more than the protocol is spoken with. */
