@@ -55,6 +55,14 @@ ${efforts.join("\n")}
   is plain text become functions of one string; tools in a namespace are flattened and named back.
 - **Tools that a provider runs itself** (web search and the like) are mapped where both sides have one, else dropped and
   reported, and refused where \`tool_choice\` forces one.
+- **Remote MCP servers** are mapped between the Responses interface and Messages, with their calls in the conversation.
+  Hosts without them (chat completions, Gemini, Converse, Claude on Vertex and Bedrock) are told a call and its result as
+  those of a tool \`mcp__SERVER__TOOL\` of the caller's, or in words where the host takes no call without declared tools;
+  the servers themselves are dropped and reported. Lists of a server's tools and approvals are dropped and reported.
+- **Usage** that the provider does not report is shown as the gateway counted it ([money](money.md#what-it-cost)). How
+  often a provider ran its own tools (\`usage.server_tool_use\`) is reported as a loss where the client's protocol has no
+  member for it.
+- **Thoughts**: chat clients that ask for reasoning are shown what Gemini thinks, as other hosts show it unasked.
 - **Schemas** keep what the provider takes: \`$ref\` is put in its place, keywords that it refuses are taken out and
   reported.
 - **Images and files by address** are sent as addresses where the provider fetches them itself. Where it does not, they are
@@ -73,6 +81,7 @@ ${efforts.join("\n")}
 `
 }
 
-function code(place: string): string {
+function code(place: string | readonly string[]): string {
+  if (typeof place !== "string") return place.map(code).join(", ")
   return place === "" ? "–" : `\`${place}\``
 }

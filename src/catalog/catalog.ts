@@ -12,6 +12,8 @@ export interface Model extends ModelCard {
   readonly efforts?: readonly Effort[]
   /** How many tokens it may be told to think, where it takes a number. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
+  /** Nobody says what it reads and answers in; its modalities are those of most models of its kind. */
+  readonly guessedModalities?: true
   /** Lets nobody set a temperature and its like. */
   readonly fixedSampling?: boolean
   /** Of models to begin with: the lowest number first. */

@@ -44,7 +44,14 @@ describe("an entry with the id of a bundled model", () => {
 describe("an entry with an id of its own", () => {
   test("is a model beside the others", () => {
     const mine = { id: "acme/chat", targets: [target("mine", "x")] }
-    expect(joinModels([gpt], [mine])).toEqual([gpt, model("acme/chat", { targets: mine.targets })])
+    const known = { targets: mine.targets, guessedModalities: true } as const
+    expect(joinModels([gpt], [mine])).toEqual([gpt, model("acme/chat", known)])
+  })
+
+  test("has the modalities it says, and else is known to have usual ones", () => {
+    const modalities = { input: ["text"], output: ["text", "audio"] } as const
+    expect(joinModels([], [{ id: "a/b", modalities }])[0]).toMatchObject({ modalities })
+    expect(joinModels([], [{ id: "a/b", modalities }])[0]?.guessedModalities).toBeUndefined()
   })
 
   test("takes and makes what its kind usually does", () => {

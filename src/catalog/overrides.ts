@@ -24,8 +24,10 @@ function overridden(model: Model, override: ModelOverride): Model {
   const claimed = override.capabilities ?? model.capabilities
   const reasoning = override.reasoning ?? claimed.includes("reasoning")
   const others = claimed.filter((capability) => capability !== "reasoning")
+  const { guessedModalities, ...known } = model
   return {
-    ...model,
+    ...known,
+    ...(guessedModalities && !override.modalities && { guessedModalities }),
     ...override,
     aliases: [...model.aliases, ...(override.aliases ?? [])],
     capabilities: reasoning ? [...others, "reasoning"] : others,
@@ -43,6 +45,7 @@ function newModel({ id, kind = "chat" }: ModelOverride): Model {
     created: 0,
     aliases: [],
     modalities: USUAL_MODALITIES[kind],
+    guessedModalities: true,
     capabilities: [],
     reasoning: false,
     targets: [],

@@ -11,9 +11,8 @@ import type { Call, House } from "./call.ts"
 import { Course, type Failure } from "./course.ts"
 import { type Contender, firstToAnswer, hedgeAfterMs } from "./hedge.ts"
 import type { Attempt } from "./lane.ts"
-import { passes, translatedWay, type Way } from "./lane-choice.ts"
+import { type Way, wayTo } from "./lane-choice.ts"
 import { ClientGoneError, noteAttempt, noteFailedAttempt, noteOutrun } from "./record.ts"
-import { relayLane } from "./relay-lane.ts"
 import type { ReadRequest } from "./request.ts"
 import { TimeoutError } from "./running.ts"
 import { UnsayableError } from "./translate-lane.ts"
@@ -76,10 +75,6 @@ export async function attempt<Answer>(attempts: Attempts, sending: Sending<Answe
   }
   if (unsayable && errors.length === 0) throw unsayable
   throw exhausted(errors, failed)
-}
-
-function wayTo(target: Target, attempts: Attempts): Way | Promise<Way> {
-  return passes(target, attempts) ? { target, lane: relayLane } : translatedWay(target, attempts)
 }
 
 interface Hedging<Answer> {

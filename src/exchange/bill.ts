@@ -44,6 +44,8 @@ export interface Given {
   /** What was said in it, and what share of that the text is. Asked for only where nobody else counts. */
   said(): { readonly text: string; readonly share: number }
   readonly waiting: keyof typeof COUNT_PATIENCE_MS
+  /** Told of what is charged for, before it is booked and before `last` is asked for its bytes. */
+  onSpent?(spent: Spent): void
   /** How it ended for the client; absent where it did not end well. */
   readonly last?: {
     readonly contentType: string
@@ -215,6 +217,7 @@ export class Bill {
     const fees = toolFees(given.told.hostedCalls ?? NO_CALLS)
     const chargeNano = priced(spent, { model: target.model, pricing }) + sumOfFees(fees)
     if (!given.told.hostedCalls && basis !== "suspect") this.noteOverrun(target, outputIn(usage))
+    given.onSpent?.(spent)
     record.usage = usage
     record.costNanoUsd = chargeNano
     allowance.correct(this.hold.likelyTokens, totalTokens(usage))
@@ -250,7 +253,8 @@ export class Bill {
     return this.write(() => ledger.release(requestId, { protocol, facts }))
   }
 
-  private reported(target: Target, told: Told): Spent | undefined {
+  /** What the upstream reported, where that is all and can be; undefined where something has to be counted here. */
+  reported(target: Target, told: Told): Spent | undefined {
     return reportedIn(told, { target, reading: this.options.request.reading })
   }
 

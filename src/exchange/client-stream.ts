@@ -98,9 +98,18 @@ class ClientStream implements AnswerStream {
 
   private async endWell(last: Uint8Array | undefined, upstream: UpstreamStream): Promise<void> {
     this.beat?.clear()
-    await upstream.settle("answer", { contentType: this.options.contentType, bytes: () => last })
+    const { holdsEnd } = upstream
+    // What was said does not wait for the count of it.
+    if (holdsEnd && last) this.send(last)
+    let end = holdsEnd ? undefined : last
+    const bytes = () => {
+      if (holdsEnd) end ??= upstream.end()
+      return end
+    }
+    await upstream.settle("answer", { contentType: this.options.contentType, bytes })
     if (this.over) return
-    if (last) this.send(last)
+    const rest = bytes()
+    if (rest) this.send(rest)
     upstream.close()
     this.finish()
     this.sink?.close()

@@ -3,6 +3,7 @@
 import type { EmbeddingResponse } from "../canonical/embedding.ts"
 import type { GatewayError } from "../canonical/error.ts"
 import { isObject, type JsonObject } from "../canonical/json.ts"
+import type { Usage } from "../canonical/usage.ts"
 import type { UpstreamError } from "../protocols/contract.ts"
 import type { EmbeddingIngress, EmbeddingUpstream } from "../protocols/embedding-codec.ts"
 import type { Errand, Line } from "../providers/contract.ts"
@@ -101,8 +102,10 @@ class EmbeddingLane implements Lane {
     if (batches.some((_, index) => !this.responses[index])) return undefined
     const response = joinedResponses(this.responses)
     const context = { model: target.model.id, operation: request.reading.operation }
-    const body = JSON.stringify(this.halves.ingress.encodeResponse(response, context))
-    return { body, ...(response.usage && { usage: response.usage }), said: () => "" }
+    const encode = (usage: Usage | undefined) =>
+      JSON.stringify(this.halves.ingress.encodeResponse({ ...response, ...(usage && { usage }) }, context))
+    const { usage } = response
+    return { body: encode(usage), ...(usage && { usage }), said: () => "", withUsage: encode }
   }
 
   passage(): Passage {

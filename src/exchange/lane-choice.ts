@@ -6,6 +6,7 @@ import type { Target } from "../routing/plan.ts"
 import { embeddingWay, fitsOneCall } from "./embedding-lane.ts"
 import { drawsAsAsked, imageWay } from "./image-lane.ts"
 import type { Lane } from "./lane.ts"
+import { relayLane } from "./relay-lane.ts"
 import { type Occasion, translateLane, UnsayableError } from "./translate-lane.ts"
 
 /** A target, and how it is spoken to. */
@@ -14,11 +15,26 @@ export interface Way {
   readonly lane: Lane
 }
 
+/** Throws, or rejects with, an UnsayableError where the target cannot be told the request. */
+export function wayTo(target: Target, occasion: Occasion): Way | Promise<Way> {
+  refuseAudio(target, occasion)
+  return passes(target, occasion) ? { target, lane: relayLane } : translatedWay(target, occasion)
+}
+
+/** A model that cannot speak would answer in text, or not at all. */
+function refuseAudio({ model }: Target, { request }: Occasion): void {
+  const { audioAsked: param } = request.reading
+  if (param === undefined || model.guessedModalities || model.modalities.output.includes("audio")) return
+  const message = `\`${param}\` asks for audio, which \`${model.id}\` does not produce. Leave it out, or use another model.`
+  throw new UnsayableError(new GatewayError("unsupported_parameter", message, { param }))
+}
+
 /** Whether the client's bytes can be passed to this target. */
-export function passes(target: Target, occasion: Occasion): boolean {
+function passes(target: Target, occasion: Occasion): boolean {
   const { call, house, request } = occasion
   const { id } = call.protocol
-  if (request.reading.isRewritten) return false
+  const { isRewritten, remoteServers } = request.reading
+  if (isRewritten || (remoteServers && target.line.lacksRemoteServers)) return false
   if (target.protocol !== id || !fitsOneCall(target.line, request) || !drawsAsAsked(target, occasion)) return false
   // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
   const codec = call.envelope.does === "generate" ? house.codecs.ingress.get(id) : undefined
@@ -30,7 +46,7 @@ export function passes(target: Target, occasion: Occasion): boolean {
  * In the protocol the target speaks best, or else in another one that it speaks too; rejects with an UnsayableError
  * where it cannot be told the request in any.
  */
-export async function translatedWay(target: Target, occasion: Occasion): Promise<Way> {
+async function translatedWay(target: Target, occasion: Occasion): Promise<Way> {
   const kind = KINDS[occasion.call.protocol.id]
   if (kind === "embedding") return embeddingWay(target, occasion)
   if (kind === "image") return imageWay(target, occasion)

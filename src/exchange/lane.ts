@@ -61,6 +61,8 @@ export interface Answered {
   readonly hostedCalls?: HostedCalls | undefined
   /** What it says, for when nobody counts it. */
   said(): string
+  /** The body with usage that was counted here; absent where the upstream's own stays. */
+  withUsage?: ((usage: Usage) => Answered["body"]) | undefined
 }
 
 /** Who hears of what an upstream's stream says, and may end it. */
@@ -84,6 +86,8 @@ export interface Passage {
   conclude(): void
   /** What ends a whole answer, for upstreams that leave it out, in byte text. */
   terminal(): string
+  /** The end that was held back for want of usage, with what was counted here; as it came where nothing was. */
+  end(usage: Usage | undefined): Uint8Array | undefined
   /** An error after what has passed so far, such that the client raises it, in byte text. */
   errorFrame(error: GatewayError, context: FrameContext): string
   /** For clients that would read an error as a part of what came right before it: how long it has to wait. */

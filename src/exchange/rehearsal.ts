@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises"
 import type { Loss } from "../canonical/loss.ts"
 import type { Target } from "../routing/plan.ts"
-import { passes, translatedWay } from "./lane-choice.ts"
+import { wayTo } from "./lane-choice.ts"
 import { ClientGoneError } from "./record.ts"
 import { relayLane } from "./relay-lane.ts"
 import type { Occasion } from "./translate-lane.ts"
@@ -22,8 +22,8 @@ export async function rehearse(target: Target, occasion: Occasion): Promise<Rehe
   // There may be many targets: others get their turn between them.
   await setImmediate()
   if (occasion.call.isGone()) throw new ClientGoneError("")
-  const isRelayed = passes(target, occasion)
-  const way = isRelayed ? { target, lane: relayLane } : await translatedWay(target, occasion)
+  const way = await wayTo(target, occasion)
+  const isRelayed = way.lane === relayLane
   const { record } = occasion.call
   const { headers, body } = way.lane.message({ ...occasion, ...way, bill: undefined })
   const { losses = [] } = record

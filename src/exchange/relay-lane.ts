@@ -7,7 +7,7 @@ import type { Model } from "../catalog/catalog.ts"
 import type { UpstreamCodec } from "../protocols/codec.ts"
 import type { Reading, RelayTarget, StreamRelay } from "../protocols/contract.ts"
 import type { Errand } from "../providers/contract.ts"
-import { decodeByteText, isAscii, toBody, toByteText } from "../transport/byte-text.ts"
+import { decodeByteText, fromByteText, isAscii, toBody, toByteText } from "../transport/byte-text.ts"
 import { type Outline, outline } from "../transport/json-scan.ts"
 import { splice } from "../transport/json-splice.ts"
 import { Tee } from "../transport/tee.ts"
@@ -51,6 +51,7 @@ export const relayLane: Lane = {
       ...(usage && { usage }),
       ...(images !== undefined && { images }),
       said: () => answer.said?.() ?? saidIn(text, house.codecs.upstream.get(call.protocol.id)),
+      withUsage: answer.withUsage && ((counted) => toBody(answer.withUsage?.(counted) ?? answer.text, ascii)),
     }
   },
 
@@ -148,7 +149,12 @@ function relayPassage(relay: StreamRelay, watch: Watch): Passage {
       return before && last ? Buffer.concat([before, last]) : (before ?? last)
     },
     conclude: () => tee.conclude(),
-    terminal: () => relay.terminal(),
+    terminal: () => (tee.isHeld ? "" : relay.terminal()),
+    end(usage) {
+      const end = tee.held ?? relay.terminal()
+      const told = usage && relay.endWithUsage ? relay.endWithUsage(end, usage) : end
+      return told === "" ? undefined : fromByteText(told)
+    },
     errorFrame: (error, context) => relay.errorFrame(error, context),
     errorPauseMs: relay.errorPauseMs,
     usageAlike: () => relay.usageAlike?.(),

@@ -3,6 +3,7 @@
 import { GatewayError } from "../canonical/error.ts"
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
+import type { ChatResponse } from "../canonical/response.ts"
 import type { EncodeContext, IngressCodec, UpstreamCodec } from "../protocols/codec.ts"
 import type { Errand } from "../providers/contract.ts"
 import type { Target } from "../routing/plan.ts"
@@ -128,6 +129,7 @@ function taskOf(target: Target, { call, house, request }: Occasion): TranslateTa
       ...(model.efforts && { efforts: model.efforts }),
       ...(model.thinkingTokens && { thinkingTokens: model.thinkingTokens }),
       ...(model.fixedSampling && { fixedSampling: true }),
+      ...(line.lacksRemoteServers && { lacksRemoteServers: true }),
     },
     // Another thread is given a copy.
     kept: isLarge(request.text.length) ? relevantSeals(kept, request.text) : kept,
@@ -192,9 +194,18 @@ class TranslateLane implements Lane {
     if (!response) return undefined
     if (!isSameProtocol(attempt)) refuseEmptyAnswer(response)
     const mended = mendResponse(response, this.mending(attempt))
-    const body = JSON.stringify(this.halves.ingress.encodeResponse(mended, this.encoding(attempt)))
+    const encoding = this.encoding(attempt)
+    const encode = (whole: ChatResponse, context: EncodeContext) =>
+      JSON.stringify(this.halves.ingress.encodeResponse(whole, context))
     const { usage, model } = response
-    return { body, model, ...(usage && { usage }), said: () => textOfResponse(response) }
+    return {
+      body: encode(mended, encoding),
+      model,
+      ...(usage && { usage }),
+      said: () => textOfResponse(response),
+      // What is lost was named when it was encoded first.
+      withUsage: (counted) => encode({ ...mended, usage: counted }, { ...encoding, losses: [] }),
+    }
   }
 
   passage(attempt: Attempt, watch: Watch): Passage {

@@ -8,9 +8,11 @@ import type { ChatRequest } from "../canonical/request.ts"
 import type { Asked, Codecs, Places, UpstreamCodec, UpstreamContext } from "../protocols/codec.ts"
 import type { Envelope } from "../protocols/contract.ts"
 import { hashQuestion } from "./answer-text.ts"
+import { pathIn } from "./callers-path.ts"
 import { withCarried } from "./carried-thoughts.ts"
 import { fitNames } from "./fit-names.ts"
 import type { KeptLookup } from "./kept-seals.ts"
+import { tellRemoteCalls } from "./remote-calls.ts"
 import { withCallSeals, withSealsBehind } from "./restore-seals.ts"
 
 export interface TranslateTask {
@@ -72,14 +74,29 @@ export function translateRequest(
     kept.texts,
     context.minter,
   )
-  const { request, names } = fitNames(sealed, { toolName: upstream.toolName, callId })
   const losses: Loss[] = []
-  const encoded = inCallersWords(places, () => upstream.encodeRequest(request, { ...context, losses }))
+  const told = tellRemoteCalls(sealed, { ...remoteTarget(sealed, { task, upstream }), losses })
+  const { request, names } = fitNames(told, { toolName: upstream.toolName, callId })
+  const shows = ingress.showsThoughts && { showsThoughts: true }
+  const place = (path: string) => pathIn(body, placeOf(path, { places, body }))
+  const encoded = inCallersWords(place, () => upstream.encodeRequest(request, { ...context, ...shows, losses }))
   const { turns: _turns, instructions: _instructions, ...asked } = said
   const customs = new Set(request.tools.filter(({ kind }) => kind === "custom").map(({ name }) => name))
-  const told = losses.map((loss) => ({ ...loss, path: placeOf(loss.path, places) }))
+  const lost = losses.map((loss) => ({ ...loss, path: place(loss.path) }))
   const question = hashQuestion(said.turns)
-  return { body: JSON.stringify(encoded), losses: told, asked, names, customs, question }
+  return { body: JSON.stringify(encoded), losses: lost, asked, names, customs, question }
+}
+
+/** What a target can be told of remote servers: of its own protocol's all, of others those that it is to call. */
+function remoteTarget(
+  { tools, extra }: ChatRequest,
+  { task, upstream }: { task: TranslateTask; upstream: UpstreamCodec },
+): { knows(server: string): boolean; inWords: boolean } {
+  const calls = upstream.callsRemoteServers === true && task.context.lacksRemoteServers !== true
+  const servers = new Set(tools.flatMap((tool) => (tool.kind === "hosted" && tool.server ? [tool.server.label] : [])))
+  const isOwn = extra?.protocol === task.to
+  const inWords = upstream.callsNeedTools === true && tools.every(({ kind }) => kind === "hosted")
+  return { knows: (server) => calls && (isOwn || servers.has(server)), inWords }
 }
 
 /** In settings, and in what rides along to a host of the same protocol. */
@@ -103,22 +120,25 @@ function saltedMember(name: string, value: Json, salted: ReadonlyMap<string, str
 }
 
 /** A codec knows a setting by what it is; a caller by where it wrote it. */
-function placeOf(path: string, places: Places): string {
+function placeOf(path: string, { places, body }: { places: Places; body: JsonObject }): string {
   const [name = "", held = ""] = path.split(".", 2)
   for (const known of [`${name}.${held}`, name]) {
-    const place = Object.hasOwn(places, known) ? places[known as keyof Places] : ""
-    if (place !== "") return place + path.slice(known.length)
+    const place = (Object.hasOwn(places, known) && places[known as keyof Places]) || ""
+    const spellings = typeof place === "string" ? [place] : place
+    const [first = ""] = spellings
+    const written = spellings.find((each) => (each.split(".", 1)[0] ?? "") in body) ?? first
+    if (written !== "") return written + path.slice(known.length)
   }
   return path
 }
 
-function inCallersWords<Result>(places: Places, say: () => Result): Result {
+function inCallersWords<Result>(placeOf: (path: string) => string, say: () => Result): Result {
   try {
     return say()
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.param === undefined) throw thrown
     const { code, message, owner, param } = thrown
-    const place = placeOf(param, places)
+    const place = placeOf(param)
     throw new GatewayError(code, message.replaceAll(`\`${param}\``, `\`${place}\``), { owner, param: place })
   }
 }

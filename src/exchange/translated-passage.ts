@@ -1,6 +1,7 @@
 // A stream on its way from one protocol to another: frames are read, and what they say is written as soon as it is known.
 import { asGatewayError, type GatewayError } from "../canonical/error.ts"
 import type { StreamEvent } from "../canonical/stream.ts"
+import type { Usage } from "../canonical/usage.ts"
 import type { StreamWriter } from "../protocols/codec.ts"
 import type { FrameContext } from "../protocols/contract.ts"
 import { fromByteText, toByteText } from "../transport/byte-text.ts"
@@ -24,6 +25,7 @@ export class TranslatedPassage implements Passage {
   private readonly mended: MendedStream | undefined
   private readonly empty: EmptyAnswerCheck | undefined
   private over = false
+  private isHeld = false
   /** What the end of the upstream's bytes had to say. */
   private closing = ""
 
@@ -46,6 +48,13 @@ export class TranslatedPassage implements Passage {
 
   terminal(): string {
     return this.closing
+  }
+
+  end(usage: Usage | undefined): Uint8Array | undefined {
+    if (!this.isHeld) return undefined
+    const events: StreamEvent[] = [...(usage ? [{ type: "usage", usage } as const] : []), { type: "stream-end" }]
+    const text = guarded(() => events.map((event) => this.mendedWriting(event)).join(""))
+    return text === "" ? undefined : fromByteText(text)
   }
 
   errorFrame(error: GatewayError, context: FrameContext): string {
@@ -76,10 +85,17 @@ export class TranslatedPassage implements Passage {
       const event = this.empty ? this.empty.check(told) : told
       const verdict = this.options.watch.onEvent(event)
       this.over = verdict !== "go-on"
-      if (verdict === "stop-before") break
-      if (this.mended) for (const each of this.mended.push(event)) text += this.writing(each)
-      else text += this.writing(event)
+      this.isHeld = verdict === "hold-frame"
+      if (verdict === "stop-before" || this.isHeld) break
+      text += this.mendedWriting(event)
     }
+    return text
+  }
+
+  private mendedWriting(event: StreamEvent): string {
+    if (!this.mended) return this.writing(event)
+    let text = ""
+    for (const each of this.mended.push(event)) text += this.writing(each)
     return text
   }
 

@@ -23,16 +23,22 @@ export const unary: Sending<Answered> = { send: ask, drop: () => {} }
 /** The answer of an attempt, once what it costs is booked. */
 export async function answerUnary({ attempt, answer }: Won<Answered>): Promise<ClientAnswer> {
   const { call, target, bill } = attempt
-  const { body, usage, images, model, hostedCalls } = answer
+  const { usage, images, model, hostedCalls } = answer
+  let { body } = answer
   call.record.usage = usage
   await bill?.settle(target, {
     told: { usage, isAll: true, images, model, hostedCalls },
     said: () => ({ text: answer.said(), share: 1 }),
     waiting: "answer",
+    onSpent(spent) {
+      if (spent.basis !== "reported") body = answer.withUsage?.(spent.usage) ?? body
+    },
     last: { contentType: CONTENT_TYPE, bytes: () => (typeof body === "string" ? Buffer.from(body) : body) },
   })
   noteHome(attempt, call.record.usage)
-  return answerOf(call.record, body, CONTENT_TYPE)
+  const given = answerOf(call.record, body, CONTENT_TYPE)
+  if (body !== answer.body) given.headers.set("x-gateway-usage", "estimated")
+  return given
 }
 
 async function ask(attempt: Attempt): Promise<Answered> {

@@ -19,7 +19,7 @@ import { noteAnswered, noteHome } from "./noted-answer.ts"
 import { ClientGoneError } from "./record.ts"
 import type { RunningCall } from "./running.ts"
 import { SaidText } from "./said-text.ts"
-import type { Told } from "./spent.ts"
+import type { Spent, Told } from "./spent.ts"
 import { callUpstream, upstreamError, withoutCredential } from "./upstream.ts"
 
 /** Openers are held back until the first meaningful event, but not beyond this. */
@@ -65,6 +65,9 @@ export class UpstreamStream {
   private finishedFor: Finish | undefined
   /** Absent where it may have any. */
   private readonly form: StreamedForm | undefined
+  /** Its end waits until what the upstream did not report is counted. */
+  holdsEnd = false
+  private counted: Usage | undefined
   /** The client was given something. */
   private gave = false
   error: GatewayError | undefined
@@ -142,8 +145,16 @@ export class UpstreamStream {
     if (this.ended) noteAnswered(this.attempt, { usage: this.told().usage, marks: () => this.marks() })
     if (!last && !this.gave) return bill?.release()
     const said = () => this.said.whole()
-    await bill?.settle(target, { told: this.told(), said, waiting, ...(last && { last }) })
+    const onSpent = (spent: Spent) => {
+      this.counted = spent.usage
+    }
+    await bill?.settle(target, { told: this.told(), said, waiting, onSpent, ...(last && { last }) })
     if (this.ended) noteHome(this.attempt, call.record.usage)
+  }
+
+  /** The bytes that end it, where they were held back; asked for once what was used is counted. */
+  end(): Uint8Array | undefined {
+    return this.passage.end(this.counted)
   }
 
   private marks(): Mark[] {
@@ -255,7 +266,9 @@ export class UpstreamStream {
       return "stop-before"
     } else if (event.type === "stream-end") {
       this.ended = true
-      return "last-frame"
+      const { bill, target } = this.attempt
+      this.holdsEnd = bill !== undefined && !bill.reported(target, this.told())
+      return this.holdsEnd ? "hold-frame" : "last-frame"
     }
     return "go-on"
   }

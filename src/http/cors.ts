@@ -11,6 +11,7 @@ const EXPOSED = [
   "x-gateway-provider",
   "x-gateway-attempts",
   "x-gateway-mapped-from",
+  "x-gateway-usage",
   "x-ratelimit-limit-requests",
   "x-ratelimit-remaining-requests",
   "x-ratelimit-reset-requests",

@@ -23,6 +23,7 @@ const ORIGIN = {
 }
 const GENERATED = {
   "x-gateway-cost": "What it cost, in USD; of a stream only its receipt tells.",
+  "x-gateway-usage": "`estimated` where the provider reported no usage, and the answer shows the gateway's count.",
   "x-gateway-losses": "How many things of the request could not be said to the provider, and where they stood.",
   "idempotency-replayed": "`true` where this is the kept answer to the same `Idempotency-Key`.",
 }

@@ -106,6 +106,7 @@ export const chatBody = naming(
       service_tier: serviceTier,
       store: about("Taken, but never asked of a provider's account, which callers share.", flag),
       web_search_options: anything,
+      modalities: anything,
       search_parameters: anything,
       functions: about("The older form of `tools`; with it, results are messages of the role `function`.", anything),
       reasoning_effort: anything,

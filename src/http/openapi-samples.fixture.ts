@@ -55,6 +55,7 @@ const chat: JsonObject = {
   tool_choice: { type: "function" },
   response_format: { type: "json_schema", json_schema: { name: "x", schema } },
   ...{ best_of: 2, service_tier: "auto", store: true, web_search_options: {}, search_parameters: {} },
+  ...{ modalities: ["text"] },
   functions: [],
   ...{ reasoning_effort: "low", reasoning: { effort: "low" }, thinking: { type: "enabled" } },
   extra_body: { google: { thinking_config: { thinking_budget: 1 } } },

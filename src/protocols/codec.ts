@@ -25,6 +25,8 @@ export interface IngressCodec {
   readonly dropsThoughts?: boolean
   /** Whether some of its clients drop hidden thoughts, or get the seal of a call when there is no place left for it. */
   readonly mayLoseSeals?: boolean
+  /** Whether its clients show thoughts wherever they are told, and have no word to ask for them. */
+  readonly showsThoughts?: true
   /** What ids of calls its clients take. */
   readonly callId: RegExp
   /**
@@ -44,10 +46,13 @@ export interface IngressCodec {
   encodeStream(context: EncodeContext): StreamWriter
 }
 
-export type Places = { readonly [Name in keyof Required<Settings>]: string } & {
+export type Places = { readonly [Name in keyof Required<Settings>]: Place } & {
   /** Where what a setting holds has a place of its own, by the path to it: `reasoning.effort`. */
-  readonly [path: `${string}.${string}`]: string
+  readonly [path: `${string}.${string}`]: Place
 }
+
+/** A path; several where it may stand in one of them. */
+type Place = string | readonly string[]
 
 /** A stream as it is written to a client. */
 export interface StreamWriter extends Step<StreamEvent, string> {
@@ -87,6 +92,10 @@ export interface UpstreamCodec {
   readonly callId: RegExp
   /** Whether media of this kind must stand in the request itself, so that an address of it is of no use. */
   inlines(media: MediaPart["media"]): boolean
+  /** Whether hosts of this protocol call remote servers' tools themselves, and can be told of such calls. */
+  readonly callsRemoteServers?: true
+  /** Whether a conversation may hold calls only where tools are declared. */
+  readonly callsNeedTools?: true
   /** Whose seals an upstream takes: those of two that have one minter are each other's. */
   minter(whose: Whose): string
   /** How a call that generates is put. */
@@ -142,12 +151,16 @@ export interface UpstreamContext {
   /** The most the model puts out, for protocols that must be told a limit. */
   readonly maxOutputTokens: number
   readonly reasons: boolean
+  /** Whether thoughts that are asked for without a word on how to show them are to be told. */
+  readonly showsThoughts?: boolean
   /** The words for effort that the model takes, where they are known. */
   readonly efforts?: readonly Effort[]
   /** How many tokens it may be told to think, where it takes a number. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
   /** Whether it lets nobody set a temperature and its like. */
   readonly fixedSampling?: boolean
+  /** Whether the host calls no remote servers, though others of its protocol do. */
+  readonly lacksRemoteServers?: boolean
   readonly losses: Losses
 }
 

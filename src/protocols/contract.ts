@@ -77,6 +77,10 @@ export interface Reading {
   readonly embeds?: Embeds
   /** Whether the provider may run tools of its own and call the model anew for each: their usage is one sum. */
   readonly runsTools?: boolean
+  /** Whether it names remote servers whose tools the provider shall call, or tells of such calls. */
+  readonly remoteServers?: boolean
+  /** The member that asks for an answer in audio; absent where none does. */
+  readonly audioAsked?: string
   /** What is to be drawn, as far as hosts differ in it. */
   readonly draws?: Draws
   /** What the models make that it may be about, where that is more than the protocol is spoken with. */
@@ -187,6 +191,8 @@ export interface StreamRelay {
   readonly mayVary: MayVary
   /** What ends a whole answer, for upstreams that leave it out. */
   terminal(): string
+  /** The end of a stream that reported no usage, with the usage that was counted here where its clients expect one. */
+  endWithUsage?(end: string, usage: Usage): string
   /** An error after what has passed so far, such that this protocol's clients raise it. */
   errorFrame(error: GatewayError, context: FrameContext): string
   /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
@@ -207,6 +213,8 @@ export interface RelayedAnswer {
   readonly images?: number
   /** What it says, for when nobody counts it, of a protocol that has no codec to tell. */
   said?(): string
+  /** Its text with usage that was counted here; absent where it reports its own, or where clients expect none. */
+  withUsage?(usage: Usage): string
 }
 
 /** An error as an upstream told it. */

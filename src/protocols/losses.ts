@@ -1,4 +1,5 @@
 // The naming of what is lost, with its weight.
+import { isObject, type Json } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
 
 export function member(at: string | undefined, name: string): string {
@@ -15,4 +16,9 @@ export const dropped: Report = {
 export const approximated: Report = {
   hint: (path, why) => ({ path, weight: "hint", how: "approximated", why }),
   meaning: (path, why) => ({ path, weight: "meaning", how: "approximated", why }),
+}
+
+/** What an event that only its own protocol knows would have told, each by its path. */
+export function foreignPaths(value: Json): string[] {
+  return isObject(value) ? Object.keys(value) : ["stream"]
 }

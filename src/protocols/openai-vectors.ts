@@ -10,7 +10,7 @@ import { GatewayError } from "../canonical/error.ts"
 import type { Extra } from "../canonical/extra.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import type { Losses } from "../canonical/loss.ts"
-import type { Usage } from "../canonical/usage.ts"
+import { totalTokens, type Usage } from "../canonical/usage.ts"
 import { reportExtra, type TaskWords, taskWord, textOf, textsOf } from "./embedded-text.ts"
 import type { EmbeddingUpstream } from "./embedding-codec.ts"
 import { NO_HEADERS } from "./extension.ts"
@@ -101,4 +101,9 @@ function decodeVectors({ data, usage }: JsonObject): EmbeddingResponse | undefin
 export function usageIn(wire: JsonObject): Usage | undefined {
   const input = count(wire, "prompt_tokens") ?? count(wire, "total_tokens")
   return reported(wire, input === undefined ? {} : { input })
+}
+
+export function encodeUsage(usage: Usage): JsonObject {
+  const tokens = totalTokens(usage)
+  return { prompt_tokens: tokens, total_tokens: tokens }
 }

@@ -98,6 +98,7 @@ function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): L
     ...dialect.headers(settings.apiKey),
   }
   const { path, edits, serves, embeds, wrap, takesHeaders, takesMembers, streamUsage, callId } = dialect
+  const { lacksRemoteServers } = dialect
   const limitMembers = settings.limitMember ? [settings.limitMember] : dialect.limitMembers
   return {
     baseUrl,
@@ -105,6 +106,7 @@ function openLine(dialect: Dialect, { settings, baseUrl, send }: LineOptions): L
     ...(limitMembers && { limitMembers }),
     ...(callId && { callId }),
     ...(takesMembers && { takesMembers }),
+    ...(lacksRemoteServers && { lacksRemoteServers }),
     send: wrap ? wrap(send) : send,
     headersWith: remembered(own, takesHeaders),
     ...(serves && { serves }),

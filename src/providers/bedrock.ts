@@ -40,6 +40,7 @@ const messages: Dialect = {
   streamUsage: "sent",
   headers: () => ({}),
   takesHeaders: {},
+  lacksRemoteServers: true,
   /** Ids and ids of inference profiles name the maker; an ARN may name nothing, and was chosen by the operator. */
   serves: (model) => /(^|\.)anthropic\./.test(model) || model.startsWith("arn:"),
   path({ operation, model, stream }) {

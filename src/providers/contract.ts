@@ -102,6 +102,8 @@ export interface Dialect {
   readonly callId?: RegExp
   /** The members of a request that it takes, where it refuses a request for any other; left out, it takes all. */
   readonly takesMembers?: ReadonlySet<string>
+  /** It calls no remote servers, though its protocol has them; left out, it does. */
+  readonly lacksRemoteServers?: true
   /** What proves who we are, and what else every call must say. */
   headers(credential: Secret | undefined): Record<string, string>
   /** Of the protocol's own headers those it takes, and of their comma-separated values; left out, all. */
@@ -186,6 +188,7 @@ export interface Line {
   readonly limitMembers?: Dialect["limitMembers"]
   readonly callId?: Dialect["callId"]
   readonly takesMembers?: Dialect["takesMembers"]
+  readonly lacksRemoteServers?: Dialect["lacksRemoteServers"]
   readonly send: Send
   /** The headers of a call: the provider's own, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers

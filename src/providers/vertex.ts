@@ -70,6 +70,7 @@ const anthropic: Dialect = {
   streamUsage: "sent",
   headers: NO_HEADERS,
   takesHeaders: { "anthropic-beta": BETAS },
+  lacksRemoteServers: true,
   serves: isClaude,
   path({ operation, model, stream }, settings) {
     const models = `/v1${placeOf(settings)}/publishers/anthropic/models`

@@ -24,7 +24,7 @@ function teeOf(options: Partial<TeeOptions<string>> = {}) {
     tee.conclude()
     return passed.join("")
   }
-  return { run, seen, failures }
+  return { tee, run, seen, failures }
 }
 
 test("everything passes and the observer sees it", () => {
@@ -51,6 +51,18 @@ test("an event may end what passes with its frame, or before it", () => {
     teeOf({ onEvent: (event) => (event === "two" ? verdict : "go-on") }).run(stream)
   expect(ending("last-frame")).toBe("data: one\n\n: note\n\ndata: two\n\n")
   expect(ending("stop-before")).toBe("data: one\n\n: note\n\n")
+})
+
+test("the last frame may be held back, and what came before it passes", () => {
+  const { run, tee } = teeOf({ onEvent: (event) => (event === "two" ? "hold-frame" : "go-on") })
+  expect(run(stream)).toBe("data: one\n\n: note\n\n")
+  expect([tee.isHeld, tee.held]).toEqual([true, "data: two\n\n"])
+})
+
+test("the end of the bytes may be held back where no frame is the last", () => {
+  const { run, tee } = teeOf({ onEvent: (event) => (event === "end" ? "hold-frame" : "go-on") })
+  expect(run(stream)).toBe(stream)
+  expect([tee.isHeld, tee.held]).toEqual([true, undefined])
 })
 
 test("a frame may end what passes before it, and before the observer sees it", () => {

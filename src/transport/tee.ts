@@ -32,7 +32,8 @@ const MAX_VAIN_COMPARISONS = 8
 /** A large frame costs more to compare than to read. */
 const MAX_COMPARED_LENGTH = 8192
 
-export type Verdict = "go-on" | "last-frame" | "stop-before"
+/** `hold-frame`: the last frame has come, and is not passed but kept for who ends the stream. */
+export type Verdict = "go-on" | "last-frame" | "hold-frame" | "stop-before"
 
 export class Tee<Event> {
   private readonly frames = decodeSse()
@@ -43,6 +44,8 @@ export class Tee<Event> {
   private last: Passage | undefined
   private stencil: Stencil | undefined
   private vainComparisons = 0
+  /** The last frame as it would have passed, where it is held back. */
+  held: string | undefined
 
   constructor(private readonly options: TeeOptions<Event>) {}
 
@@ -64,6 +67,11 @@ export class Tee<Event> {
     if (this.verdict === "go-on") this.observe(undefined)
   }
 
+  /** What ends the stream was held back, whether it was a frame or the end of the bytes. */
+  get isHeld(): boolean {
+    return this.verdict === "hold-frame"
+  }
+
   private pass(frames: readonly Frame[]): Uint8Array<ArrayBuffer> | undefined {
     let text = ""
     for (const frame of frames) {
@@ -74,7 +82,8 @@ export class Tee<Event> {
       if (this.observe(frame) === "stop-before") break
       const passed = this.options.edit(frame)
       this.compare({ raw: frame.raw, passed }, before)
-      text += passed
+      if (this.isHeld) this.held = passed
+      else text += passed
     }
     return text === "" ? undefined : fromByteText(text)
   }

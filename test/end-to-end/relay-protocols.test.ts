@@ -34,6 +34,8 @@ interface Sample {
 const KEPT = '"id":"resp_x","store" :true, "previous_response_id":null'
 const IDS = /resp_[0-9a-f]{24}/g
 
+const USED = '"usage": {"input_tokens":1 ,"output_tokens":2}'
+
 const event = (type: string, data: string) => `event: ${type}\ndata: ${data}\n\n`
 
 const SAMPLES: readonly Sample[] = [
@@ -51,7 +53,7 @@ const SAMPLES: readonly Sample[] = [
       }
     },
     answer: (model) =>
-      `{ "id":"m","type":"message","content":[{"type":"text","text":"\\u00e9ö"}],${ODD},"model": "${model}" }`,
+      `{ "id":"m","type":"message","content":[{"type":"text","text":"\\u00e9ö"}],${ODD},${USED},"model": "${model}" }`,
     stream: (model) =>
       event(
         "message_start",
@@ -90,7 +92,8 @@ const SAMPLES: readonly Sample[] = [
         at: "/v1/responses",
       }
     },
-    answer: (model) => `{${KEPT},"object":"response","model" : "${model}","output":[ ],"status":"completed",${ODD}}`,
+    answer: (model) =>
+      `{${KEPT},"object":"response","model" : "${model}","output":[ ],"status":"completed",${USED},${ODD}}`,
     stream: (model) =>
       event(
         "response.created",
@@ -106,7 +109,7 @@ const SAMPLES: readonly Sample[] = [
         .join("") +
       event(
         "response.completed",
-        `{"type":"response.completed","response":{${ODD}, "model":"${model}",${KEPT},"output":[]},"sequence_number":9}`,
+        `{"type":"response.completed","response":{${ODD}, "model":"${model}",${KEPT},${USED},"output":[]},"sequence_number":9}`,
       ),
   },
   {
@@ -122,7 +125,8 @@ const SAMPLES: readonly Sample[] = [
         at: `/v1beta/models/upstream-model:${method}`,
       }
     },
-    answer: (model) => `{"candidates":[{"content":{"parts":[{"text":"ö"}]}} ],${ODD}, "modelVersion":"${model}"}`,
+    answer: (model) =>
+      `{"candidates":[{"content":{"parts":[{"text":"ö"}]}} ],"usageMetadata":{"promptTokenCount":1 ,"candidatesTokenCount":2},${ODD}, "modelVersion":"${model}"}`,
     stream: (model) =>
       ["Go", "od ", '\\"day\\"', " naïve", "."]
         .map(

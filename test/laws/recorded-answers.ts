@@ -82,7 +82,7 @@ function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
   return [...events, { type: "stream-end" }]
 }
 
-function encodeContext(): EncodeContext {
+export function encodeContext(): EncodeContext {
   const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
   const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events" } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }

@@ -35,6 +35,11 @@ const WIDER: readonly { readonly fault: RegExp; readonly why: string }[] = [
     why: "it describes what all of its implementers share; OpenAI itself has more kinds of tools, formats and efforts",
   },
   {
+    fault:
+      /^openresponses\.json \$\.input\[\d+\]\.(type: .*"mcp_call"$|(server_label|name|arguments|output|error): nobody)/,
+    why: "it describes what all of its implementers share; OpenAI itself takes calls of remote servers' tools back",
+  },
+  {
     fault: /^anthropic\.json \$\.mcp_servers: nobody knows it/,
     why: "it describes what needs no beta header; remote servers are sent with theirs, and recordings have them",
   },

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import type { Bill } from "../../src/simulator/bill.ts"
 import { eventually } from "../stage/eventually.ts"
 import { Books, modelAt, tokensOf } from "./books.ts"
-import { type Asking, hear, hearSome, PROTOCOLS, type ProtocolName } from "./client.ts"
+import { type Asking, hear, hearSome, PROTOCOLS, type ProtocolName, usageShown } from "./client.ts"
 
 let books: Books
 
@@ -93,6 +93,20 @@ for (const way of WAYS) {
         expect(receipt.facts.basis).toBe("estimated")
         expect(tokensOf(receipt.cost)).toEqual(billed(lastBill()))
       }
+    })
+
+    test("upstream ended without usage: the answer shows what is charged, and marks it as an estimate", async () => {
+      const { id, text, usageMark } = await hear({ ...asking(way, "usage-missing"), usageAsked: true })
+      const receipt = await books.receipt(id)
+      expect(usageShown(way.protocol, text)).toEqual(tokensOf(receipt.cost))
+      // A stream's head has left before anything is counted: there the receipt has the mark.
+      expect(usageMark).toBe(way.stream ? null : "estimated")
+    })
+
+    test("a reported usage passes as it was reported, without a mark", async () => {
+      const { text, usageMark } = await hear({ ...asking(way), usageAsked: true })
+      expect(usageShown(way.protocol, text)).toEqual(billed(lastBill()))
+      expect(usageMark).toBeNull()
     })
 
     test("usage says 0: nothing, as reported", async () => {

@@ -9,6 +9,8 @@ export interface Asking {
   readonly protocol: ProtocolName
   readonly model: string
   readonly stream: boolean
+  /** Whether a stream of chat completions shall tell what was used; others always do. */
+  readonly usageAsked?: boolean
   readonly text?: string
   readonly maxTokens?: number
   readonly fallback?: readonly string[]
@@ -21,6 +23,8 @@ export interface Heard {
   readonly status: number
   readonly id: string
   readonly cost: string | null
+  /** The mark of counts that the provider did not report. */
+  readonly usageMark: string | null
   readonly text: string
 }
 
@@ -46,6 +50,7 @@ export async function hear(asking: Asking): Promise<Heard> {
     status,
     id: headers.get("x-request-id") ?? "",
     cost: headers.get("x-gateway-cost"),
+    usageMark: headers.get("x-gateway-usage"),
     text: await answer.text(),
   }
 }
@@ -64,7 +69,7 @@ export async function hearSome(asking: Asking, enough: (text: string) => boolean
     text += decoder.decode(value, { stream: true })
   }
   leaving.abort()
-  return { status, id: headers.get("x-request-id") ?? "", cost: null, text }
+  return { status, id: headers.get("x-request-id") ?? "", cost: null, usageMark: null, text }
 }
 
 function pathOf({ protocol, model, stream }: Asking): string {
@@ -74,7 +79,8 @@ function pathOf({ protocol, model, stream }: Asking): string {
   return `/genapi/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`
 }
 
-function bodyOf({ protocol, model, text = "Say something.", maxTokens, fallback = [] }: Asking): object {
+function bodyOf(asking: Asking): object {
+  const { protocol, model, text = "Say something.", maxTokens, fallback = [] } = asking
   const provider = fallback.length > 0 ? { provider: { fallback } } : {}
   if (protocol === "gemini-generate") {
     const generationConfig = maxTokens === undefined ? {} : { generationConfig: { maxOutputTokens: maxTokens } }
@@ -83,7 +89,8 @@ function bodyOf({ protocol, model, text = "Say something.", maxTokens, fallback 
   const limit = maxTokens === undefined ? {} : { [LIMITS[protocol]]: maxTokens }
   if (protocol === "openai-responses") return { model, input: text, ...limit, ...provider }
   const must = protocol === "anthropic-messages" ? { max_tokens: 1000 } : {}
-  return { model, messages: [{ role: "user", content: text }], ...must, ...limit, ...provider }
+  const options = asking.stream && asking.usageAsked ? { stream_options: { include_usage: true } } : {}
+  return { model, messages: [{ role: "user", content: text }], ...must, ...limit, ...options, ...provider }
 }
 
 const LIMITS = {
@@ -91,3 +98,30 @@ const LIMITS = {
   "openai-responses": "max_output_tokens",
   "anthropic-messages": "max_tokens",
 }
+
+/** The counts that a unary answer, or a whole stream, shows its client; undefined where it shows none. */
+export function usageShown(protocol: ProtocolName, text: string): { input: number; output: number } | undefined {
+  const events = text.startsWith("{")
+    ? [text]
+    : text.split("\n").flatMap((line) => /^data: ?(\{.*)/.exec(line)?.[1] ?? [])
+  const told = events
+    .map((event) => usageIn(JSON.parse(event)))
+    .filter((usage) => usage !== undefined && usage !== null)
+  const counts = told.at(-1)
+  if (!counts) return undefined
+  const [input, output] = MEMBERS[protocol].map((name) => counts[name] ?? Number.NaN)
+  return { input: input ?? Number.NaN, output: output ?? Number.NaN }
+}
+
+type Counts = Readonly<Record<string, number>>
+
+function usageIn(said: { usage?: Counts; usageMetadata?: Counts; response?: { usage?: Counts } }): Counts | undefined {
+  return said.usage ?? said.usageMetadata ?? said.response?.usage
+}
+
+const MEMBERS = {
+  "openai-chat": ["prompt_tokens", "completion_tokens"],
+  "openai-responses": ["input_tokens", "output_tokens"],
+  "anthropic-messages": ["input_tokens", "output_tokens"],
+  "gemini-generate": ["promptTokenCount", "candidatesTokenCount"],
+} as const

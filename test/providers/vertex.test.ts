@@ -176,6 +176,35 @@ describe("Claude on Vertex", () => {
     expect(body().stream).toBe(true)
   })
 
+  describe("has no remote servers", () => {
+    const servers = { mcp_servers: [{ type: "url", url: "https://docs.example/mcp", name: "docs" }] }
+    const send = (more: object) =>
+      fetch(`${gateway.url}/anthropic/v1/messages`, {
+        method: "POST",
+        headers: { "x-api-key": gateway.key, "anthropic-version": "2023-06-01", "content-type": "application/json" },
+        body: JSON.stringify({ ...hello("test/claude"), ...servers, ...more }),
+      })
+
+    test("so they are left out and named", async () => {
+      answer((_, reply) => reply.json(anthropicMessage("Hello.")))
+      const answered = await send({})
+      expect([answered.status, answered.headers.get("x-gateway-losses")]).toEqual([200, "1; mcp_servers[0]"])
+      const { messages, max_tokens } = hello("")
+      expect(body()).toEqual({ messages, max_tokens, anthropic_version: "vertex-2023-10-16" })
+    })
+
+    test("so a request that is strict, or demands their tools, is refused without a call", async () => {
+      answer((_, reply) => reply.json(anthropicMessage("Hello.")))
+      const before = calls().length
+      const refused = await Promise.all([send({ provider: { strict: true } }), send({ tool_choice: { type: "any" } })])
+      const codes = await Promise.all(
+        refused.map(async (each) => ((await each.json()) as { error: { code: string } }).error.code),
+      )
+      expect(codes).toEqual(["lossy_translation", "unsupported_parameter"])
+      expect(calls().length).toBe(before)
+    })
+  })
+
   test("counts tokens at a path of its own, the model in the body", async () => {
     answer((_, reply) => reply.json({ input_tokens: 14 }))
     const { max_tokens: _, ...request } = hello("test/claude")

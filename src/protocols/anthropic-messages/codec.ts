@@ -29,6 +29,8 @@ export const anthropicMessagesCodec: Codec = {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,128}$/,
     callId: CALL_ID,
+    callsRemoteServers: true,
+    callsNeedTools: true,
     inlines: () => false,
     minter: ({ author }) => `anthropic-messages/${author}`,
     errand: () => ({ operation: "messages", path: "/v1/messages", headers: HEADERS }),

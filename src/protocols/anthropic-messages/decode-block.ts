@@ -108,8 +108,10 @@ function toolCall(block: JsonObject, { origin, runsAt }: CallOrigin): ToolCallPa
 }
 
 function remoteCall(block: JsonObject, origin: Origin): ToolCallPart | undefined {
-  const call = toolCall(block, { origin, runsAt: "provider" })
-  return call && typeof block.server_name === "string" ? { ...call, server: block.server_name } : call
+  const { server_name: server, ...rest } = block
+  if (typeof server !== "string") return toolCall(block, { origin, runsAt: "provider" })
+  const call = toolCall(rest, { origin, runsAt: "provider" })
+  return call && { ...call, server }
 }
 
 /** What is so where nothing is said. */
@@ -153,6 +155,7 @@ function serverResult(block: JsonObject, type: string, origin: Origin): Part | u
   if (!type.endsWith(RESULT) || typeof callId !== "string") return undefined
   const held = taking(block, "tool_use_id", "content")
   if (isDirect(block.caller)) held.take("caller")
+  if (type === REMOTE_RESULT && typeof block.is_error === "boolean") held.take("is_error")
   const failed = isObject(content) && typeof content.type === "string" && content.type.endsWith("_error")
   return {
     kind: "tool-result",

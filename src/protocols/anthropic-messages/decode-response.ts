@@ -6,7 +6,7 @@ import type { DecodeContext } from "../codec.ts"
 import { decodeBlock } from "./decode-block.ts"
 import { PROTOCOL } from "./own.ts"
 import { decodeFinish } from "./response.ts"
-import { decodeUsage } from "./usage.ts"
+import { decodeUsage, serverToolUse } from "./usage.ts"
 
 export function decodeResponse(body: JsonObject, { minter }: DecodeContext): ChatResponse | undefined {
   if (body.type === "error" || !Array.isArray(body.content)) return undefined
@@ -17,7 +17,9 @@ export function decodeResponse(body: JsonObject, { minter }: DecodeContext): Cha
   const usage = decodeUsage(body.usage)
   const finish = typeof body.stop_reason === "string" ? decodeFinish(body.stop_reason, body.stop_sequence) : undefined
   const parts = body.content.map((block: Json) => decodeBlock(block, { minter }))
-  const extra = held.rest(PROTOCOL)
+  const rest = held.rest(PROTOCOL)
+  const counts = serverToolUse(body.usage)
+  const extra = counts ? { protocol: PROTOCOL, members: { ...rest?.members, ...counts } } : rest
   return {
     ...(typeof id === "string" && { id }),
     ...(typeof model === "string" && { model }),

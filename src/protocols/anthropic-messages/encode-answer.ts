@@ -2,12 +2,13 @@
 // answer ended.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { Losses } from "../../canonical/loss.ts"
-import type { Citation, ForeignPart, MediaPart, Part, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
+import type { Citation, ForeignPart, MediaPart, ToolCallPart, ToolResultPart } from "../../canonical/part.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { EncodeContext } from "../codec.ts"
 import { approximated, dropped } from "../losses.ts"
 import { foreignCitation, ownCitation } from "./citations.ts"
 import { isOwn, PROTOCOL } from "./own.ts"
+import { remoteId, remoteResult } from "./remote-calls.ts"
 import { finishOf } from "./response.ts"
 
 export function messageId(id: string | undefined, context: EncodeContext): string {
@@ -19,11 +20,6 @@ export function encodeCitation(citation: Citation): JsonObject {
 }
 
 type Call = Pick<ToolCallPart, "id" | "name" | "runsAt" | "server" | "extra">
-
-/** The id of a remote server's call as this protocol has it. */
-function remoteId(id: string): string {
-  return id.startsWith("mcptoolu_") ? id : `mcptoolu_${id.replace(/^mcp_/, "").replace(/\W/g, "_")}`
-}
 
 /** How a call opens, but for its input; undefined for one that another provider ran, which would never be answered. */
 export function callOpening(
@@ -53,11 +49,6 @@ export function wholeBlock(part: MediaPart | ForeignPart | ToolResultPart): Json
   if (found.protocol !== PROTOCOL) return part.isRemote ? remoteResult(part, said) : undefined
   const members = isOwn(part.extra) ? part.extra.members : {}
   return { type: `${part.name}_tool_result`, tool_use_id: part.callId, content: found.value, ...members }
-}
-
-function remoteResult({ callId, isError }: ToolResultPart, said: readonly Part[]): JsonObject {
-  const content = said.flatMap((part) => (part.kind === "text" ? [{ type: "text", text: part.text }] : []))
-  return { type: "mcp_tool_result", tool_use_id: remoteId(callId), is_error: isError, content }
 }
 
 export function lose({ losses }: EncodeContext, { path, what }: { path: string; what: string }): void {

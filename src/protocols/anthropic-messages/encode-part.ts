@@ -7,6 +7,7 @@ import { toolInput } from "../tool-input.ts"
 import { isVendors, ownCitation } from "./citations.ts"
 import { mediaBlock } from "./encode-media.ts"
 import { isOwn, ownMembers, PROTOCOL } from "./own.ts"
+import { remoteId, remoteResult } from "./remote-calls.ts"
 import { redactedData } from "./seals.ts"
 import type { Writing } from "./writing.ts"
 
@@ -34,7 +35,8 @@ export function encodeParts(parts: readonly Part[], where: Where): JsonObject[] 
 
 function encodePart(part: Part, { place, writing }: Where): JsonObject | undefined {
   if (part.kind === "foreign") return foreignBlock(part, writing)
-  if (!writing.own && !PLACES[place].includes(part.kind)) {
+  const isRemote = part.kind === "tool-result" && part.isRemote && place === "assistant"
+  if (!writing.own && !isRemote && !PLACES[place].includes(part.kind)) {
     const why = `a ${part.kind} cannot stand here in the messages protocol`
     writing.losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](part.at ?? place, why))
     return undefined
@@ -117,7 +119,7 @@ function isFor({ mintedBy }: Sealed, { minter }: Writing): boolean {
 
 function callBlock(part: ToolCallPart, writing: Writing): JsonObject | undefined {
   const { id, name, runsAt, sealed, at } = part
-  if (runsAt === "provider" && !writing.own) {
+  if (runsAt === "provider" && !writing.own && part.server === undefined) {
     writing.losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
     return undefined
   }
@@ -127,18 +129,21 @@ function callBlock(part: ToolCallPart, writing: Writing): JsonObject | undefined
     const why = "its arguments are no JSON object, and are sent as the text they are"
     writing.losses.push(approximated.meaning(member(at, "arguments"), why))
   }
-  const isMcp = part.extra?.members.server_name !== undefined
-  const type = runsAt === "client" ? "tool_use" : isMcp ? "mcp_tool_use" : "server_tool_use"
-  return { type, id, name, input }
+  if (part.server !== undefined) {
+    return { type: "mcp_tool_use", id: remoteId(id), name, server_name: part.server, input }
+  }
+  return { type: runsAt === "client" ? "tool_use" : "server_tool_use", id, name, input }
 }
 
 function resultBlock(part: ToolResultPart, writing: Writing): JsonObject | undefined {
   const { callId, parts, isError, name } = part
-  const [found] = parts
+  const [found, ...said] = parts
   if (writing.own && name !== undefined) {
     const content = found?.kind === "foreign" ? { content: found.value } : undefined
-    return { type: `${name}_tool_result`, tool_use_id: callId, ...content }
+    const failed = part.isRemote ? { is_error: isError } : undefined
+    return { type: `${name}_tool_result`, tool_use_id: callId, ...failed, ...content }
   }
+  if (part.isRemote) return remoteResult(part, said)
   const content = loneText(parts) ?? encodeParts(parts, { place: "result", writing })
   // A list of nothing and no list at all are the same to the vendor; a string was written as one.
   const filled = typeof content === "string" || content.length > 0

@@ -9,10 +9,12 @@ import { encodeParts, loneText } from "./encode-part.ts"
 import { encodeSettings } from "./encode-settings.ts"
 import { encodeTools } from "./encode-tools.ts"
 import { isOwn, ownMembers } from "./own.ts"
+import { withoutServers } from "./remote-servers.ts"
 import type { Writing } from "./writing.ts"
 
-export function encodeRequest(said: ChatRequest, context: UpstreamContext): JsonObject {
-  const writing: Writing = { ...context, own: isOwn(said.extra) }
+export function encodeRequest(asked: ChatRequest, context: UpstreamContext): JsonObject {
+  const writing: Writing = { ...context, own: isOwn(asked.extra) }
+  const said = context.lacksRemoteServers ? withoutServers(asked, context.losses) : asked
   const request = writing.own ? said : withinMarks(said, context.losses)
   const { instructions, turns } = writing.own ? request : withLeadingInstructions(request, writing)
   const { members, instruction } = encodeSettings(request, writing)

@@ -6,9 +6,9 @@ import type { EncodeContext } from "../codec.ts"
 import { approximated, dropped } from "../losses.ts"
 import { toolInput } from "../tool-input.ts"
 import { callOpening, encodeCitation, lose, messageId, stopMembers, wholeBlock } from "./encode-answer.ts"
-import { isOwn } from "./own.ts"
+import { isOwn, ownMembers } from "./own.ts"
 import { encloseCallSeal, slotText } from "./seals.ts"
-import { encodeUsage } from "./usage.ts"
+import { encodeUsage, ownToolUse, SERVER_TOOL_USE } from "./usage.ts"
 
 export function encodeResponse(response: ChatResponse, context: EncodeContext): JsonObject {
   const [candidate, ...others] = response.candidates
@@ -19,6 +19,8 @@ export function encodeResponse(response: ChatResponse, context: EncodeContext): 
   const content = blocks.slice(0, blocks.findLastIndex(({ type }) => type !== "redacted_thinking") + 1)
   const calls = parts.some((part) => part.kind === "tool-call" && part.runsAt === "client")
   const refuses = parts.some(({ kind }) => kind === "refusal")
+  const members = ownMembers(response.extra, { at: "", losses: context.losses })
+  const { [SERVER_TOOL_USE]: _, ...rest } = members
   return {
     id: messageId(response.id, context),
     type: "message",
@@ -27,8 +29,8 @@ export function encodeResponse(response: ChatResponse, context: EncodeContext): 
     content,
     ...stopMembers(candidate?.finish, { calls, refuses, losses: context.losses }),
     stop_details: null,
-    usage: encodeUsage(response.usage ?? {}),
-    ...(isOwn(response.extra) && response.extra.members),
+    usage: { ...encodeUsage(response.usage ?? {}), ...ownToolUse(members) },
+    ...rest,
   }
 }
 

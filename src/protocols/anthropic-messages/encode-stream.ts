@@ -1,14 +1,16 @@
 // A streamed answer as clients of this protocol read it: one block at a time, in order, each piece as soon as it is
 // there. Parts that overlap wait for one another; a part that has said nothing yet makes nobody wait.
+import { isObject, type JsonObject } from "../../canonical/json.ts"
 import type { Finish } from "../../canonical/response.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
 import type { EncodeContext, StreamWriter } from "../codec.ts"
-import { dropped } from "../losses.ts"
+import { dropped, foreignPaths } from "../losses.ts"
 import { lose, messageId, stopMembers } from "./encode-answer.ts"
 import { errorFrame } from "./errors.ts"
-import { encodeClosingUsage, encodeOpeningUsage } from "./usage.ts"
+import { PROTOCOL } from "./own.ts"
+import { encodeClosingUsage, encodeOpeningUsage, ownToolUse } from "./usage.ts"
 import { WireBlock } from "./wire-block.ts"
 
 export function encodeStream(context: EncodeContext): StreamWriter {
@@ -27,6 +29,8 @@ class MessageWriter {
   private candidate: number | undefined
   private finish: Finish | undefined
   private usage: Usage = {}
+  /** What events of this protocol's own say beside it. */
+  private beside: JsonObject = {}
   private blocks = 0
   private partsSeen = 0
   private readonly lost = new Set<string>()
@@ -62,8 +66,19 @@ class MessageWriter {
         return []
       case "stream-end":
         return [...this.open(), ...this.endParts(), ...this.close()]
+      case "foreign":
+        this.takeForeign(event)
+        return []
       default:
         return []
+    }
+  }
+
+  private takeForeign({ protocol, value }: Extract<StreamEvent, { type: "foreign" }>): void {
+    if (protocol === PROTOCOL && isObject(value)) this.beside = { ...this.beside, ...value }
+    if (protocol === PROTOCOL) return
+    for (const path of foreignPaths(value)) {
+      this.loseOnce(path, () => this.context.losses.push(dropped.hint(path, `only ${protocol} tells this`)))
     }
   }
 
@@ -164,7 +179,7 @@ class MessageWriter {
     this.ended = true
     const { calls, refuses, context } = this
     const delta = stopMembers(this.finish, { calls, refuses, losses: context.losses })
-    const usage = encodeClosingUsage(this.usage)
+    const usage = { ...encodeClosingUsage(this.usage), ...ownToolUse(this.beside) }
     return [
       frame("message_delta", { type: "message_delta", delta, usage }),
       frame("message_stop", { type: "message_stop" }),

@@ -11,6 +11,7 @@ import type {
   Tool,
   ToolChoice,
 } from "../../canonical/request.ts"
+import { hostedSettings } from "../hosted-settings.ts"
 import { approximated, dropped, member } from "../losses.ts"
 import { TEXT_INPUT } from "../tool-input.ts"
 import { strictSchema, toolSchema } from "../tool-schema.ts"
@@ -101,7 +102,7 @@ function encodeHosted(tool: HostedTool, { losses }: Writing): JsonObject | undef
     return undefined
   }
   const known = does === "web-search" ? searchOptions(value) : {}
-  const others = isObject(value) ? Object.keys(value).filter((name) => name !== "type" && !(name in known)) : []
+  const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
     losses.push(approximated.hint(member(path, name), "the provider's own tool of this kind is used as it is"))
   }

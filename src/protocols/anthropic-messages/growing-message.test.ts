@@ -72,7 +72,6 @@ describe("a stream tells", () => {
           arguments: "{}",
           runsAt: "provider",
           server: "s",
-          extra: { protocol: "anthropic-messages", members: { server_name: "s" } },
         },
       ],
     ],

@@ -10,7 +10,7 @@ import { decodeErrorEvent } from "./errors.ts"
 import { PROTOCOL } from "./own.ts"
 import { decodeFinish } from "./response.ts"
 import { sealIn } from "./seals.ts"
-import { decodeUsage, laterUsage } from "./usage.ts"
+import { decodeUsage, laterUsage, serverToolUse } from "./usage.ts"
 
 interface Open {
   readonly part: number
@@ -133,7 +133,9 @@ export class GrowingMessage {
 
   private stop({ delta, usage }: JsonObject): StreamEvent[] {
     const said = isObject(delta) ? delta : {}
-    const noted = this.note(decodeUsage(usage))
+    const counts = serverToolUse(usage)
+    const beside: StreamEvent[] = counts ? [{ type: "foreign", protocol: PROTOCOL, value: counts }] : []
+    const noted = [...beside, ...this.note(decodeUsage(usage))]
     if (typeof said.stop_reason !== "string") return noted
     this.stopped = true
     const finish = decodeFinish(said.stop_reason, said.stop_sequence)

@@ -12,7 +12,7 @@ export const places: Places = {
   seed: "",
   candidates: "",
   logprobs: "",
-  format: "output_config.format",
+  format: ["output_config.format", "output_format"],
   reasoning: "thinking",
   parallelToolCalls: "tool_choice.disable_parallel_tool_use",
   verbosity: "",

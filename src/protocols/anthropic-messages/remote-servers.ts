@@ -1,8 +1,11 @@
 // Remote MCP servers: this protocol lists them beside the tools, and says in a toolset, or in the older form in the list
 // itself, which of their tools may be called.
+import { GatewayError } from "../../canonical/error.ts"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
-import type { HostedTool, RemoteServer, Tool } from "../../canonical/request.ts"
-import { PROTOCOL } from "./own.ts"
+import type { Losses } from "../../canonical/loss.ts"
+import type { ChatRequest, HostedTool, RemoteServer, Tool, ToolChoice } from "../../canonical/request.ts"
+import { dropped } from "../losses.ts"
+import { isOwn, PROTOCOL } from "./own.ts"
 
 const MEMBERS = ["type", "url", "name", "authorization_token", "tool_configuration"]
 
@@ -79,4 +82,36 @@ export function listEntry({ label, url, authorization, allowedTools }: RemoteSer
     ...(authorization !== undefined && { authorization_token: authorization }),
     ...(allowedTools && { tool_configuration: { enabled: true, allowed_tools: [...allowedTools] } }),
   }
+}
+
+/** A request for a host that calls no remote servers: they are left out, unless one of their tools must be called. */
+export function withoutServers(request: ChatRequest, losses: Losses): ChatRequest {
+  const { tools, toolChoice, extra } = request
+  const kept = tools.filter((tool) => !isServer(tool))
+  const { mcp_servers: listed, ...members } = isOwn(extra) ? extra.members : {}
+  if (kept.length === tools.length && listed === undefined) return request
+  if (toolChoice) refuseForced(toolChoice, kept)
+  const paths = tools.filter(isServer).map(({ at = "tools" }) => at)
+  if (listed !== undefined) paths.push("mcp_servers")
+  for (const path of paths) losses.push(dropped.meaning(path, "this model's provider calls no remote servers"))
+  return { ...request, tools: kept, ...(isOwn(extra) && { extra: { protocol: PROTOCOL, members } }) }
+}
+
+function isServer(tool: Tool): boolean {
+  if (tool.kind !== "hosted") return false
+  return tool.does === "mcp" || tool.server !== undefined || (isObject(tool.value) && tool.value.type === "mcp_toolset")
+}
+
+function refuseForced(choice: ToolChoice, kept: readonly Tool[]): void {
+  const has = (name: string) => kept.some((tool) => tool.name === name)
+  const isMet =
+    choice.mode === "tool"
+      ? has(choice.name)
+      : choice.mode === "some"
+        ? !choice.required || choice.names.some(has)
+        : choice.mode !== "required" || kept.length > 0
+  if (isMet) return
+  const message =
+    "`tool_choice` demands a remote server's tool, and this model's provider calls none. Choose another tool or model."
+  throw new GatewayError("unsupported_parameter", message, { param: "tool_choice" })
 }

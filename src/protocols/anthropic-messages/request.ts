@@ -39,6 +39,7 @@ export function readRequest(body: JsonObject, envelope: Envelope): Reading {
       usageAsked: true,
       asks: { maxOutputTokens, candidates: 1 },
       ...(runsTools(body) && { runsTools: true }),
+      ...(tellsRemoteServers(body) && { remoteServers: true }),
       ...(counts && { counts }),
       ...(identifiers && { identifiers }),
       routing,
@@ -50,6 +51,14 @@ export function readRequest(body: JsonObject, envelope: Envelope): Reading {
 function runsTools({ tools, mcp_servers }: JsonObject): boolean {
   if (Array.isArray(mcp_servers) && mcp_servers.length > 0) return true
   return Array.isArray(tools) && tools.some((tool) => isObject(tool) && !isClientTool(tool.type))
+}
+
+function tellsRemoteServers({ mcp_servers, tools, messages }: JsonObject): boolean {
+  if (Array.isArray(mcp_servers) && mcp_servers.length > 0) return true
+  const isRemote = (each: Json) => isObject(each) && typeof each.type === "string" && each.type.startsWith("mcp_tool")
+  if (Array.isArray(tools) && tools.some(isRemote)) return true
+  if (!Array.isArray(messages)) return false
+  return messages.some((said) => isObject(said) && Array.isArray(said.content) && said.content.some(isRemote))
 }
 
 /** The caller runs its own tools, and those that the vendor has only defined. */

@@ -5,7 +5,8 @@ import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import type { RelayContext, RelayedAnswer } from "../contract.ts"
 import { memberText, memberValue } from "../member.ts"
-import { decodeUsage } from "./usage.ts"
+import { usageReported } from "../usage-reported.ts"
+import { decodeUsage, encodeUsage } from "./usage.ts"
 
 export function relayAnswer(
   text: string,
@@ -16,7 +17,11 @@ export function relayAnswer(
   if (!findMember(outlined, "content") || memberValue(text, outlined, "type") === "error") return undefined
   const usage = decodeUsage(memberValue(text, outlined, "usage"))
   const passed = splice(text, [{ path: ["model"], set: asciiJson(model) }], outlined)
-  return { text: passed, usage, model: memberText(text, outlined, "model") }
+  return {
+    text: passed,
+    ...usageReported(passed, { usage, member: "usage", encodeUsage }),
+    model: memberText(text, outlined, "model"),
+  }
 }
 
 const FINISHES: Readonly<Record<string, Finish["reason"]>> = {

@@ -1,6 +1,7 @@
 // Reads a messages stream into canonical events, and says what of each frame passes in the relay lane.
+import { isObject } from "../../canonical/json.ts"
 import type { StreamEvent } from "../../canonical/stream.ts"
-import { asciiJson, splice } from "../../transport/json-splice.ts"
+import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { MayVary } from "../../transport/stencil.ts"
 import type { Step } from "../../transport/step.ts"
@@ -8,6 +9,7 @@ import type { RelayContext, StreamRelay } from "../contract.ts"
 import { brokenEvent, parseEvent } from "../event-data.ts"
 import { errorFrame } from "./errors.ts"
 import { GrowingMessage } from "./growing-message.ts"
+import { encodeClosingUsage, encodeOpeningUsage } from "./usage.ts"
 
 /** The protocol has an event for it. */
 export const heartbeat = 'event: ping\ndata: {"type": "ping"}\n\n'
@@ -17,25 +19,54 @@ const MAY_VARY: MayVary = new Map(["text", "thinking", "partial_json"].map((name
 export function relayStream({ model }: RelayContext): StreamRelay {
   const name = asciiJson(model)
   let opened = false
+  /** The event that should have told the usage and does not, held back until the end. */
+  let closing: Frame | undefined
+  const closed = (): string => closing?.raw ?? ""
   return {
     observer: decodeStream(),
     /** Only the first event names the model. Some hosts send it twice, which clients refuse. */
     edit(frame) {
-      if (frame.data === undefined || !isOpening(frame.data)) return frame.raw
+      const { data, raw } = frame
+      if (data !== undefined && lacksUsage(data)) {
+        const before = closed()
+        closing = frame
+        return before
+      }
+      if (data === undefined || !isEvent(data, "message_start"))
+        return isEvent(data, "message_stop") ? closed() + raw : raw
       if (opened) return ""
       opened = true
-      return withData(frame, splice(frame.data, [{ path: ["message", "model"], set: name }]))
+      return withData(frame, splice(data, [{ path: ["message", "model"], set: name }, ...openingUsage(data)]))
     },
     mayVary: MAY_VARY,
-    terminal: () => 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+    terminal: () => `${closed()}event: message_stop\ndata: {"type":"message_stop"}\n\n`,
+    endWithUsage(end, usage) {
+      if (!closing?.data) return end
+      const told = asciiOf(encodeClosingUsage(usage))
+      return withData(closing, splice(closing.data, [{ path: ["usage"], set: told }])) + end.slice(closing.raw.length)
+    },
     errorFrame,
   }
 }
 
 /** The words may stand in a text, too. */
-function isOpening(data: string): boolean {
-  return data.includes('"message_start"') && parseEvent(data)?.type === "message_start"
+function isEvent(data: string | undefined, type: string): boolean {
+  return data?.includes(`"${type}"`) === true && parseEvent(data)?.type === type
 }
+
+function lacksUsage(data: string): boolean {
+  if (!data.includes('"message_delta"') || data.includes('"usage"')) return false
+  const { type, delta } = parseEvent(data) ?? {}
+  return type === "message_delta" && isObject(delta) && typeof delta.stop_reason === "string"
+}
+
+/** Clients add the counts of later events to those of the first, and fail where there are none. */
+function openingUsage(data: string): Edit[] {
+  if (data.includes('"usage"')) return NO_EDITS
+  return [{ path: ["message", "usage"], set: asciiOf(encodeOpeningUsage({})) }]
+}
+
+const NO_EDITS: Edit[] = []
 
 export function decodeStream({ minter }: { minter: string } = { minter: "anthropic" }): Step<Frame, StreamEvent> {
   const message = new GrowingMessage(minter)

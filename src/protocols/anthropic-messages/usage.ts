@@ -104,3 +104,19 @@ function encodeCounts(usage: Usage): JsonObject {
 function thinkingDetails({ reasoning }: Usage): JsonObject {
   return reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }
 }
+
+/** Rides along by its path: how often the vendor ran its own tools has no canonical word. */
+export const SERVER_TOOL_USE = "usage.server_tool_use"
+
+/** What a usage says of the vendor's own tools, where any was run. */
+export function serverToolUse(wire: Json | undefined): JsonObject | undefined {
+  const counts = isObject(wire) ? wire.server_tool_use : undefined
+  if (!isObject(counts) || !Object.values(counts).some((each) => typeof each === "number" && each > 0)) return undefined
+  return { [SERVER_TOOL_USE]: counts }
+}
+
+/** The member of a usage that such counts go back to. */
+export function ownToolUse(members: JsonObject): JsonObject {
+  const counts = members[SERVER_TOOL_USE]
+  return counts === undefined ? {} : { server_tool_use: counts }
+}

@@ -1,6 +1,7 @@
 // Tools as `toolConfig`. Where tools were called before, it must be there, whatever is offered now.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest, CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import { hostedSettings } from "../hosted-settings.ts"
 import { approximated, dropped, member } from "../losses.ts"
 import { TEXT_INPUT } from "../tool-input.ts"
 import { type Report, strictSchema, toolSchema } from "../tool-schema.ts"
@@ -119,14 +120,14 @@ function encodeCustom({ name, description, format, at }: CustomTool, { losses }:
   return { name, ...(description !== undefined && description !== "" && { description }), inputSchema: { json } }
 }
 
-function encodeHosted({ does, value, at = "tools" }: HostedTool, { family, losses }: Writing): JsonObject | undefined {
+function encodeHosted(tool: HostedTool, { family, losses }: Writing): JsonObject | undefined {
+  const { does, at = "tools" } = tool
   const name = family.systemTools?.[does]
   if (name === undefined) {
     losses.push(dropped.meaning(at, "this model's provider has no tool that does the same"))
     return undefined
   }
-  const others = isObject(value) ? Object.keys(value).filter((each) => each !== "type" && each !== "name") : []
-  for (const each of others) {
+  for (const each of Object.keys(hostedSettings(tool))) {
     losses.push(approximated.hint(member(at, each), "the provider's own tool of this kind is used as it is"))
   }
   return { systemTool: { name } }

@@ -107,8 +107,14 @@ function encodeReasoning(wish: ReasoningWish | undefined, context: UpstreamConte
       why: "Gemini shows thoughts summed up.",
     })
   }
-  const shown = wish.show === undefined ? {} : { includeThoughts: wish.show !== "hidden" }
-  return { ...shown, ...encodeDepth(wish, context) }
+  return { ...encodeShow(wish, context), ...encodeDepth(wish, context) }
+}
+
+/** The vendor tells no thoughts unless asked to, where other hosts tell them of themselves. */
+function encodeShow({ show, effort, budgetTokens }: ReasoningWish, { showsThoughts }: UpstreamContext): JsonObject {
+  if (show !== undefined) return { includeThoughts: show !== "hidden" }
+  const thinksLittle = effort === "none" || effort === "minimal" || budgetTokens === 0
+  return showsThoughts && !thinksLittle ? { includeThoughts: true } : {}
 }
 
 const LEVELS = ["minimal", "low", "medium", "high"] as const

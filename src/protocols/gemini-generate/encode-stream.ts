@@ -8,6 +8,7 @@ import type { StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
 import type { EncodeContext, StreamWriter } from "../codec.ts"
+import { foreignPaths } from "../losses.ts"
 import { reportUsage } from "./encode-answer.ts"
 import { isBlocked } from "./encode-response.ts"
 import { encodeUsage } from "./encode-usage.ts"
@@ -75,8 +76,7 @@ class StreamEncoder implements StreamWriter {
 
   private take({ protocol, value }: { protocol: string; value: Json }): void {
     if (protocol !== PROTOCOL || !isObject(value)) {
-      const why = `It is an event that only ${protocol} knows.`
-      this.context.losses.push({ path: "stream", weight: "hint", how: "dropped", why })
+      this.loseForeign(protocol, value)
       return
     }
     this.native = true
@@ -85,6 +85,14 @@ class StreamEncoder implements StreamWriter {
     for (const said of Array.isArray(candidates) ? candidates.filter(isObject) : []) {
       const { index, ...more } = said
       this.candidate(typeof index === "number" ? index : 0).tellBeside(more)
+    }
+  }
+
+  private loseForeign(protocol: string, value: Json): void {
+    const { losses } = this.context
+    const why = `Only ${protocol} tells this.`
+    for (const path of foreignPaths(value)) {
+      if (!losses.some((loss) => loss.path === path)) losses.push({ path, weight: "hint", how: "dropped", why })
     }
   }
 

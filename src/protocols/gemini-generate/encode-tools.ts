@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { Loss } from "../../canonical/loss.ts"
 import type { ChatRequest, CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
 import type { UpstreamContext } from "../codec.ts"
+import { hostedSettings } from "../hosted-settings.ts"
 import { droppedKeywords } from "./encode-settings.ts"
 import { generationOf } from "./generation.ts"
 import { reportExtra } from "./losses.ts"
@@ -116,7 +117,7 @@ class ToolEncoder {
 
   private mapHosted(tool: HostedTool, { at, own }: { at: string; own: string }): void {
     this.mixed ||= this.functions.size > 0
-    if (isConfigured(tool.value))
+    if (Object.keys(hostedSettings(tool)).length > 0)
       this.lose(at, `It is Gemini's own ${own}, without its settings.`, "hint", "approximated")
     this.entry(own)[own] = {}
   }
@@ -162,11 +163,6 @@ class ToolEncoder {
 
 function nativeEntry(at: string): string | undefined {
   return /^(tools\[\d+\])\.function_?declarations\[/i.exec(at)?.[1]
-}
-
-/** Whether it says more than which tool it is. */
-function isConfigured(value: Json): boolean {
-  return isObject(value) && Object.keys(value).some((name) => name !== "type" && name !== "name")
 }
 
 function forced(name: string): GatewayError {

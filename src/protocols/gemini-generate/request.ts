@@ -42,11 +42,18 @@ export function readRequest(body: JsonObject, { rest, query }: Envelope): Readin
       usageAsked: true,
       asks,
       ...(runsTools(body.tools) && { runsTools: true }),
+      ...(asksAudio(body) && { audioAsked: "generationConfig.responseModalities" }),
       ...(method === "countTokens" ? { counts: true, kinds: COUNTED_KINDS } : { kinds: GENERATING_KINDS }),
       routing: readWishes(body),
       headers: NO_HEADERS,
     }
   })
+}
+
+function asksAudio({ generationConfig, generation_config }: JsonObject): boolean {
+  const config = generationConfig ?? generation_config
+  const modalities = isObject(config) ? (config.responseModalities ?? config.response_modalities) : undefined
+  return Array.isArray(modalities) && modalities.includes("AUDIO")
 }
 
 function runsTools(tools: Json | undefined): boolean {

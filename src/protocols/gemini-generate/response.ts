@@ -4,6 +4,8 @@ import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, splice } from "../../transport/json-splice.ts"
 import type { RelayContext, RelayedAnswer } from "../contract.ts"
 import { memberText, memberValue } from "../member.ts"
+import { usageReported } from "../usage-reported.ts"
+import { encodeUsage } from "./encode-usage.ts"
 import { decodeUsage } from "./usage.ts"
 
 export function relayAnswer(
@@ -19,7 +21,12 @@ export function relayAnswer(
   const usage = decodeUsage(memberValue(text, outlined, "usageMetadata"))
   const passed = splice(text, [{ path: ["modelVersion"], set: asciiJson(model) }], outlined)
   const images = imagesIn(text)
-  return { text: passed, usage, model: memberText(text, outlined, "modelVersion"), ...(images > 0 && { images }) }
+  return {
+    text: passed,
+    ...usageReported(passed, { usage, member: "usageMetadata", encodeUsage }),
+    model: memberText(text, outlined, "modelVersion"),
+    ...(images > 0 && { images }),
+  }
 }
 
 /** Within a string the quotes would be escaped. */

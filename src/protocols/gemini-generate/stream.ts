@@ -5,7 +5,7 @@ import type { StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import { toByteText } from "../../transport/byte-text.ts"
 import { outline } from "../../transport/json-scan.ts"
-import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
+import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { MayVary } from "../../transport/stencil.ts"
 import type { Step } from "../../transport/step.ts"
@@ -13,6 +13,7 @@ import type { DecodeContext } from "../codec.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
 import { brokenEvent, parseData } from "../event-data.ts"
 import { ChunkReader, unsaid } from "./chunk.ts"
+import { encodeUsage } from "./encode-usage.ts"
 import { decodeErrorBody, ERROR_PAUSE_MS, errorElement, errorFrame } from "./errors.ts"
 import { decodeUsage } from "./usage.ts"
 
@@ -31,17 +32,23 @@ const MAY_VARY: MayVary = new Map([["text", true], ...COUNTS.map((name) => [name
 
 export function relayStream({ model, reading }: RelayContext): StreamRelay {
   const edits: Edit[] = [{ path: ["modelVersion"], set: asciiJson(model) }]
-  return reading.framing === "array" ? arrayRelay(edits) : eventRelay(edits)
+  return reading.framing === "array" ? arrayRelay(edits, model) : eventRelay(edits, model)
 }
 
-function eventRelay(edits: readonly Edit[]): StreamRelay {
+/** The chunk that tells the usage. It says nothing, but clients print the text of every chunk, so it has one. */
+function usageChunk(usage: Usage, model: string): string {
+  const candidates = [{ content: { parts: [{ text: "" }], role: "model" }, index: 0 }]
+  return asciiOf({ candidates, usageMetadata: encodeUsage(usage), modelVersion: model })
+}
+
+function eventRelay(edits: readonly Edit[], model: string): StreamRelay {
   const unread = new UnreadCounts()
   return {
     ...unread.told,
     observer: decodeStream(),
     edit(frame) {
       const { raw, data } = frame
-      unread.forget()
+      unread.forget(data)
       // Clients fail on comments.
       if (data === undefined) return raw.trim() === "" ? raw : ""
       return isIdle(data) ? "" : withData(frame, splice(data, edits))
@@ -50,11 +57,12 @@ function eventRelay(edits: readonly Edit[]): StreamRelay {
     errorPauseMs: ERROR_PAUSE_MS,
     /** The end of the answer is the end of the stream. */
     terminal: () => "",
+    endWithUsage: (end, usage) => (unread.isTold ? end : `data: ${usageChunk(usage, model)}\r\n\r\n${end}`),
     errorFrame,
   }
 }
 
-function arrayRelay(edits: readonly Edit[]): StreamRelay {
+function arrayRelay(edits: readonly Edit[], model: string): StreamRelay {
   let begun = false
   const border = (): string => {
     const text = begun ? ",\n" : "["
@@ -66,18 +74,21 @@ function arrayRelay(edits: readonly Edit[]): StreamRelay {
     ...unread.told,
     observer: decodeStream(),
     edit({ data }) {
-      unread.forget()
+      unread.forget(data)
       const outlined = data === undefined ? undefined : outline(data)
       return data === undefined || !outlined ? "" : border() + splice(data, edits, outlined)
     },
     mayVary: MAY_VARY,
     terminal: () => (begun ? "]" : "[]"),
+    endWithUsage: (end, usage) => (unread.isTold ? end : `${border()}${usageChunk(usage, model)}]`),
     errorFrame: (error) => errorElement(error, begun),
   }
 }
 
 /** Of events that passed unread, what the last of them counts; read only if a stream stops there. */
 class UnreadCounts {
+  /** Whether any event counts. */
+  isTold = false
   private last: Uint8Array | undefined
   readonly told: Required<Pick<StreamRelay, "passedAlike" | "usageAlike">> = {
     passedAlike: (bytes) => {
@@ -86,8 +97,10 @@ class UnreadCounts {
     usageAlike: () => this.last && usageIn(toByteText(this.last)),
   }
 
-  forget(): void {
+  /** An event is read again. */
+  forget(data: string | undefined): void {
     this.last = undefined
+    this.isTold ||= data?.includes('"usageMetadata"') === true
   }
 }
 

@@ -16,7 +16,15 @@ import { places } from "./places.ts"
 const CALL_ID = /^[\x21-\x7e]{1,40}$/
 
 export const openaiChatCodec: Codec = {
-  ingress: { callId: CALL_ID, dropsSeals: true, decodeRequest, places, encodeResponse, encodeStream },
+  ingress: {
+    callId: CALL_ID,
+    dropsSeals: true,
+    showsThoughts: true,
+    decodeRequest,
+    places,
+    encodeResponse,
+    encodeStream,
+  },
   upstream: {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,

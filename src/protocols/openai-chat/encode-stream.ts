@@ -9,6 +9,8 @@ import type { Usage } from "../../canonical/usage.ts"
 import { encodeByteText } from "../../transport/byte-text.ts"
 import { asciiJson } from "../../transport/json-splice.ts"
 import type { EncodeContext, StreamWriter } from "../codec.ts"
+import { foreignPaths } from "../losses.ts"
+import { dropped } from "../openai-fields.ts"
 import {
   asksLegacy,
   BETWEEN_THOUGHTS,
@@ -25,6 +27,7 @@ import { encodeAnnotation } from "./citations.ts"
 import { DONE } from "./decode-stream.ts"
 import { errorFrame } from "./errors.ts"
 import { encodeLogprobs } from "./logprobs.ts"
+import { PROTOCOL } from "./own.ts"
 import { encodeUsage } from "./usage.ts"
 
 export function encodeStream(context: EncodeContext): StreamWriter {
@@ -60,6 +63,7 @@ class ChatStream implements StreamWriter {
   private calls = 0
   private usage: Usage | undefined
   private ended = false
+  private readonly lost = new Set<string>()
   private readonly isLegacy: boolean
 
   constructor(private readonly context: EncodeContext) {
@@ -75,13 +79,23 @@ class ChatStream implements StreamWriter {
     else if (event.type === "stream-start") this.open(event, out)
     else if (event.type === "usage") this.usage = event.usage
     else if (event.type === "stream-end") this.end(out)
-    else if (event.type !== "foreign") this.tell(event, out)
+    else if (event.type === "foreign") this.loseForeign(event)
+    else this.tell(event, out)
     return out
   }
 
   /** A stream that stops short has no end of its own. */
   finish(): string[] {
     return []
+  }
+
+  private loseForeign({ protocol, value }: Extract<StreamEvent, { type: "foreign" }>): void {
+    if (protocol === PROTOCOL) return
+    for (const path of foreignPaths(value)) {
+      if (this.lost.has(path)) continue
+      this.lost.add(path)
+      this.context.losses.push(dropped(path, "hint", `only ${protocol} tells this`))
+    }
   }
 
   private open({ id, created }: Extract<StreamEvent, { type: "stream-start" }>, out: string[]): void {

@@ -47,6 +47,7 @@ export function readRequest(body: JsonObject, envelope?: Pick<Envelope, "rest">)
       asks,
       ...(runsTools(body) && { runsTools: true }),
       ...(store(body.store) && { storesUpstream: true }),
+      ...(asksAudio(body.modalities) && { audioAsked: "modalities" }),
       ...(identifiers && { identifiers }),
       ...(isRewritten && { isRewritten }),
       ...(effort !== undefined && { effort }),
@@ -63,6 +64,10 @@ function otherEffort(body: JsonObject): Effort | undefined {
   const wish = reasoningIn(body)
   if (!wish) return undefined
   return wish.effort ?? (wish.budgetTokens === undefined ? undefined : effortOf(wish.budgetTokens))
+}
+
+function asksAudio(modalities: Json | undefined): boolean {
+  return Array.isArray(modalities) && modalities.includes("audio")
 }
 
 function runsTools({ tools, web_search_options, search_parameters }: JsonObject): boolean {

@@ -1,25 +1,49 @@
 // Says what of each frame of a chat completions stream passes in the relay lane.
+import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Member, outline } from "../../transport/json-scan.ts"
-import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
+import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { MayVary } from "../../transport/stencil.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
+import { parseEvent } from "../event-data.ts"
 import { DONE, decodeStream } from "./decode-stream.ts"
 import { errorFrame } from "./errors.ts"
 import { ChunkMender } from "./mend.ts"
+import { encodeUsage } from "./usage.ts"
 
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
 
 export function relayStream(context: RelayContext): StreamRelay {
+  const edit = editFrame(context)
+  const { usageAsked } = context.reading
+  let last = ""
+  let isTold = false
   return {
     observer: decodeStream(),
-    edit: editFrame(context),
+    edit(frame) {
+      if (usageAsked && frame.data !== undefined && frame.data !== DONE) {
+        last = frame.data
+        isTold ||= USAGE.test(last)
+      }
+      return edit(frame)
+    },
     mayVary: MAY_VARY,
     terminal: () => `data: ${DONE}\n\n`,
+    endWithUsage: (end, usage) => (usageAsked && !isTold ? usageChunk(last, usage, context) + end : end),
     errorFrame,
   }
 }
+
+/** The chunk that tells the usage, for who asked for it: like the one before, but for the choices. */
+function usageChunk(last: string, usage: Usage, { model }: RelayContext): string {
+  const { id = "", created = 0 } = parseEvent(last) ?? {}
+  const chunk = { id, object: "chat.completion.chunk", created, model, choices: [], usage: encodeUsage(usage) }
+  return `data: ${asciiOf(chunk)}\n\n`
+}
+
+/** Within a string the quotes would be escaped. */
+const USAGE = /"usage"\s*:\s*\{/
 
 const MAY_VARY: MayVary = new Map([
   ["content", true],

@@ -9,9 +9,8 @@ import {
 } from "../../canonical/embedding.ts"
 import { claim } from "../../canonical/extra.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
-import { totalTokens } from "../../canonical/usage.ts"
 import type { EmbeddingIngress, EmbeddingUpstream } from "../embedding-codec.ts"
-import { OPENAI_EMBEDDINGS, vectorCodec } from "../openai-vectors.ts"
+import { encodeUsage, OPENAI_EMBEDDINGS, vectorCodec } from "../openai-vectors.ts"
 import { isPacked, isTokens } from "./request.ts"
 
 /** Not OpenAI's own: what clients of Cohere's, Voyage's and NVIDIA's models send to this path. */
@@ -33,8 +32,7 @@ export const ingress: EmbeddingIngress = {
     const data = vectors.map((vector, index) => {
       return { object: "embedding", index, embedding: packs ? base64Of(vector) : floatsOf(vector) }
     })
-    const tokens = usage && totalTokens(usage)
-    const told = tokens !== undefined && { usage: { prompt_tokens: tokens, total_tokens: tokens } }
+    const told = usage && { usage: encodeUsage(usage) }
     return { object: "list", data, model, ...told }
   },
 }

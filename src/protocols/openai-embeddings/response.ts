@@ -2,19 +2,19 @@
 // asked for, they are written anew; else every byte of them stays.
 import { base64Of, floatsOf, vectorIn } from "../../canonical/embedding.ts"
 import { isObject, type Json } from "../../canonical/json.ts"
-import type { Usage } from "../../canonical/usage.ts"
 import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
-import type { RelayContext } from "../contract.ts"
+import type { RelayContext, RelayedAnswer } from "../contract.ts"
 import { memberValue } from "../member.ts"
-import { usageIn } from "../openai-vectors.ts"
+import { encodeUsage, usageIn } from "../openai-vectors.ts"
+import { usageReported } from "../usage-reported.ts"
 import { isPacked } from "./request.ts"
 
 export function relayAnswer(
   text: string,
   outlined: Outline,
   { model, reading }: RelayContext,
-): { text: string; usage?: Usage } | undefined {
+): RelayedAnswer | undefined {
   const data = findMember(outlined, "data")
   if (!data) return undefined
   const wire = memberValue(text, outlined, "usage")
@@ -24,7 +24,8 @@ export function relayAnswer(
   if (isWrittenOtherwise(text.slice(data.valueStart, data.end), packs)) {
     edits.push({ path: ["data"], set: JSON.stringify(rewritten(memberValue(text, outlined, "data") ?? null, packs)) })
   }
-  return { text: splice(text, edits, outlined), ...(usage && { usage }) }
+  const passed = splice(text, edits, outlined)
+  return { text: passed, ...usageReported(passed, { usage, member: "usage", encodeUsage }) }
 }
 
 const FIRST = /"embedding"\s*:\s*(["[])/

@@ -4,6 +4,7 @@ import type { Finish } from "../../canonical/response.ts"
 import type { PartStart, StreamEvent } from "../../canonical/stream.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import type { EncodeContext } from "../codec.ts"
+import { foreignPaths } from "../losses.ts"
 import { approximated, dropped } from "../openai-fields.ts"
 import { Output, type Status, type Wire } from "./output.ts"
 import { endedResponse, incompleteReason, openedResponse } from "./response-object.ts"
@@ -59,7 +60,7 @@ export class AnswerWriter {
         this.usage = event.usage
         return
       case "foreign":
-        this.loseOnce("stream", `an event that only ${event.protocol} knows`)
+        for (const path of foreignPaths(event.value)) this.loseOnce(path, `only ${event.protocol} tells this`)
         return
       case "stream-end":
         this.conclude(this.finish)

@@ -21,6 +21,7 @@ export const openaiResponsesCodec: Codec = {
     fates,
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,
     callId: CALL_ID,
+    callsRemoteServers: true,
     inlines: (media) => media === "audio" || media === "video",
     // What is encrypted, only the account it was made for can read.
     minter: ({ author, account }) => `openai-responses/${author}/${account}`,

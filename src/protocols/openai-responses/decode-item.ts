@@ -5,6 +5,7 @@ import type { Turn } from "../../canonical/request.ts"
 import { openSeal, type Sealed } from "../../canonical/sealed.ts"
 import { Fields, object, text } from "../openai-fields.ts"
 import { decodeContent } from "./decode-content.ts"
+import { callIn, ranIn } from "./decode-output.ts"
 import { LOCAL_SHELL } from "./local-shell.ts"
 import { flatName } from "./namespaces.ts"
 import { ownExtra, PROTOCOL, type Written } from "./own.ts"
@@ -33,6 +34,7 @@ const ITEMS: Readonly<Record<string, Decode | undefined>> = {
   function_call_output: (fields, at) => decodeOutput(fields, { at }),
   custom_tool_call_output: (fields, at) => decodeOutput(fields, { at, item: "custom_tool_call_output" }),
   local_shell_call_output: (fields, at) => decodeOutput(fields, { at, item: "local_shell_call_output" }),
+  mcp_call: decodeRemoteCall,
   reasoning: decodeReasoning,
 }
 
@@ -127,6 +129,22 @@ function decodeOutput(fields: Fields, { at, item }: { at: string; item?: Written
     role: "user",
     parts: [{ kind: "tool-result", at, callId, parts, isError: false, ...(extra && { extra }) }],
   }
+}
+
+/** A call of a remote server's tool is one item with what came of it; back it goes as it came. */
+function decodeRemoteCall({ object: item }: Fields, at: string): Turn | undefined {
+  const { id, name, arguments: said, server_label: server } = item
+  const call = callIn(item)
+  const isWhole = [id, name, said, server].every((each) => typeof each === "string")
+  if (!call || !isWhole || typeof said !== "string") return undefined
+  const extra = ownExtra({}, { as: item })
+  const { result } = ranIn(item, call)
+  if (result?.kind !== "tool-result") return undefined
+  const parts: Part[] = [
+    { ...call, at, arguments: said, ...(extra && { extra }) },
+    { ...result, at, ...(extra && { extra }) },
+  ]
+  return { at, role: "assistant", parts }
 }
 
 /** An item whose seal is one of ours is what its seal says; any other goes back as it came. */

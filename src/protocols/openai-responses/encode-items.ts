@@ -6,6 +6,7 @@ import { approximated, type Draft, dropped, join, member } from "../openai-field
 import { encodeContent } from "./encode-content.ts"
 import { encodeReasoning, endThoughts, type Thoughts } from "./encode-reasoning.ts"
 import { isOwn, putBack, writtenIn } from "./own.ts"
+import { serverLabel } from "./remote-server.ts"
 import type { Saying } from "./saying.ts"
 
 const PARAGRAPH = "\n\n"
@@ -102,6 +103,9 @@ class Items {
   /** The calls whose input is text, whose outputs have a word of their own. */
   private readonly textCalls = new Set<string>()
 
+  /** Calls of remote servers' tools, which are items with what came of them. */
+  private readonly remoteCalls = new Map<string, ToolCallPart>()
+
   constructor(private readonly saying: Saying) {}
 
   add(turn: Turn): void {
@@ -160,7 +164,8 @@ class Items {
     const { losses } = this.saying.context
     const at = part.at ?? ""
     if (part.runsAt === "provider") {
-      this.lose(part, "another provider ran this tool")
+      if (part.server === undefined) this.lose(part, "another provider ran this tool")
+      else this.remoteCalls.set(part.id, part)
       return
     }
     if (part.sealed) losses.push(dropped(member(at, "sealed"), "hint", "a seal goes back only to who made it"))
@@ -184,6 +189,10 @@ class Items {
     const { losses } = this.saying.context
     const at = part.at ?? ""
     const [found] = part.parts
+    if (part.isRemote) {
+      this.items.push(remoteCall(part, this.remoteCalls.get(part.callId)))
+      return
+    }
     if (found?.kind === "foreign" && part.name !== undefined && !this.saying.own) {
       this.lose(part, "another provider ran this tool")
       return
@@ -195,6 +204,22 @@ class Items {
     const output = part.isError ? failed(said) : said
     const named = word === "id" ? {} : { call_id: part.callId }
     this.items.push(putBack({ type, ...named, output, ...plain }, part.extra, { at, losses }))
+  }
+}
+
+/** The item of a remote server's call and of what came of it, as it came where it is one of this protocol's. */
+function remoteCall({ callId, parts, isError, extra }: ToolResultPart, call: ToolCallPart | undefined): Json {
+  const { as } = writtenIn(extra)
+  if (as !== undefined) return as
+  const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+  const came = isError ? { error: said } : { output: said }
+  return {
+    type: "mcp_call",
+    id: `mcp_${callId.replace(/^(mcptoolu|mcp)_/, "")}`,
+    server_label: serverLabel(call?.server ?? ""),
+    name: call?.name ?? "",
+    arguments: call?.arguments || "{}",
+    ...came,
   }
 }
 

@@ -1,6 +1,8 @@
 // Tools, and which of them shall be called, in this protocol's words.
+
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { ChatRequest, HostedTool, Tool, ToolChoice } from "../../canonical/request.ts"
+import { hostedSettings } from "../hosted-settings.ts"
 import { approximated, type Draft, dropped, join, member } from "../openai-fields.ts"
 import { isStrict } from "../strict-schema.ts"
 import { isBuiltIn, OF_SET } from "./decode-tools.ts"
@@ -110,9 +112,7 @@ function encodeHosted(tool: HostedTool, { context }: Saying): Json | undefined {
     return undefined
   }
   const known = does === "web-search" ? searchOptions(value) : {}
-  const others = isObject(value)
-    ? Object.keys(value).filter((name) => !["type", "name"].includes(name) && !(name in known))
-    : []
+  const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
     losses.push(approximated(member(at, name), "hint", "the provider's own tool of this kind is used as it is"))
   }

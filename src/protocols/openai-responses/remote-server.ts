@@ -43,7 +43,7 @@ export function serverTool({ label, url, authorization, allowedTools }: RemoteSe
 }
 
 /** A label has letters, digits, dashes and underscores, and begins with a letter. */
-function serverLabel(label: string): string {
+export function serverLabel(label: string): string {
   const plain = label.replace(/[^A-Za-z0-9_-]/g, "_")
   return /^[A-Za-z]/.test(plain) ? plain : `s_${plain}`
 }

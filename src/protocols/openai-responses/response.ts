@@ -5,8 +5,9 @@ import { findMember, type Outline } from "../../transport/json-scan.ts"
 import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
 import type { Kept, Reading, RelayContext, RelayedAnswer } from "../contract.ts"
 import { memberText, memberValue } from "../member.ts"
+import { usageReported } from "../usage-reported.ts"
 import { isKept } from "./kept.ts"
-import { decodeUsage } from "./usage.ts"
+import { decodeUsage, encodeUsage } from "./usage.ts"
 
 export function relayAnswer(
   text: string,
@@ -22,7 +23,12 @@ export function relayAnswer(
     ...keptEdits(reading.kept, { length: text.length }),
     ...echoEdits(reading, text),
   ]
-  return { text: splice(text, edits, outlined), usage, model: memberText(text, outlined, "model") }
+  const passed = splice(text, edits, outlined)
+  return {
+    text: passed,
+    ...usageReported(passed, { usage, member: "usage", encodeUsage }),
+    model: memberText(text, outlined, "model"),
+  }
 }
 
 /** The response repeats what was asked: identifiers as the caller wrote them, and not as they were sent. */

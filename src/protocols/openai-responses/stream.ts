@@ -1,9 +1,10 @@
 // Passes a responses stream on in the relay lane, and keeps what a proper failure of it would need.
 import type { GatewayError } from "../../canonical/error.ts"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
+import type { Usage } from "../../canonical/usage.ts"
 import { toByteText } from "../../transport/byte-text.ts"
 import { findMember, outline } from "../../transport/json-scan.ts"
-import { asciiJson, type Edit, splice } from "../../transport/json-splice.ts"
+import { asciiJson, asciiOf, type Edit, splice } from "../../transport/json-splice.ts"
 import { type Frame, withData } from "../../transport/sse.ts"
 import type { MayVary } from "../../transport/stencil.ts"
 import type { RelayContext, StreamRelay } from "../contract.ts"
@@ -12,6 +13,7 @@ import { errorFrames, freshResponse } from "./errors.ts"
 import { decodeStream } from "./events.ts"
 import { keptMembers } from "./kept.ts"
 import { echoEdits, keptEdits } from "./response.ts"
+import { encodeUsage } from "./usage.ts"
 
 /** Clients take a comment line for a sign of life. */
 export const heartbeat = ": ping\n\n"
@@ -32,6 +34,8 @@ class ResponsesRelay implements StreamRelay {
   private readonly name: string
   private created: JsonObject | undefined
   private lastData: string | undefined
+  /** The last event that brought a response, and its data as it passed. */
+  private last: { readonly frame: Frame; readonly passed: string } | undefined
   private lastAlike: Uint8Array | undefined
 
   constructor(private readonly context: RelayContext) {
@@ -57,7 +61,15 @@ class ResponsesRelay implements StreamRelay {
     }
     const passed = splice(data, edits, outlined)
     this.created ??= responseIn(passed)
+    this.last = { frame, passed }
     return withData(frame, passed)
+  }
+
+  endWithUsage(end: string, usage: Usage): string {
+    if (!this.last) return end
+    const { frame, passed } = this.last
+    if (isObject(responseIn(passed)?.usage)) return end
+    return withData(frame, splice(passed, [{ path: ["response", "usage"], set: asciiOf(encodeUsage(usage)) }]))
   }
 
   passedAlike(bytes: Uint8Array): void {

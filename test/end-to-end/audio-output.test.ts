@@ -1,0 +1,86 @@
+// Audio that is asked of a model which cannot produce it is refused before any call, in either lane.
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
+import { geminiResponse } from "../stage/gemini-wire.ts"
+import { InProcessGateway } from "../stage/in-process.ts"
+import { completion, Upstream } from "../stage/upstream.ts"
+
+let upstream: Upstream
+let gateway: InProcessGateway
+
+beforeAll(async () => {
+  upstream = await Upstream.start()
+  gateway = InProcessGateway.start({
+    config: `
+providers:
+  openai: { api_key: key, base_url: "${upstream.origin}/v1" }
+  google: { api_key: key, base_url: "${upstream.origin}" }
+models:
+  - { id: test/unknown, pricing: { input: "1", output: "2" }, targets: [{ provider: openai, model: unknown }] }
+  - { id: test/speaks, pricing: { input: "1", output: "2" }, modalities: { input: [text], output: [text, audio] },
+      targets: [{ provider: openai, model: speaks }] }
+  - { id: test/writes, pricing: { input: "1", output: "2" }, modalities: { input: [text], output: [text] },
+      targets: [{ provider: openai, model: writes }] }
+`,
+  })
+})
+beforeEach(() => {
+  upstream.requests.length = 0
+  upstream.script = (_, reply) => reply.json(completion("Hello."))
+})
+afterAll(async () => {
+  await gateway.stop()
+  await upstream.stop()
+})
+
+const SPOKEN = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }
+
+async function chat(model: string, more: object = SPOKEN) {
+  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hi" }], ...more }),
+  })
+  const body = (await answer.json()) as { error: { code: string; param: string; message: string } }
+  return { status: answer.status, model: answer.headers.get("x-gateway-model"), body }
+}
+
+test.each(["openai/gpt-4o-mini", "test/writes", "google/gemini-2.5-flash"])(
+  "%s is not called for audio, which it does not produce",
+  async (model) => {
+    const { status, body } = await chat(model)
+    expect([status, body.error.code, body.error.param]).toEqual([400, "unsupported_parameter", "modalities"])
+    expect(body.error.message).toContain(`\`${model}\``)
+    expect(upstream.requests).toEqual([])
+  },
+)
+
+test("the same holds in Google's words", async () => {
+  const answer = await fetch(`${gateway.url}/gemini/v1beta/models/google/gemini-2.5-flash:generateContent`, {
+    method: "POST",
+    headers: { "x-goog-api-key": gateway.key, "content-type": "application/json" },
+    body: JSON.stringify({
+      contents: [{ role: "user", parts: [{ text: "Hi" }] }],
+      generationConfig: { responseModalities: ["AUDIO"] },
+    }),
+  })
+  const { error } = (await answer.json()) as { error: { message: string; details: { reason: string }[] } }
+  expect([answer.status, error.details[0]?.reason]).toEqual([400, "unsupported_parameter"])
+  expect(error.message).toContain("`generationConfig.responseModalities`")
+  expect(upstream.requests).toEqual([])
+})
+
+test.each(["test/speaks", "test/unknown"])("%s is called for it", async (model) => {
+  expect((await chat(model)).status).toBe(200)
+  expect(JSON.parse(upstream.lastRequest().body.toString())).toMatchObject(SPOKEN)
+})
+
+test("a fallback that can is called in place of a model that cannot", async () => {
+  const { status, model } = await chat("test/writes", { ...SPOKEN, provider: { fallback: ["test/speaks"] } })
+  expect([status, model, upstream.requests.length]).toEqual([200, "test/speaks", 1])
+})
+
+test("text alone is no audio", async () => {
+  expect((await chat("test/writes", { modalities: ["text"] })).status).toBe(200)
+  upstream.script = (_, reply) => reply.json(geminiResponse("Hello.", "STOP"))
+  expect((await chat("google/gemini-2.5-flash", { modalities: ["text"] })).status).toBe(200)
+})
