@@ -295,7 +295,7 @@ export function hostsConfig(origin: string, credentialsFile: string): string {
   return `
 providers:
   openai: { api_key: k, base_url: "${origin}/openai/v1" }
-  ollama: { base_url: "${origin}/ollama/v1" }
+  ollama: { base_url: "${origin}/ollama/v1", discover: false }
   alibaba: { api_key: k, base_url: "${origin}/alibaba/v1" }
   mistral: { api_key: k, base_url: "${origin}/mistral/v1" }
   voyage: { api_key: k, base_url: "${origin}/voyage/v1" }

@@ -390,11 +390,11 @@ describe("trivium check", () => {
     try {
       const good = await check(upstreamConfig(upstream.baseUrl))
       expect(good.code).toBe(0)
-      expect(good.stdout).toMatch(/^scripted +http\S+ +accepted$/m)
+      expect(good.stdout).toMatch(/^scripted +http\S+ +configuration +accepted$/m)
       expect(upstream.lastRequest()).toMatchObject({ method: "GET", path: "/v1/models" })
       const bad = await check(upstreamConfig(upstream.baseUrl).replace("upstream-credential", "mistyped-credential"))
       expect(bad.code).toBe(1)
-      expect(bad.stdout).toMatch(/^scripted +http\S+ +refused \(status 401\)$/m)
+      expect(bad.stdout).toMatch(/^scripted +http\S+ +configuration +refused \(status 401\)$/m)
       expect(good.stdout + bad.stdout).not.toMatch(/upstream-credential|mistyped-credential/)
     } finally {
       await upstream.stop()
