@@ -1,9 +1,9 @@
 // A store as it is after a long time: many keys, and a long ledger.
 import { openKeys } from "../src/app.ts"
-import { loadConfig } from "../src/config/load.ts"
+import { loadConfig } from "../src/config/load-config.ts"
 import { knownProviders } from "../src/gateway-table.ts"
 import { Ledger } from "../src/ledger/ledger.ts"
-import { openSqlite } from "../src/store/sqlite/open.ts"
+import { openSqlite } from "../src/store/sqlite/open-sqlite.ts"
 
 /** So many of the keys call; they lie all over the store. */
 const MOST_ACTIVE = 10_000

@@ -1,6 +1,6 @@
 // What metrics cost an exchange, and a look at all of them: node scripts/bun.mjs bench/telemetry.ts
-import { Metrics } from "../src/telemetry/metrics.ts"
-import type { ObservedExchange } from "../src/telemetry/observed.ts"
+import { GatewayMetrics } from "../src/telemetry/gateway-metrics.ts"
+import type { ObservedExchange } from "../src/telemetry/observed-exchange.ts"
 
 /** Exchanges as a busy gateway sees them: a few models, streamed and not, most of them answered. */
 export function busyExchanges(): ObservedExchange[] {
@@ -22,7 +22,7 @@ export function busyExchanges(): ObservedExchange[] {
 }
 
 /** Microseconds per exchange, of a registry that knows all its series. */
-export function observeMicros(metrics: Metrics, times: number): number {
+export function observeMicros(metrics: GatewayMetrics, times: number): number {
   const exchanges = busyExchanges()
   const observeAll = (rounds: number) => {
     for (let round = 0; round < rounds; round++) for (const each of exchanges) metrics.observe(each)
@@ -34,7 +34,7 @@ export function observeMicros(metrics: Metrics, times: number): number {
 }
 
 if (import.meta.main) {
-  const metrics = new Metrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
+  const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
   console.log(`${observeMicros(metrics, 20_000).toFixed(3)} µs per exchange`)
   for (let turn = 0; turn < 2500; turn++) {
     for (const each of busyExchanges().slice(0, 2)) metrics.observe({ ...each, model: `vendor/other-${turn}` })

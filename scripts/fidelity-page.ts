@@ -1,9 +1,10 @@
 // docs/fidelity.md: what becomes of what, from the codecs' own words.
-import { EFFORT_BUDGETS } from "../src/canonical/reasoning.ts"
-import type { Settings } from "../src/canonical/request.ts"
+
+import type { ChatSettings } from "../src/canonical/chat/chat-request.ts"
+import { EFFORT_BUDGETS } from "../src/canonical/chat/reasoning-effort.ts"
 import { codecs } from "../src/protocols.ts"
 
-type SettingName = keyof Required<Settings>
+type SettingName = keyof Required<ChatSettings>
 
 export function fidelityPage(): string {
   const upstreams = [...codecs.upstream]
@@ -32,7 +33,7 @@ cannot be told the request is passed over where another one can.
 
 | | ${clients.join(" | ")} |
 |---|${clients.map(() => "---").join("|")}|
-${names.map((name) => `| ${name} | ${[...codecs.ingress.values()].map(({ places }) => code(places[name])).join(" | ")} |`).join("\n")}
+${names.map((name) => `| ${name} | ${[...codecs.ingress.values()].map(({ settingPaths }) => code(settingPaths[name])).join(" | ")} |`).join("\n")}
 
 ## What becomes of it at a provider
 

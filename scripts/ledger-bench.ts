@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { chargeOf } from "../src/ledger/cost.ts"
 import { Ledger } from "../src/ledger/ledger.ts"
 import type { LedgerTable } from "../src/store/contract.ts"
-import { openSqlite } from "../src/store/sqlite/open.ts"
+import { openSqlite } from "../src/store/sqlite/open-sqlite.ts"
 
 const AT = Date.UTC(2026, 10, 15, 12)
 const ROUNDS = 9
@@ -100,7 +100,7 @@ function watched(table: LedgerTable) {
     folds.longestUs = Math.max(folds.longestUs, user + system)
     return more
   }
-  return { folds, table: { ...table, fold: watch(table.fold), tidy: watch(table.tidy) } }
+  return { folds, table: { ...table, fold: watch(table.flush), tidy: watch(table.compact) } }
 }
 
 const nobody: Books = {

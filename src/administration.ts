@@ -1,49 +1,49 @@
 // Joins the administration to the gateway it looks after; a part of the composition root.
-import { adminKey, isSameKey } from "./accounts/admin-key.ts"
-import type { Credentials, StoredCredential } from "./accounts/credentials.ts"
-import { Admin } from "./admin/admin.ts"
-import { bookRoutes } from "./admin/book-routes.ts"
-import type { Desk } from "./admin/desk.ts"
+import { findOrCreateAdminKey, isSameKey } from "./access/secrets/admin-key.ts"
+import type { StoredCredential, StoredCredentials } from "./access/secrets/stored-credentials.ts"
+import { AdminInterface } from "./admin/admin-interface.ts"
+import { describeAdministration } from "./admin/admin-openapi.ts"
+import { type AnyAdminRoute, adminRoute } from "./admin/admin-route.ts"
 import { gatewayRoutes } from "./admin/gateway-routes.ts"
 import type {
-  ConfigProblem,
+  ConfigProblemView,
   CredentialSource,
   GatewayView,
   ModelState,
   ProviderState,
   TargetState,
-} from "./admin/house.ts"
+} from "./admin/gateway-view.ts"
 import { keyRoutes } from "./admin/key-routes.ts"
-import { describe } from "./admin/openapi.ts"
+import { ledgerRoutes } from "./admin/ledger-routes.ts"
 import { providerRoutes } from "./admin/provider-routes.ts"
-import { type AnyAdminRoute, route } from "./admin/route.ts"
+import type { AdminService } from "./admin/services/admin-service.ts"
 import { suspenseRoutes } from "./admin/suspense-routes.ts"
 import { tenantRoutes } from "./admin/tenant-routes.ts"
 import type { Pricing } from "./canonical/model.ts"
 import type { TargetRow } from "./catalog/catalog.ts"
-import type { Config, ProviderSettings } from "./config/config.ts"
+import type { GatewayConfig, ProviderSettings } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
 import type { Secret } from "./config/secret.ts"
+import type { GatewayServer } from "./http/gateway-server.ts"
 import { PlainServer } from "./http/plain-server.ts"
-import type { Server } from "./http/server.ts"
-import type { Account, Provider } from "./providers/contract.ts"
-import type { RoutingTable } from "./routing/plan.ts"
+import type { Provider, ProviderAccount } from "./providers/contract.ts"
+import type { RoutingTable } from "./routing/route-plan.ts"
 
 export interface AdministrationOptions {
-  readonly config: Config
+  readonly config: GatewayConfig
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly view: GatewayView
-  readonly desk: Desk
+  readonly adminService: AdminService
   readonly version: string
   /** Bodies come in as they do there. */
-  readonly server: Server
+  readonly server: GatewayServer
   readonly onFault: (cause: unknown) => void
 }
 
 export function openAdministration(options: AdministrationOptions): PlainServer {
   const { config, environment, server, onFault } = options
-  const key = adminKey(config.dataDir, environment)
-  const admin = new Admin({
+  const key = findOrCreateAdminKey(config.dataDir, environment)
+  const admin = new AdminInterface({
     routes: administrationRoutes(options),
     isAdministrator: (presented) => isSameKey(presented, key),
     readBody: (request, limit) => server.readBody(request, limit),
@@ -54,27 +54,27 @@ export function openAdministration(options: AdministrationOptions): PlainServer 
 
 /** Every route, with the description of them all. */
 export function administrationRoutes({
-  desk,
+  adminService,
   view,
   version,
-}: Pick<AdministrationOptions, "desk" | "view" | "version">): AnyAdminRoute[] {
+}: Pick<AdministrationOptions, "adminService" | "view" | "version">): AnyAdminRoute[] {
   const routes: AnyAdminRoute[] = [
-    ...keyRoutes(desk.keys),
-    ...tenantRoutes(desk.tenants),
-    ...bookRoutes(desk.books),
-    ...suspenseRoutes(desk.suspense),
+    ...keyRoutes(adminService.keys),
+    ...tenantRoutes(adminService.tenants),
+    ...ledgerRoutes(adminService.ledger),
+    ...suspenseRoutes(adminService.suspense),
     ...gatewayRoutes(view),
     ...providerRoutes(view.providers),
   ]
   routes.push(
-    route({
+    adminRoute({
       method: "GET",
       path: "/openapi.json",
       who: "anyone",
       bodyLimit: 0,
       summary: "Describe the administration interface.",
       givesText: "application/json",
-      handle: () => describe(routes, version),
+      handle: () => describeAdministration(routes, version),
     }),
   )
   return routes
@@ -91,28 +91,28 @@ export function modelStates({ catalog, accounts }: RoutingTable): ModelState[] {
   }))
 }
 
-interface ServedBy {
-  readonly accounts: readonly Account[]
+interface ServingAccounts {
+  readonly accounts: readonly ProviderAccount[]
   /** The model's, where the target has none of its own. */
   readonly pricing: Pricing | undefined
 }
 
-function targetState({ provider, model, pricing }: TargetRow, served: ServedBy): TargetState {
+function targetState({ provider, model, pricing }: TargetRow, served: ServingAccounts): TargetState {
   const { accounts } = served
   return {
     provider: accounts[0]?.id ?? provider,
     model,
-    live: serves(accounts, model),
+    live: isServedBy(accounts, model),
     priced: (pricing ?? served.pricing) !== undefined || accounts.some(({ isFree }) => isFree),
   }
 }
 
-function serves(accounts: readonly Account[], model: string): boolean {
+function isServedBy(accounts: readonly ProviderAccount[], model: string): boolean {
   return accounts.some(({ lines }) => Object.values(lines).some((line) => line.serves?.(model) !== false))
 }
 
 /** What is wrong with a configuration that `read` reads. */
-export function problemsOf(read: () => Config): readonly ConfigProblem[] {
+export function problemsOf(read: () => GatewayConfig): readonly ConfigProblemView[] {
   try {
     read()
     return []
@@ -126,13 +126,13 @@ export function problemsOf(read: () => Config): readonly ConfigProblem[] {
  * The configuration's providers, those without a credential with the one kept for them, if there is one; and entries that
  * were kept with theirs.
  */
-export class KeptCredentials {
+export class ProviderCredentials {
   constructor(
-    private readonly credentials: Credentials,
+    private readonly credentials: StoredCredentials,
     private readonly known: readonly Provider[],
   ) {}
 
-  join(config: Config): Config {
+  withCredentials(config: GatewayConfig): GatewayConfig {
     const named = config.providers.map((settings) => {
       const kept = hasCredential(settings) ? undefined : this.find(settings)
       return kept ? { ...settings, apiKey: kept } : settings
@@ -172,7 +172,7 @@ export class KeptCredentials {
     return this.credentials.remove(id)
   }
 
-  states(config: Config, { accounts }: Pick<RoutingTable, "accounts">): ProviderState[] {
+  states(config: GatewayConfig, { accounts }: Pick<RoutingTable, "accounts">): ProviderState[] {
     const stored = new Map(this.credentials.list().map((each) => [each.provider, each]))
     const named = config.providers.map(({ id }) => id)
     const ids = [...new Set([...named, ...stored.keys(), ...this.known.map(({ id }) => id)])]
@@ -214,20 +214,20 @@ export class KeptCredentials {
     return this.known.find(({ id }) => id === type)
   }
 
-  private settings(id: string, config: Config): ProviderSettings {
+  private settings(id: string, config: GatewayConfig): ProviderSettings {
     const stored = this.credentials.list().find(({ provider }) => provider === id)?.settings
     const kept = { type: id, ...(stored && (JSON.parse(stored) as Partial<ProviderSettings>)) }
     return config.providers.find((settings) => settings.id === id) ?? { ...kept, id }
   }
 }
 
-interface StoredFacts {
+interface StoredCredentialFacts {
   readonly stored: StoredCredential | undefined
   readonly find: () => Secret | undefined
 }
 
 /** What may be told of the credential that is used: where it was found, and how it ends. */
-function credentialFacts(settings: ProviderSettings, { stored, find }: StoredFacts) {
+function credentialFacts(settings: ProviderSettings, { stored, find }: StoredCredentialFacts) {
   const { apiKey, apiKeys, accessKeyId } = settings
   const isConfigured = hasCredential(settings)
   const secret = isConfigured ? (apiKey ?? apiKeys?.[0] ?? accessKeyId) : find()
@@ -236,7 +236,7 @@ function credentialFacts(settings: ProviderSettings, { stored, find }: StoredFac
   return {
     source: isConfigured ? configuredAt : secret ? ("store" as const) : null,
     variable: (isConfigured && variable) || null,
-    hint: secret ? endingOf(secret) : null,
+    hint: secret ? secretHint(secret) : null,
     stored_at: stored ? new Date(stored.setAt).toISOString() : null,
   }
 }
@@ -245,7 +245,7 @@ const SHOWN_CHARACTERS = 4
 /** Of a short one four characters would tell too much. */
 const LEAST_LENGTH_SHOWN = 16
 
-function endingOf(secret: Secret): string {
+function secretHint(secret: Secret): string {
   const text = secret.reveal()
   return text.length < LEAST_LENGTH_SHOWN ? "…" : `…${text.slice(-SHOWN_CHARACTERS)}`
 }

@@ -1,72 +1,78 @@
 // The composition root: the only file that knows every room, and how they are joined.
 import { setTimeout } from "node:timers/promises"
-import type { Caller } from "./accounts/caller.ts"
-import { Credentials } from "./accounts/credentials.ts"
-import { hashingSecrets } from "./accounts/hashing-secret.ts"
-import { IdentifierSalt } from "./accounts/identifier-salt.ts"
-import { Keys } from "./accounts/keys.ts"
-import { Limits } from "./accounts/limits.ts"
-import { Sealer } from "./accounts/sealing.ts"
-import { Desk } from "./admin/desk.ts"
-import type { GatewayView } from "./admin/house.ts"
-import { KeptCredentials, modelStates, openAdministration, problemsOf } from "./administration.ts"
-import { GatewayError } from "./canonical/error.ts"
-import { checkAccounts } from "./cli/check.ts"
-import type { Config, TracesSettings } from "./config/config.ts"
+import type { Caller } from "./access/caller.ts"
+import { KeyRegistry } from "./access/key-registry.ts"
+import { RateLimiter } from "./access/limits/rate-limiter.ts"
+import { loadHashingSecrets } from "./access/secrets/hashing-secret.ts"
+import { IdentifierSalt } from "./access/secrets/identifier-salt.ts"
+import { Sealer } from "./access/secrets/sealer.ts"
+import { StoredCredentials } from "./access/secrets/stored-credentials.ts"
+import type { GatewayView } from "./admin/gateway-view.ts"
+import { AdminService } from "./admin/services/admin-service.ts"
+import { modelStates, openAdministration, ProviderCredentials, problemsOf } from "./administration.ts"
+import { GatewayError } from "./canonical/gateway-error.ts"
+import { checkAccounts } from "./cli/check-accounts.ts"
+import type { GatewayConfig, TracesSettings } from "./config/config.ts"
 import type { Secret } from "./config/secret.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
 import { openDiscovery, type UndiscoveredHost, undiscoveredHosts } from "./discovery-log.ts"
-import { DEFAULT_TIMEOUTS, type House, type Timeouts } from "./exchange/call.ts"
-import { Funds } from "./exchange/funds.ts"
+import { RetryBudget } from "./exchange/attempt/retry-budget.ts"
+import { UpstreamCalls } from "./exchange/attempt/upstream-calls.ts"
+import { exampleModel } from "./exchange/callable-models.ts"
+import { FundsCheck } from "./exchange/charge/funds-check.ts"
+import { LimitOverruns } from "./exchange/charge/limit-overruns.ts"
+import { IdempotencyRegistry } from "./exchange/conversations/idempotency.ts"
+import { SealCache } from "./exchange/conversations/seal-cache.ts"
+import { StoredResponses } from "./exchange/conversations/stored-responses.ts"
+import { DEFAULT_TIMEOUTS, type ExchangeDeps, type ExchangeTimeouts } from "./exchange/exchange-deps.ts"
+import {
+  type ExchangeRecord,
+  recordFields,
+  recordLevel,
+  stackOf,
+  toTracedExchange,
+} from "./exchange/exchange-record.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
-import { KeptSeals } from "./exchange/kept-seals.ts"
-import { LimitOverruns } from "./exchange/limit-overruns.ts"
-import { exampleModel } from "./exchange/models.ts"
-import { type ExchangeRecord, recordFields, recordLevel, stackOf, tracedExchange } from "./exchange/record.ts"
-import { Repeats } from "./exchange/repeats.ts"
-import { RetryBudget } from "./exchange/retry-budget.ts"
-import { Running } from "./exchange/running.ts"
-import { StoredResponses } from "./exchange/stored-responses.ts"
-import type { TranslatedRequest, WantedMedia } from "./exchange/translate-request.ts"
+import type { TranslatedRequest, WantedMedia } from "./exchange/lanes/translate-request.ts"
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
-import { jsonAnswer } from "./http/answer.ts"
 import { withDescription } from "./http/description-routes.ts"
 import { entryRoutes } from "./http/entry-routes.ts"
+import { GatewayServer } from "./http/gateway-server.ts"
+import { jsonResponse } from "./http/json-response.ts"
 import { keyRoute } from "./http/key-route.ts"
 import type { PlainServer } from "./http/plain-server.ts"
 import { protocolRoutes } from "./http/protocol-routes.ts"
 import { receiptRoute } from "./http/receipt-route.ts"
+import type { GatewayRoute, RequestContext } from "./http/request-context.ts"
 import { responseRoutes } from "./http/response-routes.ts"
 import { isForeignPath } from "./http/route-help.ts"
 import { RouteTable } from "./http/route-table.ts"
-import { Server } from "./http/server.ts"
-import type { Route, Visit } from "./http/visit.ts"
 import { Ledger } from "./ledger/ledger.ts"
-import { StoreReadiness } from "./ledger/readiness.ts"
-import type { Reading } from "./protocols/contract.ts"
-import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
-import { conversation } from "./protocols/openai-responses/conversation.ts"
-import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
+import { StoreReadiness } from "./ledger/store-readiness.ts"
+import { openaiChat } from "./protocols/chat/openai-chat/openai-chat.ts"
+import { conversation } from "./protocols/chat/openai-responses/conversation/stored-conversation.ts"
+import { openaiResponses } from "./protocols/chat/openai-responses/openai-responses.ts"
+import type { RequestSummary } from "./protocols/contract.ts"
 import { codecs, protocols } from "./protocols.ts"
-import { ProviderDesk } from "./provider-desk.ts"
-import type { Account } from "./providers/contract.ts"
+import { ProviderService } from "./provider-service.ts"
+import type { ProviderAccount } from "./providers/contract.ts"
 import type { ModelDiscovery } from "./providers/discovery.ts"
 import { Affinity } from "./routing/affinity.ts"
-import { Health } from "./routing/health.ts"
-import { Turns } from "./routing/turns.ts"
+import { HealthMonitor } from "./routing/health-monitor.ts"
+import { RotationCounter } from "./routing/rotation-counter.ts"
 import type { Store } from "./store/contract.ts"
-import { openSqlite } from "./store/sqlite/open.ts"
+import { openSqlite } from "./store/sqlite/open-sqlite.ts"
+import { GatewayMetrics } from "./telemetry/gateway-metrics.ts"
 import type { Log } from "./telemetry/log.ts"
-import { Metrics } from "./telemetry/metrics.ts"
-import { EXPOSITION_TYPE } from "./telemetry/registry.ts"
+import { EXPOSITION_TYPE } from "./telemetry/metric-registry.ts"
 import type { Tracer } from "./telemetry/tracer.ts"
-import { Deadlines } from "./transport/deadlines.ts"
-import { networkSend, type Send } from "./transport/http-client.ts"
+import { DeadlineTimer } from "./transport/deadline-timer.ts"
+import { SerialQueue } from "./transport/event-loop/serial-queue.ts"
+import { TaskWorker } from "./transport/event-loop/task-worker.ts"
+import { networkSend, type SendRequest } from "./transport/http-client.ts"
 import { fetchMedia } from "./transport/media-fetch.ts"
-import { OffLoop } from "./transport/off-loop.ts"
-import { OneByOne } from "./transport/one-by-one.ts"
 import { retryAfterMs } from "./transport/retry-after.ts"
-import type { LargeTranslateTask, ReadTask, WorkerResult } from "./worker.ts"
+import type { LargeTranslateTask, ReadRequestTask, WorkerResult } from "./worker.ts"
 
 /** How long a gateway that stops waits for its store to take what is owed. */
 const UNWRITTEN_MS = 3000
@@ -84,26 +90,26 @@ const ASIDE = {
 
 const CONFIG_FILE = "trivium.yaml"
 
-type Environment = Readonly<Record<string, string | undefined>>
+type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 
-interface DeskOptions extends StoreOptions, Pick<GatewayOptions, "readConfig" | "configFile"> {}
+interface OpenAdminOptions extends OpenStoreOptions, Pick<GatewayOptions, "readConfig" | "configFile"> {}
 
-interface StoreOptions {
+interface OpenStoreOptions {
   /** Called with what the store or its secret has lost; where it is left out, that is refused. */
   readonly onLoss?: ((what: string) => void) | undefined
 }
 
 /** The store, and the secret that its keys were made with: both as they were left, or neither. */
 function openStore(
-  config: Config,
-  environment: Environment,
-  { onLoss }: StoreOptions,
+  config: GatewayConfig,
+  environment: ProcessEnvironment,
+  { onLoss }: OpenStoreOptions,
 ): { store: Store; secrets: Secret[] } {
   const store = openSqlite(config.storePath, { onLoss })
   try {
     const keyCount = () => store.keys.count()
     const { dataDir } = config
-    return { store, secrets: hashingSecrets({ dataDir, environment, marks: store.secrets, keyCount, onLoss }) }
+    return { store, secrets: loadHashingSecrets({ dataDir, environment, marks: store.secrets, keyCount, onLoss }) }
   } catch (thrown) {
     store.close()
     throw thrown
@@ -111,93 +117,102 @@ function openStore(
 }
 
 /** Keys and books on the store of this configuration, as a start would find them, for commands without a gateway. */
-export function openDesk(
-  config: Config,
-  environment: Environment,
-  options: DeskOptions = {},
-): { desk: Desk & { providers: ProviderDesk }; keys: Keys; close: () => void } {
+export function openAdminService(
+  config: GatewayConfig,
+  environment: ProcessEnvironment,
+  options: OpenAdminOptions = {},
+): { adminService: AdminService & { providers: ProviderService }; keys: KeyRegistry; close: () => void } {
   const { readConfig = () => config, configFile = CONFIG_FILE } = options
   const { store, secrets } = openStore(config, environment, options)
   const ledger = openLedger(store, config)
   ledger.recover()
-  const keys = new Keys({ table: store.keys, tenants: store.tenants, money: ledger, secrets })
+  const keys = new KeyRegistry({ table: store.keys, tenants: store.tenants, balances: ledger, secrets })
   const close = () => {
     ledger.stop()
     store.close()
   }
   const sync = () => store.sync()
-  const kept = new KeptCredentials(
-    new Credentials({ table: store.credentials, sealer: new Sealer(secrets) }),
+  const kept = new ProviderCredentials(
+    new StoredCredentials({ table: store.credentials, sealer: new Sealer(secrets) }),
     providerTypes,
   )
-  const table = () => buildTable(kept.join(config), { send: networkSend(config.upstream) })
+  const table = () => buildTable(kept.withCredentials(config), { send: networkSend(config.upstream) })
   const told = { config: () => config, onChange: () => {}, sync, readConfig, configFile }
-  const desk = new Desk({ keys, ledger, sync })
-  return { desk: Object.assign(desk, { providers: new ProviderDesk({ kept, table, ...told }) }), keys, close }
+  const adminService = new AdminService({ keys, ledger, sync })
+  return {
+    adminService: Object.assign(adminService, {
+      providers: new ProviderService({ credentials: kept, table, ...told }),
+    }),
+    keys,
+    close,
+  }
 }
 
 /** The keys alone. */
-export function openKeys(config: Config, environment: Environment): { keys: Keys; close: () => void } {
-  return openDesk(config, environment)
+export function openKeys(
+  config: GatewayConfig,
+  environment: ProcessEnvironment,
+): { keys: KeyRegistry; close: () => void } {
+  return openAdminService(config, environment)
 }
 
 export interface GatewayOptions {
-  readonly config: Config
-  readonly environment: Environment
+  readonly config: GatewayConfig
+  readonly environment: ProcessEnvironment
   readonly log: Log
-  readonly timeouts?: Partial<Timeouts>
+  readonly timeouts?: Partial<ExchangeTimeouts>
   readonly version?: string
   /** Reads the configuration anew, or this text in its place. */
-  readonly readConfig?: (text?: string) => Config
+  readonly readConfig?: (text?: string) => GatewayConfig
   /** Its file, as an operator finds it. */
   readonly configFile?: string
   /** Starts although the store, or its secret, has lost something, and logs what. */
   readonly acceptLoss?: boolean | undefined
   /** What exchanges book with, if anything, in the ledger's place: to measure what it costs, and to show what it prevents. */
-  readonly bookWith?: (ledger: Ledger) => House["ledger"]
+  readonly bookWith?: (ledger: Ledger) => ExchangeDeps["ledger"]
 }
 
 export class Gateway {
-  readonly keys: Keys
-  readonly metrics: Metrics
+  readonly keys: KeyRegistry
+  readonly metrics: GatewayMetrics
   private readonly tracer: Promise<Tracer> | undefined
   private readonly store: Store
   private readonly ledger: Ledger
-  private readonly desk: Desk
-  private readonly server: Server
+  private readonly adminService: AdminService
+  private readonly server: GatewayServer
   private readonly admin: PlainServer
-  private readonly kept: KeptCredentials
-  private readonly deadlines = new Deadlines()
-  private readonly running: Running
+  private readonly credentials: ProviderCredentials
+  private readonly deadlines = new DeadlineTimer()
+  private readonly upstreamCalls: UpstreamCalls
   private readonly log: Log
-  private readonly timeouts: Timeouts
-  private readonly send: Send
+  private readonly timeouts: ExchangeTimeouts
+  private readonly send: SendRequest
   private readonly discovery: ModelDiscovery
-  private config: Config
+  private config: GatewayConfig
   private table: GatewayTable
   private ready = true
   /** What is owed and waits for the store to work again. */
-  private readonly unwritten = new Set<Promise<void>>()
+  private readonly pendingWrites = new Set<Promise<void>>()
 
   constructor(options: GatewayOptions) {
     const { config, environment, log, timeouts } = options
     this.log = log
     this.config = config
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
-    this.running = new Running()
+    this.upstreamCalls = new UpstreamCalls()
     const onLoss = options.acceptLoss ? (reason: string) => log.line("warn", "loss-accepted", { reason }) : undefined
     const { store, secrets } = openStore(config, environment, { onLoss })
     this.store = store
     this.ledger = openLedger(this.store, config)
     const recovered = this.ledger.recover()
     if (recovered.holds > 0) log.line("warn", "holds-recovered", { holds: recovered.holds })
-    this.keys = new Keys({ table: this.store.keys, tenants: this.store.tenants, money: this.ledger, secrets })
-    this.desk = new Desk({ keys: this.keys, ledger: this.ledger, sync: () => this.store.sync() })
+    this.keys = new KeyRegistry({ table: this.store.keys, tenants: this.store.tenants, balances: this.ledger, secrets })
+    this.adminService = new AdminService({ keys: this.keys, ledger: this.ledger, sync: () => this.store.sync() })
     const sealer = new Sealer(secrets)
     const [secret] = secrets
     if (!secret) throw new Error("there is always a secret")
-    const credentials = new Credentials({ table: this.store.credentials, sealer })
-    this.kept = new KeptCredentials(credentials, providerTypes)
+    const credentials = new StoredCredentials({ table: this.store.credentials, sealer })
+    this.credentials = new ProviderCredentials(credentials, providerTypes)
     this.send = networkSend(config.upstream)
     this.discovery = openDiscovery(log, () => {
       this.table = this.tableOf(this.config)
@@ -211,17 +226,17 @@ export class Gateway {
     const onFault = (cause: unknown) => log.line("error", "observer-failed", { stack: stackOf(cause) })
     const responses = new StoredResponses({ table: this.store.responses, wording: conversation, ...seals, onFault })
     responses.dropExpired()
-    const house: House = {
+    const deps: ExchangeDeps = {
       table: () => this.table,
       ...this.routing(),
       deadlines: this.deadlines,
       timeouts: this.timeouts,
-      running: this.running,
-      ...largeRequests(),
+      upstreamCalls: this.upstreamCalls,
+      ...largeRequestWorkers(),
       codecs,
-      seals: new KeptSeals(),
+      sealCache: new SealCache(),
       ledger: options.bookWith ? options.bookWith(this.ledger) : this.ledger,
-      repeats: new Repeats({ table: this.store.repeats, ...seals }),
+      repeats: new IdempotencyRegistry({ table: this.store.idempotency, ...seals }),
       responses,
       identifiers: new IdentifierSalt(secret),
       tokens: new TokenCounter(new URL("./token-worker.ts", import.meta.url)),
@@ -229,20 +244,20 @@ export class Gateway {
         return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined
       },
       onUnwritten: (writing) => {
-        this.unwritten.add(writing)
-        void writing.finally(() => this.unwritten.delete(writing))
+        this.pendingWrites.add(writing)
+        void writing.finally(() => this.pendingWrites.delete(writing))
       },
-      largeInTurn: new OneByOne(),
+      largeRequestQueue: new SerialQueue(),
       onFault,
     }
     const freeOf = (caller: Caller) => this.keys.balanceOf(caller)?.freeNano ?? null
-    const funds = new Funds({ ledger: this.ledger, freeOf, table: () => this.table })
-    this.server = new Server({
+    const funds = new FundsCheck({ ledger: this.ledger, freeOf, table: () => this.table })
+    this.server = new GatewayServer({
       ...config.server,
       routes: new RouteTable(
         withDescription(
           [
-            ...protocols.flatMap((each) => protocolRoutes(each, house)),
+            ...protocols.flatMap((each) => protocolRoutes(each, deps)),
             ...responseRoutes({ protocol: openaiResponses, responses }),
             ...this.ownRoutes(),
             ...this.healthRoutes(),
@@ -254,21 +269,21 @@ export class Gateway {
       ),
       authenticate: (key) => this.keys.authenticate(key),
       checkFunds: (caller) => funds.check(caller),
-      limits: new Limits({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
+      limits: new RateLimiter({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
       deadlines: this.deadlines,
       usualProtocol: openaiChat,
       traced: config.traces !== undefined,
       onFault: (cause) => log.line("error", "listener-failed", { stack: stackOf(cause) }),
-      onRecord: (record) => this.tell(record),
+      onRecord: (record) => this.reportExchange(record),
       onShed: (reason) => this.metrics.countShed(reason),
     })
-    this.metrics = new Metrics({
+    this.metrics = new GatewayMetrics({
       version: options.version ?? "0",
       inFlight: () => this.server.inFlight,
       bodyBytes: () => this.server.bodies.inUse,
-      suspenseNano: lastRead(() => this.ledger.suspense.sumNano),
-      debtNano: lastRead(() => -(this.ledger.balance("debt")?.postedNano ?? 0n)),
-      onLoopDelay: (delayMs) => this.server.looked(delayMs),
+      suspenseNano: cacheLastRead(() => this.ledger.suspense.sumNano),
+      debtNano: cacheLastRead(() => -(this.ledger.balance("debt")?.postedNano ?? 0n)),
+      onLoopDelay: (delayMs) => this.server.onLoopDelay(delayMs),
     })
     if (config.traces)
       this.tracer = openTracer(config.traces, { metrics: this.metrics, log, version: options.version ?? "0" })
@@ -285,7 +300,7 @@ export class Gateway {
       readConfig = () => this.config,
       configFile = CONFIG_FILE,
     } = options
-    const { desk, kept } = this
+    const { adminService, credentials } = this
     const startedAt = performance.now()
     const view: GatewayView = {
       status: () => ({
@@ -297,10 +312,10 @@ export class Gateway {
       }),
       models: () => modelStates(this.table),
       configProblems: (text) => problemsOf(() => readConfig(text)),
-      check: () => checkAccounts(this.table, { config: this.kept.join(this.config) }),
+      check: () => checkAccounts(this.table, { config: this.credentials.withCredentials(this.config) }),
       metrics: () => ({ text: this.metrics.expose(), type: EXPOSITION_TYPE }),
-      providers: new ProviderDesk({
-        kept,
+      providers: new ProviderService({
+        credentials: credentials,
         config: () => this.config,
         table: () => this.table,
         onChange: () => this.changeAccounts(),
@@ -310,35 +325,35 @@ export class Gateway {
       }),
     }
     const onFault = (cause: unknown) => log.line("error", "administration-failed", { stack: stackOf(cause) })
-    return openAdministration({ config, environment, view, desk, version, server: this.server, onFault })
+    return openAdministration({ config, environment, view, adminService, version, server: this.server, onFault })
   }
 
   /** What exchanges learn from each other about where to go. */
-  private routing(): Pick<House, "health" | "affinity" | "turns" | "retries" | "chance" | "overruns"> {
+  private routing(): Pick<ExchangeDeps, "health" | "affinity" | "turns" | "retries" | "chance" | "overruns"> {
     const now = () => performance.now()
     const chance = () => Math.random()
-    const health = new Health({ now, chance, onAside: (account, why) => this.tellAside(account, why) })
+    const health = new HealthMonitor({ now, chance, onSetAside: (account, why) => this.logAccountAside(account, why) })
     const [affinity, turns, retries, overruns] = [
       new Affinity({ now }),
-      new Turns(),
+      new RotationCounter(),
       new RetryBudget(now),
       new LimitOverruns(),
     ]
     return { health, affinity, turns, retries, chance, overruns }
   }
 
-  private tellAside(account: Account, why: keyof typeof ASIDE): void {
+  private logAccountAside(account: ProviderAccount, why: keyof typeof ASIDE): void {
     const keys = this.table.accounts.get(account.id) ?? []
     const which = keys.length > 1 ? `Key ${keys.indexOf(account) + 1} of ${keys.length} at` : "The account at"
     this.log.line("warn", "account-set-aside", { provider: account.id, reason: `${which} ${account.id} ${ASIDE[why]}` })
   }
 
   /** Told once of every exchange, when it is over. */
-  private tell(record: ExchangeRecord): void {
+  private reportExchange(record: ExchangeRecord): void {
     this.log.line(recordLevel(record), "exchange", recordFields(record))
     this.metrics.observe(record)
     if (!this.tracer) return
-    const traced = tracedExchange(record)
+    const traced = toTracedExchange(record)
     void this.tracer.then((tracer) => tracer.trace(traced, record.traceparent))
   }
 
@@ -378,7 +393,7 @@ export class Gateway {
   }
 
   /** Serves by another configuration from the next request on; throws where that leaves no provider of those there are. */
-  reload(config: Config): void {
+  reload(config: GatewayConfig): void {
     const table = this.tableOf(config)
     if (table.accounts.size === 0) throw new Error(NO_PROVIDER)
     this.config = config
@@ -392,8 +407,8 @@ export class Gateway {
     this.discovery.follow(this.table.accounts.values())
   }
 
-  private tableOf(config: Config): GatewayTable {
-    return buildTable(this.kept.join(config), {
+  private tableOf(config: GatewayConfig): GatewayTable {
+    return buildTable(this.credentials.withCredentials(config), {
       send: this.send,
       before: this.table,
       offeredAt: (account) => this.discovery.offeredAt(account),
@@ -407,18 +422,18 @@ export class Gateway {
     this.ready = false
     this.discovery.stop()
     this.log.line("info", "stopping", { in_flight: this.server.inFlight })
-    this.server.bidFarewell()
+    this.server.closeAfterNextResponse()
     if (graceMs > 0) await setTimeout(graceMs)
     this.server.stopAccepting()
-    await this.server.drained(drainMs)
+    await this.server.waitUntilDrained(drainMs)
     const error = new GatewayError("shutting_down", "The gateway is stopping. Try again.")
-    this.running.endAll(error)
-    await this.server.drained(1000)
+    this.upstreamCalls.endAll(error)
+    await this.server.waitUntilDrained(1000)
     await this.server.close()
     await this.admin.close()
     this.metrics.stop()
     await (await this.tracer)?.stop()
-    await Promise.race([Promise.all(this.unwritten), setTimeout(UNWRITTEN_MS)])
+    await Promise.race([Promise.all(this.pendingWrites), setTimeout(UNWRITTEN_MS)])
     this.ledger.stop()
     this.store.close()
     this.log.line("info", "stopped")
@@ -426,24 +441,25 @@ export class Gateway {
   }
 
   /** Where callers ask for what is their own. */
-  private ownRoutes(): Route[] {
-    const { keys, desk } = this
+  private ownRoutes(): GatewayRoute[] {
+    const { keys, adminService } = this
     const own = { protocol: openaiChat, protocols }
     return [
       keyRoute({
         ...own,
         balanceOf: (caller) => keys.balanceOf(caller),
-        spendingOf: ({ id, tenant, budgetsInForce }) => desk.keys.spendingOf({ id, tenant, budgets: budgetsInForce }),
+        spendingOf: ({ id, tenant, budgetsInForce }) =>
+          adminService.keys.spendingOf({ id, tenant, budgets: budgetsInForce }),
       }),
-      receiptRoute({ ...own, receiptOf: (id, tenant) => desk.books.receipt(id, tenant) }),
+      receiptRoute({ ...own, receiptOf: (id, tenant) => adminService.ledger.receipt(id, tenant) }),
     ]
   }
 
-  private healthRoutes(): Route[] {
+  private healthRoutes(): GatewayRoute[] {
     const health = { method: "GET", who: "anyone", bodyLimit: 0, protocol: openaiChat, generates: false } as const
-    const say = (status: string, code: number) => (visit: Visit) => {
-      visit.record.status = code
-      return jsonAnswer({ status }, visit.record)
+    const say = (status: string, code: number) => (context: RequestContext) => {
+      context.record.status = code
+      return jsonResponse({ status }, context.record)
     }
     const store = new StoreReadiness(this.ledger)
     const readiness = () => {
@@ -460,7 +476,7 @@ export class Gateway {
         ...health,
         name: "GET /readyz",
         path: "/readyz",
-        handle: (visit) => readiness()(visit),
+        handle: (context) => readiness()(context),
       },
     ]
   }
@@ -468,12 +484,12 @@ export class Gateway {
 
 const HOUR_MS = 3_600_000
 
-function openLedger(store: Store, { ledger: { suspenseHours } }: Config): Ledger {
+function openLedger(store: Store, { ledger: { suspenseHours } }: GatewayConfig): Ledger {
   return new Ledger({ table: store.ledger, returnSuspenseAfterMs: suspenseHours * HOUR_MS })
 }
 
 /** A sum of the store, and while that fails the last one it told. */
-function lastRead(read: () => bigint): () => bigint {
+function cacheLastRead(read: () => bigint): () => bigint {
   let last = 0n
   return () => {
     try {
@@ -488,7 +504,7 @@ function lastRead(read: () => bigint): () => bigint {
 /** Who asks for no traces does not load what makes them. */
 async function openTracer(
   { headers, serviceName, ...traces }: TracesSettings,
-  { metrics, log, version }: { metrics: Metrics; log: Log; version: string },
+  { metrics, log, version }: { metrics: GatewayMetrics; log: Log; version: string },
 ): Promise<Tracer> {
   const { Tracer } = await import("./telemetry/tracer.ts")
   return new Tracer({
@@ -503,15 +519,15 @@ async function openTracer(
 }
 
 /** What is done about requests too large for the event loop. */
-function largeRequests(): Pick<House, "readLarge" | "translateLarge"> {
-  const offLoop = new OffLoop({ module: new URL("./worker.ts", import.meta.url) })
+function largeRequestWorkers(): Pick<ExchangeDeps, "readLarge" | "translateLarge"> {
+  const offLoop = new TaskWorker({ module: new URL("./worker.ts", import.meta.url) })
   const run = async <Task, Result>(task: Task, transfer: ArrayBuffer[] = []): Promise<Result> => {
     const result = await offLoop.run<Task, WorkerResult<Result>>(task, transfer)
     if ("result" in result) return result.result
     throw new GatewayError(result.code, result.message, result.details)
   }
   return {
-    readLarge: (bytes, spoken) => run<ReadTask, Reading>({ ...spoken, bytes }, [bytes.buffer]),
+    readLarge: (bytes, spoken) => run<ReadRequestTask, RequestSummary>({ ...spoken, bytes }, [bytes.buffer]),
     translateLarge: (text, translate) => run<LargeTranslateTask, TranslatedRequest | WantedMedia>({ text, translate }),
   }
 }

@@ -1,5 +1,5 @@
 // Joins the discovery of models to the gateway and its log; a part of the composition root.
-import type { Account, ModelOffer } from "./providers/contract.ts"
+import type { ModelOffer, ProviderAccount } from "./providers/contract.ts"
 import { ModelDiscovery } from "./providers/discovery.ts"
 import type { Log } from "./telemetry/log.ts"
 
@@ -15,7 +15,8 @@ export function openDiscovery(log: Log, onChange: () => void): ModelDiscovery {
     onOffer: ({ id: provider }, offer) => {
       onChange()
       log.line("info", "models-discovered", { provider, models: offer.models.length })
-      for (const [models, reason] of leftOut(offer)) log.line("warn", "models-left-out", { provider, models, reason })
+      for (const [models, reason] of leftOutModels(offer))
+        log.line("warn", "models-left-out", { provider, models, reason })
     },
     onFailure: ({ id: provider, baseUrl }, why) => {
       const reason = `${baseUrl} lists no models: ${why}. It is asked again until it does.`
@@ -25,7 +26,7 @@ export function openDiscovery(log: Log, onChange: () => void): ModelDiscovery {
 }
 
 /** How many models of a listing cannot be called, and why. */
-function leftOut({ unnameable, excess }: ModelOffer): [number, string][] {
+function leftOutModels({ unnameable, excess }: ModelOffer): [number, string][] {
   const reasons: [number, string][] = [
     [
       unnameable,
@@ -37,7 +38,7 @@ function leftOut({ unnameable, excess }: ModelOffer): [number, string][] {
 }
 
 export function undiscoveredHosts(
-  accounts: Iterable<readonly Account[]>,
+  accounts: Iterable<readonly ProviderAccount[]>,
   discovery: ModelDiscovery,
 ): UndiscoveredHost[] {
   const listing = [...accounts].flatMap(([first]) => (first?.listModels ? [first] : []))

@@ -1,21 +1,21 @@
 // The models and accounts of one configuration, joined; a part of the composition root.
 import { createHash } from "node:crypto"
-import { bundledModels } from "./catalog/bundled.ts"
-import { Catalog, type Model } from "./catalog/catalog.ts"
+import { bundledModels } from "./catalog/bundled-models.ts"
+import { Catalog, type CatalogModel } from "./catalog/catalog.ts"
 import { joinDiscovered } from "./catalog/discovered.ts"
-import { joinGroups } from "./catalog/groups.ts"
-import { joinModels } from "./catalog/overrides.ts"
-import type { Config } from "./config/config.ts"
+import { joinGroups } from "./catalog/model-groups.ts"
+import { joinModels } from "./catalog/model-overrides.ts"
+import type { GatewayConfig } from "./config/config.ts"
 import { Secret } from "./config/secret.ts"
 import { codecs } from "./protocols.ts"
-import { type AccountOptions, openAccounts } from "./providers/account.ts"
-import type { Account, OfferedModel, Provider } from "./providers/contract.ts"
+import type { OfferedModel, Provider, ProviderAccount } from "./providers/contract.ts"
+import { type AccountOptions, openAccounts } from "./providers/open-account.ts"
+import { compatibleProviders, knownProviders as realProviders } from "./providers/provider-table.ts"
 import { demoProvider, simulatorProvider } from "./providers/simulator.ts"
-import { compatibleProviders, knownProviders as realProviders } from "./providers/table.ts"
-import type { RoutingTable } from "./routing/plan.ts"
+import type { RoutingTable } from "./routing/route-plan.ts"
+import { splitModelName } from "./simulator/directives.ts"
 import { createSimulator } from "./simulator/simulator.ts"
-import { splitName } from "./simulator/words.ts"
-import type { Send } from "./transport/http-client.ts"
+import type { SendRequest } from "./transport/http-client.ts"
 
 export const knownProviders: readonly Provider[] = [...realProviders, simulatorProvider]
 
@@ -30,15 +30,15 @@ const translated = [codecs.upstream, codecs.embedding?.upstream, codecs.image?.u
 export interface GatewayTable extends RoutingTable {
   readonly isDemo: boolean
   /** Its accounts by digests of what made them. */
-  readonly defined: ReadonlyMap<string, Account>
+  readonly defined: ReadonlyMap<string, ProviderAccount>
 }
 
-export interface TableOptions {
-  readonly send: Send
+export interface GatewayTableOptions {
+  readonly send: SendRequest
   /** The table that this one takes the place of. */
   readonly before?: GatewayTable | undefined
   /** The models that were discovered at the host of an account. */
-  readonly offeredAt?: ((account: Account) => readonly OfferedModel[] | undefined) | undefined
+  readonly offeredAt?: ((account: ProviderAccount) => readonly OfferedModel[] | undefined) | undefined
   /** Called with the provider, and why its credential could not be fetched. */
   readonly onCredentialFailure?: (provider: string, error: Error) => void
 }
@@ -47,10 +47,10 @@ export interface TableOptions {
  * The models and accounts of one configuration. Without any account the simulator serves every model, unless the table
  * `before` had one: no change switches the simulator on. Accounts whose definition has not changed are those of `before`.
  */
-export function buildTable(config: Config, options: TableOptions): GatewayTable {
+export function buildTable(config: GatewayConfig, options: GatewayTableOptions): GatewayTable {
   const { send, before, offeredAt, onCredentialFailure } = options
-  const accounts = new Map<string, readonly Account[]>()
-  const opening = new Opening(before)
+  const accounts = new Map<string, readonly ProviderAccount[]>()
+  const opening = new AccountOpener(before)
   for (const settings of config.providers) {
     const provider = providerTypes.find(({ id }) => id === settings.type)
     const isHere = provider === simulatorProvider && settings.baseUrl === undefined
@@ -71,20 +71,20 @@ export function buildTable(config: Config, options: TableOptions): GatewayTable 
   const { defined } = opening
   const { routing: strategy, imageModel } = config.defaults
   const joined = { accounts, defined, translated, strategy, imageModel, isDemo }
-  const grouped = (all: readonly Model[]) => joinGroups(all, config.groups)
+  const grouped = (all: readonly CatalogModel[]) => joinGroups(all, config.groups)
   if (!isDemo) return { ...joined, catalog: new SimulatedCatalog(grouped(models), isSimulated) }
   const account = opening.open(demoProvider, { id: demoProvider.id, send: simulator })
   for (const { targets } of models) for (const { provider } of targets) accounts.set(provider, account)
-  return { ...joined, catalog: new SimulatedCatalog(grouped(models.map(simulated)), () => true) }
+  return { ...joined, catalog: new SimulatedCatalog(grouped(models.map(toSimulatedModel)), () => true) }
 }
 
 /** Opens the accounts of one table. What is known of an account is known of the object, so that outlives a reload. */
-class Opening {
-  readonly defined = new Map<string, Account>()
+class AccountOpener {
+  readonly defined = new Map<string, ProviderAccount>()
 
   constructor(private readonly before: GatewayTable | undefined) {}
 
-  open(provider: Provider, options: AccountOptions): Account[] {
+  open(provider: Provider, options: AccountOptions): ProviderAccount[] {
     return openAccounts(provider, options).map((account, index) => {
       const definition = definitionOf(provider, options, index)
       const kept = this.before?.defined.get(definition) ?? account
@@ -99,31 +99,31 @@ function definitionOf({ id }: Provider, options: AccountOptions, index: number):
   const { send: _, onCredentialFailure: __, apiKeys, ...settings } = options
   const one = apiKeys ? { ...settings, apiKey: apiKeys[index] } : settings
   return createHash("sha256")
-    .update(JSON.stringify([id, plain(one)]))
+    .update(JSON.stringify([id, toPlainValue(one)]))
     .digest("base64")
 }
 
 /** In the same order whichever way it was written, with its secrets. */
-function plain(value: unknown): unknown {
+function toPlainValue(value: unknown): unknown {
   if (value instanceof Secret) return [value.reveal(), value.origin]
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value
   const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return members.map(([name, member]) => [name, plain(member)])
+  return members.map(([name, member]) => [name, toPlainValue(member)])
 }
 
 /** Where the simulator serves, a model's name may end in what is asked of it: `@status-503`. Nobody else hears that. */
 class SimulatedCatalog extends Catalog {
   constructor(
-    models: readonly Model[],
+    models: readonly CatalogModel[],
     private readonly isSimulated: (provider: string) => boolean,
   ) {
     super(models)
   }
 
-  override find(name: string): Model | undefined {
+  override find(name: string): CatalogModel | undefined {
     const found = super.find(name)
     if (found) return found
-    const { name: bare, suffix } = splitName(name)
+    const { name: bare, suffix } = splitModelName(name)
     const model = suffix === "" ? undefined : super.find(bare)
     const heard = model?.targets.filter(({ provider }) => this.isSimulated(provider)) ?? []
     if (!model || heard.length === 0) return undefined
@@ -132,6 +132,6 @@ class SimulatedCatalog extends Catalog {
 }
 
 /** Served by the simulator in the place of its hosts, of which the first stands for all, under the name callers know. */
-function simulated(model: Model): Model {
+function toSimulatedModel(model: CatalogModel): CatalogModel {
   return { ...model, targets: model.targets.slice(0, 1).map((target) => ({ ...target, model: model.id })) }
 }

@@ -1,30 +1,30 @@
 // The command line's entry: joins the commands to the composition root, and watches over the process.
 import { closeSync, writeSync } from "node:fs"
 import { version } from "../package.json"
-import { knownAdminKey } from "./accounts/admin-key.ts"
+import { findAdminKey } from "./access/secrets/admin-key.ts"
 import { modelStates } from "./administration.ts"
-import { Gateway, openDesk as openStore } from "./app.ts"
-import { bundledModels } from "./catalog/bundled.ts"
+import { Gateway, openAdminService as openStore } from "./app.ts"
+import { bundledModels } from "./catalog/bundled-models.ts"
 import { AdminClient } from "./cli/admin-client.ts"
-import { type CheckReport, checkAccounts, describeReport } from "./cli/check.ts"
-import { type OpenDesk, portDesk } from "./cli/desk.ts"
-import type { FindGateway } from "./cli/explain.ts"
-import type { AdminFlags, ConfigFlags } from "./cli/flags.ts"
-import { leaveMark, removeMark, runningAdminUrl, runningUrl } from "./cli/gateway-mark.ts"
-import type { ListedModel } from "./cli/models.ts"
-import { complain, print } from "./cli/print.ts"
-import { type CheckFlags, program } from "./cli/program.ts"
-import type { SimulateFlags } from "./cli/simulate.ts"
-import { welcome } from "./cli/welcome.ts"
-import type { Config } from "./config/config.ts"
+import { type CheckReport, checkAccounts, describeReport } from "./cli/check-accounts.ts"
+import type { AdminFlags, ConfigFlags } from "./cli/command-flags.ts"
+import type { FindGateway } from "./cli/commands/explain.ts"
+import type { ListedModel } from "./cli/commands/models.ts"
+import type { SimulateFlags } from "./cli/commands/simulate.ts"
+import { removeGatewayFile, runningAdminUrl, runningUrl, writeGatewayFile } from "./cli/gateway-file.ts"
+import { print, printError } from "./cli/print.ts"
+import { buildProgram, type CheckFlags } from "./cli/program.ts"
+import { type OpenAdmin, remoteAdmin } from "./cli/remote-admin.ts"
+import { welcomeMessage } from "./cli/welcome-message.ts"
+import type { GatewayConfig } from "./config/config.ts"
 import { ConfigError } from "./config/config-error.ts"
-import { type ConfigSources, configFile, loadConfig } from "./config/load.ts"
+import { type ConfigSources, configFile, loadConfig } from "./config/load-config.ts"
 import { watchConfig } from "./config/watch.ts"
 import { CredentialWatch } from "./config/watch-credentials.ts"
-import { stackOf } from "./exchange/record.ts"
-import { buildTable, knownProviders, type TableOptions } from "./gateway-table.ts"
-import { BillLog } from "./simulator/bill.ts"
+import { stackOf } from "./exchange/exchange-record.ts"
+import { buildTable, type GatewayTableOptions, knownProviders } from "./gateway-table.ts"
 import { SimulatorServer } from "./simulator/server.ts"
+import { ChargeLog } from "./simulator/simulated-charge.ts"
 import { Log } from "./telemetry/log.ts"
 
 /** How long a gateway that was told to stop stays in the load balancer's eyes, and how long it lets streams end. */
@@ -57,7 +57,7 @@ async function serve(flags: ConfigFlags): Promise<void> {
     if (config) credentials.follow(config.credentialFiles)
   }
   const reject = (config_file: string, code: string) =>
-    log.line("error", "config-rejected", { config_file, reason: unreadable(code) })
+    log.line("error", "config-rejected", { config_file, reason: unreadableReason(code) })
   const credentials = new CredentialWatch({ onChange: renew, onUnreadable: reject })
   const watched = watchConfig(path, {
     onChange: (text) => {
@@ -71,26 +71,26 @@ async function serve(flags: ConfigFlags): Promise<void> {
   const { acceptLoss } = flags
   gateway = new Gateway({ config, environment: env, log, version, readConfig, configFile: path, acceptLoss })
   credentials.follow(config.credentialFiles)
-  leaveMark(config.dataDir, gateway)
-  const stopping = toldToStop()
+  writeGatewayFile(config.dataDir, gateway)
+  const stopping = waitForStop()
   const firstKey = await gateway.firstKey()
   const { url, adminUrl, isDemo, modelCount, exampleModel, undiscovered } = gateway
-  print(welcome({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey, undiscovered }))
-  tellLauncher()
+  print(welcomeMessage({ url, adminUrl, isDemo, modelCount, exampleModel, firstKey, undiscovered }))
+  notifyLauncher()
   const cause = await stopping
   watched.stop()
   credentials.stop()
-  removeMark(config.dataDir)
+  removeGatewayFile(config.dataDir)
   await gateway.stop({ graceMs: cause === "SIGTERM" ? GRACE_MS : 0, drainMs: DRAIN_MS })
   process.exit(0)
 }
 
-function unreadable(code: string): string {
+function unreadableReason(code: string): string {
   return `the file cannot be read (${code}); the configuration that was in force stays`
 }
 
 /** The configuration that is in force now; undefined where it stays the one before. */
-function reload(gateway: Gateway, given: ConfigSources, log: Log): Config | undefined {
+function reload(gateway: Gateway, given: ConfigSources, log: Log): GatewayConfig | undefined {
   const config_file = configFile(given).path
   try {
     const config = loadConfig(given)
@@ -105,7 +105,7 @@ function reload(gateway: Gateway, given: ConfigSources, log: Log): Config | unde
 }
 
 /** From now on the launcher starts the gateway again should it crash. */
-function tellLauncher(): void {
+function notifyLauncher(): void {
   const pipe = Number(env.TRIVIUM_SERVING_FD)
   if (!pipe) return
   try {
@@ -127,7 +127,7 @@ function logFaults(log: Log): void {
 }
 
 /** Resolves with the first signal, or when the launcher is gone; a second signal ends the process at once. */
-function toldToStop(): Promise<string> {
+function waitForStop(): Promise<string> {
   return new Promise((resolve) => {
     let first: number | undefined
     const stop = (cause: string) => {
@@ -145,7 +145,7 @@ function toldToStop(): Promise<string> {
   })
 }
 
-const sendsNothing = () => Promise.reject(new Error("this command sends no requests to models"))
+const refuseToSend = () => Promise.reject(new Error("this command sends no requests to models"))
 
 async function check({ json, ...flags }: CheckFlags): Promise<void> {
   try {
@@ -160,36 +160,37 @@ async function check({ json, ...flags }: CheckFlags): Promise<void> {
 }
 
 async function checkReport({ url, ...flags }: AdminFlags): Promise<CheckReport> {
-  const client = url === undefined ? undefined : administration({ url, ...flags })
+  const client = url === undefined ? undefined : adminClient({ url, ...flags })
   if (client) return (await client.post("/check")) as unknown as CheckReport
   const config = loadConfig(sources(flags))
-  const tableWith = (offeredAt: TableOptions["offeredAt"]) => buildTable(config, { send: sendsNothing, offeredAt })
+  const tableWith = (offeredAt: GatewayTableOptions["offeredAt"]) =>
+    buildTable(config, { send: refuseToSend, offeredAt })
   return checkAccounts(tableWith(undefined), { config, tableWith })
 }
 
 /** The administration to go through: that of the gateway named, or of the one that runs on the data folder. */
-function administration({ url, ...flags }: AdminFlags): AdminClient | undefined {
+function adminClient({ url, ...flags }: AdminFlags): AdminClient | undefined {
   const { dataDir } = loadConfig(sources(flags))
   const address = url?.replace(/\/+$/, "") ?? runningAdminUrl(dataDir)
   if (address === undefined) return undefined
-  const key = knownAdminKey(dataDir, env)
+  const key = findAdminKey(dataDir, env)
   if (key) return new AdminClient(address, key)
   throw new Error(`Set TRIVIUM_ADMIN_KEY to the administration key of the gateway at ${address}.`)
 }
 
-const openDesk: OpenDesk = (flags) => {
-  const client = administration(flags)
-  if (client) return { desk: portDesk(client), close: () => {} }
+const openAdmin: OpenAdmin = (flags) => {
+  const client = adminClient(flags)
+  if (client) return { adminService: remoteAdmin(client), close: () => {} }
   const given = sources(flags)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
   const opening = { readConfig, configFile: configFile(given).path }
-  return openStore(readConfig(), env, { ...opening, ...(flags.acceptLoss && { onLoss: complain }) })
+  return openStore(readConfig(), env, { ...opening, ...(flags.acceptLoss && { onLoss: printError }) })
 }
 
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {
-  const client = administration(flags)
+  const client = adminClient(flags)
   if (client) return ((await client.get("/models")) as unknown as { models: ListedModel[] }).models
-  return modelStates(buildTable(loadConfig(sources(flags)), { send: sendsNothing }))
+  return modelStates(buildTable(loadConfig(sources(flags)), { send: refuseToSend }))
 }
 
 const findGateway: FindGateway = (flags) => runningUrl(loadConfig(sources(flags)).dataDir)
@@ -197,9 +198,9 @@ const findGateway: FindGateway = (flags) => runningUrl(loadConfig(sources(flags)
 async function simulate(flags: SimulateFlags): Promise<void> {
   const { host, port, firstTokenMs, tokensPerSecond, jitter: jitterPercent, bill: file } = flags
   const speed = { firstTokenMs, tokensPerSecond, jitterPercent }
-  const { add: onBill } = new BillLog({ file })
-  const stopping = toldToStop()
-  const server = await SimulatorServer.start({ host, port, simulator: { speed, seed: flags.seed, onBill } })
+  const { add: onBill } = new ChargeLog({ file })
+  const stopping = waitForStop()
+  const server = await SimulatorServer.start({ host, port, simulator: { speed, seed: flags.seed, onCharge: onBill } })
   print(`listening on ${server.url}`)
   await stopping
   await server.stop()
@@ -207,9 +208,9 @@ async function simulate(flags: SimulateFlags): Promise<void> {
 }
 
 try {
-  const actions = { serve, check, openDesk, listModels, findGateway, simulate }
-  await program(actions, version).parseAsync()
+  const actions = { serve, check, openDesk: openAdmin, listModels, findGateway, simulate }
+  await buildProgram(actions, version).parseAsync()
 } catch (thrown) {
-  complain(thrown instanceof Error ? thrown.message : String(thrown))
+  printError(thrown instanceof Error ? thrown.message : String(thrown))
   process.exit(1)
 }

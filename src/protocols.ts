@@ -1,37 +1,37 @@
 // The list of protocols and their codecs, for the two composition roots: the gateway's and its worker thread's.
-import { anthropicMessages } from "./protocols/anthropic-messages/anthropic-messages.ts"
-import { anthropicMessagesCodec } from "./protocols/anthropic-messages/codec.ts"
-import { bedrockConverseCodec } from "./protocols/bedrock-converse/codec.ts"
-import { completionImages, geminiImages } from "./protocols/chat-images/codec.ts"
-import type { Codec, Codecs } from "./protocols/codec.ts"
-import { upstream as cohereEmbed } from "./protocols/cohere-embed/codec.ts"
+import { anthropicMessages } from "./protocols/chat/anthropic-messages/anthropic-messages.ts"
+import { anthropicMessagesCodec } from "./protocols/chat/anthropic-messages/codec.ts"
+import { bedrockConverseCodec } from "./protocols/chat/bedrock-converse/codec.ts"
+import { geminiGenerateCodec } from "./protocols/chat/gemini-generate/codec.ts"
+import * as geminiEmbedCodec from "./protocols/chat/gemini-generate/embeddings/codec.ts"
+import { geminiEmbed } from "./protocols/chat/gemini-generate/embeddings/gemini-embed.ts"
+import { geminiGenerate } from "./protocols/chat/gemini-generate/gemini-generate.ts"
+import { openaiChatCodec } from "./protocols/chat/openai-chat/codec.ts"
+import { openaiChat } from "./protocols/chat/openai-chat/openai-chat.ts"
+import { openaiResponsesCodec } from "./protocols/chat/openai-responses/codec.ts"
+import { openaiResponses } from "./protocols/chat/openai-responses/openai-responses.ts"
+import type { ChatCodec, CodecRegistry } from "./protocols/chat-codec.ts"
 import type { Protocol } from "./protocols/contract.ts"
 import type { EmbeddingCodecs } from "./protocols/embedding-codec.ts"
-import { upstream as fireworksImages } from "./protocols/fireworks-images/codec.ts"
-import { geminiGenerateCodec } from "./protocols/gemini-generate/codec.ts"
-import { geminiEmbed } from "./protocols/gemini-generate/embed.ts"
-import * as geminiEmbedCodec from "./protocols/gemini-generate/embed-codec.ts"
-import { geminiGenerate } from "./protocols/gemini-generate/gemini-generate.ts"
+import { cohereEmbedUpstream as cohereEmbed } from "./protocols/embeddings/cohere-embed/codec.ts"
+import { jinaEmbeddingsUpstream as jinaEmbeddings } from "./protocols/embeddings/jina-embeddings/codec.ts"
+import { mistralEmbeddingsUpstream as mistralEmbeddings } from "./protocols/embeddings/mistral-embeddings/codec.ts"
+import { novaEmbedUpstream as novaEmbed } from "./protocols/embeddings/nova-embed/codec.ts"
+import * as openaiEmbeddingsCodec from "./protocols/embeddings/openai-embeddings/codec.ts"
+import { openaiEmbeddings } from "./protocols/embeddings/openai-embeddings/openai-embeddings.ts"
+import { titanEmbedUpstream as titanEmbed } from "./protocols/embeddings/titan-embed/codec.ts"
+import { vertexPredictUpstream as vertexPredict } from "./protocols/embeddings/vertex-predict/codec.ts"
+import { voyageEmbeddingsUpstream as voyageEmbeddings } from "./protocols/embeddings/voyage-embeddings/codec.ts"
 import type { ImageCodecs } from "./protocols/image-codec.ts"
-import { upstream as imagenPredict } from "./protocols/imagen-predict/codec.ts"
-import { upstream as jinaEmbeddings } from "./protocols/jina-embeddings/codec.ts"
-import { upstream as mistralEmbeddings } from "./protocols/mistral-embeddings/codec.ts"
-import { upstream as novaEmbed } from "./protocols/nova-embed/codec.ts"
-import { openaiChatCodec } from "./protocols/openai-chat/codec.ts"
-import { openaiChat } from "./protocols/openai-chat/openai-chat.ts"
-import { openaiCompletions } from "./protocols/openai-completions/openai-completions.ts"
-import * as openaiEmbeddingsCodec from "./protocols/openai-embeddings/codec.ts"
-import { openaiEmbeddings } from "./protocols/openai-embeddings/openai-embeddings.ts"
-import * as openaiImagesCodec from "./protocols/openai-images/codec.ts"
-import { openaiImages } from "./protocols/openai-images/openai-images.ts"
-import { openaiModerations } from "./protocols/openai-moderations/openai-moderations.ts"
-import { openaiResponsesCodec } from "./protocols/openai-responses/codec.ts"
-import { openaiResponses } from "./protocols/openai-responses/openai-responses.ts"
-import { upstream as titanEmbed } from "./protocols/titan-embed/codec.ts"
-import { upstream as togetherImages } from "./protocols/together-images/codec.ts"
-import { upstream as vertexPredict } from "./protocols/vertex-predict/codec.ts"
-import { upstream as voyageEmbeddings } from "./protocols/voyage-embeddings/codec.ts"
-import { upstream as xaiImages } from "./protocols/xai-images/codec.ts"
+import { completionImages, geminiImages } from "./protocols/images/chat-images/codec.ts"
+import { fireworksImagesUpstream as fireworksImages } from "./protocols/images/fireworks-images/codec.ts"
+import { imagenPredictUpstream as imagenPredict } from "./protocols/images/imagen-predict/codec.ts"
+import * as openaiImagesCodec from "./protocols/images/openai-images/codec.ts"
+import { openaiImages } from "./protocols/images/openai-images/openai-images.ts"
+import { togetherImagesUpstream as togetherImages } from "./protocols/images/together-images/codec.ts"
+import { xaiImagesUpstream as xaiImages } from "./protocols/images/xai-images/codec.ts"
+import { openaiCompletions } from "./protocols/passthrough/openai-completions/openai-completions.ts"
+import { openaiModerations } from "./protocols/passthrough/openai-moderations/openai-moderations.ts"
 
 export const protocols: readonly Protocol[] = [
   openaiChat,
@@ -45,7 +45,7 @@ export const protocols: readonly Protocol[] = [
   geminiEmbed,
 ]
 
-const both: readonly (readonly [string, Codec])[] = [
+const both: readonly (readonly [string, ChatCodec])[] = [
   [openaiChat.id, openaiChatCodec],
   [openaiResponses.id, openaiResponsesCodec],
   [anthropicMessages.id, anthropicMessagesCodec],
@@ -87,7 +87,7 @@ const image: ImageCodecs = {
 }
 
 /** What can be said again in another protocol. */
-export const codecs: Codecs = {
+export const codecs: CodecRegistry = {
   embedding,
   image,
   ingress: new Map(both.map(([id, { ingress }]) => [id, ingress])),

@@ -1,19 +1,19 @@
 // The composition root of the thread that counts tokens.
 import { countTokens as tokensIn } from "gpt-tokenizer/encoding/o200k_base"
 import { countTokens } from "./counting/count-tokens.ts"
-import { estimateTokens } from "./counting/estimate.ts"
+import { estimateTokens } from "./counting/estimate-tokens.ts"
 import { type CountTask, MAX_COUNTED_LENGTH } from "./counting/token-counter.ts"
-import { textOfRequest } from "./exchange/counted-text.ts"
-import type { Envelope } from "./protocols/contract.ts"
+import { textOfRequest } from "./exchange/charge/countable-text.ts"
+import type { RequestEnvelope } from "./protocols/contract.ts"
 import { codecs } from "./protocols.ts"
 import { countTokens as simulatorTokens } from "./simulator/tokens.ts"
-import { answerTasks } from "./transport/off-loop.ts"
+import { answerTasks } from "./transport/event-loop/task-worker.ts"
 
 /** What looks like a mark of the tokenizer's own is text here. */
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
 answerTasks((task: CountTask): number => {
-  const { text, shape } = task.spoken ? read(task.text, task.spoken) : task
+  const { text, shape } = task.spoken ? readCountedRequest(task.text, task.spoken) : task
   const { family } = task
   // The simulator counts words, and so would nobody else.
   const tokenizer = family === "simulator" ? simulatorTokens : (piece: string) => tokensIn(piece, PLAIN)
@@ -23,8 +23,8 @@ answerTasks((task: CountTask): number => {
   return shape ? estimateTokens({ text, shape, family }, tokenizer) : countTokens(text, family, tokenizer)
 })
 
-function read(body: string, { protocol, envelope }: NonNullable<CountTask["spoken"]>) {
+function readCountedRequest(body: string, { protocol, envelope }: NonNullable<CountTask["spoken"]>) {
   const codec = codecs.ingress.get(protocol)
   if (!codec) throw new Error(`nobody reads ${protocol}`)
-  return textOfRequest(codec.decodeRequest(JSON.parse(body), envelope as Envelope))
+  return textOfRequest(codec.decodeRequest(JSON.parse(body), envelope as RequestEnvelope))
 }

@@ -1,18 +1,19 @@
 // The worker thread's composition root: reads and translates the requests that are too large for the event loop.
-import { asGatewayError, type ErrorDetails } from "./canonical/error.ts"
+
 import type { ErrorCode } from "./canonical/error-codes.ts"
-import { readLargeText, type SpokenTo } from "./exchange/request.ts"
+import { asGatewayError, type ErrorDetails } from "./canonical/gateway-error.ts"
 import {
   type TranslatedRequest,
   type TranslateTask,
   translateRequest,
   type WantedMedia,
-} from "./exchange/translate-request.ts"
-import type { Reading } from "./protocols/contract.ts"
+} from "./exchange/lanes/translate-request.ts"
+import { type LargeRequestSource, readLargeText } from "./exchange/read-request.ts"
+import type { RequestSummary } from "./protocols/contract.ts"
 import { codecs, protocols } from "./protocols.ts"
-import { answerTasks } from "./transport/off-loop.ts"
+import { answerTasks } from "./transport/event-loop/task-worker.ts"
 
-export interface ReadTask extends SpokenTo {
+export interface ReadRequestTask extends LargeRequestSource {
   readonly bytes: Uint8Array
 }
 
@@ -26,17 +27,22 @@ export type WorkerResult<Result> =
   | { readonly result: Result }
   | { readonly code: ErrorCode; readonly message: string; readonly details: ErrorDetails }
 
-function read({ protocol, envelope, bytes }: ReadTask): Reading {
+function readLargeRequest({ protocol, envelope, bytes }: ReadRequestTask): RequestSummary {
   const spoken = protocols.find(({ id }) => id === protocol)
   if (!spoken) throw new Error(`no protocol ${protocol}`)
   return readLargeText(new TextDecoder().decode(bytes), { protocol: spoken, envelope })
 }
 
-answerTasks((task: ReadTask | LargeTranslateTask): WorkerResult<Reading | TranslatedRequest | WantedMedia> => {
-  try {
-    return { result: "bytes" in task ? read(task) : translateRequest(JSON.parse(task.text), task.translate, codecs) }
-  } catch (thrown) {
-    const { code, message, owner, param } = asGatewayError(thrown)
-    return { code, message, details: { owner, param } }
-  }
-})
+answerTasks(
+  (task: ReadRequestTask | LargeTranslateTask): WorkerResult<RequestSummary | TranslatedRequest | WantedMedia> => {
+    try {
+      return {
+        result:
+          "bytes" in task ? readLargeRequest(task) : translateRequest(JSON.parse(task.text), task.translate, codecs),
+      }
+    } catch (thrown) {
+      const { code, message, owner, param } = asGatewayError(thrown)
+      return { code, message, details: { owner, param } }
+    }
+  },
+)

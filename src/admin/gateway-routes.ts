@@ -1,8 +1,9 @@
 // The gateway itself: its state, models, providers, configuration and metrics.
-import type { GatewayView } from "./house.ts"
+
+import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
+import { boolean, integer, list, nullable, object, optional, required, text } from "./admin-schema.ts"
+import type { GatewayView } from "./gateway-view.ts"
 import { checkedProviders, toCheckedView } from "./provider-routes.ts"
-import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
-import { boolean, integer, list, nullable, object, optional, required, text } from "./schema.ts"
 
 const asking = { method: "GET", who: "administrator", bodyLimit: 0 } as const
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
@@ -46,14 +47,14 @@ const problem = object({
 
 export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
   return [
-    route({
+    adminRoute({
       ...asking,
       path: "/admin/v1/status",
       summary: "Say how the gateway is.",
       gives: status,
       handle: () => ({ ...gateway.status() }),
     }),
-    route({
+    adminRoute({
       ...asking,
       path: "/admin/v1/models",
       summary: "List every model with the places that serve it, and which of these can be reached.",
@@ -62,7 +63,7 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
         models: gateway.models().map((each) => ({ ...each, targets: each.targets.map((place) => ({ ...place })) })),
       }),
     }),
-    route({
+    adminRoute({
       ...asking,
       path: "/metrics",
       summary: "Give the metrics in Prometheus' text format.",
@@ -72,20 +73,20 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
         return new Response(exposed, { headers: { "content-type": type } })
       },
     }),
-    route({
+    adminRoute({
       method: "POST",
       who: "administrator",
       path: "/admin/v1/config/check",
       bodyLimit: BODY_LIMIT,
       summary: "Say what is wrong with a configuration, or with the file in force; nothing is changed.",
-      takes: object({ text: optional(text({ max: BODY_LIMIT, about: "What trivium.yaml would hold." })) }),
+      bodySchema: object({ text: optional(text({ max: BODY_LIMIT, about: "What trivium.yaml would hold." })) }),
       gives: object({ valid: required(boolean()), problems: required(list(problem)) }),
       handle: ({ body }) => {
         const problems = gateway.configProblems(body.text).map((each) => ({ ...each }))
         return { valid: problems.length === 0, problems }
       },
     }),
-    route({
+    adminRoute({
       ...asking,
       method: "POST",
       path: "/admin/v1/check",

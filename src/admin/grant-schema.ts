@@ -1,30 +1,30 @@
 // What a key or a tenant is granted, as the administration reads and describes it.
-import { MOST_AT_ONCE, MOST_PER_MINUTE } from "../accounts/grant.ts"
+import { MOST_AT_ONCE, MOST_PER_MINUTE } from "../access/grant.ts"
 import { isObject } from "../canonical/json.ts"
 import {
+  type AdminSchema,
   boolean,
   integer,
   list,
-  type Member,
   nullable,
   object,
   optional,
   required,
-  type Schema,
+  type SchemaMember,
   text,
   time,
-} from "./schema.ts"
+} from "./admin-schema.ts"
 
-export const usd = text({ max: 20, about: "Decimal USD, such as 12.50." })
+export const usdSchema = text({ max: 20, about: "Decimal USD, such as 12.50." })
 const perMinute = integer({ min: 1, max: MOST_PER_MINUTE })
 const budgets = object({
-  day: optional(usd),
-  week: optional(usd),
-  month: optional(usd),
-  total: optional(usd),
+  day: optional(usdSchema),
+  week: optional(usdSchema),
+  month: optional(usdSchema),
+  total: optional(usdSchema),
 })
 
-export const askedGrant = {
+export const grantInputSchemas = {
   models: list(text({ about: "A model id, or a pattern such as openai/*." })),
   protocols: list(text({ about: "A protocol's id, or openai, anthropic, gemini." })),
   requests_per_minute: perMinute,
@@ -34,18 +34,18 @@ export const askedGrant = {
   budgets,
 }
 
-export const shownGrant = {
-  models: required(nullable(askedGrant.models)),
-  protocols: required(nullable(askedGrant.protocols)),
+export const grantViewMembers = {
+  models: required(nullable(grantInputSchemas.models)),
+  protocols: required(nullable(grantInputSchemas.protocols)),
   requests_per_minute: required(nullable(perMinute)),
   tokens_per_minute: required(nullable(perMinute)),
-  concurrent_requests: required(nullable(askedGrant.concurrent_requests)),
+  concurrent_requests: required(nullable(grantInputSchemas.concurrent_requests)),
   strict: required(boolean()),
   budgets: required(budgets),
 }
 
 /** What a key or a tenant has to spend. */
-export const shownBalance = {
+export const balanceViewMembers = {
   balance: required(nullable(text({ about: "What may still be spent, in decimal USD; null: not limited." }))),
   held: required(text({ about: "What requests under way may cost, in decimal USD." })),
   debt: optional(
@@ -53,7 +53,7 @@ export const shownBalance = {
   ),
 }
 
-export const shownSpending = {
+export const spendingViewMembers = {
   spending: required(
     list(
       object({
@@ -67,34 +67,36 @@ export const shownSpending = {
   ),
 }
 
-export const topUp = object({
-  usd: required(usd),
+export const topUpSchema = object({
+  usd: required(usdSchema),
   event_id: optional(text({ about: "The same one is booked once, however often it is sent." })),
 })
 
-type Schemas = Readonly<Record<string, Schema<unknown>>>
-type Read<S> = S extends Schema<infer T> ? T : never
-type Changes<Kept extends Schemas, Cleared extends Schemas> = {
-  readonly [Name in keyof Kept]?: Read<Kept[Name]>
-} & { readonly [Name in keyof Cleared]?: Read<Cleared[Name]> | null }
+type SchemaMap = Readonly<Record<string, AdminSchema<unknown>>>
+type SchemaValue<S> = S extends AdminSchema<infer T> ? T : never
+type SchemaChanges<Kept extends SchemaMap, Cleared extends SchemaMap> = {
+  readonly [Name in keyof Kept]?: SchemaValue<Kept[Name]>
+} & { readonly [Name in keyof Cleared]?: SchemaValue<Cleared[Name]> | null }
 
-export function optionals<const M extends Schemas>(schemas: M): { [Name in keyof M]: Member<Read<M[Name]>, "maybe"> } {
+export function optionalMembers<const M extends SchemaMap>(
+  schemas: M,
+): { [Name in keyof M]: SchemaMember<SchemaValue<M[Name]>, "maybe"> } {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, optional(schema)])) as never
 }
 
 /** An object whose members may be left out; those of `cleared` may be null, which takes away what was said before. */
-export function changes<const Kept extends Schemas, const Cleared extends Schemas>(
+export function changeSchema<const Kept extends SchemaMap, const Cleared extends SchemaMap>(
   kept: Kept,
   cleared: Cleared,
-): Schema<Changes<Kept, Cleared>> {
+): AdminSchema<SchemaChanges<Kept, Cleared>> {
   const nullables = Object.fromEntries(Object.entries(cleared).map(([name, schema]) => [name, nullable(schema)]))
-  const known = object({ ...optionals(kept), ...optionals(cleared) })
+  const known = object({ ...optionalMembers(kept), ...optionalMembers(cleared) })
   return {
-    described: object({ ...optionals(kept), ...optionals(nullables) }).described,
+    jsonSchema: object({ ...optionalMembers(kept), ...optionalMembers(nullables) }).jsonSchema,
     read(value, path) {
       const read = known.read(value, path)
       const taken = Object.keys(cleared).filter((name) => isObject(value) && value[name] === null)
-      return { ...read, ...Object.fromEntries(taken.map((name) => [name, null])) } as Changes<Kept, Cleared>
+      return { ...read, ...Object.fromEntries(taken.map((name) => [name, null])) } as SchemaChanges<Kept, Cleared>
     },
   }
 }

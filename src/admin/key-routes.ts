@@ -1,9 +1,18 @@
 // Keys: made, listed, changed, paid for, rotated, revoked.
-import { MAX_MAPPINGS } from "../accounts/model-map.ts"
-import { askedGrant, changes, optionals, shownBalance, shownGrant, shownSpending, topUp, usd } from "./grant-schema.ts"
-import type { KeyDesk } from "./key-desk.ts"
-import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
-import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
+import { MAX_MAPPINGS } from "../access/model-map.ts"
+import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
+import { boolean, integer, list, nullable, object, optional, required, text, time } from "./admin-schema.ts"
+import {
+  balanceViewMembers,
+  changeSchema,
+  grantInputSchemas,
+  grantViewMembers,
+  optionalMembers,
+  spendingViewMembers,
+  topUpSchema,
+  usdSchema,
+} from "./grant-schema.ts"
+import type { KeyService } from "./services/key-service.ts"
 
 const modelMap = list(
   object({
@@ -18,10 +27,10 @@ const shown = {
   tenant: required(text()),
   hint: required(text()),
   addresses: required(nullable(list(text()))),
-  ...shownGrant,
+  ...grantViewMembers,
   keep_answers: required(boolean()),
   own_balance: required(boolean()),
-  ...shownBalance,
+  ...balanceViewMembers,
   strict_balance: required(boolean()),
   hedge: required(boolean()),
   model_map: required(nullable(modelMap)),
@@ -30,7 +39,7 @@ const shown = {
   revoked_at: required(nullable(time())),
 }
 const key = object(shown)
-const keyNow = object({ ...shown, ...shownSpending })
+const keyNow = object({ ...shown, ...spendingViewMembers })
 const minted = { ...shown, key: required(text({ about: "The key itself, shown this once." })) }
 const mintedKey = object(minted)
 const rotatedKey = object({ ...minted, previous_until: optional(time()) })
@@ -38,7 +47,7 @@ const rotatedKey = object({ ...minted, previous_until: optional(time()) })
 const name = text({ about: "What it is for." })
 const tenant = text({ about: "Whom it belongs to." })
 const cleared = {
-  ...askedGrant,
+  ...grantInputSchemas,
   addresses: list(text({ about: "An address it may be used from, or a range such as 10.0.0.0/8." })),
   keep_answers: boolean(),
   own_balance: boolean(),
@@ -47,12 +56,12 @@ const cleared = {
   model_map: modelMap,
   expires_at: time(),
 }
-const change = changes({ name, tenant }, cleared)
+const change = changeSchema({ name, tenant }, cleared)
 const asked = object({
   name: required(name),
   tenant: optional(tenant),
-  ...optionals(cleared),
-  balance: optional(usd),
+  ...optionalMembers(cleared),
+  balance: optional(usdSchema),
 })
 const rotation = object({ grace_seconds: optional(integer({ min: 0, max: 365 * 86_400 })) })
 
@@ -61,74 +70,74 @@ const one = `${path}/{id}`
 const asking = { who: "administrator", bodyLimit: 0 } as const
 const telling = { who: "administrator", bodyLimit: BODY_LIMIT } as const
 
-export function keyRoutes(desk: KeyDesk): AnyAdminRoute[] {
+export function keyRoutes(service: KeyService): AnyAdminRoute[] {
   return [
-    route({
+    adminRoute({
       ...asking,
       method: "GET",
       path,
       summary: "List all keys.",
       gives: object({ keys: required(list(key, { max: 1_000_000 })) }),
-      handle: async () => ({ keys: await desk.list() }),
+      handle: async () => ({ keys: await service.list() }),
     }),
-    route({
+    adminRoute({
       ...telling,
       method: "POST",
       path,
       summary: "Create a key. Its text is in this answer and nowhere else.",
-      takes: asked,
+      bodySchema: asked,
       gives: mintedKey,
       status: 201,
-      handle: ({ body }) => desk.create(body),
+      handle: ({ body }) => service.create(body),
     }),
-    ...oneKeyRoutes(desk),
+    ...oneKeyRoutes(service),
   ]
 }
 
-function oneKeyRoutes(desk: KeyDesk): AnyAdminRoute[] {
+function oneKeyRoutes(service: KeyService): AnyAdminRoute[] {
   return [
-    route({
+    adminRoute({
       ...asking,
       method: "GET",
       path: one,
       summary: "Show a key, the balance it pays from (its own or its tenant's), and what is left of its budgets.",
       gives: keyNow,
-      handle: ({ parameters: { id = "" } }) => desk.get(id),
+      handle: ({ parameters: { id = "" } }) => service.get(id),
     }),
-    route({
+    adminRoute({
       ...telling,
       method: "PATCH",
       path: one,
       summary: "Change what is said of a key; null takes a bound away. Holds from the next request on.",
-      takes: change,
+      bodySchema: change,
       gives: key,
-      handle: ({ parameters: { id = "" }, body }) => desk.update(id, body),
+      handle: ({ parameters: { id = "" }, body }) => service.update(id, body),
     }),
-    route({
+    adminRoute({
       ...telling,
       method: "POST",
       path: `${one}/topup`,
       summary: "Add to a key's balance, which it has from then on.",
-      takes: topUp,
+      bodySchema: topUpSchema,
       gives: key,
-      handle: ({ parameters: { id = "" }, body }) => desk.topUp(id, body),
+      handle: ({ parameters: { id = "" }, body }) => service.topUp(id, body),
     }),
-    route({
+    adminRoute({
       ...telling,
       method: "POST",
       path: `${one}/rotate`,
       summary: "Give a key a new text; the old one is taken for a while (24 hours unless told otherwise).",
-      takes: rotation,
+      bodySchema: rotation,
       gives: rotatedKey,
-      handle: ({ parameters: { id = "" }, body }) => desk.rotate(id, body),
+      handle: ({ parameters: { id = "" }, body }) => service.rotate(id, body),
     }),
-    route({
+    adminRoute({
       ...asking,
       method: "POST",
       path: `${one}/revoke`,
       summary: "Let nobody in with a key any more. Holds from the next request on.",
       gives: key,
-      handle: ({ parameters: { id = "" } }) => desk.revoke(id),
+      handle: ({ parameters: { id = "" } }) => service.revoke(id),
     }),
   ]
 }

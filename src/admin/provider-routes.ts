@@ -1,8 +1,8 @@
 // Providers: listed with where their credentials come from, given a credential, checked.
 import type { Json, JsonObject } from "../canonical/json.ts"
-import type { CheckState, CredentialInput, ProviderAdministration, ProviderState } from "./house.ts"
-import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
-import { boolean, integer, list, nullable, object, optional, required, text, time } from "./schema.ts"
+import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
+import { boolean, integer, list, nullable, object, optional, required, text, time } from "./admin-schema.ts"
+import type { CheckState, ProviderAdministration, ProviderCredentialInput, ProviderState } from "./gateway-view.ts"
 
 const provider = object({
   id: required(text()),
@@ -47,7 +47,7 @@ const asking = { who: "administrator", bodyLimit: 0 } as const
 
 export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute[] {
   return [
-    route({
+    adminRoute({
       ...asking,
       method: "GET",
       path,
@@ -55,19 +55,19 @@ export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute
       gives: object({ providers: required(list(provider)) }),
       handle: async () => ({ providers: (await providers.list()).map(toProviderView) }),
     }),
-    route({
+    adminRoute({
       method: "PUT",
       who: "administrator",
       path: credential,
       bodyLimit: BODY_LIMIT,
       summary:
         "Store a provider's credential, sealed, for the address it has now. The configuration's own goes first. `type`, `base_url` and the members behind them make an entry that is in no configuration.",
-      takes: input,
+      bodySchema: input,
       gives: provider,
       handle: async ({ parameters: { id = "" }, body }) =>
-        toProviderView(await providers.add(id, body as CredentialInput)),
+        toProviderView(await providers.add(id, body as ProviderCredentialInput)),
     }),
-    route({
+    adminRoute({
       ...asking,
       method: "DELETE",
       path: credential,
@@ -75,7 +75,7 @@ export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute
       gives: provider,
       handle: async ({ parameters: { id = "" } }) => toProviderView(await providers.remove(id)),
     }),
-    route({
+    adminRoute({
       ...asking,
       method: "POST",
       path: `${path}/{id}/check`,

@@ -1,9 +1,10 @@
 // Money in suspense: what requests held when the gateway was killed, and nobody knows to be owed.
-import { receipt } from "./book-routes.ts"
-import { usd } from "./grant-schema.ts"
-import { type AnyAdminRoute, BODY_LIMIT, route } from "./route.ts"
-import { integer, list, nullable, numeral, object, optional, required, text, time } from "./schema.ts"
-import type { SuspenseDesk } from "./suspense-desk.ts"
+
+import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
+import { integer, list, nullable, numeral, object, optional, required, text, time } from "./admin-schema.ts"
+import { usdSchema } from "./grant-schema.ts"
+import { receiptSchema } from "./ledger-routes.ts"
+import type { SuspenseService } from "./services/suspense-service.ts"
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 const amount = text({ about: "Decimal USD." })
@@ -30,44 +31,44 @@ const asked = object({
 const path = "/admin/v1/ledger/suspense"
 const asking = { who: "administrator", bodyLimit: 0 } as const
 
-export function suspenseRoutes(desk: SuspenseDesk): AnyAdminRoute[] {
+export function suspenseRoutes(service: SuspenseService): AnyAdminRoute[] {
   return [
-    route({
+    adminRoute({
       ...asking,
       method: "GET",
       path,
       summary: "List what requests have in suspense that were under way when the gateway was killed, the oldest first.",
-      asks: asked,
+      querySchema: asked,
       gives: page,
       handle: ({ query: { after, limit } }) =>
-        desk.list({ ...(after !== undefined && { after: String(after) }), ...(limit !== undefined && { limit }) }),
+        service.list({ ...(after !== undefined && { after: String(after) }), ...(limit !== undefined && { limit }) }),
     }),
-    route({
+    adminRoute({
       ...asking,
       method: "POST",
       path: `${path}/return`,
       summary: "Return everything in suspense to the accounts that paid it.",
       gives: object({ returned: required(count), amount: required(amount) }),
-      handle: () => desk.returnAll(),
+      handle: () => service.returnAll(),
     }),
-    route({
+    adminRoute({
       who: "administrator",
       bodyLimit: BODY_LIMIT,
       method: "POST",
       path: `${path}/{id}/settle`,
       summary:
         "Charge what a request has in suspense, or some of it, and return the rest. Done again, it changes nothing.",
-      takes: object({ usd: optional(usd) }),
-      gives: receipt,
-      handle: ({ parameters: { id = "" }, body }) => desk.settle(id, body),
+      bodySchema: object({ usd: optional(usdSchema) }),
+      gives: receiptSchema,
+      handle: ({ parameters: { id = "" }, body }) => service.settle(id, body),
     }),
-    route({
+    adminRoute({
       ...asking,
       method: "POST",
       path: `${path}/{id}/return`,
       summary: "Return what a request has in suspense. Done again, it changes nothing.",
-      gives: receipt,
-      handle: ({ parameters: { id = "" } }) => desk.return(id),
+      gives: receiptSchema,
+      handle: ({ parameters: { id = "" } }) => service.return(id),
     }),
   ]
 }

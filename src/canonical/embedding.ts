@@ -1,13 +1,14 @@
 // What is to be embedded, and the vectors that come of it, in no vendor's words.
-import type { Extra } from "./extra.ts"
-import type { Destiny } from "./fates.ts"
+
 import type { Json } from "./json.ts"
+import type { PassthroughFields } from "./passthrough-fields.ts"
+import type { FateEntry } from "./setting-fates.ts"
 import type { Usage } from "./usage.ts"
 
 export interface EmbeddingRequest {
   readonly inputs: readonly EmbeddingInput[]
   readonly endUser?: string
-  readonly extra?: Extra
+  readonly extra?: PassthroughFields
 }
 
 /** What one vector is made of, and how. */
@@ -16,7 +17,7 @@ export interface EmbeddingInput {
   readonly title?: string
   readonly dimensions?: number
   readonly task?: EmbeddingTask
-  readonly extra?: Extra
+  readonly extra?: PassthroughFields
 }
 
 export type EmbeddingContent =
@@ -40,7 +41,7 @@ export type EmbeddingTask =
 export interface EmbeddingBatch {
   readonly inputs: readonly EmbeddingInput[]
   readonly settings: EmbeddingSettings
-  readonly extra?: Extra
+  readonly extra?: PassthroughFields
 }
 
 export interface EmbeddingSettings {
@@ -51,20 +52,20 @@ export interface EmbeddingSettings {
   readonly endUser?: string
 }
 
-export type EmbeddingFates = { readonly [Name in keyof Required<EmbeddingSettings>]: Destiny }
+export type EmbeddingFates = { readonly [Name in keyof Required<EmbeddingSettings>]: FateEntry }
 
 export interface EmbeddingResponse {
   /** One for each input, in their order. */
-  readonly vectors: readonly Vector[]
+  readonly vectors: readonly EmbeddingVector[]
   readonly usage?: Usage
 }
 
 /** Numbers as they were written, or base64 of 32-bit floats, the lowest byte first. */
-export type Vector = readonly number[] | string
+export type EmbeddingVector = readonly number[] | string
 
 const FLOAT_BYTES = 4
 
-export function floatsOf(vector: Vector): readonly number[] {
+export function floatsOf(vector: EmbeddingVector): readonly number[] {
   return typeof vector === "string" ? floatsIn(Buffer.from(vector, "base64")) : vector
 }
 
@@ -79,7 +80,7 @@ function areFloats(bytes: Buffer): boolean {
   return bytes.length % FLOAT_BYTES === 0 && floatsIn(bytes).every((each) => Math.abs(each) < MAX_MAGNITUDE)
 }
 
-export function base64Of(vector: Vector): string {
+export function base64Of(vector: EmbeddingVector): string {
   if (typeof vector === "string") return vector
   const bytes = Buffer.allocUnsafe(vector.length * FLOAT_BYTES)
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * FLOAT_BYTES)
@@ -87,7 +88,7 @@ export function base64Of(vector: Vector): string {
 }
 
 /** A vector as a wire has it; undefined where it is none. */
-export function vectorIn(value: Json | undefined): Vector | undefined {
+export function vectorIn(value: Json | undefined): EmbeddingVector | undefined {
   if (typeof value === "string") {
     if (!BASE64.test(value)) return undefined
     const bytes = Buffer.from(value, "base64")
@@ -102,8 +103,8 @@ export function vectorIn(value: Json | undefined): Vector | undefined {
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** All of them; undefined where one is none, or there is none. */
-export function vectorsIn(values: readonly (Json | undefined)[]): Vector[] | undefined {
-  const vectors: Vector[] = []
+export function vectorsIn(values: readonly (Json | undefined)[]): EmbeddingVector[] | undefined {
+  const vectors: EmbeddingVector[] = []
   for (const value of values) {
     const vector = vectorIn(value)
     if (vector === undefined) return undefined

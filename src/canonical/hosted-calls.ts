@@ -1,13 +1,13 @@
 // Tools that a provider ran itself for one answer, and bills by the call beside the tokens.
 
 export const HOSTED_TOOLS = ["web_search", "grounding", "code_session", "file_search", "image_generation"] as const
-export type HostedTool = (typeof HOSTED_TOOLS)[number]
+export type BilledTool = (typeof HOSTED_TOOLS)[number]
 
 /** How often each was run. */
-export type HostedCalls = { readonly [Tool in HostedTool]?: number }
+export type BilledToolCalls = { readonly [Tool in BilledTool]?: number }
 
 /** Counts what the answer of one protocol says of such calls: given its whole answer, or each event of its stream. */
 export interface HostedCallCounter {
   see(said: { readonly [member: string]: unknown }): void
-  readonly calls: HostedCalls
+  readonly calls: BilledToolCalls
 }

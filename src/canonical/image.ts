@@ -1,6 +1,6 @@
 // What is to be drawn, and the images that come of it, in no vendor's words.
-import type { Extra } from "./extra.ts"
-import type { Destiny } from "./fates.ts"
+import type { PassthroughFields } from "./passthrough-fields.ts"
+import type { FateEntry } from "./setting-fates.ts"
 import type { Usage } from "./usage.ts"
 
 export interface ImageRequest {
@@ -10,7 +10,7 @@ export interface ImageRequest {
   /** How they are to be given; absent where either will do. */
   readonly form?: ImageForm
   readonly settings: ImageSettings
-  readonly extra?: Extra
+  readonly extra?: PassthroughFields
 }
 
 export type ImageForm = "url" | "bytes"
@@ -33,14 +33,14 @@ export interface ImageSize {
 
 export type ImageFormat = "png" | "jpeg" | "webp"
 
-export type ImageFates = { readonly [Name in keyof Required<ImageSettings>]: Destiny }
+export type ImageFates = { readonly [Name in keyof Required<ImageSettings>]: FateEntry }
 
 export interface ImageResponse {
   readonly images: readonly DrawnImage[]
   readonly usage?: Usage
   /** Some are not there because of a policy on contents. */
   readonly isFiltered?: boolean
-  readonly extra?: Extra
+  readonly extra?: PassthroughFields
 }
 
 export interface DrawnImage {

@@ -30,7 +30,7 @@ function positionAt(text: string, offset: number): TextPosition {
 }
 
 /** What may come next. */
-type Expected = "value" | "value or ]" | "name" | "name or }" | "more"
+type ExpectedToken = "value" | "value or ]" | "name" | "name or }" | "more"
 
 /** Keeps its own stack: a text may nest deeper than calls can. */
 class JsonScan {
@@ -40,18 +40,18 @@ class JsonScan {
   constructor(private readonly text: string) {}
 
   faultAt(): number | undefined {
-    let expected: Expected | undefined = "value"
+    let expected: ExpectedToken | undefined = "value"
     while (true) {
       this.skipSpace()
       if (expected === "more" && this.open.length === 0) return this.at < this.text.length ? this.at : undefined
-      const next: Expected | undefined = this.step(expected)
+      const next: ExpectedToken | undefined = this.step(expected)
       if (next === undefined) return this.at
       expected = next
     }
   }
 
   /** Reads one token; undefined where it is a wrong one, and then the place is that of the fault. */
-  private step(expected: Expected): Expected | undefined {
+  private step(expected: ExpectedToken): ExpectedToken | undefined {
     const character = this.text[this.at]
     if (expected === "more") return this.readSeparator(character)
     if (expected === "value or ]" && character === "]") return this.close()
@@ -62,19 +62,19 @@ class JsonScan {
     return this.readScalar(character) ? "more" : undefined
   }
 
-  private enter(bracket: "{" | "["): Expected {
+  private enter(bracket: "{" | "["): ExpectedToken {
     this.open.push(bracket)
     this.at++
     return bracket === "{" ? "name or }" : "value or ]"
   }
 
-  private close(): Expected {
+  private close(): ExpectedToken {
     this.open.pop()
     this.at++
     return "more"
   }
 
-  private readSeparator(character: string | undefined): Expected | undefined {
+  private readSeparator(character: string | undefined): ExpectedToken | undefined {
     const isObject = this.open.at(-1) === "{"
     if (character === (isObject ? "}" : "]")) return this.close()
     if (character !== ",") return undefined

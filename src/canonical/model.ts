@@ -17,8 +17,8 @@ export interface ModelCard {
   /** Only where it is less than the context window. */
   readonly maxInputTokens?: number
   readonly maxOutputTokens?: number
-  readonly modalities: Modalities
-  readonly capabilities: readonly Capability[]
+  readonly modalities: ModelModalities
+  readonly capabilities: readonly ModelCapability[]
   /** Of every target without a price of its own; absent where nobody knows. */
   readonly pricing?: Pricing
 }
@@ -37,11 +37,11 @@ export const MODEL_STATUSES = ["active", "legacy", "deprecated"] as const
 export type ModelStatus = (typeof MODEL_STATUSES)[number]
 
 export const MODALITIES = ["text", "image", "audio", "video", "pdf", "embedding"] as const
-export type Modality = (typeof MODALITIES)[number]
+export type ModelModality = (typeof MODALITIES)[number]
 
-export interface Modalities {
-  readonly input: readonly Modality[]
-  readonly output: readonly Modality[]
+export interface ModelModalities {
+  readonly input: readonly ModelModality[]
+  readonly output: readonly ModelModality[]
 }
 
 export const CAPABILITIES = [
@@ -52,7 +52,7 @@ export const CAPABILITIES = [
   "web_search",
   "computer_use",
 ] as const
-export type Capability = (typeof CAPABILITIES)[number]
+export type ModelCapability = (typeof CAPABILITIES)[number]
 
 /** What is priced, and its name in files and listings. USD per million tokens, `perImage` and `perRequest` for each. */
 export const PRICE_NAMES = {
@@ -72,9 +72,9 @@ export const PRICE_NAMES = {
 export type PriceBucket = keyof typeof PRICE_NAMES
 
 /** Decimal strings such as "0.075": binary fractions lose cents. What has no price of its own costs as what it is a part of. */
-export type Prices = { readonly [Bucket in PriceBucket]?: string }
+export type BucketPrices = { readonly [Bucket in PriceBucket]?: string }
 
-export type Pricing = Prices & {
+export type Pricing = BucketPrices & {
   /** Smallest first. A request above a tier's size costs by that tier as a whole; what the tier leaves out stays. */
   readonly tiers?: readonly PriceTier[]
 }
@@ -82,4 +82,4 @@ export type Pricing = Prices & {
 /** Of what costs nothing. */
 export const FREE: Pricing = { input: "0", output: "0" }
 
-export type PriceTier = Prices & { readonly aboveInputTokens: number }
+export type PriceTier = BucketPrices & { readonly aboveInputTokens: number }

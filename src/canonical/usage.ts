@@ -22,11 +22,11 @@ export function totalTokens(usage: Usage): number {
 }
 
 /** What several calls have used together; known only where every one of them tells it. */
-export function usageOfAll(calls: readonly { readonly usage?: Usage | undefined }[]): Usage | undefined {
-  return calls.reduce<Usage | undefined>((sum, { usage }) => sum && usage && added(sum, usage), {})
+export function sumUsageOfCalls(calls: readonly { readonly usage?: Usage | undefined }[]): Usage | undefined {
+  return calls.reduce<Usage | undefined>((sum, { usage }) => sum && usage && addUsage(sum, usage), {})
 }
 
-function added(one: Usage, other: Usage): Usage {
+function addUsage(one: Usage, other: Usage): Usage {
   const sum: Record<string, number> = { ...one }
   for (const [bucket, count] of Object.entries(other)) sum[bucket] = (sum[bucket] ?? 0) + count
   return sum

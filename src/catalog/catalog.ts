@@ -1,15 +1,16 @@
 // The models a caller may name, and where each is served. Every name is looked up, none is searched for.
-import type { ModelCard, Pricing } from "../canonical/model.ts"
-import type { Effort } from "../canonical/reasoning.ts"
-import type { Strategy } from "../canonical/request.ts"
 
-export interface Model extends ModelCard {
+import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
+import type { ReasoningEffort } from "../canonical/chat/reasoning-effort.ts"
+import type { ModelCard, Pricing } from "../canonical/model.ts"
+
+export interface CatalogModel extends ModelCard {
   /** Every other name it answers to, its bare one among them. */
   readonly aliases: readonly string[]
   /** Thinks before it speaks: its silence is allowed to last longer. */
   readonly reasoning: boolean
   /** The words for effort that it takes, from the least, where they are known. */
-  readonly efforts?: readonly Effort[]
+  readonly efforts?: readonly ReasoningEffort[]
   /** How many tokens it may be told to think, where it takes a number. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
   /** Nobody says what it reads and answers in; its modalities are those of most models of its kind. */
@@ -25,7 +26,7 @@ export interface Model extends ModelCard {
   /** Of a group: the models it chooses between, by id. It has no targets of its own. */
   readonly members?: readonly string[]
   /** Of a group: how it chooses where the caller does not say. */
-  readonly routing?: Strategy
+  readonly routing?: RoutingStrategy
 }
 
 /** One place a model is served: a provider, and the model's name there. */
@@ -46,33 +47,33 @@ export const PRECISIONS = ["fp32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4", 
 export type Precision = (typeof PRECISIONS)[number]
 
 /** Models by name; undefined marks a name that more than one of them bears. */
-type Names = Map<string, Model | undefined>
+type ModelNames = Map<string, CatalogModel | undefined>
 
 export class Catalog {
-  readonly models: readonly Model[]
-  private readonly byId: ReadonlyMap<string, Model>
-  private readonly byAlias: Names = new Map()
+  readonly models: readonly CatalogModel[]
+  private readonly byId: ReadonlyMap<string, CatalogModel>
+  private readonly byAlias: ModelNames = new Map()
   /** By provider and the model's name there: `together/meta-llama/Llama-3.3-70B-Instruct-Turbo`. */
-  private readonly byHostName: Names = new Map()
+  private readonly byHostName: ModelNames = new Map()
   /** Names in lower case, each with the names that differ from it in case alone; made on first need. */
   private folded: ReadonlyMap<string, readonly string[]> | undefined
 
   /** Of two models with one id the later one counts. */
-  constructor(models: readonly Model[]) {
-    this.byId = new Map(models.map((model) => [model.id, { ...model, targets: ordered(model.targets) }]))
+  constructor(models: readonly CatalogModel[]) {
+    this.byId = new Map(models.map((model) => [model.id, { ...model, targets: orderTargets(model.targets) }]))
     this.models = [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-    const alsoNamed: Names = new Map()
+    const alsoNamed: ModelNames = new Map()
     for (const model of this.models) {
       const ownName = bareName(model.id)
-      for (const alias of model.aliases) claim(alias === ownName ? this.byAlias : alsoNamed, alias, model)
-      for (const target of model.targets) claim(this.byHostName, `${target.provider}/${target.model}`, model)
+      for (const alias of model.aliases) claimName(alias === ownName ? this.byAlias : alsoNamed, alias, model)
+      for (const target of model.targets) claimName(this.byHostName, `${target.provider}/${target.model}`, model)
     }
     // What its author calls a model goes before what another one is called too.
     for (const [alias, model] of alsoNamed) if (!this.byAlias.has(alias)) this.byAlias.set(alias, model)
   }
 
   /** By id; by alias, where one model alone bears it; or with a host in front, which pins that host. */
-  find(name: string): Model | undefined {
+  find(name: string): CatalogModel | undefined {
     return this.byId.get(name) ?? this.byAlias.get(name) ?? this.pinned(name)
   }
 
@@ -97,11 +98,11 @@ export class Catalog {
   }
 
   /** The one model that has this name at this provider. */
-  servedAs(provider: string, name: string): Model | undefined {
+  servedAs(provider: string, name: string): CatalogModel | undefined {
     return this.byHostName.get(`${provider}/${name}`)
   }
 
-  private pinned(name: string): Model | undefined {
+  private pinned(name: string): CatalogModel | undefined {
     const slash = name.indexOf("/")
     if (slash < 1) return undefined
     const host = name.slice(0, slash)
@@ -121,11 +122,11 @@ export function bareName(id: string): string {
   return id.slice(id.indexOf("/") + 1)
 }
 
-function claim(names: Names, name: string, model: Model): void {
+function claimName(names: ModelNames, name: string, model: CatalogModel): void {
   const isFree = !names.has(name) || names.get(name) === model
   names.set(name, isFree ? model : undefined)
 }
 
-function ordered(targets: readonly TargetRow[]): TargetRow[] {
+function orderTargets(targets: readonly TargetRow[]): TargetRow[] {
   return targets.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
 }

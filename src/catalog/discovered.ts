@@ -1,7 +1,7 @@
 // Models that were discovered at hosts of the operator's own. They cost nothing, and give way to every model that the
 // catalogue or the configuration knows.
-import { type Capability, FREE, type Modality } from "../canonical/model.ts"
-import type { Model } from "./catalog.ts"
+import { FREE, type ModelCapability, type ModelModality } from "../canonical/model.ts"
+import type { CatalogModel } from "./catalog.ts"
 
 /** What one entry of the configuration offers. */
 export interface DiscoveredOffer {
@@ -17,7 +17,7 @@ interface DiscoveredModel {
   readonly abilities: readonly ("tools" | "vision" | "reasoning")[]
 }
 
-export function joinDiscovered(models: readonly Model[], offers: readonly DiscoveredOffer[]): Model[] {
+export function joinDiscovered(models: readonly CatalogModel[], offers: readonly DiscoveredOffer[]): CatalogModel[] {
   if (offers.length === 0) return [...models]
   const taken = new Set(models.flatMap(namesOf))
   const discovered = offers.flatMap((offer) => offer.models.map((each) => discoveredModel(offer.provider, each)))
@@ -25,14 +25,14 @@ export function joinDiscovered(models: readonly Model[], offers: readonly Discov
 }
 
 /** Every name that leads to a model, those with a host in front included: there it may have a price. */
-function namesOf({ id, aliases, targets }: Model): string[] {
+function namesOf({ id, aliases, targets }: CatalogModel): string[] {
   return [id, ...aliases, ...targets.map(({ provider, model }) => `${provider}/${model}`)]
 }
 
-function discoveredModel(provider: string, { name, kind, contextWindow, abilities }: DiscoveredModel): Model {
+function discoveredModel(provider: string, { name, kind, contextWindow, abilities }: DiscoveredModel): CatalogModel {
   const has = (ability: DiscoveredModel["abilities"][number]) => abilities.includes(ability)
-  const input: Modality[] = has("vision") ? ["text", "image"] : ["text"]
-  const capabilities: Capability[] = []
+  const input: ModelModality[] = has("vision") ? ["text", "image"] : ["text"]
+  const capabilities: ModelCapability[] = []
   if (has("tools")) capabilities.push("tools")
   if (has("reasoning")) capabilities.push("reasoning")
   return {

@@ -1,17 +1,18 @@
 // Reads the models of one author from the project's own file of them, and checks every member of every entry.
+
+import { EFFORTS } from "../canonical/chat/reasoning-effort.ts"
 import {
+  type BucketPrices,
   CAPABILITIES,
   MODALITIES,
   MODEL_KINDS,
   MODEL_STATUSES,
   PRICE_NAMES,
   type PriceBucket,
-  type Prices,
   type PriceTier,
   type Pricing,
 } from "../canonical/model.ts"
-import { EFFORTS } from "../canonical/reasoning.ts"
-import { bareName, type Model, PRECISIONS, type TargetRow } from "./catalog.ts"
+import { bareName, type CatalogModel, PRECISIONS, type TargetRow } from "./catalog.ts"
 import { MemberReader } from "./member-reader.ts"
 
 const LINE = { like: /^\S(.*\S)?$/, what: "text on one line" }
@@ -37,28 +38,28 @@ const PRICING_MEMBERS = new Set([...BUCKETS.keys(), "tiers"])
 const TIER_MEMBERS = new Set([...BUCKETS.keys(), "above_input_tokens"])
 
 /** Pushes what is wrong to `problems`; only if nothing is, the models may be used. */
-export function readModelFile(file: unknown, problems: string[]): Model[] {
+export function readModelFile(file: unknown, problems: string[]): CatalogModel[] {
   const reader = new MemberReader(file, { where: "a file of models", problems })
   const author = reader.text("author", PROVIDER)
-  const spellings = [author, ...(reader.has("also") ? strings(reader.list("also")) : [])]
+  const spellings = [author, ...(reader.has("also") ? keepStrings(reader.list("also")) : [])]
   const models = reader.list("models").map((entry) => readModel(entry, { spellings, problems }))
   reader.refuseOthers(FILE_MEMBERS)
   return models
 }
 
-interface Origin {
+interface FileOrigin {
   /** The author's id, and how else people write it. */
   readonly spellings: readonly string[]
   readonly problems: string[]
 }
 
-function readModel(entry: unknown, { spellings, problems }: Origin): Model {
+function readModel(entry: unknown, { spellings, problems }: FileOrigin): CatalogModel {
   const reader = new MemberReader(entry, { where: nameOf(entry), problems })
   const id = reader.text("id", NAME)
   if (!id.startsWith(`${spellings[0]}/`)) reader.report("id", `expected ${spellings[0]}/… in the file of that author`)
   const capabilities = reader.has("capabilities") ? reader.words("capabilities", CAPABILITIES) : []
   const modalities = reader.inner("modalities")
-  const model: Model = {
+  const model: CatalogModel = {
     id,
     displayName: reader.text("display_name", LINE),
     aliases: allNames(reader, { id, spellings }),
@@ -81,7 +82,9 @@ function readModel(entry: unknown, { spellings, problems }: Origin): Model {
   return model
 }
 
-function readTraits(reader: MemberReader): Pick<Model, "efforts" | "thinkingTokens" | "fixedSampling" | "recommended"> {
+function readTraits(
+  reader: MemberReader,
+): Pick<CatalogModel, "efforts" | "thinkingTokens" | "fixedSampling" | "recommended"> {
   const bounds = reader.has("thinking_tokens") ? reader.inner("thinking_tokens") : undefined
   const bound = (name: "min" | "max") => (bounds?.has(name) ? { [name]: bounds.whole(name, { min: 0 }) } : {})
   bounds?.refuseOthers(BOUND_MEMBERS)
@@ -94,7 +97,7 @@ function readTraits(reader: MemberReader): Pick<Model, "efforts" | "thinkingToke
   }
 }
 
-function readLimits(reader: MemberReader): Pick<Model, "contextWindow" | "maxInputTokens" | "maxOutputTokens"> {
+function readLimits(reader: MemberReader): Pick<CatalogModel, "contextWindow" | "maxInputTokens" | "maxOutputTokens"> {
   const limit = (name: string) => (reader.has(name) ? reader.whole(name, { min: 1 }) : undefined)
   const contextWindow = limit("context_window")
   const maxInputTokens = limit("max_input_tokens")
@@ -141,7 +144,7 @@ function readTier(reader: MemberReader): PriceTier {
   return tier
 }
 
-function readPrices(reader: MemberReader): Prices {
+function readPrices(reader: MemberReader): BucketPrices {
   const prices: { [Bucket in PriceBucket]?: string } = {}
   for (const name of reader.names()) {
     const bucket = BUCKETS.get(name)
@@ -152,7 +155,7 @@ function readPrices(reader: MemberReader): Prices {
 
 /** Its bare name and what else it is called; each also with its author in front, in every spelling of it. */
 function allNames(reader: MemberReader, { id, spellings }: { id: string; spellings: readonly string[] }): string[] {
-  const given = reader.has("aliases") ? strings(reader.list("aliases")) : []
+  const given = reader.has("aliases") ? keepStrings(reader.list("aliases")) : []
   for (const alias of given)
     if (!NAME.like.test(alias)) reader.report("aliases", `${JSON.stringify(alias)} cannot name a model`)
   const names = new Set([bareName(id), ...given])
@@ -163,7 +166,7 @@ function allNames(reader: MemberReader, { id, spellings }: { id: string; spellin
   return [...names]
 }
 
-function strings(values: readonly unknown[]): string[] {
+function keepStrings(values: readonly unknown[]): string[] {
   return values.map(String)
 }
 

@@ -1,7 +1,7 @@
 // For the tests of this folder: a model with what matters to the test, and a file of models to break.
-import type { Model, TargetRow } from "./catalog.ts"
+import type { CatalogModel, TargetRow } from "./catalog.ts"
 
-export function model(id: string, rest: Partial<Model> = {}): Model {
+export function model(id: string, rest: Partial<CatalogModel> = {}): CatalogModel {
   return {
     id,
     displayName: id,

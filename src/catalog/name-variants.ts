@@ -1,8 +1,8 @@
 // How users of other gateways write a model's name: variants behind a colon, and hosts by other names.
-import type { Strategy } from "../canonical/request.ts"
+import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 
 /** What a variant of OpenRouter's asks for: an order of targets, or something that no name can give here. */
-export type NameVariant = { readonly routing: Strategy } | { readonly advice: string }
+export type NameVariant = { readonly routing: RoutingStrategy } | { readonly advice: string }
 
 const VARIANTS: ReadonlyMap<string, NameVariant> = new Map<string, NameVariant>([
   ["nitro", { routing: "latency" }],

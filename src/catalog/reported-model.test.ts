@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
-import { Catalog, type Model } from "./catalog.ts"
+import { Catalog, type CatalogModel } from "./catalog.ts"
 import { model } from "./model.fixture.ts"
 import { findOtherModel } from "./reported-model.ts"
 
-const served = (id: string, upstream: string, rest: Partial<Model> = {}) =>
+const served = (id: string, upstream: string, rest: Partial<CatalogModel> = {}) =>
   model(id, {
     targets: [{ provider: "host", model: upstream, priority: 1, weight: 1 }],
     pricing: { input: "1", output: "2" },
@@ -12,7 +12,7 @@ const served = (id: string, upstream: string, rest: Partial<Model> = {}) =>
 
 const cheap = served("lab/cheap", "cheap-1", { aliases: ["cheap", "cheap-one-20260101"] })
 const dear = served("lab/dear", "dear-1", { pricing: { input: "10", output: "20" } })
-const free = { ...served("lab/free", "free-1"), pricing: undefined } as unknown as Model
+const free = { ...served("lab/free", "free-1"), pricing: undefined } as unknown as CatalogModel
 const catalog = new Catalog([cheap, dear, free])
 const asked = { model: cheap, provider: "host", upstreamModel: "cheap-1" }
 const other = (reported: string) => findOtherModel(reported, asked, catalog)?.model.id

@@ -1,26 +1,26 @@
 // The model that a provider says it answered with, compared with the one that it was asked for. Providers report dated
 // names, versions and addresses of one model; only another model that the catalogue knows counts as another.
 import type { Pricing } from "../canonical/model.ts"
-import type { Catalog, Model } from "./catalog.ts"
+import type { Catalog, CatalogModel } from "./catalog.ts"
 
-interface AskedModel {
-  readonly model: Model
+interface RequestedModel {
+  readonly model: CatalogModel
   /** The provider's id in the catalogue, and the model's name there. */
   readonly provider: string
   readonly upstreamModel: string
 }
 
 export interface OtherModel {
-  readonly model: Model
+  readonly model: CatalogModel
   readonly pricing: Pricing
 }
 
 /** The priced model of the same provider that answered in place of the one asked for; undefined where that answered. */
-export function findOtherModel(reported: string, asked: AskedModel, catalog: Catalog): OtherModel | undefined {
+export function findOtherModel(reported: string, asked: RequestedModel, catalog: Catalog): OtherModel | undefined {
   const { model, provider, upstreamModel } = asked
   if (isSameName(reported, upstreamModel) || model.aliases.some((alias) => isSameName(reported, alias)))
     return undefined
-  const name = plainName(reported)
+  const name = normalizeName(reported)
   const other = catalog.servedAs(provider, reported) ?? catalog.servedAs(provider, name)
   if (!other || other.targets.some((target) => target.provider === provider && target.model === upstreamModel)) {
     return undefined
@@ -32,12 +32,12 @@ export function findOtherModel(reported: string, asked: AskedModel, catalog: Cat
 
 function isSameName(reported: string, known: string): boolean {
   if (reported === known) return true
-  const [one, two] = [plainName(reported), plainName(known)]
-  return one === two || undated(one) === undated(two)
+  const [one, two] = [normalizeName(reported), normalizeName(known)]
+  return one === two || withoutDate(one) === withoutDate(two)
 }
 
 /** Without the folders that some hosts put before a name. */
-function plainName(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/^(?:.*\/)?models\//, "")
 }
 
@@ -45,6 +45,6 @@ const DATE =
   /[-@](?:latest|\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{2}-\d{4}|\d{2}-\d{2}|0\d\d|preview|exp|default)(?=-|$)/g
 
 /** Without the dates and release words by which vendors tell versions of one model apart. */
-function undated(name: string): string {
+function withoutDate(name: string): string {
   return name.replace(DATE, "")
 }

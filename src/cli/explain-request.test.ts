@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test"
-import { requestFor } from "./explain-request.ts"
+import { buildExplainRequest } from "./explain-request.ts"
 
 const hi = { messages: [{ role: "user", content: "Hi" }] }
 
 test("what is asked keeps its own wishes, and asks to be explained", () => {
-  const { body, path } = requestFor({ ...hi, model: "a/b", provider: { only: ["c"], explain: false } }, {})
+  const { body, path } = buildExplainRequest({ ...hi, model: "a/b", provider: { only: ["c"], explain: false } }, {})
   expect(body).toEqual({ ...hi, model: "a/b", provider: { only: ["c"], explain: true } })
   expect(path).toBe("/v1/chat/completions")
 })
 
 test("another model takes the place of the one that is named", () => {
-  expect(requestFor({ ...hi, model: "a/b" }, { model: "c/d" }).body.model).toBe("c/d")
-  expect(() => requestFor(hi, {})).toThrow("Name one with --model")
+  expect(buildExplainRequest({ ...hi, model: "a/b" }, { model: "c/d" }).body.model).toBe("c/d")
+  expect(() => buildExplainRequest(hi, {})).toThrow("Name one with --model")
 })
 
 test.each([
@@ -19,12 +19,12 @@ test.each([
   ["models/a/b", "a/b"],
   ["a/b:free?x", "a/b%3Afree%3Fx"],
 ])("over gemini %s stands in the path, and not in the body", (model, named) => {
-  const { path, body } = requestFor({ contents: [], model }, { protocol: "gemini" })
+  const { path, body } = buildExplainRequest({ contents: [], model }, { protocol: "gemini" })
   expect(path).toBe(`/gemini/v1beta/models/${named}:generateContent`)
   expect(body).toEqual({ contents: [], provider: { explain: true } })
 })
 
 test("the messages protocol is told a version", () => {
-  const { headers, path } = requestFor({ ...hi, model: "a/b", system: "Be brief." }, {})
+  const { headers, path } = buildExplainRequest({ ...hi, model: "a/b", system: "Be brief." }, {})
   expect([path, headers["anthropic-version"]]).toEqual(["/anthropic/v1/messages", "2023-06-01"])
 })

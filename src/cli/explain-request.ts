@@ -1,19 +1,19 @@
 // A request that asks to be explained, as each protocol has it sent.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 
-export interface AskedRequest {
+export interface ExplainRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonObject
 }
 
-interface Place {
+interface ProtocolAddress {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Where a request goes that names its model in its body. */
-const PLACES: Readonly<Record<string, Place>> = {
+const PLACES: Readonly<Record<string, ProtocolAddress>> = {
   "openai-chat": { path: "/v1/chat/completions" },
   "openai-responses": { path: "/v1/responses" },
   "openai-embeddings": { path: "/v1/embeddings" },
@@ -24,13 +24,16 @@ const GEMINI = ["gemini-generate", "gemini"]
 
 export const PROTOCOL_NAMES: readonly string[] = [...Object.keys(PLACES), ...GEMINI]
 
-interface Wanted {
+interface ExplainTarget {
   readonly protocol?: string
   readonly model?: string
 }
 
 /** An Error where the model is named nowhere. */
-export function requestFor(given: JsonObject, { protocol = protocolOf(given), model }: Wanted): AskedRequest {
+export function buildExplainRequest(
+  given: JsonObject,
+  { protocol = protocolOf(given), model }: ExplainTarget,
+): ExplainRequest {
   const { model: own, ...rest } = given
   const named = model ?? own
   if (typeof named !== "string") throw new Error("The request names no model. Name one with --model.")

@@ -1,31 +1,31 @@
 // Flags of what a key or a tenant is granted. A word such as `all` or `none` takes a bound away.
 import { type Command, InvalidArgumentError } from "commander"
-import type { ShownBalance } from "../accounts/money.ts"
-import { type AskedGrant, given, type ShownGrant } from "../accounts/shown-grant.ts"
+import type { BalanceView } from "../access/balance-service.ts"
+import { type GrantInput, type GrantView, omitUndefined } from "../access/views/grant-view.ts"
 
 /** What was typed for a bound. Commander takes a bare null for no value at all. */
-export interface Bound<Value> {
+export interface FlagBound<Value> {
   readonly to: Value | null
 }
 
 export interface GrantFlags {
-  readonly models?: Bound<readonly string[]>
-  readonly protocols?: Bound<readonly string[]>
-  readonly rpm?: Bound<number>
-  readonly tpm?: Bound<number>
-  readonly concurrent?: Bound<number>
+  readonly models?: FlagBound<readonly string[]>
+  readonly protocols?: FlagBound<readonly string[]>
+  readonly rpm?: FlagBound<number>
+  readonly tpm?: FlagBound<number>
+  readonly concurrent?: FlagBound<number>
   readonly strict?: boolean
-  readonly budgets?: Bound<Readonly<Record<string, string>>>
+  readonly budgets?: FlagBound<Readonly<Record<string, string>>>
 }
 
 export function withGrantFlags(command: Command, { rpm }: { rpm: string }): Command {
   return command
-    .option("--models <patterns>", "models to be called, such as openai/*,meta/llama-3.3-70b, or all", list)
-    .option("--protocols <names>", "openai, anthropic, gemini, or ids such as openai-chat, or all", list)
-    .option("--rpm <number>", `requests per minute, or ${rpm}`, count)
-    .option("--tpm <number>", "tokens per minute, or none", count)
-    .option("--concurrent <number>", "requests that may run at once, or none", count)
-    .option("--budgets <amounts>", "the most to be spent in USD, such as day=10,month=200, or none", amounts)
+    .option("--models <patterns>", "models to be called, such as openai/*,meta/llama-3.3-70b, or all", parseList)
+    .option("--protocols <names>", "openai, anthropic, gemini, or ids such as openai-chat, or all", parseList)
+    .option("--rpm <number>", `requests per minute, or ${rpm}`, parseCount)
+    .option("--tpm <number>", "tokens per minute, or none", parseCount)
+    .option("--concurrent <number>", "requests that may run at once, or none", parseCount)
+    .option("--budgets <amounts>", "the most to be spent in USD, such as day=10,month=200, or none", parseAmounts)
     .option(
       "--strict",
       "refuse requests that a provider of another protocol cannot be told without a change of meaning",
@@ -33,8 +33,8 @@ export function withGrantFlags(command: Command, { rpm }: { rpm: string }): Comm
     .option("--no-strict", "change what has to be changed, and tell of it")
 }
 
-export function askedGrantOf({ models, protocols, rpm, tpm, concurrent, strict, budgets }: GrantFlags): AskedGrant {
-  return given({
+export function toGrantInput({ models, protocols, rpm, tpm, concurrent, strict, budgets }: GrantFlags): GrantInput {
+  return omitUndefined({
     models: models?.to,
     protocols: protocols?.to,
     requests_per_minute: rpm?.to,
@@ -42,23 +42,23 @@ export function askedGrantOf({ models, protocols, rpm, tpm, concurrent, strict, 
     concurrent_requests: concurrent?.to,
     strict,
     budgets: budgets?.to,
-  }) as AskedGrant
+  }) as GrantInput
 }
 
-export function list(text: string): Bound<readonly string[]> {
+export function parseList(text: string): FlagBound<readonly string[]> {
   if (text === "all") return { to: null }
   const items = text.split(",").map((item) => item.trim())
   if (items.some((item) => item === "")) throw new InvalidArgumentError("Give names separated by commas.")
   return { to: items }
 }
 
-function count(text: string): Bound<number> {
+function parseCount(text: string): FlagBound<number> {
   if (text === "none" || text === "default") return { to: null }
   if (/^[1-9]\d{0,9}$/.test(text)) return { to: Number(text) }
   throw new InvalidArgumentError("Give a whole number from 1 on.")
 }
 
-function amounts(text: string): Bound<Readonly<Record<string, string>>> {
+function parseAmounts(text: string): FlagBound<Readonly<Record<string, string>>> {
   if (text === "none") return { to: null }
   const pairs = text.split(",").map((pair) => /^(day|week|month|total)=(\d+(?:\.\d+)?)$/.exec(pair.trim()))
   const hint = "Give amounts in USD for day, week, month or total, such as day=10,month=200."
@@ -70,7 +70,7 @@ function amounts(text: string): Bound<Readonly<Record<string, string>>> {
 }
 
 /** What bounds it, on one line; the balance is null where it is not its own. */
-export function limitsOf(grant: ShownGrant, { balance, debt }: Pick<ShownBalance, "balance" | "debt">): string {
+export function formatLimits(grant: GrantView, { balance, debt }: Pick<BalanceView, "balance" | "debt">): string {
   const parts = [
     grant.requests_per_minute !== null && `${grant.requests_per_minute} rpm`,
     grant.tokens_per_minute !== null && `${grant.tokens_per_minute} tpm`,

@@ -4,17 +4,17 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-export function complain(text: string): void {
+export function printError(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
 /** What an account has after a top-up. */
-export function toppedUp(name: string, { balance, debt }: { balance: string | null; debt?: string }): string {
+export function describeTopUp(name: string, { balance, debt }: { balance: string | null; debt?: string }): string {
   const owes = debt === undefined ? "" : ` and still owes ${debt} USD`
   return `${name} has ${balance} USD to spend${owes}.`
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows]
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
   return all

@@ -1,34 +1,34 @@
 // What an operator types. Each command gets what it needs from the composition root.
 import { Command } from "commander"
-import { nearestName, quoted } from "../canonical/nearest.ts"
-import { completionCommand } from "./completion.ts"
-import type { OpenDesk } from "./desk.ts"
-import { explainCommand, type FindGateway } from "./explain.ts"
-import type { AdminFlags, ConfigFlags } from "./flags.ts"
-import { withLossFlag, withStoreFlags } from "./flags.ts"
-import { keysCommand } from "./keys.ts"
-import { ledgerCommand } from "./ledger.ts"
-import { type ListModels, modelsCommand } from "./models.ts"
-import { providersCommand } from "./providers.ts"
-import { receiptCommand } from "./receipt.ts"
-import { type SimulateFlags, simulateCommand } from "./simulate.ts"
-import { tenantsCommand } from "./tenants.ts"
-import { usageCommand } from "./usage.ts"
+import { nearestName, quoteName } from "../canonical/nearest-name.ts"
+import type { AdminFlags, ConfigFlags } from "./command-flags.ts"
+import { withLossFlag, withStoreFlags } from "./command-flags.ts"
+import { completionCommand } from "./commands/completion.ts"
+import { explainCommand, type FindGateway } from "./commands/explain.ts"
+import { keysCommand } from "./commands/keys.ts"
+import { ledgerCommand } from "./commands/ledger.ts"
+import { type ListGatewayModels, modelsCommand } from "./commands/models.ts"
+import { providersCommand } from "./commands/providers.ts"
+import { receiptCommand } from "./commands/receipt.ts"
+import { type SimulateFlags, simulateCommand } from "./commands/simulate.ts"
+import { tenantsCommand } from "./commands/tenants.ts"
+import { usageCommand } from "./commands/usage.ts"
+import type { OpenAdmin } from "./remote-admin.ts"
 
 export interface CheckFlags extends AdminFlags {
   readonly json?: true
 }
 
-export interface Actions {
+export interface CommandActions {
   readonly serve: (flags: ConfigFlags) => Promise<void>
   readonly check: (flags: CheckFlags) => Promise<void>
-  readonly openDesk: OpenDesk
-  readonly listModels: ListModels
+  readonly openDesk: OpenAdmin
+  readonly listModels: ListGatewayModels
   readonly findGateway: FindGateway
   readonly simulate: (flags: SimulateFlags) => Promise<void>
 }
 
-export function program(actions: Actions, version: string): Command {
+export function buildProgram(actions: CommandActions, version: string): Command {
   const trivium = new Command("trivium")
     .description("An LLM gateway: one address, one key, many models, three wire protocols.")
     .version(version)
@@ -69,5 +69,5 @@ function refuseUnknownCommand(trivium: Command): void {
   if (names.includes(word)) return
   const meant = nearestName(word, names)
   const question = meant === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean ${meant}?`
-  trivium.error(`error: unknown command ${quoted(word)}. ${question}`)
+  trivium.error(`error: unknown command ${quoteName(word)}. ${question}`)
 }

@@ -32,10 +32,10 @@ function fromFile(file: string): string {
 }
 
 function fromStandardInput(prompt: string): Promise<string> {
-  return process.stdin.isTTY ? typed(prompt) : piped()
+  return process.stdin.isTTY ? readTyped(prompt) : readPiped()
 }
 
-async function piped(): Promise<string> {
+async function readPiped(): Promise<string> {
   const pieces: Buffer[] = []
   let length = 0
   for await (const piece of process.stdin) {
@@ -46,7 +46,7 @@ async function piped(): Promise<string> {
   return Buffer.concat(pieces).toString("utf8")
 }
 
-async function typed(prompt: string): Promise<string> {
+async function readTyped(prompt: string): Promise<string> {
   const { stdin, stderr } = process
   // Before the prompt: who answers it at once would be echoed by the terminal.
   stdin.setRawMode(true)

@@ -1,22 +1,23 @@
 // Warns of model patterns that match nothing: a key with such a scope is valid, and opens nothing.
-import { matchesPattern } from "../accounts/scope.ts"
-import { nearestName } from "../canonical/nearest.ts"
-import type { AdminFlags } from "./flags.ts"
+import { matchesPattern } from "../access/scope.ts"
+import { nearestName } from "../canonical/nearest-name.ts"
+import type { AdminFlags } from "./command-flags.ts"
+import type { ListedModel, ListGatewayModels } from "./commands/models.ts"
 import type { GrantFlags } from "./grant-flags.ts"
-import type { ListedModel, ListModels } from "./models.ts"
-import { complain } from "./print.ts"
+import { printError } from "./print.ts"
 
 interface ScopeFlags extends AdminFlags, Pick<GrantFlags, "models"> {
   readonly map?: { readonly to: readonly { readonly to: string }[] | null }
 }
 
 /** Complains of patterns and map targets that lead nowhere, once the change itself is made. */
-export async function warnOfScope(flags: ScopeFlags, listModels: ListModels): Promise<void> {
+export async function warnOfScope(flags: ScopeFlags, listModels: ListGatewayModels): Promise<void> {
   const patterns = flags.models?.to ?? []
   const targets = (flags.map?.to ?? []).map(({ to }) => to)
   if (patterns.length + targets.length === 0) return
   const models = await listModels(flags)
-  for (const warning of [...warnUnmatched(patterns, models), ...warnUnknownTargets(targets, models)]) complain(warning)
+  for (const warning of [...warnUnmatched(patterns, models), ...warnUnknownTargets(targets, models)])
+    printError(warning)
 }
 
 /** A sentence for each pattern that no known model fits. */

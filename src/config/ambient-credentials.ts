@@ -1,17 +1,17 @@
 // Credentials that a cloud gives to what runs in it. The configuration only decides whether an entry may use them, and
 // keeps what the environment says of where they are; who fetches them is the provider.
 import type { AccountForm, ProviderSettings } from "./config.ts"
+import { toCamelCase } from "./config-shape.ts"
+import { isOnThisMachine } from "./parse-values.ts"
 import { Secret } from "./secret.ts"
-import { camel } from "./shape.ts"
-import { isOnThisMachine } from "./values.ts"
 
-type Entry = Partial<Omit<ProviderSettings, "id" | "type">>
+type ProviderEntry = Partial<Omit<ProviderSettings, "id" | "type">>
 
 /**
  * Whether an entry's credential may come from its surroundings: never because it happened to be there does one go to an
  * address that is not the vendor's.
  */
-export function takesEnvironment({ baseUrl }: Entry, { ambient }: AccountForm): boolean {
+export function takesEnvironment({ baseUrl }: ProviderEntry, { ambient }: AccountForm): boolean {
   if (baseUrl === undefined) return true
   const { hostname } = new URL(baseUrl)
   return ambient !== undefined && (isOnThisMachine(hostname) || ambient.hosts.some((host) => hostname.endsWith(host)))
@@ -19,15 +19,15 @@ export function takesEnvironment({ baseUrl }: Entry, { ambient }: AccountForm): 
 
 /** What the environment says of the cloud's credentials; undefined where the entry has its own, or may not use them. */
 export function ambientCredentials(
-  entry: Entry,
+  entry: ProviderEntry,
   form: AccountForm,
   environment: Readonly<Record<string, string | undefined>>,
-): Entry["ambient"] {
+): ProviderEntry["ambient"] {
   const { ambient } = form
   if (!ambient) return undefined
   const { mayHave = [], variables } = ambient
   const proving = form.proofs.flatMap(({ needs, mayHave: also = [] }) => [...needs, ...also])
-  const own = proving.filter((name) => entry[camel(name) as keyof Entry] !== undefined)
+  const own = proving.filter((name) => entry[toCamelCase(name) as keyof ProviderEntry] !== undefined)
   const narrowed = own.some((name) => mayHave.includes(name))
   const usable = own.every((name) => mayHave.includes(name)) && (narrowed || takesEnvironment(entry, form))
   if (!usable) return undefined

@@ -1,6 +1,6 @@
 // Everything that is wrong with a configuration, in one error, so that an operator mends it in one go.
 
-export interface Problem {
+export interface ConfigFileProblem {
   /** Where in the settings: `models[0].targets[1].provider`, or the flag or variable that is wrong. */
   readonly path: string
   readonly line?: number
@@ -11,22 +11,22 @@ export interface Problem {
 
 export class ConfigError extends Error {
   override readonly name = "ConfigError"
-  readonly problems: readonly Problem[]
+  readonly problems: readonly ConfigFileProblem[]
 
   /** `file` is the configuration file's name as it should be printed before a line number. */
-  constructor(problems: readonly Problem[], file: string) {
-    const sorted = [...problems].sort((one, other) => position(one) - position(other))
-    super(sorted.map((problem) => describe(problem, file)).join("\n"))
+  constructor(problems: readonly ConfigFileProblem[], file: string) {
+    const sorted = [...problems].sort((one, other) => problemOrder(one) - problemOrder(other))
+    super(sorted.map((problem) => describeProblem(problem, file)).join("\n"))
     this.problems = sorted
   }
 }
 
 /** Problems without a line come first; the columns of one line stay in order. */
-function position({ line = 0, column = 0 }: Problem): number {
+function problemOrder({ line = 0, column = 0 }: ConfigFileProblem): number {
   return line * 1e6 + Math.min(column, 1e6 - 1)
 }
 
-function describe({ path, line, column, message }: Problem, file: string): string {
+function describeProblem({ path, line, column, message }: ConfigFileProblem, file: string): string {
   const place = line === undefined ? [] : [`${file}:${line}:${column ?? 1}`]
   return `${[...place, ...(path === "" ? [] : [path])].join(" ")}: ${message}`
 }

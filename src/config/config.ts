@@ -2,7 +2,7 @@
 import type { CredentialFile } from "./credential-file.ts"
 import type { Secret } from "./secret.ts"
 
-export interface Config {
+export interface GatewayConfig {
   readonly server: ServerSettings
   /** Where the administration listens: at the first of these ports that is free. */
   readonly admin: { readonly host: string; readonly ports: readonly number[] }
@@ -166,7 +166,7 @@ export interface AuthorizedUser {
 export interface AccountForm {
   readonly members: Readonly<Partial<Record<AccountMember, MemberRule>>>
   /** Each is enough to prove who we are, and one is needed, unless the cloud gives a credential. */
-  readonly proofs: readonly Proof[]
+  readonly proofs: readonly CredentialProof[]
   readonly ambient?: AmbientForm
 }
 
@@ -205,7 +205,7 @@ interface MemberRule {
   readonly needed?: "always" | "for-address"
 }
 
-interface Proof {
+interface CredentialProof {
   readonly needs: readonly AccountMember[]
   readonly mayHave?: readonly AccountMember[]
 }
@@ -221,8 +221,8 @@ export interface ModelSettings {
   readonly contextWindow?: number
   readonly maxInputTokens?: number
   readonly maxOutputTokens?: number
-  readonly modalities?: { readonly input: readonly Modality[]; readonly output: readonly Modality[] }
-  readonly capabilities?: readonly Capability[]
+  readonly modalities?: { readonly input: readonly ModalitySetting[]; readonly output: readonly ModalitySetting[] }
+  readonly capabilities?: readonly CapabilitySetting[]
   readonly reasoning?: boolean
   /** The words for effort that it takes. */
   readonly efforts?: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[]
@@ -237,8 +237,8 @@ export interface ModelSettings {
   readonly targets?: readonly TargetSettings[]
 }
 
-type Modality = "text" | "image" | "audio" | "video" | "pdf" | "embedding"
-type Capability = "tools" | "json_schema" | "reasoning" | "prompt_caching" | "web_search" | "computer_use"
+type ModalitySetting = "text" | "image" | "audio" | "video" | "pdf" | "embedding"
+type CapabilitySetting = "tools" | "json_schema" | "reasoning" | "prompt_caching" | "web_search" | "computer_use"
 
 /** Decimal strings: USD per million tokens, `perImage` and `perRequest` for each. */
 interface PriceSettings {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { folder, load, problems } from "./load.fixture.ts"
+import { folder, load, problems } from "./load-config.fixture.ts"
 
 function write(name: string, text: string): string {
   const path = join(folder, name)
@@ -43,7 +43,7 @@ telemetry: { traces: "http://collector:4318", headers: { x-key: "file:${path}" }
   test.each<[string, () => string, (path: string) => string]>([
     ["is not there", () => join(folder, "none"), (path) => `there is no file ${path}`],
     ["is empty", () => write("empty", " \n"), (path) => `the file ${path} is empty`],
-    ["is a folder", () => made("folder"), (path) => `${path} is not a regular file`],
+    ["is a folder", () => makeFolder("folder"), (path) => `${path} is not a regular file`],
     ["is too large", () => write("large", "k".repeat(65_537)), (path) => `the file ${path} is larger than 64 KiB`],
     [
       "holds several lines",
@@ -72,7 +72,7 @@ test.each(["op://vault/item/field", "vault://secret/data/key"])("a reference suc
   expect(others).toEqual([])
 })
 
-function made(name: string): string {
+function makeFolder(name: string): string {
   const path = join(folder, name)
   mkdirSync(path, { recursive: true })
   return path

@@ -2,9 +2,9 @@
 // one can be noticed.
 import { readFileSync, statSync } from "node:fs"
 import { resolve } from "node:path"
+import { ParseProblem, type TextParser } from "./config-shape.ts"
+import { credential } from "./parse-values.ts"
 import { Secret } from "./secret.ts"
-import { type Parser, Wrong } from "./shape.ts"
-import { credential } from "./values.ts"
 
 /** A file that was read, and what it held then. */
 export interface CredentialFile {
@@ -13,7 +13,7 @@ export interface CredentialFile {
   readonly text: Secret
 }
 
-export interface FileReading {
+export interface CredentialFileContext {
   /** Where relative paths start. */
   readonly workingDir: string
   /** Every file that was read. */
@@ -23,19 +23,24 @@ export interface FileReading {
 const MAX_FILE_BYTES = 64 * 1024
 
 /** The text of a file that may hold a credential. */
-export function readCredentialFile(path: string, { workingDir, files }: FileReading): CredentialFile | Wrong {
+export function readCredentialFile(
+  path: string,
+  { workingDir, files }: CredentialFileContext,
+): CredentialFile | ParseProblem {
   const file = resolve(workingDir, path)
   try {
     const { size, isRegular } = describeFile(file)
     // Whatever else it is, a pipe or a device might never end.
-    if (!isRegular) return new Wrong(`${file} is not a regular file`)
-    if (size > MAX_FILE_BYTES) return new Wrong(`the file ${file} is larger than ${MAX_FILE_BYTES / 1024} KiB`)
+    if (!isRegular) return new ParseProblem(`${file} is not a regular file`)
+    if (size > MAX_FILE_BYTES) return new ParseProblem(`the file ${file} is larger than ${MAX_FILE_BYTES / 1024} KiB`)
     const read = { path: file, text: new Secret(readFileSync(file, "utf8")) }
     files.push(read)
     return read
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown error"
-    return new Wrong(code === "ENOENT" ? `there is no file ${file}` : `the file ${file} cannot be read (${code})`)
+    return new ParseProblem(
+      code === "ENOENT" ? `there is no file ${file}` : `the file ${file} cannot be read (${code})`,
+    )
   }
 }
 
@@ -48,30 +53,35 @@ const FILE_REFERENCE = /^file:(?:\/\/(?=\/))?(.+)$/s
 const OTHER_REFERENCE = /^([a-z][a-z0-9+.-]*:\/\/)/i
 
 /** A credential as it is written, or `file:PATH` for what that file holds. */
-export function credentialOrFile(reading: FileReading): Parser<Secret> {
+export function credentialOrFile(reading: CredentialFileContext): TextParser<Secret> {
   return secretOrFile((text) => {
     const [, scheme] = OTHER_REFERENCE.exec(text.trim()) ?? []
-    return scheme === undefined ? credential(text) : new Wrong(notResolved(scheme))
+    return scheme === undefined ? credential(text) : new ParseProblem(describeUnresolvedScheme(scheme))
   }, reading)
 }
 
 /** What `parse` takes, or `file:PATH` for a file that holds it. */
-export function secretOrFile(parse: Parser<Secret>, reading: FileReading): Parser<Secret> {
+export function secretOrFile(parse: TextParser<Secret>, reading: CredentialFileContext): TextParser<Secret> {
   return (text) => {
     const path = FILE_REFERENCE.exec(text.trim())?.[1]
-    return path === undefined ? parse(text) : secretIn(path, parse, reading)
+    return path === undefined ? parse(text) : readSecretFromFile(path, parse, reading)
   }
 }
 
-function notResolved(scheme: string): string {
+function describeUnresolvedScheme(scheme: string): string {
   return `references such as ${scheme}… are not resolved, because the gateway runs no commands; write the credential to a file and refer to it as "file:/path/to/file", or to a variable as "\${NAME}"`
 }
 
-function secretIn(path: string, parse: Parser<Secret>, reading: FileReading): Secret | Wrong {
+function readSecretFromFile(
+  path: string,
+  parse: TextParser<Secret>,
+  reading: CredentialFileContext,
+): Secret | ParseProblem {
   const file = readCredentialFile(path, reading)
-  if (file instanceof Wrong) return file
-  if (file.text.reveal().trim() === "") return new Wrong(`the file ${file.path} is empty`)
+  if (file instanceof ParseProblem) return file
+  if (file.text.reveal().trim() === "") return new ParseProblem(`the file ${file.path} is empty`)
   const found = parse(file.text.reveal())
-  if (found instanceof Wrong) return new Wrong(`the file ${file.path} does not hold a credential: ${found.message}`)
+  if (found instanceof ParseProblem)
+    return new ParseProblem(`the file ${file.path} does not hold a credential: ${found.message}`)
   return new Secret(found.reveal(), `file ${file.path}`)
 }

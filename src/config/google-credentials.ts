@@ -1,7 +1,7 @@
 // Google's credential files: a service account's key, workload identity federation, a person's own login. They are read
 // when the configuration is, and checked as far as that is possible without asking anybody.
 import { createPrivateKey } from "node:crypto"
-import { quoted } from "../canonical/nearest.ts"
+import { quoteName } from "../canonical/nearest-name.ts"
 import type {
   AuthorizedUser,
   ExternalAccount,
@@ -9,28 +9,30 @@ import type {
   ServiceAccount,
   SubjectTokenSource,
 } from "./config.ts"
-import { type FileReading, readCredentialFile } from "./credential-file.ts"
+import { ParseProblem, type TextParser } from "./config-shape.ts"
+import { type CredentialFileContext, readCredentialFile } from "./credential-file.ts"
+import { isOnThisMachine } from "./parse-values.ts"
 import { Secret } from "./secret.ts"
-import { type Parser, Wrong } from "./shape.ts"
-import { isOnThisMachine } from "./values.ts"
 
 const DEFAULT_TOKEN_URI = "https://oauth2.googleapis.com/token"
 /** Where virtual machines of other clouds find the token that is exchanged. */
 const METADATA_HOST = "169.254.169.254"
 
-type Members = Readonly<Record<string, unknown>>
+type CredentialMembers = Readonly<Record<string, unknown>>
 
 /** The path of such a file, as what stands in it. */
-export function googleCredentials(reading: FileReading): Parser<GoogleCredentials> {
+export function googleCredentials(reading: CredentialFileContext): TextParser<GoogleCredentials> {
   return (path) => {
     const file = readCredentialFile(path, reading)
-    if (file instanceof Wrong) return file
+    if (file instanceof ParseProblem) return file
     const members = parseObject(file.text.reveal())
-    if (!members) return new Wrong(`the file ${file.path} is not a JSON object`)
+    if (!members) return new ParseProblem(`the file ${file.path} is not a JSON object`)
     const kind = KINDS.find(({ type }) => type === members.type)
-    if (!kind) return new Wrong(`the file ${file.path} ${unknownType(members.type)}`)
+    if (!kind) return new ParseProblem(`the file ${file.path} ${unknownType(members.type)}`)
     const read = kind.read(members, file.path)
-    return read instanceof Wrong ? new Wrong(`the file ${file.path} is not ${kind.name}: ${read.message}`) : read
+    return read instanceof ParseProblem
+      ? new ParseProblem(`the file ${file.path} is not ${kind.name}: ${read.message}`)
+      : read
   }
 }
 
@@ -41,11 +43,11 @@ const KINDS = [
 ] as const
 
 function unknownType(type: unknown): string {
-  const known = KINDS.map((kind) => quoted(kind.type)).join(", ")
-  return `is not a credential that is known: its "type" is ${quoted(String(type))}, not one of ${known}`
+  const known = KINDS.map((kind) => quoteName(kind.type)).join(", ")
+  return `is not a credential that is known: its "type" is ${quoteName(String(type))}, not one of ${known}`
 }
 
-function parseObject(text: string): Members | undefined {
+function parseObject(text: string): CredentialMembers | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : undefined
@@ -54,16 +56,16 @@ function parseObject(text: string): Members | undefined {
   }
 }
 
-function isObject(value: unknown): value is Members {
+function isObject(value: unknown): value is CredentialMembers {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
-function readServiceAccount(members: Members, file: string): ServiceAccount | Wrong {
+function readServiceAccount(members: CredentialMembers, file: string): ServiceAccount | ParseProblem {
   const texts = requireTexts(members, ["client_email", "private_key"])
-  if (texts instanceof Wrong) return texts
+  if (texts instanceof ParseProblem) return texts
   const tokenUri = readUrl(members, "token_uri", { otherwise: DEFAULT_TOKEN_URI })
-  if (!isRsaKey(texts.private_key)) return new Wrong('its "private_key" is not an RSA key in PEM')
-  if (tokenUri instanceof Wrong) return tokenUri
+  if (!isRsaKey(texts.private_key)) return new ParseProblem('its "private_key" is not an RSA key in PEM')
+  if (tokenUri instanceof ParseProblem) return tokenUri
   const keyId = members.private_key_id
   return {
     type: "service_account",
@@ -83,11 +85,11 @@ function isRsaKey(pem: string): boolean {
   }
 }
 
-function readAuthorizedUser(members: Members, file: string): AuthorizedUser | Wrong {
+function readAuthorizedUser(members: CredentialMembers, file: string): AuthorizedUser | ParseProblem {
   const texts = requireTexts(members, ["client_id", "client_secret", "refresh_token"])
-  if (texts instanceof Wrong) return texts
+  if (texts instanceof ParseProblem) return texts
   const tokenUri = readUrl(members, "token_uri", { otherwise: DEFAULT_TOKEN_URI })
-  if (tokenUri instanceof Wrong) return tokenUri
+  if (tokenUri instanceof ParseProblem) return tokenUri
   return {
     type: "authorized_user",
     file,
@@ -98,19 +100,19 @@ function readAuthorizedUser(members: Members, file: string): AuthorizedUser | Wr
   }
 }
 
-function readExternalAccount(members: Members, file: string): ExternalAccount | Wrong {
+function readExternalAccount(members: CredentialMembers, file: string): ExternalAccount | ParseProblem {
   const texts = requireTexts(members, ["audience", "subject_token_type", "token_url"])
-  if (texts instanceof Wrong) return texts
+  if (texts instanceof ParseProblem) return texts
   if (members.workforce_pool_user_project !== undefined) {
-    return new Wrong("workforce pools, which are for people, are not supported; use a workload identity pool")
+    return new ParseProblem("workforce pools, which are for people, are not supported; use a workload identity pool")
   }
   const tokenUrl = readUrl(members, "token_url")
-  if (tokenUrl instanceof Wrong) return tokenUrl
+  if (tokenUrl instanceof ParseProblem) return tokenUrl
   const impersonating = members.service_account_impersonation_url !== undefined
   const impersonationUrl = impersonating ? readUrl(members, "service_account_impersonation_url") : undefined
-  if (impersonationUrl instanceof Wrong) return impersonationUrl
+  if (impersonationUrl instanceof ParseProblem) return impersonationUrl
   const subjectToken = readSubjectTokenSource(members.credential_source)
-  if (subjectToken instanceof Wrong) return subjectToken
+  if (subjectToken instanceof ParseProblem) return subjectToken
   const { service_account_impersonation: lifetime, client_id: clientId, client_secret: clientSecret } = members
   const seconds = isObject(lifetime) ? lifetime.token_lifetime_seconds : undefined
   return {
@@ -127,32 +129,34 @@ function readExternalAccount(members: Members, file: string): ExternalAccount | 
   }
 }
 
-function readSubjectTokenSource(source: unknown): SubjectTokenSource | Wrong {
+function readSubjectTokenSource(source: unknown): SubjectTokenSource | ParseProblem {
   const members = isObject(source) ? source : {}
   const { format, headers = {}, file } = members
   const isJson = isObject(format) && format.type === "json"
   const field = isJson ? format.subject_token_field_name : undefined
-  if (isJson && typeof field !== "string") return new Wrong('its "format" lacks the "subject_token_field_name"')
+  if (isJson && typeof field !== "string") return new ParseProblem('its "format" lacks the "subject_token_field_name"')
   const named = typeof field === "string" ? { field } : {}
   // With an environment_id the address is one of AWS's, which is not asked for a token.
   if (members.environment_id === undefined && typeof file === "string" && file !== "") return { ...named, file }
   if (members.environment_id !== undefined || members.url === undefined) {
-    return new Wrong(
+    return new ParseProblem(
       'its "credential_source" needs a "file" or a "url"; AWS, executables and certificates are not read',
     )
   }
   const url = readUrl(members, "url", { allowed: [METADATA_HOST] })
-  if (url instanceof Wrong) return url
+  if (url instanceof ParseProblem) return url
   const sound = isObject(headers) && Object.values(headers).every((value) => typeof value === "string")
-  return sound ? { ...named, url, headers: headers as Record<string, string> } : new Wrong('its "headers" are no texts')
+  return sound
+    ? { ...named, url, headers: headers as Record<string, string> }
+    : new ParseProblem('its "headers" are no texts')
 }
 
 function requireTexts<const Name extends string>(
-  members: Members,
+  members: CredentialMembers,
   names: readonly Name[],
-): Record<Name, string> | Wrong {
+): Record<Name, string> | ParseProblem {
   const missing = names.find((name) => typeof members[name] !== "string" || members[name] === "")
-  if (missing !== undefined) return new Wrong(`the member ${quoted(missing)} is missing`)
+  if (missing !== undefined) return new ParseProblem(`the member ${quoteName(missing)} is missing`)
   return Object.fromEntries(names.map((name) => [name, members[name]])) as Record<Name, string>
 }
 
@@ -163,12 +167,16 @@ interface UrlOptions {
 }
 
 /** An address that is given a token: nobody on the way may read it. */
-function readUrl(members: Members, name: string, { otherwise, allowed = [] }: UrlOptions = {}): string | Wrong {
+function readUrl(
+  members: CredentialMembers,
+  name: string,
+  { otherwise, allowed = [] }: UrlOptions = {},
+): string | ParseProblem {
   const value = members[name] ?? otherwise
   if (typeof value !== "string" || !/^https?:\/\//i.test(value) || !URL.canParse(value)) {
-    return new Wrong(`its ${quoted(name)} is not an address`)
+    return new ParseProblem(`its ${quoteName(name)} is not an address`)
   }
   const { protocol, hostname } = new URL(value)
   const isSafe = protocol === "https:" || isOnThisMachine(hostname) || allowed.includes(hostname)
-  return isSafe ? value : new Wrong(`its ${quoted(name)} is neither https nor on this machine`)
+  return isSafe ? value : new ParseProblem(`its ${quoteName(name)} is neither https nor on this machine`)
 }

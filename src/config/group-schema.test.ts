@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { load, problems } from "./load.fixture.ts"
+import { load, problems } from "./load-config.fixture.ts"
 
 const chat = "models: [{ id: acme/chat, aliases: [acme/c], targets: [{ provider: openai, model: m }] }]"
 

@@ -1,10 +1,10 @@
 // What an entry under `groups` may say: a name, the models behind it, and what they are chosen by.
 
-import { nearestName, quoted } from "../canonical/nearest.ts"
+import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { GroupSettings } from "./config.ts"
-import { unique } from "./model-schema.ts"
-import { choice, list, object, optional, required, type Shape, text, Wrong } from "./shape.ts"
-import { modelId } from "./values.ts"
+import { type ConfigShape, choice, list, object, optional, ParseProblem, required, text } from "./config-shape.ts"
+import { uniqueName } from "./model-schema.ts"
+import { modelId } from "./parse-values.ts"
 
 interface GroupContext {
   /** Ids a group may name: of the bundled models and of those of the file. */
@@ -17,21 +17,21 @@ interface GroupContext {
 
 export const strategy = choice("cost", "latency", "quality")
 
-export function groupSchema({ models, knownModels, taken }: GroupContext): Shape<GroupSettings> {
+export function groupSchema({ models, knownModels, taken }: GroupContext): ConfigShape<GroupSettings> {
   const bundled = new Set(knownModels)
   const id = text((name) => {
-    return bundled.has(name) ? new Wrong(`${quoted(name)} is the id of a bundled model`) : modelId(name)
+    return bundled.has(name) ? new ParseProblem(`${quoteName(name)} is the id of a bundled model`) : modelId(name)
   })
-  const member = text((name) => (models.includes(name) ? name : new Wrong(unknownModel(name, models))))
+  const member = text((name) => (models.includes(name) ? name : new ParseProblem(unknownModel(name, models))))
   return object(
     {
-      id: required(unique(id, taken)),
+      id: required(uniqueName(id, taken)),
       models: required(list(member, { atLeast: 1 })),
       routing: optional(strategy),
     },
     ({ models: named = [] }, place) => {
       const twice = named.find((name, index) => named.indexOf(name) !== index)
-      if (twice !== undefined) place.reportName(`${quoted(twice)} stands twice under "models"`)
+      if (twice !== undefined) place.reportName(`${quoteName(twice)} stands twice under "models"`)
     },
   )
 }
@@ -39,6 +39,7 @@ export function groupSchema({ models, knownModels, taken }: GroupContext): Shape
 /** There are too many models to name them all. */
 function unknownModel(name: string, models: readonly string[]): string {
   const nearest = nearestName(name, models)
-  const hint = nearest === undefined ? 'it is neither bundled nor under "models"' : `did you mean ${quoted(nearest)}?`
-  return `unknown model ${quoted(name)}; ${hint}`
+  const hint =
+    nearest === undefined ? 'it is neither bundled nor under "models"' : `did you mean ${quoteName(nearest)}?`
+  return `unknown model ${quoteName(name)}; ${hint}`
 }

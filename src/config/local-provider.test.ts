@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { load as loadWith, problems as problemsWith } from "./load.fixture.ts"
-import type { ConfigSources } from "./load.ts"
+import { load as loadWith, problems as problemsWith } from "./load-config.fixture.ts"
+import type { ConfigSources } from "./load-config.ts"
 
 const knownProviders = [
   { id: "ollama", baseUrl: "http://127.0.0.1:11434/v1", hostVariable: "OLLAMA_HOST", discovery: {} },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { acme, load, problems } from "./load.fixture.ts"
+import { acme, load, problems } from "./load-config.fixture.ts"
 
 describe("an entry under models", () => {
   test("is read with all its members", () => {

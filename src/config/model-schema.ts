@@ -1,24 +1,24 @@
 // What an entry under `models` may say. An entry with the id of a bundled model changes what it names.
 
-import { nearestName, quoted } from "../canonical/nearest.ts"
+import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { ModelSettings, PricingSettings, TargetSettings } from "./config.ts"
-import type { Place } from "./document.ts"
+import type { ConfigNode } from "./config-document.ts"
 import {
   boolean,
+  type ConfigShape,
   choice,
+  INVALID,
   integer,
-  invalid,
   list,
   object,
   oneOf,
   optional,
-  otherwise,
+  ParseProblem,
   required,
-  type Shape,
   text,
-  Wrong,
-} from "./shape.ts"
-import { decimal, line, modelAlias, modelId } from "./values.ts"
+  withDefault,
+} from "./config-shape.ts"
+import { decimal, line, modelAlias, modelId } from "./parse-values.ts"
 
 interface ModelContext {
   /** Ids a target may name. */
@@ -29,16 +29,16 @@ interface ModelContext {
   readonly taken: Map<string, string>
 }
 
-export function modelSchema({ providers, knownModels, taken }: ModelContext): Shape<ModelSettings> {
+export function modelSchema({ providers, knownModels, taken }: ModelContext): ConfigShape<ModelSettings> {
   const bundled = new Set(knownModels)
   const alias = text((name) => {
-    return bundled.has(name) ? new Wrong(`${quoted(name)} is the id of a bundled model`) : modelAlias(name)
+    return bundled.has(name) ? new ParseProblem(`${quoteName(name)} is the id of a bundled model`) : modelAlias(name)
   })
   const tokens = optional(integer({ min: 1 }))
   return object(
     {
-      id: required(unique(text(modelId), taken)),
-      aliases: optional(list(unique(alias, taken))),
+      id: required(uniqueName(text(modelId), taken)),
+      aliases: optional(list(uniqueName(alias, taken))),
       kind: optional(choice("chat", "embedding", "image", "moderation")),
       display_name: optional(text(line)),
       version: optional(text(line)),
@@ -58,7 +58,7 @@ export function modelSchema({ providers, knownModels, taken }: ModelContext): Sh
       targets: optional(list(targetSchema(providers), { atLeast: 1 })),
     },
     ({ id, contextWindow, maxOutputTokens = 0 }, place) => {
-      if (!place.has("targets") && !bundled.has(id ?? "")) place.reportName(targetsMissing(id, knownModels))
+      if (!place.has("targets") && !bundled.has(id ?? "")) place.reportName(describeMissingTargets(id, knownModels))
       if (contextWindow !== undefined && maxOutputTokens > contextWindow)
         place.reportName(`"max_output_tokens" is more than "context_window"`)
     },
@@ -67,22 +67,22 @@ export function modelSchema({ providers, knownModels, taken }: ModelContext): Sh
 
 const modality = choice("text", "image", "audio", "video", "pdf", "embedding")
 
-function targetSchema(providers: readonly string[]): Shape<TargetSettings> {
+function targetSchema(providers: readonly string[]): ConfigShape<TargetSettings> {
   return object({
     provider: required(text(oneOf("provider", providers))),
     model: required(text(line)),
-    priority: otherwise(integer({ min: 0 }), 1),
-    weight: otherwise(integer({ min: 1 }), 1),
+    priority: withDefault(integer({ min: 0 }), 1),
+    weight: withDefault(integer({ min: 1 }), 1),
     pricing: optional(pricing),
     precision: optional(choice("fp32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4", "int4")),
   })
 }
 
-const price: Shape<string> = {
+const price: ConfigShape<string> = {
   read(place) {
     if (place.content().kind !== "number") return text(decimal).read(place)
     place.report('put prices in quotes, such as "0.50": a number without them is a binary fraction and loses cents')
-    return invalid
+    return INVALID
   },
 }
 
@@ -103,26 +103,29 @@ const prices = {
 
 const tier = object({ above_input_tokens: required(integer({ min: 1 })), ...prices })
 
-const pricing: Shape<PricingSettings> = object({ ...prices, tiers: optional(list(tier)) }, ({ tiers = [] }, place) => {
-  if (!Object.keys(prices).some((name) => place.has(name))) place.reportName("expected at least one price")
-  const ascends = tiers.every((each, at) => each.aboveInputTokens > (tiers[at - 1]?.aboveInputTokens ?? 0))
-  if (!ascends) place.reportName('the tier with the smallest "above_input_tokens" comes first')
-})
+const pricing: ConfigShape<PricingSettings> = object(
+  { ...prices, tiers: optional(list(tier)) },
+  ({ tiers = [] }, place) => {
+    if (!Object.keys(prices).some((name) => place.has(name))) place.reportName("expected at least one price")
+    const ascends = tiers.every((each, at) => each.aboveInputTokens > (tiers[at - 1]?.aboveInputTokens ?? 0))
+    if (!ascends) place.reportName('the tier with the smallest "above_input_tokens" comes first')
+  },
+)
 
-function targetsMissing(id: string | undefined, knownModels: readonly string[]): string {
+function describeMissingTargets(id: string | undefined, knownModels: readonly string[]): string {
   const missing = 'the member "targets" is missing'
   const nearest = id === undefined ? undefined : nearestName(id, knownModels)
-  return nearest === undefined ? missing : `${missing}; or did you mean the bundled model ${quoted(nearest)}?`
+  return nearest === undefined ? missing : `${missing}; or did you mean the bundled model ${quoteName(nearest)}?`
 }
 
 /** A name that may appear once among all that share `taken`. */
-export function unique(shape: Shape<string>, taken: Map<string, string>): Shape<string> {
+export function uniqueName(shape: ConfigShape<string>, taken: Map<string, string>): ConfigShape<string> {
   return {
-    read(place: Place) {
+    read(place: ConfigNode) {
       const name = shape.read(place)
       if (typeof name !== "string") return name
       const earlier = taken.get(name)
-      if (earlier !== undefined) place.report(`${quoted(name)} is taken by ${earlier}`)
+      if (earlier !== undefined) place.report(`${quoteName(name)} is taken by ${earlier}`)
       else taken.set(name, place.path)
       return name
     },

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { AccountForm } from "./config.ts"
-import { folder, load as loadWith, problems as problemsWith } from "./load.fixture.ts"
+import { folder, load as loadWith, problems as problemsWith } from "./load-config.fixture.ts"
 import { Secret } from "./secret.ts"
 
 const azure: AccountForm = {
@@ -47,10 +47,10 @@ const knownProviders = [
   { id: "vertex", form: vertex },
 ]
 
-type Environment = Record<string, string>
-const load = (yaml: string | undefined, environment: Environment = {}) =>
+type ProviderEnvironment = Record<string, string>
+const load = (yaml: string | undefined, environment: ProviderEnvironment = {}) =>
   loadWith(yaml, { knownProviders, environment }).providers
-const problems = (yaml: string | undefined, environment: Environment = {}) =>
+const problems = (yaml: string | undefined, environment: ProviderEnvironment = {}) =>
   problemsWith(yaml, { knownProviders, environment })
 
 /** The settings with their secrets in plain, so that they can be compared. */
@@ -269,9 +269,9 @@ describe("an entry without a credential", () => {
       },
     },
   ]
-  const read = (yaml: string, environment: Environment = {}) =>
+  const read = (yaml: string, environment: ProviderEnvironment = {}) =>
     loadWith(yaml, { knownProviders: cloudProviders, environment }).providers[0]
-  const wrong = (yaml: string, environment: Environment = {}) =>
+  const wrong = (yaml: string, environment: ProviderEnvironment = {}) =>
     problemsWith(yaml, { knownProviders: cloudProviders, environment })
 
   test("is given that of the cloud, with what the environment says of it", () => {

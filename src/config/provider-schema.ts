@@ -1,27 +1,27 @@
 // What an entry under `providers` may say, by its type, and what the environment says where it is silent.
 
-import { nearestName, quoted } from "../canonical/nearest.ts"
+import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import { ambientCredentials, takesEnvironment } from "./ambient-credentials.ts"
 import { type AccountForm, type AccountMember, LIMIT_MEMBERS, type ProviderSettings } from "./config.ts"
-import type { Problem } from "./config-error.ts"
-import { credentialOrFile, type FileReading } from "./credential-file.ts"
-import type { Place } from "./document.ts"
-import { googleCredentials } from "./google-credentials.ts"
-import { Secret } from "./secret.ts"
+import type { ConfigNode } from "./config-document.ts"
+import type { ConfigFileProblem } from "./config-error.ts"
 import {
   boolean,
+  type ConfigShape,
   choice,
-  invalid,
+  INVALID,
   list,
   object,
   oneOf,
   optional,
-  type Parser,
-  type Shape,
+  ParseProblem,
+  type TextParser,
   text,
-  Wrong,
-} from "./shape.ts"
-import { apiVersion, baseUrl, entraId, hostAddress, hostLabel, line, secureUrl } from "./values.ts"
+} from "./config-shape.ts"
+import { type CredentialFileContext, credentialOrFile } from "./credential-file.ts"
+import { googleCredentials } from "./google-credentials.ts"
+import { apiVersion, baseUrl, entraId, hostAddress, hostLabel, line, secureUrl } from "./parse-values.ts"
+import { Secret } from "./secret.ts"
 
 /** An entry; its type is its own name when left out. */
 export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly type?: string }
@@ -41,15 +41,15 @@ export interface KnownProvider {
   readonly discovery?: object
 }
 
-interface ReadingOptions extends FileReading {
+interface ProviderReaderOptions extends CredentialFileContext {
   readonly knownProviders: readonly KnownProvider[]
   readonly environment: Readonly<Record<string, string | undefined>>
-  readonly problems: Problem[]
+  readonly problems: ConfigFileProblem[]
 }
 
-interface ProviderReading {
+interface ProviderReader {
   /** The shape of the entry of this name. */
-  entry(name: string): Shape<FileProvider>
+  entry(name: string): ConfigShape<FileProvider>
   /** The providers that are not among these entries, and whose key and address the environment holds. */
   fromEnvironment(entries: ReadonlyMap<string, FileProvider>): ProviderSettings[]
 }
@@ -105,7 +105,7 @@ const PROPERTIES = {
   authority_host: "authorityHost",
 } as const satisfies Record<AccountMember, keyof FileProvider>
 
-export function providerReading(options: ReadingOptions): ProviderReading {
+export function createProviderReader(options: ProviderReaderOptions): ProviderReader {
   const { knownProviders } = options
   const types = [...knownProviders, ...COMPATIBLE]
   const typeNames = types.map(({ id }) => id)
@@ -121,22 +121,22 @@ export function providerReading(options: ReadingOptions): ProviderReading {
     discover: optional(boolean()),
     ...memberShapes(parsers),
   }
-  const variables = new Variables(options, parsers)
+  const variables = new ProviderVariables(options, parsers)
 
-  const readEntry = (name: string, place: Place): FileProvider | typeof invalid => {
+  const readEntry = (name: string, place: ConfigNode): FileProvider | typeof INVALID => {
     const ownName = place.has("type") ? undefined : type(name)
-    if (ownName instanceof Wrong) place.reportName(unknownType(name, place, typeNames) ?? ownName.message)
+    if (ownName instanceof ParseProblem) place.reportName(unknownType(name, place, typeNames) ?? ownName.message)
     const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
     // Which members an unknown type takes, nobody knows.
     if (!provider) return object(shapes).read(place)
     const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members), provider.discovery ? "discover" : ""]
     const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
     const said = object(members as typeof shapes).read(place)
-    const completedEntry = completed(said === invalid ? {} : said, provider, variables)
+    const completedEntry = completeEntry(said === INVALID ? {} : said, provider, variables)
     const ambient = ambientCredentials(completedEntry, formOf(provider), options.environment)
     const entry = ambient ? { ...completedEntry, ambient } : completedEntry
-    for (const message of faultsOf(entry, provider, place)) place.reportName(message)
-    return said === invalid ? invalid : entry
+    for (const message of findFaults(entry, provider, place)) place.reportName(message)
+    return said === INVALID ? INVALID : entry
   }
 
   return {
@@ -147,7 +147,7 @@ export function providerReading(options: ReadingOptions): ProviderReading {
         const { id, environmentVariable, hostVariable } = provider
         if (entries.has(id)) continue
         if (!variables.has(environmentVariable) && !variables.has(hostVariable)) continue
-        const entry = completed({}, provider, variables)
+        const entry = completeEntry({}, provider, variables)
         if (hostVariable !== undefined && entry.baseUrl !== undefined) found.push({ ...entry, id, type: id })
         // Without an address of its own there is nowhere to take the credential to.
         if (entry.apiKey && missingMembers(entry, provider).length === 0) found.push({ ...entry, id, type: id })
@@ -158,17 +158,17 @@ export function providerReading(options: ReadingOptions): ProviderReading {
 }
 
 /** An entry with an address of its own is a host of the operator's: it lacks its type, unless its name is misspelt. */
-function unknownType(name: string, place: Place, known: readonly string[]): string | undefined {
+function unknownType(name: string, place: ConfigNode, known: readonly string[]): string | undefined {
   if (!place.has("base_url")) return undefined
   const nearest = nearestName(name, known)
-  const question = nearest === undefined ? "" : `; or did you mean ${quoted(nearest)}?`
+  const question = nearest === undefined ? "" : `; or did you mean ${quoteName(nearest)}?`
   const types = "`type: openai-compatible` (or anthropic-compatible, gemini-compatible)"
-  return `${quoted(name)} is no known provider; add ${types} for a host of your own${question}`
+  return `${quoteName(name)} is no known provider; add ${types} for a host of your own${question}`
 }
 
-type Parsers = Readonly<Record<Exclude<AccountMember, "api_keys">, Parser<unknown>>>
+type MemberParsers = Readonly<Record<Exclude<AccountMember, "api_keys">, TextParser<unknown>>>
 
-function parsersOf(reading: FileReading) {
+function parsersOf(reading: CredentialFileContext) {
   const credential = credentialOrFile(reading)
   return {
     base_url: baseUrl,
@@ -186,7 +186,7 @@ function parsersOf(reading: FileReading) {
     client_id: entraId,
     client_secret: credential,
     authority_host: secureUrl,
-  } satisfies Parsers
+  } satisfies MemberParsers
 }
 
 function memberShapes(parsers: ReturnType<typeof parsersOf>) {
@@ -210,7 +210,7 @@ function memberShapes(parsers: ReturnType<typeof parsersOf>) {
   }
 }
 
-function typeIn(place: Place): string | undefined {
+function typeIn(place: ConfigNode): string | undefined {
   const content = place.content()
   const type = content.kind === "mapping" ? content.members.get("type")?.content() : undefined
   return type?.kind === "text" ? type.text : undefined
@@ -221,12 +221,12 @@ function formOf({ form = KEY_FORM }: KnownProvider): AccountForm {
 }
 
 /** The variables of the environment that stand for members. What is wrong with one is said once, when it is needed. */
-class Variables {
+class ProviderVariables {
   private readonly known = new Map<string, unknown>()
 
   constructor(
-    private readonly options: ReadingOptions,
-    private readonly parsers: Parsers,
+    private readonly options: ProviderReaderOptions,
+    private readonly parsers: MemberParsers,
   ) {}
 
   /** An empty variable counts as unset: that is how a shell or a compose file takes one away. */
@@ -253,17 +253,17 @@ class Variables {
     return typeof found === "string" ? { baseUrl: found } : {}
   }
 
-  private parse(variable: string, parser: Parser<unknown>): unknown {
+  private parse(variable: string, parser: TextParser<unknown>): unknown {
     const value = parser((this.options.environment[variable] ?? "").trim())
     if (value instanceof Secret) return new Secret(value.reveal(), value.origin ?? `environment variable ${variable}`)
-    if (!(value instanceof Wrong)) return value
+    if (!(value instanceof ParseProblem)) return value
     this.options.problems.push({ path: variable, message: value.message })
     return undefined
   }
 }
 
 /** The entry with what it leaves out taken from the environment; what it says itself is never mixed with that. */
-function completed(entry: FileProvider, provider: KnownProvider, variables: Variables): FileProvider {
+function completeEntry(entry: FileProvider, provider: KnownProvider, variables: ProviderVariables): FileProvider {
   const { members, proofs } = formOf(provider)
   const read = (names: readonly AccountMember[]) => {
     const found = names.map((name) => [PROPERTIES[name], variables.read(name, provider)] as const)
@@ -301,17 +301,17 @@ function missingMembers(entry: FileProvider, provider: KnownProvider): AccountMe
 }
 
 /** What is wrong with an entry as a whole. A member that is there, but wrong, is neither missing nor told again. */
-function faultsOf(entry: FileProvider, provider: KnownProvider, place: Place): string[] {
+function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigNode): string[] {
   const { members, proofs } = formOf(provider)
-  const type = `the type ${quoted(provider.id)}`
+  const type = `the type ${quoteName(provider.id)}`
   const faults = missingMembers(entry, provider)
     .filter((name) => !place.has(name))
     .map((name) => {
       const [variable] = members[name]?.variables ?? []
-      return `${type} needs a ${quoted(name)}${variable === undefined ? "" : `, or the variable ${variable}`}`
+      return `${type} needs a ${quoteName(name)}${variable === undefined ? "" : `, or the variable ${variable}`}`
     })
   const said = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
-  const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoted).join(" with ")).join(" or ")
+  const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoteName).join(" with ")).join(" or ")
   const { speaks } = provider
   const unspoken = entry.protocols?.filter((protocol) => speaks && !Object.hasOwn(speaks, protocol)) ?? []
   if (speaks && unspoken.length > 0) {
@@ -320,12 +320,12 @@ function faultsOf(entry: FileProvider, provider: KnownProvider, place: Place): s
   if (said.length > 1) faults.push(`it may have only one of ${ways(said)}`)
   const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined
   const isProven = entry.ambient !== undefined || proofs.some(({ needs }) => needs.every(holds))
-  if (provider.form && !isProven) faults.push(`${type} needs ${ways(proofs)}${elsewhere(entry, provider.form)}`)
+  if (provider.form && !isProven) faults.push(`${type} needs ${ways(proofs)}${ambientHostsHint(entry, provider.form)}`)
   return faults
 }
 
 /** Why an entry that could do without a credential elsewhere needs one. */
-function elsewhere(entry: FileProvider, form: AccountForm): string {
+function ambientHostsHint(entry: FileProvider, form: AccountForm): string {
   if (!form.ambient || takesEnvironment(entry, form)) return ""
   return `: credentials of the environment and the cloud go to hosts of the vendor's (*${form.ambient.hosts.join(", *")}) and to this machine only`
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { load, problems } from "./load.fixture.ts"
+import { load, problems } from "./load-config.fixture.ts"
 
 const file = 'telemetry: { traces: "http://collector:4318/", headers: { X-Api-Key: "Basic opens it" }, sample: 0.25 }'
 

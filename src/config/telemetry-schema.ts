@@ -1,10 +1,19 @@
 // Where traces go, from the file and from the variables that OpenTelemetry's own tools read.
 import type { TracesSettings } from "./config.ts"
-import type { Problem } from "./config-error.ts"
-import { type FileReading, secretOrFile } from "./credential-file.ts"
+import type { ConfigFileProblem } from "./config-error.ts"
+import {
+  type ConfigShape,
+  dictionary,
+  INVALID,
+  object,
+  ParseProblem,
+  required,
+  text,
+  withDefault,
+} from "./config-shape.ts"
+import { type CredentialFileContext, secretOrFile } from "./credential-file.ts"
+import { baseUrl } from "./parse-values.ts"
 import { Secret } from "./secret.ts"
-import { dictionary, invalid, object, otherwise, required, type Shape, text, Wrong } from "./shape.ts"
-import { baseUrl } from "./values.ts"
 
 export interface FileTelemetry {
   readonly traces: string
@@ -15,28 +24,28 @@ export interface FileTelemetry {
 const SERVICE_NAME = "trivium"
 const TRACES_PATH = "/v1/traces"
 
-export function telemetrySchema(reading: FileReading): Shape<FileTelemetry> {
+export function telemetrySchema(reading: CredentialFileContext): ConfigShape<FileTelemetry> {
   const value = text(secretOrFile(headerValue, reading))
   return object({
     traces: required(text(tracesUrl)),
-    headers: otherwise(
+    headers: withDefault(
       dictionary(headerName, () => value),
       new Map(),
     ),
-    sample: otherwise(share, 1),
+    sample: withDefault(share, 1),
   })
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+type TelemetryEnvironment = Readonly<Record<string, string | undefined>>
 
 /** The environment wins over the file; an empty variable counts as unset. */
 export function readTraces(
   file: FileTelemetry | undefined,
-  { environment, problems }: { environment: Environment; problems: Problem[] },
+  { environment, problems }: { environment: TelemetryEnvironment; problems: ConfigFileProblem[] },
 ): TracesSettings | undefined {
-  const read = <T>(variable: string, parse: (text: string) => T | Wrong): T | undefined => {
+  const read = <T>(variable: string, parse: (text: string) => T | ParseProblem): T | undefined => {
     const value = environment[variable] ? parse(environment[variable]) : undefined
-    if (!(value instanceof Wrong)) return value
+    if (!(value instanceof ParseProblem)) return value
     problems.push({ path: variable, message: value.message })
     return undefined
   }
@@ -56,39 +65,39 @@ export function readTraces(
 }
 
 /** A collector's address; traces have their own path there. */
-function tracesUrl(address: string): string | Wrong {
+function tracesUrl(address: string): string | ParseProblem {
   const url = baseUrl(address)
-  return url instanceof Wrong || url.endsWith(TRACES_PATH) ? url : url + TRACES_PATH
+  return url instanceof ParseProblem || url.endsWith(TRACES_PATH) ? url : url + TRACES_PATH
 }
 
-function headerName(name: string): string | Wrong {
+function headerName(name: string): string | ParseProblem {
   if (/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) return name.toLowerCase()
-  return new Wrong("expected the name of a header")
+  return new ParseProblem("expected the name of a header")
 }
 
 /** Often a credential, and treated as one. */
-function headerValue(value: string): Secret | Wrong {
+function headerValue(value: string): Secret | ParseProblem {
   const trimmed = value.trim()
   return /^[\x20-\x7e]+$/.test(trimmed)
     ? new Secret(trimmed)
-    : new Wrong("expected the value of a header: ASCII characters on one line, not empty")
+    : new ParseProblem("expected the value of a header: ASCII characters on one line, not empty")
 }
 
 /** `name=value,name=value`, the values percent-encoded. */
-function headerList(list: string): [string, Secret][] | Wrong {
+function headerList(list: string): [string, Secret][] | ParseProblem {
   const headers: [string, Secret][] = []
   for (const pair of list.split(",")) {
     const [, name = "", value = ""] = /^\s*([^=\s]+)\s*=(.*)$/.exec(pair) ?? []
-    const read = { name: headerName(name), value: headerValue(decoded(value)) }
-    if (read.name instanceof Wrong || read.value instanceof Wrong) {
-      return new Wrong("expected headers such as `name=value,other=value`, their values percent-encoded")
+    const read = { name: headerName(name), value: headerValue(decodeHeaderValue(value)) }
+    if (read.name instanceof ParseProblem || read.value instanceof ParseProblem) {
+      return new ParseProblem("expected headers such as `name=value,other=value`, their values percent-encoded")
     }
     headers.push([read.name, read.value])
   }
   return headers
 }
 
-function decoded(value: string): string {
+function decodeHeaderValue(value: string): string {
   try {
     return decodeURIComponent(value)
   } catch {
@@ -97,12 +106,12 @@ function decoded(value: string): string {
 }
 
 /** A number from 0 to 1. */
-const share: Shape<number> = {
+const share: ConfigShape<number> = {
   read(place) {
     const content = place.content()
     const number = content.kind === "number" ? content.number : Number.NaN
     if (number >= 0 && number <= 1) return number
     if (content.kind !== "broken") place.report("expected a number from 0 to 1, such as 0.1")
-    return invalid
+    return INVALID
   },
 }

@@ -4,7 +4,7 @@ import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "nod
 import { readFile } from "node:fs/promises"
 import { basename, dirname } from "node:path"
 
-export interface WatchOptions {
+export interface ConfigWatchOptions {
   /** Called once for every settled change, with the content that settled. It must not throw. */
   readonly onChange: (text: string) => void
   /** Called once when the file has become unreadable, or is gone, with the system's code such as `ENOENT`. */
@@ -26,7 +26,7 @@ type FileState = { readonly text: string } | { readonly code: string }
  */
 export function watchConfig(
   file: string,
-  { onChange, onUnreadable, inForce, debounceMs = 100, pollMs = 5000 }: WatchOptions,
+  { onChange, onUnreadable, inForce, debounceMs = 100, pollMs = 5000 }: ConfigWatchOptions,
 ): { stop(): void } {
   const folder = watchFolder(file, () => lookLater())
   const poll = setInterval(() => {
@@ -34,7 +34,7 @@ export function watchConfig(
     lookLater()
   }, pollMs)
   poll.unref()
-  let settled: FileState = inForce === undefined ? readNow(file) : { text: inForce }
+  let settled: FileState = inForce === undefined ? readState(file) : { text: inForce }
   let loaded = textIn(settled)
   let candidate: FileState | undefined
   let timer: NodeJS.Timeout | undefined
@@ -50,7 +50,7 @@ export function watchConfig(
   async function look() {
     // Before the reading: what happens during it needs another look.
     timer = undefined
-    const found = await readFile(file, "utf8").then((text) => ({ text }), unreadable)
+    const found = await readFile(file, "utf8").then((text) => ({ text }), unreadableState)
     if (stopped) return
     const isNew = !isSame(found, settled)
     const isSettled = isNew && candidate !== undefined && isSame(found, candidate)
@@ -124,15 +124,15 @@ function realPath(file: string): string {
   }
 }
 
-function readNow(file: string): FileState {
+function readState(file: string): FileState {
   try {
     return { text: readFileSync(file, "utf8") }
   } catch (thrown) {
-    return unreadable(thrown)
+    return unreadableState(thrown)
   }
 }
 
-function unreadable(thrown: unknown): FileState {
+function unreadableState(thrown: unknown): FileState {
   return { code: (thrown as NodeJS.ErrnoException).code ?? "unknown error" }
 }
 

@@ -1,7 +1,7 @@
 // Counts a text's tokens the way its model's vendor would, as near as one tokenizer comes.
-import { type TokenFamily, WEIGHTS } from "./weights.ts"
+import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
 
-export type { TokenFamily } from "./weights.ts"
+export type { TokenFamily } from "./token-weights.ts"
 
 const AUTHORS: Readonly<Record<string, TokenFamily>> = {
   openai: "openai",

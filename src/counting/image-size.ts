@@ -1,21 +1,21 @@
 // How wide and high a picture is, from the first bytes of its file: vendors count pictures by that.
 
-export interface ImageSize {
+export interface PixelSize {
   readonly width: number
   readonly height: number
 }
 
 /** A JPEG may say its size only behind a thumbnail. */
-const MAX_LOOKED_AT = 64 * 1024
+const MAX_SCANNED_BYTES = 64 * 1024
 
 /** Undefined for what is no PNG, JPEG, GIF or WebP, or does not say. */
-export function imageSize(base64: string): ImageSize | undefined {
-  const bytes = Buffer.from(base64.slice(0, MAX_LOOKED_AT), "base64")
+export function imageSize(base64: string): PixelSize | undefined {
+  const bytes = Buffer.from(base64.slice(0, MAX_SCANNED_BYTES), "base64")
   const size = sizeIn(bytes)
   return size && size.width > 0 && size.height > 0 ? size : undefined
 }
 
-function sizeIn(bytes: Buffer): ImageSize | undefined {
+function sizeIn(bytes: Buffer): PixelSize | undefined {
   const begins = (mark: string, at = 0) => bytes.toString("latin1", at, at + mark.length) === mark
   if (bytes.length < 30) return undefined
   if (begins("\x89PNG")) return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
@@ -24,7 +24,7 @@ function sizeIn(bytes: Buffer): ImageSize | undefined {
   return begins("\xff\xd8") ? jpegSize(bytes) : undefined
 }
 
-function webpSize(bytes: Buffer, chunk: string): ImageSize | undefined {
+function webpSize(bytes: Buffer, chunk: string): PixelSize | undefined {
   if (chunk === "VP8X") return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
   if (chunk === "VP8 ") return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
   if (chunk !== "VP8L") return undefined
@@ -33,7 +33,7 @@ function webpSize(bytes: Buffer, chunk: string): ImageSize | undefined {
 }
 
 /** The size stands in the frame's header, behind segments of other kinds. */
-function jpegSize(bytes: Buffer): ImageSize | undefined {
+function jpegSize(bytes: Buffer): PixelSize | undefined {
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
     const marker = bytes[at + 1] ?? 0
     if (isFrame(marker)) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) }

@@ -1,12 +1,12 @@
 // How many tokens a picture, a document, a sound or a film is, by its size as far as that is known. From what the vendors
 // say of it, in November 2026.
-import type { ImageSize } from "./image-size.ts"
-import type { TokenFamily } from "./weights.ts"
+import type { PixelSize } from "./image-size.ts"
+import type { TokenFamily } from "./token-weights.ts"
 
-export interface Medium {
+export interface MediaItem {
   readonly media: "image" | "audio" | "video" | "document"
   /** Of a picture, where its file says. */
-  readonly size?: ImageSize
+  readonly size?: PixelSize
   /** Absent where it does not stand in the request. */
   readonly bytes?: number
   /** Whether the caller asks that it be looked at only roughly. */
@@ -20,23 +20,23 @@ const BYTES_PER_PAGE = 50_000
 const BYTES_PER_SECOND = { audio: 16_000, video: 125_000 }
 const VIDEO_TOKENS_PER_SECOND = 300
 
-interface Rates {
-  image(size: ImageSize, isRough: boolean): number
+interface MediaRates {
+  image(size: PixelSize, isRough: boolean): number
   readonly page: number
   /** For a second of sound. */
   readonly second: number
 }
 
-const OPENAI: Rates = { image: inTiles, page: 220, second: 10 }
-const OTHERS: Rates = { image: inPatches, page: 800, second: 32 }
-const RATES: Partial<Record<TokenFamily, Rates>> = {
+const OPENAI: MediaRates = { image: tileTokens, page: 220, second: 10 }
+const OTHERS: MediaRates = { image: patchTokens, page: 800, second: 32 }
+const RATES: Partial<Record<TokenFamily, MediaRates>> = {
   openai: OPENAI,
   "gpt-oss": OPENAI,
-  anthropic: { image: byArea, page: 2000, second: 32 },
-  google: { image: inSquares, page: 258, second: 32 },
+  anthropic: { image: areaTokens, page: 2000, second: 32 },
+  google: { image: squareTokens, page: 258, second: 32 },
 }
 
-export function mediaTokens({ media, size, bytes, isRough = false }: Medium, family: TokenFamily): number {
+export function mediaTokens({ media, size, bytes, isRough = false }: MediaItem, family: TokenFamily): number {
   const rates = RATES[family] ?? OTHERS
   if (size) return rates.image(size, isRough)
   if (bytes === undefined || media === "image") return UNKNOWN
@@ -45,28 +45,28 @@ export function mediaTokens({ media, size, bytes, isRough = false }: Medium, fam
 }
 
 /** Fitted into 2048 × 2048, then its shorter side into 768, then cut into squares of 512. */
-function inTiles(size: ImageSize, isRough: boolean): number {
+function tileTokens(size: PixelSize, isRough: boolean): number {
   if (isRough) return 85
-  const { width, height } = within(size, 2048)
+  const { width, height } = scaleWithin(size, 2048)
   const scale = Math.min(1, 768 / Math.min(width, height))
   return 85 + 170 * Math.ceil((width * scale) / 512) * Math.ceil((height * scale) / 512)
 }
 
-function byArea(size: ImageSize): number {
-  const { width, height } = within(size, 1568)
+function areaTokens(size: PixelSize): number {
+  const { width, height } = scaleWithin(size, 1568)
   return Math.min(1600, (width * height) / 750)
 }
 
-function inSquares({ width, height }: ImageSize): number {
+function squareTokens({ width, height }: PixelSize): number {
   if (width <= 384 && height <= 384) return 258
   return 258 * Math.ceil(width / 768) * Math.ceil(height / 768)
 }
 
-function inPatches({ width, height }: ImageSize): number {
+function patchTokens({ width, height }: PixelSize): number {
   return Math.min(4096, (width * height) / 28 ** 2)
 }
 
-function within({ width, height }: ImageSize, longest: number): ImageSize {
+function scaleWithin({ width, height }: PixelSize, longest: number): PixelSize {
   const scale = Math.min(1, longest / Math.max(width, height))
   return { width: width * scale, height: height * scale }
 }

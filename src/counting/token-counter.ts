@@ -1,8 +1,8 @@
 // Counts tokens in a thread of its own, which is started on first need and ended when it has been idle: the tokenizer
 // takes a hundred megabytes and half a second to load.
-import { OffLoop } from "../transport/off-loop.ts"
+import { TaskWorker } from "../transport/event-loop/task-worker.ts"
 import type { TokenFamily } from "./count-tokens.ts"
-import type { RequestShape } from "./estimate.ts"
+import type { RequestShape } from "./estimate-tokens.ts"
 import { inputBound } from "./input-bound.ts"
 
 export interface CountTask {
@@ -21,11 +21,11 @@ const CHARACTERS_PER_TOKEN = 3
 const IDLE_MS = 5 * 60_000
 
 export class TokenCounter {
-  private readonly offLoop: OffLoop
+  private readonly offLoop: TaskWorker
 
   /** `module` answers each CountTask with a number. */
   constructor(module: URL) {
-    this.offLoop = new OffLoop({ module, idleMs: IDLE_MS })
+    this.offLoop = new TaskWorker({ module, idleMs: IDLE_MS })
   }
 
   /** Whether a count takes milliseconds; before, the tokenizer has to be loaded. */
@@ -37,15 +37,15 @@ export class TokenCounter {
   async count(task: CountTask): Promise<number> {
     const { text, shape, spoken } = task
     if (text === "" && !shape) return 0
-    if (text.length > MAX_COUNTED_LENGTH && !spoken) return byLength(text)
+    if (text.length > MAX_COUNTED_LENGTH && !spoken) return estimateByLength(text)
     try {
       return await this.offLoop.run<CountTask, number>(task)
     } catch {
-      return spoken ? inputBound(text) : byLength(text)
+      return spoken ? inputBound(text) : estimateByLength(text)
     }
   }
 }
 
-function byLength(text: string): number {
+function estimateByLength(text: string): number {
   return Math.ceil(text.length / CHARACTERS_PER_TOKEN)
 }

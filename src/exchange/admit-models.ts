@@ -1,13 +1,13 @@
 // The models a request names, each mapped by its key's model map, known, and within the key's scope.
-import { mappedName } from "../accounts/model-map.ts"
-import { allowsModel } from "../accounts/scope.ts"
-import { excerpt, GatewayError } from "../canonical/error.ts"
-import type { Model } from "../catalog/catalog.ts"
-import { KINDS, type Reading } from "../protocols/contract.ts"
-import type { RoutingTable } from "../routing/plan.ts"
-import type { Call } from "./call.ts"
-import { suggestCallable } from "./models.ts"
-import type { ExchangeRecord } from "./record.ts"
+import { mapModelName } from "../access/model-map.ts"
+import { allowsModel } from "../access/scope.ts"
+import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
+import type { CatalogModel } from "../catalog/catalog.ts"
+import { KINDS, type RequestSummary } from "../protocols/contract.ts"
+import type { RoutingTable } from "../routing/route-plan.ts"
+import { suggestCallable } from "./callable-models.ts"
+import type { ClientCall } from "./exchange-deps.ts"
+import type { ExchangeRecord } from "./exchange-record.ts"
 import { adviseVariant, resolveModel } from "./resolve-model.ts"
 
 /** A model's name in a request, and the member it is in. */
@@ -17,8 +17,8 @@ interface NamedModel {
 }
 
 /** The requested model first, then those to turn to. */
-export function admitModels(call: Call, reading: Reading, table: RoutingTable): Model[] {
-  const admission = new Admission(call, reading, table)
+export function admitModels(call: ClientCall, reading: RequestSummary, table: RoutingTable): CatalogModel[] {
+  const admission = new ModelAdmission(call, reading, table)
   const first = admission.admit({ name: reading.model || (table.imageModel ?? unnamed()), param: "model" })
   call.record.model = first.id
   call.record.stream = reading.stream
@@ -35,21 +35,21 @@ function unnamed(): never {
   throw new GatewayError("missing_parameter", message, { param: "model" })
 }
 
-class Admission {
-  private readonly kinds: readonly Model["kind"][]
+class ModelAdmission {
+  private readonly kinds: readonly CatalogModel["kind"][]
 
   constructor(
-    private readonly call: Call,
-    { kinds = [KINDS[call.protocol.id]] }: Reading,
+    private readonly call: ClientCall,
+    { kinds = [KINDS[call.protocol.id]] }: RequestSummary,
     private readonly table: RoutingTable,
   ) {
     this.kinds = kinds
   }
 
-  admit({ name, param }: NamedModel): Model {
+  admit({ name, param }: NamedModel): CatalogModel {
     const { caller, record } = this.call
     const { catalog } = this.table
-    const mapped = mappedName(caller.modelMap, name)
+    const mapped = mapModelName(caller.modelMap, name)
     const asked = mapped ?? name
     const model = catalog.find(asked) ?? resolveModel(asked, { catalog, scope: caller.models })
     if (!model) throw this.unknown({ name: asked, param }, mapped === undefined ? undefined : name)
@@ -82,13 +82,13 @@ function noteMapped(record: ExchangeRecord, from: string, to: string): void {
   record.mappedModels.push({ from, to })
 }
 
-const ENDPOINTS: Readonly<Record<Model["kind"], string>> = {
+const ENDPOINTS: Readonly<Record<CatalogModel["kind"], string>> = {
   chat: "a chat model: call it with messages",
   embedding: "an embedding model: call it at /v1/embeddings",
   image: "an image model: call it at /v1/images/generations",
   moderation: "a moderation model: call it at /v1/moderations",
 }
 
-function otherKind({ id, kind }: Model, param: string): GatewayError {
+function otherKind({ id, kind }: CatalogModel, param: string): GatewayError {
   return new GatewayError("invalid_parameter", `\`${id}\` is ${ENDPOINTS[kind]}.`, { param })
 }

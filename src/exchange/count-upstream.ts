@@ -1,94 +1,98 @@
 // Asks an upstream how many tokens a request has, in the client's own bytes or said again in another protocol. One is
 // asked, and briefly: a count that is late, refused or no count is none.
-import { GatewayError } from "../canonical/error.ts"
+
+import { mayHoldSeal } from "../canonical/chat/sealed-content.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import { isObject } from "../canonical/json.ts"
-import { mayHoldSeal } from "../canonical/sealed.ts"
-import type { Counter } from "../protocols/codec.ts"
-import type { Line } from "../providers/contract.ts"
-import type { Target } from "../routing/plan.ts"
-import { decodeUtf8, fromByteText, toByteText } from "../transport/byte-text.ts"
-import { failure, type Outgoing } from "../transport/http-client.ts"
-import { splice } from "../transport/json-splice.ts"
+import type { TokenCountCodec } from "../protocols/chat-codec.ts"
+import type { ProtocolEndpoint } from "../providers/contract.ts"
+import type { Target } from "../routing/route-plan.ts"
+import { toSendError, type UpstreamRequest } from "../transport/http-client.ts"
+import { decodeUtf8, fromByteText, toByteText } from "../transport/json/byte-text.ts"
+import { spliceJson } from "../transport/json/json-splice.ts"
 import { readAll } from "../transport/read-all.ts"
 import { ResendAllowance } from "../transport/resend-allowance.ts"
-import { asUpstreamError } from "./attempt.ts"
-import type { Attempt } from "./lane.ts"
-import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./record.ts"
-import { relayLane } from "./relay-lane.ts"
-import { type Occasion, translateLane, UnsayableError } from "./translate-lane.ts"
-import { upstreamError } from "./upstream.ts"
+import { asUpstreamError } from "./attempt/attempt-targets.ts"
+import { upstreamError } from "./attempt/call-upstream.ts"
+import { ClientGoneError, noteAttempt, noteFailedAttempt } from "./exchange-record.ts"
+import type { Attempt } from "./lanes/lane.ts"
+import { relayLane } from "./lanes/relay-lane.ts"
+import { type TranslationContext, translateLane, UntranslatableError } from "./lanes/translate-lane.ts"
 
 const PATIENCE_MS = 2000
 const MAX_ANSWER_BYTES = 64 * 1024
 /** What is longer would hold up the event loop for too long when it is put as a question. */
 const MAX_SAID_AGAIN = 8 * 1024 * 1024
 
-type Body = string | Uint8Array<ArrayBuffer>
+type CountBody = string | Uint8Array<ArrayBuffer>
 
 /** A target in a protocol in which it may be asked. */
-interface Asked {
+interface CountTarget {
   readonly target: Target
-  readonly counter: Counter
+  readonly counter: TokenCountCodec
   readonly isRelayed: boolean
 }
 
-interface Hurried extends Occasion {
+interface CountContext extends TranslationContext {
   /** When a count is too late. */
   readonly until: number
   readonly resends: ResendAllowance
 }
 
 /** What an upstream is sent, and what is told of its answer. */
-interface Question extends Pick<Outgoing, "url" | "headers" | "body"> {
+interface CountRequest extends Pick<UpstreamRequest, "url" | "headers" | "body"> {
   readonly attempt: Attempt
   /** Undefined where it is no count. */
-  read(bytes: Uint8Array): Body | undefined
+  read(bytes: Uint8Array): CountBody | undefined
 }
 
 /** What the client is to read; undefined where none of these targets can be asked, or the one that was did not answer. */
-export async function upstreamCount(targets: readonly Target[], occasion: Occasion): Promise<Body | undefined> {
-  const hurried = { ...occasion, until: performance.now() + PATIENCE_MS, resends: new ResendAllowance() }
-  for (let asked = counterAmong(targets, occasion); asked; asked = counterAmong(targets, occasion)) {
+export async function requestUpstreamCount(
+  targets: readonly Target[],
+  context: TranslationContext,
+): Promise<CountBody | undefined> {
+  const hurried = { ...context, until: performance.now() + PATIENCE_MS, resends: new ResendAllowance() }
+  for (let asked = findCounter(targets, context); asked; asked = findCounter(targets, context)) {
     const { line, upstreamModel } = asked.target
-    const told = await askOnce(asked, hurried)
+    const told = await tryCount(asked, hurried)
     // One that turns out to have no counter was not asked for nothing: there may be another.
-    if (told !== undefined || !isWithout(line, upstreamModel)) return told
+    if (told !== undefined || !hasNoCounter(line, upstreamModel)) return told
   }
   return undefined
 }
 
-async function askOnce(asked: Asked, occasion: Hurried): Promise<Body | undefined> {
-  const { call, house } = occasion
+async function tryCount(asked: CountTarget, context: CountContext): Promise<CountBody | undefined> {
+  const { call, deps } = context
   noteAttempt(call.record, asked.target)
   try {
-    return await ask(await questionTo(asked, occasion), occasion)
+    return await sendCountRequest(await countRequestTo(asked, context), context)
   } catch (thrown) {
     if (call.isGone()) throw thrown instanceof ClientGoneError ? thrown : new ClientGoneError("", { cause: thrown })
-    const error = thrown instanceof UnsayableError ? thrown.error : asUpstreamError(thrown)
-    if (error.code === "internal_error") house.onFault(thrown)
+    const error = thrown instanceof UntranslatableError ? thrown.error : asUpstreamError(thrown)
+    if (error.code === "internal_error") deps.onFault(thrown)
     const { attemptStartedAt: startedAt } = call.record
     noteFailedAttempt(call.record, { target: asked.target, startedAt, error })
     return undefined
   }
 }
 
-function counterAmong(targets: readonly Target[], occasion: Occasion): Asked | undefined {
+function findCounter(targets: readonly Target[], context: TranslationContext): CountTarget | undefined {
   for (const target of targets) {
-    const found = target.health === "out" ? undefined : counterAt(target, occasion)
+    const found = target.health === "out" ? undefined : counterAt(target, context)
     if (found) return found
   }
   return undefined
 }
 
 /** In the client's protocol, or else in the one the target speaks best, of those that have a counter. */
-function counterAt(target: Target, { call, house, request }: Occasion): Asked | undefined {
+function counterAt(target: Target, { call, deps, request }: TranslationContext): CountTarget | undefined {
   const { lines } = target.account
   const own = call.protocol.id
   for (const protocol of [own, ...Object.keys(lines).filter((id) => id !== own)]) {
     const line = lines[protocol]
-    const counter = house.codecs.upstream.get(protocol)?.counter
+    const counter = deps.codecs.upstream.get(protocol)?.counter
     if (!line || !counter || line.serves?.(target.upstreamModel) === false) continue
-    if (isWithout(line, target.upstreamModel)) continue
+    if (hasNoCounter(line, target.upstreamModel)) continue
     // A seal in an envelope of ours is another upstream's.
     const isRelayed = protocol === own && !mayHoldSeal(request.text)
     if (!isRelayed && request.text.length > MAX_SAID_AGAIN) continue
@@ -97,63 +101,72 @@ function counterAt(target: Target, { call, house, request }: Occasion): Asked | 
   return undefined
 }
 
-function questionTo(asked: Asked, occasion: Occasion): Question | Promise<Question> {
-  return asked.isRelayed ? relayed(asked, occasion) : translated(asked, occasion)
+function countRequestTo(asked: CountTarget, context: TranslationContext): CountRequest | Promise<CountRequest> {
+  return asked.isRelayed ? relayedCountRequest(asked, context) : translatedCountRequest(asked, context)
 }
 
-function relayed({ target }: Asked, occasion: Occasion): Question {
-  const attempt: Attempt = { ...occasion, target, lane: relayLane, bill: undefined }
+function relayedCountRequest({ target }: CountTarget, context: TranslationContext): CountRequest {
+  const attempt: Attempt = { ...context, target, lane: relayLane, chargeSession: undefined }
   const url = relayLane.url(attempt)
   return { ...relayLane.message(attempt), url, attempt, read: (bytes) => relayLane.answer(bytes, attempt)?.body }
 }
 
-async function translated({ target, counter }: Asked, occasion: Occasion): Promise<Question> {
-  const { call, house } = occasion
+async function translatedCountRequest(
+  { target, counter }: CountTarget,
+  context: TranslationContext,
+): Promise<CountRequest> {
+  const { call, deps } = context
   // Nothing is fetched from anywhere for the sake of a count.
-  const lane = await translateLane(target, { ...occasion, house: { ...house, fetchMedia: undefined } })
-  const attempt: Attempt = { ...occasion, target, lane, bill: undefined }
+  const lane = await translateLane(target, { ...context, deps: { ...deps, fetchMedia: undefined } })
+  const attempt: Attempt = { ...context, target, lane, chargeSession: undefined }
   const { body } = lane.message(attempt)
   // A lane notes what it could not say for the answer's header, and this is no answer to it.
   call.record.losses = undefined
   const { line, upstreamModel: model } = target
   const { operation, path, headers } = counter.errand(model)
   const errand = { operation, model, stream: false, usualPath: path, headers }
-  const text = counter.ask(typeof body === "string" ? body : toByteText(body), model)
+  const text = counter.encodeCountRequest(typeof body === "string" ? body : toByteText(body), model)
   return {
     url: line.baseUrl + (line.path?.(errand) ?? path),
     headers: line.headersWith(headers),
-    body: fromByteText(splice(text, line.edits?.(errand) ?? [])),
+    body: fromByteText(spliceJson(text, line.edits?.(errand) ?? [])),
     attempt,
-    read: (bytes) => encodedAgain(bytes, { counter, occasion }),
+    read: (bytes) => encodeCount(bytes, { counter, context }),
   }
 }
 
-function encodedAgain(bytes: Uint8Array, { counter, occasion }: { counter: Counter; occasion: Occasion }) {
+function encodeCount(
+  bytes: Uint8Array,
+  { counter, context }: { counter: TokenCountCodec; context: TranslationContext },
+) {
   const answer: unknown = JSON.parse(decodeUtf8(bytes))
   const tokens = isObject(answer) ? counter.decodeCount(answer) : undefined
-  const { call, house } = occasion
-  const told = tokens === undefined ? undefined : house.codecs.ingress.get(call.protocol.id)?.encodeCount?.(tokens)
+  const { call, deps } = context
+  const told = tokens === undefined ? undefined : deps.codecs.ingress.get(call.protocol.id)?.encodeCount?.(tokens)
   return told && JSON.stringify(told)
 }
 
-async function ask({ url, headers, body, attempt, read }: Question, hurried: Hurried): Promise<Body> {
-  const { call, house, until, resends } = hurried
+async function sendCountRequest(
+  { url, headers, body, attempt, read }: CountRequest,
+  hurried: CountContext,
+): Promise<CountBody> {
+  const { call, deps, until, resends } = hurried
   const { line, upstreamModel } = attempt.target
   const limitMs = until - performance.now()
-  const running = house.running.begin(call, { url, limitMs })
+  const running = deps.upstreamCalls.begin(call, { url, limitMs })
   try {
-    const connectMs = Math.min(house.timeouts.connectMs, limitMs)
+    const connectMs = Math.min(deps.timeouts.connectMs, limitMs)
     const { tenant: owner } = call.caller
     const response = await line.send({ url, headers, body, abort: running.abort, connectMs, owner, resends })
-    if (MEANS_NO_COUNTER.has(response.status)) noteWithout(line, upstreamModel)
+    if (MEANS_NO_COUNTER.has(response.status)) noteNoCounter(line, upstreamModel)
     if (!response.ok) throw await upstreamError(response, attempt, running)
     const told = read(await readAll(response, MAX_ANSWER_BYTES))
     if (told === undefined) throw new GatewayError("upstream_unavailable", NO_COUNT, { owner: "upstream" })
     return told
   } catch (thrown) {
-    throw thrown instanceof GatewayError ? thrown : failure(thrown, running.abort)
+    throw thrown instanceof GatewayError ? thrown : toSendError(thrown, running.abort)
   } finally {
-    house.running.end(running)
+    deps.upstreamCalls.end(running)
   }
 }
 
@@ -163,15 +176,15 @@ const NO_COUNT = "The provider's answer is no count of tokens."
 const MEANS_NO_COUNTER: ReadonlySet<number> = new Set([404, 405, 501])
 const REMEMBERED_MS = 10 * 60_000
 const MAX_REMEMBERED = 1000
-const without = new WeakMap<Line, Map<string, number>>()
+const without = new WeakMap<ProtocolEndpoint, Map<string, number>>()
 
-function noteWithout(line: Line, model: string): void {
+function noteNoCounter(line: ProtocolEndpoint, model: string): void {
   const models = without.get(line) ?? new Map<string, number>()
   if (models.size >= MAX_REMEMBERED) models.clear()
   models.set(model, performance.now() + REMEMBERED_MS)
   without.set(line, models)
 }
 
-function isWithout(line: Line, model: string): boolean {
+function hasNoCounter(line: ProtocolEndpoint, model: string): boolean {
   return performance.now() < (without.get(line)?.get(model) ?? 0)
 }

@@ -1,75 +1,91 @@
 // The story of one call. The door has authenticated the caller; here it is admitted, routed, attempted and settled.
 
 import { createHash } from "node:crypto"
-import { GatewayError } from "../canonical/error.ts"
-import type { Model } from "../catalog/catalog.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
+import type { CatalogModel } from "../catalog/catalog.ts"
 import { inputBound } from "../counting/input-bound.ts"
-import type { Reading } from "../protocols/contract.ts"
-import type { Excluded } from "../routing/candidates.ts"
-import type { RequestFacts } from "../routing/occasion.ts"
-import { plan, type RoutingTable } from "../routing/plan.ts"
+import type { RequestSummary } from "../protocols/contract.ts"
+import type { ExcludedTarget } from "../routing/candidate-set.ts"
+import type { RequestFacts } from "../routing/plan-input.ts"
+import { planRoute, type RoutingTable } from "../routing/route-plan.ts"
 import { ResendAllowance } from "../transport/resend-allowance.ts"
 import { admitModels } from "./admit-models.ts"
-import { attempt } from "./attempt.ts"
-import { Bill } from "./bill.ts"
-import type { Call, House } from "./call.ts"
-import type { ClientAnswer } from "./client-answer.ts"
-import { answerCount } from "./count.ts"
-import { explain } from "./explain.ts"
-import { keep, resume } from "./kept-conversation.ts"
-import { LostParameters } from "./lost-parameters.ts"
-import { answerOf, ClientGoneError } from "./record.ts"
-import type { KeptAnswer } from "./repeats.ts"
-import { type ReadRequest, readRequest } from "./request.ts"
-import { sessionOf } from "./session.ts"
-import { answerStreamed } from "./streamed.ts"
-import { settleUnanswered } from "./unanswered.ts"
-import { answerUnary, unary } from "./unary.ts"
+import { answerCount } from "./answer-count.ts"
+import { answerUnary, unaryDriver } from "./answer-unary.ts"
+import { attemptTargets } from "./attempt/attempt-targets.ts"
+import { ChargeSession } from "./charge/charge-session.ts"
+import { settleUnanswered } from "./charge/settle-unanswered.ts"
+import type { ClientResponse } from "./client-response.ts"
+import type { ReplayedAnswer } from "./conversations/idempotency.ts"
+import { keepResponse, resumeConversation } from "./conversations/resume-conversation.ts"
+import type { ClientCall, ExchangeDeps } from "./exchange-deps.ts"
+import { ClientGoneError, responseOf } from "./exchange-record.ts"
+import { explainRequest } from "./explain/explain-request.ts"
+import { LostParameters } from "./explain/lost-parameters.ts"
+import { type ReadRequest, readRequest } from "./read-request.ts"
+import { sessionKeyOf } from "./session-key.ts"
+import { answerStreamed } from "./streams/answer-streamed.ts"
 
-export async function exchange(call: Call, house: House): Promise<ClientAnswer> {
-  const table = house.table()
+export async function runExchange(call: ClientCall, deps: ExchangeDeps): Promise<ClientResponse> {
+  const table = deps.table()
   const { protocol, envelope } = call
-  const { readLarge, largeInTurn } = house
+  const { readLarge, largeRequestQueue } = deps
   const bytes = await call.readBody()
-  const bodyHash = call.idempotencyKey === undefined ? undefined : hashOf(call, bytes)
-  const read = readRequest(bytes, { protocol, envelope, readLarge, largeInTurn })
-  const resuming = resume(read instanceof Promise ? await read : read, { call, house, table })
+  const bodyHash = call.idempotencyKey === undefined ? undefined : hashRequest(call, bytes)
+  const read = readRequest(bytes, { protocol, envelope, readLarge, largeInTurn: largeRequestQueue })
+  const resuming = resumeConversation(read instanceof Promise ? await read : read, { call, deps, table })
   const resumed = resuming instanceof Promise ? await resuming : resuming
   const { request } = resumed
-  call.bodyRead()
+  call.shrinkBody()
   const models = admitModels(call, request.reading, table)
   const generates = !request.reading.counts
   const { routing } = request.reading
-  refuseUnready(request.reading)
-  const session = hasChoice(models, table) ? sessionIn(call, request) : undefined
-  const asking = { call, house, request, table }
+  refuseUnsupportedWishes(request.reading)
+  const session = hasChoice(models, table) ? findSession(call, request) : undefined
+  const asking = { call, deps, request, table }
   const lost = routing.requireParameters && generates ? await LostParameters.find(models, asking) : undefined
-  const planned = plan(models, {
-    ...{ protocol: protocol.id, table, turn: turnOf(models, house, routing.explain), translates: true },
-    ...{ wishes: routing, facts: factsOf(request), losesParameters: lost && ((target) => lost.isLosing(target)) },
-    ...{ health: house.health.view(), chance: routing.explain ? undefined : house.chance() },
-    home: (session === undefined ? undefined : house.affinity.homeOf(session)) ?? resumed.home,
+  const planned = planRoute(models, {
+    ...{ protocol: protocol.id, table, turn: rotationTurn(models, deps, routing.explain), translates: true },
+    ...{
+      wishes: routing,
+      facts: toRequestFacts(request),
+      losesParameters: lost && ((target) => lost.isLosing(target)),
+    },
+    ...{ health: deps.health.snapshot(), chance: routing.explain ? undefined : deps.chance() },
+    home: (session === undefined ? undefined : deps.affinity.homeOf(session)) ?? resumed.home,
   })
   const { attempts: targets, excluded } = planned
-  const refusal = targets.length === 0 ? nobodyLeft(models, { excluded, lost, modelsPath: call.modelsPath }) : undefined
+  const refusal =
+    targets.length === 0 ? allExcludedError(models, { excluded, lost, modelsPath: call.modelsPath }) : undefined
   if (routing.explain && targets.length + excluded.length > 0)
-    return explain(planned, { ...asking, models, lost, refusal })
+    return explainRequest(planned, { ...asking, models, lost, refusal })
   if (refusal) throw refusal
-  if (!generates) return answerCount({ call, house, request }, targets)
-  const claimed = bodyHash === undefined ? undefined : claimOf(call, house, bodyHash)
-  if (claimed && "body" in claimed) return answerAgain(call, claimed)
-  const told = keep(resumed, { call, house, table, targets, claim: claimed })
-  const { ledger } = house
+  if (!generates) return answerCount({ call, deps, request }, targets)
+  const claimed = bodyHash === undefined ? undefined : claimIdempotencyKey(call, deps, bodyHash)
+  if (claimed && "body" in claimed) return replayAnswer(call, claimed)
+  const told = keepResponse(resumed, { call, deps, table, targets, claim: claimed })
+  const { ledger } = deps
   const { claim } = told
-  const bill = ledger ? await Bill.open({ call, house, ledger, request: told.request, targets, claim }) : undefined
+  const chargeSession = ledger
+    ? await ChargeSession.open({ call, deps, ledger, request: told.request, targets, claim })
+    : undefined
   const hedges = routing.hedge ?? call.caller.hedge
   const resends = new ResendAllowance()
-  const attempts = { call, house, ...told, targets: bill?.targets ?? targets, bill, session, hedges, resends }
+  const attempts = {
+    call,
+    deps,
+    ...told,
+    targets: chargeSession?.targets ?? targets,
+    chargeSession,
+    session,
+    hedges,
+    resends,
+  }
   try {
     // Who left while the hold was written is not asked for.
     if (call.isGone()) throw new ClientGoneError()
     if (request.reading.stream) return await answerStreamed(attempts)
-    const answer = await answerUnary(await attempt(attempts, unary))
+    const answer = await answerUnary(await attemptTargets(attempts, unaryDriver))
     call.finish()
     return answer
   } catch (thrown) {
@@ -79,47 +95,51 @@ export async function exchange(call: Call, house: House): Promise<ClientAnswer> 
 }
 
 /** What is asked, where, in full: of what is asked again it is the same. */
-function hashOf({ record, envelope, protocol }: Call, bytes: Uint8Array): string {
+function hashRequest({ record, envelope, protocol }: ClientCall, bytes: Uint8Array): string {
   const query = new URLSearchParams(envelope.query)
   if (protocol.keyParameter !== undefined) query.delete(protocol.keyParameter)
   const where = `${record.route}\n${envelope.rest}\n${query}\n`
   return createHash("sha256").update(where).update(bytes).digest("base64url")
 }
 
-function claimOf({ caller, record, idempotencyKey = "" }: Call, { repeats }: House, bodyHash: string) {
+function claimIdempotencyKey(
+  { caller, record, idempotencyKey = "" }: ClientCall,
+  { repeats }: ExchangeDeps,
+  bodyHash: string,
+) {
   const { id: keyId, tenant, keepAnswers: keepsAnswer } = caller
   return repeats.begin({ keyId, tenant, idempotencyKey, bodyHash, requestId: record.requestId, keepsAnswer })
 }
 
 /** The answer of the request that came first, under its id, which is its receipt's. */
-function answerAgain(call: Call, { requestId, status, contentType, body }: KeptAnswer): ClientAnswer {
+function replayAnswer(call: ClientCall, { requestId, status, contentType, body }: ReplayedAnswer): ClientResponse {
   const { record } = call
   record.status = status
   call.finish()
-  const answer = answerOf({ ...record, requestId }, body, contentType)
+  const answer = responseOf({ ...record, requestId }, body, contentType)
   answer.headers.set("idempotency-replayed", "true")
   answer.headers.set("cache-control", "no-cache")
   return answer
 }
 
 /** Whether there is more than one place for it to go. */
-function hasChoice([model, other]: readonly Model[], { accounts }: RoutingTable): boolean {
+function hasChoice([model, other]: readonly CatalogModel[], { accounts }: RoutingTable): boolean {
   if (!model || other || model.members || model.targets.length > 1) return true
   return (accounts.get(model.targets[0]?.provider ?? "")?.length ?? 0) > 1
 }
 
 /** What is only explained is not counted: the next request goes where the explanation says. */
-function turnOf([model]: readonly Model[], { turns }: House, isExplained = false): number {
+function rotationTurn([model]: readonly CatalogModel[], { turns }: ExchangeDeps, isExplained = false): number {
   const id = model?.id ?? ""
   return isExplained ? turns.peek(id) : turns.next(id)
 }
 
-function sessionIn({ caller, record }: Call, request: ReadRequest): string | undefined {
-  return request.reading.counts ? undefined : sessionOf(request, { keyId: caller.id, model: record.model ?? "" })
+function findSession({ caller, record }: ClientCall, request: ReadRequest): string | undefined {
+  return request.reading.counts ? undefined : sessionKeyOf(request, { keyId: caller.id, model: record.model ?? "" })
 }
 
 /** What the plan weighs, as far as the text tells. */
-function factsOf({ text, reading: { stream, asks } }: ReadRequest): RequestFacts {
+function toRequestFacts({ text, reading: { stream, asks } }: ReadRequest): RequestFacts {
   return {
     stream,
     get inputTokens() {
@@ -130,34 +150,38 @@ function factsOf({ text, reading: { stream, asks } }: ReadRequest): RequestFacts
 }
 
 /** Wishes that nobody acts on are better refused than passed over. */
-function refuseUnready({ counts, routing: { explain: explains } }: Reading): void {
-  if (counts && explains) throw unready("provider.explain", "explains requests that generate, and not counts")
+function refuseUnsupportedWishes({ counts, routing: { explain: explains } }: RequestSummary): void {
+  if (counts && explains)
+    throw unsupportedWishError("provider.explain", "explains requests that generate, and not counts")
 }
 
-function unready(param: string, why: string): GatewayError {
+function unsupportedWishError(param: string, why: string): GatewayError {
   return new GatewayError("unsupported_parameter", `\`${param}\` ${why}. Leave it out.`, { param })
 }
 
-interface RuledOut {
-  readonly excluded: readonly Excluded[]
+interface ExclusionSummary {
+  readonly excluded: readonly ExcludedTarget[]
   readonly lost: LostParameters | undefined
   readonly modelsPath: string
 }
 
-function nobodyLeft(models: readonly Model[], { excluded, lost, modelsPath }: RuledOut): GatewayError {
-  if (excluded.length === 0) return notServed(models, modelsPath)
-  const told = excluded.map((each) => `${each.provider} (${[each.why, ...lostBy(each, lost)].join(" ")})`)
+function allExcludedError(
+  models: readonly CatalogModel[],
+  { excluded, lost, modelsPath }: ExclusionSummary,
+): GatewayError {
+  if (excluded.length === 0) return notServedError(models, modelsPath)
+  const told = excluded.map((each) => `${each.provider} (${[each.why, ...lostParametersAt(each, lost)].join(" ")})`)
   const who = [...new Set(told)].join(", ")
   const message = `Nobody is left to ask for \`${models[0]?.id}\`. Ruled out by \`provider\`: ${who}.`
   return new GatewayError("model_not_found", message, { param: "provider" })
 }
 
 /** What of the request it would not be told. */
-function lostBy(excluded: Excluded, lost: LostParameters | undefined): string[] {
+function lostParametersAt(excluded: ExcludedTarget, lost: LostParameters | undefined): string[] {
   return excluded.why === "require_parameters" ? (lost?.at(excluded) ?? []).map((path) => `\`${path}\``) : []
 }
 
-function notServed([model]: readonly Model[], modelsPath: string): GatewayError {
+function notServedError([model]: readonly CatalogModel[], modelsPath: string): GatewayError {
   const message = `No configured provider serves \`${model?.id}\` over this interface. GET ${modelsPath} lists what can be called.`
   return new GatewayError("model_not_found", message, { param: "model" })
 }

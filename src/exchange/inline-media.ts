@@ -1,7 +1,7 @@
 // What stands at addresses of a caller's, for upstreams that take it only inline.
-import { excerpt, GatewayError } from "../canonical/error.ts"
+import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import { type FetchedMedia, MediaFetchError } from "../transport/media-fetch.ts"
-import type { InlineMedia } from "./translate-request.ts"
+import type { InlineMedia } from "./lanes/translate-request.ts"
 
 const MAX_ADDRESSES = 16
 const MAX_TOTAL_BYTES = 32 * 1024 * 1024
@@ -12,16 +12,16 @@ export async function inlineMedia(
   fetch: (address: string) => Promise<FetchedMedia>,
 ): Promise<ReadonlyMap<string, InlineMedia>> {
   if (addresses.length > MAX_ADDRESSES) {
-    throw refused(
+    throw mediaError(
       `The request names more than ${MAX_ADDRESSES} addresses that this model's provider does not fetch from`,
     )
   }
   const fetched = await Promise.all(
-    addresses.map(async (address) => [address, await fetchOne(address, fetch)] as const),
+    addresses.map(async (address) => [address, await fetchMediaItem(address, fetch)] as const),
   )
   const total = fetched.reduce((sum, [, { bytes }]) => sum + bytes.byteLength, 0)
   if (total > MAX_TOTAL_BYTES)
-    throw refused("What stands at the addresses in the request is too large to be sent along")
+    throw mediaError("What stands at the addresses in the request is too large to be sent along")
   return new Map(
     fetched.map(([address, { mediaType, bytes }]) => [
       address,
@@ -30,15 +30,18 @@ export async function inlineMedia(
   )
 }
 
-async function fetchOne(address: string, fetch: (address: string) => Promise<FetchedMedia>): Promise<FetchedMedia> {
+async function fetchMediaItem(
+  address: string,
+  fetch: (address: string) => Promise<FetchedMedia>,
+): Promise<FetchedMedia> {
   try {
     return await fetch(address)
   } catch (thrown) {
     if (!(thrown instanceof MediaFetchError)) throw thrown
-    throw refused(`What stands at \`${excerpt(address)}\` could not be fetched: ${thrown.message}`)
+    throw mediaError(`What stands at \`${excerpt(address)}\` could not be fetched: ${thrown.message}`)
   }
 }
 
-function refused(why: string): GatewayError {
+function mediaError(why: string): GatewayError {
   return new GatewayError("invalid_parameter", `${why}. Send the file itself, in base64.`)
 }

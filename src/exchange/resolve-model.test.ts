@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { bundledModels } from "../catalog/bundled.ts"
-import { Catalog, type Model } from "../catalog/catalog.ts"
+import { bundledModels } from "../catalog/bundled-models.ts"
+import { Catalog, type CatalogModel } from "../catalog/catalog.ts"
 import { resolveModel, suggestModels } from "./resolve-model.ts"
 
 const catalog = new Catalog(bundledModels())
@@ -52,7 +52,7 @@ describe("a name", () => {
   })
 })
 
-const suggest = (name: string, isCallable: (model: Model) => boolean = () => true) =>
+const suggest = (name: string, isCallable: (model: CatalogModel) => boolean = () => true) =>
   suggestModels(name, { models: catalog.models, isCallable })
 
 describe("suggestions", () => {

@@ -1,8 +1,8 @@
 // From a name that a caller wrote to a model: exact names first, then names of other gateways, then names without regard
 // to case; and for names that lead nowhere the models that were probably meant.
-import { allowsModel } from "../accounts/scope.ts"
-import { editDistance } from "../canonical/nearest.ts"
-import { bareName, type Catalog, type Model } from "../catalog/catalog.ts"
+import { allowsModel } from "../access/scope.ts"
+import { editDistance } from "../canonical/nearest-name.ts"
+import { bareName, type Catalog, type CatalogModel } from "../catalog/catalog.ts"
 import { splitVariant, withKnownHost } from "../catalog/name-variants.ts"
 
 /** The patterns of the models a key may call; null is all. */
@@ -13,11 +13,11 @@ interface ResolveOptions {
   readonly scope: ModelScope
 }
 
-export function resolveModel(name: string, options: ResolveOptions): Model | undefined {
+export function resolveModel(name: string, options: ResolveOptions): CatalogModel | undefined {
   return options.catalog.find(name) ?? resolveInexact(name, options)
 }
 
-function resolveInexact(name: string, options: ResolveOptions): Model | undefined {
+function resolveInexact(name: string, options: ResolveOptions): CatalogModel | undefined {
   const split = splitVariant(name)
   if (!split) return resolveFolded(name, options)
   if ("advice" in split.variant) return undefined
@@ -26,9 +26,9 @@ function resolveInexact(name: string, options: ResolveOptions): Model | undefine
 }
 
 /** The one model of the key's scope that bears this name without regard to case. */
-function resolveFolded(name: string, { catalog, scope }: ResolveOptions): Model | undefined {
+function resolveFolded(name: string, { catalog, scope }: ResolveOptions): CatalogModel | undefined {
   const known = withKnownHost(name)
-  const found = new Map<string, Model>()
+  const found = new Map<string, CatalogModel>()
   for (const each of [known, ...catalog.namesLike(known)]) {
     const model = catalog.find(each)
     if (model && allowsModel(scope, model.id)) found.set(model.id, model)
@@ -55,7 +55,7 @@ const LIKENESS_SPREAD = 0.1
 /** Those of the models whose names are most like the one that leads nowhere, the likest and newest first. */
 export function suggestModels(
   name: string,
-  { models, isCallable }: { models: readonly Model[]; isCallable: (model: Model) => boolean },
+  { models, isCallable }: { models: readonly CatalogModel[]; isCallable: (model: CatalogModel) => boolean },
 ): string[] {
   if (name.length > MAX_COMPARED_LENGTH) return []
   const asked = nameParts(splitVariant(name)?.base ?? name)

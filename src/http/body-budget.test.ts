@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { GatewayError } from "../canonical/error.ts"
-import { Deadlines } from "../transport/deadlines.ts"
-import { bodySource, readBody } from "./body.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
+import { DeadlineTimer } from "../transport/deadline-timer.ts"
 import { BodyBudget, type BodyShare } from "./body-budget.ts"
+import { bodySource, readBody } from "./read-body.ts"
 
 const LIMIT = 1024 * 1024
-const deadlines = new Deadlines()
+const deadlines = new DeadlineTimer()
 
 function announced(bytes: number): Request {
   const headers = { "content-type": "application/json", "content-length": String(bytes) }

@@ -1,6 +1,6 @@
 // The bytes of request bodies that may be held at once. Each key has a fair share of them: where the budget is full, a key
 // within its share takes the room of bodies that another key is still sending beyond its own.
-import { GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 
 const FULL = "The gateway holds as many bytes of requests as it can. Try again."
 const BEYOND_SHARE =
@@ -14,7 +14,7 @@ interface KeyBodies {
   readonly shares: Set<BodyShare>
 }
 
-interface BudgetEvents {
+interface BodyBudgetEvents {
   /** A request is refused, or given up while its body arrives. */
   readonly onFull?: () => void
 }
@@ -25,7 +25,7 @@ export class BodyBudget {
 
   constructor(
     private readonly limit: number,
-    private readonly events: BudgetEvents = {},
+    private readonly events: BodyBudgetEvents = {},
   ) {}
 
   /** The bytes of bodies held now. */
@@ -91,7 +91,7 @@ export class BodyBudget {
 /** While a body is read it is there twice: as bytes, and as the text made of them. */
 const WHILE_READ = 2
 
-interface ShareOptions {
+interface BodyShareOptions {
   readonly budget: BodyBudget
   readonly key: string
   readonly bodies: KeyBodies
@@ -105,7 +105,7 @@ export class BodyShare {
   private onEvict: (() => void) | undefined
   private evictedBy: GatewayError | undefined
 
-  constructor(private readonly options: ShareOptions) {
+  constructor(private readonly options: BodyShareOptions) {
     options.bodies.shares.add(this)
   }
 

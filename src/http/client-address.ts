@@ -16,10 +16,10 @@ export class TrustedProxies {
 
   /** The nearest hop that no trusted proxy vouches for: whatever stands before it, anyone may have written. */
   clientOf(peer: string, forwardedFor: string | null): string {
-    let client = plain(peer)
+    let client = plainAddress(peer)
     const hops = forwardedFor?.split(",") ?? []
     for (let hop = hops.pop(); hop !== undefined && this.trusts(client); hop = hops.pop()) {
-      const address = plain(hop.trim())
+      const address = plainAddress(hop.trim())
       if (isIP(address) === 0) break
       client = address
     }
@@ -32,6 +32,6 @@ export class TrustedProxies {
 }
 
 /** An IPv4 address is one, also as IPv6 sockets and some proxies write it. */
-function plain(address: string): string {
+function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/^\[(.*)\]$/, "$1")
 }

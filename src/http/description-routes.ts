@@ -1,10 +1,10 @@
 // GET /openapi.json and GET /docs: the interface described, for machines and for people. Made on first need, then kept.
 import { createHash } from "node:crypto"
-import { ClientAnswer } from "../exchange/client-answer.ts"
+import { ClientResponse } from "../exchange/client-response.ts"
 import type { Protocol } from "../protocols/contract.ts"
-import { docsPage } from "./docs-page.ts"
-import { describeInterface } from "./openapi.ts"
-import type { Route, Visit } from "./visit.ts"
+import { docsPage } from "./docs/docs-page.ts"
+import { describeInterface } from "./openapi/describe-interface.ts"
+import type { GatewayRoute, RequestContext } from "./request-context.ts"
 
 interface DescriptionOptions {
   /** Words the errors. */
@@ -12,40 +12,43 @@ interface DescriptionOptions {
   readonly version: string
 }
 
-interface Document {
+interface ServedDocument {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly etag: string
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** These routes with those that describe them, and themselves. */
-export function withDescription(described: readonly Route[], { protocol, version }: DescriptionOptions): Route[] {
+export function withDescription(
+  described: readonly GatewayRoute[],
+  { protocol, version }: DescriptionOptions,
+): GatewayRoute[] {
   const open = { method: "GET", who: "anyone", bodyLimit: 0, protocol, generates: false } as const
-  const description = once(() => describeInterface(routes, version))
-  const json = once(() => {
+  const description = memoize(() => describeInterface(routes, version))
+  const json = memoize(() => {
     const headers = { "content-type": "application/json" }
     return documentOf(JSON.stringify(description()), headers)
   })
-  const page = once(() => {
+  const page = memoize(() => {
     const { html, policy } = docsPage(description())
     const headers = { "content-type": "text/html; charset=utf-8", "content-security-policy": policy }
     return documentOf(html, { ...headers, "referrer-policy": "no-referrer" })
   })
-  const routes: Route[] = [
+  const routes: GatewayRoute[] = [
     ...described,
-    { ...open, name: "GET /openapi.json", path: "/openapi.json", handle: (visit) => served(json(), visit) },
-    { ...open, name: "GET /docs", path: "/docs", handle: (visit) => served(page(), visit) },
+    { ...open, name: "GET /openapi.json", path: "/openapi.json", handle: (context) => serveDocument(json(), context) },
+    { ...open, name: "GET /docs", path: "/docs", handle: (context) => serveDocument(page(), context) },
   ]
   return routes
 }
 
-function served({ bytes, etag, headers }: Document, { request, record }: Visit): ClientAnswer {
+function serveDocument({ bytes, etag, headers }: ServedDocument, { request, record }: RequestContext): ClientResponse {
   const known = request.headers
     .get("if-none-match")
     ?.split(",")
     .some((tag) => tag.trim().replace(/^W\//, "") === etag)
   record.status = known ? 304 : 200
-  const answer = new ClientAnswer(known ? null : bytes, record.status)
+  const answer = new ClientResponse(known ? null : bytes, record.status)
   for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
   answer.headers.set("etag", etag)
   answer.headers.set("cache-control", "no-cache")
@@ -54,12 +57,12 @@ function served({ bytes, etag, headers }: Document, { request, record }: Visit):
   return answer
 }
 
-function documentOf(text: string, headers: Document["headers"]): Document {
+function documentOf(text: string, headers: ServedDocument["headers"]): ServedDocument {
   const bytes = new TextEncoder().encode(text)
   return { bytes, headers, etag: `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"` }
 }
 
-function once<Made>(make: () => Made): () => Made {
+function memoize<Made>(make: () => Made): () => Made {
   let made: { readonly value: Made } | undefined
   return () => {
     made ??= { value: make() }

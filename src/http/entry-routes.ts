@@ -1,9 +1,9 @@
 // GET / and GET /health: where people and probes look first. They lead to /docs and /healthz.
-import { ClientAnswer } from "../exchange/client-answer.ts"
-import type { ExchangeRecord } from "../exchange/record.ts"
+import { ClientResponse } from "../exchange/client-response.ts"
+import type { ExchangeRecord } from "../exchange/exchange-record.ts"
 import type { Protocol } from "../protocols/contract.ts"
-import { jsonAnswer } from "./answer.ts"
-import type { Route } from "./visit.ts"
+import { jsonResponse } from "./json-response.ts"
+import type { GatewayRoute } from "./request-context.ts"
 
 const PLACES = {
   name: "Trivium",
@@ -13,7 +13,7 @@ const PLACES = {
   health: "/healthz",
 }
 
-export function entryRoutes(protocol: Protocol): Route[] {
+export function entryRoutes(protocol: Protocol): GatewayRoute[] {
   const open = { method: "GET", who: "anyone", bodyLimit: 0, protocol, generates: false } as const
   return [
     {
@@ -22,16 +22,16 @@ export function entryRoutes(protocol: Protocol): Route[] {
       path: "/",
       handle: ({ request, record }) => {
         const isBrowser = request.headers.get("accept")?.includes("text/html") ?? false
-        return isBrowser ? redirectTo("/docs", record) : jsonAnswer(PLACES, record)
+        return isBrowser ? redirectTo("/docs", record) : jsonResponse(PLACES, record)
       },
     },
     { ...open, name: "GET /health", path: "/health", handle: ({ record }) => redirectTo("/healthz", record) },
   ]
 }
 
-function redirectTo(path: string, record: ExchangeRecord): ClientAnswer {
+function redirectTo(path: string, record: ExchangeRecord): ClientResponse {
   record.status = 307
-  const answer = new ClientAnswer(null, record.status)
+  const answer = new ClientResponse(null, record.status)
   answer.headers.set("location", path)
   answer.headers.set("x-request-id", record.requestId)
   return answer

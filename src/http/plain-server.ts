@@ -1,5 +1,5 @@
 // A listener that hands every request to one function: for the administration, which has a table of its own.
-import { pathOf } from "./path.ts"
+import { pathOf } from "./url-path.ts"
 
 interface PlainServerOptions {
   readonly host: string

@@ -1,20 +1,22 @@
 // A protocol's endpoints as routes, one for each spelling: those that call a model, and those that tell what there is.
-import { allowsProtocol } from "../accounts/scope.ts"
-import { excerpt, GatewayError } from "../canonical/error.ts"
-import type { House } from "../exchange/call.ts"
-import { exchange } from "../exchange/exchange.ts"
-import { callableModel, callableModels, suggestCallable } from "../exchange/models.ts"
-import type { Endpoint, Listing, Protocol } from "../protocols/contract.ts"
-import { jsonAnswer } from "./answer.ts"
-import type { Route, Visit } from "./visit.ts"
+import { allowsProtocol } from "../access/scope.ts"
+import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
+import { callableModel, callableModels, suggestCallable } from "../exchange/callable-models.ts"
+import { runExchange } from "../exchange/exchange.ts"
+import type { ExchangeDeps } from "../exchange/exchange-deps.ts"
+import type { ModelListing, Protocol, ProtocolPath } from "../protocols/contract.ts"
+import { jsonResponse } from "./json-response.ts"
+import type { GatewayRoute, RequestContext } from "./request-context.ts"
 
 const GENERATING_BODY_LIMIT = 32 * 1024 * 1024
 
-export function protocolRoutes(protocol: Protocol, house: House): Route[] {
+export function protocolRoutes(protocol: Protocol, deps: ExchangeDeps): GatewayRoute[] {
   return protocol.endpoints.flatMap((endpoint) => {
     const { method, does } = endpoint
     const calls = does === "generate" || does === "count-tokens"
-    const handle = calls ? (visit: Visit) => exchange(visit, house) : listingHandler(does, protocol.listing, house)
+    const handle = calls
+      ? (context: RequestContext) => runExchange(context, deps)
+      : listingHandler(does, protocol.listing, deps)
     const bodyLimit = calls ? GENERATING_BODY_LIMIT : 0
     const route = { method, who: "key", bodyLimit, protocol, does, generates: calls, handle } as const
     return spellingsOf(endpoint).map(({ path, whenHeader }) => ({
@@ -29,7 +31,7 @@ export function protocolRoutes(protocol: Protocol, house: House): Route[] {
   })
 }
 
-function spellingsOf({ paths, shared }: Endpoint): Pick<Route, "path" | "whenHeader">[] {
+function spellingsOf({ paths, shared }: ProtocolPath): Pick<GatewayRoute, "path" | "whenHeader">[] {
   const { paths: sharedPaths = [], header: whenHeader } = shared ?? {}
   return [...paths.map((path) => ({ path })), ...sharedPaths.map((path) => ({ path, whenHeader }))]
 }
@@ -46,20 +48,27 @@ function modelsPathBeside(path: string, { endpoints }: Protocol): string {
   return listings.find((each) => path.startsWith(each.slice(0, -"models".length))) ?? listings[0] ?? USUAL_MODELS_PATH
 }
 
-function listingHandler(does: Endpoint["does"], listing: Listing | undefined, house: House): Route["handle"] {
+function listingHandler(
+  does: ProtocolPath["does"],
+  listing: ModelListing | undefined,
+  deps: ExchangeDeps,
+): GatewayRoute["handle"] {
   if (!listing) throw new Error("a protocol that lists models has to say how")
   return ({ caller, envelope, record }) => {
     const view = { caller, over: listing.over.filter((id) => allowsProtocol(caller.protocols, id)) }
-    const table = house.table()
+    const table = deps.table()
     if (does === "get-model") {
       const name = listing.nameIn?.(envelope.rest) ?? envelope.rest
       const model = callableModel(name, table, view)
       if (!model) throw unknownModel(name, suggestCallable(name, table, view))
-      return jsonAnswer(listing.encodeModel(model), record)
+      return jsonResponse(listing.encodeModel(model), record)
     }
     const models = callableModels(table, view)
     const query = new URLSearchParams(envelope.query)
-    return jsonAnswer(does === "count-models" ? { count: models.length } : listing.encodeModels(models, query), record)
+    return jsonResponse(
+      does === "count-models" ? { count: models.length } : listing.encodeModels(models, query),
+      record,
+    )
   }
 }
 

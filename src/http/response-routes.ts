@@ -1,11 +1,11 @@
 // Responses that are kept, as their tenant asks for them again: GET and DELETE of one, the list of what was said to it,
 // and the cancelling of what is never under way.
-import { allowsProtocol } from "../accounts/scope.ts"
-import { GatewayError } from "../canonical/error.ts"
-import type { StoredResponses } from "../exchange/stored-responses.ts"
+import { allowsProtocol } from "../access/scope.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
+import type { StoredResponses } from "../exchange/conversations/stored-responses.ts"
 import type { Protocol } from "../protocols/contract.ts"
-import { jsonAnswer } from "./answer.ts"
-import type { Route, Visit } from "./visit.ts"
+import { jsonResponse } from "./json-response.ts"
+import type { GatewayRoute, RequestContext } from "./request-context.ts"
 
 interface ResponseRoutesOptions {
   /** Whose words they are. */
@@ -18,52 +18,52 @@ const INPUT_ITEMS = "/input_items"
 const CANCEL = "/cancel"
 
 /** A response is found again wherever it can be asked for. */
-export function responseRoutes(options: ResponseRoutesOptions): Route[] {
+export function responseRoutes(options: ResponseRoutesOptions): GatewayRoute[] {
   const paths = options.protocol.endpoints.find(({ does }) => does === "generate")?.paths ?? []
   return paths.flatMap((path) => routesAt(path + END, `${paths[0]}${END}`, options))
 }
 
-function routesAt(path: string, spellingOf: string, { protocol, responses }: ResponseRoutesOptions): Route[] {
-  const route = (method: Route["method"], handle: Route["handle"]): Route => ({
+function routesAt(path: string, spellingOf: string, { protocol, responses }: ResponseRoutesOptions): GatewayRoute[] {
+  const route = (method: GatewayRoute["method"], handle: GatewayRoute["handle"]): GatewayRoute => ({
     ...{ name: `${method} ${path}`, method, path, spellingOf, who: "key", bodyLimit: 0, protocol, generates: false },
-    handle: (visit) => {
-      checkScope(visit)
-      return handle(visit)
+    handle: (context) => {
+      checkScope(context)
+      return handle(context)
     },
   })
   return [
     route("GET", ({ caller, envelope: { rest, query }, record }) => {
       const asked = new URLSearchParams(query)
       if (rest.endsWith(INPUT_ITEMS)) {
-        return jsonAnswer(responses.inputOf(rest.slice(0, -INPUT_ITEMS.length), caller.tenant, asked), record)
+        return jsonResponse(responses.inputOf(rest.slice(0, -INPUT_ITEMS.length), caller.tenant, asked), record)
       }
       const found = responses.find(rest, caller.tenant)
-      if (asked.get("stream") === "true") throw notStreamed()
-      return jsonAnswer(found, record)
+      if (asked.get("stream") === "true") throw notStreamableError()
+      return jsonResponse(found, record)
     }),
     route("DELETE", ({ caller, envelope: { rest }, record }) => {
       responses.remove(rest, caller.tenant)
-      return jsonAnswer({ id: rest, object: "response", deleted: true }, record)
+      return jsonResponse({ id: rest, object: "response", deleted: true }, record)
     }),
     route("POST", ({ caller, envelope: { rest } }) => {
       if (!rest.endsWith(CANCEL)) throw new GatewayError("route_not_found", `There is no route /v1/responses/${rest}.`)
       responses.find(rest.slice(0, -CANCEL.length), caller.tenant)
-      throw notCancelled()
+      throw notCancellableError()
     }),
   ]
 }
 
-function checkScope({ caller, protocol, route }: Visit): void {
+function checkScope({ caller, protocol, route }: RequestContext): void {
   if (allowsProtocol(caller.protocols, protocol.id)) return
   throw new GatewayError("route_not_allowed", `This API key may not use ${route.path}.`)
 }
 
-function notStreamed(): GatewayError {
+function notStreamableError(): GatewayError {
   const message = "This response cannot be streamed: it is whole. Leave `stream` out to read it."
   return new GatewayError("unsupported_parameter", message, { param: "stream" })
 }
 
-function notCancelled(): GatewayError {
+function notCancellableError(): GatewayError {
   const message = "Cannot cancel a synchronous response: it is complete. To keep it no longer, DELETE it."
   return new GatewayError("invalid_parameter", message)
 }

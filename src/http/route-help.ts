@@ -1,6 +1,6 @@
 // The sentence that leads a caller from a path without a route to the right one: paths of other products by a table,
 // slips of the fingers and wrong base addresses by comparison with the routes there are.
-import { nearestName } from "../canonical/nearest.ts"
+import { nearestName } from "../canonical/nearest-name.ts"
 
 /** Paths of another product, or of a vendor's interface that the gateway does not have, and what to do instead. */
 interface ForeignPath {
@@ -117,7 +117,7 @@ export class RouteHelp {
   private meantPath(path: string): string | undefined {
     const plain = path.replace(/\/{2,}/g, "/").replace(/(.)\/$/, "$1")
     const lower = plain.toLowerCase()
-    const found = this.exact.find((known) => known === lower) ?? contentPath(plain) ?? byEnd(lower, this.exact)
+    const found = this.exact.find((known) => known === lower) ?? contentPath(plain) ?? findByEnding(lower, this.exact)
     return found ?? (this.mayCompare() ? nearestName(lower, this.exact) : undefined)
   }
 
@@ -142,7 +142,7 @@ function contentPath(path: string): string | undefined {
 const VERSIONED = /^.*\/v\d\w*(?=\/)/
 
 /** The route that ends in the same operation: only what is in front of it, the base address, is wrong. */
-function byEnd(path: string, paths: readonly string[]): string | undefined {
+function findByEnding(path: string, paths: readonly string[]): string | undefined {
   let best: string | undefined
   let bestScore = 0
   for (const known of paths) {

@@ -1,9 +1,9 @@
 // The route table: every path with its guards. A table with a hole in it does not start.
-import type { Route } from "./visit.ts"
+import type { GatewayRoute } from "./request-context.ts"
 import type { RequestHeaders } from "./wire/request-head.ts"
 
-export type Match =
-  | { readonly found: "route"; readonly route: Route; readonly rest: string }
+export type RouteMatch =
+  | { readonly found: "route"; readonly route: GatewayRoute; readonly rest: string }
   | { readonly found: "other-method"; readonly methods: readonly string[] }
   | { readonly found: "nothing" }
 
@@ -15,7 +15,7 @@ interface RoutedRequest {
 
 /** Routes with an open part, and what a path has there, decoded; undefined where that cannot be. */
 interface OpenMatch {
-  readonly routes: readonly Route[]
+  readonly routes: readonly GatewayRoute[]
   readonly rest: string | undefined
 }
 
@@ -23,7 +23,7 @@ interface OpenRoute {
   readonly prefix: string
   /** What follows the open part. */
   readonly suffix: string
-  readonly route: Route
+  readonly route: GatewayRoute
 }
 
 interface RouteTableOptions {
@@ -37,29 +37,29 @@ const MAX_FOUND_LENGTH = 256
 const REST = /\{\w+\}/
 
 export class RouteTable {
-  readonly routes: readonly Route[]
-  private readonly exact = new Map<string, Route[]>()
+  readonly routes: readonly GatewayRoute[]
+  private readonly exact = new Map<string, GatewayRoute[]>()
   private readonly open: OpenRoute[] = []
   /** What the last paths with an open part were found to be: callers name few models. */
   private readonly found = new Map<string, OpenMatch>()
   private readonly isForeign: (path: string) => boolean
 
-  constructor(routes: readonly Route[], { isForeign = () => false }: RouteTableOptions = {}) {
+  constructor(routes: readonly GatewayRoute[], { isForeign = () => false }: RouteTableOptions = {}) {
     this.routes = routes
     this.isForeign = isForeign
     for (const route of routes) this.add(route)
   }
 
-  match(request: RoutedRequest, path: string): Match {
+  match(request: RoutedRequest, path: string): RouteMatch {
     const candidates = this.exact.get(path)
-    if (candidates) return choose(candidates, request, "")
+    if (candidates) return chooseRoute(candidates, request, "")
     const { routes, rest } = this.found.get(path) ?? this.findOpen(path)
-    return routes.length === 0 ? { found: "nothing" } : choose(routes, request, rest)
+    return routes.length === 0 ? { found: "nothing" } : chooseRoute(routes, request, rest)
   }
 
   /** The route whose error shape suits a path without a route: the one that has most of its first segments in common. */
-  nearest(path: string): Route | undefined {
-    let nearest: Route | undefined
+  nearest(path: string): GatewayRoute | undefined {
+    let nearest: GatewayRoute | undefined
     let most = -1
     for (const route of this.routes) {
       const common = commonSegments(route.path, path)
@@ -91,19 +91,19 @@ export class RouteTable {
     return { routes, rest: decodeOnce(path.slice(prefix.length, path.length - suffix.length)) }
   }
 
-  private add(route: Route): void {
+  private add(route: GatewayRoute): void {
     const named = route.name
     if (!route.who) throw new Error(`route ${named} does not say who may enter`)
     if (!(route.bodyLimit >= 0)) throw new Error(`route ${named} has no body limit`)
     const [prefix = "", suffix] = route.path.split(REST)
     const siblings = suffix === undefined ? (this.exact.get(route.path) ?? []) : this.siblingsOf(prefix, suffix)
-    const isTwin = (other: Route) => other.method === route.method && other.whenHeader === route.whenHeader
+    const isTwin = (other: GatewayRoute) => other.method === route.method && other.whenHeader === route.whenHeader
     if (siblings.some(isTwin)) throw new Error(`route ${named} stands twice`)
     if (suffix === undefined) this.exact.set(route.path, [...siblings, route])
     else this.open.push({ prefix, suffix, route })
   }
 
-  private siblingsOf(prefix: string, suffix: string): Route[] {
+  private siblingsOf(prefix: string, suffix: string): GatewayRoute[] {
     return this.open.filter((each) => each.prefix === prefix && each.suffix === suffix).map(({ route }) => route)
   }
 }
@@ -111,8 +111,12 @@ export class RouteTable {
 const NO_ROUTES: OpenMatch = { routes: [], rest: "" }
 
 /** `rest` is undefined where it cannot be read. */
-function choose(routes: readonly Route[], { method, headers }: RoutedRequest, rest: string | undefined): Match {
-  let chosen: Route | undefined
+function chooseRoute(
+  routes: readonly GatewayRoute[],
+  { method, headers }: RoutedRequest,
+  rest: string | undefined,
+): RouteMatch {
+  let chosen: GatewayRoute | undefined
   for (const route of routes) {
     if (route.method !== method) continue
     if (route.whenHeader === undefined) chosen ??= route

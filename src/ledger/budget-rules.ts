@@ -1,7 +1,7 @@
 // What may still be spent within budgets: the limit, less what is spent and held in its period, less what reported usage
 // exceeded the periods before by. An overshoot counts until later periods have made up for it.
 import type { HoldRow, LedgerTable, OvershootRow } from "../store/contract.ts"
-import { type Budget, type Period, type Window, windowOf } from "./budget.ts"
+import { type Budget, type BudgetPeriod, type DayWindow, windowOf } from "./budget.ts"
 
 /** A key of a tenant, and the day it spends on. */
 interface DatedSpender {
@@ -14,13 +14,13 @@ export interface ExceededBudget extends Budget {
   readonly leftNano: bigint
 }
 
-type Recurring = OvershootRow["period"]
-type Table = Pick<LedgerTable, "spend" | "overshoots">
+type RecurringPeriod = OvershootRow["period"]
+type BudgetTables = Pick<LedgerTable, "spend" | "overshoots">
 
 export class BudgetRules {
-  private readonly windows = new Map<Period, { readonly day: number; readonly window: Window }>()
+  private readonly windows = new Map<BudgetPeriod, { readonly day: number; readonly window: DayWindow }>()
 
-  constructor(private readonly table: Table) {}
+  constructor(private readonly table: BudgetTables) {}
 
   /** The first budget that does not have so much left. Within a transaction. */
   firstExceeded(
@@ -42,7 +42,7 @@ export class BudgetRules {
     const leftNano = limitNano - spentNano
     if (period === "total" || window === undefined) return leftNano
     const row = this.table.overshoots.find(holderOf(of, { keyId, tenant }), period)
-    return row ? leftNano - this.carriedInto(window.from, { row, limitNano }) : leftNano
+    return row ? leftNano - this.carriedNanoInto(window.from, { row, limitNano }) : leftNano
   }
 
   /** A settlement by reported usage has exceeded its hold by so much: where that exceeds a budget, it is carried over. */
@@ -66,7 +66,7 @@ export class BudgetRules {
     else if (known.from === from)
       overshoots.put({ ...added, carriedNano: known.carriedNano, overNano: known.overNano + overNano })
     else if (known.from < from)
-      overshoots.put({ ...added, carriedNano: this.carriedInto(from, { row: known, limitNano: added.limitNano }) })
+      overshoots.put({ ...added, carriedNano: this.carriedNanoInto(from, { row: known, limitNano: added.limitNano }) })
     // A request of the period before, settled in this one.
     else overshoots.put({ ...known, carriedNano: known.carriedNano + overNano })
   }
@@ -81,12 +81,12 @@ export class BudgetRules {
     if (!row) return
     const { from } = windowOf(row.period, this.window(row.period, spender.day).from - 1)
     if (row.from >= from) return
-    const carriedNano = this.carriedInto(from, { row, limitNano })
+    const carriedNano = this.carriedNanoInto(from, { row, limitNano })
     overshoots.put({ ...row, from, limitNano, carriedNano, overNano: 0n })
   }
 
   /** What of an overshoot the periods since have not made up for: these by the limit of now, which may be another. */
-  private carriedInto(
+  private carriedNanoInto(
     from: number,
     { row, limitNano }: { readonly row: OvershootRow; readonly limitNano: bigint },
   ): bigint {
@@ -94,18 +94,18 @@ export class BudgetRules {
     if (row.from >= from) return carriedNano
     let window = windowOf(period, row.from)
     // Less than was noted as over the limit, where other holds of that period have cost less than they held.
-    let nano = least(carriedNano + overNano, this.beyond(row, { window, nano: carriedNano }))
+    let nano = minNano(carriedNano + overNano, this.excessOf(row, { window, nano: carriedNano }))
     for (;;) {
       window = windowOf(period, window.to + 1)
       if (window.from >= from || nano === 0n) return nano
-      nano = least(nano, this.beyond({ ...row, limitNano }, { window, nano }))
+      nano = minNano(nano, this.excessOf({ ...row, limitNano }, { window, nano }))
     }
   }
 
   /** What a period has more than its limit, with what was carried into it. */
-  private beyond(
+  private excessOf(
     { holder, limitNano }: OvershootRow,
-    { window, nano }: { readonly window: Window; readonly nano: bigint },
+    { window, nano }: { readonly window: DayWindow; readonly nano: bigint },
   ): bigint {
     const { spend } = this.table
     const name = holder.slice(holder.indexOf(":") + 1)
@@ -115,7 +115,7 @@ export class BudgetRules {
   }
 
   /** Almost all requests are of one day. */
-  private window(period: Recurring, day: number): Window {
+  private window(period: RecurringPeriod, day: number): DayWindow {
     const known = this.windows.get(period)
     if (known?.day === day) return known.window
     const window = windowOf(period, day)
@@ -131,6 +131,6 @@ function holderOf(
   return of === "key" ? `key:${keyId}` : `tenant:${tenant}`
 }
 
-function least(a: bigint, b: bigint): bigint {
+function minNano(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }

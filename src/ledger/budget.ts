@@ -1,17 +1,17 @@
 // Budgets and their windows: calendar days, weeks from Monday and months, all UTC.
 
 export const PERIODS = ["day", "week", "month", "total"] as const
-export type Period = (typeof PERIODS)[number]
+export type BudgetPeriod = (typeof PERIODS)[number]
 
 export interface Budget {
   /** Whose spending counts; the key's, unless said. */
   readonly of?: "key" | "tenant"
-  readonly period: Period
+  readonly period: BudgetPeriod
   readonly limitNano: bigint
 }
 
 /** Days since 1970, both included. */
-export interface Window {
+export interface DayWindow {
   readonly from: number
   readonly to: number
 }
@@ -42,7 +42,7 @@ export function dayOfDate(date: string): number | undefined {
 }
 
 /** The window of a period that a day lies in. */
-export function windowOf(period: Exclude<Period, "total">, day: number): Window {
+export function windowOf(period: Exclude<BudgetPeriod, "total">, day: number): DayWindow {
   if (period === "day") return { from: day, to: day }
   if (period === "week") {
     const from = day - ((day + MONDAY_OFFSET) % 7)

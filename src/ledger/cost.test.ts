@@ -7,8 +7,8 @@ import { boundOf, chargeOf, costOf, priceVersion } from "./cost.ts"
 const INPUTS = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "audioInput", "imageInput"] as const
 const OUTPUTS = ["output", "reasoning", "audioOutput", "imageOutput"] as const
 const BUCKETS = [...INPUTS, ...OUTPUTS] as const
-type TokenBucket = (typeof BUCKETS)[number]
-const PARENTS: Record<TokenBucket, readonly PriceBucket[]> = {
+type SampleBucket = (typeof BUCKETS)[number]
+const PARENTS: Record<SampleBucket, readonly PriceBucket[]> = {
   input: [],
   cacheRead: ["input"],
   cacheWrite: ["input"],
@@ -30,15 +30,15 @@ const optionalPrices = fc.record(
 )
 type NanoPrices = { readonly [Bucket in PriceBucket]?: bigint }
 const inOut = fc.record({ input: price, output: price, perImage: price })
-const texts = (prices: NanoPrices) =>
+const toPriceTexts = (prices: NanoPrices) =>
   Object.fromEntries(Object.entries(prices).map(([bucket, nano]) => [bucket, decimal(nano ?? 0n)]))
 
-interface Priced {
+interface PricedSample {
   readonly plain: NanoPrices
   readonly tiers: readonly { readonly above: number; readonly prices: NanoPrices }[]
   readonly pricing: Pricing
 }
-const priced: fc.Arbitrary<Priced> = fc
+const priced: fc.Arbitrary<PricedSample> = fc
   .record({
     plain: fc.tuple(optionalPrices, inOut).map(([some, must]): NanoPrices => ({ ...some, ...must })),
     tiers: fc.uniqueArray(fc.record({ above: fc.integer({ min: 1, max: 300_000 }), prices: optionalPrices }), {
@@ -48,23 +48,23 @@ const priced: fc.Arbitrary<Priced> = fc
   })
   .map(({ plain, tiers }) => {
     const sorted = tiers.toSorted((a, b) => a.above - b.above)
-    const written = sorted.map(({ above, prices }) => ({ aboveInputTokens: above, ...texts(prices) }))
-    return { plain, tiers: sorted, pricing: { ...texts(plain), ...(written.length > 0 && { tiers: written }) } }
+    const written = sorted.map(({ above, prices }) => ({ aboveInputTokens: above, ...toPriceTexts(prices) }))
+    return { plain, tiers: sorted, pricing: { ...toPriceTexts(plain), ...(written.length > 0 && { tiers: written }) } }
   })
 
 const count = fc.integer({ min: 0, max: 200_000 })
 const usages: fc.Arbitrary<Usage> = fc.record(
-  Object.fromEntries(BUCKETS.map((bucket) => [bucket, count])) as Record<TokenBucket, typeof count>,
+  Object.fromEntries(BUCKETS.map((bucket) => [bucket, count])) as Record<SampleBucket, typeof count>,
   { requiredKeys: [] },
 )
 const images = fc.integer({ min: 0, max: 10 })
 
 /** The sum in millionths of a nano-USD, reckoned another way: one bucket after the other, from the meaning of the words. */
-function exact({ usage, images }: { usage: Usage; images: number }, { plain, tiers }: Priced): bigint {
+function computeExactCost({ usage, images }: { usage: Usage; images: number }, { plain, tiers }: PricedSample): bigint {
   const inputTokens = INPUTS.reduce((sum, bucket) => sum + (usage[bucket] ?? 0), 0)
   const tier = tiers.filter(({ above }) => inputTokens > above).at(-1)
   const prices = { ...plain, ...tier?.prices }
-  const own = (bucket: TokenBucket) =>
+  const own = (bucket: SampleBucket) =>
     [bucket, ...PARENTS[bucket]].map((each) => prices[each]).find((each) => each !== undefined) ?? 0n
   const tokens = BUCKETS.reduce((sum, bucket) => sum + BigInt(usage[bucket] ?? 0) * own(bucket), 0n)
   return tokens + (BigInt(images) * (prices.perImage ?? 0n) + (prices.perRequest ?? 0n)) * 1_000_000n
@@ -80,7 +80,7 @@ describe("a cost", () => {
   test("is the exact sum, rounded up once", () => {
     fc.assert(
       fc.property(usages, images, priced, (usage, images, prices) => {
-        const sum = exact({ usage, images }, prices)
+        const sum = computeExactCost({ usage, images }, prices)
         const nano = nanoOf({ usage, images }, prices.pricing)
         const above = nano * 1_000_000n - sum
         expect(above >= 0n && above < 1_000_000n).toBe(true)
@@ -131,7 +131,7 @@ describe("a cost", () => {
           const raised = Object.entries(plain).map(([name, nano]) => [name, decimal(nano + BigInt(at + 1))])
           return { aboveInputTokens, ...Object.fromEntries(raised) }
         })
-        const rising = { ...texts(plain), tiers: dearer }
+        const rising = { ...toPriceTexts(plain), tiers: dearer }
         const grown = { ...usage, [bucket]: (usage[bucket] ?? 0) + more }
         expect(nanoOf({ usage: grown }, rising) >= nanoOf({ usage }, rising)).toBe(true)
       }),
@@ -153,7 +153,7 @@ describe("a cost", () => {
   test("does not depend on how tokens are spread over buckets of one price", () => {
     fc.assert(
       fc.property(usages, price, price, (usage, input, output) => {
-        const sum = (buckets: readonly TokenBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), 0)
+        const sum = (buckets: readonly SampleBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), 0)
         const pricing = { input: decimal(input), output: decimal(output) }
         const together = { input: sum(INPUTS), output: sum(OUTPUTS) }
         expect(nanoOf({ usage }, pricing)).toBe(nanoOf({ usage: together }, pricing))
@@ -196,7 +196,7 @@ describe("a bound", () => {
   test("is never below what any use within it costs", () => {
     fc.assert(
       fc.property(usages, images, priced, fc.nat(1000), (usage, images, { pricing }, slack) => {
-        const sum = (buckets: readonly TokenBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), slack)
+        const sum = (buckets: readonly SampleBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), slack)
         const bound = boundOf({ inputTokens: sum(INPUTS), outputTokens: sum(OUTPUTS), images }, pricing)
         expect(nanoOf({ usage, images }, pricing) <= (bound ?? -1n)).toBe(true)
       }),

@@ -1,10 +1,10 @@
 // What usage costs at given prices, in nano-USD: exact, rounded once, up. Pure.
 import { createHash } from "node:crypto"
-import { PRICE_NAMES, type PriceBucket, type Prices, type Pricing } from "../canonical/model.ts"
+import { type BucketPrices, PRICE_NAMES, type PriceBucket, type Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import { nanoOfUsd } from "../canonical/usd.ts"
 
-export interface Used {
+export interface BillableUsage {
   readonly usage: Usage
   readonly images?: number
 }
@@ -19,7 +19,7 @@ interface CostLine {
   readonly tier?: number
 }
 
-export interface Cost {
+export interface CostBreakdown {
   readonly nanoUsd: bigint
   readonly lines: readonly CostLine[]
 }
@@ -31,7 +31,7 @@ export interface UseBound {
   readonly images?: number
 }
 
-type TokenBucket = keyof Usage
+type UsageBucket = keyof Usage
 
 const INPUT_BUCKETS = [
   "input",
@@ -40,8 +40,8 @@ const INPUT_BUCKETS = [
   "cacheWrite1h",
   "audioInput",
   "imageInput",
-] as const satisfies readonly TokenBucket[]
-const OUTPUT_BUCKETS = ["output", "reasoning", "audioOutput", "imageOutput"] as const satisfies readonly TokenBucket[]
+] as const satisfies readonly UsageBucket[]
+const OUTPUT_BUCKETS = ["output", "reasoning", "audioOutput", "imageOutput"] as const satisfies readonly UsageBucket[]
 
 const BUCKETS = [...INPUT_BUCKETS, ...OUTPUT_BUCKETS, "perImage"] as const satisfies readonly PriceBucket[]
 
@@ -63,7 +63,7 @@ const TOKENS = Number(TOKENS_PER_PRICE)
 const INCLUDED = "0"
 
 /** Undefined where something was used that has no price. Counts are whole and not negative. */
-export function costOf({ usage, images = 0 }: Used, pricing: Pricing): Cost | undefined {
+export function costOf({ usage, images = 0 }: BillableUsage, pricing: Pricing): CostBreakdown | undefined {
   const sheet = sheetFor(usage, pricing)
   const lines: CostLine[] = []
   let sum = 0n
@@ -81,24 +81,24 @@ export function costOf({ usage, images = 0 }: Used, pricing: Pricing): Cost | un
     sum += millionths("perRequest", 1) * fee.nano
     lines.push({ bucket: "perRequest", units: 1, price: fee.price })
   }
-  return { nanoUsd: roundedUp(sum), lines }
+  return { nanoUsd: roundUpNano(sum), lines }
 }
 
 /** The same sum without its lines, in numbers where they are exact: they take a tenth of the time. */
-export function chargeOf(used: Used, pricing: Pricing): bigint | undefined {
+export function chargeOf(used: BillableUsage, pricing: Pricing): bigint | undefined {
   const { usage, images = 0 } = used
   const { rates } = sheetFor(usage, pricing)
-  let sum = images === 0 ? 0 : product(images, rates.perImage) * TOKENS
+  let sum = images === 0 ? 0 : multiplyRate(images, rates.perImage) * TOKENS
   for (const bucket in usage) {
-    const units = usage[bucket as TokenBucket]
-    if (units !== undefined && units !== 0) sum += product(units, rates[bucket as TokenBucket])
+    const units = usage[bucket as UsageBucket]
+    if (units !== undefined && units !== 0) sum += multiplyRate(units, rates[bucket as UsageBucket])
   }
   if (rates.perRequest) sum += rates.perRequest.number * TOKENS
-  return Number.isSafeInteger(sum) ? roundedUpNumber(sum) : costOf(used, pricing)?.nanoUsd
+  return Number.isSafeInteger(sum) ? roundUpToNano(sum) : costOf(used, pricing)?.nanoUsd
 }
 
 /** Not a number where it would not be exact, or is none: what is added to it is none either. */
-function product(units: number, rate: Rate | undefined): number {
+function multiplyRate(units: number, rate: NanoRate | undefined): number {
   return rate && units >= 0 && Number.isSafeInteger(units) ? units * rate.number : Number.NaN
 }
 
@@ -114,17 +114,17 @@ export function boundOf(bound: UseBound, pricing: Pricing): bigint | undefined {
   return dearest
 }
 
-function boundAt({ inputTokens, outputTokens, images = 0 }: UseBound, sheet: Sheet): bigint | undefined {
+function boundAt({ inputTokens, outputTokens, images = 0 }: UseBound, sheet: RateSheet): bigint | undefined {
   const { rates, dearestInput, dearestOutput } = sheet
   const input = inputTokens > 0 ? dearestInput : FREE
   const output = outputTokens > 0 ? dearestOutput : FREE
   const image = images > 0 ? rates.perImage : FREE
   if (!input || !output || !image) return undefined
   const fee = rates.perRequest ?? FREE
-  const each = (images === 0 ? 0 : product(images, image)) + fee.number
-  const sum = product(inputTokens, input) + product(outputTokens, output) + each * TOKENS
-  if (Number.isSafeInteger(sum)) return roundedUpNumber(sum)
-  return roundedUp(
+  const each = (images === 0 ? 0 : multiplyRate(images, image)) + fee.number
+  const sum = multiplyRate(inputTokens, input) + multiplyRate(outputTokens, output) + each * TOKENS
+  if (Number.isSafeInteger(sum)) return roundUpToNano(sum)
+  return roundUpNano(
     millionths("input", inputTokens) * input.nano +
       millionths("output", outputTokens) * output.nano +
       millionths("perImage", images) * image.nano +
@@ -140,8 +140,8 @@ export function priceVersion(pricing: Pricing): string {
 /** Pricing as JSON with its members in order. */
 export function pricingText(pricing: Pricing): string {
   return JSON.stringify({
-    ...inOrder(pricing),
-    tiers: pricing.tiers?.map((tier) => ({ ...tierSize(tier), ...inOrder(tier) })),
+    ...sortPrices(pricing),
+    tiers: pricing.tiers?.map((tier) => ({ ...tierSize(tier), ...sortPrices(tier) })),
   })
 }
 
@@ -149,36 +149,36 @@ function tierSize({ aboveInputTokens }: { readonly aboveInputTokens: number }) {
   return { aboveInputTokens }
 }
 
-function inOrder(prices: Prices): Prices {
+function sortPrices(prices: BucketPrices): BucketPrices {
   const buckets = Object.keys(PRICE_NAMES) as PriceBucket[]
   return Object.fromEntries(
     buckets.flatMap((bucket) => (prices[bucket] === undefined ? [] : [[bucket, prices[bucket]]])),
   )
 }
 
-interface Rate {
+interface NanoRate {
   readonly price: string
   readonly nano: bigint
   /** The same; rounded where it is no safe integer, and what is made with it is none either. */
   readonly number: number
 }
 
-type Rates = Readonly<Partial<Record<PriceBucket, Rate>>>
+type BucketRates = Readonly<Partial<Record<PriceBucket, NanoRate>>>
 
 /** The prices of every bucket, above a size or from the first token on. */
-interface Sheet {
+interface RateSheet {
   readonly above?: number
-  readonly rates: Rates
+  readonly rates: BucketRates
   /** Undefined where a bucket of that side has no price. */
-  readonly dearestInput: Rate | undefined
-  readonly dearestOutput: Rate | undefined
+  readonly dearestInput: NanoRate | undefined
+  readonly dearestOutput: NanoRate | undefined
 }
 
 /** A pricing is an object of the catalogue's that many requests share. */
-const sheets = new WeakMap<Pricing, readonly Sheet[]>()
+const sheets = new WeakMap<Pricing, readonly RateSheet[]>()
 
 /** The plain prices, then those of the tiers, smallest first. */
-function sheetsOf(pricing: Pricing): readonly Sheet[] {
+function sheetsOf(pricing: Pricing): readonly RateSheet[] {
   const known = sheets.get(pricing)
   if (known) return known
   const tiers = (pricing.tiers ?? []).map((tier) => ({
@@ -191,9 +191,9 @@ function sheetsOf(pricing: Pricing): readonly Sheet[] {
 }
 
 /** Whose prices hold for an exchange of this size. */
-function sheetFor(usage: Usage, pricing: Pricing): Sheet {
+function sheetFor(usage: Usage, pricing: Pricing): RateSheet {
   const all = sheetsOf(pricing)
-  let sheet = all[0] as Sheet
+  let sheet = all[0] as RateSheet
   if (all.length === 1) return sheet
   let inputTokens = 0
   for (const bucket of INPUT_BUCKETS) inputTokens += usage[bucket] ?? 0
@@ -201,7 +201,7 @@ function sheetFor(usage: Usage, pricing: Pricing): Sheet {
   return sheet
 }
 
-function sheetOf(prices: Prices): Sheet {
+function sheetOf(prices: BucketPrices): RateSheet {
   const rates = ratesOf(prices)
   return {
     rates,
@@ -210,7 +210,7 @@ function sheetOf(prices: Prices): Sheet {
   }
 }
 
-function ratesOf(prices: Prices): Rates {
+function ratesOf(prices: BucketPrices): BucketRates {
   return Object.fromEntries(
     [...BUCKETS, "perRequest" as const].flatMap((bucket) => {
       const price = priceOf(bucket, prices)
@@ -219,14 +219,14 @@ function ratesOf(prices: Prices): Rates {
   )
 }
 
-function rateOf(price: string): Rate {
+function rateOf(price: string): NanoRate {
   const nano = nanoPrice(price)
   return { price, nano, number: Number(nano) }
 }
 
 const FREE = rateOf("0")
 
-function priceOf(bucket: PriceBucket, prices: Prices): string | undefined {
+function priceOf(bucket: PriceBucket, prices: BucketPrices): string | undefined {
   for (let each: PriceBucket | undefined = bucket; each; each = PART_OF[each]) {
     if (prices[each] !== undefined) return prices[each]
   }
@@ -236,7 +236,7 @@ function priceOf(bucket: PriceBucket, prices: Prices): string | undefined {
 }
 
 /** Undefined where a bucket of them has no price. */
-function dearestOf(buckets: readonly TokenBucket[], rates: Rates): Rate | undefined {
+function dearestOf(buckets: readonly UsageBucket[], rates: BucketRates): NanoRate | undefined {
   let dearest = FREE
   for (const bucket of buckets) {
     const rate = rates[bucket]
@@ -258,12 +258,12 @@ function nanoPrice(price: string): bigint {
   return nano
 }
 
-function roundedUp(sum: bigint): bigint {
+function roundUpNano(sum: bigint): bigint {
   return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE
 }
 
 /** Of a sum that is a safe integer. A remainder is exact; a quotient is not. */
-function roundedUpNumber(sum: number): bigint {
+function roundUpToNano(sum: number): bigint {
   const rest = sum % TOKENS
   return BigInt((sum - rest) / TOKENS + (rest > 0 ? 1 : 0))
 }

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Store } from "../store/contract.ts"
-import { openSqlite } from "../store/sqlite/open.ts"
-import type { HoldWish } from "./books.ts"
+import { openSqlite } from "../store/sqlite/open-sqlite.ts"
 import type { Budget } from "./budget.ts"
 import { Ledger, type Settlement } from "./ledger.ts"
+import type { HoldRequest } from "./ledger-rules.ts"
 
 const DAY_MS = 86_400_000
 const NOON = Date.UTC(2026, 10, 16, 12)
@@ -38,12 +38,12 @@ function restart() {
 }
 
 async function fold() {
-  store.ledger.beginFold()
-  while (store.ledger.fold(0));
+  store.ledger.beginFlush()
+  while (store.ledger.flush(0));
 }
 
 let requests = 0
-const hold = async (wish: Partial<HoldWish> = {}) => {
+const hold = async (wish: Partial<HoldRequest> = {}) => {
   const requestId = `request-${String(++requests).padStart(5, "0")}`
   await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...wish })
   return requestId

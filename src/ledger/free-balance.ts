@@ -1,17 +1,17 @@
 // What an account may still spend.
 import type { LedgerAccountRow } from "../store/contract.ts"
 
-type Standing = Pick<LedgerAccountRow, "postedNano" | "heldNano" | "floorNano" | "owedNano">
+type AccountFunds = Pick<LedgerAccountRow, "postedNano" | "heldNano" | "floorNano" | "owedNano">
 
 /** More than anybody can spend. */
 const UNLIMITED = 2n ** 63n
 
 /** What may still be spent: nothing while a debt is open. */
-export function freeOf(account: Standing): bigint {
+export function freeOf(account: AccountFunds): bigint {
   return account.owedNano > 0n && account.floorNano !== null ? 0n : unheldOf(account)
 }
 
 /** What is neither held nor below the floor. */
-export function unheldOf({ postedNano, heldNano, floorNano }: Omit<Standing, "owedNano">): bigint {
+export function unheldOf({ postedNano, heldNano, floorNano }: Omit<AccountFunds, "owedNano">): bigint {
   return floorNano === null ? UNLIMITED : postedNano - heldNano - floorNano
 }

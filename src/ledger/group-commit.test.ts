@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import { StoreError } from "../store/contract.ts"
 import { GroupCommit } from "./group-commit.ts"
 

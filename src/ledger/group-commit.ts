@@ -1,23 +1,23 @@
 // Writes the operations of one turn of the event loop in one transaction, of two where it brings many. Nobody waits when
 // nothing else goes on.
-import { GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import { StoreError } from "../store/contract.ts"
 
 /** Runs within the transaction. What it refuses it refuses with a GatewayError, before it has written anything. */
-type Work = () => unknown
+type TransactionWork = () => unknown
 
-interface Waiting {
-  readonly work: Work
+interface QueuedWork {
+  readonly work: TransactionWork
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-class Refusal {
+class RefusedWork {
   constructor(readonly error: GatewayError) {}
 }
 
 /** All of it or nothing; throws a StoreError where the store failed. */
-type Transaction = <Result>(work: () => Result) => Result
+type RunTransaction = <Result>(work: () => Result) => Result
 
 /** So many wait for the next turn, which brings about as many again: a transaction costs little more for them. */
 const MANY = 8
@@ -25,10 +25,10 @@ const MANY = 8
 const MAX_GROUP = 256
 
 export class GroupCommit {
-  private waiting: Waiting[] = []
+  private waiting: QueuedWork[] = []
   private scheduled = false
 
-  constructor(private readonly transaction: Transaction) {}
+  constructor(private readonly transaction: RunTransaction) {}
 
   /** Resolves when it is durable. */
   add<Result>(work: () => Result): Promise<Result> {
@@ -61,13 +61,13 @@ export class GroupCommit {
     if (this.waiting.length > 0) this.schedule()
   }
 
-  private write(group: readonly Waiting[]): void {
+  private write(group: readonly QueuedWork[]): void {
     const outcomes: unknown[] = []
     try {
       this.transaction(() => {
-        for (const { work } of group) outcomes.push(outcomeOf(work))
+        for (const { work } of group) outcomes.push(runWork(work))
       })
-      for (let at = 0; at < group.length; at++) tell(group[at] as Waiting, outcomes[at])
+      for (let at = 0; at < group.length; at++) settleQueued(group[at] as QueuedWork, outcomes[at])
     } catch (thrown) {
       const faulty = group[outcomes.length]
       if (thrown instanceof StoreError) rejectAll(group, thrown)
@@ -79,27 +79,27 @@ export class GroupCommit {
   }
 
   /** Its own fault and nobody else's: what it wrote is undone with all the others, and these are written again. */
-  private writeWithout(faulty: Waiting, { group, thrown }: { group: readonly Waiting[]; thrown: unknown }): void {
+  private writeWithout(faulty: QueuedWork, { group, thrown }: { group: readonly QueuedWork[]; thrown: unknown }): void {
     faulty.reject(thrown)
     this.write(group.filter((each) => each !== faulty))
   }
 }
 
-function outcomeOf(work: Work): unknown {
+function runWork(work: TransactionWork): unknown {
   try {
     return work()
   } catch (thrown) {
-    if (thrown instanceof GatewayError) return new Refusal(thrown)
+    if (thrown instanceof GatewayError) return new RefusedWork(thrown)
     throw thrown
   }
 }
 
-function tell({ resolve, reject }: Waiting, outcome: unknown): void {
-  if (outcome instanceof Refusal) reject(outcome.error)
+function settleQueued({ resolve, reject }: QueuedWork, outcome: unknown): void {
+  if (outcome instanceof RefusedWork) reject(outcome.error)
   else resolve(outcome)
 }
 
-function rejectAll(group: readonly Waiting[], cause: unknown): void {
+function rejectAll(group: readonly QueuedWork[], cause: unknown): void {
   const message = "The gateway cannot write its books just now. Try again."
   for (const { reject } of group) reject(new GatewayError("store_unavailable", message, { cause }))
 }

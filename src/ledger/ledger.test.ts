@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Store } from "../store/contract.ts"
-import { openSqlite } from "../store/sqlite/open.ts"
-import type { HoldWish } from "./books.ts"
+import { openSqlite } from "../store/sqlite/open-sqlite.ts"
 import { Ledger, type Settlement } from "./ledger.ts"
+import type { HoldRequest } from "./ledger-rules.ts"
 
 const NOON = Date.UTC(2026, 10, 15, 12)
 const DAY_MS = 86_400_000
@@ -39,7 +39,7 @@ function restart() {
 }
 
 let requests = 0
-const hold = async (wish: Partial<HoldWish> = {}) => {
+const hold = async (wish: Partial<HoldRequest> = {}) => {
   const requestId = wish.requestId ?? `request-${++requests}`
   await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...wish })
   return requestId
@@ -471,7 +471,7 @@ describe("a receipt", () => {
 
 describe("usage", () => {
   const all = { from: "2026-01-01", to: "2027-01-01", limit: 100 }
-  const use = async (wish: Partial<HoldWish>, more: Partial<Settlement> = {}) =>
+  const use = async (wish: Partial<HoldRequest>, more: Partial<Settlement> = {}) =>
     ledger.settle(await hold(wish), settlement(10n, more))
 
   test("is summed by day, key, model and provider", async () => {

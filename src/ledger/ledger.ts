@@ -1,27 +1,34 @@
 // The books of the gateway: what a call may cost is held before it is made and settled exactly once after, every amount
 // moves from one account to another, and nothing counts before it is durable.
-import { GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Pricing } from "../canonical/model.ts"
 import type { Usage } from "../canonical/usage.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import {
   type BookedEntry,
+  type EntryUsage,
   type HoldRow,
   type LedgerProblem,
   type LedgerTable,
   StoreError,
-  type Use,
 } from "../store/contract.ts"
-import { Books, type HoldWish, MAX_NANO, type Settled, type TopUp, UNKNOWN_USE } from "./books.ts"
 import type { Budget } from "./budget.ts"
+import { CompactionScheduler } from "./compaction-scheduler.ts"
 import { freeOf } from "./free-balance.ts"
 import { GroupCommit } from "./group-commit.ts"
-import { KeptPrices } from "./kept-prices.ts"
-import { Suspense } from "./suspense.ts"
-import { Upkeep } from "./upkeep.ts"
-import { type UsagePage, type UsageQuery, usagePage, wholeDay } from "./usage-report.ts"
-import { verifyLedger } from "./verify.ts"
+import {
+  type HoldRequest,
+  LedgerRules,
+  type LedgerTopUp,
+  MAX_NANO,
+  type SettledHold,
+  UNKNOWN_USE,
+} from "./ledger-rules.ts"
+import { PriceVersions } from "./price-versions.ts"
+import { SuspenseLedger } from "./suspense-ledger.ts"
+import { parseDay, readUsagePage, type UsageQuery, type UsageReportPage } from "./usage-report.ts"
+import { verifyLedger } from "./verify-ledger.ts"
 
 export interface LedgerOptions {
   readonly table: LedgerTable
@@ -51,13 +58,13 @@ export interface Settlement {
 }
 
 /** What is told of a request that nothing is owed for. */
-export interface Released {
+export interface ReleaseDetails {
   readonly protocol?: string | undefined
   /** What else the receipt is to show. */
   readonly facts?: JsonObject | undefined
 }
 
-export interface Balance {
+export interface LedgerBalance {
   readonly postedNano: bigint
   readonly heldNano: bigint
   /** null: not limited. */
@@ -68,7 +75,7 @@ export interface Balance {
   readonly owedNano: bigint
 }
 
-export interface Receipt extends Settled {
+export interface Receipt extends SettledHold {
   readonly requestId: string
   readonly tenant: string
   readonly keyId: string
@@ -78,7 +85,7 @@ export interface Receipt extends Settled {
 }
 
 /** What a start found open and ended. */
-export interface Recovered {
+export interface RecoveredHolds {
   readonly holds: number
   readonly chargeNano: bigint
   readonly suspendedNano: bigint
@@ -90,13 +97,13 @@ const NOTE_DELAY_MS = 1000
 const DAY_MS = 86_400_000
 
 export class Ledger {
-  readonly suspense: Suspense
+  readonly suspense: SuspenseLedger
   private readonly table: LedgerTable
   private readonly now: () => number
-  private readonly books: Books
-  private readonly prices: KeptPrices
+  private readonly rules: LedgerRules
+  private readonly prices: PriceVersions
   private readonly group: GroupCommit
-  private readonly upkeep: Upkeep
+  private readonly compaction: CompactionScheduler
   private readonly notes = new Map<string, bigint>()
   private noteTimer: ReturnType<typeof setTimeout> | undefined
   private epoch: number | undefined
@@ -107,16 +114,16 @@ export class Ledger {
   constructor({ table, now = Date.now, returnSuspenseAfterMs: returnAfterMs = DAY_MS }: LedgerOptions) {
     this.table = table
     this.now = now
-    this.books = new Books(table)
-    this.prices = new KeptPrices(table.prices)
+    this.rules = new LedgerRules(table)
+    this.prices = new PriceVersions(table.prices)
     this.group = new GroupCommit((work) => this.write(work))
-    this.upkeep = new Upkeep(table)
+    this.compaction = new CompactionScheduler(table)
     const write = <Result>(work: () => Result) => this.group.add(work)
-    this.suspense = new Suspense({ table, books: this.books, write, now, returnAfterMs })
+    this.suspense = new SuspenseLedger({ table, rules: this.rules, write, now, returnAfterMs })
   }
 
   /** Ends what earlier runs of the process left open. Nothing can be held before. */
-  recover(): Recovered {
+  recover(): RecoveredHolds {
     this.epoch ??= this.write(() => this.table.nextEpoch())
     const { epoch } = this
     const sum = { holds: 0, chargeNano: 0n, suspendedNano: 0n }
@@ -125,7 +132,7 @@ export class Ledger {
         this.table.holds.ofEarlierEpochs(epoch, RECOVERED_AT_ONCE).map((hold) => this.recoverOne(hold)),
       )
       if (ended.length === 0) {
-        this.upkeep.tidyLater()
+        this.compaction.compactLater()
         this.suspense.watch()
         return sum
       }
@@ -138,17 +145,17 @@ export class Ledger {
   }
 
   /** Resolves when the amount is held for good; else insufficient_balance, budget_exceeded or store_unavailable. */
-  hold(wish: HoldWish): Promise<void> {
+  hold(wish: HoldRequest): Promise<void> {
     const { epoch } = this
     if (epoch === undefined) return Promise.reject(new Error("a ledger holds nothing before it has recovered"))
     const fault = amountFault(wish.amountNano)
-    return fault ? Promise.reject(fault) : this.group.add(() => this.books.hold(wish, epoch))
+    return fault ? Promise.reject(fault) : this.group.add(() => this.rules.hold(wish, epoch))
   }
 
   /** Whether that much more fits, and is now held too. */
   extend(requestId: string, moreNano: bigint): Promise<boolean> {
     const fault = amountFault(moreNano)
-    return fault ? Promise.reject(fault) : this.group.add(() => this.books.extend(requestId, moreNano))
+    return fault ? Promise.reject(fault) : this.group.add(() => this.rules.extend(requestId, moreNano))
   }
 
   /** What is known to be owed so far: what is charged if the process dies. Written with what is written next. */
@@ -166,7 +173,7 @@ export class Ledger {
   }
 
   /** Books the charge. Done again, it changes nothing and tells how the request has ended. */
-  settle(requestId: string, settlement: Settlement): Promise<Settled> {
+  settle(requestId: string, settlement: Settlement): Promise<SettledHold> {
     const fault = amountFault(settlement.chargeNano) ?? countFault(settlement)
     if (fault) return Promise.reject(fault)
     return this.group.add(() => {
@@ -176,26 +183,26 @@ export class Ledger {
   }
 
   /** Nothing was owed. Done again, or after a settlement, it changes nothing and tells how the request has ended. */
-  release(requestId: string, told: Released = {}): Promise<Settled> {
+  release(requestId: string, told: ReleaseDetails = {}): Promise<SettledHold> {
     return this.group.add(() => {
       const hold = this.table.holds.find(requestId)
       if (hold) return this.releaseOne(hold, told)
-      return this.books.ended(requestId)?.settled ?? { outcome: "released", ...NOTHING }
+      return this.rules.findClosedHold(requestId)?.settled ?? { outcome: "released", ...NOTHING }
     })
   }
 
   /** Books a payment, once per event. An account that nothing limited is limited from then on. */
-  topUp(topUp: TopUp): Promise<void> {
-    return this.group.add(() => this.books.topUp(topUp))
+  topUp(topUp: LedgerTopUp): Promise<void> {
+    return this.group.add(() => this.rules.topUp(topUp))
   }
 
   /** Limits an account, opening it where it is not there: 0 for a plain balance, less for credit, null for no limit. */
   setFloor(account: string, floorNano: bigint | null): Promise<void> {
-    return this.group.add(() => this.books.setFloor(account, floorNano))
+    return this.group.add(() => this.rules.setFloor(account, floorNano))
   }
 
   /** Undefined where nobody has such an account: a key without a balance of its own, a tenant that never called. */
-  balance(account: string): Balance | undefined {
+  balance(account: string): LedgerBalance | undefined {
     const row = this.read(() => this.table.accounts.find(account))
     if (!row) return undefined
     const { postedNano, heldNano, floorNano, owedNano } = row
@@ -205,26 +212,26 @@ export class Ledger {
   /** What is left of a budget in the window of a time; less than 0 where more is spent, or was in the period before. */
   leftOf(budget: Budget, { keyId, tenant, at }: { keyId: string; tenant: string; at: number }): bigint {
     return this.read(() => {
-      const day = this.books.dayOf({ keyId, tenant, at })
-      return this.books.budgets.leftOf(budget, { keyId, tenant, day })
+      const day = this.rules.dayOf({ keyId, tenant, at })
+      return this.rules.budgets.leftOf(budget, { keyId, tenant, day })
     })
   }
 
   /** The day on which spending counts at a time: never one before the last that was spent on. */
   spendingDay(spender: { keyId: string; tenant: string; at: number }): number {
-    return this.read(() => this.books.dayOf(spender))
+    return this.read(() => this.rules.dayOf(spender))
   }
 
   /** Undefined where there is none, or it is another tenant's than the one given. */
   receipt(requestId: string, tenant?: string): Receipt | undefined {
     return this.read(() => {
-      const ended = this.books.ended(requestId)
+      const ended = this.rules.findClosedHold(requestId)
       if (!ended) return undefined
       const { tenant: owner, keyId, at } = ended.entry
       if (owner === null || keyId === null || (tenant !== undefined && owner !== tenant)) return undefined
       const facts = this.table.receipts.find(ended.entry.id)
       const isTold = facts !== undefined && ended.settled.outcome !== "recovered"
-      const shown = isTold ? { ...bookedFacts(ended.entry), ...JSON.parse(facts) } : undefined
+      const shown = isTold ? { ...entryFacts(ended.entry), ...JSON.parse(facts) } : undefined
       return { requestId, tenant: owner, keyId, at, ...ended.settled, facts: shown }
     })
   }
@@ -234,14 +241,14 @@ export class Ledger {
     return this.read(() => this.prices.find(version))
   }
 
-  usage(query: UsageQuery): UsagePage {
-    return this.read(() => usagePage(this.table.usage, query))
+  usage(query: UsageQuery): UsageReportPage {
+    return this.read(() => readUsagePage(this.table.usage, query))
   }
 
   /** Forgets at most `limit` rows of usage from before a date; how many it were. */
   async dropUsageBefore(date: string, limit: number): Promise<number> {
-    const day = wholeDay(date)
-    await this.upkeep.foldAll().catch(unavailable)
+    const day = parseDay(date)
+    await this.compaction.flushAll().catch(throwUnavailable)
     return this.group.add(() => this.table.usage.dropBefore(day, limit))
   }
 
@@ -276,11 +283,11 @@ export class Ledger {
     this.suspense.stop()
   }
 
-  private settleOne(hold: HoldRow, settlement: Settlement): Settled {
+  private settleOne(hold: HoldRow, settlement: Settlement): SettledHold {
     const { chargeNano, mayOwe = false, model, provider, usage, images, pricing, protocol, facts, also } = settlement
     const counts = images === undefined ? usage : { ...usage, images }
-    const use: Use = { model, provider, counts, priceVersion: pricing ? this.prices.keep(pricing) : null }
-    const settled = this.books.end(hold, {
+    const use: EntryUsage = { model, provider, counts, priceVersion: pricing ? this.prices.record(pricing) : null }
+    const settled = this.rules.closeHold(hold, {
       outcome: "settled",
       chargeNano,
       suspendedNano: 0n,
@@ -290,14 +297,14 @@ export class Ledger {
       use,
       facts: facts ? JSON.stringify(facts) : null,
     })
-    if (also) writeAlso(also)
+    if (also) writeAlongside(also)
     return settled
   }
 
-  private releaseOne(hold: HoldRow, { protocol, facts }: Released): Settled {
+  private releaseOne(hold: HoldRow, { protocol, facts }: ReleaseDetails): SettledHold {
     const text = facts ? JSON.stringify(facts) : null
     const nothing = { chargeNano: 0n, suspendedNano: 0n, mayOwe: false, use: null }
-    return this.books.end(hold, {
+    return this.rules.closeHold(hold, {
       outcome: "released",
       ...nothing,
       at: this.at,
@@ -306,9 +313,9 @@ export class Ledger {
     })
   }
 
-  private recoverOne(hold: HoldRow): Settled {
+  private recoverOne(hold: HoldRow): SettledHold {
     const { lowerBoundNano, amountNano } = hold
-    return this.books.end(hold, {
+    return this.rules.closeHold(hold, {
       outcome: "recovered",
       chargeNano: lowerBoundNano,
       suspendedNano: lowerBoundNano < amountNano ? amountNano - lowerBoundNano : 0n,
@@ -321,8 +328,8 @@ export class Ledger {
     })
   }
 
-  private endedBefore(requestId: string): Settled {
-    const ended = this.books.ended(requestId)
+  private endedBefore(requestId: string): SettledHold {
+    const ended = this.rules.findClosedHold(requestId)
     if (!ended) throw new Error(`request ${requestId} was never held`)
     return ended.settled
   }
@@ -354,7 +361,7 @@ export class Ledger {
       clearTimeout(this.noteTimer)
       this.noteTimer = undefined
     }
-    this.upkeep.look()
+    this.compaction.scheduleFlush()
   }
 
   private read<Result>(work: () => Result): Result {
@@ -362,22 +369,22 @@ export class Ledger {
       return work()
     } catch (cause) {
       if (cause instanceof GatewayError || cause instanceof RangeError) throw cause
-      return unavailable(cause)
+      return throwUnavailable(cause)
     }
   }
 }
 
-function unavailable(cause: unknown): never {
+function throwUnavailable(cause: unknown): never {
   throw new GatewayError("store_unavailable", "The gateway cannot read its books just now. Try again.", { cause })
 }
 
 /** What a receipt shows of what was booked. */
-function bookedFacts({ protocol, heldNano, use }: BookedEntry): JsonObject {
+function entryFacts({ protocol, heldNano, use }: BookedEntry): JsonObject {
   const held = heldNano === null ? {} : { held: usdOfNano(heldNano) }
-  return { ...(protocol !== null && { protocol }), ...held, ...(use && usedFacts(use)) }
+  return { ...(protocol !== null && { protocol }), ...held, ...(use && usageFacts(use)) }
 }
 
-function usedFacts(use: Use): JsonObject {
+function usageFacts(use: EntryUsage): JsonObject {
   const { model, provider, counts, priceVersion } = use
   const { images, ...usage } = counts
   const shown = { model, provider, usage, ...(images !== undefined && { images }) }
@@ -389,7 +396,7 @@ const NOTHING = {
 }
 
 /** A refusal leaves what was written before it, so here it is a fault, which leaves nothing. */
-function writeAlso(also: () => void): void {
+function writeAlongside(also: () => void): void {
   try {
     also()
   } catch (cause) {

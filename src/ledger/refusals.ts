@@ -1,12 +1,12 @@
 // What callers and operators are told when the books refuse something.
-import { GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import type { LedgerAccountRow } from "../store/contract.ts"
-import { dateOfDay, type Period, windowOf } from "./budget.ts"
+import { type BudgetPeriod, dateOfDay, windowOf } from "./budget.ts"
 import type { ExceededBudget } from "./budget-rules.ts"
 import { freeOf } from "./free-balance.ts"
 
-export function refuseAbove(account: LedgerAccountRow, amountNano: bigint): void {
+export function refuseAboveBalance(account: LedgerAccountRow, amountNano: bigint): void {
   const { name, owedNano } = account
   const isOwing = owedNano > 0n && account.floorNano !== null
   const freeNano = freeOf(account)
@@ -20,26 +20,26 @@ export function refuseAbove(account: LedgerAccountRow, amountNano: bigint): void
   throw new GatewayError("insufficient_balance", message)
 }
 
-export function budgetExceeded(
+export function budgetExceededError(
   { of, period, limitNano, leftNano }: ExceededBudget,
   { neededNano, day }: { neededNano: bigint; day: number },
 ): GatewayError {
   const whose = of === "tenant" ? "tenant's" : "key's"
   const what = `This request may cost up to ${usdOfNano(neededNano)} USD, and ${usdOfNano(leftNano)} USD is left of`
   const budget = `the ${whose} budget of ${usdOfNano(limitNano)} USD ${period === "total" ? "in all" : `per ${period}`}`
-  return new GatewayError("budget_exceeded", `${what} ${budget}. ${whatMends(period, day)}`)
+  return new GatewayError("budget_exceeded", `${what} ${budget}. ${budgetRemedy(period, day)}`)
 }
 
-function whatMends(period: Period, day: number): string {
+function budgetRemedy(period: BudgetPeriod, day: number): string {
   if (period === "total") return "Ask for it to be raised."
   return `It begins anew on ${dateOfDay(windowOf(period, day).to + 1)} (UTC).`
 }
 
-export function refuseHouseAccount(name: string): void {
+export function refuseGatewayAccount(name: string): void {
   if (/^(tenant|key):./.test(name)) return
-  throw invalid("account", `"${name}" is nobody's account. It is tenant:NAME or key:ID.`)
+  throw invalidParameter("account", `"${name}" is nobody's account. It is tenant:NAME or key:ID.`)
 }
 
-export function invalid(param: string, message: string): GatewayError {
+export function invalidParameter(param: string, message: string): GatewayError {
   return new GatewayError("invalid_parameter", message, { param })
 }

@@ -1,9 +1,9 @@
 // What a provider's own tools cost by the call, where nothing else is known: one fee for each kind, in USD.
-import { HOSTED_TOOLS, type HostedCalls, type HostedTool } from "../canonical/hosted-calls.ts"
+import { type BilledTool, type BilledToolCalls, HOSTED_TOOLS } from "../canonical/hosted-calls.ts"
 import { nanoOfUsd } from "../canonical/usd.ts"
 
 /** As most vendors bill them (November 2026). */
-const FEES: Readonly<Record<HostedTool, string>> = {
+const FEES: Readonly<Record<BilledTool, string>> = {
   web_search: "0.01",
   grounding: "0.035",
   code_session: "0.03",
@@ -13,13 +13,13 @@ const FEES: Readonly<Record<HostedTool, string>> = {
 
 /** So many calls of one tool, at this price each. */
 export interface ToolFee {
-  readonly tool: HostedTool
+  readonly tool: BilledTool
   readonly calls: number
   /** In USD. */
   readonly price: string
 }
 
-export function toolFees(calls: HostedCalls): ToolFee[] {
+export function toolFees(calls: BilledToolCalls): ToolFee[] {
   return HOSTED_TOOLS.flatMap((tool) => {
     const count = calls[tool] ?? 0
     return count > 0 ? [{ tool, calls: count, price: FEES[tool] }] : []

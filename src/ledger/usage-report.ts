@@ -11,26 +11,26 @@ export interface UsageQuery {
   readonly keyId?: string
   readonly model?: string
   /** The last row of the page before. */
-  readonly after?: UsagePlace
+  readonly after?: UsageCursor
   readonly limit: number
 }
 
 /** Where a row stands among the others. */
-interface UsagePlace extends Omit<UsageKey, "day"> {
+interface UsageCursor extends Omit<UsageKey, "day"> {
   readonly date: string
 }
 
-export type UsagePage = readonly (Omit<UsageRow, "day"> & { readonly date: string })[]
+export type UsageReportPage = readonly (Omit<UsageRow, "day"> & { readonly date: string })[]
 
-export function usagePage(table: UsageTable, { from, to, after, ...query }: UsageQuery): UsagePage {
+export function readUsagePage(table: UsageTable, { from, to, after, ...query }: UsageQuery): UsageReportPage {
   if (query.keyId !== undefined && query.tenant === undefined)
     throw new RangeError("the usage of a key is asked for with its tenant")
-  const place = after && { ...after, day: wholeDay(after.date) }
-  const rows = table.page({ from: wholeDay(from), to: wholeDay(to), after: place, ...query })
+  const place = after && { ...after, day: parseDay(after.date) }
+  const rows = table.page({ from: parseDay(from), to: parseDay(to), after: place, ...query })
   return rows.map(({ day, ...row }) => ({ date: dateOfDay(day), ...row }))
 }
 
-export function wholeDay(date: string): number {
+export function parseDay(date: string): number {
   const day = dayOfDate(date)
   if (day === undefined) throw new RangeError(`"${date}" is not a date such as 2026-11-15`)
   return day

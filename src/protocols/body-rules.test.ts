@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { GatewayError } from "../canonical/error.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
-import { toByteText } from "../transport/byte-text.ts"
-import { outline } from "../transport/json-scan.ts"
-import { bodyGuard as messages } from "./anthropic-messages/body-rules.ts"
+import { toByteText } from "../transport/json/byte-text.ts"
+import { outlineJson } from "../transport/json/json-scan.ts"
 import type { BodyGuard } from "./body-rules.ts"
-import { bodyGuard as gemini } from "./gemini-generate/body-rules.ts"
-import { bodyGuard as chat } from "./openai-chat/body-rules.ts"
-import { bodyGuard as responses } from "./openai-responses/body-rules.ts"
+import { bodyGuard as messages } from "./chat/anthropic-messages/body-rules.ts"
+import { bodyGuard as gemini } from "./chat/gemini-generate/body-rules.ts"
+import { bodyGuard as chat } from "./chat/openai-chat/body-rules.ts"
+import { bodyGuard as responses } from "./chat/openai-responses/body-rules.ts"
 
 const GUARDS: Readonly<Record<string, BodyGuard>> = { chat, responses, messages, gemini }
 
@@ -26,7 +26,8 @@ function holdsWatched(guard: BodyGuard, text: string): boolean {
   const bytes = new TextEncoder().encode(text)
   const isAscii = bytes.every((byte) => byte < 0x80)
   return (
-    outline(toByteText(bytes), undefined, { outer: guard.outer, inner: guard.inner, isAscii })?.holdsWatched === true
+    outlineJson(toByteText(bytes), undefined, { outer: guard.outer, inner: guard.inner, isAscii })?.holdsWatched ===
+    true
   )
 }
 

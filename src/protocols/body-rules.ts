@@ -1,19 +1,19 @@
 // What a request body may not say, whoever sends it: declared once per protocol, and checked over the whole body.
 // Members that the gateway owns, prices or bounds are refused in any spelling but the protocol's own, because some hosts
 // ignore case (Go's encoding/json) or take snake and camel case alike, and would obey the second spelling.
-import { excerpt } from "../canonical/error.ts"
+import { excerpt } from "../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
-import { camelCase, foldedForms, foldName, NameWatch, snakeCase } from "../transport/name-watch.ts"
-import { checkAt, checked, type Misfit, refusal } from "./check.ts"
+import { camelCase, foldedForms, foldName, NameWatch, snakeCase } from "../transport/json/name-watch.ts"
+import { checkAt, type FieldMismatch, refuseField, runFieldChecks } from "./field-checks.ts"
 
 /** Why a member is refused for its value, or for the object it stands in; undefined where it is not. */
-export type RefuseValue = (value: Json, holder: JsonObject) => Misfit | undefined
+export type ValueRefusal = (value: Json, holder: JsonObject) => FieldMismatch | undefined
 
 export interface ObjectRules {
   /** Members that the gateway owns, prices or bounds, as the protocol spells them. */
   readonly members?: readonly string[]
   /** Members that are refused in this object, in any spelling. */
-  readonly refused?: Readonly<Record<string, RefuseValue>>
+  readonly refused?: Readonly<Record<string, ValueRefusal>>
   /** The rules of the objects that stand in these members, or in their arrays. */
   readonly inside?: Readonly<Record<string, ObjectRules>>
   /** Types of objects here that only describe what a provider did: never looked into. */
@@ -24,7 +24,7 @@ export interface BodyRules extends ObjectRules {
   /** Whether the vendor takes every name in snake case and in camel case. */
   readonly takesBothCases?: boolean
   /** Members that are refused wherever they stand, in any spelling. */
-  readonly refusedAnywhere: Readonly<Record<string, RefuseValue>>
+  readonly refusedAnywhere: Readonly<Record<string, ValueRefusal>>
   /** Members that hold the caller's own data, such as schemas and arguments: never looked into. */
   readonly opaque: readonly string[]
 }
@@ -46,14 +46,14 @@ export function guardBody(rules: BodyRules): BodyGuard {
   return {
     outer: watchNames({ ...rules, inside: {} }, { takesBothCases, anywhere }),
     inner: watchNames({ inside: rules.inside ?? {} }, { takesBothCases, anywhere }),
-    check: (body) => checked(() => walker.walk(body, root)),
+    check: (body) => runFieldChecks(() => walker.walk(body, root)),
   }
 }
 
 interface CompiledRules {
   /** By every folded form of a member's name: the spellings that are allowed. */
   readonly spellings: ReadonlyMap<string, readonly string[]>
-  readonly refused: ReadonlyMap<string, RefuseValue>
+  readonly refused: ReadonlyMap<string, ValueRefusal>
   readonly inside: ReadonlyMap<string, CompiledRules>
   readonly opaqueTypes: RegExp | undefined
 }
@@ -85,7 +85,7 @@ function spellingsOf(name: string, takesBothCases: boolean): string[] {
   return takesBothCases ? [camelCase(name), snakeCase(name)] : [name]
 }
 
-function byFoldedName(refused: Readonly<Record<string, RefuseValue>>): Map<string, RefuseValue> {
+function byFoldedName(refused: Readonly<Record<string, ValueRefusal>>): Map<string, ValueRefusal> {
   return new Map(
     Object.entries(refused).flatMap(([name, refuse]) => foldedForms(name).map((form) => [form, refuse] as const)),
   )
@@ -112,7 +112,7 @@ function namesIn(rules: ObjectRules, takesBothCases: boolean): { spelled: string
 
 class BodyWalker {
   constructor(
-    private readonly refusedAnywhere: ReadonlyMap<string, RefuseValue>,
+    private readonly refusedAnywhere: ReadonlyMap<string, ValueRefusal>,
     private readonly opaque: ReadonlySet<string>,
   ) {}
 
@@ -146,9 +146,9 @@ function isOpaque({ type }: JsonObject, { opaqueTypes }: CompiledRules): boolean
   return opaqueTypes !== undefined && typeof type === "string" && opaqueTypes.test(type)
 }
 
-function misspelled(spellings: readonly string[]): Misfit {
+function misspelled(spellings: readonly string[]): FieldMismatch {
   const right = spellings.map((name) => `\`${name}\``).join(" or ")
-  return refusal(
+  return refuseField(
     "invalid_parameter",
     (path) => `\`${path}\` is another spelling of ${right}, which some providers would obey as well. Write ${right}.`,
   )

@@ -1,17 +1,17 @@
 // What the exchange asks of a protocol. One folder per protocol fulfils it; only the composition root knows the list.
 
-import type { GatewayError } from "../canonical/error.ts"
+import type { RoutingOptions } from "../canonical/chat/chat-request.ts"
+import type { ReasoningEffort } from "../canonical/chat/reasoning-effort.ts"
+import type { StreamEvent } from "../canonical/chat/stream-event.ts"
+import type { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import type { ModelCard } from "../canonical/model.ts"
-import type { Effort } from "../canonical/reasoning.ts"
-import type { RoutingWishes } from "../canonical/request.ts"
-import type { StreamEvent } from "../canonical/stream.ts"
 import type { Usage } from "../canonical/usage.ts"
-import type { Outline } from "../transport/json-scan.ts"
-import type { Edit } from "../transport/json-splice.ts"
-import type { Frame } from "../transport/sse.ts"
-import type { MayVary } from "../transport/stencil.ts"
-import type { Step } from "../transport/step.ts"
+import type { JsonOutline } from "../transport/json/json-scan.ts"
+import type { JsonEdit } from "../transport/json/json-splice.ts"
+import type { MayVary } from "../transport/streams/frame-stencil.ts"
+import type { SseFrame } from "../transport/streams/sse.ts"
+import type { StreamStep } from "../transport/streams/stream-step.ts"
 import type { BodyGuard } from "./body-rules.ts"
 
 export type ProtocolId =
@@ -39,7 +39,7 @@ export const KINDS: Readonly<Record<ProtocolId, ModelCard["kind"]>> = {
 }
 
 /** A path of this protocol, in all its spellings, and what it does. `{rest}` stands for one or more segments. */
-export interface Endpoint {
+export interface ProtocolPath {
   readonly method: "GET" | "POST"
   readonly paths: readonly string[]
   /** Paths that another protocol has too: a request there is of this one where it carries the header. */
@@ -48,8 +48,8 @@ export interface Endpoint {
 }
 
 /** What of a call does not stand in its body. Plain data: it crosses threads. */
-export interface Envelope {
-  readonly does: Endpoint["does"]
+export interface RequestEnvelope {
+  readonly does: ProtocolPath["does"]
   /** What the path's `{rest}` stands for, percent-decoded once; "" on exact paths. */
   readonly rest: string
   /** Without its `?`. */
@@ -59,7 +59,7 @@ export interface Envelope {
 }
 
 /** What the gateway needs to know of a request; everything else passes unread. Plain data: it crosses threads. */
-export interface Reading {
+export interface RequestSummary {
   /** What is asked of the upstream, in the protocol's own word. */
   readonly operation: string
   readonly model: string
@@ -68,13 +68,13 @@ export interface Reading {
   readonly framing: "events" | "array"
   /** Whether the caller asked for usage inside the stream. */
   readonly usageAsked: boolean
-  readonly asks: Asks
+  readonly asks: OutputLimits
   /** Whether no more than a count of tokens is asked for. */
   readonly counts?: boolean
   /** What is asked of the answers that the gateway keeps; absent in protocols that know none. */
-  readonly kept?: Kept
+  readonly kept?: ResponseStorage
   /** What is to be embedded, as far as hosts set bounds to it. */
-  readonly embeds?: Embeds
+  readonly embeds?: EmbeddingInputSummary
   /** Whether the provider may run tools of its own and call the model anew for each: their usage is one sum. */
   readonly runsTools?: boolean
   /** Whether it names remote servers whose tools the provider shall call, or tells of such calls. */
@@ -82,7 +82,7 @@ export interface Reading {
   /** The member that asks for an answer in audio; absent where none does. */
   readonly audioAsked?: string
   /** What is to be drawn, as far as hosts differ in it. */
-  readonly draws?: Draws
+  readonly draws?: ImageOutputSummary
   /** What the models make that it may be about, where that is more than the protocol is spoken with. */
   readonly kinds?: readonly ModelCard["kind"][]
   /** Whether the caller asks the provider to keep the answer, which is never asked of a shared account. */
@@ -90,21 +90,21 @@ export interface Reading {
   /** Whether it says something in a form that the vendor does not take, so that it is translated to its own protocol too. */
   readonly isRewritten?: boolean
   /** How hard to think, in the vendor's word, where the request says so in another gateway's. */
-  readonly effort?: Effort
+  readonly effort?: ReasoningEffort
   /** Identifiers of the caller's own users and caches, which leave salted per tenant. */
-  readonly identifiers?: readonly Identifier[]
-  readonly routing: RoutingWishes
+  readonly identifiers?: readonly UserIdentifier[]
+  readonly routing: RoutingOptions
   /** Headers that go to the upstream beside its own. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** A member that identifies somebody to the provider. */
-export interface Identifier {
+export interface UserIdentifier {
   readonly path: readonly string[]
   readonly value: string
 }
 
-export interface Embeds {
+export interface EmbeddingInputSummary {
   readonly inputs: number
   /** Whether one of them is numbers of tokens. */
   readonly hasTokens: boolean
@@ -112,13 +112,13 @@ export interface Embeds {
   readonly namesModel?: boolean
 }
 
-interface Draws {
+interface ImageOutputSummary {
   /** Whether addresses are asked for, or bytes. */
   readonly choosesForm: boolean
 }
 
 /** What is asked of answers that are kept, and what this one says of being kept. */
-export interface Kept {
+export interface ResponseStorage {
   /** The id that the answer bears; absent until it is known that there shall be one. */
   readonly id?: string
   /** Whether it is to be found again. */
@@ -142,7 +142,7 @@ export interface ItemReference {
 }
 
 /** How much is asked for, as far as it costs. */
-export interface Asks {
+export interface OutputLimits {
   /** The most tokens an answer may have; absent where the caller sets no limit. */
   readonly maxOutputTokens?: number | undefined
   /** The members that wrote the limit, in protocols that have several; the smallest counts. */
@@ -161,7 +161,7 @@ export interface RelayTarget {
   /** Members of the request that the upstream would refuse it for. */
   readonly unknown?: readonly string[] | undefined
   /** The words by which its model takes how hard to think; absent where it does not think. */
-  readonly efforts?: readonly Effort[] | undefined
+  readonly efforts?: readonly ReasoningEffort[] | undefined
   /** What an identifier of this caller is sent as; absent where it goes as it is. */
   readonly salt?: ((value: string) => string) | undefined
 }
@@ -169,7 +169,7 @@ export interface RelayTarget {
 export interface RelayContext {
   /** The `<provider>/<model-name>` the caller shall read. */
   readonly model: string
-  readonly reading: Reading
+  readonly reading: RequestSummary
 }
 
 export interface ErrorContext {
@@ -186,8 +186,8 @@ export interface FrameContext {
 
 /** How one upstream stream passes: the observer reads it, `edit` says what of each frame goes on. All is byte text. */
 export interface StreamRelay {
-  readonly observer: Step<Frame, StreamEvent>
-  edit(frame: Frame): string
+  readonly observer: StreamStep<SseFrame, StreamEvent>
+  edit(frame: SseFrame): string
   readonly mayVary: MayVary
   /** What ends a whole answer, for upstreams that leave it out. */
   terminal(): string
@@ -204,7 +204,7 @@ export interface StreamRelay {
 }
 
 /** A unary answer, as byte text, and what it reports as used. */
-export interface RelayedAnswer {
+export interface RelayedResponse {
   readonly text: string
   readonly usage?: Usage | undefined
   /** The model that the upstream says it answered with. */
@@ -229,7 +229,7 @@ export interface Protocol {
   readonly id: ProtocolId
   /** The base addresses that its own clients are given. */
   readonly prefixes: readonly string[]
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly ProtocolPath[]
   /** The headers beside `Authorization` that may carry the caller's key, and the query parameter that may. */
   readonly keyHeaders: readonly string[]
   readonly keyParameter?: string
@@ -239,24 +239,24 @@ export interface Protocol {
   readonly idHeader?: string
   /** The bytes a client of this protocol takes for a sign of life. */
   readonly heartbeat: string
-  readonly listing?: Listing
+  readonly listing?: ModelListing
   /** Whether this path is the vendor's own and not the specification's stand-in for it; absent: errors do not differ. */
   isVendorPath?(path: string): boolean
   /** The protocol that is spoken where a path has this at its open end; undefined where it is this one. */
   spokenAt?(rest: string): Protocol | undefined
 
   /** Checks what every call must carry beside its body; throws a GatewayError. */
-  checkEnvelope(envelope: Envelope): void
+  checkEnvelope(envelope: RequestEnvelope): void
   /** What a body may not say, checked before it is read. */
   readonly bodyGuard: BodyGuard
   /** Checks every bound of the specification; throws a GatewayError that names the member at fault. */
-  readRequest(body: JsonObject, envelope: Envelope): Reading
+  readRequest(body: JsonObject, envelope: RequestEnvelope): RequestSummary
   /** Where below its base address an upstream takes this request. */
-  upstreamPath(reading: Reading, model: string): string
+  upstreamPath(reading: RequestSummary, model: string): string
   /** The members the gateway owns, for this target. */
-  requestEdits(reading: Reading, target: RelayTarget): readonly Edit[]
+  requestEdits(reading: RequestSummary, target: RelayTarget): readonly JsonEdit[]
   /** A unary answer as it passes; undefined where it is no answer of this protocol. */
-  relayAnswer(text: string, outline: Outline, context: RelayContext): RelayedAnswer | undefined
+  relayResponse(text: string, outline: JsonOutline, context: RelayContext): RelayedResponse | undefined
   relayStream(context: RelayContext): StreamRelay
 
   decodeError(error: UpstreamError): GatewayError
@@ -264,7 +264,7 @@ export interface Protocol {
 }
 
 /** How models are shown to clients of a protocol. */
-export interface Listing {
+export interface ModelListing {
   /** It shows what can be called over any of these. */
   readonly over: readonly ProtocolId[]
   /** The model's name in a path's open end, where that holds more than the name. */

@@ -1,23 +1,23 @@
 // What the lane of embeddings asks of a wire: to say in its own words what is to be embedded, and to read vectors.
 // Codecs are pure: no clock, no chance, no input or output, no log.
 import type { EmbeddingBatch, EmbeddingFates, EmbeddingRequest, EmbeddingResponse } from "../canonical/embedding.ts"
-import type { GatewayError } from "../canonical/error.ts"
+import type { GatewayError } from "../canonical/gateway-error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Losses } from "../canonical/loss.ts"
-import type { Envelope, UpstreamError } from "./contract.ts"
+import type { RequestEnvelope, UpstreamError } from "./contract.ts"
 
 /** What a client says to us, and what we say back. */
 export interface EmbeddingIngress {
   /** Reads a request that `readRequest` has found sound. */
-  decodeRequest(body: JsonObject, envelope: Envelope): EmbeddingRequest
+  decodeRequest(body: JsonObject, envelope: RequestEnvelope): EmbeddingRequest
   /** Where what is said stands in a request of this operation. */
-  places(operation: string): EmbeddingPlaces
-  encodeResponse(response: EmbeddingResponse, context: EmbeddingContext): JsonObject
+  settingPaths(operation: string): EmbeddingPaths
+  encodeResponse(response: EmbeddingResponse, context: EmbeddingResponseContext): JsonObject
 }
 
-export type EmbeddingPlaces = { readonly [Name in keyof EmbeddingFates | "input"]?: string }
+export type EmbeddingPaths = { readonly [Name in keyof EmbeddingFates | "input"]?: string }
 
-interface EmbeddingContext {
+interface EmbeddingResponseContext {
   /** The `<provider>/<model-name>` the caller shall read. */
   readonly model: string
   /** In the protocol's own word. */
@@ -28,7 +28,7 @@ interface EmbeddingContext {
 export interface EmbeddingUpstream {
   /** What is dropped or refused by these is not the encoder's business. */
   readonly fates: EmbeddingFates
-  errand(model: string): EmbeddingErrand
+  operationFor(model: string): EmbeddingOperation
   /** What cannot be said throws a GatewayError. */
   encodeRequest(batch: EmbeddingBatch, context: { readonly model: string; readonly losses: Losses }): JsonObject
   /** Undefined where it is no answer of this protocol. */
@@ -36,7 +36,7 @@ export interface EmbeddingUpstream {
   decodeError(error: UpstreamError): GatewayError
 }
 
-interface EmbeddingErrand {
+interface EmbeddingOperation {
   /** In the wire's own word. */
   readonly operation: string
   /** Below the upstream's base address. */

@@ -1,6 +1,6 @@
 // What the lane of images asks of a wire: to say in its own words what is to be drawn, and to read images.
 // Codecs are pure: no clock, no chance, no input or output, no log.
-import type { GatewayError } from "../canonical/error.ts"
+import type { GatewayError } from "../canonical/gateway-error.ts"
 import type { ImageFates, ImageForm, ImageRequest, ImageResponse } from "../canonical/image.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Losses } from "../canonical/loss.ts"
@@ -11,13 +11,13 @@ export interface ImageIngress {
   /** Reads a request that `readRequest` has found sound; throws a GatewayError where only some wires could be told it. */
   decodeRequest(body: JsonObject): ImageRequest
   /** Where each setting stands in a request. */
-  readonly places: ImagePlaces
-  encodeResponse(response: ImageResponse, context: ImageContext): JsonObject
+  readonly settingPaths: ImagePaths
+  encodeResponse(response: ImageResponse, context: ImageResponseContext): JsonObject
 }
 
-export type ImagePlaces = { readonly [Name in keyof ImageFates | "count" | "form"]: string }
+export type ImagePaths = { readonly [Name in keyof ImageFates | "count" | "form"]: string }
 
-export interface ImageContext {
+export interface ImageResponseContext {
   /** How the caller wants them. */
   readonly form: ImageForm | undefined
   /** In seconds. */
@@ -32,15 +32,15 @@ export interface ImageUpstream {
   mostAtOnce(model: string): number
   /** Whether it can be told to answer with addresses or with bytes; else it answers with what it has. */
   takesForm(model: string): boolean
-  errand(model: string): ImageErrand
+  operationFor(model: string): ImageOperation
   /** What cannot be said throws a GatewayError. */
-  encodeRequest(request: ImageRequest, context: ImageUpstreamContext): JsonObject
+  encodeRequest(request: ImageRequest, context: ImageRequestContext): JsonObject
   /** Undefined where it is no answer of this protocol. */
   decodeResponse(body: JsonObject): ImageResponse | undefined
   decodeError(error: UpstreamError): GatewayError
 }
 
-export interface ImageUpstreamContext {
+export interface ImageRequestContext {
   /** The model's name there. */
   readonly model: string
   /** Whether its answers hold words beside images. */
@@ -48,7 +48,7 @@ export interface ImageUpstreamContext {
   readonly losses: Losses
 }
 
-interface ImageErrand {
+interface ImageOperation {
   /** In the wire's own word. */
   readonly operation: string
   /** Below the upstream's base address. */

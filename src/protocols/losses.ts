@@ -2,18 +2,18 @@
 import { isObject, type Json } from "../canonical/json.ts"
 import type { Loss } from "../canonical/loss.ts"
 
-export function member(at: string | undefined, name: string): string {
+export function memberPath(at: string | undefined, name: string): string {
   return at === undefined || at === "" ? name : `${at}.${name}`
 }
 
-type Report = Readonly<Record<Loss["weight"], (path: string, why: string) => Loss>>
+type LossBuilders = Readonly<Record<Loss["weight"], (path: string, why: string) => Loss>>
 
-export const dropped: Report = {
+export const dropped: LossBuilders = {
   hint: (path, why) => ({ path, weight: "hint", how: "dropped", why }),
   meaning: (path, why) => ({ path, weight: "meaning", how: "dropped", why }),
 }
 
-export const approximated: Report = {
+export const approximated: LossBuilders = {
   hint: (path, why) => ({ path, weight: "hint", how: "approximated", why }),
   meaning: (path, why) => ({ path, weight: "meaning", how: "approximated", why }),
 }

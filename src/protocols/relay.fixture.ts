@@ -1,10 +1,10 @@
 // A stream through a protocol's relay as the exchange does it, for tests.
-import { grownPart, type StreamEvent } from "../canonical/stream.ts"
-import { fromByteText, toByteText } from "../transport/byte-text.ts"
-import { Tee } from "../transport/tee.ts"
-import type { Reading, StreamRelay } from "./contract.ts"
+import { grownPartKey, type StreamEvent } from "../canonical/chat/stream-event.ts"
+import { fromByteText, toByteText } from "../transport/json/byte-text.ts"
+import { Tee } from "../transport/streams/tee.ts"
+import type { RequestSummary, StreamRelay } from "./contract.ts"
 
-export function streamReading(operation: string): Reading {
+export function streamReading(operation: string): RequestSummary {
   const routing = { fallback: [] }
   return {
     operation,
@@ -32,10 +32,10 @@ export function relaying(relay: StreamRelay) {
       throw cause
     },
     growth: {
-      partOf: grownPart,
+      partOf: grownPartKey,
       mayVary: relay.mayVary,
       onAlike: (bytes) => relay.passedAlike?.(bytes),
-      onSaid: () => {},
+      onText: () => {},
     },
   })
   const textOf = (bytes: Uint8Array | undefined) => (bytes ? toByteText(bytes) : "")

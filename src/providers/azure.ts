@@ -1,35 +1,35 @@
 // Azure OpenAI: OpenAI's protocols at an address of one's own, a model named by its deployment.
 import type { Secret } from "../config/secret.ts"
-import { checkGet } from "./account.ts"
 import {
   type AccountSettings,
   BOTH_LIMITS,
-  type Dialect,
-  type Errand,
+  type ProtocolDialect,
   type Provider,
-  type Signer,
-  type SignerPlace,
+  type ProviderOperation,
+  type RequestSigner,
+  type SignerContext,
 } from "./contract.ts"
 import { AZURE_VARIABLES, azureIdentitySource, clientSecretSource } from "./credentials/azure-credentials.ts"
 import { CredentialRefresher } from "./credentials/credential-refresher.ts"
 import { bearerHeaders, bearerUse, fetchedSigner } from "./credentials/credential-signer.ts"
-import { Variables } from "./credentials/variables.ts"
+import { VariableReader } from "./credentials/variable-reader.ts"
+import { probeCredential } from "./open-account.ts"
 
 const apiKey = (credential: Secret | undefined): Record<string, string> =>
   credential ? { "api-key": credential.reveal() } : {}
 
 /** The interface without versions, unless one is asked for; then the older, with the deployment in the path. */
-function path({ operation, model, usualPath }: Errand, { apiVersion }: AccountSettings): string {
+function path({ operation, model, usualPath }: ProviderOperation, { apiVersion }: AccountSettings): string {
   if (apiVersion === undefined) return v1({ usualPath })
   const at = operation === "list-models" ? "" : `/deployments/${encodeURIComponent(model)}`
   return `/openai${at}${usualPath}?api-version=${apiVersion}`
 }
 
-function v1({ usualPath }: Pick<Errand, "usualPath">): string {
+function v1({ usualPath }: Pick<ProviderOperation, "usualPath">): string {
   return `/openai/v1${usualPath}`
 }
 
-const openai: Dialect = {
+const openai: ProtocolDialect = {
   streamUsage: "ask",
   limitMembers: BOTH_LIMITS,
   headers: apiKey,
@@ -38,7 +38,7 @@ const openai: Dialect = {
 }
 
 /** Anthropic's models stand on a host of their own beside it. */
-const anthropic: Dialect = {
+const anthropic: ProtocolDialect = {
   streamUsage: "sent",
   headers: (credential) => (credential ? { "x-api-key": credential.reveal() } : {}),
   baseUrl: ({ resource }) => resource && `https://${resource}.services.ai.azure.com/anthropic`,
@@ -56,17 +56,17 @@ function entraResource(address: string): string {
 }
 
 /** With a key there is nothing to fetch. */
-function signer(settings: AccountSettings, { address, onFailure }: SignerPlace): Signer | undefined {
+function signer(settings: AccountSettings, { address, onFailure }: SignerContext): RequestSigner | undefined {
   const { apiKey, tenantId, clientId, clientSecret, ambient, authorityHost } = settings
   if (apiKey) return undefined
   const options = { authorityHost, resource: entraResource(address) }
   const isApplication = tenantId !== undefined && clientId !== undefined && clientSecret !== undefined
   const source = isApplication
     ? clientSecretSource({ tenantId, clientId, clientSecret }, options)
-    : ambient && azureIdentitySource(new Variables(ambient), { ...options, tenantId, clientId })
+    : ambient && azureIdentitySource(new VariableReader(ambient), { ...options, tenantId, clientId })
   if (!source) return undefined
   const listing = `${address}/openai/v1/models`
-  const use = bearerUse((token) => checkGet(listing, bearerHeaders(undefined, token)))
+  const use = bearerUse((token) => probeCredential(listing, bearerHeaders(undefined, token)))
   return fetchedSigner(new CredentialRefresher(source, { onFailure }), use)
 }
 

@@ -1,20 +1,29 @@
 // Amazon Bedrock: Anthropic's protocol for Claude, Converse for every model; the model in the path, signed calls, streams
 // in AWS's own frames.
-import { fromByteText, toByteText } from "../transport/byte-text.ts"
-import type { Answer } from "../transport/http-answer.ts"
-import { type Edit, splice } from "../transport/json-splice.ts"
+
+import type { UpstreamResponse } from "../transport/http-response.ts"
+import { fromByteText, toByteText } from "../transport/json/byte-text.ts"
+import { type JsonEdit, spliceJson } from "../transport/json/json-splice.ts"
 import { readAll } from "../transport/read-all.ts"
-import { checkGet, originOf, takenValues } from "./account.ts"
-import { asAnthropic, asConverse } from "./bedrock-answer.ts"
-import type { AccountSettings, Dialect, EmbeddingLimits, Errand, Provider, Signer, SignerPlace } from "./contract.ts"
+import { toAnthropicResponse, toConverseResponse } from "./bedrock-response.ts"
+import type {
+  AccountSettings,
+  EmbeddingLimits,
+  ProtocolDialect,
+  Provider,
+  ProviderOperation,
+  RequestSigner,
+  SignerContext,
+} from "./contract.ts"
 import { awsSource } from "./credentials/aws-credentials.ts"
 import { AWS_VARIABLES } from "./credentials/aws-variables.ts"
 import { CredentialRefresher } from "./credentials/credential-refresher.ts"
 import { fetchedSigner } from "./credentials/credential-signer.ts"
-import { Variables } from "./credentials/variables.ts"
+import { VariableReader } from "./credentials/variable-reader.ts"
+import { originOf, probeCredential, selectValues } from "./open-account.ts"
 import { type AwsScope, encodeSegment, signedHeaders } from "./sigv4.ts"
 
-const VERSION: Edit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
+const VERSION: JsonEdit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
 
 /** It refuses a whole request for one it does not know (as of November 2026). */
 const BETAS = [
@@ -36,7 +45,7 @@ const BETAS = [
 
 const COUNT = "count-tokens"
 
-const messages: Dialect = {
+const messages: ProtocolDialect = {
   streamUsage: "sent",
   headers: () => ({}),
   takesHeaders: {},
@@ -51,19 +60,19 @@ const messages: Dialect = {
   wrap: (send) => async (outgoing) => {
     const counts = outgoing.url.endsWith(`/${COUNT}`)
     const answer = await send(counts ? { ...outgoing, body: countBody(outgoing.body) } : outgoing)
-    return asAnthropic(answer, { counts })
+    return toAnthropicResponse(answer, { counts })
   },
 }
 
-const converse: Dialect = {
+const converse: ProtocolDialect = {
   streamUsage: "sent",
   headers: () => ({}),
   takesHeaders: {},
-  wrap: (send) => async (outgoing) => asConverse(await send(outgoing)),
+  wrap: (send) => async (outgoing) => toConverseResponse(await send(outgoing)),
 }
 
 /** Vectors are made by InvokeModel, each maker's in its own words. */
-function embedding(embeds: EmbeddingLimits, serves: (model: string) => boolean): Dialect {
+function embedding(embeds: EmbeddingLimits, serves: (model: string) => boolean): ProtocolDialect {
   return {
     streamUsage: "sent",
     headers: () => ({}),
@@ -72,7 +81,7 @@ function embedding(embeds: EmbeddingLimits, serves: (model: string) => boolean):
     serves,
     path: ({ model }) => `/model/${encodeSegment(model)}/invoke`,
     edits: () => [{ path: ["model"], remove: true }],
-    wrap: (send) => async (outgoing) => withCount(await asConverse(await send(outgoing))),
+    wrap: (send) => async (outgoing) => withCount(await toConverseResponse(await send(outgoing))),
   }
 }
 
@@ -80,17 +89,17 @@ const INVOKED_INPUT = "x-amzn-bedrock-input-token-count"
 const MAX_VECTOR_BYTES = 64 * 1024 * 1024
 
 /** What was put in is told in a header; streams tell it in the body, and so does this. */
-async function withCount(answer: Answer): Promise<Answer> {
+async function withCount(answer: UpstreamResponse): Promise<UpstreamResponse> {
   const count = answer.headers.get(INVOKED_INPUT) ?? ""
   if (!answer.ok || !/^\d{1,12}$/.test(count)) return answer
   const text = toByteText(await readAll(answer, MAX_VECTOR_BYTES))
-  const metrics: Edit = { path: ["amazon-bedrock-invocationMetrics"], set: `{"inputTokenCount":${count}}` }
-  return new Response(fromByteText(splice(text, [metrics])))
+  const metrics: JsonEdit = { path: ["amazon-bedrock-invocationMetrics"], set: `{"inputTokenCount":${count}}` }
+  return new Response(fromByteText(spliceJson(text, [metrics])))
 }
 
-function bodyEdits({ operation, headers }: Errand): Edit[] {
-  const betas = takenValues(headers["anthropic-beta"], BETAS)
-  const edits: Edit[] = [{ path: ["model"], remove: true }, { path: ["stream"], remove: true }, VERSION]
+function bodyEdits({ operation, headers }: ProviderOperation): JsonEdit[] {
+  const betas = selectValues(headers["anthropic-beta"], BETAS)
+  const edits: JsonEdit[] = [{ path: ["model"], remove: true }, { path: ["stream"], remove: true }, VERSION]
   if (betas.length > 0) edits.push({ path: ["anthropic_beta"], set: JSON.stringify(betas) })
   // It counts a whole request, in which this member may not be missing.
   if (operation === "count_tokens") edits.push({ path: ["max_tokens"], set: "1" })
@@ -105,38 +114,38 @@ function countBody(body: string | Uint8Array): string {
 /** What calls are signed for; the runtime's host has a longer name. */
 const SERVICE = "bedrock"
 
-function signer(settings: AccountSettings, { address, onFailure }: SignerPlace): Signer {
+function signer(settings: AccountSettings, { address, onFailure }: SignerContext): RequestSigner {
   const { apiKey, accessKeyId, secretAccessKey, ambient, region = "" } = settings
   const listing = `${settings.baseUrl ?? address.replace("//bedrock-runtime.", "//bedrock.")}/foundation-models`
-  const list: Request = { method: "GET", url: listing, headers: new Headers(), body: "" }
+  const list: BedrockSigningRequest = { method: "GET", url: listing, headers: new Headers(), body: "" }
   if (ambient && !apiKey && !accessKeyId) {
-    const refresher = new CredentialRefresher(awsSource(new Variables(ambient), region), { onFailure })
+    const refresher = new CredentialRefresher(awsSource(new VariableReader(ambient), region), { onFailure })
     return fetchedSigner(refresher, {
       prove: (call, keys) => sign({ method: "POST", ...call }, { keys, region }),
       isStale: ({ headers }) => STALE.test(headers.get("x-amzn-errortype") ?? ""),
-      check: (keys) => checkGet(listing, sign(list, { keys, region })),
+      check: (keys) => probeCredential(listing, sign(list, { keys, region })),
     })
   }
-  const proven = proof(settings)
+  const proven = createProof(settings)
   return {
     source: originOf(accessKeyId && secretAccessKey ? accessKeyId : apiKey),
     sign: (send) => (outgoing) => send({ ...outgoing, headers: proven({ method: "POST", ...outgoing }) }),
-    check: () => checkGet(listing, proven(list)),
+    check: () => probeCredential(listing, proven(list)),
   }
 }
 
-type Request = Parameters<typeof signedHeaders>[0]
+type BedrockSigningRequest = Parameters<typeof signedHeaders>[0]
 
 /** What it answers to keys that have expired or are not known any more; what a role may not do is refused by another word. */
 const STALE = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature)/
 
-function sign(request: Request, { keys, region }: Pick<AwsScope, "keys" | "region">): Headers {
+function sign(request: BedrockSigningRequest, { keys, region }: Pick<AwsScope, "keys" | "region">): Headers {
   return signedHeaders(request, { region, service: SERVICE, keys }, Date.now())
 }
 
 /** The headers that prove a request: a key of Bedrock's own, or a signature. */
-function proof({ apiKey, accessKeyId, secretAccessKey, sessionToken, region = "" }: AccountSettings) {
-  return (request: Request): Headers => {
+function createProof({ apiKey, accessKeyId, secretAccessKey, sessionToken, region = "" }: AccountSettings) {
+  return (request: BedrockSigningRequest): Headers => {
     if (accessKeyId && secretAccessKey) {
       return sign(request, { keys: { accessKeyId, secretAccessKey, sessionToken }, region })
     }

@@ -1,8 +1,8 @@
 // Who speaks what, where. A provider is data, and at most a way to sign; what it says is the protocols' business.
 import type { AccountForm, ProviderSettings } from "../config/config.ts"
 import type { Secret } from "../config/secret.ts"
-import type { Send } from "../transport/http-client.ts"
-import type { Edit } from "../transport/json-splice.ts"
+import type { SendRequest } from "../transport/http-client.ts"
+import type { JsonEdit } from "../transport/json/json-splice.ts"
 
 export interface Provider {
   readonly id: string
@@ -28,14 +28,14 @@ export interface Provider {
   /** Its models can be discovered from its own listing. */
   readonly discovery?: ProviderDiscovery
   /** By protocol id; what it speaks best comes first. */
-  readonly speaks: Readonly<Record<string, Dialect>>
+  readonly speaks: Readonly<Record<string, ProtocolDialect>>
   /** What of that an installation is taken to speak where nothing is said of it; left out, all. */
   readonly usually?: readonly string[]
   /** For credentials that headers made once do not prove; undefined where these settings hold none. */
-  signer?(settings: AccountSettings, place: SignerPlace): Signer | undefined
+  signer?(settings: AccountSettings, place: SignerContext): RequestSigner | undefined
 }
 
-export interface SignerPlace {
+export interface SignerContext {
   /** The account's base address. */
   readonly address: string
   /** Called with why a credential could not be fetched. */
@@ -45,11 +45,11 @@ export interface SignerPlace {
 interface ProviderDiscovery {
   /** Whether an entry's models are discovered although it does not say `discover: true`. */
   readonly byDefault: boolean
-  readonly list: ListModels
+  readonly list: ListHostModels
 }
 
 /** Asks a host which models it offers. Rejects with an Error whose message is for an operator. */
-export type ListModels = (host: ListedHost) => Promise<ModelOffer>
+export type ListHostModels = (host: ListedHost) => Promise<ModelOffer>
 
 export interface ListedHost {
   /** As an OpenAI client would be given it. */
@@ -91,7 +91,7 @@ export const OPENAI_CHAT_MEMBERS: ReadonlySet<string> = new Set([
 ])
 
 /** How a provider speaks one protocol. */
-export interface Dialect {
+export interface ProtocolDialect {
   /** Where this protocol is spoken, if not at the provider's base address. */
   readonly baseUrl?: string | ((settings: AccountSettings) => string | undefined)
   /** Whether usage inside a stream must be asked for, or comes unasked. */
@@ -113,11 +113,11 @@ export interface Dialect {
   /** What it takes in one call to embed; left out, as much as OpenAI does. */
   readonly embeds?: EmbeddingLimits
   /** Where a call goes below the base address, if not where the protocol says. */
-  path?(errand: Errand, settings: AccountSettings): string
+  path?(errand: ProviderOperation, settings: AccountSettings): string
   /** Changes of the body beside the protocol's own; of two changes of one member these count. */
-  edits?(errand: Errand): readonly Edit[]
+  edits?(errand: ProviderOperation): readonly JsonEdit[]
   /** For calls and answers that stand in another form there: turns one into the protocol's own. */
-  wrap?(send: Send): Send
+  wrap?(send: SendRequest): SendRequest
 }
 
 export interface EmbeddingLimits {
@@ -129,7 +129,7 @@ export interface EmbeddingLimits {
 }
 
 /** What a call is to do, as far as its path and body depend on it. */
-export interface Errand {
+export interface ProviderOperation {
   /** In the protocol's own word. */
   readonly operation: string
   /** The model's name there. */
@@ -142,18 +142,18 @@ export interface Errand {
 }
 
 /** Proves who we are, call by call. */
-export interface Signer {
+export interface RequestSigner {
   /** Where the credential comes from, in words for an operator. */
   readonly source: string
-  sign(send: Send): Send
+  sign(send: SendRequest): SendRequest
   /** Says whether the provider takes the credential. */
-  check(): Promise<Verdict>
+  check(): Promise<CredentialVerdict>
   /** What it was given in exchange for the credential, and holds now. */
   minted?(): readonly Secret[]
 }
 
 /** What became of a credential, in words for an operator. */
-export interface Verdict {
+export interface CredentialVerdict {
   readonly verdict: string
   readonly sound: boolean
   /** The models that the host offers, where they are discovered. */
@@ -161,7 +161,7 @@ export interface Verdict {
 }
 
 /** Our credential at a provider, and the ways to speak to it. */
-export interface Account {
+export interface ProviderAccount {
   readonly id: string
   readonly baseUrl: string
   readonly isFree: boolean
@@ -170,30 +170,30 @@ export interface Account {
   readonly saltsIdentifiers: boolean
   readonly tokens?: Provider["tokens"]
   /** By protocol id; what it speaks best comes first. */
-  readonly lines: Readonly<Record<string, Line>>
+  readonly lines: Readonly<Record<string, ProtocolEndpoint>>
   /** All it holds that nobody else may read. */
   secrets(): readonly Secret[]
   /** Where its credential comes from, in words for an operator. */
   readonly credentialSource: string
-  check(): Promise<Verdict>
+  check(): Promise<CredentialVerdict>
   /** Asks which models are offered there; absent where they are not discovered. Rejects as `ListModels` does. */
   listModels?(): Promise<ModelOffer>
 }
 
 /** One protocol at one account, ready to be called. */
-export interface Line {
+export interface ProtocolEndpoint {
   /** What a call's path is appended to. */
   readonly baseUrl: string
-  readonly streamUsage: Dialect["streamUsage"]
-  readonly limitMembers?: Dialect["limitMembers"]
-  readonly callId?: Dialect["callId"]
-  readonly takesMembers?: Dialect["takesMembers"]
-  readonly lacksRemoteServers?: Dialect["lacksRemoteServers"]
-  readonly send: Send
+  readonly streamUsage: ProtocolDialect["streamUsage"]
+  readonly limitMembers?: ProtocolDialect["limitMembers"]
+  readonly callId?: ProtocolDialect["callId"]
+  readonly takesMembers?: ProtocolDialect["takesMembers"]
+  readonly lacksRemoteServers?: ProtocolDialect["lacksRemoteServers"]
+  readonly send: SendRequest
   /** The headers of a call: the provider's own, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers
   serves?(model: string): boolean
   readonly embeds?: EmbeddingLimits
-  path?(errand: Errand): string
-  edits?(errand: Errand): readonly Edit[]
+  path?(errand: ProviderOperation): string
+  edits?(errand: ProviderOperation): readonly JsonEdit[]
 }

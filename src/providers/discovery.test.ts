@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import { eventually } from "../../test/stage/eventually.ts"
-import type { Account, ModelOffer } from "./contract.ts"
+import type { ModelOffer, ProviderAccount } from "./contract.ts"
 import { ModelDiscovery } from "./discovery.ts"
 
 const offerOf = (...names: string[]): ModelOffer => ({
@@ -10,7 +10,7 @@ const offerOf = (...names: string[]): ModelOffer => ({
 })
 
 interface PlayedHost {
-  readonly account: Account
+  readonly account: ProviderAccount
   answers: (ModelOffer | Error | Promise<ModelOffer>)[]
   asked: number
 }

@@ -1,12 +1,12 @@
 // Discovers the models of hosts that an operator runs: asks each for its listing, again and again while it does not
 // answer, and keeps what was known until a newer listing is there.
-import type { Account, ModelOffer, OfferedModel } from "./contract.ts"
+import type { ModelOffer, OfferedModel, ProviderAccount } from "./contract.ts"
 
 export interface DiscoveryOptions {
   /** A listing has arrived; from now on `offeredAt` gives what is in it. */
-  readonly onOffer: (account: Account, offer: ModelOffer) => void
+  readonly onOffer: (account: ProviderAccount, offer: ModelOffer) => void
   /** A host does not list any models. Told once, until it does. */
-  readonly onFailure: (account: Account, reason: string) => void
+  readonly onFailure: (account: ProviderAccount, reason: string) => void
   /** The pause before a host is asked again; it doubles up to the longest. */
   readonly firstPauseMs?: number
   readonly longestPauseMs?: number
@@ -30,12 +30,12 @@ export class ModelDiscovery {
   constructor(private readonly options: DiscoveryOptions) {}
 
   /** What the host of this account offered when it was last heard of; undefined where it never was. */
-  offeredAt(account: Account): readonly OfferedModel[] | undefined {
+  offeredAt(account: ProviderAccount): readonly OfferedModel[] | undefined {
     return this.hosts.get(hostKey(account))?.offer?.models
   }
 
   /** Asks these accounts' hosts anew, one account of each entry, and forgets all others. */
-  follow(accounts: Iterable<readonly Account[]>): void {
+  follow(accounts: Iterable<readonly ProviderAccount[]>): void {
     const followed = new Map<string, DiscoveredHost>()
     const discovering = [...accounts].flatMap(([first]) => (first?.listModels ? [first] : []))
     for (const account of discovering) {
@@ -51,7 +51,7 @@ export class ModelDiscovery {
     for (const host of this.hosts.values()) host.stop()
   }
 
-  private async ask(account: Account, host: DiscoveredHost | undefined): Promise<void> {
+  private async ask(account: ProviderAccount, host: DiscoveredHost | undefined): Promise<void> {
     if (!host || !account.listModels) return
     const { firstPauseMs = FIRST_PAUSE_MS, longestPauseMs = LONGEST_PAUSE_MS } = this.options
     let stopped = false
@@ -75,7 +75,10 @@ export class ModelDiscovery {
   }
 
   /** Whether the host need not be asked again. A server without a model may be about to get one. */
-  private told(account: Account, { host, found }: { host: DiscoveredHost; found: ModelOffer | string }): boolean {
+  private told(
+    account: ProviderAccount,
+    { host, found }: { host: DiscoveredHost; found: ModelOffer | string },
+  ): boolean {
     const { onOffer, onFailure } = this.options
     const offer = typeof found === "string" ? undefined : found
     const offersAny = offer !== undefined && offer.models.length + offer.unnameable > 0
@@ -90,7 +93,7 @@ export class ModelDiscovery {
 }
 
 /** A host that moved is another host. */
-function hostKey({ id, baseUrl }: Account): string {
+function hostKey({ id, baseUrl }: ProviderAccount): string {
   return `${id}\n${baseUrl}`
 }
 

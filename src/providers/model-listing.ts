@@ -1,9 +1,9 @@
 // Reads the listings of hosts that an operator runs: OpenAI's `/models` with what vLLM and llama.cpp add to it, Ollama's
 // and LM Studio's own. A listing is a stranger's text: whatever does not fit is left out.
-import { Wrong } from "../config/shape.ts"
-import { modelAlias } from "../config/values.ts"
+import { ParseProblem } from "../config/config-shape.ts"
+import { modelAlias } from "../config/parse-values.ts"
 import { BoundedJsonError, fetchBoundedJson } from "../transport/bounded-json.ts"
-import type { ListedHost, ListModels, ModelOffer, OfferedModel } from "./contract.ts"
+import type { ListedHost, ListHostModels, ModelOffer, OfferedModel } from "./contract.ts"
 
 const MAX_MODELS = 1000
 const MAX_LISTING_BYTES = 4 * 1024 * 1024
@@ -14,21 +14,21 @@ const DETAILS_AT_ONCE = 4
 const MAX_NAME_LENGTH = 200
 const MAX_CONTEXT_WINDOW = 100_000_000
 
-type Members = Readonly<Record<string, unknown>>
-type Ability = OfferedModel["abilities"][number]
+type ListingMembers = Readonly<Record<string, unknown>>
+type ModelAbility = OfferedModel["abilities"][number]
 
 /** OpenAI's listing: vLLM, llama.cpp and most others. */
-export const listOpenai: ListModels = (host) => openaiOffer(timedHost(host))
+export const listOpenai: ListHostModels = (host) => openaiOffer(timedHost(host))
 
 /** LM Studio's own listing tells kinds and context windows; OpenAI's, which it has too, does not. */
-export const listLmstudio: ListModels = async (host) => {
+export const listLmstudio: ListHostModels = async (host) => {
   const timed = timedHost(host)
   const own = await optional(fetchListing(timed, `${rootOf(host)}/api/v0/models`))
   return own === undefined ? openaiOffer(timed) : offerOf(listIn(own, "data"), openaiModel)
 }
 
 /** Ollama's listing tells names alone, so each model is asked about, as long as the time for all of it lasts. */
-export const listOllama: ListModels = async (host) => {
+export const listOllama: ListHostModels = async (host) => {
   const timed = timedHost(host)
   const own = await optional(fetchListing(timed, `${rootOf(host)}/api/tags`))
   if (own === undefined) return openaiOffer(timed)
@@ -76,7 +76,7 @@ function listIn(document: unknown, member: string): readonly unknown[] {
   return list
 }
 
-function offerOf(entries: readonly unknown[], read: (entry: Members) => OfferedModel | undefined): ModelOffer {
+function offerOf(entries: readonly unknown[], read: (entry: ListingMembers) => OfferedModel | undefined): ModelOffer {
   const models = new Map<string, OfferedModel>()
   const beyond = new Set<string>()
   let unnameable = 0
@@ -91,11 +91,11 @@ function offerOf(entries: readonly unknown[], read: (entry: Members) => OfferedM
 }
 
 function isNameable(name: string): boolean {
-  return name.length <= MAX_NAME_LENGTH && !(modelAlias(name) instanceof Wrong)
+  return name.length <= MAX_NAME_LENGTH && !(modelAlias(name) instanceof ParseProblem)
 }
 
 /** An entry of OpenAI's listing, with what vLLM, llama.cpp and LM Studio say beside its id. */
-function openaiModel(entry: Members): OfferedModel | undefined {
+function openaiModel(entry: ListingMembers): OfferedModel | undefined {
   const { id, type, meta, capabilities } = entry
   if (typeof id !== "string") return undefined
   const measured = isMembers(meta) ? meta : {}
@@ -103,13 +103,13 @@ function openaiModel(entry: Members): OfferedModel | undefined {
     ...[entry.max_model_len, entry.max_context_length, entry.context_length, entry.context_window],
     ...[measured.n_ctx, measured.n_ctx_train],
   ]
-  const abilities: Ability[] = []
-  if (words(capabilities).includes("tool_use")) abilities.push("tools")
+  const abilities: ModelAbility[] = []
+  if (keepStrings(capabilities).includes("tool_use")) abilities.push("tools")
   if (type === "vlm") abilities.push("vision")
   return { name: id, kind: kindOf(id, type), ...windowOf(windows), abilities }
 }
 
-function ollamaModel({ model, name = model }: Members): OfferedModel | undefined {
+function ollamaModel({ model, name = model }: ListingMembers): OfferedModel | undefined {
   if (typeof name !== "string") return undefined
   return { name, kind: kindOf(name), abilities: [] }
 }
@@ -153,27 +153,27 @@ async function ollamaDetails(model: OfferedModel, host: TimedHost): Promise<Offe
   const shown = await fetchBoundedJson({ ...request, body: { model: model.name } }).catch(() => undefined)
   if (!isMembers(shown)) return model
   const { capabilities, model_info: info } = shown
-  const known = words(capabilities)
+  const known = keepStrings(capabilities)
   const windows = isMembers(info) ? Object.keys(info).filter((name) => name.endsWith(".context_length")) : []
   const isEmbedding = known.includes("embedding") && !known.includes("completion")
   return {
     name: model.name,
     kind: isEmbedding ? "embedding" : known.includes("completion") ? "chat" : model.kind,
-    ...windowOf(windows.map((name) => (info as Members)[name])),
+    ...windowOf(windows.map((name) => (info as ListingMembers)[name])),
     abilities: OLLAMA_ABILITIES.flatMap(([word, ability]) => (known.includes(word) ? [ability] : [])),
   }
 }
 
-const OLLAMA_ABILITIES: readonly (readonly [string, Ability])[] = [
+const OLLAMA_ABILITIES: readonly (readonly [string, ModelAbility])[] = [
   ["tools", "tools"],
   ["vision", "vision"],
   ["thinking", "reasoning"],
 ]
 
-function words(list: unknown): readonly string[] {
+function keepStrings(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter((each) => typeof each === "string") : []
 }
 
-function isMembers(value: unknown): value is Members {
+function isMembers(value: unknown): value is ListingMembers {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }

@@ -9,7 +9,7 @@ const keys = {
 }
 const NOW = Date.parse("2015-08-30T12:36:00Z")
 
-interface Vector {
+interface SigningVector {
   readonly name: string
   readonly method?: string
   readonly url?: string
@@ -21,7 +21,7 @@ interface Vector {
 }
 
 const FORM = "application/x-www-form-urlencoded"
-const VECTORS: readonly Vector[] = [
+const VECTORS: readonly SigningVector[] = [
   { name: "get-vanilla", signature: "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31" },
   {
     name: "post-vanilla",

@@ -8,7 +8,7 @@ export interface AwsScope {
   readonly keys: AwsKeys
 }
 
-interface Signable {
+interface SigV4Request {
   readonly method: string
   readonly url: string
   readonly headers: Headers
@@ -19,7 +19,7 @@ interface Signable {
 const ALGORITHM = "AWS4-HMAC-SHA256"
 
 /** The request's headers and those that sign it, for a moment in Unix milliseconds. */
-export function signedHeaders({ method, url, headers, body }: Signable, scope: AwsScope, now: number): Headers {
+export function signedHeaders({ method, url, headers, body }: SigV4Request, scope: AwsScope, now: number): Headers {
   const { keys, region, service } = scope
   const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, "")
   const day = time.slice(0, 8)

@@ -1,7 +1,7 @@
 // The simulator as a provider, without a credential: in this process, or where an entry's address says.
-import { BOTH_LIMITS, type Dialect, type Provider } from "./contract.ts"
+import { BOTH_LIMITS, type ProtocolDialect, type Provider } from "./contract.ts"
 
-const dialect: Dialect = { streamUsage: "ask", limitMembers: BOTH_LIMITS, headers: () => ({}) }
+const dialect: ProtocolDialect = { streamUsage: "ask", limitMembers: BOTH_LIMITS, headers: () => ({}) }
 
 export const simulatorProvider: Provider = {
   id: "simulator",

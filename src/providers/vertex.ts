@@ -1,22 +1,22 @@
 // Google Vertex AI: Gemini, Anthropic's models and others under one project, with tokens that are fetched.
-import { asciiJson, type Edit } from "../transport/json-splice.ts"
+import { asciiJson, type JsonEdit } from "../transport/json/json-splice.ts"
 import {
   type AccountSettings,
   BOTH_LIMITS,
-  type Dialect,
+  type ProtocolDialect,
   type Provider,
-  type Signer,
-  type SignerPlace,
+  type RequestSigner,
+  type SignerContext,
 } from "./contract.ts"
 import { CredentialRefresher } from "./credentials/credential-refresher.ts"
 import { bearerUse, fetchedSigner } from "./credentials/credential-signer.ts"
 import { GOOGLE_VARIABLES, googleFileSource, metadataSource } from "./credentials/google-credentials.ts"
-import { Variables } from "./credentials/variables.ts"
+import { VariableReader } from "./credentials/variable-reader.ts"
 
 const NO_HEADERS = () => ({})
 
 /** Beta, because clients of Google's other interface speak its beta, and its members are not all known to `v1`. */
-const gemini: Dialect = {
+const gemini: ProtocolDialect = {
   streamUsage: "sent",
   headers: NO_HEADERS,
   serves: (model) => !model.includes("/") && !isClaude(model) && !isImagen(model),
@@ -27,13 +27,13 @@ const gemini: Dialect = {
 /** The newer models take no more in a call, whatever the older ones did. */
 const ONE = { inputs: 1, textAlone: true }
 
-const embedContent: Dialect = {
+const embedContent: ProtocolDialect = {
   ...gemini,
   embeds: ONE,
   serves: (model) => model.includes("embedding") && !isPredicted(model),
 }
 
-const predict: Dialect = {
+const predict: ProtocolDialect = {
   ...embedContent,
   serves: isPredicted,
   path: ({ usualPath }, settings) => `/v1${placeOf(settings)}/publishers/google${usualPath}`,
@@ -45,14 +45,14 @@ function isPredicted(model: string): boolean {
 }
 
 /** Called by predict alone, at an address as all of Google's own have it. */
-const imagen: Dialect = { ...gemini, serves: isImagen }
-const drawn: Dialect = { ...gemini, serves: (model) => model.startsWith("gemini") && model.includes("image") }
+const imagen: ProtocolDialect = { ...gemini, serves: isImagen }
+const drawn: ProtocolDialect = { ...gemini, serves: (model) => model.startsWith("gemini") && model.includes("image") }
 
 function isImagen(model: string): boolean {
   return model.startsWith("imagen")
 }
 
-const VERSION: Edit = { path: ["anthropic_version"], set: '"vertex-2023-10-16"' }
+const VERSION: JsonEdit = { path: ["anthropic_version"], set: '"vertex-2023-10-16"' }
 
 /** It refuses a whole request for one it does not know (as of November 2026). */
 const BETAS = [
@@ -66,7 +66,7 @@ const BETAS = [
   "web-search-2025-03-05",
 ]
 
-const anthropic: Dialect = {
+const anthropic: ProtocolDialect = {
   streamUsage: "sent",
   headers: NO_HEADERS,
   takesHeaders: { "anthropic-beta": BETAS },
@@ -82,7 +82,7 @@ const anthropic: Dialect = {
 }
 
 /** The models of other makers, and Gemini, which is called by its maker's name there. */
-const chat: Dialect = {
+const chat: ProtocolDialect = {
   streamUsage: "ask",
   limitMembers: BOTH_LIMITS,
   headers: NO_HEADERS,
@@ -112,8 +112,13 @@ function addressOf({ baseUrl, location }: AccountSettings): string | undefined {
   return `https://${location}-aiplatform.googleapis.com`
 }
 
-function signer({ credentialsFile, ambient }: AccountSettings, { onFailure }: SignerPlace): Signer | undefined {
-  const source = credentialsFile ? googleFileSource(credentialsFile) : ambient && metadataSource(new Variables(ambient))
+function signer(
+  { credentialsFile, ambient }: AccountSettings,
+  { onFailure }: SignerContext,
+): RequestSigner | undefined {
+  const source = credentialsFile
+    ? googleFileSource(credentialsFile)
+    : ambient && metadataSource(new VariableReader(ambient))
   if (!source) return undefined
   const obtained = () => Promise.resolve({ verdict: "accepted: a token was obtained", sound: true })
   return fetchedSigner(new CredentialRefresher(source, { onFailure }), bearerUse(obtained))

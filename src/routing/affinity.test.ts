@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { Affinity } from "./affinity.ts"
-import { modelOf, priced, StagedTable } from "./plan.fixture.ts"
+import { modelOf, StagedTable, withPrices } from "./route-plan.fixture.ts"
 import type { Target } from "./target.ts"
 
 const stage = new StagedTable({
-  models: [modelOf("m", { a: priced(1, 2, 0.1), b: priced(1, 2, 0.1), plain: priced(1, 2) })],
+  models: [modelOf("m", { a: withPrices(1, 2, 0.1), b: withPrices(1, 2, 0.1), plain: withPrices(1, 2) })],
 })
 const at = (provider: string): Target => {
   const target = stage.plan("m").attempts.find(({ account }) => account.id === provider)
@@ -12,17 +12,17 @@ const at = (provider: string): Target => {
   return target
 }
 
-function staged(maxSessions?: number) {
+function stageAffinity(maxSessions?: number) {
   const clock = { now: 0 }
   const affinity = new Affinity({ now: () => clock.now, ...(maxSessions && { maxSessions }) })
   const answer = (session: string, provider: string, usage = {}) =>
-    affinity.answered(session, { target: at(provider), usage })
+    affinity.noteAnswered(session, { target: at(provider), usage })
   return { clock, affinity, answer }
 }
 
 describe("a session", () => {
   test("is at home where it was answered last, with what it sent there", () => {
-    const { affinity, answer } = staged()
+    const { affinity, answer } = stageAffinity()
     answer("s", "a", { input: 1000, output: 50 })
     answer("s", "b", { input: 1100, cacheWrite: 900 })
     expect(affinity.homeOf("s")).toMatchObject({ account: at("b").account, upstreamModel: "m@b", cachedTokens: 2000 })
@@ -30,13 +30,13 @@ describe("a session", () => {
   })
 
   test("has nothing cached where a cache costs as much as none", () => {
-    const { affinity, answer } = staged()
+    const { affinity, answer } = stageAffinity()
     answer("s", "plain", { input: 1000 })
     expect(affinity.homeOf("s")?.cachedTokens).toBe(0)
   })
 
   test("that came back and found nothing cached expects nothing any more, until it finds something", () => {
-    const { affinity, answer } = staged()
+    const { affinity, answer } = stageAffinity()
     answer("s", "a", { input: 1000 })
     expect(affinity.homeOf("s")?.cachedTokens).toBe(1000)
     answer("s", "a", { input: 1200, cacheRead: 0 })
@@ -46,7 +46,7 @@ describe("a session", () => {
   })
 
   test("is forgotten after ten minutes, and the one that was answered longest ago when there are too many", () => {
-    const { clock, affinity, answer } = staged(2)
+    const { clock, affinity, answer } = stageAffinity(2)
     answer("s", "a")
     answer("t", "a")
     answer("s", "a")

@@ -5,14 +5,14 @@ import { discountsCache } from "./expected-cost.ts"
 import type { Target } from "./target.ts"
 
 /** Where a session is at home. */
-export interface Home {
+export interface SessionHome {
   readonly account: Target["account"]
   readonly upstreamModel: string
   /** How much of its next request is probably cached there. */
   readonly cachedTokens: number
 }
 
-interface Entry extends Home {
+interface AffinityEntry extends SessionHome {
   readonly until: number
 }
 
@@ -28,16 +28,16 @@ const LIFETIME_MS = 600_000
 
 export class Affinity {
   /** Those that were answered longest ago come first. */
-  private readonly homes = new Map<string, Entry>()
+  private readonly homes = new Map<string, AffinityEntry>()
 
   constructor(private readonly options: AffinityOptions) {}
 
-  homeOf(session: string): Home | undefined {
+  homeOf(session: string): SessionHome | undefined {
     const home = this.homes.get(session)
     return home && home.until > this.options.now() ? home : undefined
   }
 
-  answered(session: string, { target, usage }: { target: Target; usage: Usage }): void {
+  noteAnswered(session: string, { target, usage }: { target: Target; usage: Usage }): void {
     const { account, upstreamModel, pricing } = target
     const before = this.homeOf(session)
     const returned = before?.account === account && before.upstreamModel === upstreamModel

@@ -1,36 +1,36 @@
 // Whether something may be tried: it is in, or out for some time, or half-open, when one request at a time may find out
 // whether it works again.
 
-export type Standing = "in" | "half-open" | "out"
+export type BreakerState = "in" | "half-open" | "out"
 
-export type Why = "hanging" | "failing" | "limited" | "day-quota" | "spend-cap" | "credential"
+export type OutageReason = "hanging" | "failing" | "limited" | "day-quota" | "spend-cap" | "credential"
 
 /** Who stays in for so long has one time less held against it. */
 const FORGIVEN_MS = 30_000
 /** Who works again may still fail now and then: one failure does not keep it out for longer. */
-const MAX_FAILED_TRIALS = 2
+const MAX_FAILED_PROBES = 2
 /** One who is trying, and is not heard of for so long, does not keep the next from it. */
-const TRIAL_MS = 60_000
+const PROBE_MS = 60_000
 
 export class Breaker {
   private isIn = true
   private until = 0
-  private cause: Why | undefined
+  private cause: OutageReason | undefined
   private times = 0
   private cameInAt = Number.NEGATIVE_INFINITY
-  private triedAt = Number.NEGATIVE_INFINITY
-  private failedTrials = 0
+  private probedAt = Number.NEGATIVE_INFINITY
+  private failedProbes = 0
   /** Changes when it goes out, so that an attempt begun before does not speak of what is now. */
-  era = 0
+  generation = 0
 
-  standingAt(now: number): Standing {
+  stateAt(now: number): BreakerState {
     if (this.isIn) return "in"
-    const isTaken = now - this.triedAt < TRIAL_MS
+    const isTaken = now - this.probedAt < PROBE_MS
     return now < this.until || isTaken ? "out" : "half-open"
   }
 
   /** Why it is out, or half-open. */
-  get why(): Why | undefined {
+  get why(): OutageReason | undefined {
     return this.isIn ? undefined : this.cause
   }
 
@@ -41,20 +41,20 @@ export class Breaker {
 
   /** An attempt begins; true for the one that is to find out. */
   begin(now: number): boolean {
-    if (this.standingAt(now) !== "half-open") return false
-    this.triedAt = now
+    if (this.stateAt(now) !== "half-open") return false
+    this.probedAt = now
     return true
   }
 
   /** Who was to find out has not. */
-  giveBack(): void {
-    this.triedAt = Number.NEGATIVE_INFINITY
+  cancelProbe(): void {
+    this.probedAt = Number.NEGATIVE_INFINITY
   }
 
   /** Who was to find out has failed; true where that settles it. Who made it wait in vain is not tried again at once. */
-  failTrial(isTimeout: boolean): boolean {
-    this.failedTrials++
-    return isTimeout || this.failedTrials >= MAX_FAILED_TRIALS
+  failProbe(isTimeout: boolean): boolean {
+    this.failedProbes++
+    return isTimeout || this.failedProbes >= MAX_FAILED_PROBES
   }
 
   /** How many times it will have gone out, should it do so now. */
@@ -63,14 +63,14 @@ export class Breaker {
     return Math.max(0, this.times - forgiven) + 1
   }
 
-  goOut(why: Why, { now, ms }: { now: number; ms: number }): void {
+  goOut(why: OutageReason, { now, ms }: { now: number; ms: number }): void {
     this.times = this.timesAt(now)
     this.isIn = false
     this.cause = why
     this.until = now + ms
-    this.era++
-    this.failedTrials = 0
-    this.giveBack()
+    this.generation++
+    this.failedProbes = 0
+    this.cancelProbe()
   }
 
   /** Stays out until then at least. */
@@ -82,6 +82,6 @@ export class Breaker {
     if (this.isIn) return
     this.isIn = true
     this.cameInAt = now
-    this.giveBack()
+    this.cancelProbe()
   }
 }

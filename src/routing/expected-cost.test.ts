@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import type { MaxPrice } from "../canonical/chat/chat-request.ts"
 import type { Pricing } from "../canonical/model.ts"
-import type { MaxPrice } from "../canonical/request.ts"
 import { costOf } from "../ledger/cost.ts"
-import { discountsCache, expectedCost, isDearer } from "./expected-cost.ts"
+import { discountsCache, exceedsMaxPrice, expectedCost } from "./expected-cost.ts"
 
 const price = fc.integer({ min: 0, max: 99_999 }).map((cents) => `${(cents / 1000).toFixed(3)}`)
 const prices = fc.record(
@@ -43,11 +43,11 @@ describe("the expected cost", () => {
 
 test("a price is dearer by what holds for a request of this size; what has none may cost anything", () => {
   const pricing = { input: "1", output: "2", tiers: [{ aboveInputTokens: 1000, input: "3" }] }
-  const at = (inputTokens: number, most: MaxPrice) => isDearer(most, { pricing, inputTokens })
+  const at = (inputTokens: number, most: MaxPrice) => exceedsMaxPrice(most, { pricing, inputTokens })
   expect([at(1000, { prompt: 1 }), at(1001, { prompt: 1 }), at(1001, { prompt: 3 })]).toEqual([false, true, false])
   expect([at(9, { completion: 2 }), at(9, { completion: 1.999 }), at(9, {})]).toEqual([false, true, false])
-  expect(isDearer({ completion: 99 }, { pricing: { input: "1" }, inputTokens: 1 })).toBe(true)
-  expect(isDearer({ prompt: 0.15 }, { pricing: { input: "0.15" }, inputTokens: 1 })).toBe(false)
+  expect(exceedsMaxPrice({ completion: 99 }, { pricing: { input: "1" }, inputTokens: 1 })).toBe(true)
+  expect(exceedsMaxPrice({ prompt: 0.15 }, { pricing: { input: "0.15" }, inputTokens: 1 })).toBe(false)
 })
 
 test("a cache counts where reading from it costs less", () => {

@@ -1,6 +1,7 @@
 // What a request will probably cost somewhere. Only to compare and to tell: what is held and charged is the ledger's.
-import type { Prices, Pricing } from "../canonical/model.ts"
-import type { MaxPrice } from "../canonical/request.ts"
+
+import type { MaxPrice } from "../canonical/chat/chat-request.ts"
+import type { BucketPrices, Pricing } from "../canonical/model.ts"
 
 /** What is probably used. */
 export interface ExpectedUse {
@@ -12,7 +13,7 @@ export interface ExpectedUse {
 }
 
 /** In nano-USD for each; undefined where it has no price. */
-interface Rates {
+interface TokenRates {
   /** From which size of the input on they hold. */
   readonly above: number
   readonly input: number | undefined
@@ -28,17 +29,20 @@ const NANO_PER_USD = 1_000_000_000
 /** In nano-USD; undefined where something of it has no price. */
 export function expectedCost(use: ExpectedUse, pricing: Pricing): number | undefined {
   const { input, cacheRead, output, image, request } = ratesFor(use.inputTokens, pricing)
-  const read = part(use.inputTokens - use.cachedTokens, input) + part(use.cachedTokens, cacheRead)
-  const cost = read + part(use.outputTokens, output) + part(use.images, image) + request
+  const read = partialCost(use.inputTokens - use.cachedTokens, input) + partialCost(use.cachedTokens, cacheRead)
+  const cost = read + partialCost(use.outputTokens, output) + partialCost(use.images, image) + request
   return Number.isNaN(cost) ? undefined : cost
 }
 
-function part(count: number, rate: number | undefined): number {
+function partialCost(count: number, rate: number | undefined): number {
   return count === 0 ? 0 : count * (rate ?? Number.NaN)
 }
 
 /** Whether a request of this size costs more for a token. What has no price may cost anything. */
-export function isDearer(than: MaxPrice, { pricing, inputTokens }: { pricing: Pricing; inputTokens: number }): boolean {
+export function exceedsMaxPrice(
+  than: MaxPrice,
+  { pricing, inputTokens }: { pricing: Pricing; inputTokens: number },
+): boolean {
   const { input, output } = ratesFor(inputTokens, pricing)
   return isAbove(than.prompt, input) || isAbove(than.completion, output)
 }
@@ -54,15 +58,15 @@ export function discountsCache(pricing: Pricing): boolean {
 }
 
 /** A pricing is an object of the catalogue's that many requests share. */
-const known = new WeakMap<Pricing, readonly Rates[]>()
+const ratesByPricing = new WeakMap<Pricing, readonly TokenRates[]>()
 
-function ratesFor(inputTokens: number, pricing: Pricing): Rates {
-  let rates = known.get(pricing)
+function ratesFor(inputTokens: number, pricing: Pricing): TokenRates {
+  let rates = ratesByPricing.get(pricing)
   if (!rates) {
     const tiers = pricing.tiers ?? []
     const sheets = tiers.map((tier) => ratesOf({ ...pricing, ...tier }, tier.aboveInputTokens))
     rates = [ratesOf(pricing, Number.NEGATIVE_INFINITY), ...sheets]
-    known.set(pricing, rates)
+    ratesByPricing.set(pricing, rates)
   }
   for (let index = rates.length - 1; index > 0; index--) {
     const tier = rates[index]
@@ -71,7 +75,7 @@ function ratesFor(inputTokens: number, pricing: Pricing): Rates {
   return rates[0] ?? NONE
 }
 
-const NONE: Rates = {
+const NONE: TokenRates = {
   above: 0,
   input: undefined,
   cacheRead: undefined,
@@ -80,7 +84,7 @@ const NONE: Rates = {
   request: 0,
 }
 
-function ratesOf(prices: Prices, above: number): Rates {
+function ratesOf(prices: BucketPrices, above: number): TokenRates {
   const { perImage, imageOutput, output, input } = prices
   // The tokens of what is sold by the image cost nothing, nor do the images of what is sold by the token.
   const tokens = perImage === undefined ? undefined : "0"

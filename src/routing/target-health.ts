@@ -1,8 +1,8 @@
 // What is known of one account, and of one model there: whether it may be tried, how fast, how long and how well it
 // answers. Told by `Health`; read by the plan.
-import { Breaker, type Standing } from "./breaker.ts"
-import { DecayedMean, DecayedPercentiles } from "./decayed.ts"
-import { Recent } from "./recent.ts"
+import { Breaker, type BreakerState } from "./breaker.ts"
+import { DecayedMean, DecayedPercentiles } from "./decayed-statistics.ts"
+import { RecentOutcomes } from "./recent-outcomes.ts"
 
 const LATENCY = { ms: 30_000, samples: 16 }
 const SUCCESS = { ms: 120_000, samples: 64 }
@@ -21,7 +21,7 @@ const TRUSTED_ANSWERS = 20
 /** One model at one account. */
 export class TargetHealth {
   readonly breaker = new Breaker()
-  readonly recent = new Recent()
+  readonly recent = new RecentOutcomes()
   readonly success = new DecayedMean(SUCCESS)
   readonly outputTokens = new DecayedMean(LENGTH)
   private readonly clean = new DecayedMean(QUALITY)
@@ -106,10 +106,10 @@ export class AccountHealth {
   readonly targets = new Map<string, TargetHealth>()
 
   /** Its own standing or that of a model there, whichever is worse. */
-  standingOf(target: TargetHealth | undefined, now: number): Standing {
-    const whole = this.breaker.standingAt(now)
+  stateOf(target: TargetHealth | undefined, now: number): BreakerState {
+    const whole = this.breaker.stateAt(now)
     if (whole === "out" || !target) return whole
-    const own = target.breaker.standingAt(now)
+    const own = target.breaker.stateAt(now)
     if (own === "in") return target.hangsAt(now) ? "out" : whole
     return own
   }

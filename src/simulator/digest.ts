@@ -7,12 +7,12 @@ export function digest(said: string, length = 64): string {
 }
 
 /** Opaque text, such as a signature or encrypted reasoning. */
-export function seal(said: string): string {
+export function opaqueText(said: string): string {
   return createHash("sha512").update(said).digest("base64")
 }
 
 /** An endless row of whole numbers of 32 bits (mulberry32). */
-export function numbers(said: string): () => number {
+export function randomNumbers(said: string): () => number {
   let state = Number.parseInt(digest(said, 8), 16)
   return () => {
     state = (state + 0x6d2b79f5) | 0

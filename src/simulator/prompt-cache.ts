@@ -18,7 +18,7 @@ export interface PromptUsage {
   readonly writtenLong: number
 }
 
-interface Boundary {
+interface CacheBoundary {
   readonly tokens: number
   readonly key: string
 }
@@ -63,7 +63,7 @@ export class PromptCache {
     return { fresh: total - read, read, written: 0, writtenLong: 0 }
   }
 
-  #longest(boundaries: readonly Boundary[]): number {
+  #longest(boundaries: readonly CacheBoundary[]): number {
     return boundaries.findLast(({ key }) => this.#known.has(key))?.tokens ?? 0
   }
 
@@ -79,7 +79,7 @@ export class PromptCache {
 }
 
 /** After every piece. */
-function pieceBoundaries(model: string, pieces: readonly PromptPiece[]): Boundary[] {
+function pieceBoundaries(model: string, pieces: readonly PromptPiece[]): CacheBoundary[] {
   const hash = createHash("sha256").update(model)
   let tokens = 0
   return pieces.map((piece) => {
@@ -92,7 +92,7 @@ function pieceBoundaries(model: string, pieces: readonly PromptPiece[]): Boundar
 /** After every step of tokens, from the least that is kept on. */
 function stepBoundaries(model: string, pieces: readonly PromptPiece[]) {
   const hash = createHash("sha256").update(model)
-  const boundaries: Boundary[] = []
+  const boundaries: CacheBoundary[] = []
   let total = 0
   const step = (said: string): void => {
     hash.update(said)

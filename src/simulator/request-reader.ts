@@ -9,7 +9,7 @@ export interface HttpRequest {
   readonly keepsAlive: boolean
 }
 
-interface RequestHead extends Omit<HttpRequest, "body"> {
+interface SimulatorRequestHead extends Omit<HttpRequest, "body"> {
   readonly bodyAt: number
 }
 
@@ -21,7 +21,7 @@ export class RequestReader {
   #length = 0
   /** Bytes without which another look is useless. */
   #needed = 0
-  #head: RequestHead | undefined
+  #head: SimulatorRequestHead | undefined
   #isTold = false
 
   push(bytes: Buffer): void {
@@ -66,7 +66,7 @@ export class RequestReader {
   }
 }
 
-function readHead(bytes: Buffer): RequestHead | undefined {
+function readHead(bytes: Buffer): SimulatorRequestHead | undefined {
   const end = bytes.indexOf(HEAD_END)
   if (end < 0) return undefined
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n")
@@ -88,7 +88,7 @@ interface ReadBody {
   readonly end: number
 }
 
-function readLength(bytes: Buffer, { bodyAt, headers }: RequestHead): ReadBody {
+function readLength(bytes: Buffer, { bodyAt, headers }: SimulatorRequestHead): ReadBody {
   const length = Number(headers.get("content-length") ?? 0)
   if (!Number.isSafeInteger(length) || length < 0) throw new Error("the content-length is no number")
   const end = bodyAt + length

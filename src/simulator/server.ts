@@ -1,14 +1,14 @@
 // The simulator as an HTTP upstream, on bare sockets: an HTTP server would not let an answer be broken as networks do.
 import { createServer, type Server, type Socket } from "node:net"
-import { openaiVoice } from "./openai-error.ts"
-import { PlayedSocket } from "./played-socket.ts"
+import { openaiErrorFormat } from "./endpoints/openai-error.ts"
+import { SocketPlayer } from "./playback/socket-player.ts"
 import { type HttpRequest, RequestReader } from "./request-reader.ts"
-import { Simulator, type SimulatorOptions, WORDS_HEADER } from "./simulator.ts"
+import { DIRECTIVES_HEADER, Simulator, type SimulatorOptions } from "./simulator.ts"
 
 /** A burst of connections waits to be accepted instead of being refused. */
 const BACKLOG = 4096
 
-export interface ServerOptions {
+export interface SimulatorServerOptions {
   readonly host: string
   /** 0 for any free one. */
   readonly port: number
@@ -26,7 +26,7 @@ export class SimulatorServer {
     this.#server = createServer((socket) => this.#accept(socket))
   }
 
-  static async start({ host, port, simulator = {} }: ServerOptions): Promise<SimulatorServer> {
+  static async start({ host, port, simulator = {} }: SimulatorServerOptions): Promise<SimulatorServer> {
     const server = new SimulatorServer(simulator)
     await new Promise<void>((resolve, reject) => {
       server.#server.once("error", (cause) => reject(notListening({ host, port, cause })))
@@ -54,7 +54,7 @@ export class SimulatorServer {
   }
 
   #accept(socket: Socket): void {
-    const connection = new Connection(socket, this.#simulator)
+    const connection = new SimulatorConnection(socket, this.#simulator)
     socket.setNoDelay(true)
     this.#sockets.add(socket)
     socket.on("data", (bytes: Buffer) => connection.take(bytes))
@@ -75,11 +75,11 @@ function notListening({ host, port, cause }: { host: string; port: number; cause
 }
 
 /** One caller's connection: requests one after the other, each answered before the next. */
-class Connection {
+class SimulatorConnection {
   readonly #socket: Socket
   readonly #simulator: Simulator
   readonly #reader = new RequestReader()
-  #playing: PlayedSocket | undefined
+  #playing: SocketPlayer | undefined
   #isAnswering = false
 
   constructor(socket: Socket, simulator: Simulator) {
@@ -113,9 +113,9 @@ class Connection {
       this.#say(plainAnswer(request), keepsAlive)
       return
     }
-    const performance = this.#simulator.perform({ url: target, body, words: headers.get(WORDS_HEADER) })
+    const performance = this.#simulator.answer({ url: target, body, words: headers.get(DIRECTIVES_HEADER) })
     const onEnd = () => this.#next()
-    this.#playing = new PlayedSocket(this.#socket, { performance, keepsAlive, onEnd })
+    this.#playing = new SocketPlayer(this.#socket, { playback: performance, keepsAlive, onEnd })
   }
 
   /** In a turn of its own, so that a row of requests sent at once is no recursion. */
@@ -138,7 +138,7 @@ class Connection {
 
   #refuse(thrown: unknown): void {
     if (this.#isAnswering) this.#socket.destroy()
-    else this.#say(failed(400, thrown instanceof Error ? thrown.message : String(thrown)), false)
+    else this.#say(failedAnswer(400, thrown instanceof Error ? thrown.message : String(thrown)), false)
     this.#isAnswering = true
   }
 }
@@ -151,12 +151,12 @@ interface PlainAnswer {
 /** Whoever only looks whether somebody is there, as `trivium check` does, finds a list of models. */
 function plainAnswer({ method, target }: HttpRequest): PlainAnswer {
   const [path = ""] = target.split("?", 1)
-  if (method !== "GET" || !path.endsWith("/models")) return failed(404, `Invalid URL (${method} ${path})`)
+  if (method !== "GET" || !path.endsWith("/models")) return failedAnswer(404, `Invalid URL (${method} ${path})`)
   const model = { id: "simulator", object: "model", created: 0, owned_by: "trivium" }
   return { status: "200 OK", body: { object: "list", data: [model] } }
 }
 
-function failed(status: 400 | 404, message: string): PlainAnswer {
-  const body = openaiVoice.errorBody({ status, message, code: null, requestId: "" })
+function failedAnswer(status: 400 | 404, message: string): PlainAnswer {
+  const body = openaiErrorFormat.errorBody({ status, message, code: null, requestId: "" })
   return { status: status === 404 ? "404 Not Found" : "400 Bad Request", body: body as object }
 }

@@ -9,7 +9,7 @@ export interface SimulatedRequest {
   readonly lastWords: string
   readonly toolResults: readonly string[]
   readonly tools: readonly SimulatedTool[]
-  readonly toolChoice: ToolChoice
+  readonly toolChoice: SimulatedToolChoice
   readonly parallelToolCalls: boolean
   readonly format?: AnswerFormat | undefined
   readonly maxOutputTokens?: number | undefined
@@ -31,7 +31,7 @@ export interface SimulatedTool {
   readonly schema?: Json | undefined
 }
 
-export interface ToolChoice {
+export interface SimulatedToolChoice {
   readonly mode: "auto" | "none" | "required"
   /** The only tools that may be called. */
   readonly only?: readonly string[] | undefined

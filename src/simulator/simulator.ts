@@ -1,26 +1,33 @@
 // A provider without a network: takes what an upstream would be sent, answers as that vendor would, fails on request.
 import { isObject, type JsonObject } from "../canonical/json.ts"
-import type { Outgoing } from "../transport/http-client.ts"
-import { acts, failureOf, type Stage, statusOf } from "./acts.ts"
-import { anthropicCountTokens, anthropicMessages } from "./anthropic-messages.ts"
-import { type Bill, Meter } from "./bill.ts"
-import { Refusal, type SimulatedCall, type SimulatedEndpoint, type SimulatedReply } from "./call.ts"
+import type { UpstreamRequest } from "../transport/http-client.ts"
 import { digest } from "./digest.ts"
-import { geminiBatchEmbed, geminiEmbed } from "./gemini-embed.ts"
-import { geminiCountTokens, geminiGenerate, geminiStreamGenerate } from "./gemini-generate.ts"
-import { splitPath } from "./gemini-path.ts"
-import { openaiChat } from "./openai-chat.ts"
-import { openaiCompletions } from "./openai-completions.ts"
-import { openaiEmbeddings } from "./openai-embeddings.ts"
-import { openaiVoice } from "./openai-error.ts"
-import { openaiImages } from "./openai-images.ts"
-import { openaiModerations } from "./openai-moderations.ts"
-import { openaiResponses } from "./openai-responses.ts"
-import { Pace } from "./pace.ts"
-import { type Performance, playedResponse } from "./played-response.ts"
+import {
+  joinDirectives,
+  NO_DIRECTIVES,
+  parseDirectives,
+  type SimulatedSpeed,
+  type SimulatorDirectives,
+  splitModelName,
+} from "./directives.ts"
+import { anthropicCountTokens, anthropicMessages } from "./endpoints/anthropic-messages.ts"
+import { geminiBatchEmbed, geminiEmbed } from "./endpoints/gemini-embed.ts"
+import { geminiCountTokens, geminiGenerate, geminiStreamGenerate } from "./endpoints/gemini-generate.ts"
+import { splitPath } from "./endpoints/gemini-path.ts"
+import { openaiChat } from "./endpoints/openai-chat.ts"
+import { openaiCompletions } from "./endpoints/openai-completions.ts"
+import { openaiEmbeddings } from "./endpoints/openai-embeddings.ts"
+import { openaiErrorFormat } from "./endpoints/openai-error.ts"
+import { openaiImages } from "./endpoints/openai-images.ts"
+import { openaiModerations } from "./endpoints/openai-moderations.ts"
+import { openaiResponses } from "./endpoints/openai-responses.ts"
+import type { SimulatedFailure } from "./error-format.ts"
+import { playResponse, type ResponsePlayback } from "./playback/play-response.ts"
+import { failureOf, type ResponseScene, responseSteps, statusOf } from "./playback/response-steps.ts"
+import { TokenPace } from "./playback/token-pace.ts"
 import { PromptCache } from "./prompt-cache.ts"
-import type { Failure } from "./voice.ts"
-import { joined, NO_WISHES, readWords, type Speed, splitName, type Wishes } from "./words.ts"
+import { type SimulatedCall, type SimulatedEndpoint, SimulatedRefusal, type SimulatedReply } from "./simulated-call.ts"
+import { ChargeMeter, type SimulatedCharge } from "./simulated-charge.ts"
 
 /** By how the path ends. */
 const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint])[] = [
@@ -40,17 +47,17 @@ const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint
 ]
 
 /** The header that asks for failures and speed. */
-export const WORDS_HEADER = "x-simulate"
+export const DIRECTIVES_HEADER = "x-simulate"
 
 export interface SimulatorOptions {
   /** As fast as it can, unless told otherwise. */
-  readonly speed?: Speed
+  readonly speed?: SimulatedSpeed
   /** With one, every answer has an id of its own, which follows from it and from how many calls came before. */
   readonly seed?: string | undefined
-  readonly onBill?: (bill: Bill) => void
+  readonly onCharge?: (bill: SimulatedCharge) => void
 }
 
-interface Asked {
+interface SimulatorInput {
   readonly url: string
   readonly body: string | Uint8Array
   /** What the header said. */
@@ -68,47 +75,57 @@ export class Simulator {
   }
 
   /** The answer, ready to be played. */
-  perform(asked: Asked): Performance {
-    const { seed, speed = {}, onBill = () => {} } = this.#options
+  answer(asked: SimulatorInput): ResponsePlayback {
+    const { seed, speed = {}, onCharge = () => {} } = this.#options
     const own = digest(`${seed ?? ""} ${this.#calls++}`)
     const requestId = `req_${own.slice(0, 24)}`
     const { path, query } = addressOf(asked.url)
     const endpoint = ENDPOINTS.find(([ending]) => path.endsWith(ending))?.[1]
-    const voice = endpoint?.voice(query) ?? openaiVoice
-    let wishes = NO_WISHES
-    let reply: SimulatedReply | Failure
+    const voice = endpoint?.errorFormat(query) ?? openaiErrorFormat
+    let wishes = NO_DIRECTIVES
+    let reply: SimulatedReply | SimulatedFailure
     try {
-      if (!endpoint) throw new Refusal(`Invalid URL (POST ${path})`, { status: 404, code: null })
+      if (!endpoint) throw new SimulatedRefusal(`Invalid URL (POST ${path})`, { status: 404, code: null })
       const read = readCall(path, asked)
       wishes = read.wishes
       const call = { ...read.call, id: seed === undefined ? "" : own, query, cache: this.#cache }
       reply = isRefused(wishes) ? failureOf({ wishes, requestId }) : endpoint.answer(call)
     } catch (thrown) {
-      if (!(thrown instanceof Refusal)) throw thrown
+      if (!(thrown instanceof SimulatedRefusal)) throw thrown
       const { message, detail } = thrown
       reply = { status: 400, ...detail, message, requestId }
     }
-    const stage: Stage = { wishes, voice, pace: new Pace({ ...speed, ...wishes }, `${own} pace`), requestId }
-    const meter = new Meter({ charge: "status" in reply ? undefined : reply.charge, path, requestId, onBill })
-    return { acts: meter.watch(acts(reply, stage)), left: () => meter.left() }
+    const stage: ResponseScene = {
+      wishes,
+      errorFormat: voice,
+      pace: new TokenPace({ ...speed, ...wishes }, `${own} pace`),
+      requestId,
+    }
+    const meter = new ChargeMeter({
+      charge: "status" in reply ? undefined : reply.charge,
+      path,
+      requestId,
+      onCharge: onCharge,
+    })
+    return { steps: meter.watch(responseSteps(reply, stage)), onClientGone: () => meter.onClientGone() }
   }
 }
 
 /** Takes what an upstream would be sent. */
-export type SimulatedSend = (outgoing: Outgoing) => Promise<Response>
+export type SimulatedSend = (outgoing: UpstreamRequest) => Promise<Response>
 
 /** The simulator in this process, in the network's place. */
 export function createSimulator(options?: SimulatorOptions): SimulatedSend {
   const simulator = new Simulator(options)
   return async ({ url, headers, body, abort: { signal } }) => {
     signal.throwIfAborted()
-    return playedResponse(simulator.perform({ url, body, words: headers.get(WORDS_HEADER) }), signal)
+    return playResponse(simulator.answer({ url, body, words: headers.get(DIRECTIVES_HEADER) }), signal)
   }
 }
 
 /** An error inside the answer is no refusal of it. */
-function isRefused(wishes: Wishes): boolean {
-  return statusOf(wishes) !== undefined && !wishes.faults.some(({ does }) => does === "error")
+function isRefused(wishes: SimulatorDirectives): boolean {
+  return statusOf(wishes) !== undefined && !wishes.faults.some(({ effect }) => effect === "error")
 }
 
 function addressOf(url: string): { path: string; query: URLSearchParams } {
@@ -118,19 +135,20 @@ function addressOf(url: string): { path: string; query: URLSearchParams } {
 
 interface ReadCall {
   readonly call: Pick<SimulatedCall, "path" | "body">
-  readonly wishes: Wishes
+  readonly wishes: SimulatorDirectives
 }
 
 /** The call without what was asked of the simulator: the model's suffix, in the path or in the body. */
-function readCall(path: string, { body: sent, words }: Asked): ReadCall {
-  const said = words ? readWords(words.trim()) : NO_WISHES
-  if (!said) throw new Refusal(`${WORDS_HEADER}: "${words}" is not made of the simulator's words, joined by dots.`)
+function readCall(path: string, { body: sent, words }: SimulatorInput): ReadCall {
+  const said = words ? parseDirectives(words.trim()) : NO_DIRECTIVES
+  if (!said)
+    throw new SimulatedRefusal(`${DIRECTIVES_HEADER}: "${words}" is not made of the simulator's words, joined by dots.`)
   const body = parse(sent)
   const inPath = splitPath(path)
-  if (inPath) return { call: { path: inPath.path, body }, wishes: joined(inPath.wishes, said) }
+  if (inPath) return { call: { path: inPath.path, body }, wishes: joinDirectives(inPath.wishes, said) }
   if (typeof body.model !== "string") return { call: { path, body }, wishes: said }
-  const { name: model, wishes, suffix } = splitName(body.model)
-  return { call: { path, body: suffix === "" ? body : { ...body, model } }, wishes: joined(wishes, said) }
+  const { name: model, directives, suffix } = splitModelName(body.model)
+  return { call: { path, body: suffix === "" ? body : { ...body, model } }, wishes: joinDirectives(directives, said) }
 }
 
 function parse(body: string | Uint8Array): JsonObject {
@@ -140,5 +158,5 @@ function parse(body: string | Uint8Array): JsonObject {
   } catch {
     // Told below, like a body that is JSON but no object.
   }
-  throw new Refusal("The body of the request is not a JSON object.")
+  throw new SimulatedRefusal("The body of the request is not a JSON object.")
 }

@@ -1,7 +1,7 @@
 // What is durable. Times are milliseconds since 1970.
 
 /** The most that may be spent, in nano-USD: in a calendar day, week and month (UTC), and in all. */
-export interface Budgets {
+export interface BudgetLimits {
   readonly day?: bigint
   readonly week?: bigint
   readonly month?: bigint
@@ -21,11 +21,11 @@ export interface Grant {
   readonly concurrentRequests: number | null
   /** Rather refused than changed in meaning on the way to a provider of another protocol. */
   readonly strict: boolean
-  readonly budgets: Budgets
+  readonly budgets: BudgetLimits
 }
 
 /** A pattern of names that callers write, with `*` for any run of characters, and the model they get. */
-export interface ModelMapping {
+export interface ModelNameMapping {
   readonly from: string
   readonly to: string
 }
@@ -49,7 +49,7 @@ export interface KeyRow extends Grant {
   /** Whether a second target is asked where the first takes long. */
   readonly hedge: boolean
   /** Other models in the place of those a caller names, the first that fits; null is none. */
-  readonly modelMap: readonly ModelMapping[] | null
+  readonly modelMap: readonly ModelNameMapping[] | null
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
@@ -114,7 +114,7 @@ export interface LedgerAccountRow {
 }
 
 /** The gateway's own accounts. `debt` is what all others owe, negative. */
-export type HouseAccount = "funding" | "revenue" | "suspense" | "write-off" | "debt"
+export type GatewayAccount = "funding" | "revenue" | "suspense" | "write-off" | "debt"
 
 /** Holds and entries move an account; no transaction ends with one below its floor. */
 interface LedgerAccountTable {
@@ -146,7 +146,7 @@ export interface HoldRow {
 
 interface HeldBudget {
   readonly of?: "key" | "tenant"
-  readonly period: keyof Budgets
+  readonly period: keyof BudgetLimits
   readonly limitNano: bigint
 }
 
@@ -201,7 +201,7 @@ type UseCount = (typeof USE_COUNTS)[number]
 export type UseCounts = Readonly<Partial<Record<UseCount, number>>>
 
 /** What was used, of whom, and at which prices. */
-export interface Use {
+export interface EntryUsage {
   readonly model: string
   readonly provider: string
   readonly counts: UseCounts
@@ -226,7 +226,7 @@ export interface EntryRow {
   /** What the caller spoke; null where it is not known. */
   readonly protocol: string | null
   /** Null where nothing was used. */
-  readonly use: Use | null
+  readonly use: EntryUsage | null
 }
 
 export interface BookedEntry extends EntryRow {
@@ -244,8 +244,8 @@ interface EntryTable {
 
 /** What was spent and is held together, by UTC day: from one day to another, both included; without days, since ever. */
 interface SpendTable {
-  ofKey(keyId: string, days?: Days): bigint
-  ofTenant(tenant: string, days?: Days): bigint
+  ofKey(keyId: string, days?: DayRange): bigint
+  ofTenant(tenant: string, days?: DayRange): bigint
   /** The day given, or a later one that the key or its tenant has spent or held anything on. */
   latestDay(spender: { readonly keyId: string; readonly tenant: string }, day: number): number
 }
@@ -254,7 +254,7 @@ interface SpendTable {
 export interface OvershootRow {
   /** `key:K` or `tenant:T`. */
   readonly holder: string
-  readonly period: Exclude<keyof Budgets, "total">
+  readonly period: Exclude<keyof BudgetLimits, "total">
   /** The first day of the period. */
   readonly from: number
   /** The limit in force then. */
@@ -288,7 +288,7 @@ interface SuspenseTable {
 }
 
 /** Days since 1970. */
-export interface Days {
+export interface DayRange {
   readonly from: number
   readonly to: number
 }
@@ -307,7 +307,7 @@ export interface UsageRow extends UsageKey, Readonly<Record<UseCount, number>> {
 }
 
 /** Both days are included. */
-export interface UsageFilter extends Days {
+export interface UsageFilter extends DayRange {
   readonly tenant?: string | undefined
   /** Of the tenant, which is then given too. */
   readonly keyId?: string | undefined
@@ -376,19 +376,19 @@ export interface LedgerTable {
   /** Writes a mark that nothing depends on: within a transaction, it shows whether the store takes writes. */
   touch(): void
   /** Whether so much was booked that is not in the sums yet that a fold should begin. */
-  foldIsDue(): boolean
+  flushIsDue(): boolean
   /** Begins to fold all that was booked so far into the sums; a fold that is under way goes on. */
-  beginFold(): void
+  beginFlush(): void
   /** Goes on with it for about so long, in a transaction of its own; false when there is nothing more to do. */
-  fold(forMs: number): boolean
+  flush(forMs: number): boolean
   /** Puts in order what many folds have left, so that sums are found sooner; as `fold`. It can wait. */
-  tidy(forMs: number): boolean
+  compact(forMs: number): boolean
   /** Holds made before `openSince` count as forgotten. */
   audit(openSince: number): LedgerAudit
 }
 
 /** A request that was answered under an idempotency key. */
-export interface RepeatRow {
+export interface IdempotencyRow {
   /** Whose share of what is remembered it takes. */
   readonly tenant: string
   /** Of the API key's id and the idempotency key, which itself is nowhere. */
@@ -399,30 +399,30 @@ export interface RepeatRow {
   readonly at: number
 }
 
-export interface SealedAnswer {
+export interface SealedResponse {
   readonly status: number
   readonly contentType: string
   readonly sealed: Uint8Array
 }
 
 /** Written within the ledger's transaction, so that a request is answered and paid for, or neither. */
-export interface RepeatTable {
-  find(hash: string): RepeatRow | undefined
+export interface IdempotencyTable {
+  find(hash: string): IdempotencyRow | undefined
   /** Undefined where none was kept, or it is not there any more. */
-  findAnswer(hash: string): SealedAnswer | undefined
+  findAnswer(hash: string): SealedResponse | undefined
   /** In the place of one with the same hash. */
-  insert(row: RepeatRow, answer?: SealedAnswer): void
+  insert(row: IdempotencyRow, answer?: SealedResponse): void
   /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
   dropBefore(time: number, limit: number): number
   /**
    * Forgets the oldest of a tenant, and of those that stay the oldest answers, until it has no more than its bounds. Where
    * all tenants have more than theirs together, whoever has most forgets its oldest.
    */
-  keepWithin(bounds: { readonly ofTenant: RepeatBounds; readonly ofAll: RepeatBounds }, tenant: string): void
+  keepWithin(bounds: { readonly ofTenant: IdempotencyBounds; readonly ofAll: IdempotencyBounds }, tenant: string): void
 }
 
 /** How many requests may be remembered, and how many bytes of answers, sealed. */
-export interface RepeatBounds {
+export interface IdempotencyBounds {
   readonly rows: number
   readonly answerBytes: number
 }
@@ -463,7 +463,7 @@ export interface Store {
   readonly tenants: TenantTable
   readonly credentials: CredentialTable
   readonly ledger: LedgerTable
-  readonly repeats: RepeatTable
+  readonly idempotency: IdempotencyTable
   readonly responses: ResponseTable
   readonly secrets: SecretMarks
   /** Resolves when all that was written before survives a loss of power; a StoreError where that cannot be said. */

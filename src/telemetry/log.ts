@@ -58,7 +58,7 @@ export class Log {
   constructor(private readonly options: LogOptions) {}
 
   line(level: LogLevel, event: string, fields: LogFields = {}): void {
-    this.lines.push(JSON.stringify(allowed(this.time(), level, event, fields)))
+    this.lines.push(JSON.stringify(pickLogFields(this.time(), level, event, fields)))
     this.timer ??= setTimeout(() => this.flush(), this.options.gatherMs ?? 50)
   }
 
@@ -81,7 +81,7 @@ export class Log {
 }
 
 /** The list of what is written, named one by one: an object copied whole would bring along whatever it holds. */
-function allowed(time: string, level: LogLevel, event: string, fields: LogFields) {
+function pickLogFields(time: string, level: LogLevel, event: string, fields: LogFields) {
   return {
     time,
     level,

@@ -30,7 +30,7 @@ const MAX_BATCH = 256
 const FLUSH_MS = 2000
 
 /** What a post came to; without status, nobody answered. */
-interface Posted {
+interface ExportResult {
   readonly status?: number
   readonly retryAfterMs?: number | undefined
 }
@@ -109,7 +109,7 @@ export class OtlpExporter {
     this.takes = takes
   }
 
-  private async post(body: string): Promise<Posted> {
+  private async post(body: string): Promise<ExportResult> {
     const { url, headers, timeoutMs = TIMEOUT_MS, retryAfterMs } = this.options
     const abort = new AbortController()
     this.cutShort = () => abort.abort()
@@ -149,6 +149,6 @@ export class OtlpExporter {
 }
 
 /** Nobody answered, or somebody who may take it later. */
-function mayRetry({ status }: Posted): boolean {
+function mayRetry({ status }: ExportResult): boolean {
   return status === undefined || status === 429 || status >= 500
 }

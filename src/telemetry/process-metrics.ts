@@ -1,14 +1,14 @@
 // What is told of the process itself: memory, start, version, and how late its event loop runs.
-import type { Histogram, Registry } from "./registry.ts"
+import type { HistogramSeries, MetricRegistry } from "./metric-registry.ts"
 
 const EVERY_MS = 50
 const DELAY_BOUNDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 5]
 
-export function processMetrics(registry: Registry, version: string): void {
+export function processMetrics(registry: MetricRegistry, version: string): void {
   const startedAt = performance.timeOrigin / 1000
-  registry.reading("trivium_process_start_time_seconds", "Unix time of the process' start.", () => startedAt)
+  registry.callback("trivium_process_start_time_seconds", "Unix time of the process' start.", () => startedAt)
   const memory = "Memory of the process that is in RAM."
-  registry.reading("trivium_process_resident_memory_bytes", memory, () => process.memoryUsage.rss())
+  registry.callback("trivium_process_resident_memory_bytes", memory, () => process.memoryUsage.rss())
   const build = registry.gauge("trivium_build_info", {
     help: "1; the labels tell the version that runs, and what it runs on.",
     labels: ["version", "runtime"],
@@ -18,18 +18,18 @@ export function processMetrics(registry: Registry, version: string): void {
 
 /** How much later than due a timer fires, looked at all the time: what every exchange waits at least. */
 export class EventLoopDelay {
-  private readonly delay: Histogram
+  private readonly delay: HistogramSeries
   private readonly timer: ReturnType<typeof setInterval>
   private due = performance.now() + EVERY_MS
 
   /** `onLook` is told of every look how late it came, in milliseconds. */
   constructor(
-    registry: Registry,
+    registry: MetricRegistry,
     private readonly onLook: (delayMs: number) => void,
   ) {
     const help = `How late the event loop was, looked at every ${EVERY_MS} ms.`
     this.delay = registry.histogram("trivium_event_loop_delay_seconds", { help, bounds: DELAY_BOUNDS }).with({})
-    this.timer = setInterval(() => this.look(), EVERY_MS)
+    this.timer = setInterval(() => this.measure(), EVERY_MS)
     this.timer.unref()
   }
 
@@ -37,7 +37,7 @@ export class EventLoopDelay {
     clearInterval(this.timer)
   }
 
-  private look(): void {
+  private measure(): void {
     const now = performance.now()
     const delayMs = Math.max(0, now - this.due)
     this.delay.observe(delayMs / 1000)

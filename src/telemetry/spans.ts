@@ -1,6 +1,6 @@
 // An exchange and its attempts as OTLP spans, with the names of OpenTelemetry's conventions for generative AI. Each
 // attribute is named here one by one: what is not, does not get into a span.
-import type { ObservedAttempt, ObservedExchange, ObservedUsage } from "./observed.ts"
+import type { ObservedAttempt, ObservedExchange, ObservedUsage } from "./observed-exchange.ts"
 
 export interface TracedExchange extends ObservedExchange {
   readonly requestId: string
@@ -17,30 +17,33 @@ export interface TracedExchange extends ObservedExchange {
 }
 
 /** Where a span stands: its trace, its own id, and the span above it. */
-export interface SpanPlace {
+export interface SpanContext {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string | undefined
 }
 
-interface Clock {
+interface UnixClock {
   /** What must be added to `performance.now()` for the Unix time in milliseconds. */
   readonly unixOffsetMs: number
 }
 
-type Value = string | number | boolean | undefined
-type Attributes = Readonly<Record<string, Value>>
+type AttributeValue = string | number | boolean | undefined
+type SpanAttributes = Readonly<Record<string, AttributeValue>>
 
 const KIND = { server: 2, client: 3 } as const
 const STATUS_ERROR = 2
 
-export function exchangeSpan(exchange: TracedExchange, { place, unixOffsetMs }: { place: SpanPlace } & Clock): string {
+export function exchangeSpan(
+  exchange: TracedExchange,
+  { place, unixOffsetMs }: { place: SpanContext } & UnixClock,
+): string {
   const { error, outcome, stream, startedAt, firstEventAt, endedAt } = exchange
   const operation = operationOf(exchange)
   const model = exchange.requestedModel ?? exchange.model
   const answeredBy = exchange.attemptsMade.at(-1)
   const [method, path] = exchange.route.split(" ")
-  return span({
+  return encodeSpan({
     ...place,
     name: model === undefined ? operation : `${operation} ${model}`,
     kind: KIND.server,
@@ -72,10 +75,10 @@ export function exchangeSpan(exchange: TracedExchange, { place, unixOffsetMs }: 
 
 export function attemptSpan(
   attempt: ObservedAttempt,
-  { place, exchange, unixOffsetMs }: { place: SpanPlace; exchange: TracedExchange } & Clock,
+  { place, exchange, unixOffsetMs }: { place: SpanContext; exchange: TracedExchange } & UnixClock,
 ): string {
   const operation = operationOf(exchange)
-  return span({
+  return encodeSpan({
     ...place,
     name: `${operation} ${attempt.upstreamModel}`,
     kind: KIND.client,
@@ -121,25 +124,25 @@ const PROVIDER_NAMES: Readonly<Record<string, string>> = {
 }
 
 /** Under the older name too, which many tools still read. */
-function providerNames({ provider }: ObservedAttempt): Attributes {
+function providerNames({ provider }: ObservedAttempt): SpanAttributes {
   const name = PROVIDER_NAMES[provider] ?? provider
   return { "gen_ai.provider.name": name, "gen_ai.system": name }
 }
 
 /** The conventions count what was cached, or reasoned, among input and output; our buckets do not overlap. */
-function usageAttributes(usage: ObservedUsage): Attributes {
+function usageAttributes(usage: ObservedUsage): SpanAttributes {
   const { input, cacheRead, cacheWrite, cacheWrite1h, audioInput, imageInput } = usage
   const { output, reasoning, audioOutput, imageOutput } = usage
   return {
-    "gen_ai.usage.input_tokens": sum(input, cacheRead, cacheWrite, cacheWrite1h, audioInput, imageInput),
-    "gen_ai.usage.output_tokens": sum(output, reasoning, audioOutput, imageOutput),
+    "gen_ai.usage.input_tokens": sumCounts(input, cacheRead, cacheWrite, cacheWrite1h, audioInput, imageInput),
+    "gen_ai.usage.output_tokens": sumCounts(output, reasoning, audioOutput, imageOutput),
     "gen_ai.usage.cache_read.input_tokens": cacheRead,
-    "gen_ai.usage.cache_creation.input_tokens": sum(cacheWrite, cacheWrite1h),
+    "gen_ai.usage.cache_creation.input_tokens": sumCounts(cacheWrite, cacheWrite1h),
     "gen_ai.usage.reasoning.output_tokens": reasoning,
   }
 }
 
-function sum(...counts: (number | undefined)[]): number | undefined {
+function sumCounts(...counts: (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined)
   return known.length === 0 ? undefined : known.reduce((total, count) => total + count, 0)
 }
@@ -147,22 +150,22 @@ function sum(...counts: (number | undefined)[]): number | undefined {
 const PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 }
 
 /** Host and port only: an address may hold more than others should read. */
-function addressAttributes(baseUrl: string): Attributes {
+function addressAttributes(baseUrl: string): SpanAttributes {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || url.hostname === "") return {}
   return { "server.address": url.hostname, "server.port": Number(url.port) || PORTS[url.protocol] }
 }
 
-interface SpanFacts extends SpanPlace {
+interface SpanFacts extends SpanContext {
   readonly name: string
   readonly kind: number
   readonly startMs: number
   readonly endMs: number
   readonly failed: boolean
-  readonly attributes: Attributes
+  readonly attributes: SpanAttributes
 }
 
-function span({ traceId, spanId, parentSpanId, name, kind, ...facts }: SpanFacts): string {
+function encodeSpan({ traceId, spanId, parentSpanId, name, kind, ...facts }: SpanFacts): string {
   return JSON.stringify({
     traceId,
     spanId,
@@ -177,13 +180,13 @@ function span({ traceId, spanId, parentSpanId, name, kind, ...facts }: SpanFacts
 }
 
 /** As the format wants them: a list, each value with its type, whole numbers as text. */
-export function encodeAttributes(attributes: Attributes): object[] {
+export function encodeAttributes(attributes: SpanAttributes): object[] {
   return Object.entries(attributes).flatMap(([key, value]) =>
-    value === undefined ? [] : [{ key, value: typed(value) }],
+    value === undefined ? [] : [{ key, value: encodeValue(value) }],
   )
 }
 
-function typed(value: string | number | boolean): object {
+function encodeValue(value: string | number | boolean): object {
   if (typeof value === "string") return { stringValue: value }
   if (typeof value === "boolean") return { boolValue: value }
   return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }

@@ -1,21 +1,21 @@
 // A wire on Bun's own sockets.
 import type { Socket } from "bun"
-import type { Origin, Wire, WireListener } from "./wire.ts"
+import type { WireConnection, WireListener, WireOrigin } from "./wire.ts"
 
-export function dialQuickly(origin: Origin, listener: WireListener): Wire {
+export function dialQuickly(origin: WireOrigin, listener: WireListener): WireConnection {
   return new BunWire(origin, listener)
 }
 
 const NOTHING = new Uint8Array(0)
 
-class BunWire implements Wire {
+class BunWire implements WireConnection {
   private socket: Socket | undefined
   /** What the kernel has not taken yet, in order. */
   private unsent: (string | Uint8Array)[] = []
   private destroyed = false
 
   constructor(
-    { hostname, port, tls }: Origin,
+    { hostname, port, tls }: WireOrigin,
     private readonly listener: WireListener,
   ) {
     const dialling = Bun.connect({

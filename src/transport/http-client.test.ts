@@ -8,20 +8,20 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
-import { failure, httpSend, httpSender } from "./http-client.ts"
-import { type Heard, Host, outgoing, said, text } from "./http-host.fixture.ts"
+import { httpSend, httpSender, toSendError } from "./http-client.ts"
+import { okResponseText, type ReceivedRequest, readText, TestHost, upstreamRequest } from "./http-host.fixture.ts"
 import { readAll } from "./read-all.ts"
 import { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError } from "./transport-error.ts"
-import { type Dial, dialPatiently } from "./wire.ts"
+import { type DialWire, dialPatiently } from "./wire.ts"
 
-const hosts: Host[] = []
+const hosts: TestHost[] = []
 afterEach(() => {
   for (const host of hosts.splice(0)) host.stop()
 })
 
-async function start(answer: Parameters<typeof Host.start>[0]): Promise<Host> {
-  const host = await Host.start(answer)
+async function start(answer: Parameters<typeof TestHost.start>[0]): Promise<TestHost> {
+  const host = await TestHost.start(answer)
   hosts.push(host)
   return host
 }
@@ -30,7 +30,7 @@ const CHUNKS_AND_LENGTH =
   "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 1\r\n\r\n1\r\nx\r\n0\r\n\r\n"
 
 /** As `dial`, to a host that is so far away. */
-function slowly(dial: Dial, ms: number): Dial {
+function dialSlowly(dial: DialWire, ms: number): DialWire {
   return (origin, listener) =>
     dial(origin, {
       opened: () => void setTimeout(() => listener.opened(), ms),
@@ -40,11 +40,11 @@ function slowly(dial: Dial, ms: number): Dial {
     })
 }
 
-async function until(holds: () => boolean): Promise<void> {
+async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await Bun.sleep(5)
 }
 
-async function fault(call: Promise<unknown>): Promise<unknown> {
+async function faultOfCall(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => "no fault",
     (thrown) => (thrown instanceof TransportError ? thrown.fault : thrown),
@@ -59,175 +59,176 @@ describe.each([
 
   describe("a call", () => {
     test("is made with the method it is given; a GET has neither body nor length", async () => {
-      const host = await start((socket) => socket.write(said("hello")))
-      await text(await httpSend(outgoing(host.url, { method: "GET", body: "" })))
-      await text(await httpSend(outgoing(host.url, { method: "PUT", body: "" })))
+      const host = await start((socket) => socket.write(okResponseText("hello")))
+      await readText(await httpSend(upstreamRequest(host.url, { method: "GET", body: "" })))
+      await readText(await httpSend(upstreamRequest(host.url, { method: "PUT", body: "" })))
       const origin = new URL(host.url).host
-      expect(host.heard.map(({ head }) => head)).toEqual([
+      expect(host.received.map(({ head }) => head)).toEqual([
         `GET /v1/x HTTP/1.1\r\nhost: ${origin}\r\nx-a: b`,
         `PUT /v1/x HTTP/1.1\r\nhost: ${origin}\r\nx-a: b\r\ncontent-length: 0`,
       ])
     })
 
     test("sends what it is given, and nothing else", async () => {
-      const host = await start((socket) => socket.write(said("hello")))
-      const answer = await httpSend(outgoing(`${host.url}?q=1`, { body: '{"a":1}' }))
+      const host = await start((socket) => socket.write(okResponseText("hello")))
+      const answer = await httpSend(upstreamRequest(`${host.url}?q=1`, { body: '{"a":1}' }))
       expect(answer).toMatchObject({ status: 200, ok: true })
-      expect(await text(answer)).toBe("hello")
+      expect(await readText(answer)).toBe("hello")
       const origin = new URL(host.url).host
-      expect(host.heard).toEqual([
+      expect(host.received).toEqual([
         {
           head: `POST /v1/x?q=1 HTTP/1.1\r\nhost: ${origin}\r\nx-a: b\r\ncontent-length: 7`,
           body: '{"a":1}',
           length: expect.any(Number) as never,
-        } as Heard,
+        } as ReceivedRequest,
       ])
     })
 
     test("sends bytes as they are", async () => {
-      const host = await start((socket) => socket.write(said("")))
+      const host = await start((socket) => socket.write(okResponseText("")))
       const body = new Uint8Array(256).map((_, at) => at)
-      await httpSend(outgoing(host.url, { body }))
-      expect(Buffer.from(host.heard[0]?.body ?? "", "latin1")).toEqual(Buffer.from(body))
+      await httpSend(upstreamRequest(host.url, { body }))
+      expect(Buffer.from(host.received[0]?.body ?? "", "latin1")).toEqual(Buffer.from(body))
     })
 
     test("of a large body arrives whole, however slowly it is taken", async () => {
-      const host = await start((socket) => socket.write(said("taken")))
+      const host = await start((socket) => socket.write(okResponseText("taken")))
       const body = Buffer.alloc(20_000_000, "abcdefghij")
-      const calling = httpSend(outgoing(host.url, { body }))
+      const calling = httpSend(upstreamRequest(host.url, { body }))
       while (!host.sockets[0]) await Bun.sleep(1)
       host.sockets[0].pause()
       await Bun.sleep(50)
       host.sockets[0].resume()
-      expect(await text(await calling)).toBe("taken")
-      expect(host.heard[0]?.body.length).toBe(body.length)
+      expect(await readText(await calling)).toBe("taken")
+      expect(host.received[0]?.body.length).toBe(body.length)
     })
 
     test("writes a path that is no path as a browser would", async () => {
-      const host = await start((socket) => socket.write(said("")))
-      await httpSend(outgoing(`${host.url}/ä b\r\nx: y#z`))
-      expect(host.heard[0]?.head.split("\r\n")[0]).toMatch(/^POST \/v1\/x\/%C3%A4%20b[^ ]* HTTP\/1\.1$/)
+      const host = await start((socket) => socket.write(okResponseText("")))
+      await httpSend(upstreamRequest(`${host.url}/ä b\r\nx: y#z`))
+      expect(host.received[0]?.head.split("\r\n")[0]).toMatch(/^POST \/v1\/x\/%C3%A4%20b[^ ]* HTTP\/1\.1$/)
     })
   })
 
   describe("a connection", () => {
     test("is used again", async () => {
-      const host = await start((socket, index) => socket.write(said(String(index))))
-      for (let index = 0; index < 5; index++) expect(await text(await httpSend(outgoing(host.url)))).toBe(String(index))
+      const host = await start((socket, index) => socket.write(okResponseText(String(index))))
+      for (let index = 0; index < 5; index++)
+        expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe(String(index))
       expect(host.sockets).toHaveLength(1)
     })
 
     test("is used again while the last answer is still being read from memory", async () => {
-      const host = await start((socket, index) => socket.write(said(`answer ${index}`)))
-      const first = await httpSend(outgoing(host.url))
+      const host = await start((socket, index) => socket.write(okResponseText(`answer ${index}`)))
+      const first = await httpSend(upstreamRequest(host.url))
       await Bun.sleep(5)
-      const second = await httpSend(outgoing(host.url))
-      expect([await text(first), await text(second)]).toEqual(["answer 0", "answer 1"])
+      const second = await httpSend(upstreamRequest(host.url))
+      expect([await readText(first), await readText(second)]).toEqual(["answer 0", "answer 1"])
       expect(host.sockets).toHaveLength(1)
     })
 
     test("is not shared: calls at once have one each", async () => {
-      const host = await start((socket) => setTimeout(() => socket.write(said("x")), 20))
-      await Promise.all(Array.from({ length: 5 }, () => httpSend(outgoing(host.url))))
+      const host = await start((socket) => setTimeout(() => socket.write(okResponseText("x")), 20))
+      await Promise.all(Array.from({ length: 5 }, () => httpSend(upstreamRequest(host.url))))
       expect(host.sockets).toHaveLength(5)
     })
 
     test.each([
-      ["the host says so", said("x", "connection: close\r\n")],
-      ["more came than was announced", `${said("x")}y`],
+      ["the host says so", okResponseText("x", "connection: close\r\n")],
+      ["more came than was announced", `${okResponseText("x")}y`],
     ])("is not used again when %s", async (_, bytes) => {
       const host = await start((socket) => socket.write(bytes))
-      await httpSend(outgoing(host.url))
-        .then(text)
+      await httpSend(upstreamRequest(host.url))
+        .then(readText)
         .catch(() => {})
       await Bun.sleep(10)
-      await httpSend(outgoing(host.url))
-        .then(text)
+      await httpSend(upstreamRequest(host.url))
+        .then(readText)
         .catch(() => {})
       expect(host.sockets.length).toBeGreaterThan(1)
     })
 
     test("that the host closed while it was idle is replaced, and the request sent once", async () => {
-      const host = await start((socket) => socket.write(said("x")))
-      await text(await httpSend(outgoing(host.url)))
+      const host = await start((socket) => socket.write(okResponseText("x")))
+      await readText(await httpSend(upstreamRequest(host.url)))
       host.sockets[0]?.end()
       await Bun.sleep(20)
-      expect(await text(await httpSend(outgoing(host.url)))).toBe("x")
-      expect(host.heard).toHaveLength(2)
+      expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("x")
+      expect(host.received).toHaveLength(2)
     })
 
     test("that the host closes just as it is used again is replaced once", async () => {
-      const host = await start((socket, index) => (index === 1 ? socket.destroy() : socket.write(said("x"))))
-      await text(await httpSend(outgoing(host.url)))
-      expect(await text(await httpSend(outgoing(host.url)))).toBe("x")
-      expect(host.heard).toHaveLength(3)
+      const host = await start((socket, index) => (index === 1 ? socket.destroy() : socket.write(okResponseText("x"))))
+      await readText(await httpSend(upstreamRequest(host.url)))
+      expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("x")
+      expect(host.received).toHaveLength(3)
     })
 
     test("that the host closes within twice the time it took to connect is replaced once", async () => {
-      const farSend = httpSender({ dial: slowly(dial, 400) })
+      const farSend = httpSender({ dial: dialSlowly(dial, 400) })
       const host = await start((socket, index) => {
         if (index === 1) setTimeout(() => socket.destroy(), 150)
-        else socket.write(said("x"))
+        else socket.write(okResponseText("x"))
       })
-      await text(await farSend(outgoing(host.url)))
-      expect(await text(await farSend(outgoing(host.url)))).toBe("x")
-      expect(host.heard).toHaveLength(3)
+      await readText(await farSend(upstreamRequest(host.url)))
+      expect(await readText(await farSend(upstreamRequest(host.url)))).toBe("x")
+      expect(host.received).toHaveLength(3)
     })
 
     test("on which the host works for long and then dies without a byte is not replaced", async () => {
       const host = await start((socket, index) => {
-        if (index === 0) socket.write(said("x"))
+        if (index === 0) socket.write(okResponseText("x"))
         else setTimeout(() => socket.destroy(), 1500)
       })
-      await text(await httpSend(outgoing(host.url)))
-      expect(await fault(httpSend(outgoing(host.url)))).toBe("reset")
-      expect(host.heard).toHaveLength(2)
+      await readText(await httpSend(upstreamRequest(host.url)))
+      expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("reset")
+      expect(host.received).toHaveLength(2)
     })
 
     test("is replaced once for all calls that share an allowance", async () => {
       const host = await start((socket, _, { body }) => {
         if (body === "kill") socket.destroy()
-        else setTimeout(() => socket.write(said("x")), 10)
+        else setTimeout(() => socket.write(okResponseText("x")), 10)
       })
-      const warm = Array.from({ length: 3 }, () => httpSend(outgoing(host.url)).then(text))
+      const warm = Array.from({ length: 3 }, () => httpSend(upstreamRequest(host.url)).then(readText))
       await Promise.all(warm)
       const resends = new ResendAllowance()
       for (let call = 0; call < 3; call++) {
-        expect(await fault(httpSend(outgoing(host.url, { body: "kill", resends })))).toBe("reset")
+        expect(await faultOfCall(httpSend(upstreamRequest(host.url, { body: "kill", resends })))).toBe("reset")
       }
-      expect(host.heard.filter(({ body }) => body === "kill")).toHaveLength(4)
+      expect(host.received.filter(({ body }) => body === "kill")).toHaveLength(4)
     })
 
     test("that breaks when it is fresh, or after the first byte, is not tried again", async () => {
       const fresh = await start((socket) => socket.destroy())
-      expect(await fault(httpSend(outgoing(fresh.url)))).toBe("reset")
-      expect(fresh.heard).toHaveLength(1)
+      expect(await faultOfCall(httpSend(upstreamRequest(fresh.url)))).toBe("reset")
+      expect(fresh.received).toHaveLength(1)
       const begun = await start((socket, index) => {
-        if (index === 0) socket.write(said("x"))
+        if (index === 0) socket.write(okResponseText("x"))
         else socket.write("HTTP/1.1 2", () => socket.destroy())
       })
-      await text(await httpSend(outgoing(begun.url)))
-      expect(await fault(httpSend(outgoing(begun.url)))).toBe("reset")
-      expect(begun.heard).toHaveLength(2)
+      await readText(await httpSend(upstreamRequest(begun.url)))
+      expect(await faultOfCall(httpSend(upstreamRequest(begun.url)))).toBe("reset")
+      expect(begun.received).toHaveLength(2)
     })
   })
 
   describe("an answer", () => {
     test("that is no HTTP is a broken connection", async () => {
       const host = await start((socket) => socket.write("SSH-2.0-hello\r\n\r\n"))
-      expect(await fault(httpSend(outgoing(host.url)))).toBe("reset")
+      expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("reset")
     })
 
     test("that is cut off is told as such, after what came before", async () => {
       const host = await start((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"))
-      const reader = (await httpSend(outgoing(host.url))).body?.getReader()
+      const reader = (await httpSend(upstreamRequest(host.url))).body?.getReader()
       expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("hello")
-      expect(await fault(reader?.read() ?? Promise.resolve())).toBe("reset")
+      expect(await faultOfCall(reader?.read() ?? Promise.resolve())).toBe("reset")
     })
 
     test("without length ends with its connection", async () => {
       const host = await start((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"))
-      expect(await text(await httpSend(outgoing(host.url)))).toBe("all of it")
+      expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("all of it")
     })
 
     test("that was compressed although nobody asked arrives plain", async () => {
@@ -236,7 +237,7 @@ describe.each([
         socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`)
         socket.write(packed)
       })
-      expect(await text(await httpSend(outgoing(host.url)))).toBe("hello ".repeat(1000))
+      expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("hello ".repeat(1000))
     })
 
     test("that nobody reads makes the host wait", async () => {
@@ -250,7 +251,7 @@ describe.each([
         pour()
       })
       const abort = new Abort()
-      const answer = await httpSend(outgoing(host.url, { abort }))
+      const answer = await httpSend(upstreamRequest(host.url, { abort }))
       await Bun.sleep(300)
       const before = written
       await Bun.sleep(200)
@@ -264,7 +265,9 @@ describe.each([
       const host = await start((socket) =>
         socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n${"x".repeat(500)}`),
       )
-      expect(await fault(httpSend(outgoing(host.url)).then((answer) => readAll(answer, 1000)))).toBe("too-large")
+      expect(await faultOfCall(httpSend(upstreamRequest(host.url)).then((answer) => readAll(answer, 1000)))).toBe(
+        "too-large",
+      )
       await Bun.sleep(20)
       expect(host.sockets[0]?.closed).toBe(true)
     })
@@ -294,9 +297,9 @@ describe.each([
           socket.on("drain", pour)
           pour()
         })
-        const reading = httpSend(outgoing(host.url)).then((answer) => readAll(answer, 100_000))
-        expect(await fault(reading)).toBe("too-large")
-        await until(() => host.sockets[0]?.closed === true)
+        const reading = httpSend(upstreamRequest(host.url)).then((answer) => readAll(answer, 100_000))
+        expect(await faultOfCall(reading)).toBe("too-large")
+        await waitUntil(() => host.sockets[0]?.closed === true)
         expect(written).toBeLessThan(50_000_000)
       }
     })
@@ -310,9 +313,9 @@ describe.each([
     ["200 of length 0", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
     ["200 of a length beside chunks", CHUNKS_AND_LENGTH],
   ])("a connection is not used again after a %s", async (_, bytes) => {
-    const host = await start((socket, index) => socket.write(index === 0 ? bytes : said("own")))
-    await text(await httpSend(outgoing(host.url)))
-    expect(await text(await httpSend(outgoing(host.url)))).toBe("own")
+    const host = await start((socket, index) => socket.write(index === 0 ? bytes : okResponseText("own")))
+    await readText(await httpSend(upstreamRequest(host.url)))
+    expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("own")
     expect(host.sockets).toHaveLength(2)
   })
 
@@ -328,7 +331,7 @@ describe.each([
       const abort = new Abort()
       if (afterMs === 0) abort.abort(reason)
       else setTimeout(() => abort.abort(reason), afterMs)
-      const thrown = await httpSend(outgoing(host.url, { abort })).catch((cause) => failure(cause, abort))
+      const thrown = await httpSend(upstreamRequest(host.url, { abort })).catch((cause) => toSendError(cause, abort))
       expect(thrown).toBe(reason)
       await Bun.sleep(20)
       for (const socket of host.sockets) expect(socket.closed).toBe(true)
@@ -337,36 +340,36 @@ describe.each([
     test("within the body fails with the reason and frees the connection", async () => {
       const host = await start((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhello"))
       const abort = new Abort()
-      const reader = (await httpSend(outgoing(host.url, { abort }))).body?.getReader()
+      const reader = (await httpSend(upstreamRequest(host.url, { abort }))).body?.getReader()
       await reader?.read()
       setTimeout(() => abort.abort(reason), 10)
-      expect(await reader?.read().catch((cause) => failure(cause, abort))).toBe(reason)
+      expect(await reader?.read().catch((cause) => toSendError(cause, abort))).toBe(reason)
       await Bun.sleep(20)
       expect(host.sockets[0]?.closed).toBe(true)
     })
 
     test("after its answer was read does not touch the call that has its connection now", async () => {
       const host = await start((socket, index) => {
-        setTimeout(() => socket.write(said(`answer ${index}`)), index === 1 ? 50 : 0)
+        setTimeout(() => socket.write(okResponseText(`answer ${index}`)), index === 1 ? 50 : 0)
       })
       const abort = new Abort()
-      await text(await httpSend(outgoing(host.url, { abort })))
-      const second = httpSend(outgoing(host.url))
+      await readText(await httpSend(upstreamRequest(host.url, { abort })))
+      const second = httpSend(upstreamRequest(host.url))
       await Bun.sleep(10)
       abort.abort(reason)
-      expect(await text(await second)).toBe("answer 1")
+      expect(await readText(await second)).toBe("answer 1")
       expect(host.sockets).toHaveLength(1)
     })
   })
 
   test("a call that is ended while it connects leaves the connection to the next", async () => {
-    const host = await start((socket) => socket.write(said("x")))
+    const host = await start((socket) => socket.write(okResponseText("x")))
     const abort = new Abort()
-    const calling = httpSend(outgoing(host.url, { abort }))
+    const calling = httpSend(upstreamRequest(host.url, { abort }))
     abort.abort(new Error("enough"))
-    expect(await calling.catch((cause) => failure(cause, abort))).toBe(abort.reason)
+    expect(await calling.catch((cause) => toSendError(cause, abort))).toBe(abort.reason)
     await Bun.sleep(20)
-    await text(await httpSend(outgoing(host.url)))
+    await readText(await httpSend(upstreamRequest(host.url)))
     expect(host.sockets).toHaveLength(1)
   })
 
@@ -374,18 +377,19 @@ describe.each([
     test("where nobody listens cannot be reached", async () => {
       const host = await start(() => {})
       host.stop()
-      expect(await fault(httpSend(outgoing(host.url)))).toBe("connect")
+      expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("connect")
     })
 
     test("that has no address cannot be reached", async () => {
-      expect(await fault(httpSend(outgoing("http://nobody.invalid/x")))).toBe("connect")
+      expect(await faultOfCall(httpSend(upstreamRequest("http://nobody.invalid/x")))).toBe("connect")
     })
   })
 })
 
 test("is dialled anew after a while, the quicker way, which does the same", async () => {
-  const host = await start((socket, index) => socket.write(said(String(index))))
-  for (let index = 0; index < 40; index++) expect(await text(await httpSend(outgoing(host.url)))).toBe(String(index))
+  const host = await start((socket, index) => socket.write(okResponseText(String(index))))
+  for (let index = 0; index < 40; index++)
+    expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe(String(index))
   expect(host.sockets).toHaveLength(2)
 })
 

@@ -1,15 +1,15 @@
 // Calls an upstream: no redirects, no compression, bounded answers, a limit on connecting, and errors with a reason.
 import type { Abort } from "./abort.ts"
-import { fromByteText } from "./byte-text.ts"
-import { fullTurn } from "./full-turn.ts"
-import type { Answer } from "./http-answer.ts"
-import { unpacked } from "./http-packed.ts"
+import { decompressResponse } from "./decompress-response.ts"
+import { waitFullTurn } from "./event-loop/wait-full-turn.ts"
 import { HttpPool, type PoolOptions } from "./http-pool.ts"
+import type { UpstreamResponse } from "./http-response.ts"
+import { fromByteText } from "./json/byte-text.ts"
 import { PacedBody } from "./paced-body.ts"
 import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
 
-export interface Outgoing {
+export interface UpstreamRequest {
   /** POST unless said. The body of a GET is empty. */
   readonly method?: "GET" | "PUT" | "POST"
   readonly url: string
@@ -27,23 +27,23 @@ export interface Outgoing {
 }
 
 /** How an upstream is called: over the network, or in this process by the simulator. */
-export type Send = (outgoing: Outgoing) => Promise<Answer>
+export type SendRequest = (outgoing: UpstreamRequest) => Promise<UpstreamResponse>
 
 /** Over the network, for the gateway's own calls. What goes wrong is told by `failure`. */
-export const httpSend: Send = networkSend()
+export const httpSend: SendRequest = networkSend()
 
 /** Over the network, with connections of its own; through the proxy that the environment names, where it names one. */
-export function networkSend(options: Pick<PoolOptions, "isolation"> = {}): Send {
-  return proxied() ? fetchSend : httpSender(options)
+export function networkSend(options: Pick<PoolOptions, "isolation"> = {}): SendRequest {
+  return isProxied() ? fetchSend : httpSender(options)
 }
 
 /** Bun's own client knows how to go through a proxy; ours costs less and holds back no more than it is asked for. */
-function proxied(): boolean {
+function isProxied(): boolean {
   return ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
 }
 
 /** Its connections know no owners, so that none is used again. */
-async function fetchSend({ method = "POST", url, headers, body, abort }: Outgoing): Promise<Answer> {
+async function fetchSend({ method = "POST", url, headers, body, abort }: UpstreamRequest): Promise<UpstreamResponse> {
   const wishes = { method, redirect: "manual", keepalive: false } as const
   const content = method === "GET" ? {} : { body }
   const answer = await fetch(url, { ...wishes, headers, ...content, signal: abort.signal })
@@ -53,20 +53,20 @@ async function fetchSend({ method = "POST", url, headers, body, abort }: Outgoin
 
 const CONNECT_MS = 5000
 /** The gateway itself. */
-const NOBODY = ""
+const NO_OWNER = ""
 
 /** A client with connections of its own, whatever the environment says. */
-export function httpSender(options: PoolOptions = {}): Send {
-  const hosts = new Hosts(options)
+export function httpSender(options: PoolOptions = {}): SendRequest {
+  const hosts = new HostPools(options)
   return (outgoing) => poolSend(outgoing, hosts)
 }
 
-async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
-  const { url, abort, connectMs = CONNECT_MS, owner = NOBODY, resends } = outgoing
+async function poolSend(outgoing: UpstreamRequest, hosts: HostPools): Promise<UpstreamResponse> {
+  const { url, abort, connectMs = CONNECT_MS, owner = NO_OWNER, resends } = outgoing
   if (abort.aborted) throw abort.reason
   const { host, path } = hosts.addressOf(url)
   const { pool } = host
-  if (bodyLength(outgoing) > LARGE_BODY_LENGTH) await fullTurn()
+  if (bodyLength(outgoing) > LARGE_BODY_LENGTH) await waitFullTurn()
   const pieces = requestPieces(outgoing, host, path)
   const wish = { owner, connectMs, abort }
   const taken = pool.takeOwn(owner) ?? pool.takeOver(wish)
@@ -83,21 +83,21 @@ async function poolSend(outgoing: Outgoing, hosts: Hosts): Promise<Answer> {
     abort.onAbort = () => answer.abandon(abort.reason)
     await answer.arrived
   }
-  return answer.headers.has("content-encoding") ? unpacked(answer) : answer
+  return answer.headers.has("content-encoding") ? decompressResponse(answer) : answer
 }
 
-interface Host {
+interface PooledHost {
   readonly pool: HttpPool
   readonly name: string
 }
 
-class Hosts {
-  private readonly known = new Map<string, Host>()
+class HostPools {
+  private readonly known = new Map<string, PooledHost>()
 
   constructor(private readonly options: PoolOptions) {}
 
   /** Most calls go to few origins. */
-  addressOf(url: string): { host: Host; path: string } {
+  addressOf(url: string): { host: PooledHost; path: string } {
     const slash = url.indexOf("/", "https://".length)
     const origin = slash < 0 ? url : url.slice(0, slash)
     const path = slash < 0 ? "/" : url.slice(slash)
@@ -106,7 +106,7 @@ class Hosts {
     return { host, path: /^[\x21-\x7e]+$/.test(path) && !path.includes("#") ? path : requestTarget(url) }
   }
 
-  private open(origin: string): Host {
+  private open(origin: string): PooledHost {
     const { hostname, port, protocol, host: name } = new URL(origin)
     const tls = protocol === "https:"
     const at = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (tls ? 443 : 80), tls }
@@ -122,23 +122,23 @@ function requestTarget(url: string): string {
 }
 
 /** The lines of headers that are used again and again. */
-const written = new WeakMap<Headers, string>()
+const headerTexts = new WeakMap<Headers, string>()
 
 /** A small body goes with its head in one piece; a large one is not copied for that. */
 const SMALL_BODY_LENGTH = 64 * 1024
 /** To make bytes of a body beyond this takes milliseconds: others have their turn before. */
 const LARGE_BODY_LENGTH = 1024 * 1024
 
-function bodyLength({ body }: Outgoing): number {
+function bodyLength({ body }: UpstreamRequest): number {
   return typeof body === "string" ? body.length : body.byteLength
 }
 
-function requestPieces(outgoing: Outgoing, { name }: Host, path: string): (string | Uint8Array)[] {
+function requestPieces(outgoing: UpstreamRequest, { name }: PooledHost, path: string): (string | Uint8Array)[] {
   const { method = "POST", headers, body } = outgoing
-  let lines = written.get(headers)
+  let lines = headerTexts.get(headers)
   if (lines === undefined) {
     lines = [...headers].map(([header, value]) => `${header}: ${value}\r\n`).join("")
-    written.set(headers, lines)
+    headerTexts.set(headers, lines)
   }
   const length = bodyLength(outgoing)
   const framing = method === "GET" ? "" : `content-length: ${length}\r\n`
@@ -153,7 +153,7 @@ function requestPieces(outgoing: Outgoing, { name }: Host, path: string): (strin
 }
 
 /** Why a call failed: the reason it was aborted with, where it was; else what was met on the wire. */
-export function failure(thrown: unknown, abort: Abort): unknown {
+export function toSendError(thrown: unknown, abort: Abort): unknown {
   if (abort.aborted) return abort.reason
   return thrown instanceof TransportError ? thrown : new TransportError(faultOf(thrown), thrown)
 }

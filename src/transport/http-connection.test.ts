@@ -1,12 +1,12 @@
 // A connection over a wire that the test plays: what comes at once is worked on in slices, in its order.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { BYTES_PER_TURN } from "./event-loop/turn-budget.ts"
 import { httpSender } from "./http-client.ts"
-import { outgoing } from "./http-host.fixture.ts"
+import { upstreamRequest } from "./http-host.fixture.ts"
 import { readAll } from "./read-all.ts"
 import { TransportError } from "./transport-error.ts"
-import { BYTES_PER_TURN } from "./turn-budget.ts"
-import type { Dial, WireListener } from "./wire.ts"
+import type { DialWire, WireListener } from "./wire.ts"
 
 const OPEN = "HTTP/1.1 200 OK\r\n\r\n"
 const MIB = 1024 * 1024
@@ -14,7 +14,7 @@ const MIB = 1024 * 1024
 /** A wire whose host is the test. */
 function playedWire() {
   const played = { listener: undefined as WireListener | undefined, isPaused: false, isDestroyed: false }
-  const dial: Dial = (_, listener) => {
+  const dial: DialWire = (_, listener) => {
     played.listener = listener
     queueMicrotask(() => listener.opened())
     return {
@@ -38,7 +38,7 @@ function playedWire() {
 
 async function asked() {
   const wire = playedWire()
-  const answering = httpSender({ dial: wire.dial })(outgoing("http://played/"))
+  const answering = httpSender({ dial: wire.dial })(upstreamRequest("http://played/"))
   await Bun.sleep(1)
   return { ...wire, answering }
 }

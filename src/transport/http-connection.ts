@@ -1,14 +1,14 @@
 // One connection to an upstream, which carries one request after the other.
-import { ChainLink } from "./chain.ts"
-import { HttpAnswer } from "./http-answer.ts"
-import { HttpAnswerParser } from "./http-answer-parser.ts"
+import { ListLink } from "./event-loop/linked-list.ts"
+import { SLICE_BYTES, turnBudget } from "./event-loop/turn-budget.ts"
+import { HttpResponse } from "./http-response.ts"
+import { HttpResponseParser } from "./http-response-parser.ts"
 import type { IdleConnection } from "./idle-connections.ts"
 import { TransportError } from "./transport-error.ts"
-import { SLICE_BYTES, turnBudget } from "./turn-budget.ts"
-import type { Wire, WireListener } from "./wire.ts"
+import type { WireConnection, WireListener } from "./wire.ts"
 
 export interface ConnectionOptions {
-  readonly dial: (listener: WireListener) => Wire
+  readonly dial: (listener: WireListener) => WireConnection
   readonly connectMs: number
   /** It can carry another request. */
   readonly onIdle: (connection: HttpConnection) => void
@@ -23,13 +23,13 @@ export class HttpConnection implements WireListener, IdleConnection {
   served = 0
   /** Who it carries requests for. */
   owner = ""
-  readonly byOwner = new ChainLink<this>(this)
-  readonly byAge = new ChainLink<this>(this)
+  readonly byOwner = new ListLink<this>(this)
+  readonly byAge = new ListLink<this>(this)
   idleSince = 0
-  private readonly wire: Wire
+  private readonly wire: WireConnection
   private opening: { resolve(): void; reject(error: TransportError): void } | undefined
-  private answer: HttpAnswer | undefined
-  private parser: HttpAnswerParser | undefined
+  private answer: HttpResponse | undefined
+  private parser: HttpResponseParser | undefined
   private closed = false
   private readonly dialledAt = performance.now()
   private connectedInMs = 0
@@ -43,7 +43,7 @@ export class HttpConnection implements WireListener, IdleConnection {
   /** Nobody has read what was handed out; then nothing more is. */
   private held = false
   /** The host has ended; it is told once the backlog is read. */
-  private over: { readonly cause?: unknown } | undefined
+  private wireEnd: { readonly cause?: unknown } | undefined
 
   private constructor(private readonly options: ConnectionOptions) {
     this.wire = options.dial(this)
@@ -52,7 +52,7 @@ export class HttpConnection implements WireListener, IdleConnection {
   /** Rejects with a TransportError. */
   static async open(options: ConnectionOptions): Promise<HttpConnection> {
     const connection = new HttpConnection(options)
-    await connection.settled()
+    await connection.waitUntilOpen()
     return connection
   }
 
@@ -75,10 +75,10 @@ export class HttpConnection implements WireListener, IdleConnection {
   }
 
   /** Sends a request; one at a time. Text is ASCII. */
-  request(pieces: readonly (string | Uint8Array)[]): HttpAnswer {
-    const answer = new HttpAnswer(this)
+  request(pieces: readonly (string | Uint8Array)[]): HttpResponse {
+    const answer = new HttpResponse(this)
     this.answer = answer
-    this.parser = new HttpAnswerParser(answer)
+    this.parser = new HttpResponseParser(answer)
     this.touched = false
     this.requestedAt = performance.now()
     this.lost = this.closed
@@ -98,7 +98,7 @@ export class HttpConnection implements WireListener, IdleConnection {
 
   // What an answer asks for.
 
-  abandon(answer: HttpAnswer, reason: unknown): void {
+  abandon(answer: HttpResponse, reason: unknown): void {
     if (this.answer === answer) this.destroy(reason)
     else answer.fail(reason)
   }
@@ -135,7 +135,7 @@ export class HttpConnection implements WireListener, IdleConnection {
   }
 
   ended(): void {
-    if (this.backlog.length > 0) this.over ??= {}
+    if (this.backlog.length > 0) this.wireEnd ??= {}
     else if (this.closed || this.opening) this.failed(undefined)
     else if (this.parser) this.endAnswer(this.parser)
     else this.destroy(undefined)
@@ -143,7 +143,7 @@ export class HttpConnection implements WireListener, IdleConnection {
 
   failed(cause: unknown): void {
     if (this.backlog.length > 0) {
-      this.over ??= { cause }
+      this.wireEnd ??= { cause }
       return
     }
     this.opening?.reject(new TransportError("connect", cause))
@@ -156,7 +156,7 @@ export class HttpConnection implements WireListener, IdleConnection {
     return Math.max(MIN_ROUND_TRIP_MS, 2 * this.connectedInMs)
   }
 
-  private settled(): Promise<void> {
+  private waitUntilOpen(): Promise<void> {
     return new Promise((resolve, reject) => {
       const limit = setTimeout(() => {
         this.opening?.reject(new TransportError("connect-timeout"))
@@ -196,23 +196,23 @@ export class HttpConnection implements WireListener, IdleConnection {
 
   private readOn(): void {
     if (this.backlog.length > 0) this.waitForTurn()
-    else if (this.over) this.tellOver(this.over)
+    else if (this.wireEnd) this.deliverEnd(this.wireEnd)
     else this.wire.resume()
   }
 
   /** The host has ended before the answer, or with it. */
-  private tellOver(over: { readonly cause?: unknown }): void {
+  private deliverEnd(over: { readonly cause?: unknown }): void {
     if ("cause" in over) this.failed(over.cause)
     else this.ended()
   }
 
   private read(bytes: Uint8Array): void {
     const { parser } = this
-    if (parser && this.parsed(parser, bytes) && parser.isDone) this.complete(parser.keepsAlive)
+    if (parser && this.feedParser(parser, bytes) && parser.isDone) this.complete(parser.keepsAlive)
   }
 
   /** Whether these bytes can be of an answer; where not, there is no telling what follows. */
-  private parsed(parser: HttpAnswerParser, bytes: Uint8Array): boolean {
+  private feedParser(parser: HttpResponseParser, bytes: Uint8Array): boolean {
     this.touched = true
     try {
       parser.push(bytes)
@@ -223,7 +223,7 @@ export class HttpConnection implements WireListener, IdleConnection {
     }
   }
 
-  private endAnswer(parser: HttpAnswerParser): void {
+  private endAnswer(parser: HttpResponseParser): void {
     try {
       parser.close()
       this.complete(false)
@@ -238,7 +238,7 @@ export class HttpConnection implements WireListener, IdleConnection {
     this.parser = undefined
     this.served++
     this.held = false
-    const isClean = this.backlog.length === 0 && !this.over
+    const isClean = this.backlog.length === 0 && !this.wireEnd
     if (keepsAlive && isClean && this.wire.isFlushed() && !this.closed) {
       this.wire.resume()
       this.options.onIdle(this)

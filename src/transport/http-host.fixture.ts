@@ -1,25 +1,25 @@
 // A host on a real socket for tests of the client: answers each request with whatever bytes it is told.
 import { createServer, type Server, type Socket } from "node:net"
 import { Abort } from "./abort.ts"
-import type { Answer } from "./http-answer.ts"
-import type { Outgoing } from "./http-client.ts"
+import type { UpstreamRequest } from "./http-client.ts"
+import type { UpstreamResponse } from "./http-response.ts"
 import { readAll } from "./read-all.ts"
 
-export interface Heard {
+export interface ReceivedRequest {
   readonly head: string
   readonly body: string
 }
 
 /** A host that answers each request as it is told, and remembers what it heard. */
-export class Host {
-  readonly heard: Heard[] = []
+export class TestHost {
+  readonly received: ReceivedRequest[] = []
   readonly sockets: Socket[] = []
   private constructor(
     private readonly server: Server,
     readonly url: string,
   ) {}
 
-  static start(answer: (socket: Socket, index: number, heard: Heard) => void): Promise<Host> {
+  static start(answer: (socket: Socket, index: number, heard: ReceivedRequest) => void): Promise<TestHost> {
     return new Promise((resolve) => {
       const server = createServer((socket) => {
         host.sockets.push(socket)
@@ -27,17 +27,17 @@ export class Host {
         let text = ""
         socket.on("data", (bytes) => {
           text += bytes.toString("latin1")
-          for (let request = cut(text); request; request = cut(text)) {
+          for (let request = cutRequest(text); request; request = cutRequest(text)) {
             text = text.slice(request.length)
-            host.heard.push(request)
-            answer(socket, host.heard.length - 1, request)
+            host.received.push(request)
+            answer(socket, host.received.length - 1, request)
           }
         })
       })
-      let host: Host
+      let host: TestHost
       server.listen(0, "127.0.0.1", () => {
         const { port } = server.address() as { port: number }
-        host = new Host(server, `http://127.0.0.1:${port}/v1/x`)
+        host = new TestHost(server, `http://127.0.0.1:${port}/v1/x`)
         resolve(host)
       })
     })
@@ -49,7 +49,7 @@ export class Host {
   }
 }
 
-function cut(text: string): (Heard & { length: number }) | undefined {
+function cutRequest(text: string): (ReceivedRequest & { length: number }) | undefined {
   const border = text.indexOf("\r\n\r\n")
   if (border < 0) return undefined
   const length = border + 4 + Number(/content-length: (\d+)/.exec(text)?.[1] ?? 0)
@@ -59,14 +59,14 @@ function cut(text: string): (Heard & { length: number }) | undefined {
 }
 
 /** A whole answer. */
-export function said(body: string, more = ""): string {
+export function okResponseText(body: string, more = ""): string {
   return `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${more}\r\n${body}`
 }
 
-export function outgoing(url: string, wishes: Partial<Outgoing> = {}): Outgoing {
+export function upstreamRequest(url: string, wishes: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return { url, headers: new Headers({ "x-a": "b" }), body: "{}", abort: new Abort(), ...wishes }
 }
 
-export async function text(answer: Answer): Promise<string> {
+export async function readText(answer: UpstreamResponse): Promise<string> {
   return Buffer.from(await readAll(answer, 1_000_000)).toString("latin1")
 }

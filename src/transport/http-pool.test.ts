@@ -3,17 +3,17 @@ import { afterEach, describe, expect, test } from "bun:test"
 import { spawn } from "node:child_process"
 import { dialQuickly } from "./bun-wire.ts"
 import { httpSender } from "./http-client.ts"
-import { Host, outgoing, said, text } from "./http-host.fixture.ts"
+import { okResponseText, readText, TestHost, upstreamRequest } from "./http-host.fixture.ts"
 import { SILENCE_MS } from "./idle-connections.ts"
 import { dialPatiently } from "./wire.ts"
 
-const hosts: Host[] = []
+const hosts: TestHost[] = []
 afterEach(() => {
   for (const host of hosts.splice(0)) host.stop()
 })
 
-async function start(answer: Parameters<typeof Host.start>[0]): Promise<Host> {
-  const host = await Host.start(answer)
+async function start(answer: Parameters<typeof TestHost.start>[0]): Promise<TestHost> {
+  const host = await TestHost.start(answer)
   hosts.push(host)
   return host
 }
@@ -25,11 +25,11 @@ describe.each([
   ["patiently", dialPatiently],
   ["quickly", dialQuickly],
 ])("dialled %s, a connection", (_, dial) => {
-  const echo = () => start((socket, _, { body }) => socket.write(said(body)))
+  const echo = () => start((socket, _, { body }) => socket.write(okResponseText(body)))
 
   async function call(send: ReturnType<typeof httpSender>, { url, owner }: { url: string; owner?: string }) {
     const body = `for ${owner} ${Math.random()}`
-    const answered = await text(await send(outgoing(url, { body, ...(owner !== undefined && { owner }) })))
+    const answered = await readText(await send(upstreamRequest(url, { body, ...(owner !== undefined && { owner }) })))
     return { answered, body }
   }
 
@@ -49,7 +49,9 @@ describe.each([
 
   test("is its own tenant's rather than another's that has been silent for long", async () => {
     const send = httpSender({ dial })
-    const host = await start((socket, _, { body }) => socket.write(said(`${body} ${host.sockets.indexOf(socket)}`)))
+    const host = await start((socket, _, { body }) =>
+      socket.write(okResponseText(`${body} ${host.sockets.indexOf(socket)}`)),
+    )
     const socketOf = async (owner: string) =>
       Number((await call(send, { url: host.url, owner })).answered.split(" ").at(-1))
     const own = await socketOf("a")
@@ -79,7 +81,7 @@ describe.each([
 
   test("on which anything comes while it is idle is closed", async () => {
     const send = httpSender({ dial })
-    const host = await start((socket, _, { body }) => socket.write(said(body)))
+    const host = await start((socket, _, { body }) => socket.write(okResponseText(body)))
     await call(send, { url: host.url, owner: "a" })
     host.sockets[0]?.write("\r\n")
     while (!host.sockets[0]?.closed) await Bun.sleep(5)

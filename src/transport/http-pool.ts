@@ -3,10 +3,10 @@
 // a connection stays with its owner, and goes to another only after a silence, if at all.
 import type { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
-import { fullTurn } from "./full-turn.ts"
+import { waitFullTurn } from "./event-loop/wait-full-turn.ts"
 import { type ConnectionOptions, HttpConnection } from "./http-connection.ts"
 import { IdleConnections } from "./idle-connections.ts"
-import { type Dial, dialPatiently, type Origin } from "./wire.ts"
+import { type DialWire, dialPatiently, type WireOrigin } from "./wire.ts"
 
 /** Most hosts close an idle connection after a minute or more; those that do sooner we meet at their border. */
 const IDLE_MS = 30_000
@@ -19,16 +19,16 @@ const TRUSTED_MS = 60_000
 const PATIENT_USES = 16
 
 /** Whether a connection may carry calls of several owners, one long after the other. */
-type Isolation = "shared" | "strict"
+type ConnectionIsolation = "shared" | "strict"
 
 export interface PoolOptions {
   /** Takes the place of both ways to dial. */
-  readonly dial?: Dial | undefined
-  readonly isolation?: Isolation | undefined
+  readonly dial?: DialWire | undefined
+  readonly isolation?: ConnectionIsolation | undefined
 }
 
 /** Who a connection is for, and until when it is waited for. */
-export interface ConnectionWish {
+export interface ConnectionRequest {
   readonly owner: string
   readonly connectMs: number
   readonly abort: Abort
@@ -40,7 +40,7 @@ export class HttpPool {
   private acceptedAt = Number.NEGATIVE_INFINITY
 
   constructor(
-    private readonly origin: Origin,
+    private readonly origin: WireOrigin,
     private readonly options: PoolOptions = {},
   ) {}
 
@@ -50,18 +50,18 @@ export class HttpPool {
   }
 
   /** One of another owner that has been silent for long enough; undefined where there is none. */
-  takeOver(wish: ConnectionWish): Promise<HttpConnection | undefined> | undefined {
+  takeOver(wish: ConnectionRequest): Promise<HttpConnection | undefined> | undefined {
     const silent = this.options.isolation === "strict" ? undefined : this.nextSilent()
     return silent && this.handOver(silent, wish)
   }
 
   private async handOver(
     silent: HttpConnection,
-    { owner, abort }: ConnectionWish,
+    { owner, abort }: ConnectionRequest,
   ): Promise<HttpConnection | undefined> {
     for (let kept: HttpConnection | undefined = silent; kept; kept = this.nextSilent()) {
       // What came while this process was busy with something else has not been seen yet. It closes the connection.
-      await fullTurn()
+      await waitFullTurn()
       if (!kept.isOpen) continue
       if (abort.aborted) {
         this.keep(kept)
@@ -74,7 +74,7 @@ export class HttpPool {
   }
 
   /** A new connection, unless the call ends first: then the next one to ask gets it. */
-  open({ owner, connectMs, abort }: ConnectionWish): Promise<HttpConnection> {
+  open({ owner, connectMs, abort }: ConnectionRequest): Promise<HttpConnection> {
     if (abort.aborted) return Promise.reject(abort.reason)
     const trusted = this.options.dial !== undefined || performance.now() - this.acceptedAt < TRUSTED_MS
     return new Promise((resolve, reject) => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { ChainLink } from "./chain.ts"
+import { ListLink } from "./event-loop/linked-list.ts"
 import { type IdleConnection, IdleConnections, SILENCE_MS } from "./idle-connections.ts"
 
-class Fake implements IdleConnection {
-  readonly byOwner = new ChainLink<this>(this)
-  readonly byAge = new ChainLink<this>(this)
+class FakeConnection implements IdleConnection {
+  readonly byOwner = new ListLink<this>(this)
+  readonly byAge = new ListLink<this>(this)
 
   constructor(
     readonly owner: string,
@@ -15,8 +15,8 @@ class Fake implements IdleConnection {
 
 describe("idle connections", () => {
   test("are taken by their owner, the one used last first", () => {
-    const idle = new IdleConnections<Fake>()
-    const [first, second, others] = [new Fake("a", 0), new Fake("a", 1), new Fake("b", 2)]
+    const idle = new IdleConnections<FakeConnection>()
+    const [first, second, others] = [new FakeConnection("a", 0), new FakeConnection("a", 1), new FakeConnection("b", 2)]
     for (const each of [first, second, others]) idle.add(each)
     expect(idle.takeOwn("a")).toBe(second)
     expect(idle.takeOwn("a")).toBe(first)
@@ -25,8 +25,8 @@ describe("idle connections", () => {
   })
 
   test("are given to others after a silence only, those that fell silent last first", () => {
-    const idle = new IdleConnections<Fake>()
-    const [first, second] = [new Fake("a", 0), new Fake("a", 100)]
+    const idle = new IdleConnections<FakeConnection>()
+    const [first, second] = [new FakeConnection("a", 0), new FakeConnection("a", 100)]
     idle.add(first)
     idle.add(second)
     expect(idle.takeSilent(SILENCE_MS - 1)).toBeUndefined()
@@ -35,14 +35,14 @@ describe("idle connections", () => {
     expect(idle.takeOwn("a")).toBeUndefined()
   })
 
-  type Step =
+  type IdleStep =
     | { readonly kind: "add" | "own"; readonly owner: string }
     | { readonly kind: "silent" | "forget" }
     | { readonly kind: "remove"; readonly index: number }
     | { readonly kind: "old"; readonly ms: number }
 
   const owner = fc.constantFrom("a", "b", "c")
-  const step: fc.Arbitrary<Step> = fc.oneof(
+  const step: fc.Arbitrary<IdleStep> = fc.oneof(
     { weight: 3, arbitrary: owner.map((owner) => ({ kind: "add", owner }) as const) },
     owner.map((owner) => ({ kind: "own", owner }) as const),
     fc.constantFrom({ kind: "silent" } as const, { kind: "forget" } as const),
@@ -53,17 +53,17 @@ describe("idle connections", () => {
   test("do what a plain list would, whatever is done", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(step, fc.nat(700)), { maxLength: 60 }), (steps) => {
-        const idle = new IdleConnections<Fake>()
-        let plain: Fake[] = []
+        const idle = new IdleConnections<FakeConnection>()
+        let plain: FakeConnection[] = []
         let now = 0
-        const take = (expected: Fake | undefined, found: Fake | undefined) => {
+        const take = (expected: FakeConnection | undefined, found: FakeConnection | undefined) => {
           expect(found).toBe(expected)
           plain = plain.filter((each) => each !== expected)
         }
         for (const [step, ms] of steps) {
           now += ms
           if (step.kind === "add") {
-            const added = new Fake(step.owner, now)
+            const added = new FakeConnection(step.owner, now)
             plain.push(added)
             idle.add(added)
           } else if (step.kind === "own") {

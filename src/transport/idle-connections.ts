@@ -1,14 +1,14 @@
 // Connections that wait for a next request, by their owner and by how long they have been silent. An owner is whoever a
 // connection carried its last answer for; what another may take over must have been silent for a while, for a host may
 // send a second answer. Each step takes the same time however many owners and connections there are.
-import { Chain, type ChainLink } from "./chain.ts"
+import { LinkedList, type ListLink } from "./event-loop/linked-list.ts"
 
 export interface IdleConnection {
   readonly owner: string
   /** As `performance.now()` tells it. */
   readonly idleSince: number
-  readonly byOwner: ChainLink<this>
-  readonly byAge: ChainLink<this>
+  readonly byOwner: ListLink<this>
+  readonly byAge: ListLink<this>
 }
 
 /** After this much silence a connection may be used for another owner. */
@@ -16,10 +16,10 @@ export const SILENCE_MS = 1000
 
 export class IdleConnections<Connection extends IdleConnection> {
   /** Of each owner, the one that was used last stands last. */
-  private readonly owned = new Map<string, Chain<Connection>>()
+  private readonly owned = new Map<string, LinkedList<Connection>>()
   /** Both in the order in which they fell silent. */
-  private readonly young = new Chain<Connection>()
-  private readonly silent = new Chain<Connection>()
+  private readonly young = new LinkedList<Connection>()
+  private readonly silent = new LinkedList<Connection>()
   private count = 0
 
   get size(): number {
@@ -29,11 +29,11 @@ export class IdleConnections<Connection extends IdleConnection> {
   add(connection: Connection): void {
     let own = this.owned.get(connection.owner)
     if (!own) {
-      own = new Chain()
+      own = new LinkedList()
       this.owned.set(connection.owner, own)
     }
-    own.append(connection.byOwner as ChainLink<Connection>)
-    this.young.append(connection.byAge as ChainLink<Connection>)
+    own.append(connection.byOwner as ListLink<Connection>)
+    this.young.append(connection.byAge as ListLink<Connection>)
     this.count++
   }
 
@@ -74,7 +74,7 @@ export class IdleConnections<Connection extends IdleConnection> {
     for (const [owner, { first }] of this.owned) if (!first) this.owned.delete(owner)
   }
 
-  private taken(link: ChainLink<Connection> | undefined): Connection | undefined {
+  private taken(link: ListLink<Connection> | undefined): Connection | undefined {
     if (link) this.remove(link.member)
     return link?.member
   }

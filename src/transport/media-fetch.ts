@@ -6,7 +6,7 @@ import { HttpConnection } from "./http-connection.ts"
 import { isPublicAddress } from "./public-address.ts"
 import { readAll } from "./read-all.ts"
 import { TransportError } from "./transport-error.ts"
-import { dialPatiently, type Origin } from "./wire.ts"
+import { dialPatiently, type WireOrigin } from "./wire.ts"
 
 /** Why nothing was fetched, in words for whoever wrote the address. */
 export class MediaFetchError extends Error {
@@ -42,7 +42,7 @@ export async function fetchMedia(address: string, options: MediaFetchOptions = {
   const late = new MediaFetchError(`it was not there within ${settings.limitMs / 1000} seconds`)
   const limit = setTimeout(() => abort.abort(late), settings.limitMs)
   try {
-    return await Promise.race([get(address, settings, abort), aborted(abort)])
+    return await Promise.race([getMedia(address, settings, abort), rejectOnAbort(abort)])
   } catch (thrown) {
     throw asMediaError(thrown, settings)
   } finally {
@@ -50,15 +50,15 @@ export async function fetchMedia(address: string, options: MediaFetchOptions = {
   }
 }
 
-function aborted(abort: Abort): Promise<never> {
+function rejectOnAbort(abort: Abort): Promise<never> {
   return new Promise((_, reject) => {
     abort.signal.addEventListener("abort", () => reject(abort.reason))
   })
 }
 
-async function get(address: string, settings: Required<MediaFetchOptions>, abort: Abort): Promise<FetchedMedia> {
+async function getMedia(address: string, settings: Required<MediaFetchOptions>, abort: Abort): Promise<FetchedMedia> {
   const url = addressOf(address, settings.ports)
-  const connection = await connect(url, settings)
+  const connection = await connectTo(url, settings)
   const answer = connection.request([requestText(url)])
   abort.onAbort = () => answer.abandon(abort.reason)
   try {
@@ -86,12 +86,12 @@ function portOf({ port, protocol }: URL): number {
 }
 
 /** What is checked is what is connected to: a name that is looked up again might lead elsewhere. */
-async function connect(url: URL, { isAllowed, addressesOf, limitMs }: Required<MediaFetchOptions>) {
+async function connectTo(url: URL, { isAllowed, addressesOf, limitMs }: Required<MediaFetchOptions>) {
   const hostname = url.hostname.replace(/^\[|\]$/g, "")
   const [found, ...more] = await addressesOf(hostname).catch(() => [])
   if (found === undefined) throw new MediaFetchError("its host is not known")
   if (![found, ...more].every(isAllowed)) throw new MediaFetchError("its host is not on the public internet")
-  const origin: Origin = { hostname: found, port: portOf(url), tls: url.protocol === "https:", name: hostname }
+  const origin: WireOrigin = { hostname: found, port: portOf(url), tls: url.protocol === "https:", name: hostname }
   return HttpConnection.open({
     dial: (listener) => dialPatiently(origin, listener),
     connectMs: limitMs,

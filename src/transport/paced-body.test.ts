@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
+import { BYTES_PER_TURN, SLICE_BYTES } from "./event-loop/turn-budget.ts"
 import { PacedBody } from "./paced-body.ts"
 import { readAll } from "./read-all.ts"
-import { BYTES_PER_TURN, SLICE_BYTES } from "./turn-budget.ts"
 
 const streamOf = (pieces: readonly Uint8Array[]) =>
   new ReadableStream<Uint8Array>({

@@ -1,21 +1,22 @@
 // The body of a `Response`, handed out in slices as the event loop has turns for it. What comes over a connection of ours
 // is paced there; what another client has read, or what was unpacked, comes in pieces of any size and number.
-import type { AnswerBody, AnswerReader, Piece } from "./http-answer.ts"
-import { SLICE_BYTES, turnBudget } from "./turn-budget.ts"
 
-export class PacedBody implements AnswerBody, AnswerReader {
-  private readonly reader: AnswerReader
+import { SLICE_BYTES, turnBudget } from "./event-loop/turn-budget.ts"
+import type { BodyChunk, UpstreamBody, UpstreamBodyReader } from "./http-response.ts"
+
+export class PacedBody implements UpstreamBody, UpstreamBodyReader {
+  private readonly reader: UpstreamBodyReader
   private rest: Uint8Array | undefined
 
   constructor(body: ReadableStream<Uint8Array>) {
-    this.reader = body.getReader() as AnswerReader
+    this.reader = body.getReader() as UpstreamBodyReader
   }
 
-  getReader(): AnswerReader {
+  getReader(): UpstreamBodyReader {
     return this
   }
 
-  async read(): Promise<Piece> {
+  async read(): Promise<BodyChunk> {
     const next = this.rest ? { done: false as const, value: this.rest } : await this.reader.read()
     if (next.done) return next
     const slice = next.value.subarray(0, SLICE_BYTES)

@@ -1,12 +1,12 @@
 // Reads an answer whole, within a bound that holds however the answer is framed.
-import type { Answer, AnswerReader } from "./http-answer.ts"
+import type { UpstreamBodyReader, UpstreamResponse } from "./http-response.ts"
 import { TransportError } from "./transport-error.ts"
 
 /** So many pieces are joined: a host that sends byte by byte shall not cost a hundred bytes for each. */
 const MAX_PIECES = 1024
 
 /** All of an answer's bytes; rejects once there are more than `maxBytes`. */
-export async function readAll(answer: Answer, maxBytes: number): Promise<Uint8Array> {
+export async function readAll(answer: UpstreamResponse, maxBytes: number): Promise<Uint8Array> {
   if (answer.length !== undefined && answer.length > maxBytes) {
     void answer.body?.cancel().catch(() => {})
     throw new TransportError("too-large")
@@ -19,7 +19,7 @@ export async function readAll(answer: Answer, maxBytes: number): Promise<Uint8Ar
   return gather(first.value, reader, maxBytes)
 }
 
-async function gather(first: Uint8Array, reader: AnswerReader, maxBytes: number): Promise<Uint8Array> {
+async function gather(first: Uint8Array, reader: UpstreamBodyReader, maxBytes: number): Promise<Uint8Array> {
   const joined: Uint8Array[] = []
   let pieces: Uint8Array[] = []
   let length = 0

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type Pause, pauseOf, retryAfterMs } from "./retry-after.ts"
+import { type RetryPause, readRetryPause, retryAfterMs } from "./retry-after.ts"
 
 const now = Date.parse("2026-01-01T00:00:00Z")
 const cases: [Record<string, string>, number | undefined][] = [
@@ -21,7 +21,7 @@ test.each(cases)("%j asks for %p", (headers, expected) => {
 
 const pause = (status: number, headers: Record<string, string> = {}, body: unknown = "") => {
   const text = typeof body === "string" ? body : JSON.stringify(body)
-  return pauseOf({ status, headers: new Headers(headers), body: text }, now)
+  return readRetryPause({ status, headers: new Headers(headers), body: text }, now)
 }
 
 describe("the pause a refusal asks for", () => {
@@ -95,7 +95,7 @@ const google = (violations: string[], retryDelay?: string) => ({
 })
 
 describe("what a body says", () => {
-  const bodies: [string, number, unknown, Pause][] = [
+  const bodies: [string, number, unknown, RetryPause][] = [
     ["nothing that is known", 429, "<html>slow down</html>", { quota: "minute" }],
     ["a delay of Google's", 429, google(["RequestsPerMinute"], "17s"), { retryAfterMs: 17_000, quota: "minute" }],
     ["the same in a list", 429, [google(["RequestsPerMinute"], "34.4s")], { retryAfterMs: 34_400, quota: "minute" }],

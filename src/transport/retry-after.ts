@@ -1,9 +1,9 @@
 // When an upstream that refuses a call wants to be asked again, and which of its limits it is about: from headers and
 // from error bodies, in every form that hosts are known to use.
-import type { Answer } from "./http-answer.ts"
+import type { UpstreamResponse } from "./http-response.ts"
 
 /** `retry-after-ms`, else `retry-after` in seconds or as a date. */
-export function retryAfterMs(headers: Answer["headers"], now = Date.now()): number | undefined {
+export function retryAfterMs(headers: UpstreamResponse["headers"], now = Date.now()): number | undefined {
   const exact = Number(headers.get("retry-after-ms") ?? Number.NaN)
   if (exact >= 0) return exact
   const said = headers.get("retry-after")
@@ -15,27 +15,27 @@ export function retryAfterMs(headers: Answer["headers"], now = Date.now()): numb
 }
 
 /** What is used up: what returns within minutes, what returns when a day is over, or the account's money. */
-type Quota = "minute" | "day" | "spend"
+type QuotaPeriod = "minute" | "day" | "spend"
 
-export interface Pause {
+export interface RetryPause {
   /** From now; absent where the upstream does not say. */
   readonly retryAfterMs?: number
   /** Absent where no limit was met. */
-  readonly quota?: Quota
+  readonly quota?: QuotaPeriod
 }
 
 /** An error as it was answered. */
-export interface Refused {
+export interface UpstreamRefusal {
   readonly status: number
-  readonly headers: Answer["headers"]
+  readonly headers: UpstreamResponse["headers"]
   readonly body: string
 }
 
 /** Limits of a month end within it; who says more has made a mistake. */
 const LONGEST_MS = 32 * 24 * 3_600_000
 
-export function pauseOf(refused: Refused, now = Date.now()): Pause {
-  const said = saidIn(refused.body)
+export function readRetryPause(refused: UpstreamRefusal, now = Date.now()): RetryPause {
+  const said = readRefusalDetails(refused.body)
   const quota = quotaOf(refused, said)
   const waitMs = waitOf(refused, said, { quota, now })
   return {
@@ -44,22 +44,26 @@ export function pauseOf(refused: Refused, now = Date.now()): Pause {
   }
 }
 
-interface When {
-  readonly quota: Quota | undefined
+interface WaitContext {
+  readonly quota: QuotaPeriod | undefined
   readonly now: number
 }
 
-function waitOf({ status, headers }: Refused, said: Said, { quota, now }: When): number | undefined {
+function waitOf(
+  { status, headers }: UpstreamRefusal,
+  said: RefusalDetails,
+  { quota, now }: WaitContext,
+): number | undefined {
   const asked = retryAfterMs(headers, now)
   if (asked !== undefined || quota === undefined) return asked
   // Beside a violated quota of a day Google tells the delay of the minute's, which helps nobody (2026).
-  if (said.violations.some(isOfDay)) return undefined
-  const inBody = spanMs(said.retryDelay, now) ?? wordedMs(said.message, now)
-  return inBody ?? (status === 429 ? (resetMs(headers, now) ?? spanMs(said.reset, now)) : undefined)
+  if (said.violations.some(isDayQuota)) return undefined
+  const inBody = parseSpanMs(said.retryDelay, now) ?? parseWordedMs(said.message, now)
+  return inBody ?? (status === 429 ? (resetMs(headers, now) ?? parseSpanMs(said.reset, now)) : undefined)
 }
 
 /** What is spelt out in an error body, as far as it matters here. */
-interface Said {
+interface RefusalDetails {
   readonly code: string
   readonly type: string
   readonly message: string
@@ -72,8 +76,8 @@ interface Said {
 
 const LONGEST_MESSAGE = 2000
 
-function saidIn(body: string): Said {
-  const whole = parsed(body)
+function readRefusalDetails(body: string): RefusalDetails {
+  const whole = parseJson(body)
   const outer = Array.isArray(whole) ? whole[0] : whole
   const error = member(outer, "error") ?? outer
   const details = member(error, "details")
@@ -90,7 +94,7 @@ function saidIn(body: string): Said {
   }
 }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
@@ -107,7 +111,7 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : ""
 }
 
-const SPENT_CODE =
+const SPENT_QUOTA_CODE =
   /^(insufficient_quota|billing_hard_limit_reached|billing_not_active|insufficient_(balance|credits?))$/
 /** Not the word billing: Google and Groq name that page in the errors of every limit. */
 const SPENT =
@@ -115,15 +119,18 @@ const SPENT =
 /** With status 400 an upstream may quote its caller, who shall not be able to say this. */
 const SPENT_WITH_400 = /^(Your credit balance is too low|You have reached your specified API usage limits)/
 
-function quotaOf({ status }: Refused, { code, type, message, violations }: Said): Quota | undefined {
-  if (status === 402 || SPENT_CODE.test(code) || SPENT_CODE.test(type)) return "spend"
+function quotaOf(
+  { status }: UpstreamRefusal,
+  { code, type, message, violations }: RefusalDetails,
+): QuotaPeriod | undefined {
+  if (status === 402 || SPENT_QUOTA_CODE.test(code) || SPENT_QUOTA_CODE.test(type)) return "spend"
   if (status === 400) return SPENT_WITH_400.test(message) ? "spend" : undefined
   if ((status === 403 || status === 429) && SPENT.test(message)) return "spend"
   if (status !== 429) return undefined
-  return isOfDay(message) || violations.some(isOfDay) ? "day" : "minute"
+  return isDayQuota(message) || violations.some(isDayQuota) ? "day" : "minute"
 }
 
-function isOfDay(words: string): boolean {
+function isDayQuota(words: string): boolean {
   return /per[ _-]?day|daily/i.test(words)
 }
 
@@ -142,11 +149,11 @@ const RESETS: readonly { readonly reset: string; readonly remaining: string }[] 
 ]
 
 /** When all that is used up has come back; where nothing says that it is, when all has. */
-function resetMs(headers: Answer["headers"], now: number): number | undefined {
+function resetMs(headers: UpstreamResponse["headers"], now: number): number | undefined {
   let longest: number | undefined = structuredMs(headers)
   let longestSpent: number | undefined
   for (const { reset, remaining } of RESETS) {
-    const waitMs = spanMs(headers.get(reset) ?? "", now)
+    const waitMs = parseSpanMs(headers.get(reset) ?? "", now)
     if (waitMs === undefined) continue
     longest = Math.max(longest ?? 0, waitMs)
     if (Number(headers.get(remaining) ?? Number.NaN) <= 0) longestSpent = Math.max(longestSpent ?? 0, waitMs)
@@ -155,7 +162,7 @@ function resetMs(headers: Answer["headers"], now: number): number | undefined {
 }
 
 /** `ratelimit: "api";r=0;t=295`, as the IETF drafts it. */
-function structuredMs(headers: Answer["headers"]): number | undefined {
+function structuredMs(headers: UpstreamResponse["headers"]): number | undefined {
   const seconds = /;\s*t=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]
   return seconds === undefined ? undefined : Number(seconds) * 1000
 }
@@ -166,7 +173,7 @@ const EPOCH_SECONDS = 1e9
 const EPOCH_MS = 1e11
 
 /** `6m0s`, `20ms`, `34.4s`; seconds; an instant in seconds or milliseconds since 1970, or as a date. */
-function spanMs(written: string, now: number): number | undefined {
+function parseSpanMs(written: string, now: number): number | undefined {
   const said = written.trim()
   if (/^\d+(\.\d+)?$/.test(said)) {
     const number = Number(said)
@@ -192,7 +199,7 @@ const IN_UNITS = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[dhms]
 const AT = /(\d{4}-\d{2}-\d{2})(?: at)?[ T](\d{2}:\d{2}(?::\d{2})?) ?(UTC|Z|[+-]\d{2}:?\d{2})/
 
 /** `Please try again in 7m12s`, `retry after 26 seconds`, `regain access on 2025-07-01 at 00:00 UTC`. */
-function wordedMs(message: string, now: number): number | undefined {
+function parseWordedMs(message: string, now: number): number | undefined {
   const duration = IN_UNITS.exec(message)?.[1]
   if (duration !== undefined) return durationMs(duration)
   const [, count, unit = ""] = IN_WORDS.exec(message) ?? []

@@ -4,7 +4,7 @@ import { connect, isIP, type Socket } from "node:net"
 import { connect as connectSecurely } from "node:tls"
 
 /** Where connections go. */
-export interface Origin {
+export interface WireOrigin {
   readonly hostname: string
   readonly port: number
   readonly tls: boolean
@@ -12,7 +12,7 @@ export interface Origin {
   readonly name?: string
 }
 
-export interface Wire {
+export interface WireConnection {
   /** Text is ASCII. */
   write(bytes: string | Uint8Array): void
   /** Whether all that was written is on its way. */
@@ -33,9 +33,12 @@ export interface WireListener {
   failed(cause: unknown): void
 }
 
-export type Dial = (origin: Origin, listener: WireListener) => Wire
+export type DialWire = (origin: WireOrigin, listener: WireListener) => WireConnection
 
-export function dialPatiently({ hostname: host, port, tls, name = host }: Origin, listener: WireListener): Wire {
+export function dialPatiently(
+  { hostname: host, port, tls, name = host }: WireOrigin,
+  listener: WireListener,
+): WireConnection {
   const secure = () => connectSecurely({ host, port, ...(isIP(name) === 0 && { servername: name }) })
   const socket: Socket = tls ? secure() : connect({ host, port })
   socket.setNoDelay(true)

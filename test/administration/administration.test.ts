@@ -56,10 +56,10 @@ describe("the description", () => {
       paths: Record<string, Record<string, { security: unknown[]; requestBody?: unknown }>>
     }
     expect(described.openapi).toBe("3.1.0")
-    for (const { method, path, who, takes } of allAdminRoutes()) {
+    for (const { method, path, who, bodySchema } of allAdminRoutes()) {
       const operation = described.paths[path]?.[method.toLowerCase()]
       expect(operation?.security.length).toBe(who === "anyone" ? 0 : 1)
-      expect(operation?.requestBody !== undefined).toBe(takes !== undefined)
+      expect(operation?.requestBody !== undefined).toBe(bodySchema !== undefined)
     }
   })
 
@@ -82,7 +82,7 @@ describe("the description", () => {
       const [, kind = ""] = /(keys|receipts|suspense)\/\{id\}/.exec(route.path) ?? []
       const id = { keys: String(made.body.id), receipts: "booked", suspense: "killed-1" }[kind] ?? "theirs"
       const path = route.path.replace("{id}", id).replace("{name}", "acme")
-      const { status, body } = await ask(route.method, path, route.takes && (bodies[route.path] ?? {}))
+      const { status, body } = await ask(route.method, path, route.bodySchema && (bodies[route.path] ?? {}))
       expect(`${path} ${status}`).toBe(`${path} ${route.status ?? 200}`)
       expect(() => route.gives.read(body, "")).not.toThrow()
     }

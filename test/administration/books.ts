@@ -1,10 +1,10 @@
 // Books on a data folder that no gateway runs on: what a test wants to be booked before one starts, or after it ended.
 import { join } from "node:path"
-import type { HoldWish } from "../../src/ledger/books.ts"
 import { costOf } from "../../src/ledger/cost.ts"
 import { Ledger, type Settlement } from "../../src/ledger/ledger.ts"
+import type { HoldRequest } from "../../src/ledger/ledger-rules.ts"
 import type { LedgerTable } from "../../src/store/contract.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
 interface Place {
   readonly dataDir: string
@@ -31,7 +31,7 @@ export const USAGE = { input: 1200, cacheRead: 800, output: 301 }
 /** 1,200 × 2.5 + 800 × 1.25 + 301 × 10 USD for a million. */
 export const COST = "0.00701"
 
-interface BookedCall extends Pick<HoldWish, "requestId" | "tenant" | "keyId">, Partial<Settlement> {
+interface BookedCall extends Pick<HoldRequest, "requestId" | "tenant" | "keyId">, Partial<Settlement> {
   readonly at?: number
 }
 

@@ -1,8 +1,8 @@
 // Every route the administration declares, for tests that go through them all.
-import type { AnyAdminRoute } from "../../src/admin/route.ts"
+import type { AnyAdminRoute } from "../../src/admin/admin-route.ts"
 import { administrationRoutes } from "../../src/administration.ts"
 
 /** Only their declarations: nobody stands behind them. */
 export function allAdminRoutes(): AnyAdminRoute[] {
-  return administrationRoutes({ desk: {} as never, view: {} as never, version: "0" })
+  return administrationRoutes({ adminService: {} as never, view: {} as never, version: "0" })
 }

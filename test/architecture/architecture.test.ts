@@ -32,12 +32,22 @@ describe("a broken rule is noticed", () => {
     ],
     [
       "a protocol does not know another",
-      [{ path: "protocols/openai-chat/request.ts", text: 'import { a } from "../anthropic-messages/wire.ts"' }],
+      [
+        {
+          path: "protocols/chat/openai-chat/read-request.ts",
+          text: 'import { a } from "../anthropic-messages/wire.ts"',
+        },
+      ],
       "folders of protocols/ do not know each other",
     ],
     [
       "the exchange knows protocols by contract only",
-      [{ path: "exchange/attempt.ts", text: 'import { openaiChat } from "../protocols/openai-chat/openai-chat.ts"' }],
+      [
+        {
+          path: "exchange/attempt.ts",
+          text: 'import { openaiChat } from "../protocols/chat/openai-chat/openai-chat.ts"',
+        },
+      ],
       "protocols/ is known by contract only",
     ],
     [

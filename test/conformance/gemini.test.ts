@@ -1,14 +1,14 @@
 // What Gemini really said, on its own host and on Vertex: it passes, reads and counts as it should.
 import { expect } from "bun:test"
-import { fold } from "../../src/canonical/fold.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
+import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
-import type { StreamEvent } from "../../src/canonical/stream.ts"
 import { totalTokens } from "../../src/canonical/usage.ts"
-import { geminiGenerate } from "../../src/protocols/gemini-generate/gemini-generate.ts"
-import { decodeUsage } from "../../src/protocols/gemini-generate/usage.ts"
-import { encodeByteText } from "../../src/transport/byte-text.ts"
-import { outline } from "../../src/transport/json-scan.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
+import { geminiGenerate } from "../../src/protocols/chat/gemini-generate/gemini-generate.ts"
+import { decodeUsage } from "../../src/protocols/chat/gemini-generate/usage.ts"
+import { encodeByteText } from "../../src/transport/json/byte-text.ts"
+import { outlineJson } from "../../src/transport/json/json-scan.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { recorded, recordings } from "./recorded.ts"
 
 const answers = recordings("generateContent")
@@ -85,7 +85,7 @@ recorded("every recorded stream is read to its end", () => {
   for (const { source, text } of streams) {
     const events = decode([text])
     expect([source, events.at(-1)?.type]).toEqual([source, "stream-end"])
-    expect(fold(events).candidates[0]?.finish?.word).toBeString()
+    expect(assembleResponse(events).candidates[0]?.finish?.word).toBeString()
   }
 })
 
@@ -110,8 +110,9 @@ recorded("every recorded answer passes with nothing but the model changed", () =
   expect(unary.length).toBeGreaterThan(90)
   for (const { source, body, text } of unary) {
     const operation = body.totalTokens === undefined ? "generateContent" : "countTokens"
-    const outlined = outline(text)
-    const passed = outlined && geminiGenerate.relayAnswer(text, outlined, { model: "a/b", reading: reading(operation) })
+    const outlined = outlineJson(text)
+    const passed =
+      outlined && geminiGenerate.relayResponse(text, outlined, { model: "a/b", reading: reading(operation) })
     expect([source, passed && bare(passed.text)]).toEqual([source, bare(text)])
     if (operation === "generateContent") expect(passed?.usage).toBeDefined()
   }

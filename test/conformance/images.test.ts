@@ -1,7 +1,7 @@
 // The codec of OpenAI's images against recorded exchanges.
 import { expect } from "bun:test"
 import { isObject } from "../../src/canonical/json.ts"
-import { openaiImages } from "../../src/protocols/openai-images/openai-images.ts"
+import { openaiImages } from "../../src/protocols/images/openai-images/openai-images.ts"
 import { codecs } from "../../src/protocols.ts"
 import { recorded, recordings } from "./recorded.ts"
 

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Json, JsonObject } from "../../src/canonical/json.ts"
-import { checkGrammar } from "../../src/protocols/openai-responses/grammar.fixture.ts"
+import { checkGrammar } from "../../src/protocols/chat/openai-responses/encode/stream-grammar.fixture.ts"
 import { PNG } from "../end-to-end/pictures.ts"
 import { DescriptionCheck } from "../laws/description-check.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
 
-const folder = process.env.TRIVIUM_TEST_WIRE ?? join(import.meta.dir, "../../../shared/wire")
+const folder = process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)"
 const path = join(folder, "specs", "openresponses.json")
 const description = existsSync(path) ? new DescriptionCheck(JSON.parse(readFileSync(path, "utf8"))) : undefined
 if (!description) console.warn(`No description at ${path}: answers are not checked against it.`)

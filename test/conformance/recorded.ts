@@ -3,8 +3,8 @@ import { test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"
-import { encodeByteText } from "../../src/transport/byte-text.ts"
-import { encodeSse } from "../../src/transport/sse.ts"
+import { encodeByteText } from "../../src/transport/json/byte-text.ts"
+import { encodeSse } from "../../src/transport/streams/sse.ts"
 
 export interface Recording {
   readonly source: string
@@ -15,10 +15,10 @@ export interface Recording {
   readonly response: { readonly body: string | JsonObject }
 }
 
-const folder = join(process.env.TRIVIUM_TEST_WIRE ?? join(import.meta.dir, "../../../shared/wire"), "recordings")
+const folder = join(process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)", "recordings")
 const available = existsSync(folder)
 if (!available)
-  console.warn(`No recordings at ${folder}: their tests are skipped. TRIVIUM_TEST_WIRE names another folder.`)
+  console.warn(`No recordings at ${folder}: their tests are skipped. Set TRIVIUM_TEST_WIRE to their folder.`)
 
 /** Skipped where nobody has such recordings at hand. */
 export const recorded = test.skipIf(!available)

@@ -1,18 +1,18 @@
 // What real providers said, through each protocol that is relayed: it passes, reads and counts as it should.
 import { describe, expect, test } from "bun:test"
-import { fold } from "../../src/canonical/fold.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
+import { grownPartKey, type StreamEvent } from "../../src/canonical/chat/stream-event.ts"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
-import { grownPart, type StreamEvent } from "../../src/canonical/stream.ts"
 import { totalTokens, type Usage } from "../../src/canonical/usage.ts"
-import { anthropicMessages } from "../../src/protocols/anthropic-messages/anthropic-messages.ts"
-import type { Envelope, Protocol, Reading } from "../../src/protocols/contract.ts"
-import { geminiGenerate } from "../../src/protocols/gemini-generate/gemini-generate.ts"
-import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
-import { openaiResponses } from "../../src/protocols/openai-responses/openai-responses.ts"
-import { fromByteText, toByteText } from "../../src/transport/byte-text.ts"
-import { outline } from "../../src/transport/json-scan.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
-import { Tee } from "../../src/transport/tee.ts"
+import { anthropicMessages } from "../../src/protocols/chat/anthropic-messages/anthropic-messages.ts"
+import { geminiGenerate } from "../../src/protocols/chat/gemini-generate/gemini-generate.ts"
+import { openaiChat } from "../../src/protocols/chat/openai-chat/openai-chat.ts"
+import { openaiResponses } from "../../src/protocols/chat/openai-responses/openai-responses.ts"
+import type { Protocol, RequestEnvelope, RequestSummary } from "../../src/protocols/contract.ts"
+import { fromByteText, toByteText } from "../../src/transport/json/byte-text.ts"
+import { outlineJson } from "../../src/transport/json/json-scan.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
+import { Tee } from "../../src/transport/streams/tee.ts"
 import { EXPECTED } from "./expected.ts"
 import { type Recording, recorded, recordings, streamText, wholeText } from "./recorded.ts"
 
@@ -20,7 +20,7 @@ interface Suite {
   readonly protocol: Protocol
   readonly endpoint: string
   readonly operation: string
-  readonly headers: Envelope["headers"]
+  readonly headers: RequestEnvelope["headers"]
   /** Members of recorded requests that the gateway refuses on purpose. */
   readonly refused: readonly string[]
   /** What stands in every answer of the protocol, and in every stream: some recordings are of others. */
@@ -132,7 +132,7 @@ function conforms(suite: Suite): void {
       const { passed, events } = relay(protocol, operation, [text])
       const end = /"error": ?\{/.test(text.slice(-2000)) ? ["stream-error", "stream-end"] : ["stream-end"]
       expect([source, events.some(({ type }) => end.includes(type))]).toEqual([source, true])
-      if (end.length === 1) expect([source, fold(events).candidates.length > 0]).toEqual([source, true])
+      if (end.length === 1) expect([source, assembleResponse(events).candidates.length > 0]).toEqual([source, true])
       if (!isMended(text)) expect(nameless(passed)).toBe(nameless(text))
       else expect(rulesBroken(passed)).toEqual([])
     }
@@ -152,9 +152,9 @@ function conforms(suite: Suite): void {
   recorded("every whole answer passes with nothing but the model's name changed", () => {
     for (const recording of good) {
       const text = wholeText(recording)
-      const outlined = text === undefined ? undefined : outline(text)
+      const outlined = text === undefined ? undefined : outlineJson(text)
       if (text === undefined || !outlined) continue
-      const answer = protocol.relayAnswer(text, outlined, { model: "a/b", reading: readingOf(operation) })
+      const answer = protocol.relayResponse(text, outlined, { model: "a/b", reading: readingOf(operation) })
       expect([recording.source, answer && nameless(answer.text)]).toEqual([recording.source, nameless(text)])
     }
   })
@@ -194,12 +194,12 @@ describe("worked out by hand", () => {
       const text = streamText(found)
       if (text === undefined) return
       const { events } = relay(protocol, endpoint, [text])
-      expect(String(fold(events).candidates[0]?.finish?.reason ?? null)).toBe(String(finish))
+      expect(String(assembleResponse(events).candidates[0]?.finish?.reason ?? null)).toBe(String(finish))
     })
   }
 })
 
-function readingOf(operation: string): Reading {
+function readingOf(operation: string): RequestSummary {
   const routing = { fallback: [] }
   return {
     operation,
@@ -242,7 +242,7 @@ function relay(protocol: Protocol, operation: string, pieces: readonly string[])
     onObserverFailure: (cause) => {
       throw cause
     },
-    growth: { partOf: grownPart, mayVary: lane.mayVary, onAlike: () => {}, onSaid: () => {} },
+    growth: { partOf: grownPartKey, mayVary: lane.mayVary, onAlike: () => {}, onText: () => {} },
   })
   const passed = [...pieces.map((piece) => tee.push(fromByteText(piece))), tee.finish()]
   tee.conclude()
@@ -252,15 +252,15 @@ function relay(protocol: Protocol, operation: string, pieces: readonly string[])
 function usageOf(recording: Recording, protocol: Protocol, operation: string) {
   const text = streamText(recording)
   if (text !== undefined) {
-    const decoded = fold(relay(protocol, operation, [text]).events).usage
+    const decoded = assembleResponse(relay(protocol, operation, [text]).events).usage
     return { wire: usageIn(text), decoded }
   }
   const { body } = recording.response
   const whole = wholeText(recording)
-  const outlined = whole === undefined ? undefined : outline(whole)
+  const outlined = whole === undefined ? undefined : outlineJson(whole)
   const answer =
     whole !== undefined && outlined
-      ? protocol.relayAnswer(whole, outlined, { model: "a/b", reading: readingOf(operation) })
+      ? protocol.relayResponse(whole, outlined, { model: "a/b", reading: readingOf(operation) })
       : undefined
   const decoded: Usage | undefined = answer?.usage
   return { wire: isObject(body) && isObject(body.usage) ? body.usage : undefined, decoded }

@@ -1,6 +1,6 @@
 // The models that real providers said they answered with: none of them is taken for another than the one asked for.
 import { expect } from "bun:test"
-import { bundledModels } from "../../src/catalog/bundled.ts"
+import { bundledModels } from "../../src/catalog/bundled-models.ts"
 import { Catalog } from "../../src/catalog/catalog.ts"
 import { findOtherModel } from "../../src/catalog/reported-model.ts"
 import { type Recording, recorded, recordings } from "./recorded.ts"

@@ -2,17 +2,17 @@
 // they are judged on.
 import { createHash } from "node:crypto"
 import { countTokens as tokensIn } from "gpt-tokenizer/encoding/o200k_base"
-import { fold } from "../../src/canonical/fold.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
+import type { ChatRequest } from "../../src/canonical/chat/chat-request.ts"
 import { isObject } from "../../src/canonical/json.ts"
-import type { ChatRequest } from "../../src/canonical/request.ts"
 import type { Usage } from "../../src/canonical/usage.ts"
 import { familyOf } from "../../src/counting/count-tokens.ts"
-import { estimateTokens } from "../../src/counting/estimate.ts"
-import { textOfRequest } from "../../src/exchange/counted-text.ts"
-import type { UpstreamCodec } from "../../src/protocols/codec.ts"
+import { estimateTokens } from "../../src/counting/estimate-tokens.ts"
+import { textOfRequest } from "../../src/exchange/charge/countable-text.ts"
+import type { UpstreamCodec } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
-import { decodeByteText } from "../../src/transport/byte-text.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
+import { decodeByteText } from "../../src/transport/json/byte-text.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { type Recording, recordings, streamText, wholeText } from "../conformance/recorded.ts"
 
 export interface RecordedInput {
@@ -94,7 +94,7 @@ function usageIn(recording: Recording, upstream: UpstreamCodec): Usage | undefin
     const frames = decodeSse()
     const events = upstream.decodeStream(context)
     const heard = [...frames.push(stream), ...frames.finish()].flatMap((frame) => events.push(frame))
-    return fold([...heard, ...events.finish()]).usage
+    return assembleResponse([...heard, ...events.finish()]).usage
   } catch {
     // Some recordings are cut, or of another interface.
     return undefined

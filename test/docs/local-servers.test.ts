@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { loadConfig } from "../../src/config/load.ts"
+import { loadConfig } from "../../src/config/load-config.ts"
 import { buildTable, knownProviders } from "../../src/gateway-table.ts"
 
 const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "local-servers.md"), "utf8")

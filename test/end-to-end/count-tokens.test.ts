@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import Anthropic from "@anthropic-ai/sdk"
 import { GoogleGenAI } from "@google/genai"
 import OpenAI from "openai"
-import { encloseSeal } from "../../src/canonical/sealed.ts"
+import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { type Script, Upstream } from "../stage/upstream.ts"
 

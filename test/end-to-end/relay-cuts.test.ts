@@ -2,43 +2,43 @@
 // without sockets, so that every cut of every stream can be tried.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { UNBOUNDED } from "../../src/accounts/grant.ts"
-import { type Call, DEFAULT_TIMEOUTS, type House } from "../../src/exchange/call.ts"
-import type { AnswerStream } from "../../src/exchange/client-answer.ts"
-import { KeptSeals } from "../../src/exchange/kept-seals.ts"
-import { newRecord } from "../../src/exchange/record.ts"
-import { RetryBudget } from "../../src/exchange/retry-budget.ts"
-import { Running } from "../../src/exchange/running.ts"
-import { answerStreamed } from "../../src/exchange/streamed.ts"
-import type { Reading } from "../../src/protocols/contract.ts"
-import { openaiChat } from "../../src/protocols/openai-chat/openai-chat.ts"
-import { openAccount } from "../../src/providers/account.ts"
-import { compatibleProviders } from "../../src/providers/table.ts"
-import { Health } from "../../src/routing/health.ts"
-import type { Target } from "../../src/routing/plan.ts"
-import { encodeByteText } from "../../src/transport/byte-text.ts"
-import { Deadlines } from "../../src/transport/deadlines.ts"
-import { outline } from "../../src/transport/json-scan.ts"
-import { asciiJson, type Edit, splice } from "../../src/transport/json-splice.ts"
-import { OneByOne } from "../../src/transport/one-by-one.ts"
+import { UNBOUNDED } from "../../src/access/grant.ts"
+import { RetryBudget } from "../../src/exchange/attempt/retry-budget.ts"
+import { UpstreamCalls } from "../../src/exchange/attempt/upstream-calls.ts"
+import type { ResponseStream } from "../../src/exchange/client-response.ts"
+import { SealCache } from "../../src/exchange/conversations/seal-cache.ts"
+import { type ClientCall, DEFAULT_TIMEOUTS, type ExchangeDeps } from "../../src/exchange/exchange-deps.ts"
+import { newRecord } from "../../src/exchange/exchange-record.ts"
+import { answerStreamed } from "../../src/exchange/streams/answer-streamed.ts"
+import { openaiChat } from "../../src/protocols/chat/openai-chat/openai-chat.ts"
+import type { RequestSummary } from "../../src/protocols/contract.ts"
+import { openAccount } from "../../src/providers/open-account.ts"
+import { compatibleProviders } from "../../src/providers/provider-table.ts"
+import { HealthMonitor } from "../../src/routing/health-monitor.ts"
+import type { Target } from "../../src/routing/route-plan.ts"
+import { DeadlineTimer } from "../../src/transport/deadline-timer.ts"
+import { SerialQueue } from "../../src/transport/event-loop/serial-queue.ts"
+import { encodeByteText } from "../../src/transport/json/byte-text.ts"
+import { outlineJson } from "../../src/transport/json/json-scan.ts"
+import { asciiJson, type JsonEdit, spliceJson } from "../../src/transport/json/json-splice.ts"
 import { ResendAllowance } from "../../src/transport/resend-allowance.ts"
 import { jsonObject, memberText, type ObjectText, objectText, spelled } from "./json-text.ts"
 import { REWRITTEN, STREAMS } from "./sse-streams.ts"
 
-const house: House = {
+const deps: ExchangeDeps = {
   table: () => {
     throw new Error("the lane needs no table")
   },
-  deadlines: new Deadlines(),
+  deadlines: new DeadlineTimer(),
   timeouts: DEFAULT_TIMEOUTS,
-  running: new Running(),
+  upstreamCalls: new UpstreamCalls(),
   readLarge: () => Promise.reject(new Error("the lane reads no request")),
   translateLarge: () => Promise.reject(new Error("the lane translates nothing")),
-  largeInTurn: new OneByOne(),
+  largeRequestQueue: new SerialQueue(),
   codecs: { ingress: new Map(), upstream: new Map() },
-  seals: new KeptSeals(),
+  sealCache: new SealCache(),
   ...unused("ledger", "repeats", "tokens", "onUnwritten", "affinity", "turns", "responses", "overruns", "identifiers"),
-  health: new Health({ now: () => 0, chance: () => 0, onAside: () => {} }),
+  health: new HealthMonitor({ now: () => 0, chance: () => 0, onSetAside: () => {} }),
   retries: new RetryBudget(() => 0),
   chance: () => 0,
   onFault: (cause) => {
@@ -47,15 +47,15 @@ const house: House = {
 }
 
 /** The lane is tried without a bill. */
-function unused<Name extends keyof House>(...names: readonly Name[]): Pick<House, Name> {
-  return Object.fromEntries(names.map((name) => [name, {}])) as unknown as Pick<House, Name>
+function unused<Name extends keyof ExchangeDeps>(...names: readonly Name[]): Pick<ExchangeDeps, Name> {
+  return Object.fromEntries(names.map((name) => [name, {}])) as unknown as Pick<ExchangeDeps, Name>
 }
 
 const REQUEST = '{"model":"test/model","stream":true}'
 
 /** What the client gets when the upstream's bytes come in these pieces. */
 async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: boolean }): Promise<string> {
-  const call: Call = {
+  const call: ClientCall = {
     protocol: openaiChat,
     envelope: { does: "generate", rest: "", query: "", headers: {} },
     caller: {
@@ -69,13 +69,13 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     idempotencyKey: undefined,
     record: newRecord("request", "route"),
     isGone: () => false,
-    cutOff: () => {},
+    closeConnection: () => {},
     readBody: () => Promise.reject(new Error("the lane reads no body")),
-    bodyRead: () => {},
-    forgetBody: () => {},
+    shrinkBody: () => {},
+    releaseBody: () => {},
     finish: () => {},
   }
-  const reading: Reading = {
+  const reading: RequestSummary = {
     operation: "chat",
     model: "test/model",
     stream: true,
@@ -85,13 +85,13 @@ async function relay(pieces: readonly string[], { usageAsked }: { usageAsked: bo
     routing: { fallback: [] },
     headers: {},
   }
-  const outlined = outline(REQUEST)
+  const outlined = outlineJson(REQUEST)
   if (!outlined) throw new Error("the request is an object")
   const request = { reading, text: REQUEST, outline: outlined, isAscii: true }
   const resends = new ResendAllowance()
-  const attempts = { call, house, request, targets: [target(pieces)], bill: undefined, resends }
+  const attempts = { call, deps, request, targets: [target(pieces)], chargeSession: undefined, resends }
   const { body } = await answerStreamed(attempts)
-  const stream = new ReadableStream(body as AnswerStream)
+  const stream = new ReadableStream(body as ResponseStream)
   return Buffer.from(await new Response(stream).arrayBuffer()).toString("latin1")
 }
 
@@ -213,8 +213,8 @@ describe("splicing random JSON texts", () => {
     })
 
   const nameOf = ({ name }: { name: string }): string => JSON.parse(name)
-  const spliced = (object: ObjectText, edits: readonly Edit[]) =>
-    Buffer.from(splice(encodeByteText(objectText(object)), edits), "latin1").toString("utf8")
+  const spliced = (object: ObjectText, edits: readonly JsonEdit[]) =>
+    Buffer.from(spliceJson(encodeByteText(objectText(object)), edits), "latin1").toString("utf8")
 
   test("a member that is set changes its value and no other byte", () => {
     fc.assert(
@@ -236,7 +236,7 @@ describe("splicing random JSON texts", () => {
     fc.assert(
       fc.property(objects, fc.subarray(NAMES), fc.subarray(NAMES), (object, removed, wanted) => {
         const added = wanted.filter((name) => !removed.includes(name))
-        const edits: Edit[] = [
+        const edits: JsonEdit[] = [
           ...removed.map((name) => ({ path: [name], remove: true }) as const),
           ...added.map((name) => ({ path: [name], set: '"new"' })),
         ]

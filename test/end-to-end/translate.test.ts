@@ -1,7 +1,7 @@
 // The translate lane as a caller sees it, beyond what each pair of protocols can say: losses, strictness, choice of the
 // target, large requests, seals, names, files at addresses, errors.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
-import { encloseSeal } from "../../src/canonical/sealed.ts"
+import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"

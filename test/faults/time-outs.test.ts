@@ -1,7 +1,7 @@
 // Upstreams that take too long, at each stage: an error in time, and the upstream's connection freed. The limits are
 // short here; the sockets are real.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test"
-import type { Timeouts } from "../../src/exchange/call.ts"
+import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { eventually, within } from "../stage/eventually.ts"
 import { FullHost } from "../stage/full-host.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
@@ -33,7 +33,7 @@ afterEach(async () => {
   await upstream.stop()
 })
 
-function start(timeouts: Partial<Timeouts>, { reasoning = false } = {}): InProcessGateway {
+function start(timeouts: Partial<ExchangeTimeouts>, { reasoning = false } = {}): InProcessGateway {
   const config = upstreamConfig(upstream.baseUrl).replace("kind: chat,", `kind: chat, reasoning: ${reasoning},`)
   gateway = InProcessGateway.start({ config, timeouts })
   return gateway

@@ -2,7 +2,7 @@
 // as null. Clients validate what they read: `"citations": null` was refused by two majors of one library.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { fold } from "../../src/canonical/fold.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
 import { codecs } from "../../src/protocols.ts"
 import { recorded } from "../conformance/recorded.ts"
 import { answers } from "./answers.ts"
@@ -25,7 +25,7 @@ describe.each(protocols)("answers in %s", (protocol) => {
   test("whole, have no member outside of the vendor's set", () => {
     fc.assert(
       fc.property(answers, (events) => {
-        expect(membersOutside(collectMembers(wholeIn(protocol, fold(events)), new Map()), all)).toEqual([])
+        expect(membersOutside(collectMembers(wholeIn(protocol, assembleResponse(events)), new Map()), all)).toEqual([])
       }),
       { numRuns: 200 },
     )

@@ -1,8 +1,8 @@
 // Answers as they may arrive, event by event, in no vendor's words: what the laws of streams are tried on.
 import fc from "fast-check"
-import type { Citation } from "../../src/canonical/part.ts"
-import type { Finish } from "../../src/canonical/response.ts"
-import type { PartStart, StreamEvent } from "../../src/canonical/stream.ts"
+import type { CandidateFinish } from "../../src/canonical/chat/chat-response.ts"
+import type { Citation } from "../../src/canonical/chat/content-part.ts"
+import type { PartStart, StreamEvent } from "../../src/canonical/chat/stream-event.ts"
 import type { Usage } from "../../src/canonical/usage.ts"
 
 /** Texts that JSON, UTF-8 and frames must get right. Paragraphs are how protocols join what others keep apart. */
@@ -66,9 +66,13 @@ export function cutAt(whole: string, places: readonly number[]): string[] {
   return borders.map((from, index) => whole.slice(from, borders[index + 1]))
 }
 
-const REASONS: readonly Finish["reason"][] = ["stop", "stop-sequence", "length", "filtered"]
+const REASONS: readonly CandidateFinish["reason"][] = ["stop", "stop-sequence", "length", "filtered"]
 
-const ended = (candidate: number, finish: Finish): StreamEvent => ({ type: "candidate-end", candidate, finish })
+const ended = (candidate: number, finish: CandidateFinish): StreamEvent => ({
+  type: "candidate-end",
+  candidate,
+  finish,
+})
 
 /** What one candidate thinks and says comes in turn, its calls beside that and beside each other. */
 function speaking(index: number): fc.Arbitrary<StreamEvent[]> {

@@ -1,7 +1,7 @@
 // What real clients sent, held against the rules for bodies: nothing is refused for its spelling, and what is refused
 // otherwise is refused on purpose.
 import { describe, expect } from "bun:test"
-import { GatewayError } from "../../src/canonical/error.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { protocols } from "../../src/protocols.ts"
 import { type ClientRequest, clientRequests, described } from "./wire.ts"
 

@@ -1,9 +1,15 @@
 // Requests as anybody might make them, in no vendor's words: what the laws are tried on. Each text in one is unlike all
 // others, so that it can be found again in what was made of it.
 import fc from "fast-check"
-import type { MediaPart, Part } from "../../src/canonical/part.ts"
-import { EFFORTS } from "../../src/canonical/reasoning.ts"
-import type { ChatRequest, Settings, Tool, ToolChoice, Turn } from "../../src/canonical/request.ts"
+import type {
+  ChatRequest,
+  ChatSettings,
+  ConversationTurn,
+  ToolChoice,
+  ToolDefinition,
+} from "../../src/canonical/chat/chat-request.ts"
+import type { ContentPart, MediaPart } from "../../src/canonical/chat/content-part.ts"
+import { EFFORTS } from "../../src/canonical/chat/reasoning-effort.ts"
 
 /** Who made the seals in the conversation. */
 export const MINTER = "minter"
@@ -21,7 +27,7 @@ const marked = (text: string, numbers: Numbered) => `⟨${numbers.next()}⟩${te
 
 type Made<Value> = fc.Arbitrary<(numbers: Numbered) => Value>
 
-const text: Made<Part> = fc
+const text: Made<ContentPart> = fc
   .record({ words, mark: fc.option(fc.constantFrom("5m", "1h") as fc.Arbitrary<"5m" | "1h">) })
   .map(({ words: said, mark }) => (numbers) => ({
     kind: "text",
@@ -30,7 +36,7 @@ const text: Made<Part> = fc
   }))
 
 const bytes = fc.uint8Array({ minLength: 3, maxLength: 12 })
-const media: Made<Part> = fc
+const media: Made<ContentPart> = fc
   .oneof(
     fc.record({ media: fc.constant("image" as const), mediaType: fc.constantFrom("image/png", "image/jpeg") }),
     fc.record({ media: fc.constant("document" as const), mediaType: fc.constant("application/pdf") }),
@@ -45,7 +51,7 @@ const media: Made<Part> = fc
     return { kind: "media", media: what, source, ...(what === "document" && { name: `file ${numbers.next()}` }) }
   })
 
-const reasoning: Made<Part> = fc
+const reasoning: Made<ContentPart> = fc
   .record({ form: fc.constantFrom("full", "summary") as fc.Arbitrary<"full" | "summary">, words, sealed: fc.boolean() })
   .map(({ form, words: said, sealed }) => (numbers) => ({
     kind: "reasoning",
@@ -55,12 +61,12 @@ const reasoning: Made<Part> = fc
   }))
 
 interface Exchange {
-  readonly user: readonly ((numbers: Numbered) => Part)[]
-  readonly thoughts: readonly ((numbers: Numbered) => Part)[]
+  readonly user: readonly ((numbers: Numbered) => ContentPart)[]
+  readonly thoughts: readonly ((numbers: Numbered) => ContentPart)[]
   readonly said: boolean
   readonly calls: readonly {
     readonly tool: number
-    readonly result: (numbers: Numbered) => Part
+    readonly result: (numbers: Numbered) => ContentPart
     readonly isError: boolean
   }[]
 }
@@ -74,16 +80,18 @@ const exchange: fc.Arbitrary<Exchange> = fc.record({
   }),
 })
 
-const tool: fc.Arbitrary<Tool> = fc.record({ name, description: words, required: fc.boolean() }).map((made) => ({
-  kind: "function" as const,
-  name: made.name,
-  description: `${made.name} ${made.description}`,
-  parameters: {
-    type: "object",
-    properties: { city: { type: "string", description: made.description } },
-    ...(made.required && { required: ["city"] }),
-  },
-}))
+const tool: fc.Arbitrary<ToolDefinition> = fc
+  .record({ name, description: words, required: fc.boolean() })
+  .map((made) => ({
+    kind: "function" as const,
+    name: made.name,
+    description: `${made.name} ${made.description}`,
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string", description: made.description } },
+      ...(made.required && { required: ["city"] }),
+    },
+  }))
 const tools = fc.uniqueArray(tool, { selector: (each) => each.name, minLength: 1, maxLength: 3 })
 
 const SCHEMA = {
@@ -93,7 +101,7 @@ const SCHEMA = {
   additionalProperties: false,
 }
 
-export const settings: fc.Arbitrary<Settings> = fc
+export const settings: fc.Arbitrary<ChatSettings> = fc
   .record(
     {
       maxOutputTokens: fc.integer({ min: 2048, max: 4000 }),
@@ -106,7 +114,7 @@ export const settings: fc.Arbitrary<Settings> = fc
       seed: fc.integer({ min: 1, max: 1000 }),
       candidates: fc.constantFrom(2, 3),
       logprobs: fc.integer({ min: 0, max: 5 }),
-      format: fc.constantFrom<Settings["format"][]>(
+      format: fc.constantFrom<ChatSettings["format"][]>(
         { kind: "json" },
         { kind: "schema", name: "answer", schema: SCHEMA },
       ),
@@ -125,7 +133,7 @@ export const settings: fc.Arbitrary<Settings> = fc
     },
     { requiredKeys: [] },
   )
-  .map((made) => made as Settings)
+  .map((made) => made as ChatSettings)
 
 const choice = (names: readonly string[]): fc.Arbitrary<ToolChoice | undefined> =>
   fc.constantFrom<(ToolChoice | undefined)[]>(
@@ -138,7 +146,7 @@ const choice = (names: readonly string[]): fc.Arbitrary<ToolChoice | undefined> 
 
 export interface Limits {
   /** Settings too; left out, none. */
-  readonly settings?: fc.Arbitrary<Settings>
+  readonly settings?: fc.Arbitrary<ChatSettings>
 }
 
 export function conversations(limits: Limits = {}): fc.Arbitrary<ChatRequest> {
@@ -170,16 +178,20 @@ export function conversations(limits: Limits = {}): fc.Arbitrary<ChatRequest> {
   )
 }
 
-function turnsOf({ user, thoughts, said, calls }: Exchange, all: readonly Tool[], numbers: Numbered): Turn[] {
+function turnsOf(
+  { user, thoughts, said, calls }: Exchange,
+  all: readonly ToolDefinition[],
+  numbers: Numbered,
+): ConversationTurn[] {
   const made = calls.map(({ tool: index, result, isError }) => {
-    const { name: called } = all[index % all.length] as Tool
+    const { name: called } = all[index % all.length] as ToolDefinition
     const id = `call_${numbers.next()}`
     const args = JSON.stringify({ city: `⟨${numbers.next()}⟩` })
-    const call: Part = { kind: "tool-call", id, name: called, arguments: args, runsAt: "client" }
-    const answer: Part = { kind: "tool-result", callId: id, name: called, parts: [result(numbers)], isError }
+    const call: ContentPart = { kind: "tool-call", id, name: called, arguments: args, runsAt: "client" }
+    const answer: ContentPart = { kind: "tool-result", callId: id, name: called, parts: [result(numbers)], isError }
     return { call, answer }
   })
-  const spoken: Part[] = [
+  const spoken: ContentPart[] = [
     ...thoughts.map((make) => make(numbers)),
     ...(said || made.length === 0 ? [{ kind: "text" as const, text: marked("so", numbers) }] : []),
     ...made.map(({ call }) => call),
@@ -191,12 +203,12 @@ function turnsOf({ user, thoughts, said, calls }: Exchange, all: readonly Tool[]
   ]
 }
 
-function placed(turn: Turn, index: number): Turn {
+function placed(turn: ConversationTurn, index: number): ConversationTurn {
   const at = `messages[${index}]`
   return { ...turn, at, parts: turn.parts.map((part, place) => standing(part, `${at}.content[${place}]`)) }
 }
 
-function standing(part: Part, at: string): Part {
+function standing(part: ContentPart, at: string): ContentPart {
   if (part.kind !== "tool-result") return { ...part, at }
   return { ...part, at, parts: part.parts.map((inner, index) => standing(inner, `${at}.content[${index}]`)) }
 }

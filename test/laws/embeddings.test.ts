@@ -4,8 +4,8 @@ import fc from "fast-check"
 import type { EmbeddingRequest, EmbeddingTask } from "../../src/canonical/embedding.ts"
 import { floatsOf } from "../../src/canonical/embedding.ts"
 import type { JsonObject } from "../../src/canonical/json.ts"
-import { joinedResponses } from "../../src/exchange/embedding-batches.ts"
-import { encodeEmbedding } from "../../src/exchange/embedding-request.ts"
+import { joinEmbeddingResponses } from "../../src/exchange/lanes/embedding-batches.ts"
+import { encodeEmbedding } from "../../src/exchange/lanes/embedding-request.ts"
 import type { EmbeddingIngress, EmbeddingUpstream } from "../../src/protocols/embedding-codec.ts"
 import { codecs } from "../../src/protocols.ts"
 import { HOSTS, type HostName, USUAL_DIMENSIONS, vectorFor } from "../end-to-end/embedding-hosts.ts"
@@ -73,7 +73,7 @@ test("every wire there is is held to these laws", () => {
 describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", path }) => {
   const codec = upstream(protocol)
   const spoken = HOSTS[host]
-  const places = ingress("gemini-embed").places("batchEmbedContents")
+  const places = ingress("gemini-embed").settingPaths("batchEmbedContents")
 
   test("however a request is cut, its host takes every call, and the vectors are the same", () => {
     fc.assert(
@@ -81,14 +81,14 @@ describe.each(WIRES)("$protocol", ({ protocol, host, model = "upstream-model", p
         const limits = { inputs: Math.min(most, spoken.most) }
         const { batches } = encodeEmbedding(said, { upstream: codec, model, limits, places })
         const responses = batches.map(({ body, inputs }) => {
-          const heard = spoken.hear(body, path ?? codec.errand(model).path)
+          const heard = spoken.hear(body, path ?? codec.operationFor(model).path)
           expect(heard.inputs).toHaveLength(inputs)
           return codec.decodeResponse(spoken.answer(heard.inputs, body) as JsonObject) ?? { vectors: [] }
         })
         const expected = said.inputs.map(({ content, dimensions = USUAL_DIMENSIONS }) =>
           vectorFor(content.kind === "text" ? content.text : "", dimensions),
         )
-        expect(joinedResponses(responses).vectors.map(floatsOf)).toEqual(expected)
+        expect(joinEmbeddingResponses(responses).vectors.map(floatsOf)).toEqual(expected)
       }),
     )
   })

@@ -1,12 +1,12 @@
 // What every wire of images must keep: nothing that is asked for is lost in silence, and images come back as they came.
 import { describe, expect, test } from "bun:test"
-import { GatewayError } from "../../src/canonical/error.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import type { ImageRequest, ImageSettings } from "../../src/canonical/image.ts"
-import { encodeImages } from "../../src/exchange/image-request.ts"
+import { encodeImages } from "../../src/exchange/lanes/image-request.ts"
 import { codecs } from "../../src/protocols.ts"
 
 const wires = [...(codecs.image?.upstream ?? [])]
-const places = codecs.image?.ingress.get("openai-images")?.places
+const places = codecs.image?.ingress.get("openai-images")?.settingPaths
 if (!places) throw new Error("images are spoken in OpenAI's words")
 
 /** Each unlike what comes where nothing is said. */

@@ -1,8 +1,8 @@
 // Law: what is lost of a request is named by a path that leads somewhere in the body that the client sent.
 import { describe, expect, test } from "bun:test"
-import { GatewayError } from "../../src/canonical/error.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
-import { translateFor } from "../../src/exchange/translate-request.fixture.ts"
+import { translateFor } from "../../src/exchange/lanes/translate-request.fixture.ts"
 import { codecs } from "../../src/protocols.ts"
 import { clientRequests, described } from "./wire.ts"
 

@@ -1,11 +1,11 @@
 // Law 5: whatever a request says is said again, or named in the losses, or the request is refused.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { GatewayError } from "../../src/canonical/error.ts"
+import type { ChatRequest, ChatSettings } from "../../src/canonical/chat/chat-request.ts"
+import type { ContentPart } from "../../src/canonical/chat/content-part.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import type { Loss } from "../../src/canonical/loss.ts"
-import type { Part } from "../../src/canonical/part.ts"
-import type { ChatRequest, Settings } from "../../src/canonical/request.ts"
-import type { UpstreamCodec } from "../../src/protocols/codec.ts"
+import type { UpstreamCodec } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
 import { conversations, settings } from "./conversations.ts"
 
@@ -37,7 +37,7 @@ function say(
 }
 
 /** What a part says that must not be lost, and where it stood. */
-function sayings(part: Part): { said: string; at: string }[] {
+function sayings(part: ContentPart): { said: string; at: string }[] {
   const at = part.at ?? ""
   if (part.kind === "text" || part.kind === "reasoning") return [{ said: part.text, at }]
   if (part.kind === "tool-call")
@@ -110,17 +110,17 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
 
   test("every setting is said, named as lost, or refused", () => {
     // Those that are refused are tried below.
-    const isTaken = (name: string) => upstream.fates[name as keyof Settings].fate !== "refused"
-    const idle = (name: keyof Settings, value: unknown) =>
+    const isTaken = (name: string) => upstream.fates[name as keyof ChatSettings].fate !== "refused"
+    const idle = (name: keyof ChatSettings, value: unknown) =>
       (name === "parallelToolCalls" && value === true) ||
       (name === "reasoning" && Object.keys(value as object).length === 0) ||
       (name === "temperature" && value === 1)
     fc.assert(
       fc.property(conversations(), settings, (request, wished) => {
-        const chosen = Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))) as Settings
+        const chosen = Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))) as ChatSettings
         const all = say({ ...request, settings: chosen }, { upstream })
         if (!all) return
-        for (const name of Object.keys(chosen) as (keyof Settings)[]) {
+        for (const name of Object.keys(chosen) as (keyof ChatSettings)[]) {
           if (idle(name, chosen[name])) continue
           if (name === "parallelToolCalls" && request.toolChoice?.mode === "none") continue
           const { [name]: _left, ...others } = chosen
@@ -135,7 +135,7 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
 
   test("the codec's word on each setting is kept: what is mapped is in the body, what is dropped is named", () => {
     for (const [name, { fate }] of Object.entries(upstream.fates)) {
-      const value = ONE_OF_EACH[name as keyof Settings]
+      const value = ONE_OF_EACH[name as keyof ChatSettings]
       const request = { ...PLAIN, settings: { [name]: value } }
       const said = say(request, { upstream })
       const plain = say(PLAIN, { upstream })
@@ -157,13 +157,13 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
   })
 })
 
-function markedPlaces(part: Part): string[] {
+function markedPlaces(part: ContentPart): string[] {
   const inner = part.kind === "tool-result" ? part.parts.flatMap(markedPlaces) : []
   return part.cacheMark ? [part.at ?? "", ...inner] : inner
 }
 
 function withoutMark(request: ChatRequest, at: string): ChatRequest {
-  const unmarked = (part: Part): Part => {
+  const unmarked = (part: ContentPart): ContentPart => {
     const { cacheMark, ...bare } = part
     const rest = part.at === at || !cacheMark ? bare : { ...bare, cacheMark }
     return rest.kind === "tool-result" ? { ...rest, parts: rest.parts.map(unmarked) } : rest
@@ -181,7 +181,7 @@ const PLAIN: ChatRequest = {
   tools: [{ kind: "function", name: "look_up", parameters: { type: "object", properties: {} } }],
 }
 
-const ONE_OF_EACH: Required<Settings> = {
+const ONE_OF_EACH: Required<ChatSettings> = {
   maxOutputTokens: 100,
   temperature: 0.3,
   topP: 0.4,

@@ -1,10 +1,14 @@
 // Conversations as some client may have them though few do: what its own protocol takes and another's receiver may not.
 import fc from "fast-check"
-import type { Part } from "../../src/canonical/part.ts"
-import type { ChatRequest, Tool, Turn } from "../../src/canonical/request.ts"
+import type { ChatRequest, ConversationTurn, ToolDefinition } from "../../src/canonical/chat/chat-request.ts"
+import type { ContentPart } from "../../src/canonical/chat/content-part.ts"
 
-const said = (text: string): Part => ({ kind: "text", text, at: "messages[0].content" })
-const turn = (role: Turn["role"], ...parts: Part[]): Turn => ({ role, parts, at: "messages[0]" })
+const said = (text: string): ContentPart => ({ kind: "text", text, at: "messages[0].content" })
+const turn = (role: ConversationTurn["role"], ...parts: ContentPart[]): ConversationTurn => ({
+  role,
+  parts,
+  at: "messages[0]",
+})
 
 /** Each is something one of the four protocols lets a client say. */
 const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> = {
@@ -38,8 +42,14 @@ const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> 
   }),
   "a call begins": ({ turns, tools, ...request }) => {
     const { name = "f" } = tools[0] ?? {}
-    const call: Part = { kind: "tool-call", id: "call_first", name, arguments: "{}", runsAt: "client" }
-    const result: Part = { kind: "tool-result", callId: "call_first", name, parts: [said("done")], isError: false }
+    const call: ContentPart = { kind: "tool-call", id: "call_first", name, arguments: "{}", runsAt: "client" }
+    const result: ContentPart = {
+      kind: "tool-result",
+      callId: "call_first",
+      name,
+      parts: [said("done")],
+      isError: false,
+    }
     return { ...request, tools, turns: [turn("assistant", call), turn("user", result), ...turns] }
   },
   "the answer has begun": ({ turns, ...request }) => ({
@@ -73,7 +83,7 @@ const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> 
   }),
   "names no vendor takes": (request) => ({
     ...request,
-    tools: request.tools.map((tool): Tool => ({ ...tool, name: `${tool.name}.für alle` })),
+    tools: request.tools.map((tool): ToolDefinition => ({ ...tool, name: `${tool.name}.für alle` })),
     turns: request.turns.map((each) => ({
       ...each,
       parts: each.parts.map((part) => (part.kind === "tool-call" ? { ...part, name: `${part.name}.für alle` } : part)),
@@ -88,18 +98,18 @@ const ODDITIES: Readonly<Record<string, (request: ChatRequest) => ChatRequest>> 
   }),
   "tools without a schema": (request) => ({
     ...request,
-    tools: request.tools.map(({ name }): Tool => ({ kind: "function", name, at: "tools[0]" })),
+    tools: request.tools.map(({ name }): ToolDefinition => ({ kind: "function", name, at: "tools[0]" })),
   }),
   "no tools, though some were called": ({ toolChoice: _, ...request }) => ({ ...request, tools: [] }),
   "strict tools": (request) => ({
     ...request,
-    tools: request.tools.map((tool): Tool => (tool.kind === "function" ? { ...tool, strict: true } : tool)),
+    tools: request.tools.map((tool): ToolDefinition => (tool.kind === "function" ? { ...tool, strict: true } : tool)),
   }),
   "a hidden thought of another": ({ turns, ...request }) => ({
     ...request,
     turns: turns.map((each) => {
       const sealed = { mintedBy: "another", data: "c2VhbA==" }
-      const thought: Part = { kind: "reasoning", form: "hidden", text: "", sealed, at: each.at ?? "" }
+      const thought: ContentPart = { kind: "reasoning", form: "hidden", text: "", sealed, at: each.at ?? "" }
       return each.role === "assistant" ? { ...each, parts: [thought, ...each.parts] } : each
     }),
   }),

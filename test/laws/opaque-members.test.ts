@@ -2,13 +2,13 @@
 // takes it back, whoever made what is in it.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { fold } from "../../src/canonical/fold.ts"
-import type { Sealed } from "../../src/canonical/sealed.ts"
-import type { PartStart, StreamEvent } from "../../src/canonical/stream.ts"
-import { fitNames } from "../../src/exchange/fit-names.ts"
-import { MendedStream, type Mending, mendResponse } from "../../src/exchange/mended-answer.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
+import type { SealedContent } from "../../src/canonical/chat/sealed-content.ts"
+import type { PartStart, StreamEvent } from "../../src/canonical/chat/stream-event.ts"
+import { fitNames } from "../../src/exchange/lanes/fit-names.ts"
+import { type AnswerRestoration, restoreResponse, StreamRestorer } from "../../src/exchange/lanes/restore-answer.ts"
 import { codecs } from "../../src/protocols.ts"
-import { knownProviders } from "../../src/providers/table.ts"
+import { knownProviders } from "../../src/providers/provider-table.ts"
 import { recorded } from "../conformance/recorded.ts"
 import { CALL_IDS, fits, opaqueFaults } from "./opaque-members.ts"
 import { recordedAnswers, streamIn, wholeIn } from "./recorded-answers.ts"
@@ -16,7 +16,7 @@ import { vendorAnswers } from "./vendor-answers.ts"
 
 const protocols = [...codecs.ingress.keys()]
 
-const seals: fc.Arbitrary<Sealed> = fc.record({
+const seals: fc.Arbitrary<SealedContent> = fc.record({
   mintedBy: fc.constantFrom("gemini-generate/google", "openai-responses/openai/main", "anthropic-messages/anthropic"),
   data: fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }),
 })
@@ -38,7 +38,7 @@ const ids = fc.oneof(
 interface PartSketch {
   readonly start: PartStart
   readonly text: string
-  readonly sealed: Sealed | undefined
+  readonly sealed: SealedContent | undefined
 }
 
 const sketches: fc.Arbitrary<PartSketch> = fc.oneof(
@@ -75,19 +75,19 @@ const sealedAnswers: fc.Arbitrary<StreamEvent[]> = fc.array(sketches, { maxLengt
   { type: "stream-end" },
 ])
 
-function mendingFor(protocol: string): Mending {
+function mendingFor(protocol: string): AnswerRestoration {
   return { names: new Map(), customs: new Set(), callId: codecs.ingress.get(protocol)?.callId }
 }
 
 /** The opaque members at fault of an answer to a client of this protocol, whole and streamed. */
 function faultsIn(protocol: string, events: readonly StreamEvent[]): string[] {
   const mending = mendingFor(protocol)
-  const mended = new MendedStream(mending)
+  const mended = new StreamRestorer(mending)
   const stream = streamIn(
     protocol,
     events.flatMap((event) => mended.push(event)),
   )
-  const whole = wholeIn(protocol, mendResponse(fold(events), mending))
+  const whole = wholeIn(protocol, restoreResponse(assembleResponse(events), mending))
   return [whole, ...stream].flatMap((said) => opaqueFaults(protocol, said))
 }
 
@@ -118,11 +118,11 @@ describe.each(protocols)("opaque members in %s", (protocol) => {
 test("no answer ends in a seal, whoever made it", () => {
   fc.assert(
     fc.property(sealedAnswers, (events) => {
-      const { content } = wholeIn("anthropic-messages", fold(events)) as { content: { type: string }[] }
+      const { content } = wholeIn("anthropic-messages", assembleResponse(events)) as { content: { type: string }[] }
       expect(content.at(-1)?.type).not.toBe("redacted_thinking")
       const blocks = streamIn("anthropic-messages", events).filter(({ type }) => type === "content_block_start")
       expect(JSON.stringify(blocks.at(-1)?.content_block ?? {})).not.toContain("redacted_thinking")
-      const { output } = wholeIn("openai-responses", fold(events)) as {
+      const { output } = wholeIn("openai-responses", assembleResponse(events)) as {
         output: { type: string; summary?: unknown[] }[]
       }
       const last = output.at(-1)

@@ -1,12 +1,12 @@
 // Recorded answers of real providers as canonical answers, and each of them written for clients of every protocol.
-import { fold } from "../../src/canonical/fold.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
+import type { ChatResponse } from "../../src/canonical/chat/chat-response.ts"
+import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"
-import type { ChatResponse } from "../../src/canonical/response.ts"
-import type { StreamEvent } from "../../src/canonical/stream.ts"
-import type { EncodeContext } from "../../src/protocols/codec.ts"
+import type { ClientResponseContext } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
-import { decodeByteText } from "../../src/transport/byte-text.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
+import { decodeByteText } from "../../src/transport/json/byte-text.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { type Recording, recordings, streamText } from "../conformance/recorded.ts"
 
 export interface RecordedAnswer {
@@ -51,7 +51,7 @@ function readAnswer(recording: Recording, protocol: string): Omit<RecordedAnswer
   const sse = decodeSse()
   const frames = [...sse.push(text), ...sse.finish()]
   const events = [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
-  return { events, response: fold(events) }
+  return { events, response: assembleResponse(events) }
 }
 
 /** A whole answer as the events of a stream that tells the same. */
@@ -82,7 +82,7 @@ function eventsOf({ id, candidates, usage }: ChatResponse): StreamEvent[] {
   return [...events, { type: "stream-end" }]
 }
 
-export function encodeContext(): EncodeContext {
+export function encodeContext(): ClientResponseContext {
   const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
   const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events" } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }

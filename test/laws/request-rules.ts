@@ -1,6 +1,6 @@
 // What vendors refuse although their descriptions allow it: rules of order and of measure, each seen in their errors.
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
-import { breaches } from "../../src/protocols/bedrock-converse/rules.fixture.ts"
+import { breaches } from "../../src/protocols/chat/bedrock-converse/request-rules.fixture.ts"
 import type { UpstreamProtocol } from "../matrix/axes.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
 import { voices } from "../matrix/upstreams/voices.ts"

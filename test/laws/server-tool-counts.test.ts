@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"
 import type { Losses } from "../../src/canonical/loss.ts"
 import { codecs } from "../../src/protocols.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { dataIn, encodeContext } from "./recorded-answers.ts"
 
 const COUNTS = { web_search_requests: 2, web_fetch_requests: 0 }

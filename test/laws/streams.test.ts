@@ -2,16 +2,16 @@
 // order, and by way of any other.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { fold } from "../../src/canonical/fold.ts"
-import type { Candidate, ChatResponse } from "../../src/canonical/response.ts"
-import type { StreamEvent } from "../../src/canonical/stream.ts"
-import { grammarFaults } from "../../src/protocols/anthropic-messages/grammar.fixture.ts"
-import type { EncodeContext } from "../../src/protocols/codec.ts"
-import { breaches } from "../../src/protocols/gemini-generate/codec.fixture.ts"
-import { checkGrammar as checkChat } from "../../src/protocols/openai-chat/codec.fixture.ts"
-import { checkGrammar as checkResponses } from "../../src/protocols/openai-responses/grammar.fixture.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
+import type { ChatResponse, ResponseCandidate } from "../../src/canonical/chat/chat-response.ts"
+import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"
+import { grammarFaults } from "../../src/protocols/chat/anthropic-messages/encode/stream-grammar.fixture.ts"
+import { breaches } from "../../src/protocols/chat/gemini-generate/codec.fixture.ts"
+import { checkGrammar as checkChat } from "../../src/protocols/chat/openai-chat/codec.fixture.ts"
+import { checkGrammar as checkResponses } from "../../src/protocols/chat/openai-responses/encode/stream-grammar.fixture.ts"
+import type { ClientResponseContext } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { answers, citing, cutAt } from "./answers.ts"
 
 interface Sayable {
@@ -42,7 +42,7 @@ function sayableIn(protocol: string): Sayable {
   return sayable
 }
 
-function context(): EncodeContext {
+function context(): ClientResponseContext {
   const asked = { model: "a/b", tools: [], settings: {}, stream: true, routing: { fallback: [] } }
   const usual = { asked, unixTime: 1_700_000_000, usageAsked: true, framing: "events", losses: [] } as const
   return { id: "abcdefghijklmnopqrstuvwx", model: "a/b", ...usual, losses: [] }
@@ -66,7 +66,7 @@ function read(protocol: string, pieces: readonly string[]): StreamEvent[] {
 
 /** A stream folded. Where there is only one answer, it is that of the first candidate to speak. */
 function foldFor(events: readonly StreamEvent[], { several }: Sayable): ChatResponse {
-  const whole = fold(events)
+  const whole = assembleResponse(events)
   const first = events.find((event) => "candidate" in event)?.candidate
   return several ? whole : { ...whole, candidates: whole.candidates.filter(({ index }) => index === first) }
 }
@@ -80,7 +80,7 @@ function said({ candidates, usage }: ChatResponse, { several, refuses }: Sayable
   }
 }
 
-function saidBy({ parts, finish }: Candidate, refuses: boolean) {
+function saidBy({ parts, finish }: ResponseCandidate, refuses: boolean) {
   const told = { text: "", refusal: "", reasoning: "" }
   const calls: unknown[] = []
   for (const part of parts) {
@@ -116,7 +116,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
         expect(sayable.grammar(frames)).toEqual([])
         const back = read(protocol, [frames.join("")])
         expect(back.at(-1)).toEqual({ type: "stream-end" })
-        expect(said(fold(back), sayable)).toEqual(said(foldFor(events, sayable), sayable))
+        expect(said(assembleResponse(back), sayable)).toEqual(said(foldFor(events, sayable), sayable))
       }),
       { numRuns: 300 },
     )
@@ -141,10 +141,10 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
     fc.assert(
       fc.property(answers, (events) => {
-        const body = encodeResponse?.(fold(events), context())
+        const body = encodeResponse?.(assembleResponse(events), context())
         const whole = body && decodeResponse?.(JSON.parse(JSON.stringify(body)), DECODING)
         if (!whole) throw new Error("it is no answer of the protocol")
-        const streamed = fold(read(protocol, [write(protocol, events).join("")]))
+        const streamed = assembleResponse(read(protocol, [write(protocol, events).join("")]))
         expect(said(whole, sayable)).toEqual(said(streamed, sayable))
       }),
       { numRuns: 150 },
@@ -156,11 +156,11 @@ describe.each(spoken)("a stream in %s", (protocol) => {
     const { decodeResponse } = codecs.upstream.get(protocol) ?? {}
     fc.assert(
       fc.property(citing, (events) => {
-        const body = encodeResponse?.(fold(events), context())
+        const body = encodeResponse?.(assembleResponse(events), context())
         const whole = body && decodeResponse?.(JSON.parse(JSON.stringify(body)), DECODING)
-        const streamed = fold(read(protocol, [write(protocol, events).join("")]))
-        expect(citedIn(streamed)).toEqual(citedIn(fold(events)))
-        expect(whole && citedIn(whole)).toEqual(citedIn(fold(events)))
+        const streamed = assembleResponse(read(protocol, [write(protocol, events).join("")]))
+        expect(citedIn(streamed)).toEqual(citedIn(assembleResponse(events)))
+        expect(whole && citedIn(whole)).toEqual(citedIn(assembleResponse(events)))
       }),
     )
   })
@@ -172,7 +172,7 @@ describe.each(spoken)("a stream in %s", (protocol) => {
         const arrived = read(protocol, [write(protocol, events).join("")])
         const frames = write(other, arrived)
         expect(theirs.grammar(frames)).toEqual([])
-        const again = fold(read(other, [frames.join("")]))
+        const again = assembleResponse(read(other, [frames.join("")]))
         expect(said(again, theirs)).toEqual(said(foldFor(arrived, theirs), theirs))
       }),
       { numRuns: 80 },

@@ -2,12 +2,12 @@
 // themselves until one breaks them.
 import { afterAll, describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { GatewayError } from "../../src/canonical/error.ts"
+import type { ChatRequest, ChatSettings } from "../../src/canonical/chat/chat-request.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import type { JsonObject } from "../../src/canonical/json.ts"
-import type { ChatRequest, Settings } from "../../src/canonical/request.ts"
-import { fitNames } from "../../src/exchange/fit-names.ts"
-import { translateRequest } from "../../src/exchange/translate-request.ts"
-import type { UpstreamContext } from "../../src/protocols/codec.ts"
+import { fitNames } from "../../src/exchange/lanes/fit-names.ts"
+import { translateRequest } from "../../src/exchange/lanes/translate-request.ts"
+import type { UpstreamRequestContext } from "../../src/protocols/chat-codec.ts"
 import { codecs, protocols } from "../../src/protocols.ts"
 import { conversations, MINTER, settings } from "./conversations.ts"
 import { odd } from "./odd-conversations.ts"
@@ -103,7 +103,7 @@ function unlessRefused<Said>(protocol: string, say: () => Said): Said | undefine
   }
 }
 
-type Efforts = NonNullable<UpstreamContext["efforts"]>
+type Efforts = NonNullable<UpstreamRequestContext["efforts"]>
 
 /** What the catalogue tells of the models that take the most. */
 const MOST_EFFORTS: Readonly<Record<string, Efforts>> = {
@@ -113,7 +113,7 @@ const MOST_EFFORTS: Readonly<Record<string, Efforts>> = {
   "gemini-generate": ["minimal", "low", "medium", "high"],
 }
 
-type Told = Omit<UpstreamContext, "losses">
+type Told = Omit<UpstreamRequestContext, "losses">
 
 /** What a target may be known to take. */
 function contexts(protocol: string): fc.Arbitrary<Told> {
@@ -128,7 +128,7 @@ function contexts(protocol: string): fc.Arbitrary<Told> {
   const always = fc.record({
     model: fc.constantFrom(...modelsOf(protocol)),
     stream: fc.boolean(),
-    streamUsage: fc.constantFrom<UpstreamContext["streamUsage"][]>("ask", "sent"),
+    streamUsage: fc.constantFrom<UpstreamRequestContext["streamUsage"][]>("ask", "sent"),
     minter: fc.constantFrom(MINTER, "another"),
     maxOutputTokens: fc.constantFrom(1500, 4096, 64_000),
     reasons: fc.boolean(),
@@ -156,7 +156,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
 
   test("and with every setting that its receiver takes", () => {
     // Those that are refused are tried where nothing is lost in silence.
-    const isTaken = (name: string) => upstream.fates[name as keyof Settings].fate !== "refused"
+    const isTaken = (name: string) => upstream.fates[name as keyof ChatSettings].fate !== "refused"
     const taken = settings.map((wished) => Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))))
     const wishing = fc.property(conversations({ settings: taken }), contexts(protocol), (request, context) => {
       expect(valid(request, context)).toBe("sent")

@@ -4,14 +4,14 @@ import { test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
-import type { Envelope } from "../../src/protocols/contract.ts"
+import type { RequestEnvelope } from "../../src/protocols/contract.ts"
 import { recordings } from "../conformance/recorded.ts"
 import { DescriptionCheck } from "./description-check.ts"
 
-const folder = process.env.TRIVIUM_TEST_WIRE ?? join(import.meta.dir, "../../../shared/wire")
+const folder = process.env.TRIVIUM_TEST_WIRE ?? "(TRIVIUM_TEST_WIRE is not set)"
 const available = existsSync(join(folder, "specs"))
 if (!available)
-  console.warn(`No descriptions at ${folder}: their tests are skipped. TRIVIUM_TEST_WIRE names another folder.`)
+  console.warn(`No descriptions at ${folder}: their tests are skipped. Set TRIVIUM_TEST_WIRE to their folder.`)
 
 /** Skipped where nobody has such material at hand. */
 export const described = test.skipIf(!available)
@@ -53,7 +53,7 @@ export interface ClientRequest {
   readonly source: string
   readonly protocol: string
   readonly body: JsonObject
-  readonly envelope: Envelope
+  readonly envelope: RequestEnvelope
 }
 
 /** Every request that generates: those of recorded exchanges that were answered, and those that were captured. */
@@ -107,7 +107,7 @@ function captured(): ClientRequest[] {
   })
 }
 
-function envelopeOf(protocol: string, url: string): Envelope {
+function envelopeOf(protocol: string, url: string): RequestEnvelope {
   const [path = "", query = ""] = url.split("?")
   const [, rest = ""] = /\/(?:v1|v1alpha|v1beta|v1beta1)\/(.*)$/.exec(path) ?? []
   const headers = protocol === "anthropic-messages" ? { "anthropic-version": "2023-06-01" } : {}

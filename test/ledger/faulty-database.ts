@@ -2,8 +2,8 @@
 // is told otherwise, and before the statement is done or after it.
 import { Database } from "bun:sqlite"
 import type { LedgerTable } from "../../src/store/contract.ts"
-import { ledgerTable } from "../../src/store/sqlite/ledger.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { ledgerTable } from "../../src/store/sqlite/ledger/ledger-table.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
 class Faults {
   /** Since it was last told when to fail. */

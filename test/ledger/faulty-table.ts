@@ -26,7 +26,7 @@ export function faultyTable(table: LedgerTable, faults: Faults): LedgerTable {
   return {
     ...wrapped(table, faults),
     // Asks nothing of the store.
-    foldIsDue: table.foldIsDue,
+    flushIsDue: table.flushIsDue,
     transaction: (work) =>
       table.transaction(() => {
         faults.count()

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
-import { GatewayError } from "../../src/canonical/error.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { type Budget, PERIODS } from "../../src/ledger/budget.ts"
 import { Ledger } from "../../src/ledger/ledger.ts"
 import { type FaultyStore, openFaulty } from "./faulty-database.ts"
@@ -126,12 +126,12 @@ class World {
 
   private upkeep(what: Turn["upkeep"][number]): void {
     const { table } = this.store
-    if (what === "begin") table.beginFold()
-    if (what === "fold") table.fold(0)
-    if (what === "tidy") table.tidy(0)
+    if (what === "begin") table.beginFlush()
+    if (what === "fold") table.flush(0)
+    if (what === "tidy") table.compact(0)
     if (what !== "fold all") return
-    table.beginFold()
-    while (table.fold(0));
+    table.beginFlush()
+    while (table.flush(0));
   }
 
   private restart(): void {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { GatewayError } from "../../src/canonical/error.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { Ledger, type Settlement } from "../../src/ledger/ledger.ts"
 import { StoreError } from "../../src/store/contract.ts"
 import { type FaultyStore, openFaulty } from "./faulty-database.ts"
@@ -27,8 +27,8 @@ const wish = (requestId: string, amountNano: bigint) => ({
 type Act = (ledger: Ledger, store: FaultyStore) => Promise<unknown>
 
 const fold: Act = async (_, { table }) => {
-  table.beginFold()
-  while (table.fold(0));
+  table.beginFlush()
+  while (table.flush(0));
 }
 
 /** Every one may be done again when it failed; what stands in one list is done in one turn. */

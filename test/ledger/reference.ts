@@ -1,16 +1,17 @@
 // The ledger as one would write it who had no crashes, no concurrency and no speed to think of: plain lists, and every
 // sum made anew from them.
-import type { HoldWish, Settled } from "../../src/ledger/books.ts"
-import { type Budget, dateOfDay, dayOf, startOfDay, windowOf } from "../../src/ledger/budget.ts"
 
-interface Held extends HoldWish {
+import { type Budget, dateOfDay, dayOf, startOfDay, windowOf } from "../../src/ledger/budget.ts"
+import type { HoldRequest, SettledHold } from "../../src/ledger/ledger-rules.ts"
+
+interface Held extends HoldRequest {
   readonly account: string
   amountNano: bigint
   lowerBoundNano: bigint
 }
 
 interface Paid {
-  readonly outcome: Settled["outcome"] | "returned"
+  readonly outcome: SettledHold["outcome"] | "returned"
   readonly tenant: string
   readonly keyId: string
   readonly at: number
@@ -30,10 +31,10 @@ export function addUsed(sums: Map<string, Used>, { place, used }: { place: strin
 }
 
 /** `refused` stands for any GatewayError of that code. */
-export type Answer = undefined | boolean | Settled | { readonly refused: string }
+export type Answer = undefined | boolean | SettledHold | { readonly refused: string }
 
 /** How a request ends that owes nothing. */
-export const RELEASED: Settled = {
+export const RELEASED: SettledHold = {
   ...{ outcome: "released", chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, suspendedNano: 0n },
   ...{ owedNano: 0n, returnedNano: 0n },
 }
@@ -71,7 +72,7 @@ export class Reference {
   readonly owed = new Map<string, bigint>()
   readonly floors = new Map<string, bigint | null>()
   readonly holds = new Map<string, Held>()
-  readonly ended = new Map<string, Settled>()
+  readonly ended = new Map<string, SettledHold>()
   /** Requests that have something in suspense, and who paid it. */
   readonly suspended = new Map<string, Held>()
   private readonly paid: Paid[] = []
@@ -191,7 +192,7 @@ export class Reference {
     return sums
   }
 
-  hold(wish: HoldWish): Answer {
+  hold(wish: HoldRequest): Answer {
     const own = `key:${wish.keyId}`
     const account = (this.floors.get(own) ?? null) !== null ? own : `tenant:${wish.tenant}`
     const free = this.freeOn(account)
@@ -252,8 +253,8 @@ export class Reference {
   /** Undefined where it was never held. */
   private end(
     requestId: string,
-    ending: { outcome: Settled["outcome"]; chargeNano: bigint; suspendedNano?: bigint; mayOwe?: boolean },
-  ): Settled | undefined {
+    ending: { outcome: SettledHold["outcome"]; chargeNano: bigint; suspendedNano?: bigint; mayOwe?: boolean },
+  ): SettledHold | undefined {
     const first = this.ended.get(requestId)
     if (first) return first
     const held = this.holds.get(requestId)

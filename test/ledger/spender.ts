@@ -2,7 +2,7 @@
 // spender.ts STORE LOG
 import { openSync, writeSync } from "node:fs"
 import { Ledger } from "../../src/ledger/ledger.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
 const [storePath = "", logPath = ""] = process.argv.slice(2)
 const log = openSync(logPath, "a")
@@ -15,9 +15,9 @@ tell("started")
 
 /** In such small steps that most folds and merges are under way when the end comes. */
 function upkeep(): void {
-  table.beginFold()
-  table.fold(0)
-  table.tidy(0)
+  table.beginFlush()
+  table.flush(0)
+  table.compact(0)
   setImmediate(upkeep)
 }
 upkeep()

@@ -1,7 +1,7 @@
 // A gateway and the simulator behind it, each with its own books: what the one charges and what the other would bill.
 import type { GatewayOptions } from "../../src/app.ts"
-import { BillLog } from "../../src/simulator/bill.ts"
 import { SimulatorServer } from "../../src/simulator/server.ts"
+import { ChargeLog } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { PROTOCOLS, type ProtocolName } from "./client.ts"
@@ -27,12 +27,12 @@ export class Books {
   private constructor(
     readonly gateway: InProcessGateway,
     readonly simulator: SimulatorServer,
-    readonly bills: BillLog,
+    readonly bills: ChargeLog,
   ) {}
 
   static async open({ bookWith }: Pick<GatewayOptions, "bookWith"> = {}): Promise<Books> {
-    const bills = new BillLog()
-    const simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onBill: bills.add } })
+    const bills = new ChargeLog()
+    const simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onCharge: bills.add } })
     const gateway = InProcessGateway.start({ config: configOf(simulator.url), ...(bookWith && { bookWith }) })
     return new Books(gateway, simulator, bills)
   }

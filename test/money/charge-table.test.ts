@@ -1,7 +1,7 @@
 // What is charged when: every row of the table, over all four protocols, unary and streamed, relayed and translated,
 // against the simulator's own bill. (What a killed process leaves is in test/ledger/kill.test.ts and the proof's row 1.)
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
-import type { Bill } from "../../src/simulator/bill.ts"
+import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
 import { Books, modelAt, tokensOf } from "./books.ts"
 import { type Asking, hear, hearSome, PROTOCOLS, type ProtocolName, usageShown } from "./client.ts"
@@ -39,13 +39,13 @@ function asking({ protocol, upstream, stream }: Way, words = ""): Asking {
   return { url, key, protocol, model: modelAt(upstream, words), stream }
 }
 
-function lastBill(): Bill {
-  const bill = books.bills.bills.at(-1)
+function lastBill(): SimulatedCharge {
+  const bill = books.bills.charges.at(-1)
   if (!bill) throw new Error("the simulator has billed nothing")
   return bill
 }
 
-const billed = ({ input_tokens: input, output_tokens: output }: Bill) => ({ input, output })
+const billed = ({ input_tokens: input, output_tokens: output }: SimulatedCharge) => ({ input, output })
 
 for (const way of WAYS) {
   describe(named(way), () => {
@@ -135,12 +135,12 @@ for (const way of WAYS) {
     test("the same idempotency key: once", async () => {
       const headers = { "idempotency-key": crypto.randomUUID() }
       const first = await hear({ ...asking(way), headers })
-      const bills = books.bills.bills.length
+      const bills = books.bills.charges.length
       const again = await hear({ ...asking(way), headers })
       expect([first.status, again.status]).toEqual([200, 409])
       expect(again.text).toContain(first.id)
       expect(await books.look(again.id)).toBeUndefined()
-      expect(books.bills.bills.length).toBe(bills)
+      expect(books.bills.charges.length).toBe(bills)
     })
   })
 }
@@ -177,13 +177,13 @@ for (const way of STREAMS) {
 
     test("the client leaves before anything was said: the input", async () => {
       const leaving = new AbortController()
-      const before = books.bills.bills.length
+      const before = books.bills.charges.length
       const heard = hear({ ...asking(way, "first-token-ms-5000"), signal: leaving.signal }).catch(() => undefined)
       await eventually(() => books.heldNano > 0n)
       await Bun.sleep(100)
       leaving.abort()
       await heard
-      await eventually(() => books.bills.bills.length > before, { what: "the upstream's bill" })
+      await eventually(() => books.bills.charges.length > before, { what: "the upstream's bill" })
       await eventually(() => books.heldNano === 0n)
       expect(lastBill()).toMatchObject({ ended: "client-gone", output_tokens: 0 })
     })

@@ -17,17 +17,17 @@ test.each(ways)("%s, streamed %p: the input is charged, as the upstream bills it
   const { url, key } = books.gateway
   const leaving = new AbortController()
   const model = modelAt(protocol, "first-token-ms-5000")
-  const [before, told] = [books.bills.bills.length, books.gateway.logged("exchange").length]
+  const [before, told] = [books.bills.charges.length, books.gateway.logged("exchange").length]
   const heard = hear({ url, key, protocol, model, stream, signal: leaving.signal }).catch(() => undefined)
   await eventually(() => books.heldNano > 0n)
   await Bun.sleep(50)
   leaving.abort()
   await heard
-  await eventually(() => books.bills.bills.length > before, { what: "the upstream's bill" })
+  await eventually(() => books.bills.charges.length > before, { what: "the upstream's bill" })
   await eventually(() => books.gateway.logged("exchange").length > told, { what: "the end of the exchange" })
   const { request_id } = books.gateway.logged("exchange").at(-1) ?? {}
   const receipt = await books.receipt(String(request_id))
-  const bill = books.bills.bills.at(-1)
+  const bill = books.bills.charges.at(-1)
   expect(receipt).toMatchObject({ outcome: "settled", facts: { basis: "estimated" } })
   expect(tokensOf(receipt.cost)).toEqual({ input: bill?.input_tokens ?? Number.NaN, output: 0 })
 })

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Ledger } from "../../src/ledger/ledger.ts"
 import type { Store } from "../../src/store/contract.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 import { Faults, faultyTable } from "../ledger/faulty-table.ts"
 import { eventually } from "../stage/eventually.ts"
 import { Books, modelAt, tokensOf } from "./books.ts"
@@ -57,7 +57,7 @@ interface Told {
 /** Fails at each call in turn, until there is none left to fail at. */
 async function atEachCall(exchange: () => Promise<Told>, check: (told: Told, billed: number) => Promise<void>) {
   for (let call = 0; call < MOST_CALLS; call++) {
-    const before = books.bills.bills.length
+    const before = books.bills.charges.length
     faults.failAt(call)
     const told = await exchange()
     await eventually(() => heldNano() === 0n, { what: `the end of what was held (call ${call})` })
@@ -65,7 +65,7 @@ async function atEachCall(exchange: () => Promise<Told>, check: (told: Told, bil
     const { happened } = faults
     faults.failAt(undefined)
     expect(await ledger.verify()).toEqual([])
-    await check(told, books.bills.bills.length - before)
+    await check(told, books.bills.charges.length - before)
     if (!happened) return call
   }
   throw new Error(`an exchange makes more than ${MOST_CALLS} calls`)
@@ -78,7 +78,7 @@ async function expectPaidOnce({ status, id }: Told, billed: number): Promise<voi
     return
   }
   expect([status, billed]).toEqual([200, 1])
-  const bill = books.bills.bills.at(-1)
+  const bill = books.bills.charges.at(-1)
   const receipt = ledger.receipt(id)
   expect(receipt?.outcome).toBe("settled")
   expect(tokensOf(nanoAsUsd(receipt?.chargeNano ?? 0n))).toEqual({

@@ -1,18 +1,18 @@
 // The negative control: a gateway that looks whether a balance suffices, calls, and books afterwards, as many do. In all
 // else it is the gateway. What the rows on money prove must fail here: check-then-act.ts DATA
 import { Gateway } from "../../src/app.ts"
-import { GatewayError } from "../../src/canonical/error.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { usdOfNano } from "../../src/canonical/usd.ts"
-import { loadConfig } from "../../src/config/load.ts"
-import type { Books } from "../../src/exchange/call.ts"
+import { loadConfig } from "../../src/config/load-config.ts"
+import type { ExchangeLedger } from "../../src/exchange/exchange-deps.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { Log } from "../../src/telemetry/log.ts"
 
-type Wish = Parameters<Books["hold"]>[0]
-type Settlement = Parameters<Books["settle"]>[1]
+type Wish = Parameters<ExchangeLedger["hold"]>[0]
+type Settlement = Parameters<ExchangeLedger["settle"]>[1]
 
-class CheckThenAct implements Books {
+class CheckThenAct implements ExchangeLedger {
   /** In memory alone: who is killed has forgotten whom it called. */
   private readonly open = new Map<string, Wish>()
 
@@ -31,7 +31,7 @@ class CheckThenAct implements Books {
     return this.ledger.balance(account)
   }
 
-  leftOf(...asked: Parameters<Books["leftOf"]>) {
+  leftOf(...asked: Parameters<ExchangeLedger["leftOf"]>) {
     return this.ledger.leftOf(...asked)
   }
 
@@ -50,7 +50,7 @@ class CheckThenAct implements Books {
     return this.ledger.settle(requestId, settlement)
   }
 
-  async release(requestId: string, told?: Parameters<Books["release"]>[1]) {
+  async release(requestId: string, told?: Parameters<ExchangeLedger["release"]>[1]) {
     this.open.delete(requestId)
     return this.ledger.release(requestId, told)
   }

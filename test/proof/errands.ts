@@ -1,7 +1,7 @@
 // Requests that can be found again in two books that know nothing of each other. Each has an API key of its own, which
 // the ledger notes with whatever it books, and calls a model of its own name, which the upstream notes on its bill.
 import { readFileSync } from "node:fs"
-import type { Bill } from "../../src/simulator/bill.ts"
+import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
 import type { Dice } from "./dice.ts"
 import { inTurns } from "./in-turns.ts"
@@ -67,13 +67,13 @@ export function prepareErrands(dataDir: string, { names, dice }: Prepared): Prom
     { tenant: poor },
     { tenant: frugal },
   ]
-  return atDesk(dataDir, async (desk) => {
-    await desk.tenants.create({ name: poor })
-    await desk.tenants.topUp(poor, { usd: SHARED_USD })
-    await desk.tenants.create({ name: frugal, budgets: { day: SHARED_USD } })
+  return atDesk(dataDir, async (adminService) => {
+    await adminService.tenants.create({ name: poor })
+    await adminService.tenants.topUp(poor, { usd: SHARED_USD })
+    await adminService.tenants.create({ name: frugal, budgets: { day: SHARED_USD } })
     const prepare = async (name: string): Promise<Errand> => {
       const errand = thrown(dice)
-      const { id, key } = await desk.keys.create({ name, ...dice.pick(payers) })
+      const { id, key } = await adminService.keys.create({ name, ...dice.pick(payers) })
       return { ...errand, name, keyId: id, key, seen: { how: "unasked" } }
     }
     return Promise.all(names.map(prepare))
@@ -97,10 +97,10 @@ function thrown(dice: Dice): Omit<Errand, "name" | "keyId" | "key" | "seen"> {
 /** Errands that nothing limits and no client leaves, half of them streamed, answered after so much time. */
 export function prepareLasting(dataDir: string, { names, lastsMs }: { names: readonly string[]; lastsMs: number }) {
   const plain = { text: "Say something.", words: `first-token-ms-${lastsMs}`, upstream: undefined }
-  return atDesk(dataDir, (desk) => {
+  return atDesk(dataDir, (adminService) => {
     const prepare = async (name: string, at: number): Promise<Errand> => {
       const protocol = PROTOCOLS[Math.floor(at / 2) % PROTOCOLS.length] ?? "openai-chat"
-      const { id, key } = await desk.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
+      const { id, key } = await adminService.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
       const asked = { protocol, stream: at % 2 === 0, leavesAfterMs: undefined }
       return { ...plain, ...asked, name, keyId: id, key, seen: { how: "unasked" } }
     }
@@ -120,7 +120,7 @@ export function errandsConfig(origin: string, errands: readonly Errand[]): strin
 }
 
 /** What the simulator has billed, in a file that it has finished. */
-export function readBills(file: string): Bill[] {
+export function readBills(file: string): SimulatedCharge[] {
   const lines = readFileSync(file, "utf8").trimEnd().split("\n")
   return lines.map((line) => JSON.parse(line))
 }

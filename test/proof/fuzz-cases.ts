@@ -1,6 +1,6 @@
 // One case of the fuzz: what it sends, and what came back. All of it follows from the case's seed and number.
 import { protocols } from "../../src/protocols.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { allAdminRoutes } from "../administration/routes.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import type { Dice } from "./dice.ts"

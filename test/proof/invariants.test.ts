@@ -1,6 +1,6 @@
 // What proves the invariants has to notice when one is broken: sound evidence, spoilt in one place at a time.
 import { describe, expect, test } from "bun:test"
-import type { Bill } from "../../src/simulator/bill.ts"
+import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import type { Errand } from "./errands.ts"
 import { billedUnbooked, type Evidence, invariantFigures, overBudget, recoveredOtherwise } from "./invariants.ts"
 import { isKept } from "./row.ts"
@@ -11,7 +11,7 @@ function errand(name: string, seen: Errand["seen"], stream = false): Errand {
   return { ...asked, name, keyId: `key-${name}`, key: "", stream, seen }
 }
 
-function bill(name: string, ended: Bill["ended"] = "complete"): Bill {
+function bill(name: string, ended: SimulatedCharge["ended"] = "complete"): SimulatedCharge {
   const whose = { id: name, request_id: name, path: "/", model: name, time: "" }
   return { ...whose, input_tokens: 10, output_tokens: 20, ended }
 }

@@ -1,14 +1,14 @@
 // The invariants of money, each by its name, over what clients saw, what the upstream has billed, and what the stopped
 // gateway has booked.
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
-import type { Bill } from "../../src/simulator/bill.ts"
+import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { type Errand, FRUGAL, INPUT_NANO, OUTPUT_NANO, SHARED_NANO } from "./errands.ts"
 import type { Figure } from "./row.ts"
 import type { BookedEntry, OpenHold, StoppedBooks } from "./stopped-books.ts"
 
 export interface Evidence {
   readonly errands: readonly Errand[]
-  readonly bills: readonly Bill[]
+  readonly bills: readonly SimulatedCharge[]
   readonly books: StoppedBooks
   /** What killed processes had left open, before it was recovered. */
   readonly leftOpen: readonly OpenHold[]
@@ -99,7 +99,7 @@ export function overBudget({ books }: Evidence): string[] {
 
 class Evident {
   private readonly entries = new Map<string, BookedEntry[]>()
-  private readonly bills = new Map<string, Bill[]>()
+  private readonly bills = new Map<string, SimulatedCharge[]>()
   private readonly keys: ReadonlyMap<string, string>
 
   constructor(private readonly evidence: Evidence) {
@@ -213,7 +213,7 @@ class Evident {
   }
 }
 
-function costOf({ input_tokens, output_tokens }: Bill): bigint {
+function costOf({ input_tokens, output_tokens }: SimulatedCharge): bigint {
   return BigInt(input_tokens) * INPUT_NANO + BigInt(output_tokens) * OUTPUT_NANO
 }
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Bill } from "../../src/simulator/bill.ts"
+import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { configOf, type Receipt } from "../money/books.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
@@ -22,9 +22,9 @@ export class MoneyStage {
   }
 
   /** By the answer's own id, which passes through the gateway. */
-  bills(): ReadonlyMap<string, Bill> {
+  bills(): ReadonlyMap<string, SimulatedCharge> {
     const lines = readFileSync(join(this.folder, "bill.jsonl"), "utf8").split("\n").slice(0, -1)
-    return new Map(lines.map((line) => JSON.parse(line) as Bill).map((bill) => [bill.id, bill]))
+    return new Map(lines.map((line) => JSON.parse(line) as SimulatedCharge).map((bill) => [bill.id, bill]))
   }
 
   /** Undefined where there is none. */

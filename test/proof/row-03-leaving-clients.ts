@@ -1,6 +1,6 @@
 // Clients that leave a stream at a random byte: the upstream is let go, nothing stays held, and what was delivered is paid.
 import { setTimeout } from "node:timers/promises"
-import type { Bill } from "../../src/simulator/bill.ts"
+import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { countTokens } from "../../src/simulator/tokens.ts"
 import { modelAt, type Receipt, tokensOf } from "../money/books.ts"
 import { hearSome, PROTOCOLS } from "../money/client.ts"
@@ -63,7 +63,7 @@ async function figuresOf(stage: MoneyStage, left: readonly Left[], say: (text: s
   const pairs = await inTurns(known, {
     atOnce: AT_ONCE,
     act: async ({ answerId, receiptId, leftAt, heard }) => {
-      const bill = bills.get(answerId) as Bill
+      const bill = bills.get(answerId) as SimulatedCharge
       const receipt = await stage.receipt(receiptId)
       return { bill, receipt, heard, lateMs: Math.max(0, Date.parse(bill.time) - leftAt) }
     },
@@ -105,7 +105,7 @@ async function figuresOf(stage: MoneyStage, left: readonly Left[], say: (text: s
 }
 
 interface Charged {
-  readonly bill: Bill
+  readonly bill: SimulatedCharge
   readonly receipt: Receipt
   readonly heard: number
 }

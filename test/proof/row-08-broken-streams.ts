@@ -1,5 +1,5 @@
 // Streams that die at some byte, in each way a stream can: whoever reads them with the vendor's own library is told.
-import type { Timeouts } from "../../src/exchange/call.ts"
+import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { within } from "../stage/eventually.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
@@ -154,7 +154,7 @@ export const brokenStreams: Row = {
     // The gap that ends a stall is a minute in a real one. A heart-beat makes a failure before the first word one inside
     // a stream that has begun.
     const limits = { firstEventMs: 300, gapMs: 300 }
-    const inProcess = (timeouts: Partial<Timeouts>) =>
+    const inProcess = (timeouts: Partial<ExchangeTimeouts>) =>
       perHost((hosts) => InProcessGateway.start({ config: config(hosts), timeouts }))
     const quiet = await inProcess(limits)
     const beating = await inProcess({ ...limits, heartbeatMs: 100 })

@@ -1,5 +1,5 @@
 // Providers that stall, at each stage and in each protocol: an error in time, and everything given back.
-import type { Timeouts } from "../../src/exchange/call.ts"
+import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { eventually, within } from "../stage/eventually.ts"
 import { FullHost } from "../stage/full-host.ts"
 import { RunningGateway } from "../stage/gateway.ts"
@@ -91,7 +91,7 @@ function gaps(limitMs: number, model: Stall["model"] = "test/model"): Stall[] {
 }
 
 /** A limit at a time, so that no other ends the call before. */
-const SCALED: readonly { readonly timeouts: Partial<Timeouts>; readonly stalls: readonly Stall[] }[] = [
+const SCALED: readonly { readonly timeouts: Partial<ExchangeTimeouts>; readonly stalls: readonly Stall[] }[] = [
   { timeouts: { connectMs: 1000 }, stalls: connecting(1000) },
   { timeouts: { firstEventMs: 500 }, stalls: firstEvents(500) },
   { timeouts: { firstEventMs: 500, heartbeatMs: 100 }, stalls: firstEvents(500) },

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
-import type { Bill } from "../../src/simulator/bill.ts"
+import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
 import { Dice } from "./dice.ts"
 import { INPUT_NANO, OUTPUT_NANO, readBills } from "./errands.ts"
@@ -128,10 +128,10 @@ class StoppingRun {
 
 function makeClients(dataDir: string): Promise<Client[]> {
   const make = Array.from({ length: CLIENTS }, (_, at) => ({ name: `client-${at}`, isBalanced: at % 2 === 0 }))
-  return atDesk(dataDir, (desk) =>
+  return atDesk(dataDir, (adminService) =>
     Promise.all(
       make.map(async ({ name, isBalanced }) => {
-        const { id, key } = await desk.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
+        const { id, key } = await adminService.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
         return { name, key, keyId: id, isBalanced, answers: [], turnedAway: 0, cutOff: 0 }
       }),
     ),
@@ -185,11 +185,11 @@ function isJson(text: string): boolean {
 interface Evidence {
   readonly clients: readonly Client[]
   /** Of each host. */
-  readonly bills: readonly (readonly Bill[])[]
+  readonly bills: readonly (readonly SimulatedCharge[])[]
   readonly books: StoppedBooks
 }
 
-const costOf = ({ input_tokens, output_tokens }: Bill) =>
+const costOf = ({ input_tokens, output_tokens }: SimulatedCharge) =>
   BigInt(input_tokens) * INPUT_NANO + BigInt(output_tokens) * OUTPUT_NANO
 
 const sorted = (amounts: readonly bigint[]) => amounts.toSorted((one, other) => Number(one - other)).join(" ")

@@ -4,7 +4,7 @@ import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync, trunca
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Ledger } from "../../src/ledger/ledger.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { Upstream } from "../stage/upstream.ts"

@@ -1,8 +1,8 @@
 // The books of a gateway that does not run: what was booked and what is still held, as the store's tables have it.
 import { Database } from "bun:sqlite"
 import { join } from "node:path"
-import { openDesk } from "../../src/app.ts"
-import { loadConfig } from "../../src/config/load.ts"
+import { openAdminService } from "../../src/app.ts"
+import { loadConfig } from "../../src/config/load-config.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import type { EntryKind } from "../../src/store/contract.ts"
 
@@ -56,14 +56,14 @@ const HOLDS = `
   FROM holds`
 const POSTED = "SELECT coalesce(sum(posted), 0) AS nano FROM ledger_accounts"
 
-type Desk = ReturnType<typeof openDesk>["desk"]
+type Desk = ReturnType<typeof openAdminService>["adminService"]
 
 /** What an operator does while no gateway runs. */
-export async function atDesk<Result>(dataDir: string, act: (desk: Desk) => Promise<Result>): Promise<Result> {
+export async function atDesk<Result>(dataDir: string, act: (adminService: Desk) => Promise<Result>): Promise<Result> {
   const sources = { flags: { data: dataDir }, environment: {}, workingDir: dataDir, knownProviders }
-  const { desk, close } = openDesk(loadConfig(sources), {})
+  const { adminService, close } = openAdminService(loadConfig(sources), {})
   try {
-    return await act(desk)
+    return await act(adminService)
   } finally {
     close()
   }
@@ -76,7 +76,7 @@ export async function readBooks(dataDir: string): Promise<StoppedBooks> {
     postedNano: database.query<{ nano: bigint }, []>(POSTED).get()?.nano ?? 0n,
   }))
   const holds = openHolds(dataDir)
-  const { problems } = await atDesk(dataDir, (desk) => desk.books.verify())
+  const { problems } = await atDesk(dataDir, (adminService) => adminService.ledger.verify())
   return { ...left, holds, problems }
 }
 

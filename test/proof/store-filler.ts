@@ -2,7 +2,7 @@
 // store-filler.ts STORE ENTRIES. A crowd comes first, whose holds stay behind in rows that nobody has written over; then
 // few callers, each of whom is written on its own.
 import { Ledger } from "../../src/ledger/ledger.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
 const [storePath = "", entries = ""] = process.argv.slice(2)
 const wanted = Number(entries)

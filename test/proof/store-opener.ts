@@ -1,7 +1,7 @@
 // A process that opens a store as a start of the gateway does, tells in JSON what that took, and dies without closing it:
 // store-opener.ts STORE
 import { Ledger } from "../../src/ledger/ledger.ts"
-import { openSqlite } from "../../src/store/sqlite/open.ts"
+import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
 /** How often a text was looked through for another. */
 let searches = 0

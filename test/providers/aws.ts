@@ -1,5 +1,5 @@
 // Amazon's side of Bedrock: checks the signature of what it receives, by an implementation of its own, and frames events.
-import { encodeEventMessage } from "../../src/transport/aws-event-stream.fixture.ts"
+import { encodeEventMessage } from "../../src/transport/streams/aws-event-stream.fixture.ts"
 import type { ReceivedRequest, Reply } from "../stage/upstream.ts"
 
 export interface AwsCredential {

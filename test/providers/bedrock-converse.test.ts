@@ -1,20 +1,20 @@
 // Bedrock's Converse over real sockets: what the codec says, on the provider's line, and what comes back out of frames.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
-import { fold } from "../../src/canonical/fold.ts"
+import { assembleResponse } from "../../src/canonical/chat/assemble-response.ts"
+import type { ChatRequest } from "../../src/canonical/chat/chat-request.ts"
+import type { StreamEvent } from "../../src/canonical/chat/stream-event.ts"
 import type { Losses } from "../../src/canonical/loss.ts"
-import type { ChatRequest } from "../../src/canonical/request.ts"
-import type { StreamEvent } from "../../src/canonical/stream.ts"
 import { Secret } from "../../src/config/secret.ts"
-import { bedrockConverseCodec } from "../../src/protocols/bedrock-converse/codec.ts"
-import { openAccounts } from "../../src/providers/account.ts"
+import { bedrockConverseCodec } from "../../src/protocols/chat/bedrock-converse/codec.ts"
 import { bedrock } from "../../src/providers/bedrock.ts"
+import { openAccounts } from "../../src/providers/open-account.ts"
 import { Abort } from "../../src/transport/abort.ts"
-import { toByteText } from "../../src/transport/byte-text.ts"
 import { httpSend } from "../../src/transport/http-client.ts"
+import { toByteText } from "../../src/transport/json/byte-text.ts"
 import { readAll } from "../../src/transport/read-all.ts"
 import { retryAfterMs } from "../../src/transport/retry-after.ts"
-import { decodeSse } from "../../src/transport/sse.ts"
+import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { type Recording, recorded, recordings } from "../conformance/recorded.ts"
 import { raised } from "../stage/raised.ts"
 import { type Script, Upstream } from "../stage/upstream.ts"
@@ -60,7 +60,7 @@ async function call({ stream = false, proof = signed as object } = {}) {
   const line = openAccounts(bedrock, { ...settings, send: httpSend })[0]?.lines["bedrock-converse"]
   if (!line) throw new Error("Bedrock speaks Converse")
   const losses: Losses = []
-  const { path, headers } = bedrockConverseCodec.errand(MODEL, stream)
+  const { path, headers } = bedrockConverseCodec.operationFor(MODEL, stream)
   const said = bedrockConverseCodec.encodeRequest(hello, {
     ...{ model: MODEL, stream, streamUsage: line.streamUsage, minter: "bedrock", maxOutputTokens: 100, reasons: true },
     losses,
@@ -160,7 +160,7 @@ describe("a stream", () => {
       reply.end()
     })
     const events = await streamed()
-    expect(fold(events)).toEqual({
+    expect(assembleResponse(events)).toEqual({
       candidates: [
         { index: 0, parts: [{ kind: "text", text: "Grüße." }], finish: { reason: "stop", word: "end_turn" } },
       ],
@@ -177,7 +177,7 @@ describe("a stream", () => {
       for (const byte of Buffer.concat([...spoken("Grüße."), ...over])) await reply.write(Buffer.from([byte]))
       reply.end()
     })
-    expect(fold(await streamed()).candidates[0]?.parts).toEqual([{ kind: "text", text: "Grüße." }])
+    expect(assembleResponse(await streamed()).candidates[0]?.parts).toEqual([{ kind: "text", text: "Grüße." }])
   })
 
   test("has its first word as soon as Bedrock has said it", async () => {
@@ -231,7 +231,7 @@ describe("a stream", () => {
       })
       const events = await streamed()
       expect(events.at(-1)).toEqual({ type: "stream-end" })
-      expect(fold(events).candidates[0]?.parts.length).toBeGreaterThan(0)
+      expect(assembleResponse(events).candidates[0]?.parts.length).toBeGreaterThan(0)
     }
   })
 })

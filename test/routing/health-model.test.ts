@@ -1,7 +1,7 @@
 // One target, asked again and again: it is in and out when the plain rules say so.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { accountNamed, StagedHealth } from "../../src/routing/health.fixture.ts"
+import { accountNamed, StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
 
 type Event =
   | { readonly name: "answers"; readonly afterMs: number }
@@ -87,12 +87,12 @@ test("health is as the plain rules have it, whatever happens in whatever order",
       const reference = new Reference()
       for (const each of events) {
         stage.now += each.afterMs
-        expect(stage.health.takes(place)).toBe(reference.takes(stage.now))
+        expect(stage.health.accepts(place)).toBe(reference.takes(stage.now))
         if (each.name === "answers") stage.answer(place)
         else if (each.name === "fails") stage.fail(place)
         else if (each.name === "limits") stage.fail(place, { failed: "limited", retryAfterMs: each.retryAfterMs })
         reference.happens(each, stage.now)
-        expect(stage.health.takes(place)).toBe(reference.takes(stage.now))
+        expect(stage.health.accepts(place)).toBe(reference.takes(stage.now))
         if (!reference.takes(stage.now)) outs++
       }
     }),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { loadConfig } from "../../src/config/load.ts"
+import { loadConfig } from "../../src/config/load-config.ts"
 import { buildTable, type GatewayTable, knownProviders } from "../../src/gateway-table.ts"
 
 function tableOf(text: string, before?: GatewayTable): GatewayTable {

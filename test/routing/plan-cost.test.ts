@@ -1,26 +1,26 @@
 // What a plan costs the processor. The fastest of many rounds counts: the others shared it with somebody.
 import { expect, test } from "bun:test"
-import type { RoutingWishes } from "../../src/canonical/request.ts"
-import { StagedHealth } from "../../src/routing/health.fixture.ts"
-import { modelOf, priced, StagedTable } from "../../src/routing/plan.fixture.ts"
-import { plan } from "../../src/routing/plan.ts"
+import type { RoutingOptions } from "../../src/canonical/chat/chat-request.ts"
+import { StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
+import { modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.fixture.ts"
+import { planRoute } from "../../src/routing/route-plan.ts"
 
 const ROUNDS = 40
 const PLANS = 2000
 
 /** CPU time of a plan for a model with ten targets, among so many models. */
-function plannedUs(models: number, wishes: RoutingWishes): number {
+function plannedUs(models: number, wishes: RoutingOptions): number {
   const rows = Object.fromEntries(
-    Array.from({ length: 10 }, (_, index) => [`p${index}`, priced(1 + index, 9 - index, 0.1)]),
+    Array.from({ length: 10 }, (_, index) => [`p${index}`, withPrices(1 + index, 9 - index, 0.1)]),
   )
   const names = Array.from({ length: models }, (_, index) => `m${index}`)
   const { table, place } = staged(names.map((name) => modelOf(name, rows)))
   const stage = new StagedHealth()
   for (let each = 0; each < 500; each++) {
     stage.now += 10
-    const trial = stage.health.begun(place(each % 10))
-    stage.health.answering(trial, 100 + each)
-    stage.health.ended(trial, { answered: true, outputTokens: 300 })
+    const trial = stage.health.beginAttempt(place(each % 10))
+    stage.health.noteFirstToken(trial, 100 + each)
+    stage.health.endAttempt(trial, { answered: true, outputTokens: 300 })
   }
   const model = table.catalog.find("m0")
   if (!model) throw new Error("there is no model")
@@ -37,7 +37,8 @@ function plannedUs(models: number, wishes: RoutingWishes): number {
   let fastest = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
     const before = process.cpuUsage()
-    for (let each = 0; each < PLANS; each++) plan([model], { ...occasion, health: stage.health.view(), turn: turn++ })
+    for (let each = 0; each < PLANS; each++)
+      planRoute([model], { ...occasion, health: stage.health.snapshot(), turn: turn++ })
     const { user, system } = process.cpuUsage(before)
     fastest = Math.min(fastest, (user + system) / PLANS)
   }

@@ -1,11 +1,11 @@
 // What holds of every plan, whatever is asked for and whatever has happened before.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type RoutingWishes, STRATEGIES } from "../../src/canonical/request.ts"
-import { FAILURE_KINDS, type FailureKind } from "../../src/routing/failure.ts"
-import { StagedHealth } from "../../src/routing/health.fixture.ts"
-import { accountsAt, modelOf, priced, StagedTable } from "../../src/routing/plan.fixture.ts"
-import type { Plan, Target } from "../../src/routing/plan.ts"
+import { type RoutingOptions, STRATEGIES } from "../../src/canonical/chat/chat-request.ts"
+import { FAILURE_KINDS, type FailureKind } from "../../src/routing/failure-kind.ts"
+import { StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
+import { accountsAt, modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.fixture.ts"
+import type { RoutePlan, Target } from "../../src/routing/route-plan.ts"
 
 const PROVIDERS = ["one", "two", "three", "four"]
 const MODELS = ["m", "n", "o", "p", "q", "r"]
@@ -59,7 +59,7 @@ function stagedTable({ rows, accounts, alike }: Generated["world"]): StagedTable
       const found = rows[index]?.[at]
       if (!found) return []
       const { price, ...rest } = found
-      return [[provider, { ...rest, ...(price !== null && priced(price, price)) }] as const]
+      return [[provider, { ...rest, ...(price !== null && withPrices(price, price)) }] as const]
     })
     return modelOf(name, Object.fromEntries(served))
   })
@@ -86,7 +86,7 @@ function stagedHealth(table: StagedTable, events: Generated["events"]): StagedHe
 const losesParameters = ({ account }: Target) => account.baseUrl.endsWith("/1")
 
 /** The wishes as they reach the plan: what is not asked for is not there. */
-function asked(generated: Generated["wishes"]): Partial<RoutingWishes> {
+function asked(generated: Generated["wishes"]): Partial<RoutingOptions> {
   return Object.fromEntries(Object.entries(generated).filter(([, value]) => value !== undefined))
 }
 
@@ -94,7 +94,7 @@ interface Made {
   readonly generated: Generated
   readonly table: StagedTable
   readonly stage: StagedHealth
-  readonly plan: (more?: Partial<RoutingWishes>) => Plan
+  readonly plan: (more?: Partial<RoutingOptions>) => RoutePlan
 }
 
 /** Checks what shall hold in every generated world. */
@@ -104,11 +104,11 @@ function always(check: (made: Made) => void): void {
       const table = stagedTable(generated.world)
       const stage = stagedHealth(table, generated.events)
       const [home] = table.table.accounts.get("two") ?? []
-      const plan = (more: Partial<RoutingWishes> = {}) =>
+      const plan = (more: Partial<RoutingOptions> = {}) =>
         table.plan(generated.asked, {
           wishes: { ...asked(generated.wishes), ...more },
           facts: { stream: true, inputTokens: 100, candidates: 1 },
-          health: stage.health.view(),
+          health: stage.health.snapshot(),
           turn: generated.turn,
           chance: generated.chance,
           losesParameters,
@@ -183,7 +183,7 @@ describe("every plan", () => {
   test("tries nobody who is out before somebody of the same name who is not", () => {
     always((made) => {
       const { attempts } = made.plan()
-      const isOut = (target: Target) => !made.stage.health.takes(target)
+      const isOut = (target: Target) => !made.stage.health.accepts(target)
       const firstOut = attempts.findIndex(isOut)
       if (firstOut >= 0) expect(attempts.slice(firstOut).every(isOut)).toBe(true)
       for (const name of made.generated.asked.slice(0, 6)) {

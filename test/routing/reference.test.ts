@@ -2,10 +2,10 @@
 // and which failures move on are those of the plain reference.
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { STRATEGIES, type Strategy } from "../../src/canonical/request.ts"
-import { FAILURE_KINDS, type FailureKind, movesOn } from "../../src/routing/failure.ts"
-import { StagedHealth } from "../../src/routing/health.fixture.ts"
-import { accountsAt, modelOf, priced, StagedTable } from "../../src/routing/plan.fixture.ts"
+import { type RoutingStrategy, STRATEGIES } from "../../src/canonical/chat/chat-request.ts"
+import { allowsFallback, FAILURE_KINDS, type FailureKind } from "../../src/routing/failure-kind.ts"
+import { StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
+import { accountsAt, modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.fixture.ts"
 import { type Ending, type Entry, type Place, trials, walk } from "./reference.ts"
 
 const PROVIDERS = ["one", "two", "three", "four", "five"]
@@ -39,7 +39,7 @@ function staged(entries: readonly Entry[]): { table: StagedTable; stage: StagedH
       const { priority, weight, precision } = each
       return [
         id,
-        { priority, weight, precision, model: `${name}@${each.provider}`, ...priced(each.price, each.price) },
+        { priority, weight, precision, model: `${name}@${each.provider}`, ...withPrices(each.price, each.price) },
       ] as const
     })
     return modelOf(name, Object.fromEntries(rows))
@@ -50,9 +50,9 @@ function staged(entries: readonly Entry[]): { table: StagedTable; stage: StagedH
     for (const { provider, latencyMs, isOut } of places) {
       for (const account of table.table.accounts.get(`${name}-${provider}`) ?? []) {
         const at = { account, upstreamModel: `${name}@${provider}` }
-        for (const trial of latencyMs === undefined ? [] : stage.begun(9, at)) {
-          stage.health.answering(trial, latencyMs ?? 0)
-          stage.health.ended(trial, { answered: true })
+        for (const trial of latencyMs === undefined ? [] : stage.beginAttempt(9, at)) {
+          stage.health.noteFirstToken(trial, latencyMs ?? 0)
+          stage.health.endAttempt(trial, { answered: true })
         }
         if (isOut) stage.failTimes(5, at)
       }
@@ -68,7 +68,7 @@ function walked(planned: readonly string[], replyOf: (name: string) => FailureKi
   for (const name of planned) {
     asked.push(name)
     const reply = replyOf(name)
-    if (reply === "answered" || !movesOn(reply)) {
+    if (reply === "answered" || !allowsFallback(reply)) {
       ending = reply
       break
     }
@@ -76,7 +76,7 @@ function walked(planned: readonly string[], replyOf: (name: string) => FailureKi
   return { asked, ending }
 }
 
-const STRATEGY_WISHES: readonly (Strategy | undefined)[] = [undefined, ...STRATEGIES]
+const STRATEGY_WISHES: readonly (RoutingStrategy | undefined)[] = [undefined, ...STRATEGIES]
 const FALLBACKS = [0, 1, 2, 3, 5]
 
 test("the order of trial and its end are the reference's, by every strategy, fallback and failure", () => {
@@ -92,7 +92,7 @@ test("the order of trial and its end are the reference's, by every strategy, fal
             {
               wishes: strategy ? { strategy } : {},
               facts: { stream: true, inputTokens: 100, candidates: 1 },
-              health: stage.health.view(),
+              health: stage.health.snapshot(),
             },
           )
           const planned = attempts.map(
@@ -117,7 +117,7 @@ test("the order of trial and its end are the reference's, by every strategy, fal
   const all = STRATEGY_WISHES.flatMap((strategy) =>
     FALLBACKS.flatMap((fallbacks) =>
       FAILURE_KINDS.flatMap((kind) => {
-        const endings = movesOn(kind) ? ["answered", "exhausted"] : [kind]
+        const endings = allowsFallback(kind) ? ["answered", "exhausted"] : [kind]
         return endings.map((ending) => `${strategy} ${fallbacks} ${kind} ${ending}`)
       }),
     ),

@@ -1,7 +1,7 @@
 // What the plan and the walk along it must come to, written down as plainly as the rules are told: no health but who is
 // out, no turns, no speed.
-import type { Strategy } from "../../src/canonical/request.ts"
-import type { FailureKind } from "../../src/routing/failure.ts"
+import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
+import type { FailureKind } from "../../src/routing/failure-kind.ts"
 
 export interface Place {
   readonly provider: string
@@ -26,7 +26,7 @@ export interface Entry {
 export type Ending = "answered" | "exhausted" | FailureKind
 
 /** Those that are tried, such as `m@one/0` for the first account, in order. */
-export function trials(entries: readonly Entry[], strategy: Strategy | undefined): string[] {
+export function trials(entries: readonly Entry[], strategy: RoutingStrategy | undefined): string[] {
   const lists = entries.slice(0, 6).map((entry) => ({
     live: namesOf(entry, bestFirst(entry.places, strategy)).filter(({ isOut }) => !isOut),
     all: namesOf(entry, byWeight(entry.places)),
@@ -75,7 +75,7 @@ function asConfigured(places: readonly Place[]): Place[] {
 
 const COARSENESS = { bf16: 0, fp8: 1, int4: 2 }
 
-function bestFirst(places: readonly Place[], strategy: Strategy | undefined): Place[] {
+function bestFirst(places: readonly Place[], strategy: RoutingStrategy | undefined): Place[] {
   const usual = asConfigured(places)
   if (strategy === undefined) return usual
   if (strategy === "cost") return usual.toSorted((one, other) => one.price - other.price)

@@ -1,6 +1,6 @@
 // What routing is worth over a bad day of three providers, against one who knows everything.
 import { describe, expect, test } from "bun:test"
-import type { Strategy } from "../../src/canonical/request.ts"
+import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import { median, Simulation } from "./simulation.ts"
 
 const REQUESTS = 10_000
@@ -17,7 +17,7 @@ interface Worth {
   readonly unanswered: number
 }
 
-function simulate(strategy: Strategy | undefined, seed: number): Worth {
+function simulate(strategy: RoutingStrategy | undefined, seed: number): Worth {
   const { results } = new Simulation(strategy, { seed, requests: REQUESTS })
   const could = results.filter(({ best }) => best !== undefined)
   const answered = could.filter(({ provider }) => provider !== undefined)

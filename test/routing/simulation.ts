@@ -1,8 +1,8 @@
 // Ten thousand requests through the plan and the health, in virtual time, beside an oracle that knows what is true.
-import type { Strategy } from "../../src/canonical/request.ts"
-import { Health } from "../../src/routing/health.ts"
-import { modelOf, priced, StagedTable } from "../../src/routing/plan.fixture.ts"
-import type { Planned } from "../../src/routing/plan.ts"
+import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
+import { HealthMonitor } from "../../src/routing/health-monitor.ts"
+import { modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.fixture.ts"
+import type { PlannedTarget } from "../../src/routing/route-plan.ts"
 import { seededChance } from "./seeded.ts"
 import { VirtualTime } from "./virtual-time.ts"
 import { type Asked, PROVIDERS, type Provider, World } from "./world.ts"
@@ -24,19 +24,19 @@ export class Simulation {
   private readonly world: World
   private readonly oracle: World
   private readonly chance: () => number
-  private readonly health: Health
+  private readonly health: HealthMonitor
   private readonly accounts
   private stage: StagedTable
   private turn = 0
 
   constructor(
-    private readonly strategy: Strategy | undefined,
+    private readonly strategy: RoutingStrategy | undefined,
     { seed, requests }: { seed: number; requests: number },
   ) {
     this.world = new World(seed)
     this.oracle = new World(seed + 1)
     this.chance = seededChance(seed + 2)
-    this.health = new Health({ now: () => this.time.now, chance: this.chance, onAside: () => {} })
+    this.health = new HealthMonitor({ now: () => this.time.now, chance: this.chance, onSetAside: () => {} })
     this.stage = this.tableAt(0)
     this.accounts = Object.fromEntries(this.stage.table.accounts)
     for (const ms of this.world.priceChanges()) this.time.after(ms, () => this.changePrices())
@@ -52,7 +52,7 @@ export class Simulation {
   private tableAt(nowMs: number): StagedTable {
     const row = (provider: Provider) => {
       const { input, output } = this.world.prices(provider, nowMs)
-      return [provider, priced(input, output)] as const
+      return [provider, withPrices(input, output)] as const
     }
     const models = [modelOf("m", Object.fromEntries(PROVIDERS.map(row)))]
     return new StagedTable({ models, ...(this.accounts && { accounts: this.accounts }) })
@@ -72,7 +72,7 @@ export class Simulation {
     const { attempts } = this.stage.plan("m", {
       wishes: this.strategy ? { strategy: this.strategy } : {},
       facts: { stream: true, inputTokens: asked.inputTokens, candidates: 1 },
-      health: this.health.view(),
+      health: this.health.snapshot(),
       turn: this.turn++,
       chance: this.chance(),
     })
@@ -83,34 +83,34 @@ export class Simulation {
   }
 
   /** As the exchange does: who went out in the meantime is passed over, but for the last. */
-  private attempt(attempts: Planned[], of: { asked: Asked; result: Result }): void {
+  private attempt(attempts: PlannedTarget[], of: { asked: Asked; result: Result }): void {
     const target = attempts.shift()
     if (!target) return
-    if (attempts.length > 0 && !this.health.takes(target)) {
+    if (attempts.length > 0 && !this.health.accepts(target)) {
       this.attempt(attempts, of)
       return
     }
     const { asked, result } = of
     const provider = target.account.id as Provider
-    const trial = this.health.begun(target)
+    const trial = this.health.beginAttempt(target)
     const begunAt = this.time.now
     const reply = this.world.ask(provider, { nowMs: begunAt, outputTokens: asked.outputTokens })
     result.attempts++
     if ("failed" in reply) {
       this.time.after(reply.afterMs, () => {
-        this.health.ended(trial, { failed: reply.failed })
+        this.health.endAttempt(trial, { failed: reply.failed })
         this.attempt(attempts, of)
       })
       return
     }
     this.time.after(reply.firstTokenMs, () => {
-      this.health.answering(trial, reply.firstTokenMs)
+      this.health.noteFirstToken(trial, reply.firstTokenMs)
       result.provider = provider
       result.firstTokenMs = this.time.now - result.startedAt
       result.cost = this.world.cost(provider, { nowMs: result.startedAt, ...asked })
     })
     this.time.after(reply.totalMs, () => {
-      this.health.ended(trial, { answered: true, outputTokens: asked.outputTokens })
+      this.health.endAttempt(trial, { answered: true, outputTokens: asked.outputTokens })
     })
   }
 

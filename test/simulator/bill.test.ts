@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Bill, BillLog } from "../../src/simulator/bill.ts"
+import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
@@ -10,12 +10,12 @@ import { type Question, SPOKEN } from "./voices.ts"
 
 /** A simulator and what it bills. */
 function billed() {
-  const log = new BillLog()
-  return { send: createSimulator({ onBill: log.add }), log, bills: () => log.bills }
+  const log = new ChargeLog()
+  return { send: createSimulator({ onCharge: log.add }), log, bills: () => log.charges }
 }
 
 /** What a call with these words is billed as, once it was read to its end. */
-async function bill(question: Question, words?: string): Promise<readonly Bill[]> {
+async function bill(question: Question, words?: string): Promise<readonly SimulatedCharge[]> {
   const { send, bills } = billed()
   const answer = await simulated(question, { send, ...(words !== undefined && { words }) }).catch(() => undefined)
   if (answer) await readStream(answer)
@@ -181,17 +181,17 @@ test("the file has a line for each call, also across logs", async () => {
   const file = join(folder, "bill.jsonl")
   const [{ whole }] = SPOKEN as [(typeof SPOKEN)[number]]
   for (const seed of ["one", "two"]) {
-    const send = createSimulator({ seed, onBill: new BillLog({ file }).add })
+    const send = createSimulator({ seed, onCharge: new ChargeLog({ file }).add })
     for (let at = 0; at < 3; at++) await simulated(whole, { send })
   }
   const lines = readFileSync(file, "utf8").trimEnd().split("\n")
   rmSync(folder, { recursive: true })
-  expect(new Set(lines.map((line) => (JSON.parse(line) as Bill).id)).size).toBe(6)
+  expect(new Set(lines.map((line) => (JSON.parse(line) as SimulatedCharge).id)).size).toBe(6)
 })
 
 test("memory keeps the last bills, not all of them", () => {
-  const log = new BillLog()
-  const bill: Bill = {
+  const log = new ChargeLog()
+  const bill: SimulatedCharge = {
     id: "",
     request_id: "",
     path: "",
@@ -202,7 +202,7 @@ test("memory keeps the last bills, not all of them", () => {
     ended: "complete",
   }
   for (let at = 0; at < 25_000; at++) log.add({ ...bill, id: String(at) })
-  expect(log.bills).toHaveLength(10_000)
-  expect(log.bills.at(-1)?.id).toBe("24999")
-  expect(log.bills[0]?.id).toBe("15000")
+  expect(log.charges).toHaveLength(10_000)
+  expect(log.charges.at(-1)?.id).toBe("24999")
+  expect(log.charges[0]?.id).toBe("15000")
 })

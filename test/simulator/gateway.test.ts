@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { type Bill, BillLog } from "../../src/simulator/bill.ts"
 import { SimulatorServer } from "../../src/simulator/server.ts"
+import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { vendorsConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 
@@ -94,14 +94,14 @@ models:
 })
 
 test("a gateway before the simulator's server: each call is in its bill, once", async () => {
-  const log = new BillLog()
-  const server = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onBill: log.add } })
+  const log = new ChargeLog()
+  const server = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onCharge: log.add } })
   const gateway = InProcessGateway.start({ config: vendorsConfig(server.url) })
   const texts: string[] = []
   for (const stream of [false, true]) {
     for (const answer of ask(gateway, "test/model", stream)) texts.push(await (await answer).text())
   }
-  const bills: readonly Bill[] = log.bills
+  const bills: readonly SimulatedCharge[] = log.charges
   expect(bills.map(({ model, ended }) => ({ model, ended }))).toEqual(
     Array.from({ length: 8 }, () => ({ model: "upstream-model", ended: "complete" })),
   )

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { wordRows } from "../../src/simulator/words.ts"
+import { directiveRows } from "../../src/simulator/directives.ts"
 
 const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "simulator.md"), "utf8")
 
 test("the page's table of words is the grammar's own list", () => {
   const [, table = ""] = page.split("| word | N | what happens |\n|---|---|---|\n")
-  expect(table.split("\n\n", 1)[0]?.split("\n")).toEqual(wordRows())
+  expect(table.split("\n\n", 1)[0]?.split("\n")).toEqual(directiveRows())
 })

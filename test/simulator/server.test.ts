@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { type Bill, BillLog } from "../../src/simulator/bill.ts"
 import { SimulatorServer } from "../../src/simulator/server.ts"
+import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import { heard, requestText, unchunked } from "./raw-caller.ts"
 import { type Question, SPOKEN } from "./voices.ts"
 
-const log = new BillLog()
+const log = new ChargeLog()
 let server: SimulatorServer
 beforeAll(async () => {
-  server = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onBill: log.add } })
+  server = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onCharge: log.add } })
 })
 afterAll(() => server.stop())
 
 const close = { connection: "close" }
-const lastBill = (): Bill | undefined => log.bills.at(-1)
+const lastBill = (): SimulatedCharge | undefined => log.charges.at(-1)
 
 function post({ path, body }: Question, init: RequestInit = {}): Promise<Response> {
   return fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body), ...init })
@@ -154,14 +154,14 @@ test("a reader that stops holds up its stream, and nobody else's", async () => {
   const long = { ...chat, body: { ...chat.body, messages: [{ role: "user", content: "Write 20000 words" }] } }
   const slow = await RawClient.connect(server.url)
   slow.stopReading()
-  const before = log.bills.length
+  const before = log.charges.length
   for (let at = 0; at < 8; at++) await slow.send(requestText(long))
   expect((await post(unary)).status).toBe(200)
   await Bun.sleep(300)
   // Of eight streams of 4 MB in one row the kernel takes the first few, and the rest is not made.
-  expect(log.bills.length - before).toBeLessThan(8)
+  expect(log.charges.length - before).toBeLessThan(8)
   slow.readOn()
-  await eventually(() => log.bills.length - before === 9, { withinMs: 10_000, what: "the rest" })
+  await eventually(() => log.charges.length - before === 9, { withinMs: 10_000, what: "the rest" })
   slow.leave()
 })
 
@@ -170,13 +170,13 @@ test("a caller that leaves is noticed at once, and pays for what it was sent", a
   const long = { ...chat, body: { ...chat.body, messages: [{ role: "user", content: "Write 2000 words" }] } }
   const words = { "x-simulate": "tokens-per-second-20" }
   for (const how of ["fin", "reset"] as const) {
-    const before = log.bills.length
+    const before = log.charges.length
     const client = await RawClient.connect(server.url)
     await client.send(requestText(long, words))
     await client.until(/(chat\.completion\.chunk[\s\S]*){8}/)
     const left = performance.now()
     client.leave(how)
-    await eventually(() => log.bills.length > before, { what: "the bill" })
+    await eventually(() => log.charges.length > before, { what: "the bill" })
     expect(performance.now() - left).toBeLessThan(1000)
     expect(lastBill()).toMatchObject({ ended: "client-gone", input_tokens: 3 })
     // The first chunk says nothing, and some tokens may be on their way.

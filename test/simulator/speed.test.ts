@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Pace } from "../../src/simulator/pace.ts"
+import { TokenPace } from "../../src/simulator/playback/token-pace.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
@@ -64,7 +64,7 @@ test("a wait ends when the caller leaves", async () => {
 test("jitter follows from the seed, stays within its bounds, and keeps the mean", () => {
   const speed = { firstTokenMs: 200, tokensPerSecond: 100, jitterPercent: 30 }
   const waits = (seed: string) => {
-    const pace = new Pace(speed, seed)
+    const pace = new TokenPace(speed, seed)
     return Array.from({ length: 2000 }, () => pace.waitMs(1))
   }
   const [first = 0, ...others] = waits("seven")

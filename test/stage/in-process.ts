@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Gateway, type GatewayOptions } from "../../src/app.ts"
-import { loadConfig } from "../../src/config/load.ts"
-import type { Timeouts } from "../../src/exchange/call.ts"
+import { loadConfig } from "../../src/config/load-config.ts"
+import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import { Log } from "../../src/telemetry/log.ts"
 
 interface InProcessOptions extends Pick<GatewayOptions, "bookWith"> {
   readonly config: string
-  readonly timeouts?: Partial<Timeouts>
+  readonly timeouts?: Partial<ExchangeTimeouts>
 }
 
 export class InProcessGateway {

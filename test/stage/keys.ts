@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Keys } from "../../src/accounts/keys.ts"
+import type { KeyRegistry } from "../../src/access/key-registry.ts"
 import { openKeys } from "../../src/app.ts"
-import { loadConfig } from "../../src/config/load.ts"
+import { loadConfig } from "../../src/config/load-config.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import { runCommand } from "./gateway.ts"
 
@@ -33,7 +33,7 @@ export class KeyFolder {
   }
 
   /** Makes keys in this process: quicker, where the command line is not what a test is about. */
-  within<Result>(act: (keys: Keys) => Result): Result {
+  within<Result>(act: (keys: KeyRegistry) => Result): Result {
     const flags = { data: this.path }
     const config = loadConfig({ flags, environment: {}, workingDir: this.path, knownProviders })
     const { keys, close } = openKeys(config, {})

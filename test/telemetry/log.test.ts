@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { GatewayError } from "../../src/canonical/error.ts"
+import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { Secret } from "../../src/config/secret.ts"
-import { newRecord, noteFailure, recordFields, stackOf } from "../../src/exchange/record.ts"
+import { newRecord, noteFailure, recordFields, stackOf } from "../../src/exchange/exchange-record.ts"
 import { Log, type LogFields } from "../../src/telemetry/log.ts"
 
 function logged(fields: LogFields): string {

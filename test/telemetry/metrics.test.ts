@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { busyExchanges, observeMicros } from "../../bench/telemetry.ts"
-import { Metrics } from "../../src/telemetry/metrics.ts"
-import type { ObservedAttempt, ObservedExchange } from "../../src/telemetry/observed.ts"
+import { GatewayMetrics } from "../../src/telemetry/gateway-metrics.ts"
+import type { ObservedAttempt, ObservedExchange } from "../../src/telemetry/observed-exchange.ts"
 import { eventually } from "../stage/eventually.ts"
 import { parseExposition, sampleOf, valueAt } from "./exposition.ts"
 
@@ -11,13 +11,13 @@ const [example] = busyExchanges() as [ObservedExchange]
 const answered: ObservedExchange = { ...example, model: "a/m", provider: "p", startedAt: 1000, firstEventAt: 1300 }
 const down = { code: "upstream_unavailable", owner: "upstream" } as const
 
-const opened: Metrics[] = []
+const opened: GatewayMetrics[] = []
 afterEach(() => {
   for (const metrics of opened.splice(0)) metrics.stop()
 })
 
 function observed(...exchanges: readonly ObservedExchange[]) {
-  const metrics = new Metrics({ version: "1.2.3", inFlight: () => 7, bodyBytes: () => 1024 })
+  const metrics = new GatewayMetrics({ version: "1.2.3", inFlight: () => 7, bodyBytes: () => 1024 })
   opened.push(metrics)
   for (const exchange of exchanges) metrics.observe(exchange, 3000)
   return parseExposition(metrics.expose())
@@ -141,7 +141,7 @@ describe("the process", () => {
   })
 
   test("tells how late its event loop was", async () => {
-    const metrics = new Metrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
+    const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
     opened.push(metrics)
     const late = () => {
       const families = parseExposition(metrics.expose())
@@ -157,7 +157,7 @@ describe("the process", () => {
 })
 
 test("a caller cannot make more series than there is room for", () => {
-  const metrics = new Metrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
+  const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
   opened.push(metrics)
   for (let turn = 0; turn < 25_000; turn++) metrics.observe({ ...answered, model: `a/m${turn}` })
   const families = parseExposition(metrics.expose())
@@ -169,7 +169,7 @@ test("a caller cannot make more series than there is room for", () => {
 })
 
 test("observing an exchange costs a few microseconds at most", () => {
-  const metrics = new Metrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
+  const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
   opened.push(metrics)
   const micros = observeMicros(metrics, 1000)
   console.log(`${micros.toFixed(3)} µs per exchange observed`)
@@ -179,7 +179,7 @@ test("observing an exchange costs a few microseconds at most", () => {
 
 test("the documentation lists every metric with its labels, and no other", () => {
   const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "telemetry.md"), "utf8")
-  const metrics = new Metrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
+  const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
   opened.push(metrics)
   const rows = metrics.registry.metrics.map(({ name, declared: { kind, labels, help } }) => {
     const listed = labels.map((label) => `\`${label}\``).join(", ")

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { Registry } from "../../src/telemetry/registry.ts"
+import { MetricRegistry } from "../../src/telemetry/metric-registry.ts"
 import { parseExposition, sampleOf, valueAt } from "./exposition.ts"
 
 /** Values made of what the format has to escape, of line ends of every kind, and of halves of characters. */
@@ -14,12 +14,12 @@ const hostile = fc.oneof(
 
 describe("the text format", () => {
   test("says of each metric what it is, once, before its samples", () => {
-    const registry = new Registry()
+    const registry = new MetricRegistry()
     registry
       .counter("trivium_things_total", { help: "Things\nand \\ more.", labels: ["kind"] })
       .with({ kind: "a" })
       .add(2)
-    registry.reading("trivium_now", "Now.", () => 1.5)
+    registry.callback("trivium_now", "Now.", () => 1.5)
     expect(registry.write()).toBe(
       "# HELP trivium_metric_series_folded_total " +
         "Sets of labels beyond the limit of a metric, which were counted under `other`.\n" +
@@ -37,7 +37,7 @@ describe("the text format", () => {
     const pairs = fc.array(fc.tuple(hostile, hostile, fc.nat(1000)), { maxLength: 30 })
     fc.assert(
       fc.property(pairs, (added) => {
-        const registry = new Registry()
+        const registry = new MetricRegistry()
         const metric = registry.counter("trivium_x_total", { help: "x", labels: ["one", "two"] })
         const expected = new Map<string, number>()
         for (const [one, two, count] of added) {
@@ -61,7 +61,7 @@ describe("the text format", () => {
     fc.assert(
       fc.property(bounds, fc.array(fc.double()), (unsorted, values) => {
         const sorted = unsorted.sort((one, other) => one - other)
-        const registry = new Registry()
+        const registry = new MetricRegistry()
         const histogram = registry.histogram("trivium_x_seconds", { help: "x", bounds: sorted }).with({})
         for (const value of values) histogram.observe(value)
         const families = parseExposition(registry.write())
@@ -99,7 +99,7 @@ describe("the text format", () => {
 
 describe("series", () => {
   test("beyond the limit, new sets of labels are counted as `other`, and how many were is told", () => {
-    const registry = new Registry({ maxSeries: 3 })
+    const registry = new MetricRegistry({ maxSeries: 3 })
     const metric = registry.counter("trivium_x_total", { help: "x", labels: ["name"] })
     for (let turn = 0; turn < 10; turn++) metric.with({ name: `n${turn}` }).add()
     metric.with({ name: "n0" }).add()
@@ -114,7 +114,7 @@ describe("series", () => {
   })
 
   test("a counter does not fall, and does not turn into something that is no number", () => {
-    const registry = new Registry()
+    const registry = new MetricRegistry()
     const counter = registry.counter("trivium_x_total", { help: "x" }).with({})
     for (const amount of [5, -3, Number.NaN, Number.POSITIVE_INFINITY]) counter.add(amount)
     expect(valueAt(parseExposition(registry.write()), "trivium_x_total")).toBe(5)
@@ -122,7 +122,7 @@ describe("series", () => {
 
   test("billionths are exact to the last digit", () => {
     const add = (amounts: readonly bigint[]) => {
-      const registry = new Registry()
+      const registry = new MetricRegistry()
       const counter = registry.nanoCounter("trivium_usd_total", { help: "x" }).with({})
       for (const amount of amounts) counter.add(amount)
       return sampleOf(parseExposition(registry.write()), "trivium_usd_total")?.text
@@ -135,7 +135,7 @@ describe("series", () => {
   })
 
   test("names and labels are checked when a metric is declared", () => {
-    const registry = new Registry()
+    const registry = new MetricRegistry()
     registry.counter("trivium_x_total", { help: "x" })
     expect(() => registry.gauge("trivium_x_total", { help: "x" })).toThrow("twice")
     expect(() => registry.gauge("Other-Name", { help: "x" })).toThrow("no name")

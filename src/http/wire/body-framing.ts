@@ -1,14 +1,14 @@
 // Where the body of a request ends, among the bytes that come behind its head.
 import { ChunkedBody } from "./chunked-body.ts"
 import type { IncomingBody } from "./incoming-body.ts"
-import type { RequestHead } from "./request-head.ts"
+import type { ClientRequestHead } from "./request-head.ts"
 
 export class BodyFraming {
   private readonly chunks: ChunkedBody | undefined
   private left: number
 
   constructor(
-    length: RequestHead["bodyLength"],
+    length: ClientRequestHead["bodyLength"],
     private readonly body: IncomingBody,
   ) {
     this.chunks = length === "chunked" ? new ChunkedBody() : undefined

@@ -8,7 +8,7 @@ const MAX_TRAILERS = 8 * 1024
 const SIZE_LINE = /^([0-9a-fA-F]{1,8})(?:[ \t]*;[\t\x20-\x7e]*)?$/
 const TRAILER_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/
 
-type State = "size" | "data" | "data-end" | "trailers" | "complete"
+type ChunkState = "size" | "data" | "data-end" | "trailers" | "complete"
 
 /** The framing is broken: where the body ends, nobody can tell. */
 export class ChunkFault extends Error {
@@ -16,7 +16,7 @@ export class ChunkFault extends Error {
 }
 
 export class ChunkedBody {
-  private state: State = "size"
+  private state: ChunkState = "size"
   private line = ""
   private left = 0
   private trailerBytes = 0

@@ -1,15 +1,15 @@
 // One client's connection: its requests one after the other, each answered before the next is looked at. What a client
 // sends ahead waits; what it sends wrong is refused, and the connection closed.
 import type { Socket } from "bun"
-import type { ClientAnswer } from "../../exchange/client-answer.ts"
-import { bareAnswer, CONTINUE, headOf } from "./answer-text.ts"
+import type { ClientResponse } from "../../exchange/client-response.ts"
 import { BodyFraming } from "./body-framing.ts"
 import { ChunkFault } from "./chunked-body.ts"
 import { ClientRequest } from "./client-request.ts"
-import type { DeadlineList, Waiter } from "./deadline-list.ts"
+import type { DeadlineList, ListWaiter } from "./deadline-list.ts"
 import { IncomingBody } from "./incoming-body.ts"
 import { OutgoingBytes } from "./outgoing-bytes.ts"
-import { HeadFault, parseHead, type RequestHead } from "./request-head.ts"
+import { type ClientRequestHead, HeadFault, parseHead } from "./request-head.ts"
+import { bareAnswer, CONTINUE, headOf } from "./response-head.ts"
 import { StreamSender } from "./stream-sender.ts"
 
 const MAX_HEAD = 16 * 1024
@@ -23,7 +23,7 @@ const MAX_SKIPPED = 64 * 1024
 const MAX_DROPPED = 1024 * 1024
 const HEAD_END = Buffer.from("\r\n\r\n")
 
-type List = DeadlineList<ClientConnection>
+type ConnectionList = DeadlineList<ClientConnection>
 
 /** What a connection needs of the listener. */
 export interface ConnectionOwner {
@@ -31,16 +31,21 @@ export interface ConnectionOwner {
   /** The lines that tell a client how long it may be idle. */
   readonly keepAliveLines: string
   /** Those whose next request is awaited, is being sent, those that do not take their answer, and those being closed. */
-  readonly waiting: { readonly idle: List; readonly sending: List; readonly stalled: List; readonly closing: List }
-  handle(request: ClientRequest): ClientAnswer | Promise<ClientAnswer>
+  readonly waiting: {
+    readonly idle: ConnectionList
+    readonly sending: ConnectionList
+    readonly stalled: ConnectionList
+    readonly closing: ConnectionList
+  }
+  handle(request: ClientRequest): ClientResponse | Promise<ClientResponse>
   onFault(cause: unknown): void
   /** A request has begun, or has been answered or given up. */
   began(): void
   ended(): void
 }
 
-export class ClientConnection implements Waiter<ClientConnection> {
-  list: List | undefined
+export class ClientConnection implements ListWaiter<ClientConnection> {
+  list: ConnectionList | undefined
   before: ClientConnection | undefined
   behind: ClientConnection | undefined
   since = 0
@@ -198,7 +203,7 @@ export class ClientConnection implements Waiter<ClientConnection> {
     return true
   }
 
-  private begin(head: RequestHead): void {
+  private begin(head: ClientRequestHead): void {
     this.list?.leave(this)
     this.owner.began()
     const body = new IncomingBody(this.flow, { isComplete: head.bodyLength === 0 })
@@ -217,7 +222,7 @@ export class ClientConnection implements Waiter<ClientConnection> {
       )
   }
 
-  private sendSafely(answer: ClientAnswer, request: ClientRequest): void {
+  private sendSafely(answer: ClientResponse, request: ClientRequest): void {
     try {
       this.send(answer, request)
     } catch (cause) {
@@ -252,7 +257,7 @@ export class ClientConnection implements Waiter<ClientConnection> {
     if (this.request?.body.isComplete && this.isAnswered && this.output.isFlushed) this.answerSent()
   }
 
-  private send(answer: ClientAnswer, request: ClientRequest): void {
+  private send(answer: ClientResponse, request: ClientRequest): void {
     const { body } = answer
     const isStream = typeof body === "object" && body !== null && !(body instanceof Uint8Array)
     if (this.request !== request) {

@@ -1,8 +1,8 @@
 // A request as the listener hands it on: its head is there, its body may still arrive.
 import type { IncomingBody } from "./incoming-body.ts"
-import type { RequestHead, RequestHeaders } from "./request-head.ts"
+import type { ClientRequestHead, RequestHeaders } from "./request-head.ts"
 
-interface Peer {
+interface ClientPeer {
   readonly address: string
   terminate(): void
 }
@@ -13,8 +13,8 @@ export class ClientRequest {
   private isAwaited = false
 
   constructor(
-    private readonly peer: Peer,
-    private readonly head: RequestHead,
+    private readonly peer: ClientPeer,
+    private readonly head: ClientRequestHead,
     readonly body: IncomingBody,
   ) {}
 
@@ -31,7 +31,7 @@ export class ClientRequest {
     return this.head.headers
   }
 
-  get version(): RequestHead["version"] {
+  get version(): ClientRequestHead["version"] {
     return this.head.version
   }
 

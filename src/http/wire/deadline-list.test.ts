@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { DeadlineList, type Waiter } from "./deadline-list.ts"
+import { DeadlineList, type ListWaiter } from "./deadline-list.ts"
 
-class TestWaiter implements Waiter<TestWaiter> {
+class TestWaiter implements ListWaiter<TestWaiter> {
   list: DeadlineList<TestWaiter> | undefined
   before: TestWaiter | undefined
   behind: TestWaiter | undefined

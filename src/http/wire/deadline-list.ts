@@ -1,6 +1,6 @@
 // Connections that wait for the same thing, the one that has waited longest first. Each is in one list at most.
 
-export interface Waiter<Each extends Waiter<Each>> {
+export interface ListWaiter<Each extends ListWaiter<Each>> {
   /** Of the list it is in; nobody else touches these. */
   list: DeadlineList<Each> | undefined
   before: Each | undefined
@@ -8,7 +8,7 @@ export interface Waiter<Each extends Waiter<Each>> {
   since: number
 }
 
-export class DeadlineList<Each extends Waiter<Each>> {
+export class DeadlineList<Each extends ListWaiter<Each>> {
   size = 0
   private first: Each | undefined
   private last: Each | undefined

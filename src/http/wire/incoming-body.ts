@@ -11,9 +11,9 @@ export interface BodyFlow {
   begin(): void
 }
 
-type Piece = { readonly done: false; readonly value: Uint8Array } | { readonly done: true }
+type BodyPiece = { readonly done: false; readonly value: Uint8Array } | { readonly done: true }
 
-interface Waiting {
+interface BodyWaiter {
   readonly resolve: () => void
   readonly reject: (cause: unknown) => void
 }
@@ -27,7 +27,7 @@ export class IncomingBody {
   private isHeld = false
   private isDropped = false
   private failure: { readonly cause: unknown } | undefined
-  private waiting: Waiting | undefined
+  private waiting: BodyWaiter | undefined
 
   constructor(
     private readonly flow: BodyFlow,
@@ -44,7 +44,7 @@ export class IncomingBody {
   }
 
   /** The next piece. Asked for one at a time. */
-  async read(): Promise<Piece> {
+  async read(): Promise<BodyPiece> {
     if (!this.isComplete) this.flow.begin()
     while (this.pieces.length === 0) {
       if (this.failure) throw this.failure.cause

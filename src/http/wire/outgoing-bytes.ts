@@ -1,6 +1,6 @@
 // Bytes on their way to a client: what the kernel does not take waits here, in order.
 
-interface Sink {
+interface ByteSink {
   /** How many bytes it has taken; less than 0 where it takes none any more. */
   write(bytes: string | Uint8Array): number
 }
@@ -8,7 +8,7 @@ interface Sink {
 export class OutgoingBytes {
   private unsent: Uint8Array[] = []
 
-  constructor(private readonly sink: Sink) {}
+  constructor(private readonly sink: ByteSink) {}
 
   get isFlushed(): boolean {
     return this.unsent.length === 0
@@ -19,7 +19,7 @@ export class OutgoingBytes {
     const isFirst = this.isFlushed
     const sent = isFirst ? this.sink.write(bytes) : 0
     if (sent === length) return isFirst
-    if (sent >= 0) this.unsent.push(rest(typeof bytes === "string" ? Buffer.from(bytes) : bytes, sent))
+    if (sent >= 0) this.unsent.push(unsentRest(typeof bytes === "string" ? Buffer.from(bytes) : bytes, sent))
     return false
   }
 
@@ -30,7 +30,7 @@ export class OutgoingBytes {
       const sent = this.sink.write(next)
       if (sent > 0) progressed = true
       if (sent < next.byteLength) {
-        if (sent > 0) this.unsent[0] = rest(next, sent)
+        if (sent > 0) this.unsent[0] = unsentRest(next, sent)
         return progressed
       }
       this.unsent.shift()
@@ -44,7 +44,7 @@ export class OutgoingBytes {
 }
 
 /** A little that is left of much is copied: else it would keep all of it in memory. */
-function rest(bytes: Uint8Array, sent: number): Uint8Array {
+function unsentRest(bytes: Uint8Array, sent: number): Uint8Array {
   const left = bytes.subarray(sent)
   return left.byteLength * 2 < left.buffer.byteLength ? Buffer.from(left) : left
 }

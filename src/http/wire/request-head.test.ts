@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { HeadFault, parseHead, type RequestHead } from "./request-head.ts"
+import { type ClientRequestHead, HeadFault, parseHead } from "./request-head.ts"
 
-function parsed(...lines: string[]): RequestHead {
+function parsed(...lines: string[]): ClientRequestHead {
   const head = parseHead(lines.join("\r\n"))
   if (head instanceof HeadFault) throw new Error(`refused with ${head.status}`)
   return head

@@ -9,7 +9,7 @@ export class HeadFault {
 /** How many bytes a body has: so many, or as its chunks say. */
 type BodyLength = number | "chunked"
 
-export interface RequestHead {
+export interface ClientRequestHead {
   readonly method: string
   /** Begins with a slash: the path as it was sent, and the query. */
   readonly target: string
@@ -53,7 +53,7 @@ const ORIGIN = /^https?:\/\/[^/?]+/i
 const MAX_FIELDS = 200
 
 /** `text` is what comes before the empty line, in Latin-1. */
-export function parseHead(text: string): RequestHead | HeadFault {
+export function parseHead(text: string): ClientRequestHead | HeadFault {
   if (!LINES.test(text)) return new HeadFault(400)
   const lineEnd = text.indexOf("\r\n")
   const line = lineEnd < 0 ? text : text.slice(0, lineEnd)
@@ -72,7 +72,7 @@ export function parseHead(text: string): RequestHead | HeadFault {
   return { method, target, headers, bodyLength, version, keepsAlive: keepsAlive(headers, version) }
 }
 
-function versionIn(word: string): RequestHead["version"] | HeadFault {
+function versionIn(word: string): ClientRequestHead["version"] | HeadFault {
   if (word === "HTTP/1.1") return "1.1"
   if (word === "HTTP/1.0") return "1.0"
   return new HeadFault(/^HTTP\/\d\.\d$/.test(word) ? 505 : 400)
@@ -97,7 +97,7 @@ function parseFields(text: string, lineEnd: number): RequestHeaders | undefined 
     const field = fieldAt(text, start, { end, place: names.length })
     if (field === undefined || names.length === MAX_FIELDS) return undefined
     names.push(field.name)
-    values.push(trimmed(text, start + field.opening.length, end))
+    values.push(trimField(text, start + field.opening.length, end))
     start = end + 2
   }
   return new RequestHeaders(names, values)
@@ -144,7 +144,7 @@ const SPACE = 0x20
 const TAB = 0x09
 
 /** Without the spaces and tabs around it, and those alone: other blanks are part of a value. */
-function trimmed(text: string, from: number, to: number): string {
+function trimField(text: string, from: number, to: number): string {
   let [start, end] = [from, to]
   while (start < end && isBlank(text.charCodeAt(start))) start++
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--
@@ -155,7 +155,7 @@ function isBlank(code: number): boolean {
   return code === SPACE || code === TAB
 }
 
-function bodyLengthOf(headers: RequestHeaders, version: RequestHead["version"]): BodyLength | HeadFault {
+function bodyLengthOf(headers: RequestHeaders, version: ClientRequestHead["version"]): BodyLength | HeadFault {
   const length = headers.get("content-length")
   const encoding = headers.get("transfer-encoding")
   if (encoding === null) return length === null ? 0 : LENGTH.test(length) ? Number(length) : new HeadFault(400)
@@ -163,7 +163,7 @@ function bodyLengthOf(headers: RequestHeaders, version: RequestHead["version"]):
   return encoding.toLowerCase() === "chunked" ? "chunked" : new HeadFault(400)
 }
 
-function keepsAlive(headers: RequestHeaders, version: RequestHead["version"]): boolean {
+function keepsAlive(headers: RequestHeaders, version: ClientRequestHead["version"]): boolean {
   const said = headers.get("connection")
   if (said === null) return version === "1.1"
   const words = said

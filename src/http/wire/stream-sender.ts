@@ -1,15 +1,15 @@
 // Sends a stream as it comes, and asks for no more than the client takes. The head leaves with the first piece.
-import type { AnswerSink, AnswerStream } from "../../exchange/client-answer.ts"
+import type { ResponseSink, ResponseStream } from "../../exchange/client-response.ts"
 
-interface Receiver {
+interface StreamReceiver {
   /** Whether all of it is with the kernel. */
   write(bytes: Uint8Array): boolean
   answered(): void
   terminate(): void
 }
 
-interface StreamOptions {
-  readonly stream: AnswerStream
+interface StreamSenderOptions {
+  readonly stream: ResponseStream
   readonly head: string
   /** Else its end is the connection's. */
   readonly isChunked: boolean
@@ -17,8 +17,8 @@ interface StreamOptions {
 
 const LAST_CHUNK = Buffer.from("0\r\n\r\n")
 
-export class StreamSender implements AnswerSink {
-  private readonly stream: AnswerStream
+export class StreamSender implements ResponseSink {
+  private readonly stream: ResponseStream
   private readonly isChunked: boolean
   /** What stands before the next piece. */
   private head: string
@@ -29,8 +29,8 @@ export class StreamSender implements AnswerSink {
   private isOver = false
 
   constructor(
-    private readonly receiver: Receiver,
-    { stream, head, isChunked }: StreamOptions,
+    private readonly receiver: StreamReceiver,
+    { stream, head, isChunked }: StreamSenderOptions,
   ) {
     this.stream = stream
     this.head = head

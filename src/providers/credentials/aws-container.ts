@@ -1,15 +1,15 @@
 // A role of a container: of a task in ECS, or of a pod in EKS (Pod Identity).
-import { isOnThisMachine } from "../../config/values.ts"
+import { isOnThisMachine } from "../../config/parse-values.ts"
 import { readKeys } from "./aws-keys.ts"
 import type { AwsVariables } from "./aws-variables.ts"
-import { askForCredential, readTokenFile } from "./credential-request.ts"
-import { type AwsKeys, CredentialError, type CredentialSource } from "./credential-source.ts"
+import { fetchCredential, readTokenFile } from "./credential-request.ts"
+import { type AwsKeys, type CloudCredentialSource, CredentialError } from "./credential-source.ts"
 
 const ECS_HOST = "http://169.254.170.2"
 /** What AWS's own libraries ask without TLS, beside this machine: ECS, and the agent of EKS. */
 const PLAIN_HOSTS = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"]
 
-export function containerSource(variables: AwsVariables): CredentialSource<AwsKeys> {
+export function containerSource(variables: AwsVariables): CloudCredentialSource<AwsKeys> {
   const relative = variables.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
   const url = relative === undefined ? variables.get("AWS_CONTAINER_CREDENTIALS_FULL_URI") : ECS_HOST + relative
   return {
@@ -18,7 +18,7 @@ export function containerSource(variables: AwsVariables): CredentialSource<AwsKe
     async fetch(abort) {
       const authorization = await authorizationOf(variables)
       const headers = authorization === undefined ? {} : { authorization }
-      return readKeys(await askForCredential({ method: "GET", url: requireKnownHost(url ?? ""), headers }, abort))
+      return readKeys(await fetchCredential({ method: "GET", url: requireKnownHost(url ?? ""), headers }, abort))
     },
   }
 }

@@ -4,9 +4,9 @@ import { containerSource } from "./aws-container.ts"
 import { instanceSource } from "./aws-instance.ts"
 import type { AwsVariables } from "./aws-variables.ts"
 import { webIdentitySource } from "./aws-web-identity.ts"
-import type { AwsKeys, CredentialSource } from "./credential-source.ts"
+import type { AwsKeys, CloudCredentialSource } from "./credential-source.ts"
 
-export function awsSource(variables: AwsVariables, region: string): CredentialSource<AwsKeys> {
+export function awsSource(variables: AwsVariables, region: string): CloudCredentialSource<AwsKeys> {
   if (variables.has("AWS_WEB_IDENTITY_TOKEN_FILE")) return webIdentitySource(variables, region)
   const inContainer =
     variables.has("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") || variables.has("AWS_CONTAINER_CREDENTIALS_FULL_URI")

@@ -2,15 +2,15 @@
 import type { Abort } from "../../transport/abort.ts"
 import { readKeys } from "./aws-keys.ts"
 import type { AwsVariables } from "./aws-variables.ts"
-import { askForCredential, isHeaderText, refusal } from "./credential-request.ts"
-import { type AwsKeys, CredentialError, type CredentialSource } from "./credential-source.ts"
+import { credentialRefusal, fetchCredential, isHeaderText } from "./credential-request.ts"
+import { type AwsKeys, type CloudCredentialSource, CredentialError } from "./credential-source.ts"
 
 const HOSTS = { ipv4: "http://169.254.169.254", ipv6: "http://[fd00:ec2::254]" }
 const TOKEN_PATH = "/latest/api/token"
 const ROLE_PATH = "/latest/meta-data/iam/security-credentials/"
 const TOKEN_SECONDS = "21600"
 
-export function instanceSource(variables: AwsVariables): CredentialSource<AwsKeys> {
+export function instanceSource(variables: AwsVariables): CloudCredentialSource<AwsKeys> {
   const isV6 = variables.get("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE")?.toLowerCase() === "ipv6"
   const given = variables.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? (isV6 ? HOSTS.ipv6 : HOSTS.ipv4)
   const endpoint = given.replace(/\/+$/, "")
@@ -25,25 +25,25 @@ export function instanceSource(variables: AwsVariables): CredentialSource<AwsKey
       const headers = { "x-aws-ec2-metadata-token": await sessionToken(endpoint, abort) }
       const role = await roleName(endpoint, headers, abort)
       const url = `${endpoint}${ROLE_PATH}${encodeURIComponent(role)}`
-      return readKeys(await askForCredential({ method: "GET", url, headers }, abort))
+      return readKeys(await fetchCredential({ method: "GET", url, headers }, abort))
     },
   }
 }
 
 async function sessionToken(endpoint: string, abort: Abort): Promise<string> {
   const headers = { "x-aws-ec2-metadata-token-ttl-seconds": TOKEN_SECONDS }
-  const answer = await askForCredential({ method: "PUT", url: endpoint + TOKEN_PATH, headers }, abort)
+  const answer = await fetchCredential({ method: "PUT", url: endpoint + TOKEN_PATH, headers }, abort)
   const token = answer.text.trim()
-  if (answer.status !== 200 || !isHeaderText(token)) throw refusal(answer, undefined)
+  if (answer.status !== 200 || !isHeaderText(token)) throw credentialRefusal(answer, undefined)
   return token
 }
 
 async function roleName(endpoint: string, headers: Readonly<Record<string, string>>, abort: Abort): Promise<string> {
-  const answer = await askForCredential({ method: "GET", url: endpoint + ROLE_PATH, headers }, abort)
+  const answer = await fetchCredential({ method: "GET", url: endpoint + ROLE_PATH, headers }, abort)
   const [role = ""] = answer.text.trim().split("\n")
   if (answer.status === 404 || (answer.status === 200 && role === "")) {
     throw new CredentialError("the instance has no role")
   }
-  if (answer.status !== 200) throw refusal(answer, undefined)
+  if (answer.status !== 200) throw credentialRefusal(answer, undefined)
   return role.trim()
 }

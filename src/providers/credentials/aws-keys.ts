@@ -1,22 +1,22 @@
 // The keys of a role in the words of AWS's metadata servers.
 import { Secret } from "../../config/secret.ts"
-import { answerMembers, type CredentialAnswer, isHeaderText, refusal } from "./credential-request.ts"
-import { type AwsKeys, CredentialError, type Issued } from "./credential-source.ts"
+import { type CredentialResponse, credentialRefusal, isHeaderText, responseMembers } from "./credential-request.ts"
+import { type AwsKeys, CredentialError, type IssuedCredential } from "./credential-source.ts"
 
-export function readKeys(answer: CredentialAnswer): Issued<AwsKeys> {
-  const { AccessKeyId, SecretAccessKey, Token, Expiration, Code, code } = answerMembers(answer)
-  if (answer.status !== 200) throw refusal(answer, Code ?? code)
+export function readKeys(answer: CredentialResponse): IssuedCredential<AwsKeys> {
+  const { AccessKeyId, SecretAccessKey, Token, Expiration, Code, code } = responseMembers(answer)
+  if (answer.status !== 200) throw credentialRefusal(answer, Code ?? code)
   return makeKeys({ AccessKeyId, SecretAccessKey, Token, Expiration })
 }
 
-type Named = Readonly<Record<"AccessKeyId" | "SecretAccessKey" | "Token" | "Expiration", unknown>>
+type AwsKeyMembers = Readonly<Record<"AccessKeyId" | "SecretAccessKey" | "Token" | "Expiration", unknown>>
 
 export function makeKeys({
   AccessKeyId: id,
   SecretAccessKey: key,
   Token: token,
   Expiration: end,
-}: Named): Issued<AwsKeys> {
+}: AwsKeyMembers): IssuedCredential<AwsKeys> {
   const expiresAt = typeof end === "string" ? Date.parse(end) : Number.NaN
   if (!isHeaderText(id) || !isHeaderText(key) || !isHeaderText(token) || Number.isNaN(expiresAt)) {
     throw new CredentialError("its answer holds no credential")

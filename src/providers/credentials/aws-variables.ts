@@ -1,5 +1,5 @@
 // The variables by which AWS's platforms and tools say where a role's keys are found.
-import type { Variables } from "./variables.ts"
+import type { VariableReader } from "./variable-reader.ts"
 
 export const AWS_VARIABLES = [
   "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -15,4 +15,4 @@ export const AWS_VARIABLES = [
   "AWS_EC2_METADATA_DISABLED",
 ] as const
 
-export type AwsVariables = Variables<(typeof AWS_VARIABLES)[number]>
+export type AwsVariables = VariableReader<(typeof AWS_VARIABLES)[number]>

@@ -1,11 +1,16 @@
 // A role for the token of an identity provider that the platform keeps in a file, as for service accounts of EKS.
-import { isOnThisMachine } from "../../config/values.ts"
+import { isOnThisMachine } from "../../config/parse-values.ts"
 import { makeKeys } from "./aws-keys.ts"
 import type { AwsVariables } from "./aws-variables.ts"
-import { askForCredential, formRequest, readTokenFile, refusal } from "./credential-request.ts"
-import { type AwsKeys, CredentialError, type CredentialSource, type Issued } from "./credential-source.ts"
+import { credentialRefusal, fetchCredential, formRequest, readTokenFile } from "./credential-request.ts"
+import {
+  type AwsKeys,
+  type CloudCredentialSource,
+  CredentialError,
+  type IssuedCredential,
+} from "./credential-source.ts"
 
-export function webIdentitySource(variables: AwsVariables, region: string): CredentialSource<AwsKeys> {
+export function webIdentitySource(variables: AwsVariables, region: string): CloudCredentialSource<AwsKeys> {
   const tokenFile = variables.get("AWS_WEB_IDENTITY_TOKEN_FILE") ?? ""
   const role = variables.get("AWS_ROLE_ARN")
   const session = variables.get("AWS_ROLE_SESSION_NAME") ?? "trivium"
@@ -19,7 +24,7 @@ export function webIdentitySource(variables: AwsVariables, region: string): Cred
       const token = await readTokenFile(tokenFile)
       const wish = { RoleArn: role, RoleSessionName: session, WebIdentityToken: token }
       const fields = { Action: "AssumeRoleWithWebIdentity", Version: "2011-06-15", ...wish }
-      return readAssumedRole(await askForCredential(formRequest(endpoint, fields), abort))
+      return readAssumedRole(await fetchCredential(formRequest(endpoint, fields), abort))
     },
   }
 }
@@ -35,9 +40,9 @@ function requireTls(endpoint: string): void {
 }
 
 /** STS answers in XML, in which none of what is read here is ever escaped. */
-function readAssumedRole(answer: { readonly status: number; readonly text: string }): Issued<AwsKeys> {
+function readAssumedRole(answer: { readonly status: number; readonly text: string }): IssuedCredential<AwsKeys> {
   const element = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(answer.text)?.[1]?.trim()
-  if (answer.status !== 200) throw refusal(answer, element("Code"))
+  if (answer.status !== 200) throw credentialRefusal(answer, element("Code"))
   return makeKeys({
     AccessKeyId: element("AccessKeyId"),
     SecretAccessKey: element("SecretAccessKey"),

@@ -2,16 +2,16 @@
 // identity of what the gateway runs on.
 import type { Secret } from "../../config/secret.ts"
 import {
-  answerMembers,
-  askForCredential,
-  type CredentialAnswer,
   type CredentialRequest,
+  type CredentialResponse,
+  fetchCredential,
   formRequest,
   readToken,
   readTokenFile,
+  responseMembers,
 } from "./credential-request.ts"
-import { CredentialError, type CredentialSource, type Issued } from "./credential-source.ts"
-import type { Variables } from "./variables.ts"
+import { type CloudCredentialSource, CredentialError, type IssuedCredential } from "./credential-source.ts"
+import type { VariableReader } from "./variable-reader.ts"
 
 /** What the environment may say of an identity. */
 export const AZURE_VARIABLES = [
@@ -23,9 +23,9 @@ export const AZURE_VARIABLES = [
   "AZURE_POD_IDENTITY_AUTHORITY_HOST",
 ] as const
 
-type AzureVariables = Variables<(typeof AZURE_VARIABLES)[number]>
+type AzureVariables = VariableReader<(typeof AZURE_VARIABLES)[number]>
 
-interface Application {
+interface EntraApplication {
   readonly tenantId: string
   readonly clientId: string
 }
@@ -39,15 +39,15 @@ export interface EntraOptions {
 const AUTHORITY_HOST = "https://login.microsoftonline.com"
 
 export function clientSecretSource(
-  application: Application & { readonly clientSecret: Secret },
+  application: EntraApplication & { readonly clientSecret: Secret },
   options: EntraOptions,
-): CredentialSource<Secret> {
+): CloudCredentialSource<Secret> {
   return {
     name: `Entra client secret (application ${application.clientId})`,
     remedy: "Check tenant_id, client_id, and that client_secret is a secret's value and has not expired",
     async fetch(abort) {
       const proof = { client_secret: application.clientSecret.reveal() }
-      return readEntraToken(await askForCredential(tokenRequest(application, proof, options), abort))
+      return readEntraToken(await fetchCredential(tokenRequest(application, proof, options), abort))
     },
   }
 }
@@ -59,7 +59,10 @@ interface IdentityOptions extends EntraOptions {
 }
 
 /** The first of these that the environment speaks of: workload identity, App Service, and else the virtual machine's. */
-export function azureIdentitySource(variables: AzureVariables, options: IdentityOptions): CredentialSource<Secret> {
+export function azureIdentitySource(
+  variables: AzureVariables,
+  options: IdentityOptions,
+): CloudCredentialSource<Secret> {
   const tenantId = options.tenantId ?? variables.get("AZURE_TENANT_ID")
   const clientId = options.clientId ?? variables.get("AZURE_CLIENT_ID")
   const file = variables.get("AZURE_FEDERATED_TOKEN_FILE")
@@ -72,10 +75,10 @@ export function azureIdentitySource(variables: AzureVariables, options: Identity
 }
 
 function federatedSource(
-  { tenantId, clientId }: Partial<{ [Member in keyof Application]: string | undefined }>,
+  { tenantId, clientId }: Partial<{ [Member in keyof EntraApplication]: string | undefined }>,
   file: string,
   options: EntraOptions,
-): CredentialSource<Secret> {
+): CloudCredentialSource<Secret> {
   return {
     name: `Entra workload identity (application ${clientId ?? "unknown"})`,
     remedy: "Check AZURE_TENANT_ID, AZURE_CLIENT_ID and the application's federated credential",
@@ -87,13 +90,13 @@ function federatedSource(
         client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
         client_assertion: await readTokenFile(file),
       }
-      return readEntraToken(await askForCredential(tokenRequest({ tenantId, clientId }, proof, options), abort))
+      return readEntraToken(await fetchCredential(tokenRequest({ tenantId, clientId }, proof, options), abort))
     },
   }
 }
 
 function tokenRequest(
-  { tenantId, clientId }: Application,
+  { tenantId, clientId }: EntraApplication,
   proof: Readonly<Record<string, string>>,
   { authorityHost = AUTHORITY_HOST, resource }: EntraOptions,
 ): CredentialRequest {
@@ -103,8 +106,8 @@ function tokenRequest(
 }
 
 /** Entra's numbers say more than its words. */
-function readEntraToken(answer: CredentialAnswer): Issued<Secret> {
-  const { error_codes: codes } = answerMembers(answer)
+function readEntraToken(answer: CredentialResponse): IssuedCredential<Secret> {
+  const { error_codes: codes } = responseMembers(answer)
   const [code] = Array.isArray(codes) ? codes : []
   return readToken(answer, Number.isSafeInteger(code) ? `AADSTS${code}` : undefined)
 }
@@ -120,28 +123,31 @@ function appServiceSource({
   readonly endpoint: string
   readonly header: string
   readonly query: Readonly<Record<string, string>>
-}): CredentialSource<Secret> {
+}): CloudCredentialSource<Secret> {
   return {
     name: "managed identity (App Service)",
     remedy: MANAGED_REMEDY,
     async fetch(abort) {
       const url = `${endpoint}?${new URLSearchParams({ "api-version": "2019-08-01", ...query })}`
       const headers = { "x-identity-header": header }
-      return readToken(await askForCredential({ method: "GET", url, headers }, abort))
+      return readToken(await fetchCredential({ method: "GET", url, headers }, abort))
     },
   }
 }
 
 const METADATA_HOST = "http://169.254.169.254"
 
-function virtualMachineSource(host = METADATA_HOST, query: Readonly<Record<string, string>>): CredentialSource<Secret> {
+function virtualMachineSource(
+  host = METADATA_HOST,
+  query: Readonly<Record<string, string>>,
+): CloudCredentialSource<Secret> {
   return {
     name: "managed identity (instance metadata)",
     remedy: MANAGED_REMEDY,
     async fetch(abort) {
       const wish = new URLSearchParams({ "api-version": "2018-02-01", ...query })
       const url = `${host.replace(/\/+$/, "")}/metadata/identity/oauth2/token?${wish}`
-      return readToken(await askForCredential({ method: "GET", url, headers: { metadata: "true" } }, abort))
+      return readToken(await fetchCredential({ method: "GET", url, headers: { metadata: "true" } }, abort))
     },
   }
 }

@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test"
 import { Secret } from "../../config/secret.ts"
 import { TransportError } from "../../transport/transport-error.ts"
 import { CredentialRefresher } from "./credential-refresher.ts"
-import { CredentialError, type CredentialSource } from "./credential-source.ts"
+import { type CloudCredentialSource, CredentialError } from "./credential-source.ts"
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
 /** A refresher of a source that is told what to do, and a clock that is told the time. */
-function staged() {
+function stageRefresher() {
   const failures: string[] = []
   const state = {
     fetches: 0,
@@ -16,7 +16,7 @@ function staged() {
     failure: undefined as unknown,
     lifetimeMs: HOUR_MS,
   }
-  const source: CredentialSource<Secret> = {
+  const source: CloudCredentialSource<Secret> = {
     name: "a source",
     remedy: "Mend it",
     async fetch() {
@@ -37,7 +37,7 @@ const settle = () => Bun.sleep(5)
 
 describe("a fetched credential", () => {
   test("is fetched once, however many wait for it, and kept", async () => {
-    const { state, get } = staged()
+    const { state, get } = stageRefresher()
     const all = await Promise.all(Array.from({ length: 50 }, get))
     expect(new Set(all)).toEqual(new Set(["credential-1"]))
     expect(await get()).toBe("credential-1")
@@ -45,7 +45,7 @@ describe("a fetched credential", () => {
   })
 
   test("is refreshed shortly before it expires without anybody waiting, and at its end with everybody", async () => {
-    const { state, get } = staged()
+    const { state, get } = stageRefresher()
     await get()
     state.now += HOUR_MS - 4 * MINUTE_MS
     expect(await Promise.all([get(), get()])).toEqual(["credential-1", "credential-1"])
@@ -57,7 +57,7 @@ describe("a fetched credential", () => {
   })
 
   test("that the source hands out again, though it soon expires, is not asked for with every call", async () => {
-    const { state, get } = staged()
+    const { state, get } = stageRefresher()
     state.lifetimeMs = 4 * MINUTE_MS
     for (let call = 0; call < 10; call++) {
       await get()
@@ -71,7 +71,7 @@ describe("a fetched credential", () => {
   })
 
   test("that is still valid serves while its refresh fails, to its last second", async () => {
-    const { state, get, failures } = staged()
+    const { state, get, failures } = stageRefresher()
     await get()
     state.failure = new CredentialError("it answered 500", true)
     state.now += HOUR_MS - MINUTE_MS
@@ -86,7 +86,7 @@ describe("a fetched credential", () => {
   })
 
   test("that was refused is fetched anew, unless another has taken its place", async () => {
-    const { state, refresher, get } = staged()
+    const { state, refresher, get } = stageRefresher()
     const first = await refresher.get()
     refresher.forget(first)
     expect(await get()).toBe("credential-2")
@@ -99,7 +99,7 @@ describe("a fetched credential", () => {
 
 describe("a source that fails", () => {
   test("is asked again after a pause that grows, not for every call", async () => {
-    const { state, get } = staged()
+    const { state, get } = stageRefresher()
     state.failure = new CredentialError("no")
     const fails = async () => {
       const before = state.fetches
@@ -120,7 +120,7 @@ describe("a source that fails", () => {
   })
 
   test("that cannot be reached is told of by what was met, and passes", async () => {
-    const { state, get } = staged()
+    const { state, get } = stageRefresher()
     state.failure = new TransportError("connect")
     const error = await get().catch((thrown: unknown) => thrown)
     expect(error).toEqual(new CredentialError("a source: no answer (connect). Mend it", true))

@@ -2,9 +2,9 @@
 // and a pause after one that failed.
 import { Secret } from "../../config/secret.ts"
 import { Abort } from "../../transport/abort.ts"
-import { failure } from "../../transport/http-client.ts"
+import { toSendError } from "../../transport/http-client.ts"
 import { TransportError } from "../../transport/transport-error.ts"
-import { CredentialError, type CredentialSource, type Issued } from "./credential-source.ts"
+import { type CloudCredentialSource, CredentialError, type IssuedCredential } from "./credential-source.ts"
 
 /** A credential that expires within this time is refreshed, and used until the new one is there. */
 const AHEAD_MS = 5 * 60_000
@@ -25,16 +25,16 @@ export interface RefresherOptions {
 }
 
 export class CredentialRefresher<Credential extends object> {
-  private held: Issued<Credential> | undefined
-  private before: Issued<Credential> | undefined
-  private fetching: Promise<Issued<Credential>> | undefined
+  private held: IssuedCredential<Credential> | undefined
+  private before: IssuedCredential<Credential> | undefined
+  private fetching: Promise<IssuedCredential<Credential>> | undefined
   private failed: { readonly error: CredentialError; readonly pauseMs: number } | undefined
   /** Before this moment nothing is fetched, but for want of any credential after a success. */
   private quietUntil = 0
   private readonly now: () => number
 
   constructor(
-    readonly source: CredentialSource<Credential>,
+    readonly source: CloudCredentialSource<Credential>,
     private readonly options: RefresherOptions = {},
   ) {
     this.now = options.now ?? Date.now
@@ -71,7 +71,7 @@ export class CredentialRefresher<Credential extends object> {
     return [this.held, this.before].flatMap((issued) => (issued ? secretsOf(issued.credential) : []))
   }
 
-  private refresh(): Promise<Issued<Credential>> {
+  private refresh(): Promise<IssuedCredential<Credential>> {
     if (this.fetching) return this.fetching
     if (this.failed && this.now() < this.quietUntil) return Promise.reject(this.failed.error)
     this.fetching = this.fetch().finally(() => {
@@ -80,12 +80,12 @@ export class CredentialRefresher<Credential extends object> {
     return this.fetching
   }
 
-  private async fetch(): Promise<Issued<Credential>> {
+  private async fetch(): Promise<IssuedCredential<Credential>> {
     const abort = new Abort()
     const { fetchMs = FETCH_MS } = this.options
     const limit = setTimeout(() => abort.abort(new TransportError("connect-timeout")), fetchMs)
     try {
-      const issued = await Promise.race([this.source.fetch(abort), aborted(abort)])
+      const issued = await Promise.race([this.source.fetch(abort), rejectOnAbort(abort)])
       this.hold(issued)
       this.failed = undefined
       this.quietUntil = this.now() + SAME_AGAIN_MS
@@ -102,7 +102,7 @@ export class CredentialRefresher<Credential extends object> {
     }
   }
 
-  private hold(issued: Issued<Credential> | undefined): void {
+  private hold(issued: IssuedCredential<Credential> | undefined): void {
     this.before = this.held ?? this.before
     this.held = issued
   }
@@ -112,14 +112,14 @@ export class CredentialRefresher<Credential extends object> {
     if (thrown instanceof CredentialError) {
       return new CredentialError(`${name}: ${thrown.message}. ${remedy}`, thrown.isPassing)
     }
-    const met = failure(thrown, abort)
+    const met = toSendError(thrown, abort)
     const fault = met instanceof TransportError ? met.fault : "unknown"
     return new CredentialError(`${name}: no answer (${fault}). ${remedy}`, true)
   }
 }
 
 /** What is fetched may also wait for a file, which no abort ends. */
-function aborted({ signal }: Abort): Promise<never> {
+function rejectOnAbort({ signal }: Abort): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true })
   })

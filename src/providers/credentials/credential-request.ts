@@ -3,30 +3,30 @@
 import { readFile } from "node:fs/promises"
 import { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
-import { decodeUtf8 } from "../../transport/byte-text.ts"
-import { httpSend, httpSender, type Outgoing } from "../../transport/http-client.ts"
+import { httpSend, httpSender, type UpstreamRequest } from "../../transport/http-client.ts"
+import { decodeUtf8 } from "../../transport/json/byte-text.ts"
 import { readAll } from "../../transport/read-all.ts"
-import { CredentialError, type Issued } from "./credential-source.ts"
+import { CredentialError, type IssuedCredential } from "./credential-source.ts"
 
-const MAX_ANSWER_BYTES = 64 * 1024
+const MAX_RESPONSE_BYTES = 64 * 1024
 const CONNECT_MS = 2000
 const DEFAULT_LIFETIME_S = 3600
 
 const sendDirectly = httpSender()
 
 export interface CredentialRequest {
-  readonly method: NonNullable<Outgoing["method"]>
+  readonly method: NonNullable<UpstreamRequest["method"]>
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-export interface CredentialAnswer {
+export interface CredentialResponse {
   readonly status: number
   readonly text: string
 }
 
-export async function askForCredential(request: CredentialRequest, abort: Abort): Promise<CredentialAnswer> {
+export async function fetchCredential(request: CredentialRequest, abort: Abort): Promise<CredentialResponse> {
   const { method, url, headers = {}, body = "" } = request
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new CredentialError("its address is not an http(s) URL")
   const send = /^https:/i.test(url) ? httpSend : sendDirectly
@@ -39,7 +39,7 @@ export async function askForCredential(request: CredentialRequest, abort: Abort)
     abort,
     connectMs: CONNECT_MS,
   })
-  return { status: answer.status, text: decodeUtf8(await readAll(answer, MAX_ANSWER_BYTES)) }
+  return { status: answer.status, text: decodeUtf8(await readAll(answer, MAX_RESPONSE_BYTES)) }
 }
 
 /** A form as OAuth and AWS take it. */
@@ -49,7 +49,7 @@ export function formRequest(url: string, fields: Readonly<Record<string, string>
 }
 
 /** The members of a JSON answer; none where it is not an object. */
-export function answerMembers({ text }: CredentialAnswer): Readonly<Record<string, unknown>> {
+export function responseMembers({ text }: CredentialResponse): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === "object" && value !== null ? { ...value } : {}
@@ -59,27 +59,27 @@ export function answerMembers({ text }: CredentialAnswer): Readonly<Record<strin
 }
 
 /** What an answer without a credential amounts to; of its words only a short code is told. */
-export function refusal({ status }: CredentialAnswer, code: unknown): CredentialError {
+export function credentialRefusal({ status }: CredentialResponse, code: unknown): CredentialError {
   const word = typeof code === "string" && /^[A-Za-z0-9_.-]{1,60}$/.test(code) ? ` (${code})` : ""
   const what = status >= 200 && status < 300 ? "its answer holds no credential" : `it answered ${status}${word}`
   return new CredentialError(what, status >= 500 || status === 429)
 }
 
 /** The token that an OAuth endpoint issued, or a metadata server in the same words. */
-export function readToken(answer: CredentialAnswer, code?: unknown): Issued<Secret> {
-  const members = answerMembers(answer)
+export function readToken(answer: CredentialResponse, code?: unknown): IssuedCredential<Secret> {
+  const members = responseMembers(answer)
   const token = members.access_token
-  if (answer.status !== 200 || !isHeaderText(token)) throw refusal(answer, code ?? members.error)
+  if (answer.status !== 200 || !isHeaderText(token)) throw credentialRefusal(answer, code ?? members.error)
   return { credential: new Secret(token), expiresAt: expiryOf(members) }
 }
 
 /** `expires_on` is a moment, `expires_in` a number of seconds; either may be written as text. */
 function expiryOf({ expires_on: moment, expires_in: seconds }: Readonly<Record<string, unknown>>): number {
-  const until = positive(moment)
-  return until === undefined ? Date.now() + (positive(seconds) ?? DEFAULT_LIFETIME_S) * 1000 : until * 1000
+  const until = readPositive(moment)
+  return until === undefined ? Date.now() + (readPositive(seconds) ?? DEFAULT_LIFETIME_S) * 1000 : until * 1000
 }
 
-function positive(value: unknown): number | undefined {
+function readPositive(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,12}$/.test(value) ? Number(value) : value
   return typeof number === "number" && number > 0 ? number : undefined
 }

@@ -1,28 +1,28 @@
 // Puts a fetched credential into every call of an account, and says where it comes from.
 import type { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
-import type { Answer } from "../../transport/http-answer.ts"
-import type { Outgoing, Send } from "../../transport/http-client.ts"
-import type { Signer, Verdict } from "../contract.ts"
+import type { SendRequest, UpstreamRequest } from "../../transport/http-client.ts"
+import type { UpstreamResponse } from "../../transport/http-response.ts"
+import type { CredentialVerdict, RequestSigner } from "../contract.ts"
 import type { CredentialRefresher } from "./credential-refresher.ts"
 import { CredentialError } from "./credential-source.ts"
 
 export interface FetchedCredentialUse<Credential> {
   /** The headers of a call with the credential in them. */
-  prove(call: Outgoing, credential: Credential): Headers
+  prove(call: UpstreamRequest, credential: Credential): Headers
   /** Whether an answer says that the credential is not valid any more. */
-  isStale(answer: Answer): boolean
+  isStale(answer: UpstreamResponse): boolean
   /** What the provider says of the credential itself. */
-  check(credential: Credential): Promise<Verdict>
+  check(credential: Credential): Promise<CredentialVerdict>
 }
 
 export function fetchedSigner<Credential extends object>(
   refresher: CredentialRefresher<Credential>,
   use: FetchedCredentialUse<Credential>,
-): Signer {
+): RequestSigner {
   return {
     source: refresher.source.name,
-    sign: (send) => proven(send, refresher, use),
+    sign: (send) => sendWithProof(send, refresher, use),
     minted: () => refresher.secrets(),
     async check() {
       try {
@@ -36,7 +36,7 @@ export function fetchedSigner<Credential extends object>(
 }
 
 /** How a token is used. */
-export function bearerUse(check: (token: Secret) => Promise<Verdict>): FetchedCredentialUse<Secret> {
+export function bearerUse(check: (token: Secret) => Promise<CredentialVerdict>): FetchedCredentialUse<Secret> {
   return {
     prove: ({ headers }, token) => bearerHeaders(headers, token),
     isStale: ({ status }) => status === 401,
@@ -50,13 +50,14 @@ export function bearerHeaders(headers: Headers | undefined, token: Secret): Head
   return all
 }
 
-function proven<Credential extends object>(
-  send: Send,
+function sendWithProof<Credential extends object>(
+  send: SendRequest,
   refresher: CredentialRefresher<Credential>,
   { prove, isStale }: FetchedCredentialUse<Credential>,
-): Send {
+): SendRequest {
   return async (outgoing) => {
-    const credential = refresher.current() ?? (await untilAborted(refresher.get(), outgoing.abort).catch(refusalOf))
+    const credential =
+      refresher.current() ?? (await untilAborted(refresher.get(), outgoing.abort).catch(toErrorResponse))
     if (credential instanceof Response) return credential
     const answer = await send({ ...outgoing, headers: prove(outgoing, credential) })
     if (isStale(answer)) refresher.forget(credential)
@@ -65,7 +66,7 @@ function proven<Credential extends object>(
 }
 
 /** What a call without a credential would be answered with; a passing failure does not speak against the account. */
-function refusalOf(thrown: unknown): Response {
+function toErrorResponse(thrown: unknown): Response {
   if (!(thrown instanceof CredentialError)) throw thrown
   return new Response(null, { status: thrown.isPassing ? 503 : 401 })
 }

@@ -3,19 +3,19 @@ import type { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
 
 /** A credential as it was issued. */
-export interface Issued<Credential> {
+export interface IssuedCredential<Credential> {
   readonly credential: Credential
   /** In Unix milliseconds. */
   readonly expiresAt: number
 }
 
-export interface CredentialSource<Credential> {
+export interface CloudCredentialSource<Credential> {
   /** In words for an operator, such as `instance metadata`. */
   readonly name: string
   /** What an operator can do when it fails. */
   readonly remedy: string
   /** Throws a CredentialError, or what was met on the wire. */
-  fetch(abort: Abort): Promise<Issued<Credential>>
+  fetch(abort: Abort): Promise<IssuedCredential<Credential>>
 }
 
 /** The keys of a role, for a while. */

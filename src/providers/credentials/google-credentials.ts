@@ -3,17 +3,17 @@
 import { createSign } from "node:crypto"
 import type { AuthorizedUser, GoogleCredentials, ServiceAccount } from "../../config/config.ts"
 import type { Secret } from "../../config/secret.ts"
-import { askForCredential, formRequest, readToken } from "./credential-request.ts"
-import type { CredentialSource } from "./credential-source.ts"
+import { fetchCredential, formRequest, readToken } from "./credential-request.ts"
+import type { CloudCredentialSource } from "./credential-source.ts"
 import { externalAccountSource } from "./google-external-account.ts"
 import { GOOGLE_SCOPE } from "./google-scope.ts"
-import type { Variables } from "./variables.ts"
+import type { VariableReader } from "./variable-reader.ts"
 
 /** What the environment may say of the metadata server. */
 export const GOOGLE_VARIABLES = ["GCE_METADATA_HOST"] as const
 
 /** For the credential in a file. */
-export function googleFileSource(credentials: GoogleCredentials): CredentialSource<Secret> {
+export function googleFileSource(credentials: GoogleCredentials): CloudCredentialSource<Secret> {
   if (credentials.type === "service_account") return serviceAccountSource(credentials)
   return credentials.type === "external_account" ? externalAccountSource(credentials) : userSource(credentials)
 }
@@ -21,19 +21,19 @@ export function googleFileSource(credentials: GoogleCredentials): CredentialSour
 const JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 const STATEMENT_SECONDS = 3600
 
-function serviceAccountSource(account: ServiceAccount): CredentialSource<Secret> {
+function serviceAccountSource(account: ServiceAccount): CloudCredentialSource<Secret> {
   return {
     name: `service account file ${account.file}`,
     remedy: "Check that the key has not been deleted, that the account is enabled, and this machine's clock",
     async fetch(abort) {
-      const fields = { grant_type: JWT_GRANT, assertion: signedStatement(account, Date.now()) }
-      return readToken(await askForCredential(formRequest(account.tokenUri, fields), abort))
+      const fields = { grant_type: JWT_GRANT, assertion: signJwt(account, Date.now()) }
+      return readToken(await fetchCredential(formRequest(account.tokenUri, fields), abort))
     },
   }
 }
 
 /** A JSON web token in which the account asks for access, signed with its key. */
-function signedStatement({ clientEmail, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
+function signJwt({ clientEmail, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
   const issuedAt = Math.floor(now / 1000)
   const head = { alg: "RS256", typ: "JWT", ...(privateKeyId !== undefined && { kid: privateKeyId }) }
   const times = { iat: issuedAt, exp: issuedAt + STATEMENT_SECONDS }
@@ -43,7 +43,7 @@ function signedStatement({ clientEmail, privateKey, privateKeyId, tokenUri }: Se
   return `${said}.${signature}`
 }
 
-function userSource(user: AuthorizedUser): CredentialSource<Secret> {
+function userSource(user: AuthorizedUser): CloudCredentialSource<Secret> {
   return {
     name: `user credentials file ${user.file}`,
     remedy: "Log in anew with `gcloud auth application-default login`",
@@ -54,7 +54,7 @@ function userSource(user: AuthorizedUser): CredentialSource<Secret> {
         client_secret: user.clientSecret.reveal(),
         refresh_token: user.refreshToken.reveal(),
       }
-      return readToken(await askForCredential(formRequest(user.tokenUri, fields), abort))
+      return readToken(await fetchCredential(formRequest(user.tokenUri, fields), abort))
     },
   }
 }
@@ -62,7 +62,9 @@ function userSource(user: AuthorizedUser): CredentialSource<Secret> {
 const METADATA_HOST = "metadata.google.internal"
 const TOKEN_PATH = "/computeMetadata/v1/instance/service-accounts/default/token"
 
-export function metadataSource(variables: Variables<(typeof GOOGLE_VARIABLES)[number]>): CredentialSource<Secret> {
+export function metadataSource(
+  variables: VariableReader<(typeof GOOGLE_VARIABLES)[number]>,
+): CloudCredentialSource<Secret> {
   const host = variables.get("GCE_METADATA_HOST") ?? METADATA_HOST
   const origin = /^https?:\/\//i.test(host) ? host.replace(/\/+$/, "") : `http://${host}`
   return {
@@ -71,7 +73,7 @@ export function metadataSource(variables: Variables<(typeof GOOGLE_VARIABLES)[nu
       "On Google Cloud, attach a service account with the role Vertex AI User; elsewhere give credentials_file or set GOOGLE_APPLICATION_CREDENTIALS",
     async fetch(abort) {
       const headers = { "metadata-flavor": "Google" }
-      return readToken(await askForCredential({ method: "GET", url: origin + TOKEN_PATH, headers }, abort))
+      return readToken(await fetchCredential({ method: "GET", url: origin + TOKEN_PATH, headers }, abort))
     },
   }
 }

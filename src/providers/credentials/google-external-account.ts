@@ -4,36 +4,36 @@ import type { ExternalAccount, SubjectTokenSource } from "../../config/config.ts
 import { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
 import {
-  answerMembers,
-  askForCredential,
-  type CredentialAnswer,
+  type CredentialResponse,
+  credentialRefusal,
+  fetchCredential,
   formRequest,
   isHeaderText,
   readToken,
   readTokenFile,
-  refusal,
+  responseMembers,
 } from "./credential-request.ts"
-import { CredentialError, type CredentialSource, type Issued } from "./credential-source.ts"
+import { type CloudCredentialSource, CredentialError, type IssuedCredential } from "./credential-source.ts"
 import { GOOGLE_SCOPE } from "./google-scope.ts"
 
 const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
 const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token"
 
-export function externalAccountSource(account: ExternalAccount): CredentialSource<Secret> {
+export function externalAccountSource(account: ExternalAccount): CloudCredentialSource<Secret> {
   return {
     name: `workload identity file ${account.file}`,
     remedy: "Check the token of its credential_source, its audience, and what the pool allows the workload",
     async fetch(abort) {
-      const exchanged = await exchange(account, await subjectToken(account.subjectToken, abort), abort)
+      const exchanged = await exchangeToken(account, await readSubjectToken(account.subjectToken, abort), abort)
       if (account.impersonationUrl === undefined) return exchanged
       return impersonate(account, exchanged.credential, abort)
     },
   }
 }
 
-async function subjectToken(source: SubjectTokenSource, abort: Abort): Promise<string> {
+async function readSubjectToken(source: SubjectTokenSource, abort: Abort): Promise<string> {
   const text = "file" in source ? await readTokenFile(source.file) : await fetchSubjectToken(source, abort)
-  const token = source.field === undefined ? text.trim() : answerMembers({ status: 200, text })[source.field]
+  const token = source.field === undefined ? text.trim() : responseMembers({ status: 200, text })[source.field]
   if (typeof token === "string" && token !== "") return token
   throw new CredentialError("its credential_source holds no token")
 }
@@ -42,13 +42,13 @@ async function fetchSubjectToken(
   { url, headers }: Extract<SubjectTokenSource, { url: string }>,
   abort: Abort,
 ): Promise<string> {
-  const answer = await askForCredential({ method: "GET", url, headers }, abort)
+  const answer = await fetchCredential({ method: "GET", url, headers }, abort)
   if (answer.status === 200) return answer.text
-  const { message } = refusal(answer, undefined)
+  const { message } = credentialRefusal(answer, undefined)
   throw new CredentialError(`the address of its credential_source: ${message}`, answer.status >= 500)
 }
 
-async function exchange(account: ExternalAccount, token: string, abort: Abort): Promise<Issued<Secret>> {
+async function exchangeToken(account: ExternalAccount, token: string, abort: Abort): Promise<IssuedCredential<Secret>> {
   const request = formRequest(account.tokenUrl, {
     grant_type: EXCHANGE_GRANT,
     audience: account.audience,
@@ -58,7 +58,7 @@ async function exchange(account: ExternalAccount, token: string, abort: Abort): 
     subject_token_type: account.subjectTokenType,
   })
   const headers = { ...request.headers, ...clientAuthorization(account) }
-  return readToken(await askForCredential({ ...request, headers }, abort))
+  return readToken(await fetchCredential({ ...request, headers }, abort))
 }
 
 function clientAuthorization({ clientId, clientSecret }: ExternalAccount): Record<string, string> {
@@ -67,20 +67,20 @@ function clientAuthorization({ clientId, clientSecret }: ExternalAccount): Recor
   return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` }
 }
 
-async function impersonate(account: ExternalAccount, token: Secret, abort: Abort): Promise<Issued<Secret>> {
+async function impersonate(account: ExternalAccount, token: Secret, abort: Abort): Promise<IssuedCredential<Secret>> {
   const { impersonationUrl: url = "", impersonationSeconds: seconds } = account
   const body = JSON.stringify({ scope: [GOOGLE_SCOPE], ...(seconds !== undefined && { lifetime: `${seconds}s` }) })
   const headers = { "content-type": "application/json", authorization: `Bearer ${token.reveal()}` }
-  return readImpersonated(await askForCredential({ method: "POST", url, headers, body }, abort))
+  return readImpersonated(await fetchCredential({ method: "POST", url, headers, body }, abort))
 }
 
-function readImpersonated(answer: CredentialAnswer): Issued<Secret> {
-  const { accessToken, expireTime, error } = answerMembers(answer)
+function readImpersonated(answer: CredentialResponse): IssuedCredential<Secret> {
+  const { accessToken, expireTime, error } = responseMembers(answer)
   const expiresAt = typeof expireTime === "string" ? Date.parse(expireTime) : Number.NaN
   if (answer.status === 200 && isHeaderText(accessToken) && !Number.isNaN(expiresAt)) {
     return { credential: new Secret(accessToken), expiresAt }
   }
   const status = typeof error === "object" && error !== null && "status" in error ? error.status : undefined
-  const { message, isPassing } = refusal(answer, status)
+  const { message, isPassing } = credentialRefusal(answer, status)
   throw new CredentialError(`the service account's impersonation: ${message}`, isPassing)
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { EntryRow } from "../contract.ts"
 import { migrations } from "./migrations.ts"
-import { openSqlite } from "./open.ts"
+import { openSqlite } from "./open-sqlite.ts"
 
 let folder: string
 let path: string
@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 /** A store as the version before wrote it: so many steps of the schema, and then what is done to it. */
-function older(steps: number, write: (database: Database) => void): void {
+function createOlderStore(steps: number, write: (database: Database) => void): void {
   const database = new Database(path)
   for (const step of migrations.slice(0, steps)) database.run(step)
   database.run(`PRAGMA user_version = ${steps}`)
@@ -83,7 +83,7 @@ function writeJournal(database: Database): void {
 }
 
 test("a journal without facts is taken over with all that was booked", () => {
-  older(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
+  createOlderStore(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
   const { ledger, close } = openSqlite(path)
   const { entries, receipts } = ledger
   const booked = REQUESTS.map((requestId) => entries.ofRequest(requestId))
@@ -130,7 +130,7 @@ test("a journal without facts is taken over with all that was booked", () => {
 })
 
 test("whoever reads the file finds each entry, receipt and hold in a row of its own", () => {
-  older(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
+  createOlderStore(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
   openSqlite(path).close()
   const database = new Database(path)
   const columns = "id, kind, request, event, key, at, amount, revenue, model, counts"
@@ -152,7 +152,7 @@ test("whoever reads the file finds each entry, receipt and hold in a row of its 
 const BEFORE_SHARES = 12
 
 test("requests and answers that were remembered are taken over, as nobody's, and give way as any tenant's", () => {
-  older(BEFORE_SHARES, (database) => {
+  createOlderStore(BEFORE_SHARES, (database) => {
     for (const id of [1, 2, 3, 4])
       database.query("INSERT INTO repeats VALUES (?, ?, 'body', 'r', 7)").run(id, `hash-${id}`)
     for (const id of [1, 2, 4])
@@ -160,16 +160,16 @@ test("requests and answers that were remembered are taken over, as nobody's, and
         .query("INSERT INTO repeat_answers VALUES (?, 200, 'text/plain', ?, ?)")
         .run(id, id * 10, Buffer.alloc(10))
   })
-  const { repeats, close } = openSqlite(path)
-  const left = () => [1, 2, 3, 4].map((id) => repeats.findAnswer(`hash-${id}`)?.sealed.length ?? 0)
-  expect(repeats.find("hash-1")).toEqual({ hash: "hash-1", bodyHash: "body", requestId: "r", at: 7, tenant: "" })
+  const { idempotency, close } = openSqlite(path)
+  const left = () => [1, 2, 3, 4].map((id) => idempotency.findAnswer(`hash-${id}`)?.sealed.length ?? 0)
+  expect(idempotency.find("hash-1")).toEqual({ hash: "hash-1", bodyHash: "body", requestId: "r", at: 7, tenant: "" })
   expect(left()).toEqual([10, 10, 0, 10])
-  repeats.insert({ hash: "new", bodyHash: "body", requestId: "r", at: 8, tenant: "acme" })
+  idempotency.insert({ hash: "new", bodyHash: "body", requestId: "r", at: 8, tenant: "acme" })
   const many = { rows: 100, answerBytes: 1000 }
-  repeats.keepWithin({ ofTenant: many, ofAll: { rows: 100, answerBytes: 20 } }, "acme")
+  idempotency.keepWithin({ ofTenant: many, ofAll: { rows: 100, answerBytes: 20 } }, "acme")
   expect(left()).toEqual([0, 10, 0, 10])
-  repeats.keepWithin({ ofTenant: many, ofAll: { rows: 3, answerBytes: 20 } }, "acme")
-  expect([left(), repeats.find("hash-2")]).toEqual([[0, 0, 0, 10], undefined])
-  expect(repeats.find("new")?.tenant).toBe("acme")
+  idempotency.keepWithin({ ofTenant: many, ofAll: { rows: 3, answerBytes: 20 } }, "acme")
+  expect([left(), idempotency.find("hash-2")]).toEqual([[0, 0, 0, 10], undefined])
+  expect(idempotency.find("new")?.tenant).toBe("acme")
   close()
 })

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { KeyRow } from "../contract.ts"
 import { migrations } from "./migrations.ts"
-import { openSqlite } from "./open.ts"
+import { openSqlite } from "./open-sqlite.ts"
 
 let folder: string
 let path: string

@@ -1,5 +1,5 @@
 // Bedrock's Converse at the upstream's end. Its streams come in AWS's own frames.
-import { encodeEventMessage } from "../../../src/transport/aws-event-stream.fixture.ts"
+import { encodeEventMessage } from "../../../src/transport/streams/aws-event-stream.fixture.ts"
 import { framedException } from "../../providers/aws.ts"
 import {
   type Answer,

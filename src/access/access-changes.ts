@@ -1,0 +1,41 @@
+// Which keys and tenants have changed since something was read of them. What was read before goes without being searched
+// for, and what was read of others stays.
+
+const MAX_REMEMBERED_CHANGES = 10_000
+
+export class AccessChanges {
+  private count = 0
+  private readonly keys = new Map<string, number>()
+  private readonly tenants = new Map<string, number>()
+
+  /** `onForgotten` is told when there were too many to remember: whatever was read before may be stale then. */
+  constructor(private readonly onForgotten: () => void) {}
+
+  /** Stands for this moment among the changes. */
+  get now(): number {
+    return this.count
+  }
+
+  noteKey(id: string): void {
+    this.note(this.keys, id)
+  }
+
+  noteTenant(name: string): void {
+    this.note(this.tenants, name)
+  }
+
+  /** Whether the key or its tenant has changed after that moment. */
+  hasChangedSince(moment: number, { id, tenant }: { readonly id: string; readonly tenant: string }): boolean {
+    if (this.count === moment) return false
+    return (this.keys.get(id) ?? 0) > moment || (this.tenants.get(tenant) ?? 0) > moment
+  }
+
+  private note(changed: Map<string, number>, name: string): void {
+    if (this.keys.size + this.tenants.size >= MAX_REMEMBERED_CHANGES) {
+      this.keys.clear()
+      this.tenants.clear()
+      this.onForgotten()
+    }
+    changed.set(name, ++this.count)
+  }
+}

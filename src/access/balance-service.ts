@@ -1,0 +1,50 @@
+// What keys and tenants ask of whoever keeps the books, and how their balances are told.
+import { usdOfNano } from "../canonical/usd.ts"
+
+export interface BalanceSummary {
+  readonly heldNano: bigint
+  /** What may still be spent; null: not limited. */
+  readonly freeNano: bigint | null
+  /** What a top-up pays first; while there is any, nothing may be spent. */
+  readonly owedNano: bigint
+}
+
+interface BalanceTopUp {
+  readonly account: string
+  readonly amountNano: bigint
+  /** Booked once, however often it is told. */
+  readonly eventId: string
+  readonly at: number
+}
+
+/** An account without a floor is not limited; a key's is then none, and its tenant pays. */
+export interface BalanceService {
+  topUp(topUp: BalanceTopUp): Promise<void>
+  setFloor(account: string, floorNano: bigint | null): Promise<void>
+  /** Undefined where there is no such account. */
+  balance(account: string): BalanceSummary | undefined
+}
+
+export function keyAccountName(id: string): string {
+  return `key:${id}`
+}
+
+export function tenantAccountName(name: string): string {
+  return `tenant:${name}`
+}
+
+/** In decimal USD. */
+export interface BalanceView {
+  /** What may still be spent; null where nothing limits it. */
+  readonly balance: string | null
+  /** What requests under way may cost, and what may therefore not be spent. */
+  readonly held: string
+  /** What requests have cost more than there was, where they have: the next top-up pays it first. */
+  readonly debt?: string
+}
+
+export function toBalanceView(balance: BalanceSummary | undefined): BalanceView {
+  const { freeNano = null, heldNano = 0n, owedNano = 0n } = balance ?? {}
+  const debt = owedNano > 0n && { debt: usdOfNano(owedNano) }
+  return { balance: freeNano === null ? null : usdOfNano(freeNano), held: usdOfNano(heldNano), ...debt }
+}

@@ -1,0 +1,28 @@
+// The budgets a call has to keep within: its key's own, and its tenant's.
+import type { BudgetLimits } from "../store/contract.ts"
+import { PERIODS } from "./grant.ts"
+
+export interface BudgetInForce {
+  /** Whose spending counts. */
+  readonly of: "key" | "tenant"
+  readonly period: (typeof PERIODS)[number]
+  readonly limitNano: bigint
+}
+
+const NONE: readonly BudgetInForce[] = []
+
+export function budgetsInForce(key: BudgetLimits, tenant: BudgetLimits): readonly BudgetInForce[] {
+  if (isEmpty(key) && isEmpty(tenant)) return NONE
+  return [...budgetsOfHolder("key", key), ...budgetsOfHolder("tenant", tenant)]
+}
+
+function isEmpty({ day, week, month, total }: BudgetLimits): boolean {
+  return (day ?? week ?? month ?? total) === undefined
+}
+
+function budgetsOfHolder(of: BudgetInForce["of"], budgets: BudgetLimits): BudgetInForce[] {
+  return PERIODS.flatMap((period) => {
+    const limitNano = budgets[period]
+    return limitNano === undefined ? [] : [{ of, period, limitNano }]
+  })
+}

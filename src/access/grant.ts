@@ -1,0 +1,89 @@
+// What a key or a tenant is granted: read from what was asked for, checked, and kept within the tenant's.
+import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
+import { usdOfNano } from "../canonical/usd.ts"
+import type { BudgetLimits, Grant } from "../store/contract.ts"
+import { coversModels, coversProtocol } from "./scope.ts"
+
+/** What is asked for; what is left out stays as it is, and null takes a bound away. */
+export type GrantChange = { readonly [Name in keyof Grant]?: Grant[Name] | null }
+
+/** What nobody bounded. */
+export const UNBOUNDED: Grant = {
+  models: null,
+  protocols: null,
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  concurrentRequests: null,
+  strict: false,
+  budgets: {},
+}
+
+export const PERIODS = ["day", "week", "month", "total"] as const satisfies readonly (keyof BudgetLimits)[]
+
+/** Every protocol's id; a test holds them to those there are. */
+export const PROTOCOL_IDS = [
+  "openai-chat",
+  "openai-responses",
+  "openai-completions",
+  "openai-embeddings",
+  "openai-images",
+  "openai-moderations",
+  "anthropic-messages",
+  "gemini-generate",
+  "gemini-embed",
+] as const
+const PROTOCOL_WORDS: readonly string[] = ["openai", "anthropic", "gemini", ...PROTOCOL_IDS]
+
+export const MOST_PER_MINUTE = 1_000_000_000
+export const MOST_AT_ONCE = 1_000_000
+
+/** Numbers of a grant: how they are told, and the most they may be. */
+const NUMBERS = [
+  ["requestsPerMinute", "requests_per_minute", MOST_PER_MINUTE],
+  ["tokensPerMinute", "tokens_per_minute", MOST_PER_MINUTE],
+  ["concurrentRequests", "concurrent_requests", MOST_AT_ONCE],
+] as const
+
+/** The grant with what was asked for in its place; a GatewayError names what makes no sense. */
+export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
+  for (const word of wish.protocols ?? []) {
+    if (PROTOCOL_WORDS.includes(word)) continue
+    const message = `\`protocols\` knows no "${excerpt(word)}". Known are: ${PROTOCOL_WORDS.join(", ")}.`
+    throw new GatewayError("invalid_parameter", message, { param: "protocols" })
+  }
+  for (const [name, param, most] of NUMBERS) {
+    const asked = wish[name] ?? 1
+    if (Number.isInteger(asked) && asked >= 1 && asked <= most) continue
+    throw new GatewayError("invalid_parameter", `\`${param}\` must be a whole number from 1 to ${most}.`, { param })
+  }
+  const changed = (name: keyof Grant) => (wish[name] === undefined ? grant[name] : (wish[name] ?? UNBOUNDED[name]))
+  return Object.fromEntries(Object.keys(UNBOUNDED).map((name) => [name, changed(name as keyof Grant)])) as never
+}
+
+/** Refuses what asks for more than the tenant holds. */
+export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly name: string }): void {
+  const refuse = (param: string, asked: string, bound: string) => {
+    const mend = "Ask for no more than that, or change the tenant first."
+    const message = `\`${param}\` asks for ${asked}, but the tenant \`${tenant.name}\` is bound to ${bound}. ${mend}`
+    throw new GatewayError("invalid_parameter", message, { param })
+  }
+  for (const [param, covers] of [
+    ["models", coversModels],
+    ["protocols", coversProtocol],
+  ] as const) {
+    const bound = tenant[param]
+    const beyond = bound && wish[param]?.find((word) => !bound.some((outer) => covers(outer, word)))
+    if (bound && beyond !== undefined && beyond !== null) refuse(param, excerpt(beyond), bound.join(", ") || "none")
+  }
+  for (const [name, param] of NUMBERS) {
+    const bound = tenant[name] ?? Number.POSITIVE_INFINITY
+    if ((wish[name] ?? 0) > bound) refuse(param, String(wish[name]), String(bound))
+  }
+  for (const period of PERIODS) {
+    const [asked, bound] = [wish.budgets?.[period], tenant.budgets[period]]
+    if (asked !== undefined && bound !== undefined && asked > bound) {
+      refuse(`budgets.${period}`, `${usdOfNano(asked)} USD`, `${usdOfNano(bound)} USD`)
+    }
+  }
+  if (tenant.strict && wish.strict === false) refuse("strict", "false", "true")
+}

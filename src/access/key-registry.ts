@@ -1,0 +1,227 @@
+// API keys: made, listed, changed, paid for, rotated, revoked, and recognised when a caller presents one.
+import { randomUUID } from "node:crypto"
+import { GatewayError } from "../canonical/gateway-error.ts"
+import type { Secret } from "../config/secret.ts"
+import type { KeyRow, KeyTable, ModelNameMapping, TenantTable } from "../store/contract.ts"
+import { AddressRanges } from "./address-ranges.ts"
+import { type BalanceService, type BalanceSummary, keyAccountName } from "./balance-service.ts"
+import { type ApiKey, type Caller, toApiKey } from "./caller.ts"
+import { applyGrantChange, checkWithinTenant, type GrantChange, UNBOUNDED } from "./grant.ts"
+import { KeyAuthenticator } from "./key-authenticator.ts"
+import { keyHint, mintKey } from "./key-text.ts"
+import { checkModelMap } from "./model-map.ts"
+import { TenantRegistry } from "./tenant-registry.ts"
+import { withStoreErrors } from "./with-store-errors.ts"
+
+export type { ApiKey } from "./caller.ts"
+
+/** What is asked of a key; what is left out stays as it is, and null takes a bound away. */
+export interface KeyChange extends GrantChange {
+  readonly name?: string
+  readonly tenant?: string
+  readonly addresses?: readonly string[] | null
+  readonly keepAnswers?: boolean | null
+  readonly strictBalance?: boolean | null
+  readonly hedge?: boolean | null
+  readonly modelMap?: readonly ModelNameMapping[] | null
+  readonly expiresAt?: number | null
+}
+
+export interface KeyCreation extends KeyChange {
+  readonly name: string
+}
+
+/** A key together with its text, which is shown this once. */
+export interface MintedKey {
+  readonly key: ApiKey
+  readonly text: string
+  /** Until when the text before it is still taken, where there was one. */
+  readonly previousUntil?: number
+}
+
+export interface KeyRegistryOptions {
+  readonly table: KeyTable
+  readonly tenants: TenantTable
+  readonly balances: BalanceService
+  /** The first makes new hashes; any is taken. */
+  readonly secrets: readonly Secret[]
+  readonly now?: () => number
+}
+
+const DEFAULT_GRACE_MS = 24 * 60 * 60 * 1000
+
+export class KeyRegistry {
+  readonly tenants: TenantRegistry
+  private readonly authenticator: KeyAuthenticator
+  private readonly table: KeyTable
+  private readonly now: () => number
+
+  constructor(private readonly options: KeyRegistryOptions) {
+    const { balances, secrets, now = Date.now } = options
+    const table = withStoreErrors(options.table)
+    this.table = table
+    this.now = now
+    const onChange = (tenant: string) => this.authenticator.changes.noteTenant(tenant)
+    this.tenants = new TenantRegistry({ table: withStoreErrors(options.tenants), balances: balances, now, onChange })
+    this.authenticator = new KeyAuthenticator({ table, secrets, now, tenantOf: (name) => this.tenants.find(name) })
+  }
+
+  /** It pays from its tenant's balance. */
+  create(wish: KeyCreation): MintedKey {
+    return this.insert(wish, { ownBalance: false })
+  }
+
+  /** As `create`, with a balance of its own; a key whose money could not be booked opens nothing. */
+  async createFunded(wish: KeyCreation, nanoUsd: bigint): Promise<MintedKey> {
+    const minted = this.insert(wish, { ownBalance: true })
+    const { id } = minted.key
+    const { balances } = this.options
+    try {
+      await balances.setFloor(keyAccountName(id), 0n)
+      const topUp = { account: keyAccountName(id), amountNano: nanoUsd, eventId: `${id} opening`, at: this.now() }
+      if (nanoUsd > 0n) await balances.topUp(topUp)
+      return minted
+    } catch (thrown) {
+      this.revoke(id)
+      throw thrown
+    }
+  }
+
+  /** Adds to a key's balance, which it has from then on: once for one event id. */
+  async topUp(id: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<ApiKey> {
+    const key = this.get(id)
+    await this.options.balances.topUp({ account: keyAccountName(id), amountNano: nanoUsd, eventId, at: this.now() })
+    return key.ownBalance ? key : this.setOwnBalance(id, true)
+  }
+
+  /** Whether it pays from a balance of its own. What is left of one that is taken away is there when it is given back. */
+  async setOwnBalance(id: string, ownBalance: boolean): Promise<ApiKey> {
+    this.row(id)
+    const { balances } = this.options
+    const account = keyAccountName(id)
+    if (ownBalance) await balances.setFloor(account, 0n)
+    else if (balances.balance(account)) await balances.setFloor(account, null)
+    const row = { ...this.row(id), ownBalance }
+    this.replace(row)
+    return toApiKey(row)
+  }
+
+  /** Of what it pays from: its own balance, or its tenant's. Undefined where nothing was ever booked there. */
+  balanceOf({ id, tenant, ownBalance }: ApiKey): BalanceSummary | undefined {
+    return ownBalance ? this.options.balances.balance(keyAccountName(id)) : this.tenants.balanceOf(tenant)
+  }
+
+  /** Holds from the next request on. */
+  update(id: string, change: KeyChange): ApiKey {
+    const row = this.applyChange(this.row(id), change)
+    this.replace(row)
+    return toApiKey(row)
+  }
+
+  /** The key of this id. */
+  get(id: string): ApiKey {
+    return toApiKey(this.row(id))
+  }
+
+  list(): ApiKey[] {
+    return this.table.list().map(toApiKey)
+  }
+
+  isEmpty(): boolean {
+    return this.table.count() === 0
+  }
+
+  /** A new text for the same key; the old one is taken for `graceMs` more. */
+  rotate(id: string, { graceMs = DEFAULT_GRACE_MS }: { graceMs?: number } = {}): MintedKey {
+    const row = this.row(id)
+    if (row.revokedAt !== null) {
+      throw new GatewayError("invalid_parameter", `Key ${id} is revoked; create a new one instead.`, { param: "id" })
+    }
+    const text = mintKey()
+    const previousUntil = this.now() + graceMs
+    const rotated: KeyRow = {
+      ...row,
+      hash: this.authenticator.hash(text),
+      hint: keyHint(text),
+      previousHash: row.hash,
+      previousUntil,
+    }
+    this.replace(rotated)
+    return { key: toApiKey(rotated), text, previousUntil }
+  }
+
+  /** From now on nobody is let in with it. Revoking twice is revoking once. */
+  revoke(id: string): ApiKey {
+    const row = this.row(id)
+    const revoked: KeyRow = { ...row, revokedAt: row.revokedAt ?? this.now() }
+    this.replace(revoked)
+    return toApiKey(revoked)
+  }
+
+  /** The key a caller presents, or the GatewayError that says why it opens nothing. */
+  authenticate(text: string): Caller {
+    return this.authenticator.authenticate(text)
+  }
+
+  private insert(wish: KeyCreation, { ownBalance }: { ownBalance: boolean }): MintedKey {
+    const text = mintKey()
+    const blank: KeyRow = {
+      id: `key_${randomUUID().replaceAll("-", "").slice(0, 16)}`,
+      name: wish.name,
+      tenant: "default",
+      hash: this.authenticator.hash(text),
+      hint: keyHint(text),
+      addresses: null,
+      keepAnswers: false,
+      ownBalance,
+      strictBalance: false,
+      hedge: false,
+      modelMap: null,
+      createdAt: this.now(),
+      expiresAt: null,
+      revokedAt: null,
+      previousHash: null,
+      previousUntil: null,
+      ...UNBOUNDED,
+    }
+    const row = this.applyChange(blank, { tenant: blank.tenant, ...wish })
+    this.table.insert(row)
+    return { key: toApiKey(row), text }
+  }
+
+  /** The row with what was asked for in its place; never more than its tenant holds. */
+  private applyChange(requireRow: KeyRow, change: KeyChange) {
+    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...wish } = change
+    if (modelMap) checkModelMap(modelMap)
+    if (addresses) new AddressRanges(addresses)
+    const grant = applyGrantChange(requireRow, wish)
+    const bound = this.tenants.find(tenant ?? requireRow.tenant)
+    const moves = tenant !== undefined && tenant !== requireRow.tenant
+    // A key that moves brings along what it had; not to be strict is nothing to have.
+    if (bound) checkWithinTenant(moves ? { ...grant, strict: wish.strict ?? null } : wish, bound)
+    const changed: KeyRow = {
+      ...requireRow,
+      ...grant,
+      name: name ?? requireRow.name,
+      tenant: tenant ?? requireRow.tenant,
+      addresses: addresses === undefined ? requireRow.addresses : addresses,
+      keepAnswers: keepAnswers === undefined ? requireRow.keepAnswers : (keepAnswers ?? false),
+      strictBalance: strictBalance === undefined ? requireRow.strictBalance : (strictBalance ?? false),
+      hedge: hedge === undefined ? requireRow.hedge : (hedge ?? false),
+      modelMap: modelMap === undefined ? requireRow.modelMap : modelMap,
+      expiresAt: expiresAt === undefined ? requireRow.expiresAt : expiresAt,
+    }
+    return changed
+  }
+
+  private row(id: string): KeyRow {
+    const row = this.table.findById(id)
+    if (!row) throw new GatewayError("resource_not_found", `There is no key ${id}. See: trivium keys list`)
+    return row
+  }
+
+  private replace(row: KeyRow): void {
+    this.table.replace(row)
+    this.authenticator.changes.noteKey(row.id)
+  }
+}

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { AccessChanges } from "./access-changes.ts"
+import { LruCache } from "./lru-cache.ts"
+
+describe("what is recent", () => {
+  const names = Array.from({ length: 10_000 }, (_, at) => `name ${at}`)
+
+  test("is bounded, and holds at least the half that was asked for last", () => {
+    const known = new LruCache<object>(100)
+    for (const name of names) known.set(name, {})
+    for (const name of names.slice(-50).reverse()) expect(known.get(name)).toBeDefined()
+    expect(names.filter((name) => known.get(name) !== undefined).length).toBeLessThanOrEqual(100)
+  })
+
+  test("stays as long as it is asked for, however much else comes", () => {
+    const known = new LruCache<object>(100)
+    const dear = {}
+    known.set("dear", dear)
+    for (const [at, name] of names.entries()) {
+      known.set(name, {})
+      if (at % 40 === 0) expect(known.get("dear")).toBe(dear)
+    }
+  })
+
+  const step = fc.record({ does: fc.constantFrom("set", "get", "delete", "clear"), name: fc.nat(12).map(String) })
+
+  test("is never what was deleted, nor what was replaced", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 12 }), (steps, most) => {
+        const known = new LruCache<{ at: number }>(most)
+        const newest = new Map<string, number>()
+        for (const [at, { does, name }] of steps.entries()) {
+          if (does === "set") {
+            newest.set(name, at)
+            known.set(name, { at })
+          } else if (does === "delete") {
+            newest.delete(name)
+            known.delete(name)
+          } else if (does === "clear") {
+            newest.clear()
+            known.clear()
+          }
+          const found = known.get(name)
+          if (found) expect(found.at).toBe(newest.get(name) ?? -1)
+          if (does === "set") expect(found).toBeDefined()
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe("changes", () => {
+  const key = { id: "k", tenant: "t" }
+
+  test("are of the key or of its tenant, after it was read", () => {
+    const changes = new AccessChanges(() => {})
+    const first = changes.now
+    changes.noteKey("other")
+    changes.noteTenant("other")
+    expect(changes.hasChangedSince(first, key)).toBe(false)
+    changes.noteKey("k")
+    const second = changes.now
+    expect([changes.hasChangedSince(first, key), changes.hasChangedSince(second, key)]).toEqual([true, false])
+    changes.noteTenant("t")
+    expect([changes.hasChangedSince(second, key), changes.hasChangedSince(changes.now, key)]).toEqual([true, false])
+  })
+
+  test("that are too many to remember are told of", () => {
+    let told = 0
+    const changes = new AccessChanges(() => told++)
+    for (let at = 0; at < 25_000; at++) changes.noteKey(`key ${at}`)
+    expect(told).toBe(2)
+    changes.noteKey("k")
+    expect(changes.hasChangedSince(0, key)).toBe(true)
+  })
+})

@@ -1,0 +1,36 @@
+// A bounded map that forgets what nobody asked for lately. What is asked for belongs to the young generation; when that
+// is full it becomes the old one, and the old one goes as a whole: nothing is sorted, nothing is searched.
+
+export class LruCache<Value extends object> {
+  private young = new Map<string, Value>()
+  private old = new Map<string, Value>()
+
+  /** Keeps at most so many, and at least the half of them that were asked for last. */
+  constructor(private readonly most: number) {}
+
+  get(name: string): Value | undefined {
+    const value = this.young.get(name)
+    if (value) return value
+    const aged = this.old.get(name)
+    if (aged) this.set(name, aged)
+    return aged
+  }
+
+  set(name: string, value: Value): void {
+    if (this.young.size >= this.most / 2) {
+      this.old = this.young
+      this.young = new Map()
+    }
+    this.young.set(name, value)
+  }
+
+  delete(name: string): void {
+    this.young.delete(name)
+    this.old.delete(name)
+  }
+
+  clear(): void {
+    this.young.clear()
+    this.old.clear()
+  }
+}

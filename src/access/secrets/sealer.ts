@@ -1,0 +1,54 @@
+// Seals texts that rest in the store: whoever reads the file without our secret reads nothing, and a sealed text that
+// was moved to another place does not open there.
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto"
+import type { Secret } from "../../config/secret.ts"
+
+const CIPHER = "aes-256-gcm"
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export class Sealer {
+  private readonly keys: readonly Buffer[]
+
+  /** The first seals; any opens, so that a secret can be replaced. */
+  constructor(secrets: readonly Secret[]) {
+    this.keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret.reveal(), "", "trivium sealing", 32)))
+  }
+
+  /** `place` says where it belongs; it opens there only. */
+  seal(text: string, place: string): string {
+    return this.sealBytes(Buffer.from(text), place).toString("base64")
+  }
+
+  sealBytes(plain: Uint8Array, place: string): Buffer {
+    const [key] = this.keys
+    if (!key) throw new Error("no secret to seal with")
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place))
+    const sealed = [cipher.update(plain), cipher.final()]
+    return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed])
+  }
+
+  /** The text; undefined where it was sealed for another place, with another secret, or has been changed. */
+  open(sealed: string, place: string): string | undefined {
+    return this.openBytes(Buffer.from(sealed, "base64"), place)?.toString("utf8")
+  }
+
+  openBytes(sealed: Uint8Array, place: string): Buffer | undefined {
+    for (const key of this.keys) {
+      const plain = openWithKey(sealed, key, place)
+      if (plain !== undefined) return plain
+    }
+    return undefined
+  }
+}
+
+function openWithKey(bytes: Uint8Array, key: Buffer, place: string): Buffer | undefined {
+  try {
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(place))
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}

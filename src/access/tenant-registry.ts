@@ -1,0 +1,83 @@
+// Tenants: whom keys belong to, and what all keys of one may do and spend together.
+import { GatewayError } from "../canonical/gateway-error.ts"
+import type { TenantRow, TenantTable } from "../store/contract.ts"
+import { type BalanceService, type BalanceSummary, tenantAccountName } from "./balance-service.ts"
+import { applyGrantChange, type GrantChange, UNBOUNDED } from "./grant.ts"
+import { LruCache } from "./lru-cache.ts"
+
+export type Tenant = TenantRow
+
+interface TenantRegistryOptions {
+  readonly table: TenantTable
+  readonly balances: BalanceService
+  readonly now: () => number
+  /** What was known of this tenant does not hold any more. */
+  readonly onChange: (name: string) => void
+}
+
+/** Tenants kept in memory, those too that were never created: each key that is recognised asks for its own. */
+const MAX_CACHED_TENANTS = 10_000
+
+export class TenantRegistry {
+  private readonly known = new LruCache<{ readonly row: Tenant | undefined }>(MAX_CACHED_TENANTS)
+
+  constructor(private readonly options: TenantRegistryOptions) {}
+
+  create(name: string, wish: GrantChange = {}): Tenant {
+    if (this.find(name)) {
+      const message = `There is a tenant ${name} already. To change it: trivium tenants update ${name}`
+      throw new GatewayError("invalid_parameter", message, { param: "name" })
+    }
+    const row: TenantRow = { name, createdAt: this.options.now(), ...applyGrantChange(UNBOUNDED, wish) }
+    this.options.table.insert(row)
+    this.invalidate(name)
+    return row
+  }
+
+  /** One that was never created has no limits. */
+  find(name: string): Tenant | undefined {
+    const known = this.known.get(name)
+    if (known) return known.row
+    const row = this.options.table.find(name)
+    this.known.set(name, { row })
+    return row
+  }
+
+  get(name: string): Tenant {
+    const row = this.find(name)
+    if (row) return row
+    const message = `There is no tenant ${name}. Create it: trivium tenants create ${name}`
+    throw new GatewayError("resource_not_found", message)
+  }
+
+  list(): Tenant[] {
+    return this.options.table.list()
+  }
+
+  /** Its keys hold no more than this from the next request on. */
+  update(name: string, wish: GrantChange): Tenant {
+    const row = this.get(name)
+    const changed: TenantRow = { ...row, ...applyGrantChange(row, wish) }
+    this.options.table.replace(changed)
+    this.invalidate(name)
+    return changed
+  }
+
+  /** Adds to what its keys may spend together, which was not limited before the first time: once for one event id. */
+  async topUp(name: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<Tenant> {
+    const row = this.get(name)
+    const { balances, now } = this.options
+    await balances.topUp({ account: tenantAccountName(name), amountNano: nanoUsd, eventId, at: now() })
+    return row
+  }
+
+  /** Undefined where nothing was ever booked. */
+  balanceOf(name: string): BalanceSummary | undefined {
+    return this.options.balances.balance(tenantAccountName(name))
+  }
+
+  private invalidate(name: string): void {
+    this.known.delete(name)
+    this.options.onChange(name)
+  }
+}

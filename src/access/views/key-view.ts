@@ -1,0 +1,78 @@
+// A key as it is shown to operators, on the command line and over the administration port: everything but its text.
+import type { ModelNameMapping } from "../../store/contract.ts"
+import { type BalanceSummary, type BalanceView, toBalanceView } from "../balance-service.ts"
+import type { ApiKey, KeyChange } from "../key-registry.ts"
+import { type GrantInput, type GrantView, omitUndefined, readGrantInput, toGrantView } from "./grant-view.ts"
+
+export interface KeyView extends GrantView, BalanceView {
+  readonly id: string
+  readonly name: string
+  readonly tenant: string
+  readonly hint: string
+  readonly addresses: readonly string[] | null
+  readonly keep_answers: boolean
+  readonly own_balance: boolean
+  readonly strict_balance: boolean
+  readonly hedge: boolean
+  readonly model_map: readonly ModelNameMapping[] | null
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+}
+
+/** Its text too, this once. */
+export interface MintedKeyView extends KeyView {
+  readonly key: string
+  /** Of a key that was rotated: until when its old text is still taken. */
+  readonly previous_until?: string
+}
+
+/** What somebody who changes a key may ask for; null takes a bound away. */
+export interface KeyChangeInput extends GrantInput {
+  readonly name?: string
+  readonly tenant?: string
+  readonly addresses?: readonly string[] | null
+  readonly keep_answers?: boolean | null
+  readonly own_balance?: boolean | null
+  readonly strict_balance?: boolean | null
+  readonly hedge?: boolean | null
+  readonly model_map?: readonly ModelNameMapping[] | null
+  readonly expires_at?: string | null
+}
+
+/** What somebody who makes a key may ask for. */
+export interface KeyInput extends KeyChangeInput {
+  readonly name: string
+  /** What it has to spend at first, in USD. */
+  readonly balance?: string
+}
+
+/** With the balance that it pays from. */
+export function toKeyView(
+  { id, name, tenant, hint, addresses, ...key }: ApiKey,
+  balance: BalanceSummary | undefined,
+): KeyView {
+  const time = (value: number) => new Date(value).toISOString()
+  return {
+    ...{ id, name, tenant, hint, addresses },
+    ...toGrantView(key),
+    keep_answers: key.keepAnswers,
+    own_balance: key.ownBalance,
+    ...toBalanceView(balance),
+    strict_balance: key.strictBalance,
+    hedge: key.hedge,
+    model_map: key.modelMap,
+    created_at: time(key.createdAt),
+    expires_at: key.expiresAt === null ? null : time(key.expiresAt),
+    revoked_at: key.revokedAt === null ? null : time(key.revokedAt),
+  }
+}
+
+/** All but whose balance it pays from, which the books have to be told first. */
+export function readKeyChange(wish: KeyChangeInput) {
+  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...asked } = wish
+  const expiresAt = expires_at && Date.parse(expires_at)
+  const kept = { keepAnswers: keep_answers, strictBalance: strict_balance }
+  const change = { name, tenant, addresses, ...kept, hedge, modelMap: model_map, expiresAt }
+  return { ...omitUndefined(change), ...readGrantInput(asked) } as KeyChange
+}

@@ -1,0 +1,18 @@
+// A table of the store whose faults are told as such: who asks for something the store cannot give is not at fault.
+import { GatewayError } from "../canonical/gateway-error.ts"
+
+/** The same functions; what they throw becomes store_unavailable. */
+export function withStoreErrors<Table extends object>(table: Table): Table {
+  const told = Object.entries(table).filter(([, act]) => typeof act === "function")
+  return Object.fromEntries(told.map(([name, act]) => [name, wrapStoreErrors(act.bind(table))])) as Table
+}
+
+function wrapStoreErrors(act: (...given: unknown[]) => unknown) {
+  return (...given: unknown[]) => {
+    try {
+      return act(...given)
+    } catch (cause) {
+      throw new GatewayError("store_unavailable", "The gateway cannot use its store just now. Try again.", { cause })
+    }
+  }
+}

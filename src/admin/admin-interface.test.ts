@@ -1,0 +1,113 @@
+import { describe, expect, test } from "bun:test"
+import { AdminInterface } from "./admin-interface.ts"
+import { type AnyAdminRoute, adminRoute } from "./admin-route.ts"
+import { date, numeral, object, optional, required, text } from "./admin-schema.ts"
+
+const open = adminRoute({
+  method: "GET",
+  path: "/open/{id}",
+  who: "anyone",
+  bodyLimit: 0,
+  summary: "Say the id.",
+  gives: object({ id: required(text()) }),
+  handle: ({ parameters: { id = "" } }) => ({ id }),
+})
+const closed = adminRoute({
+  method: "POST",
+  path: "/closed",
+  who: "administrator",
+  bodyLimit: 100,
+  summary: "Say the name.",
+  bodySchema: object({ name: required(text()) }),
+  gives: object({ name: required(text()) }),
+  status: 201,
+  handle: ({ body }) => {
+    if (body.name === "broken") throw new Error("a password was hunter2")
+    return { name: body.name }
+  },
+})
+
+const asking = adminRoute({
+  method: "GET",
+  path: "/asking",
+  who: "anyone",
+  bodyLimit: 0,
+  summary: "Say what was asked.",
+  querySchema: object({ from: optional(date()), limit: optional(numeral({ min: 1, max: 20 })) }),
+  gives: object({}),
+  handle: ({ query }) => query,
+})
+
+const faults: unknown[] = []
+function adminOf(...routes: AnyAdminRoute[]): AdminInterface {
+  return new AdminInterface({
+    routes,
+    isAdministrator: (key) => key === "the-key",
+    readBody: (request) => request.bytes(),
+    onFault: (cause) => faults.push(cause),
+  })
+}
+
+async function ask(method: string, path: string, { key, body }: { key?: string; body?: string } = {}) {
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const request = new Request(`http://gateway${path}`, { method, headers, ...(body !== undefined && { body }) })
+  const response = await adminOf(open, closed, asking).answer(request, path.replace(/\?.*/, ""))
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+describe("the administration", () => {
+  test("lets the administrator in, with what the route takes", async () => {
+    const answer = await ask("POST", "/closed", { key: "the-key", body: '{"name":"x"}' })
+    expect(answer).toEqual({ status: 201, body: { name: "x" } })
+  })
+
+  test("decodes what stands in the path, once", async () => {
+    expect(await ask("GET", "/open/a%2Fb%252F")).toEqual({ status: 200, body: { id: "a/b%2F" } })
+  })
+
+  test("reads what is asked behind the path", async () => {
+    expect((await ask("GET", "/asking?limit=20&from=2026-11-15")).body).toEqual({ limit: 20, from: "2026-11-15" })
+    expect((await ask("GET", "/asking")).body).toEqual({})
+  })
+
+  const refused: readonly [string, [string, string, { key?: string; body?: string }?], number, string][] = [
+    ["nobody", ["POST", "/closed", { body: '{"name":"x"}' }], 401, "missing_api_key"],
+    ["a stranger", ["POST", "/closed", { key: "a-key", body: '{"name":"x"}' }], 401, "invalid_api_key"],
+    ["a body that is no JSON", ["POST", "/closed", { key: "the-key", body: "{" }], 400, "invalid_json"],
+    ["a body that does not fit", ["POST", "/closed", { key: "the-key", body: "{}" }], 400, "missing_parameter"],
+    ["a number that is none", ["GET", "/asking?limit=2e1"], 400, "invalid_parameter"],
+    ["a number beyond its bounds", ["GET", "/asking?limit=21"], 400, "invalid_parameter"],
+    ["a question nobody knows", ["GET", "/asking?page=1"], 400, "invalid_parameter"],
+    ["a question asked twice", ["GET", "/asking?limit=1&limit=2"], 400, "invalid_parameter"],
+    ["another method", ["DELETE", "/closed", { key: "the-key" }], 405, "method_not_allowed"],
+    ["another path", ["GET", "/open/a/b"], 404, "route_not_found"],
+    ["a broken percent sign", ["GET", "/open/%zz"], 404, "route_not_found"],
+  ]
+  test.each(refused)("refuses %s", async (_, [method, path, sent], status, code) => {
+    expect(await ask(method, path, sent)).toMatchObject({ status, body: { error: { code } } })
+  })
+
+  test("tells a fault of its own to the operator and not to the caller", async () => {
+    const { status, body } = await ask("POST", "/closed", { key: "the-key", body: '{"name":"broken"}' })
+    expect(status).toBe(500)
+    expect(JSON.stringify(body)).not.toContain("hunter2")
+    expect(String(faults.at(-1))).toContain("hunter2")
+  })
+
+  const holes: readonly [string, object, RegExp][] = [
+    ["who may enter", { who: undefined }, /does not say who may enter/],
+    ["a body limit", { bodyLimit: undefined }, /has no body limit/],
+    ["a limit within the administration's", { bodyLimit: 1e9 }, /has no body limit/],
+    ["a schema for its body", { bodySchema: undefined }, /without a schema/],
+    ["what it gives", { gives: undefined }, /does not say what it gives/],
+  ]
+  test.each(holes)("does not start with a route without %s", (_, hole, message) => {
+    const holed = { ...closed, ...hole }
+    if ("gives" in hole) Reflect.deleteProperty(holed, "gives")
+    expect(() => adminOf(holed)).toThrow(message)
+  })
+
+  test("does not start with a route that stands twice", () => {
+    expect(() => adminOf(open, open)).toThrow("stands twice")
+  })
+})

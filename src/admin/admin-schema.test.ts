@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test"
+import { isObject, type Json } from "../canonical/json.ts"
+import {
+  type AdminSchema,
+  boolean,
+  integer,
+  list,
+  nullable,
+  object,
+  optional,
+  required,
+  text,
+  time,
+} from "./admin-schema.ts"
+
+const wish = object({
+  name: required(text({ max: 5 })),
+  models: optional(list(text(), { max: 2 })),
+  until: required(nullable(time())),
+  times: optional(integer({ min: 1, max: 9 })),
+  strict: optional(boolean()),
+})
+
+describe("a schema", () => {
+  test("reads what fits, and a null where a member may be absent as absent", () => {
+    const whole = { name: "abcde", models: ["a", "b"], until: "2027-01-31T00:00:00Z", times: 9, strict: true }
+    expect(wish.read(whole, "")).toEqual(whole)
+    expect(wish.read({ name: "a", until: null, models: null }, "")).toEqual({ name: "a", until: null })
+  })
+
+  const misfits: readonly [string, Json, string, string][] = [
+    ["no object", [], "invalid_parameter", "The body must be an object."],
+    ["a member that is missing", { until: null }, "missing_parameter", "`name` is required."],
+    ["a null that must be there", { name: null, until: null }, "invalid_parameter", "`name` must be a string"],
+    ["a string too long", { name: "abcdef", until: null }, "invalid_parameter", "`name` must be a string of 1 to 5"],
+    ["an empty string", { name: "", until: null }, "invalid_parameter", "`name`"],
+    ["an item that is no string", { name: "a", until: null, models: ["a", 1] }, "invalid_parameter", "`models[1]`"],
+    ["too many items", { name: "a", until: null, models: ["a", "b", "c"] }, "invalid_parameter", "at most 2"],
+    ["a time without a day", { name: "a", until: "soon" }, "invalid_parameter", "`until` must be a time"],
+    ["a fraction", { name: "a", until: null, times: 1.5 }, "invalid_parameter", "`times` must be a whole number"],
+    ["a word for true", { name: "a", until: null, strict: "true" }, "invalid_parameter", "`strict` must be true"],
+    ["an unknown member", { name: "a", until: null, nmae: 1 }, "invalid_parameter", "`nmae` is not known here."],
+  ]
+  test.each(misfits)("refuses %s by name", (_, value, code, message) => {
+    const thrown = attempt(() => wish.read(value, ""))
+    expect(thrown).toMatchObject({ code, status: 400 })
+    expect(String(thrown)).toContain(message)
+  })
+
+  test("describes what it reads", () => {
+    expect(wish.jsonSchema).toMatchObject({
+      type: "object",
+      required: ["name", "until"],
+      additionalProperties: false,
+      properties: {
+        name: { type: "string", maxLength: 5 },
+        models: { type: "array", maxItems: 2 },
+        until: { anyOf: [{ format: "date-time" }, { type: "null" }] },
+      },
+    })
+  })
+
+  test("is not fooled by a member of every object's prototype", () => {
+    const none: AdminSchema<object> = object({})
+    expect(() => none.read(JSON.parse('{"__proto__": 1}'), "")).toThrow("is not known here")
+    expect(isObject(none.read({}, ""))).toBe(true)
+  })
+})
+
+function attempt(act: () => unknown): unknown {
+  try {
+    return act()
+  } catch (thrown) {
+    return thrown
+  }
+}

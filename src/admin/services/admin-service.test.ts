@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test"
+import { createKeyRegistry } from "../../access/key-registry.fixture.ts"
+import { Ledger } from "../../ledger/ledger.ts"
+import { openSqlite } from "../../store/sqlite/open-sqlite.ts"
+import { AdminService } from "./admin-service.ts"
+
+const store = openSqlite(":memory:")
+const ledger = new Ledger({ table: store.ledger })
+ledger.recover()
+for (const requestId of ["killed-1", "killed-2"])
+  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 5n, at: Date.now() })
+const books = new Ledger({ table: store.ledger })
+books.recover()
+
+/** Every change, each of a kind of its own. */
+const CHANGES: readonly [string, (service: AdminService, id: string) => Promise<unknown>][] = [
+  ["a key is created", ({ keys }) => keys.create({ name: "a" })],
+  ["a key is created with a balance", ({ keys }) => keys.create({ name: "a", balance: "1" })],
+  ["a key is changed", ({ keys }, id) => keys.update(id, { name: "b" })],
+  ["a key is given a balance", ({ keys }, id) => keys.update(id, { own_balance: true })],
+  ["a key is topped up", ({ keys }, id) => keys.topUp(id, { usd: "1" })],
+  ["a key is rotated", ({ keys }, id) => keys.rotate(id, {})],
+  ["a key is revoked", ({ keys }, id) => keys.revoke(id)],
+  ["a tenant is created", ({ tenants }) => tenants.create({ name: crypto.randomUUID() })],
+  ["a tenant is changed", ({ tenants }) => tenants.update("acme", { strict: true })],
+  ["a tenant is topped up", ({ tenants }) => tenants.topUp("acme", { usd: "1" })],
+  ["suspense is settled", ({ suspense }) => suspense.settle("killed-1", {})],
+  ["suspense is returned", ({ suspense }) => suspense.return("killed-2")],
+  ["all suspense is returned", ({ suspense }) => suspense.returnAll()],
+]
+
+function deskWith(sync: () => Promise<void>): { service: AdminService; id: string } {
+  const keys = createKeyRegistry()
+  keys.tenants.create("acme")
+  return { service: new AdminService({ keys, ledger: books, sync }), id: keys.create({ name: "first" }).key.id }
+}
+
+test.each(CHANGES)("nobody is told that %s before it is on disk", async (_, change) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let asked = 0
+  const { service, id } = deskWith(() => {
+    asked += 1
+    return promise
+  })
+  let isTold = false
+  const telling = change(service, id).then(() => {
+    isTold = true
+  })
+  for (let waited = 0; asked === 0 && waited < 2000; waited += 1) await Bun.sleep(1)
+  await Bun.sleep(5)
+  expect([asked, isTold]).toEqual([1, false])
+  resolve()
+  await telling
+})
+
+test.each(CHANGES)("where %s and the disk fails, that is told", async (_, change) => {
+  const { service, id } = deskWith(() => Promise.reject(new Error("input/output error")))
+  await expect(change(service, id)).rejects.toMatchObject({ code: "store_unavailable", status: 503 })
+})

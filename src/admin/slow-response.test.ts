@@ -1,0 +1,24 @@
+import { describe, expect, test } from "bun:test"
+import { setTimeout } from "node:timers/promises"
+import { answerWithKeepAlive } from "./slow-response.ts"
+
+const told = (body: object, status = 200) => new Response(JSON.stringify(body), { status })
+
+describe("an answer", () => {
+  test("that is there soon goes out as it is", async () => {
+    const answer = await answerWithKeepAlive(Promise.resolve(told({ error: {} }, 404)), 1000)
+    expect(answer.status).toBe(404)
+    expect(await answer.text()).toBe('{"error":{}}')
+  })
+
+  test("that takes long is waited for in spaces, and is JSON all the same", async () => {
+    const answer = await answerWithKeepAlive(
+      setTimeout(55).then(() => told({ sound: true })),
+      10,
+    )
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"])
+    const text = await answer.text()
+    expect(text).toMatch(/^ {2,}\{/)
+    expect(JSON.parse(text)).toEqual({ sound: true })
+  })
+})

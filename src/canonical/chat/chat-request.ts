@@ -1,0 +1,146 @@
+// A request, in no vendor's words: instructions, turns, tools, settings, and where the caller wishes it to go.
+
+import type { Json } from "../json.ts"
+import type { PassthroughFields } from "../passthrough-fields.ts"
+import type { CacheMark, ContentPart } from "./content-part.ts"
+
+export interface ChatRequest {
+  readonly model: string
+  /** Parts, not a string: cache marks live here. */
+  readonly instructions: readonly ContentPart[]
+  readonly turns: readonly ConversationTurn[]
+  readonly tools: readonly ToolDefinition[]
+  readonly toolChoice?: ToolChoice
+  readonly settings: ChatSettings
+  readonly stream: boolean
+  readonly routing: RoutingOptions
+  readonly extra?: PassthroughFields
+}
+
+export interface ConversationTurn {
+  /** Where it stood in the caller's request, such as `messages[2]`. */
+  readonly at?: string
+  readonly role: "instruction" | "user" | "assistant"
+  readonly parts: readonly ContentPart[]
+  readonly extra?: PassthroughFields
+}
+
+export type ToolDefinition = FunctionTool | CustomTool | HostedTool
+
+interface ToolBase {
+  /** Where it stood in the caller's request, such as `tools[0]`. */
+  readonly at?: string
+  readonly name: string
+  readonly cacheMark?: CacheMark
+  readonly extra?: PassthroughFields
+}
+
+export interface FunctionTool extends ToolBase {
+  readonly kind: "function"
+  readonly description?: string
+  /** JSON Schema, as the caller wrote it. */
+  readonly parameters?: Json
+  readonly strict?: boolean
+}
+
+/** A tool of the caller's whose input is plain text, perhaps of a grammar. */
+export interface CustomTool extends ToolBase {
+  readonly kind: "custom"
+  readonly description?: string
+  readonly format?: Json
+}
+
+/** A tool the provider runs itself, or whose shape only its protocol knows. */
+export interface HostedTool extends ToolBase {
+  readonly kind: "hosted"
+  readonly does: "web-search" | "web-fetch" | "code" | "images" | "files" | "computer" | "shell" | "mcp" | "other"
+  readonly protocol: string
+  /** The whole definition, in that protocol's words. */
+  readonly value: Json
+  /** Where its tools are, if another protocol can call them as is wished. */
+  readonly server?: RemoteServer
+}
+
+/** A server whose tools the provider calls itself, by the Model Context Protocol. */
+export interface RemoteServer {
+  readonly label: string
+  readonly url: string
+  /** A bearer token. */
+  readonly authorization?: string
+  /** Left out, all. */
+  readonly allowedTools?: readonly string[]
+}
+
+export type ToolChoice =
+  | { readonly mode: "auto" | "none" | "required" }
+  | { readonly mode: "tool"; readonly name: string }
+  /** Only these; one of them must be called where `required`. */
+  | { readonly mode: "some"; readonly names: readonly string[]; readonly required: boolean }
+
+/** Each codec states a fate for every one of these; a new setting does not compile until all have. */
+export interface ChatSettings {
+  readonly maxOutputTokens?: number
+  readonly temperature?: number
+  readonly topP?: number
+  readonly topK?: number
+  readonly frequencyPenalty?: number
+  readonly presencePenalty?: number
+  readonly stop?: readonly string[]
+  readonly seed?: number
+  readonly candidates?: number
+  /** How many alternatives to each token; 0 is the chosen one alone. */
+  readonly logprobs?: number
+  readonly format?: OutputFormat
+  readonly reasoning?: ReasoningSettings
+  readonly parallelToolCalls?: boolean
+  readonly verbosity?: "low" | "medium" | "high"
+  /** What the answer may be made of, where it is not text alone. */
+  readonly modalities?: readonly ("text" | "image" | "audio")[]
+  readonly cacheKey?: string
+  readonly endUser?: string
+}
+
+export type OutputFormat =
+  | { readonly kind: "text" | "json" }
+  | { readonly kind: "schema"; readonly name?: string; readonly schema: Json; readonly strict?: boolean }
+
+export interface ReasoningSettings {
+  readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
+  readonly budgetTokens?: number
+  readonly show?: "full" | "summary" | "hidden"
+}
+
+/** What targets are ordered by. */
+export const STRATEGIES = ["cost", "latency", "quality"] as const
+export type RoutingStrategy = (typeof STRATEGIES)[number]
+
+/** The `provider` extension of a request body, the same in every protocol. */
+export interface RoutingOptions {
+  readonly strategy?: RoutingStrategy
+  readonly fallback: readonly string[]
+  /** The member beside `provider` that lists the fallback models, and how many of its entries name the model itself. */
+  readonly fallbackList?: { readonly member: "models" | "fallbacks"; readonly skipped: number }
+  /** Rather refused than changed in meaning. */
+  readonly strict?: boolean
+  /** Providers by id: those to try first, the only ones to try, those not to try. */
+  readonly order?: readonly string[]
+  readonly only?: readonly string[]
+  readonly ignore?: readonly string[]
+  readonly maxPrice?: MaxPrice
+  /** Said where only the best target of each model is to be tried. */
+  readonly allowFallbacks?: false
+  /** Only targets that can be told every parameter of the request. */
+  readonly requireParameters?: boolean
+  /** A second target may be asked where the first takes long; absent where the key decides. */
+  readonly hedge?: boolean
+  /** The plan is asked for, and no call. */
+  readonly explain?: boolean
+  /** Losses in full on the receipt. */
+  readonly report?: boolean
+}
+
+/** In USD per million tokens. */
+export interface MaxPrice {
+  readonly prompt?: number
+  readonly completion?: number
+}

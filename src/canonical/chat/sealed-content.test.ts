@@ -1,0 +1,63 @@
+import { expect, test } from "bun:test"
+import fc from "fast-check"
+import { encloseSeal, mayHoldSeal, openSeal, type SealedContent } from "./sealed-content.ts"
+
+const name = fc.string({ unit: "grapheme", maxLength: 20 }).map((text) => text.replaceAll("\0", ""))
+const seals: fc.Arbitrary<SealedContent> = fc.record({
+  mintedBy: name,
+  data: fc.string({ unit: "grapheme", maxLength: 60 }),
+})
+
+/** An envelope as earlier releases wrote it. */
+const earlier = ({ mintedBy, data }: SealedContent) =>
+  `trv-seal-1.${[mintedBy, data].map((word) => Buffer.from(word).toString("base64url")).join(".")}`
+
+test("an envelope is standard base64 with padding, and gives back what it holds", () => {
+  fc.assert(
+    fc.property(seals, (sealed) => {
+      const envelope = encloseSeal(sealed)
+      expect(envelope).toMatch(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/)
+      expect(openSeal(envelope)).toEqual(sealed)
+      expect(mayHoldSeal(JSON.stringify({ signature: envelope }))).toBe(true)
+    }),
+  )
+})
+
+test("an envelope that a library has decoded and encoded again is opened, whichever alphabet it uses", () => {
+  fc.assert(
+    fc.property(seals, (sealed) => {
+      const bytes = Buffer.from(encloseSeal(sealed), "base64")
+      const urlSafe = bytes.toString("base64").replaceAll("+", "-").replaceAll("/", "_")
+      for (const text of [urlSafe, bytes.toString("base64url")]) {
+        expect(openSeal(text)).toEqual(sealed)
+        expect(mayHoldSeal(text)).toBe(true)
+      }
+    }),
+  )
+})
+
+test("an envelope of an earlier release is opened", () => {
+  fc.assert(
+    fc.property(seals, (sealed) => {
+      expect(openSeal(earlier(sealed))).toEqual(sealed)
+      expect(mayHoldSeal(earlier(sealed))).toBe(true)
+    }),
+  )
+})
+
+test("any other text is no envelope", () => {
+  const whole = encloseSeal({ mintedBy: "a", data: "b" })
+  const old = earlier({ mintedBy: "a", data: "b" })
+  const others = [
+    "",
+    "c2VhbA==",
+    whole.slice(0, 12),
+    `x${whole}`,
+    `${whole}!`,
+    whole.slice(0, 16),
+    `${old}.x`,
+    `${old}!`,
+  ]
+  for (const text of others) expect(openSeal(text)).toBeUndefined()
+  fc.assert(fc.property(fc.base64String(), (text) => expect(openSeal(text)).toBeUndefined()))
+})

@@ -1,0 +1,59 @@
+// Signatures and encrypted reasoning: opaque to us, and of use only to whoever made them.
+
+export interface SealedContent {
+  /** Who made it; it is only ever sent back there. */
+  readonly mintedBy: string
+  readonly data: string
+}
+
+/**
+ * How every envelope begins, inside. Twelve bytes, so that it is the same sixteen characters in base64, and none of them
+ * one that base64's alphabets, or JSON libraries, write in two ways.
+ */
+const HEADER = "trv-seal:v2;"
+const HEADER_BASE64 = Buffer.from(HEADER).toString("base64")
+/** How envelopes began in earlier releases; clients still hold some. */
+const EARLIER_MARK = "trv-seal-1."
+/** Between the minter and the data. */
+const BORDER = "\0"
+
+/** Whether a text, such as the body of a request, may hold an envelope of ours. No vendor's own opaque text does. */
+export function mayHoldSeal(text: string): boolean {
+  return text.includes(HEADER_BASE64) || text.includes(EARLIER_MARK)
+}
+
+/**
+ * A seal as it crosses a client of another protocol, in that protocol's own opaque member: standard base64 with padding,
+ * which the libraries of several vendors decode. Whoever sends it back sends all of it, so no state is kept here.
+ */
+export function encloseSeal({ mintedBy, data }: SealedContent): string {
+  return Buffer.from(HEADER + mintedBy + BORDER + data, "utf8").toString("base64")
+}
+
+/** The seal in an envelope of ours; undefined for any other text. */
+export function openSeal(text: string): SealedContent | undefined {
+  if (text.startsWith(EARLIER_MARK)) return openEarlier(text)
+  if (!text.startsWith(HEADER_BASE64)) return undefined
+  const inside = Buffer.from(text, "base64").toString("utf8")
+  const border = inside.indexOf(BORDER)
+  if (border < 0) return undefined
+  const sealed = { mintedBy: inside.slice(HEADER.length, border), data: inside.slice(border + 1) }
+  return standardBase64(text) === encloseSeal(sealed) ? sealed : undefined
+}
+
+/** Libraries that decode an envelope may encode it again in base64's other alphabet, or without padding. */
+function standardBase64(text: string): string {
+  const bare = text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "")
+  return bare.padEnd(Math.ceil(bare.length / 4) * 4, "=")
+}
+
+function openEarlier(text: string): SealedContent | undefined {
+  const [mintedBy, data, ...more] = text.slice(EARLIER_MARK.length).split(".").map(decodeWord)
+  return mintedBy !== undefined && data !== undefined && more.length === 0 ? { mintedBy, data } : undefined
+}
+
+/** Undefined for what is not base64 of a text, in the form that was written. */
+function decodeWord(word: string): string | undefined {
+  const text = Buffer.from(word, "base64url").toString("utf8")
+  return Buffer.from(text, "utf8").toString("base64url") === word ? text : undefined
+}

@@ -1,0 +1,34 @@
+// What a decoder did not claim rides along and returns to its own protocol, so that no field is lost by forgetting it.
+import type { Json, JsonObject } from "./json.ts"
+
+/** Members of one protocol's object that the canonical form has no word for. */
+export interface PassthroughFields {
+  readonly protocol: string
+  readonly members: JsonObject
+}
+
+/** The names of those that say something: a null member says as much as an absent one. */
+export function presentFieldNames({ members }: PassthroughFields): string[] {
+  return Object.keys(members).filter((name) => members[name] !== null)
+}
+
+export interface FieldClaim {
+  /** The member's value, which the decoder now answers for; undefined when absent or null. */
+  take(name: string): Json | undefined
+  /** What nobody took, or undefined when all was taken. */
+  rest(protocol: string): PassthroughFields | undefined
+}
+
+export function claimFields(object: JsonObject): FieldClaim {
+  const taken = new Set<string>()
+  return {
+    take(name) {
+      taken.add(name)
+      return Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined
+    },
+    rest(protocol) {
+      const left = Object.entries(object).filter(([name]) => !taken.has(name))
+      return left.length === 0 ? undefined : { protocol, members: Object.fromEntries(left) }
+    },
+  }
+}

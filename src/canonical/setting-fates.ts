@@ -1,0 +1,20 @@
+// What becomes of each setting when a request is said in another protocol. A setting without a fate does not compile.
+import type { ChatSettings } from "./chat/chat-request.ts"
+
+export type SettingFate =
+  /** It has a counterpart that means the same. */
+  | "mapped"
+  /** What comes nearest is sent, and the difference reported. */
+  | "approximated"
+  /** It is a hint: it is left out, and that is reported. */
+  | "dropped"
+  /** It changes what the caller observably gets, and cannot be said: the request is refused. */
+  | "refused"
+
+export interface FateEntry {
+  readonly fate: SettingFate
+  /** For the documentation: the member it becomes, or why there is none. */
+  readonly note: string
+}
+
+export type SettingFates = { readonly [Name in keyof Required<ChatSettings>]: FateEntry }

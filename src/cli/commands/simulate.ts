@@ -1,0 +1,38 @@
+// trivium simulate: the simulator as an upstream of its own, for tests and measurements of what calls it.
+import { Command, InvalidArgumentError } from "commander"
+
+export interface SimulateFlags {
+  readonly host: string
+  readonly port: number
+  readonly firstTokenMs?: number
+  readonly tokensPerSecond?: number
+  /** In per cent. */
+  readonly jitter?: number
+  readonly seed?: string
+  readonly bill?: string
+}
+
+export function simulateCommand(simulate: (flags: SimulateFlags) => Promise<void>): Command {
+  return new Command("simulate")
+    .description("run the simulator as an HTTP upstream that speaks every protocol and fails on request")
+    .option("--host <host>", "address to listen on", "127.0.0.1")
+    .option("--port <port>", "port to listen on, 0 for any free one", parseWithin(0, 65_535), 8090)
+    .option("--first-token-ms <ms>", "time to the first token (default: none)", parseWithin(0, 1_000_000))
+    .option(
+      "--tokens-per-second <rate>",
+      "of each stream, after its first token (default: no limit)",
+      parseWithin(1, 1_000_000),
+    )
+    .option("--jitter <percent>", "how much shorter or longer each wait may be (default: 0)", parseWithin(0, 100))
+    .option("--seed <text>", "what identifiers and jitter follow from (default: another at each start)")
+    .option("--bill <file>", "append what would be charged, one line of JSON for each call")
+    .action(simulate)
+}
+
+function parseWithin(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (number >= from && number <= to) return number
+    throw new InvalidArgumentError(`Give a whole number from ${from} to ${to}.`)
+  }
+}

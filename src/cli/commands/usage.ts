@@ -1,0 +1,77 @@
+// trivium usage: what was used and paid, per day, key, model and provider.
+import { Command, InvalidArgumentError } from "commander"
+import { omitUndefined } from "../../access/views/grant-view.ts"
+import { nanoOfUsd, usdOfNano } from "../../canonical/usd.ts"
+import { type JsonFlags, withAdminFlags } from "../command-flags.ts"
+import type { UsageFilters, UsagePageResponse, UsageRowResponse } from "../ledger-responses.ts"
+import { formatTable, print } from "../print.ts"
+import { type AdminApi, type OpenAdmin, withAdmin } from "../remote-admin.ts"
+
+type UsageFlags = JsonFlags & UsageFilters
+
+export function usageCommand(open: OpenAdmin): Command {
+  return withAdminFlags(
+    new Command("usage").description("show what was used and paid, per day, key, model and provider"),
+  )
+    .option("--from <date>", "first day, such as 2026-11-01 (UTC; default: the first of this month)", date)
+    .option("--to <date>", "last day (default: today)", date)
+    .option("--tenant <tenant>", "of this tenant alone")
+    .option("--key <id>", "of this key alone, under the tenant it has now unless --tenant names another")
+    .option("--model <model>", "of this model alone")
+    .option("--json", "print JSON")
+    .action(({ from, to, tenant, key, model, ...flags }: UsageFlags) =>
+      withAdmin(open, flags, async ({ ledger }) => {
+        const pages = pagesOf(ledger, omitUndefined({ from, to, tenant, key, model }) as UsageFilters)
+        await (flags.json ? printJson(pages) : printTables(pages))
+      }),
+    )
+}
+
+async function* pagesOf(books: AdminApi["ledger"], asked: UsageFilters): AsyncGenerator<readonly UsageRowResponse[]> {
+  let after: string | null = null
+  do {
+    const page: UsagePageResponse = await books.usage(after === null ? asked : { ...asked, after })
+    if (page.usage.length > 0) yield page.usage
+    after = page.next
+  } while (after !== null)
+}
+
+/** Page by page: all of it may be more than memory takes. */
+async function printJson(pages: AsyncIterable<readonly UsageRowResponse[]>): Promise<void> {
+  let before = "["
+  for await (const rows of pages) {
+    print(before + rows.map((row) => JSON.stringify(row)).join(",\n"))
+    before = ","
+  }
+  print(before === "[" ? "[]" : "]")
+}
+
+const HEAD = ["DATE", "TENANT", "KEY", "MODEL", "PROVIDER", "REQUESTS", "INPUT", "OUTPUT", "USD"]
+
+async function printTables(pages: AsyncIterable<readonly UsageRowResponse[]>): Promise<void> {
+  let [requests, paidNano] = [0, 0n]
+  for await (const rows of pages) {
+    print(formatTable(HEAD, rows.map(cells)))
+    for (const row of rows) {
+      requests += row.requests
+      paidNano += nanoOfUsd(row.paid) ?? 0n
+    }
+  }
+  print(
+    requests === 0
+      ? "Nothing was used."
+      : `\n${requests} ${requests === 1 ? "request" : "requests"}, ${usdOfNano(paidNano)} USD`,
+  )
+}
+
+function cells(row: UsageRowResponse): string[] {
+  const input = row.input + row.cache_read + row.cache_write + row.cache_write_1h + row.audio_input + row.image_input
+  const output = row.output + row.reasoning + row.audio_output + row.image_output
+  const { date: day, tenant, key, model, provider, requests, paid } = row
+  return [day, tenant, key, model, provider, String(requests), String(input), String(output), paid]
+}
+
+function date(text: string): string {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return text
+  throw new InvalidArgumentError("Give a date such as 2026-11-15.")
+}

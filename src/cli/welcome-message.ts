@@ -1,0 +1,54 @@
+// What `serve` says when it is ready: where it listens, what answers, and on the first start a key and how to use it.
+
+export interface WelcomeDetails {
+  readonly url: string
+  readonly adminUrl: string
+  readonly isDemo: boolean
+  readonly modelCount: number
+  /** A model the key can call; absent where no provider serves any. */
+  readonly exampleModel?: string | undefined
+  /** The key made at this start, where one was. */
+  readonly firstKey?: string | undefined
+  /** Hosts whose models are not known yet. */
+  readonly undiscovered: readonly { readonly provider: string; readonly address: string }[]
+}
+
+export function welcomeMessage(given: WelcomeDetails): string {
+  const { url, adminUrl, isDemo, modelCount, exampleModel, firstKey, undiscovered } = given
+  const lines: string[] = []
+  if (isDemo) {
+    lines.push(
+      `Demo mode: no provider credential is configured, so a built-in simulator answers for all ${modelCount} models.`,
+      "Set OPENAI_API_KEY (or another provider's variable), or write trivium.yaml, to reach real ones.",
+      "",
+    )
+  }
+  if (firstKey) {
+    lines.push("This is your first API key. It is shown this once:", "", `  ${firstKey}`, "")
+  }
+  if (firstKey && exampleModel) {
+    lines.push(
+      "Try it:",
+      "",
+      `  curl ${url}/v1/chat/completions \\`,
+      `    -H "Authorization: Bearer ${firstKey}" \\`,
+      `    -H "Content-Type: application/json" \\`,
+      `    -d '{"model": "${exampleModel}", "messages": [{"role": "user", "content": "Hello!"}]}'`,
+      "",
+    )
+  }
+  if (!firstKey && isDemo)
+    lines.push("Your first key was shown at the first start. Another: trivium keys create --name NAME", "")
+  if (undiscovered.length > 0) {
+    const hosts = undiscovered.map(({ provider, address }) => `${provider} (${address})`)
+    lines.push(`Discovering the models of ${hosts.join(", ")}. See them: trivium models`, "")
+  } else if (!exampleModel) {
+    lines.push(
+      "No chat model can be called: the configured providers serve none that is known and priced.",
+      "Name theirs under `models` in trivium.yaml, and see what is there: trivium check",
+      "",
+    )
+  }
+  lines.push(`administration on ${adminUrl}`, `listening on ${url}`)
+  return lines.join("\n")
+}

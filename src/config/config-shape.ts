@@ -1,0 +1,226 @@
+// The words a schema is written in. A shape reads a place into a value and reports what does not fit; it goes on after
+// a problem, so that one reading finds them all. Members are snake_case in the file and camelCase in the result.
+
+import { quoteName, suggestKnownName } from "../canonical/nearest-name.ts"
+import type { ConfigNode, NodeContent } from "./config-document.ts"
+
+/** What a shape gives when it has reported a problem. */
+export const INVALID: unique symbol = Symbol("invalid")
+
+export interface ConfigShape<T> {
+  read(place: ConfigNode): T | typeof INVALID
+}
+
+/** Why a text is not what it should be. Printed, so it must not repeat a credential. */
+export class ParseProblem {
+  readonly message: string
+
+  constructor(message: string) {
+    this.message = message
+  }
+}
+
+export type TextParser<T> = (text: string) => T | ParseProblem
+
+/** Text that `parse` accepts, as what `parse` makes of it. */
+export function text<T>(parse: TextParser<T>): ConfigShape<T> {
+  return {
+    read(place) {
+      const content = place.content()
+      if (content.kind !== "text") return reportUnexpected(place, "a string")
+      const value = parse(content.text)
+      if (!(value instanceof ParseProblem)) return value
+      place.report(value.message)
+      return INVALID
+    },
+  }
+}
+
+/** A whole number from `min` to `max`. */
+export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number }): ConfigShape<number> {
+  const wanted =
+    max === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${min}` : `a whole number from ${min} to ${max}`
+  return {
+    read(place) {
+      const content = place.content()
+      const number = numberIn(content)
+      if (number === undefined) return reportUnexpected(place, wanted)
+      if (Number.isSafeInteger(number) && number >= min && number <= max) return number
+      place.report(`expected ${wanted}, found ${number}`)
+      return INVALID
+    },
+  }
+}
+
+export function boolean(): ConfigShape<boolean> {
+  return {
+    read(place) {
+      const content = place.content()
+      if (content.kind === "boolean") return content.boolean
+      if (content.kind === "text" && content.substituted && /^(true|false)$/.test(content.text))
+        return content.text === "true"
+      return reportUnexpected(place, "true or false")
+    },
+  }
+}
+
+/** One of the given words. */
+export function choice<const Word extends string>(...words: Word[]): ConfigShape<Word> {
+  return text((found) => {
+    const word = words.find((candidate) => candidate === found)
+    return word ?? new ParseProblem(`unknown value ${quoteName(found)}; ${suggestKnownName(found, words)}`)
+  })
+}
+
+/** A name out of a list that people may misspell. */
+export function oneOf(what: string, known: readonly string[]): TextParser<string> {
+  return (name) => {
+    if (known.includes(name)) return name
+    return new ParseProblem(`unknown ${what} ${quoteName(name)}; ${suggestKnownName(name, known)}`)
+  }
+}
+
+export function list<T>(item: ConfigShape<T>, { atLeast = 0 }: { atLeast?: number } = {}): ConfigShape<readonly T[]> {
+  return {
+    read(place) {
+      const content = place.content()
+      if (content.kind !== "list") return reportUnexpected(place, "a list")
+      const values = content.items.map((each) => item.read(each))
+      if (values.length < atLeast) {
+        place.report(`expected at least ${atLeast}, found ${values.length}`)
+        return INVALID
+      }
+      const valid = values.filter((value): value is T => value !== INVALID)
+      return valid.length === values.length ? valid : INVALID
+    },
+  }
+}
+
+/** A mapping whose names the operator chooses. */
+export function dictionary<T>(
+  name: TextParser<string>,
+  entry: (name: string) => ConfigShape<T>,
+): ConfigShape<ReadonlyMap<string, T>> {
+  return {
+    read(place) {
+      const members = membersOf(place)
+      if (members === undefined) return reportUnexpected(place, "a mapping")
+      const values = new Map<string, T>()
+      let sound = true
+      for (const [key, member] of members) {
+        const id = name(key)
+        const value = entry(key).read(member)
+        if (id instanceof ParseProblem) member.reportName(id.message)
+        if (id instanceof ParseProblem || value === INVALID) sound = false
+        else values.set(id, value)
+      }
+      return sound ? values : INVALID
+    },
+  }
+}
+
+interface ShapeMember<T, Presence extends "always" | "maybe" = "always" | "maybe"> {
+  readonly shape: ConfigShape<T>
+  readonly presence: Presence
+  /** What an absent member means; left out, it must be there. */
+  readonly absent?: () => T
+}
+
+export function required<T>(shape: ConfigShape<T>): ShapeMember<T, "always"> {
+  return { shape, presence: "always" }
+}
+
+export function optional<T>(shape: ConfigShape<T>): ShapeMember<T, "maybe"> {
+  return { shape, presence: "maybe" }
+}
+
+export function withDefault<T>(shape: ConfigShape<T>, value: NoInfer<T>): ShapeMember<T, "always"> {
+  return { shape, presence: "always", absent: () => value }
+}
+
+type ShapeMembers = Readonly<Record<string, ShapeMember<unknown>>>
+type CamelCase<Name> = Name extends `${infer Head}_${infer Rest}` ? `${Head}${Capitalize<CamelCase<Rest>>}` : Name
+type MemberValue<M> = M extends ShapeMember<infer T> ? T : never
+type NamedMember<M, Name, Presence> = M extends { readonly presence: Presence } ? CamelCase<Name> & string : never
+type ShapeObject<M extends ShapeMembers> = {
+  readonly [Name in keyof M as NamedMember<M[Name], Name, "always">]: MemberValue<M[Name]>
+} & { readonly [Name in keyof M as NamedMember<M[Name], Name, "maybe">]?: MemberValue<M[Name]> }
+
+/** A rule about several members at once. It sees those that are sound, also when others are not. */
+type ObjectRule<T> = (sound: Partial<T>, place: ConfigNode) => void
+
+/** A mapping with the given members and no others. */
+export function object<const M extends ShapeMembers>(
+  members: M,
+  rule?: ObjectRule<ShapeObject<M>>,
+): ConfigShape<ShapeObject<M>> {
+  const known = Object.keys(members)
+  return {
+    read(place) {
+      const found = membersOf(place)
+      if (found === undefined) return reportUnexpected(place, "a mapping")
+      for (const [name, member] of found) {
+        if (known.includes(name)) continue
+        member.reportName(`unknown member ${quoteName(name)}; ${suggestKnownName(name, known)}`)
+      }
+      const draft: Record<string, unknown> = {}
+      let sound = true
+      for (const [name, member] of Object.entries(members)) {
+        const value = readMember(place, { name, member, found: found.get(name) })
+        if (value === INVALID) sound = false
+        else if (value !== undefined) draft[toCamelCase(name)] = value
+      }
+      rule?.(draft as Partial<ShapeObject<M>>, place)
+      return sound ? (draft as ShapeObject<M>) : INVALID
+    },
+  }
+}
+
+interface FoundMember {
+  readonly name: string
+  readonly member: ShapeMember<unknown>
+  readonly found: ConfigNode | undefined
+}
+
+function readMember(parent: ConfigNode, { name, member, found }: FoundMember): unknown {
+  if (found !== undefined && found.content().kind !== "nothing") return member.shape.read(found)
+  if (member.absent) return member.absent()
+  if (member.presence === "maybe") return undefined
+  parent.reportName(`the member ${quoteName(name)} is missing`)
+  return INVALID
+}
+
+/** An empty `server:` means the same as `server: {}`. */
+function membersOf(place: ConfigNode): ReadonlyMap<string, ConfigNode> | undefined {
+  const content = place.content()
+  if (content.kind === "nothing") return new Map()
+  return content.kind === "mapping" ? content.members : undefined
+}
+
+/** A number written out, or one that a variable brought. */
+function numberIn(content: NodeContent): number | undefined {
+  if (content.kind === "number") return content.number
+  const fromVariable = content.kind === "text" && content.substituted && /^[0-9]{1,16}$/.test(content.text)
+  return fromVariable ? Number(content.text) : undefined
+}
+
+function reportUnexpected(place: ConfigNode, wanted: string): typeof INVALID {
+  const { kind } = place.content()
+  const hint = wanted === "a string" && (kind === "number" || kind === "boolean") ? " (put it in quotes)" : ""
+  if (kind !== "broken") place.report(`expected ${wanted}, found ${KIND_NAMES[kind]}${hint}`)
+  return INVALID
+}
+
+const KIND_NAMES = {
+  nothing: "nothing",
+  text: "a string",
+  number: "a number",
+  boolean: "true or false",
+  list: "a list",
+  mapping: "a mapping",
+} as const satisfies Record<Exclude<NodeContent["kind"], "broken">, string>
+
+/** A member's name in the file as the result has it. */
+export function toCamelCase(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,44 @@
+// How many tokens a vendor would count for a whole request: what is said in it, and what the vendor counts beside.
+import { plainTokens, type Tokenizer } from "./count-tokens.ts"
+import { type MediaItem, mediaTokens } from "./media-tokens.ts"
+import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
+
+/** What of a request makes tokens, beside the words that are said in it. Plain data: it crosses threads. */
+export interface RequestShape {
+  /** Where each part of the text ends: a token does not reach over. */
+  readonly borders: readonly number[]
+  /** Instructions are one. */
+  readonly turns: number
+  /** Calls of tools, and their results. */
+  readonly calls: number
+  readonly tools: number
+  readonly toolText: string
+  /** The schema that the answer is to follow. */
+  readonly format: string
+  /** How long sealed thoughts are, in characters. */
+  readonly sealed: number
+  readonly media: readonly MediaItem[]
+}
+
+interface EstimateInput {
+  /** All of it, one part after the other. */
+  readonly text: string
+  readonly shape: RequestShape
+  readonly family: TokenFamily
+}
+
+export function estimateTokens({ text, shape, family }: EstimateInput, tokensIn: Tokenizer): number {
+  const { turns, calls, tools, toolText, format, sealed, media } = shape
+  const weights = WEIGHTS[family]
+  const plain = (piece: string) => plainTokens(piece, tokensIn)
+  const words = weights.text * partsOf(text, shape.borders).reduce((sum, part) => sum + plain(part), 0)
+  const spoken = weights.request + weights.turn * turns + weights.call * calls + weights.sealed * sealed
+  const called = tools === 0 ? 0 : weights.tools + weights.tool * tools + weights.toolText * plain(toolText)
+  const formed = format === "" ? 0 : weights.format + weights.formatText * plain(format)
+  const seen = media.reduce((sum, medium) => sum + mediaTokens(medium, family), 0)
+  return Math.ceil(words + spoken + called + formed + seen)
+}
+
+function partsOf(text: string, borders: readonly number[]): string[] {
+  return borders.map((end, index) => text.slice(borders[index - 1] ?? 0, end))
+}

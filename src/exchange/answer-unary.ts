@@ -1,0 +1,82 @@
+// A unary answer: read whole, then given to the client as the lane has it.
+
+import { GatewayError } from "../canonical/gateway-error.ts"
+import { toSendError } from "../transport/http-client.ts"
+import { decodeByteText, decodeUtf8, toByteText } from "../transport/json/byte-text.ts"
+import { findMember, outlineJson } from "../transport/json/json-scan.ts"
+import { readAll } from "../transport/read-all.ts"
+import { findAnswerDefects } from "./attempt/answer-defects.ts"
+import { type AnsweredAttempt, type AttemptDriver, timeLeft } from "./attempt/attempt-targets.ts"
+import { callUpstream, upstreamError, withoutCredential } from "./attempt/call-upstream.ts"
+import { tallyHostedCalls } from "./attempt/hosted-call-tally.ts"
+import { recordAnswered, recordSessionHome } from "./attempt/record-outcome.ts"
+import type { ClientResponse } from "./client-response.ts"
+import { responseOf } from "./exchange-record.ts"
+import type { Attempt, UnaryAnswer } from "./lanes/lane.ts"
+
+const CONTENT_TYPE = "application/json"
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** How whole answers are asked for. */
+export const unaryDriver: AttemptDriver<UnaryAnswer> = { send: requestUnary, drop: () => {} }
+
+/** The answer of an attempt, once what it costs is booked. */
+export async function answerUnary({ attempt, answer }: AnsweredAttempt<UnaryAnswer>): Promise<ClientResponse> {
+  const { call, target, chargeSession } = attempt
+  const { usage, images, model, hostedCalls } = answer
+  let { body } = answer
+  call.record.usage = usage
+  await chargeSession?.settle(target, {
+    reported: { usage, isAll: true, images, model, hostedCalls },
+    transcript: () => ({ text: answer.transcript(), share: 1 }),
+    waiter: "answer",
+    onMeasured(spent) {
+      if (spent.basis !== "reported") body = answer.withUsage?.(spent.usage) ?? body
+    },
+    last: { contentType: CONTENT_TYPE, bytes: () => (typeof body === "string" ? Buffer.from(body) : body) },
+  })
+  recordSessionHome(attempt, call.record.usage)
+  const given = responseOf(call.record, body, CONTENT_TYPE)
+  if (body !== answer.body) given.headers.set("x-gateway-usage", "estimated")
+  return given
+}
+
+async function requestUnary(attempt: Attempt): Promise<UnaryAnswer> {
+  const { call, deps, lane } = attempt
+  const running = deps.upstreamCalls.begin(call, { url: lane.url(attempt), limitMs: timeLeft(attempt) })
+  try {
+    const response = await callUpstream(attempt, running)
+    if (!response.ok) throw await upstreamError(response, attempt, running)
+    const bytes = await readAll(response, MAX_ANSWER_BYTES)
+    const answer = withHostedCalls(readAnswer(bytes, attempt), bytes, attempt)
+    const totalMs = performance.now() - call.record.attemptStartedAt
+    recordAnswered(attempt, { usage: answer.usage, totalMs, defects: () => findAnswerDefects(bytes, attempt) })
+    return answer
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? thrown : toSendError(thrown, running.abort)
+  } finally {
+    deps.upstreamCalls.end(running)
+  }
+}
+
+/** An answer, and the tools that its provider says it ran for it. */
+function withHostedCalls(answer: UnaryAnswer, bytes: Uint8Array, attempt: Attempt): UnaryAnswer {
+  const tally = tallyHostedCalls(attempt)
+  if (!tally) return answer
+  tally.seeText(decodeUtf8(bytes))
+  return { ...answer, hostedCalls: tally.calls }
+}
+
+function readAnswer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer {
+  const answer = attempt.lane.answer(bytes, attempt)
+  if (answer) return answer
+  const text = toByteText(bytes)
+  const outlined = outlineJson(text)
+  // Some hosts send an error with status 200.
+  if (outlined && findMember(outlined, "error")) {
+    const error = attempt.lane.decodeError({ status: 502, body: decodeByteText(text) }, attempt)
+    throw withoutCredential(error, attempt.target)
+  }
+  const message = "The provider's answer is not one of this protocol."
+  throw new GatewayError("upstream_unavailable", message, { owner: "upstream" })
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test"
+import type { PartStart, StreamEvent } from "../../canonical/chat/stream-event.ts"
+import { outlineJson } from "../../transport/json/json-scan.ts"
+import type { Attempt } from "../lanes/lane.ts"
+import { AnswerTranscript } from "../streams/answer-transcript.ts"
+import { isTruncated, requestedFormat, StreamFormatCheck } from "./answer-defects.ts"
+
+function asked(body: object) {
+  const text = JSON.stringify(body)
+  const outlined = outlineJson(text)
+  if (!outlined) throw new Error("not an object")
+  return requestedFormat({ text, outline: outlined })
+}
+
+describe("the form asked for", () => {
+  test.each([
+    { response_format: { type: "json_object" } },
+    { response_format: { type: "json_schema", json_schema: { name: "x", schema: {} } } },
+    { text: { format: { type: "json_schema", name: "x", schema: {} } } },
+    { output_config: { format: { type: "json_schema", schema: {} } } },
+    { generationConfig: { responseMimeType: "application/json" } },
+  ])("is JSON in every protocol: %p", (body) => {
+    expect(asked({ ...body, messages: [] })).toEqual({ tools: false, json: true })
+  })
+
+  test("is any where neither tools nor JSON stand in the request", () => {
+    expect(asked({ messages: [{ content: '"type":"json' }], text: { verbosity: "low" } })).toBeUndefined()
+    expect(asked({ tools: [] })).toEqual({ tools: true, json: false })
+  })
+})
+
+const call = (name: string, more: object = {}): PartStart => ({
+  ...{ kind: "tool-call", id: "c", name, runsAt: "client" },
+  ...more,
+})
+
+/** What is wrong with a stream of these parts, each of which is said letter by letter. */
+function faults(parts: readonly [PartStart, string][], { json = false, reason = "stop" as const } = {}): string[] {
+  const said = new AnswerTranscript()
+  const form = new StreamFormatCheck({ tools: true, json }, said)
+  for (const [part, [start, text]] of parts.entries()) {
+    said.addBreak(0)
+    if (start.kind === "tool-call") said.addText(0, `${start.name}\n`)
+    form.hear({ type: "part-start", candidate: 0, part, start })
+    for (const letter of text) {
+      said.addText(0, letter)
+      form.hear({ type: "part-delta", candidate: 0, part, text: letter })
+    }
+  }
+  return form.faults({ reason })
+}
+
+describe("arguments in a stream", () => {
+  test("are those of each call, whatever stands around them", () => {
+    const text: [PartStart, string] = [{ kind: "text" }, "I call {"]
+    expect(faults([text, [call("f"), '{"a": "x\\ny"}'], [call("g"), ""], text])).toEqual([])
+    expect(
+      faults([
+        [call("f"), '{"a": 1'],
+        [call("g"), "{}"],
+      ]),
+    ).toEqual(["invalid-arguments"])
+    expect(faults([text, [call("f"), "{}"], [call("g"), "7"]])).toEqual(["invalid-arguments"])
+  })
+
+  test("of tools that take text, or that the provider runs itself, are not looked at", () => {
+    expect(faults([[call("f", { input: "text" }), "plain words"]])).toEqual([])
+    expect(faults([[call("f", { runsAt: "provider" }), "{"]])).toEqual([])
+  })
+
+  test("that were cut off by the length asked for are not the provider's fault", () => {
+    expect(faults([[call("f"), '{"a":']], { reason: "length" as never })).toEqual([])
+  })
+
+  test("of calls that overlap are not judged", () => {
+    const said = new AnswerTranscript()
+    const form = new StreamFormatCheck({ tools: true, json: false }, said)
+    const delta = (part: number): StreamEvent => ({ type: "part-delta", candidate: 0, part, text: "{" })
+    for (const part of [0, 1]) form.hear({ type: "part-start", candidate: 0, part, start: call("f") })
+    for (const part of [0, 1]) {
+      said.addText(0, "{")
+      form.hear(delta(part))
+    }
+    expect(form.faults({ reason: "stop" })).toEqual([])
+  })
+})
+
+test("JSON in a stream is looked at where it is all that was said", () => {
+  const json = { json: true }
+  expect(faults([[{ kind: "text" }, '{"a": [1]}']], json)).toEqual([])
+  expect(faults([[{ kind: "text" }, "```json\n{}\n```"]], json)).toEqual(["invalid-json"])
+  expect(
+    faults(
+      [
+        [{ kind: "text" }, "no"],
+        [call("f"), "{}"],
+      ],
+      json,
+    ),
+  ).toEqual([])
+  expect(faults([[{ kind: "text" }, "no"]])).toEqual([])
+})
+
+test("an answer is cut short where it ends for its length below what was asked for", () => {
+  const truncated = (output: number | undefined, { most = undefined as number | undefined, reason = "length" } = {}) =>
+    isTruncated(
+      { reason: reason as "length" },
+      {
+        usage: output === undefined ? {} : { output, reasoning: 5 },
+        attempt: {
+          request: { reading: { asks: { candidates: 1, ...(most && { maxOutputTokens: most }) } } },
+          target: { model: { maxOutputTokens: 100 } },
+        } as unknown as Attempt,
+      },
+    )
+  expect([truncated(44, { most: 50 }), truncated(45, { most: 50 }), truncated(94), truncated(95)]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ])
+  expect([truncated(undefined), truncated(1, { reason: "stop" })]).toEqual([false, false])
+})

@@ -1,0 +1,148 @@
+// What is wrong with an answer that came whole, as far as it can be told for little: only where tools or JSON were asked
+// for, and only of short answers.
+
+import type { CandidateFinish, ResponseCandidate } from "../../canonical/chat/chat-response.ts"
+import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
+import { isObject } from "../../canonical/json.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import type { AnswerDefect } from "../../routing/health-monitor.ts"
+import { decodeUtf8 } from "../../transport/json/byte-text.ts"
+import type { Attempt } from "../lanes/lane.ts"
+import type { ReadRequest } from "../read-request.ts"
+import type { AnswerTranscript } from "../streams/answer-transcript.ts"
+
+/** The form an answer is to have. */
+interface RequestedFormat {
+  readonly tools: boolean
+  readonly json: boolean
+}
+
+const MAX_ANSWER_BYTES = 64 * 1024
+const MAX_PARTS = 64
+/** Where protocols ask for JSON, and how. */
+const FORMATS = new Set([
+  ...["response_format", "text", "output_config", "output_format"],
+  ...["generationConfig", "generation_config"],
+])
+const JSON_ASKED = /"type"\s*:\s*"json|"application\/json"/
+const MAX_FORMAT_LENGTH = 512
+
+/** Undefined where an answer may have any. */
+export function requestedFormat({ text, outline }: Pick<ReadRequest, "text" | "outline">): RequestedFormat | undefined {
+  let [tools, json] = [false, false]
+  for (const { name, valueStart, end } of outline.members) {
+    if (name === "tools") tools = true
+    else if (FORMATS.has(name))
+      json ||= JSON_ASKED.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
+  }
+  return tools || json ? { tools, json } : undefined
+}
+
+/** Of a whole answer, as the upstream wrote it. */
+export function findAnswerDefects(bytes: Uint8Array, attempt: Attempt): readonly AnswerDefect[] {
+  const { deps, request, target } = attempt
+  const form = bytes.length > MAX_ANSWER_BYTES ? undefined : requestedFormat(request)
+  if (!form) return []
+  const body = parseJson(decodeUtf8(bytes))
+  const codec = deps.codecs.upstream.get(target.protocol)
+  const response = isObject(body) ? codec?.decodeResponse(body, { id: "", minter: "" }) : undefined
+  const [candidate] = response?.candidates ?? []
+  if (!response || !candidate) return []
+  const { finish } = candidate
+  return [
+    ...findCandidateDefects(candidate, form),
+    ...(isTruncated(finish, { usage: response.usage, attempt }) ? (["truncated"] as const) : []),
+  ]
+}
+
+function findCandidateDefects({ parts, finish }: ResponseCandidate, form: RequestedFormat): AnswerDefect[] {
+  if (finish?.reason === "length") return []
+  const calls = parts.filter((part) => part.kind === "tool-call" && part.runsAt === "client" && part.input !== "text")
+  if (calls.some((part) => part.kind === "tool-call" && !isArguments(part.arguments))) return ["invalid-arguments"]
+  const [only, ...others] = parts.filter(({ kind }) => kind !== "reasoning")
+  if (!form.json || finish?.reason !== "stop" || only?.kind !== "text" || others.length > 0) return []
+  return parseJson(only.text) === undefined ? ["invalid-json"] : []
+}
+
+interface FinishedAnswer {
+  readonly usage: Usage | undefined
+  readonly attempt: Attempt
+}
+
+/** It ended for its length before it had the length that was asked for. */
+export function isTruncated(finish: CandidateFinish | undefined, { usage, attempt }: FinishedAnswer): boolean {
+  const { request, target } = attempt
+  const { maxOutputTokens = target.model.maxOutputTokens, candidates } = request.reading.asks
+  if (finish?.reason !== "length" || maxOutputTokens === undefined || candidates > 1) return false
+  return usage?.output !== undefined && usage.output + (usage.reasoning ?? 0) < maxOutputTokens
+}
+
+/** Listens to a stream, beside who keeps what it says; parts that overlap it does not judge. */
+export class StreamFormatCheck {
+  private last = -1
+  /** Where in what was said the arguments of a call begin; -1 outside of calls. */
+  private argumentsAt = -1
+  private texts = 0
+  private isJudged = true
+  private isInvalid = false
+
+  constructor(
+    private readonly form: RequestedFormat,
+    private readonly said: AnswerTranscript,
+  ) {}
+
+  /** Told of an event after what it says was kept. */
+  hear(event: StreamEvent): void {
+    if (!this.isJudged) return
+    if (event.type === "part-delta") this.isJudged = event.part === this.last && event.candidate === 0
+    else if (event.type === "part-start") this.isJudged = event.part < MAX_PARTS && this.starts(event)
+  }
+
+  faults(finish: CandidateFinish | undefined): AnswerDefect[] {
+    const { text, share } = this.said.whole()
+    if (!this.isJudged || share < 1 || finish?.reason === "length") return []
+    this.endCall(text)
+    if (this.isInvalid) return ["invalid-arguments"]
+    if (!this.form.json || this.texts !== 1 || this.last !== 0 || finish?.reason !== "stop") return []
+    return parseJson(text) === undefined ? ["invalid-json"] : []
+  }
+
+  /** False where what was said so far cannot be read. */
+  private starts({ part, start }: StreamEvent & { readonly type: "part-start" }): boolean {
+    const text = this.textSoFar()
+    if (text === undefined) return false
+    const isCall = start.kind === "tool-call"
+    this.endCall(isCall ? text.slice(0, text.length - start.name.length - 1) : text)
+    this.last = part
+    if (start.kind === "text") this.texts++
+    this.argumentsAt = isCall && start.runsAt === "client" && start.input !== "text" ? text.length : -1
+    return true
+  }
+
+  /** Who only listens may not fail where others pass. */
+  private textSoFar(): string | undefined {
+    try {
+      return this.said.whole().text
+    } catch {
+      return undefined
+    }
+  }
+
+  private endCall(text: string): void {
+    if (this.argumentsAt >= 0 && !isArguments(text.slice(this.argumentsAt))) this.isInvalid = true
+    this.argumentsAt = -1
+  }
+}
+
+/** A call without any is written in many ways. */
+function isArguments(text: string): boolean {
+  return text.trim() === "" || isObject(parseJson(text))
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

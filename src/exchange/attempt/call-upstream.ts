@@ -1,0 +1,52 @@
+// Calls one target, and reads the error it may answer with.
+import { GatewayError } from "../../canonical/gateway-error.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import type { Abort } from "../../transport/abort.ts"
+import type { UpstreamResponse } from "../../transport/http-response.ts"
+import { decodeUtf8 } from "../../transport/json/byte-text.ts"
+import { readAll } from "../../transport/read-all.ts"
+import { readRetryPause } from "../../transport/retry-after.ts"
+import type { Attempt } from "../lanes/lane.ts"
+import type { UpstreamCall } from "./upstream-calls.ts"
+
+const MAX_ERROR_BYTES = 64 * 1024
+
+/** Sends the caller's request to the target. */
+export function callUpstream(attempt: Attempt, { url, abort }: UpstreamCall): Promise<UpstreamResponse> {
+  const { call, deps, target, lane, resends } = attempt
+  const { headers, body } = lane.message(attempt)
+  const { connectMs } = deps.timeouts
+  return target.line.send({ url, headers, body, abort, connectMs, owner: call.caller.tenant, resends })
+}
+
+/** The error that an upstream answered with, as the protocol spoken reads it. */
+export async function upstreamError(
+  response: UpstreamResponse,
+  attempt: Attempt,
+  { abort }: UpstreamCall,
+): Promise<GatewayError> {
+  const { status, headers } = response
+  const body = await errorText(response, abort)
+  const pause = readRetryPause({ status, headers, body })
+  attempt.pause = pause
+  const told = { status, retryAfterMs: pause.retryAfterMs, body }
+  return withoutCredential(attempt.lane.decodeError(told, attempt), attempt.target)
+}
+
+/** A provider that quotes our credential in its sentence shall not tell it to the caller. */
+export function withoutCredential(error: GatewayError, { account }: Target): GatewayError {
+  let { message } = error
+  for (const secret of account.secrets()) message = message.replaceAll(secret.reveal(), "[secret]")
+  if (message === error.message) return error
+  return new GatewayError(error.code, message, { ...error, cause: undefined })
+}
+
+/** An error is an error, also when its body is too long or breaks off. */
+async function errorText(response: UpstreamResponse, abort: Abort): Promise<string> {
+  try {
+    return decodeUtf8(await readAll(response, MAX_ERROR_BYTES))
+  } catch (thrown) {
+    if (abort.aborted) throw thrown
+    return ""
+  }
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { firstToAnswer, type HedgeContender } from "./hedge.ts"
+
+/** One that answers, or fails, after so many milliseconds of time that is told. */
+interface ContenderScript {
+  readonly name: string
+  readonly afterMs: number
+  readonly fails: boolean
+}
+
+class ScriptedContender implements HedgeContender<string> {
+  readonly answer: Promise<string>
+  wasOutrun = false
+
+  constructor(readonly told: ContenderScript) {
+    const { name, afterMs, fails } = told
+    this.answer = Bun.sleep(afterMs).then(() => {
+      if (fails) throw new Error(name)
+      return name
+    })
+    // Who looks at it later finds it as it ended.
+    this.answer.catch(() => {})
+  }
+
+  lostRace(): void {
+    this.wasOutrun = true
+  }
+}
+
+async function race(first: ContenderScript, second: ContenderScript | undefined, { hedgeMs = 10, ends = "" } = {}) {
+  const runners: ScriptedContender[] = [new ScriptedContender(first)]
+  const [failed, dropped]: [string[], string[]] = [[], []]
+  const begin = async () => {
+    if (!second) return undefined
+    const runner = new ScriptedContender(second)
+    runners.push(runner)
+    return runner
+  }
+  const rival = {
+    afterMs: hedgeMs,
+    begin,
+    failed: (runner: ScriptedContender, thrown: unknown) => {
+      failed.push(runner.told.name)
+      if (runner.told.name === ends) throw thrown
+    },
+    drop: (answer: string) => void dropped.push(answer),
+  }
+  const won = await firstToAnswer<string, ScriptedContender>(runners[0] as ScriptedContender, rival).catch(
+    (thrown: Error) => thrown,
+  )
+  const outrun = () => runners.filter(({ wasOutrun }) => wasOutrun).map(({ told }) => told.name)
+  return { won: won instanceof Error ? won : won?.answer, failed, dropped, outrun, runners }
+}
+
+const one = (afterMs: number, fails = false): ContenderScript => ({ name: "one", afterMs, fails })
+const two = (afterMs: number, fails = false): ContenderScript => ({ name: "two", afterMs, fails })
+
+describe("a second attempt", () => {
+  test("is not begun where the first answers, or fails, in time", async () => {
+    expect(await race(one(0), two(0), { hedgeMs: 500 })).toMatchObject({ won: "one", runners: [expect.anything()] })
+    const failing = await race(one(0, true), two(0), { hedgeMs: 500 })
+    expect(failing).toMatchObject({ won: undefined, failed: ["one"], runners: [expect.anything()] })
+  })
+
+  test("that answers before the first is taken; the first is let go, and what it says later dropped", async () => {
+    const raced = await race(one(60), two(0))
+    expect(raced).toMatchObject({ won: "two", failed: [] })
+    expect(raced.outrun()).toEqual(["one"])
+    await Bun.sleep(80)
+    expect(raced.dropped).toEqual(["one"])
+  })
+
+  test("is let go where the first answers after all", async () => {
+    const raced = await race(one(30), two(100))
+    expect(raced.won).toBe("one")
+    expect(raced.outrun()).toEqual(["two"])
+  })
+
+  test("answers for a first that fails, and the first for a second that fails", async () => {
+    expect(await race(one(20, true), two(40))).toMatchObject({ won: "two", failed: ["one"] })
+    const second = await race(one(60), two(0, true))
+    expect(second).toMatchObject({ won: "one", failed: ["two"] })
+    expect(second.outrun()).toEqual([])
+  })
+
+  test("and the first are both told of where both fail", async () => {
+    expect(await race(one(30, true), two(0, true))).toMatchObject({ won: undefined, failed: ["two", "one"] })
+  })
+
+  test("that ends all ends the first too", async () => {
+    const raced = await race(one(80), two(0, true), { ends: "two" })
+    expect(raced.won).toEqual(new Error("two"))
+    expect(raced.outrun()).toEqual(["one"])
+  })
+
+  test("is not there where there is nobody to ask", async () => {
+    expect(await race(one(30), undefined)).toMatchObject({ won: "one", failed: [], dropped: [] })
+  })
+})
+
+test("whoever answers, fails or is late: one is taken, each is told of once, and nobody is left running", async () => {
+  const told = (name: string) => fc.record({ name: fc.constant(name), afterMs: fc.nat(12), fails: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(told("one"), told("two"), fc.nat(8), async (first, second, hedgeMs) => {
+      const { won, failed, outrun, runners } = await race(first, second, { hedgeMs })
+      const names = runners.map(({ told: { name } }) => name)
+      expect([...(typeof won === "string" ? [won] : []), ...failed, ...outrun()].sort()).toEqual(names.sort())
+      if (won === undefined) expect(outrun()).toEqual([])
+    }),
+    { numRuns: 60 },
+  )
+})

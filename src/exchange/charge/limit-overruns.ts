@@ -1,0 +1,24 @@
+// Targets that were seen to put out more than the limit they were given. From then on the most that their model can put
+// out is held for every call, until the process ends.
+import type { Target } from "../../routing/route-plan.ts"
+
+/** A host may count a few tokens of its own, such as the end of a turn. */
+const TOLERATED = 1.05
+const TOLERATED_TOKENS = 32
+
+export class LimitOverruns {
+  private readonly seen = new Set<string>()
+
+  has(target: Target): boolean {
+    return this.seen.size > 0 && this.seen.has(keyOf(target))
+  }
+
+  /** Compares what a target put out, in all candidates, with the limit of them all. */
+  note(target: Target, { output, limit }: { readonly output: number; readonly limit: number }): void {
+    if (output > limit * TOLERATED + TOLERATED_TOKENS) this.seen.add(keyOf(target))
+  }
+}
+
+function keyOf({ account, upstreamModel }: Target): string {
+  return `${account.id}\n${upstreamModel}`
+}

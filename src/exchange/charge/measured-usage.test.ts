@@ -1,0 +1,135 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { totalTokens, type Usage } from "../../canonical/usage.ts"
+import { model } from "../../catalog/model.fixture.ts"
+import type { RequestSummary } from "../../protocols/contract.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import { acceptReported, countMissing, type ReportedUsage } from "./measured-usage.ts"
+
+const window = 1000
+const target = (kind: "chat" | "embedding" | "image" = "chat") =>
+  ({ model: model("a/b", { kind, contextWindow: window }) }) as unknown as Target
+
+const count = { input: 40, output: 7 }
+
+/** As it is where this much was counted here, and what of that had to be. */
+async function spent(
+  told: Partial<ReportedUsage>,
+  {
+    kind,
+    candidates = 1,
+    ...more
+  }: { kind?: "embedding" | "image"; candidates?: number } & Partial<RequestSummary> = {},
+) {
+  const asked: string[] = []
+  const counted = {
+    input: async () => asked.push("input") && count.input,
+    output: async () => asked.push("output") && count.output,
+  }
+  const report = { usage: undefined, isAll: true, ...told }
+  const reading = { asks: { candidates }, ...more }
+  const context = { target: target(kind), reading, counted }
+  const made = acceptReported(report, context) ?? (await countMissing(report, context))
+  return { ...made, asked }
+}
+
+describe("usage", () => {
+  test("that was told is believed, zero too, and nothing is counted here", async () => {
+    for (const usage of [
+      { input: 9, cacheRead: 3, output: 4, reasoning: 2 },
+      { input: 0, output: 0 },
+    ]) {
+      expect(await spent({ usage })).toEqual({ usage, basis: "reported", asked: [] })
+    }
+  })
+
+  test("that is missing is counted here", async () => {
+    expect(await spent({})).toEqual({ usage: { input: 40, output: 7 }, basis: "estimated", asked: ["input", "output"] })
+  })
+
+  test("that is told in part is counted in the other part", async () => {
+    expect(await spent({ usage: { input: 9, cacheRead: 1 } })).toMatchObject({
+      usage: { input: 9, cacheRead: 1, output: 7 },
+      basis: "estimated",
+      asked: ["output"],
+    })
+    expect(await spent({ usage: { output: 5 } })).toMatchObject({ usage: { input: 40, output: 5 }, basis: "estimated" })
+  })
+
+  test("that was told before the answer had ended is no less than that", async () => {
+    expect(await spent({ usage: { input: 9, output: 1 }, isAll: false })).toMatchObject({
+      usage: { input: 9, output: 7 },
+    })
+    expect(await spent({ usage: { input: 9, output: 50 }, isAll: false })).toMatchObject({
+      usage: { input: 9, output: 50 },
+    })
+  })
+
+  test("none of whose counts is one is counted here, and suspect", async () => {
+    expect(await spent({ usage: {} })).toMatchObject({ usage: { input: 40, output: 7 }, basis: "suspect" })
+  })
+
+  test("beyond the window is counted here, and suspect", async () => {
+    expect(await spent({ usage: { input: 1e12, output: 4 } })).toEqual({
+      ...{ usage: { input: 40, output: 4 }, basis: "suspect", asked: ["input"] },
+    })
+    expect(await spent({ usage: { cacheRead: 600, input: 600, output: 2001 } }, { candidates: 2 })).toMatchObject({
+      ...{ usage: { input: 40, output: 7 }, basis: "suspect" },
+    })
+    expect(await spent({ usage: { input: 1000, output: 2000 } }, { candidates: 2 })).toMatchObject({
+      basis: "reported",
+    })
+  })
+
+  test("of a batch of texts is bounded by all of their windows together", async () => {
+    const embeds = { inputs: 60, hasTokens: false }
+    expect(await spent({ usage: { input: 60_000 } }, { kind: "embedding", embeds })).toEqual({
+      ...{ usage: { input: 60_000 }, basis: "reported", asked: [] },
+    })
+    expect(await spent({ usage: { input: 60_001 } }, { kind: "embedding", embeds })).toMatchObject({ basis: "suspect" })
+  })
+
+  test("beyond the window is charged as reported and marked where the provider runs tools of its own", async () => {
+    const usage = { input: 42_000, output: 5 }
+    expect(await spent({ usage }, { runsTools: true })).toEqual({
+      ...{ usage, exceedsWindow: true, basis: "reported", asked: [] },
+    })
+    expect(await spent({ usage: { input: 1e12, output: 5 } }, { runsTools: true })).toMatchObject({ basis: "suspect" })
+    expect(await spent({ usage: { input: 1000, output: 5 } }, { runsTools: true })).not.toHaveProperty("exceedsWindow")
+  })
+
+  test("of vectors has no output, and of images is counted by the image", async () => {
+    expect(await spent({ usage: { input: 9 } }, { kind: "embedding" })).toMatchObject({
+      usage: { input: 9 },
+      basis: "reported",
+    })
+    expect(await spent({}, { kind: "embedding" })).toMatchObject({
+      usage: { input: 40 },
+      basis: "estimated",
+      asked: ["input"],
+    })
+    expect(await spent({ images: 2 }, { kind: "image" })).toMatchObject({
+      images: 2,
+      basis: "estimated",
+      usage: { input: 40 },
+    })
+    expect(await spent({ usage: { input: 5, imageOutput: 90 }, images: 1 }, { kind: "image" })).toMatchObject({
+      ...{ images: 1, basis: "reported", usage: { input: 5, imageOutput: 90 } },
+    })
+  })
+
+  test("whatever is told, what is charged is within what can be, and each count is one", async () => {
+    const some = fc.oneof(fc.nat(3000), fc.constant(Number.MAX_SAFE_INTEGER))
+    const usages = fc.record(
+      { input: some, cacheRead: some, cacheWrite: some, output: some, reasoning: some },
+      { requiredKeys: [] },
+    )
+    await fc.assert(
+      fc.asyncProperty(usages, fc.boolean(), async (usage, isAll) => {
+        const made = await spent({ usage: usage as Usage, isAll })
+        expect(totalTokens(made.usage)).toBeLessThanOrEqual(2 * window)
+        for (const each of Object.values(made.usage)) expect(Number.isSafeInteger(each) && each >= 0).toBe(true)
+      }),
+    )
+  })
+})

@@ -1,0 +1,152 @@
+// What an exchange has used: as the upstream told it, where it told all and can be believed, and else as it is counted
+// here.
+import type { BilledToolCalls } from "../../canonical/hosted-calls.ts"
+import { hasOutput } from "../../canonical/model.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import type { TokenFamily } from "../../counting/count-tokens.ts"
+import type { CountTask } from "../../counting/token-counter.ts"
+import type { RequestSummary } from "../../protocols/contract.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import type { CountableText } from "./countable-text.ts"
+
+/** Where the counts come from. Suspect: what was told cannot be, so that it was counted here in its place. */
+export type UsageBasis = "reported" | "estimated" | "suspect"
+
+export interface MeasuredUsage {
+  readonly usage: Usage
+  /** Whether it is more than the model's window holds, as the sum over several calls of the model may be. */
+  readonly exceedsWindow?: boolean
+  readonly images?: number
+  readonly basis: UsageBasis
+}
+
+/** What an upstream has told of what was used. */
+export interface ReportedUsage {
+  readonly usage: Usage | undefined
+  /** Whether it was told after all that was said. */
+  readonly isAll: boolean
+  /** How many images the answer holds. */
+  readonly images?: number | undefined
+  /** The model that the upstream says it answered with. */
+  readonly model?: string | undefined
+  /** Tools that the upstream says it ran. */
+  readonly hostedCalls?: BilledToolCalls | undefined
+}
+
+/** Whoever counts tokens. Never rejects. */
+export interface TokenCounting {
+  /** Whether it can count at once; before, it has to be loaded. */
+  readonly isWarm?: boolean
+  count(task: CountTask): Promise<number>
+}
+
+/** What can be counted here, asked for only where it has to be. */
+export interface UsageCounter {
+  input(): Promise<number>
+  output(): Promise<number>
+}
+
+const INPUT = ["input", "cacheRead", "cacheWrite", "cacheWrite1h", "audioInput", "imageInput"] as const
+const OUTPUT = ["output", "reasoning", "audioOutput", "imageOutput"] as const
+
+/** Of a model whose window is not known. */
+const WIDEST_WINDOW = 10_000_000
+/** So often a provider that runs tools of its own may call the model for one answer. */
+const MOST_TOOL_LOOPS = 64
+/** An image of middling quality, where it is sold by the token and nobody counts. */
+const TOKENS_PER_IMAGE = 1056
+
+interface UsageContext {
+  readonly target: Target
+  readonly reading: Pick<RequestSummary, "asks" | "embeds" | "runsTools">
+  readonly counted: UsageCounter
+}
+
+/** What was told, where that is all and can be; undefined where something has to be counted here. */
+export function acceptReported(
+  { usage, isAll, images }: ReportedUsage,
+  context: Omit<UsageContext, "counted">,
+): MeasuredUsage | undefined {
+  if (!usage || !isAll) return undefined
+  const input = totalOf(usage, INPUT)
+  const output = hasOutput(context.target.model.kind) ? totalOf(usage, OUTPUT) : 0
+  const most = plausibleMost(context)
+  const isSound = input !== undefined && output !== undefined && input <= most.input && output <= most.output
+  if (!isSound) return undefined
+  const { contextWindow = WIDEST_WINDOW } = context.target.model
+  const exceedsWindow = input > contextWindow && !context.reading.embeds
+  if (!exceedsWindow && images === undefined) return { usage, basis: "reported" }
+  return { usage, ...(exceedsWindow && { exceedsWindow }), ...(images !== undefined && { images }), basis: "reported" }
+}
+
+/** What was told as far as it can be, and the rest as it is counted here. */
+export async function countMissing(report: ReportedUsage, context: UsageContext): Promise<MeasuredUsage> {
+  const { target, counted } = context
+  const { usage = {}, images } = report
+  const input = totalOf(usage, INPUT)
+  const output = totalOf(usage, OUTPUT)
+  const most = plausibleMost(context)
+  const isInputTold = input !== undefined && input <= most.input
+  const isOutputTold = output !== undefined && output <= most.output
+  const answers = hasOutput(target.model.kind)
+  const drawn = images === undefined ? {} : { images }
+  const whole = {
+    ...(isInputTold ? pickBuckets(usage, INPUT) : { input: Math.min(most.input, await counted.input()) }),
+    ...(answers && (await outputOf(isOutputTold ? usage : {}, { ...report, ...context, most: most.output }))),
+  }
+  const isOdd = report.usage !== undefined && (exceedsMost(input, most.input) || exceedsMost(output, most.output))
+  // Counts were told, and none of them is one.
+  const isEmpty = report.usage !== undefined && input === undefined && output === undefined
+  return { usage: whole, ...drawn, basis: isOdd || isEmpty ? "suspect" : "estimated" }
+}
+
+function exceedsMost(count: number | undefined, most: number): boolean {
+  return count !== undefined && count > most
+}
+
+/** What a model can take and give: what is drawn is not in its window. */
+function plausibleMost({ target, reading: { asks, embeds, runsTools } }: Omit<UsageContext, "counted">): {
+  readonly input: number
+  readonly output: number
+} {
+  const { kind, contextWindow = WIDEST_WINDOW, capabilities } = target.model
+  const output = kind === "image" ? WIDEST_WINDOW : contextWindow
+  // Each text that is embedded has the window to itself.
+  const calls = runsTools || capabilities.includes("web_search") ? MOST_TOOL_LOOPS : (embeds?.inputs ?? 1)
+  return { input: contextWindow * calls, output: output * (runsTools ? calls : asks.candidates) }
+}
+
+/** No less than was told before the end. */
+async function outputOf(
+  usage: Usage,
+  { target, counted, images = 1, isAll, most }: UsageContext & ReportedUsage & { most: number },
+): Promise<Usage> {
+  const told = totalOf(usage, OUTPUT)
+  if (told !== undefined && isAll) return pickBuckets(usage, OUTPUT)
+  if (target.model.kind === "image") return { imageOutput: images * TOKENS_PER_IMAGE }
+  const output = Math.min(most, await counted.output())
+  return told !== undefined && told >= output ? pickBuckets(usage, OUTPUT) : { output }
+}
+
+/** Undefined where nothing of it was told. */
+function totalOf(usage: Usage, buckets: readonly (keyof Usage)[]): number | undefined {
+  let sum: number | undefined
+  for (const bucket of buckets) {
+    const count = usage[bucket]
+    if (count !== undefined) sum = (sum ?? 0) + count
+  }
+  return sum
+}
+
+function pickBuckets(usage: Usage, buckets: readonly (keyof Usage)[]): Usage {
+  return Object.fromEntries(buckets.flatMap((name) => (usage[name] === undefined ? [] : [[name, usage[name]]])))
+}
+
+/** Of a text that was not kept whole, by the share that was. */
+export async function countTokensIn(
+  { text, tokens, shape }: CountableText,
+  { share, family, counting }: { share: number; family: TokenFamily; counting: TokenCounting },
+): Promise<number> {
+  const counted = text === "" && !shape ? 0 : await counting.count({ text, family, ...(shape && { shape }) })
+  return Math.ceil(counted / share) + tokens
+}

@@ -1,0 +1,70 @@
+// What a receipt shows beside what was booked: how the request was put, who was tried, and what was lost on the way.
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import type { ToolFee } from "../../ledger/tool-fees.ts"
+import type { UserIdentifier } from "../../protocols/contract.ts"
+import type { ObservedAttempt } from "../../telemetry/observed-exchange.ts"
+import type { ClientCall } from "../exchange-deps.ts"
+import type { ExchangeRecord } from "../exchange-record.ts"
+import type { ReadRequest } from "../read-request.ts"
+import type { UsageBasis } from "./measured-usage.ts"
+
+interface ReceiptInput {
+  readonly request: ReadRequest
+  /** Absent where nothing was used. */
+  readonly basis?: UsageBasis
+  /** The model that answered in place of the one that was called, and whose price was charged. */
+  readonly answeredModel?: string | undefined
+  readonly exceedsWindow?: boolean | undefined
+  /** For tools that the provider ran. */
+  readonly fees?: readonly ToolFee[]
+}
+
+/** Of what was used only what is not as usual; undefined where nothing is, as with most answers. */
+export function receiptFacts(
+  { record, caller }: ClientCall,
+  { request, basis, answeredModel, exceedsWindow, fees = [] }: ReceiptInput,
+): JsonObject | undefined {
+  const { target, losses, failedAttempts, attempts, error, protocol, mappedModels } = record
+  const { routing, model, stream } = request.reading
+  const facts: Record<string, Json> = {}
+  if (target && target.protocol !== protocol) facts.upstream_protocol = target.protocol
+  if (!basis || model !== target?.model.id) facts.requested_model = model
+  if (mappedModels) facts.mapped = mappedModels.map((each) => ({ ...each }))
+  if (!basis || stream) facts.stream = stream
+  if (basis && basis !== "reported") facts.basis = basis
+  if (answeredModel !== undefined) facts.answered_model = answeredModel
+  if (exceedsWindow) facts.exceeds_window = true
+  if (fees.length > 0) facts.tool_fees = fees.map((fee) => ({ ...fee }))
+  const { identifiers } = request.reading
+  if (identifiers) facts.identifiers = Object.fromEntries(identifiers.map(toIdentifierView))
+  if (!basis || failedAttempts || error || attempts !== 1) facts.attempts = toAttemptViews(record)
+  if (!basis || losses) facts.losses = (losses ?? []).map((loss) => ({ ...loss }))
+  const strict = routing.strict === true || caller.strict
+  if (!basis || strict || routing.strategy || routing.fallback.length > 0)
+    facts.policy = {
+      ...(routing.strategy && { routing: routing.strategy }),
+      ...(routing.fallback.length > 0 && { fallback: routing.fallback }),
+      ...(strict && { strict }),
+    }
+  for (const _ in facts) return facts
+  return undefined
+}
+
+const MAX_IDENTIFIER = 256
+
+/** As the caller wrote it, whatever it was sent as. */
+function toIdentifierView({ path, value }: UserIdentifier): [string, string] {
+  return [path.join("."), value.slice(0, MAX_IDENTIFIER)]
+}
+
+function toAttemptViews({ target, failedAttempts = [], attempts, error }: ExchangeRecord): JsonObject[] {
+  const made = failedAttempts.map(toAttemptView)
+  if (!target || attempts <= failedAttempts.length) return made
+  return [...made, { provider: target.account.id, model: target.model.id, ...(error && { error: error.code }) }]
+}
+
+function toAttemptView({ provider, model, error, outrun }: ObservedAttempt): JsonObject {
+  const status = error?.upstreamStatus
+  const failed = { ...(status !== undefined && { status }), ...(error && { error: error.code }) }
+  return { provider, model, ...failed, ...(outrun && { outrun }) }
+}

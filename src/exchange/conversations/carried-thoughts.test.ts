@@ -1,0 +1,81 @@
+import { describe, expect, test } from "bun:test"
+import type { ChatRequest } from "../../canonical/chat/chat-request.ts"
+import type { ContentPart, ReasoningPart, ToolCallPart } from "../../canonical/chat/content-part.ts"
+import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
+import { type AnswerRestoration, restoreResponse, StreamRestorer } from "../lanes/restore-answer.ts"
+import { carryThoughts, restoreCarriedThoughts } from "./carried-thoughts.ts"
+
+const mending: AnswerRestoration = { names: new Map(), customs: new Set(), keep: (_, kept) => carryThoughts(kept) }
+const thought: ReasoningPart = {
+  kind: "reasoning",
+  form: "summary",
+  text: "I should look.",
+  sealed: { mintedBy: "anthropic-messages/anthropic", data: "signature" },
+}
+const call = (id: string): ToolCallPart => ({ kind: "tool-call", id, name: "f", arguments: "{}", runsAt: "client" })
+const own = { mintedBy: "gemini-generate/google", data: "own" }
+
+function answered(parts: readonly ContentPart[]): readonly ContentPart[] {
+  const candidate = { index: 0, parts, finish: { reason: "tool-calls" } } as const
+  return restoreResponse({ candidates: [candidate] }, mending).candidates[0]?.parts ?? []
+}
+
+function returned(parts: readonly ContentPart[]): readonly ContentPart[] | undefined {
+  const rest = { model: "a/b", instructions: [], tools: [], settings: {}, stream: false, routing: { fallback: [] } }
+  const request: ChatRequest = { ...rest, turns: [{ role: "assistant", parts }] }
+  return restoreCarriedThoughts(request).turns[0]?.parts
+}
+
+const withoutThoughts = (parts: readonly ContentPart[]) => parts.filter(({ kind }) => kind !== "reasoning")
+
+describe("thoughts that ride on a call", () => {
+  test("come back by a client that drops thoughts, before the call that they led to", () => {
+    const parts = [thought, call("1"), call("2")]
+    expect(returned(withoutThoughts(answered(parts)))).toEqual(parts)
+  })
+
+  test("leave the call its own seal", () => {
+    const parts = [thought, { ...call("1"), sealed: own }]
+    expect(returned(withoutThoughts(answered(parts)))).toEqual(parts)
+  })
+
+  test("are not said twice where the client gives them back itself, sealed or not", () => {
+    const parts = [thought, call("1")]
+    expect(returned(answered(parts))).toEqual(parts)
+    const { sealed: _, ...unsealed } = thought
+    expect(returned([unsealed, ...withoutThoughts(answered(parts))])).toEqual(parts)
+  })
+
+  test("ride on the end of a streamed call", () => {
+    const { text, sealed, ...start } = thought
+    const { arguments: _, ...calling } = call("1")
+    const events: StreamEvent[] = [
+      { type: "part-start", candidate: 0, part: 0, start },
+      { type: "part-delta", candidate: 0, part: 0, text },
+      { type: "part-end", candidate: 0, part: 0, ...(sealed && { sealed }) },
+      { type: "part-start", candidate: 0, part: 1, start: calling },
+      { type: "part-end", candidate: 0, part: 1 },
+    ]
+    const stream = new StreamRestorer(mending)
+    const last = events.flatMap((event) => stream.push(event)).at(-1)
+    const seal = last?.type === "part-end" ? last.sealed : undefined
+    expect(returned([{ ...call("1"), ...(seal && { sealed: seal }) }])).toEqual([thought, call("1")])
+  })
+
+  test("a call without thoughts before it stays as it is", () => {
+    const parts = [{ ...call("1"), sealed: own }, call("2")]
+    expect(answered(parts)).toEqual(parts)
+    expect(returned(parts)).toEqual(parts)
+  })
+
+  test("what a client wrote in their place is left out", () => {
+    for (const data of [
+      "",
+      "{",
+      "[]",
+      '{"thoughts":[1,{"form":"loud","text":"x"},{"form":"full","text":"no seal"}]}',
+    ]) {
+      expect(returned([{ ...call("1"), sealed: { mintedBy: "trivium:thoughts", data } }])).toEqual([call("1")])
+    }
+  })
+})

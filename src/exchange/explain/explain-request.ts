@@ -1,0 +1,128 @@
+// What would become of a request, told in its place: who would be tried in which order and who not, what each would be
+// sent, and what it would cost. Nobody is called, and nothing is held, charged or kept.
+
+import type { RoutingOptions } from "../../canonical/chat/chat-request.ts"
+import type { GatewayError } from "../../canonical/gateway-error.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import type { CatalogModel } from "../../catalog/catalog.ts"
+import type { ExcludedTarget, ExclusionReason } from "../../routing/candidate-set.ts"
+import type { PlannedTarget, RoutePlan, RoutingTable } from "../../routing/route-plan.ts"
+import { computeHold } from "../charge/request-hold.ts"
+import type { ClientResponse } from "../client-response.ts"
+import { responseOf } from "../exchange-record.ts"
+import { type TranslationContext, UntranslatableError } from "../lanes/translate-lane.ts"
+import { explainAttempt } from "./explain-attempt.ts"
+import { explainMoney } from "./explain-money.ts"
+import type { LostParameters } from "./lost-parameters.ts"
+
+interface ExplainContext extends TranslationContext {
+  readonly table: RoutingTable
+  /** What the caller names, the requested one first. */
+  readonly models: readonly CatalogModel[]
+  readonly lost: LostParameters | undefined
+  /** What the request would be refused with, where the plan leaves nobody. */
+  readonly refusal: GatewayError | undefined
+}
+
+/** What became of one attempt: it would be made, or it cannot be told the request. */
+type ExplainedAttempt = { readonly shown: JsonObject } | { readonly excluded: JsonObject; readonly error: GatewayError }
+
+/** The same document in every protocol, streamed or not. Throws where the request has no price, as the request would. */
+export async function explainRequest(plan: RoutePlan, asking: ExplainContext): Promise<ClientResponse> {
+  const { call } = asking
+  const document = await buildExplanation(plan, asking)
+  call.finish()
+  return responseOf(call.record, JSON.stringify(document), "application/json")
+}
+
+async function buildExplanation(plan: RoutePlan, asking: ExplainContext): Promise<JsonObject> {
+  const { call, deps, request, models, table, lost } = asking
+  const { reading } = request
+  const hold =
+    deps.ledger && plan.attempts.length > 0
+      ? computeHold(request, plan.attempts, { caller: call.caller, overruns: deps.overruns })
+      : undefined
+  const priced = hold ? plan.attempts.filter((each) => hold.targets.includes(each)) : plan.attempts
+  const unpriced = plan.attempts.filter((each) => !priced.includes(each))
+  const sorted: ExplainedAttempt[] = []
+  for (const each of priced) sorted.push(await explainOrExclude(each, { plan, asking }))
+  const attempts = sorted.flatMap((each) => ("shown" in each ? [each.shown] : []))
+  const untold = sorted.flatMap((each) => ("excluded" in each ? [each] : []))
+  const money = explainMoney(hold, { caller: call.caller, ledger: deps.ledger, request })
+  const refusal = asking.refusal ?? money.refusal ?? (attempts.length === 0 ? untold[0]?.error : undefined)
+  return {
+    object: "explanation",
+    requested_model: reading.model,
+    model: models[0]?.id ?? null,
+    ...(call.record.mappedModels && { mapped: call.record.mappedModels.map((each) => ({ ...each })) }),
+    protocol: call.protocol.id,
+    stream: reading.stream,
+    strategy: reading.routing.strategy ?? models[0]?.routing ?? table.strategy ?? null,
+    attempts,
+    excluded: [
+      ...plan.excluded.map((each) => toExcludedView(each, lost)),
+      ...unpriced.map((each) => ({ ...targetFields(each), why: "unpriced", reason: "It has no price." })),
+      ...untold.map(({ excluded }) => excluded),
+    ],
+    refusal: refusal ? { code: refusal.code, message: refusal.message } : null,
+    money: money.shown,
+    wishes: toWishesView(reading.routing, call.caller.strict),
+  }
+}
+
+async function explainOrExclude(
+  attempt: PlannedTarget,
+  { plan, asking }: { plan: RoutePlan; asking: ExplainContext },
+): Promise<ExplainedAttempt> {
+  const { call, deps, request } = asking
+  try {
+    const scores = plan.scoresOf(attempt)
+    return { shown: await explainAttempt(attempt, { scores, context: { call, deps, request } }) }
+  } catch (thrown) {
+    if (!(thrown instanceof UntranslatableError)) throw thrown
+    const { error } = thrown
+    return { excluded: { ...targetFields(attempt), why: error.code, reason: error.message }, error }
+  }
+}
+
+function targetFields({ model, account, upstreamModel }: PlannedTarget) {
+  return { model: model.id, provider: account.id, upstream_model: upstreamModel }
+}
+
+const REASONS: Readonly<Record<ExclusionReason, string>> = {
+  only: "`provider.only` does not name it.",
+  ignore: "`provider.ignore` names it.",
+  max_price: "It costs more than `provider.max_price`, or has no price.",
+  require_parameters: "It could not be told all parameters of the request",
+  enough: "Enough others are tried.",
+  hanging: "It has let others wait too long.",
+  failing: "It fails.",
+  limited: "It limits the gateway, which waits.",
+  "day-quota": "The gateway's quota of the day is used up there.",
+  "spend-cap": "The gateway's account has no credit left there.",
+  credential: "It does not take the gateway's credential.",
+}
+
+function toExcludedView(excluded: ExcludedTarget, lost: LostParameters | undefined): JsonObject {
+  const { model, provider, upstreamModel: upstream_model, why } = excluded
+  const parameters = why === "require_parameters" ? (lost?.at(excluded) ?? []) : []
+  const named = parameters.map((path) => `\`${path}\``).join(", ")
+  const reason = named === "" ? REASONS[why] : `${REASONS[why]}: ${named}.`
+  return { model, provider, upstream_model, why, reason }
+}
+
+function toWishesView(wishes: RoutingOptions, isStrictKey: boolean): JsonObject {
+  const { strategy, fallback, strict, order, only, ignore, maxPrice, requireParameters, hedge, report } = wishes
+  return {
+    ...(strategy && { routing: strategy }),
+    fallback,
+    ...((strict || isStrictKey) && { strict: true }),
+    ...(order && { order }),
+    ...(only && { only }),
+    ...(ignore && { ignore }),
+    ...(maxPrice && { max_price: { ...maxPrice } }),
+    ...(requireParameters && { require_parameters: true }),
+    ...(hedge && { hedge: true }),
+    ...(report && { report: true }),
+  }
+}

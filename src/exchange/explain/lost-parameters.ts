@@ -1,0 +1,95 @@
+// For callers who would rather not be answered than have a parameter passed over: which targets could not be told all
+// of them, and what they would not be told.
+import type { Loss } from "../../canonical/loss.ts"
+import type { CatalogModel } from "../../catalog/catalog.ts"
+import { type RoutingTable, type Target, targetsOf } from "../../routing/route-plan.ts"
+import type { ExchangeDeps } from "../exchange-deps.ts"
+import { type TranslationContext, UntranslatableError } from "../lanes/translate-lane.ts"
+import { dryRun } from "./dry-run.ts"
+
+/** A place as the plan tells of it. */
+interface TargetIdentity {
+  readonly provider: string
+  readonly model: string
+  readonly upstreamModel: string
+}
+
+export class LostParameters {
+  private readonly byPlace = new Map<string, readonly string[]>()
+
+  /** Asks the translation itself, for every place that could be tried. */
+  static async find(
+    models: readonly CatalogModel[],
+    { table, ...context }: TranslationContext & { readonly table: RoutingTable },
+  ): Promise<LostParameters> {
+    const found = new LostParameters()
+    const asking = { ...context, deps: withFetchCache(context.deps) }
+    for (const model of models) {
+      for (const target of targetsOf(model, context.call.protocol.id, table)) await found.checkTarget(target, asking)
+    }
+    return found
+  }
+
+  /** Where each stood in the request. */
+  at(place: TargetIdentity): readonly string[] {
+    return this.byPlace.get(keyOf(place)) ?? []
+  }
+
+  isLosing({ account, model, upstreamModel }: Target): boolean {
+    return this.at({ provider: account.id, model: model.id, upstreamModel }).length > 0
+  }
+
+  private async checkTarget(target: Target, context: TranslationContext): Promise<void> {
+    const key = keyOf({ provider: target.account.id, model: target.model.id, upstreamModel: target.upstreamModel })
+    // Accounts of one provider are told the same.
+    if (!this.byPlace.has(key)) this.byPlace.set(key, await findLostParameters(target, context))
+  }
+}
+
+function keyOf({ provider, model, upstreamModel }: TargetIdentity): string {
+  return `${provider}\n${model}\n${upstreamModel}`
+}
+
+async function findLostParameters(target: Target, context: TranslationContext): Promise<readonly string[]> {
+  try {
+    const { losses } = await dryRun(target, context)
+    return [...new Set(losses.filter(isLost).map(({ path }) => path))]
+  } catch (thrown) {
+    if (!(thrown instanceof UntranslatableError)) throw thrown
+    const { param } = thrown.error
+    // What is refused for what was said, and not for a parameter, is better told in its own words.
+    return param !== undefined && isParameter(param) ? [param] : []
+  }
+}
+
+/** What is said in other words, and means the same, is not lost. */
+function isLost({ path, how, weight }: Loss): boolean {
+  return isParameter(path) && (how === "dropped" || weight === "meaning")
+}
+
+/** Where requests hold the conversation; all else of them is parameters. */
+const CONVERSATION = new Set([
+  ...["messages", "system", "input", "instructions"],
+  ...["contents", "systemInstruction", "system_instruction"],
+])
+
+function isParameter(path: string): boolean {
+  const [head = ""] = path.split(/[.[]/, 1)
+  return head !== "" && !CONVERSATION.has(head)
+}
+
+/** Each target of one kind wants the same files. */
+function withFetchCache(deps: ExchangeDeps): ExchangeDeps {
+  const { fetchMedia } = deps
+  if (!fetchMedia) return deps
+  const fetched = new Map<string, ReturnType<typeof fetchMedia>>()
+  return {
+    ...deps,
+    fetchMedia: (addresses) => {
+      const key = addresses.join("\n")
+      const fetching = fetched.get(key) ?? fetchMedia(addresses)
+      fetched.set(key, fetching)
+      return fetching
+    },
+  }
+}

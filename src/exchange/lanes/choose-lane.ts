@@ -1,0 +1,87 @@
+// Which lane an attempt takes: bytes pass where client and upstream speak alike, all else is said again.
+
+import { mayHoldSeal } from "../../canonical/chat/sealed-content.ts"
+import { GatewayError } from "../../canonical/gateway-error.ts"
+import { KINDS } from "../../protocols/contract.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import { embeddingDispatch, fitsOneCall } from "./embedding-lane.ts"
+import { imageDispatch, takesImageRequest } from "./image-lane.ts"
+import type { Lane } from "./lane.ts"
+import { relayLane } from "./relay-lane.ts"
+import { type TranslationContext, translateLane, UntranslatableError } from "./translate-lane.ts"
+
+/** A target, and how it is spoken to. */
+export interface LaneDispatch {
+  readonly target: Target
+  readonly lane: Lane
+}
+
+/** Throws, or rejects with, an UnsayableError where the target cannot be told the request. */
+export function chooseLane(target: Target, context: TranslationContext): LaneDispatch | Promise<LaneDispatch> {
+  refuseAudio(target, context)
+  return canRelay(target, context) ? { target, lane: relayLane } : translatedDispatch(target, context)
+}
+
+/** A model that cannot speak would answer in text, or not at all. */
+function refuseAudio({ model }: Target, { request }: TranslationContext): void {
+  const { audioAsked: param } = request.reading
+  if (param === undefined || model.guessedModalities || model.modalities.output.includes("audio")) return
+  const message = `\`${param}\` asks for audio, which \`${model.id}\` does not produce. Leave it out, or use another model.`
+  throw new UntranslatableError(new GatewayError("unsupported_parameter", message, { param }))
+}
+
+/** Whether the client's bytes can be passed to this target. */
+function canRelay(target: Target, context: TranslationContext): boolean {
+  const { call, deps, request } = context
+  const { id } = call.protocol
+  const { isRewritten, remoteServers } = request.reading
+  if (isRewritten || (remoteServers && target.line.lacksRemoteServers)) return false
+  if (target.protocol !== id || !fitsOneCall(target.line, request) || !takesImageRequest(target, context)) return false
+  // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
+  const codec = call.envelope.does === "generate" ? deps.codecs.ingress.get(id) : undefined
+  const maySeal = codec !== undefined && codec.dropsSeals !== true
+  return !maySeal || !mayHoldSeal(request.text)
+}
+
+/**
+ * In the protocol the target speaks best, or else in another one that it speaks too; rejects with an UnsayableError
+ * where it cannot be told the request in any.
+ */
+async function translatedDispatch(target: Target, context: TranslationContext): Promise<LaneDispatch> {
+  const kind = KINDS[context.call.protocol.id]
+  if (kind === "embedding") return embeddingDispatch(target, context)
+  if (kind === "image") return imageDispatch(target, context)
+  if (target.model.kind === "image") throw new UntranslatableError(imageModelError(target))
+  try {
+    return { target, lane: await translateLane(target, context) }
+  } catch (thrown) {
+    if (!(thrown instanceof UntranslatableError)) throw thrown
+    for (const other of otherEndpoints(target, context)) {
+      const lane = await tryTranslateLane(other, context)
+      if (lane) return { target: other, lane }
+    }
+    throw thrown
+  }
+}
+
+/** In a conversation only who speaks the caller's protocol itself draws. */
+function imageModelError({ model }: Target): GatewayError {
+  const message = `\`${model.id}\` is an image model, and its provider does not draw in this protocol: call it at /v1/images/generations.`
+  return new GatewayError("invalid_parameter", message, { param: "model" })
+}
+
+async function tryTranslateLane(target: Target, context: TranslationContext): Promise<Lane | undefined> {
+  try {
+    return await translateLane(target, context)
+  } catch (thrown) {
+    if (thrown instanceof UntranslatableError) return undefined
+    throw thrown
+  }
+}
+
+function otherEndpoints(target: Target, { deps }: TranslationContext): Target[] {
+  return Object.entries(target.account.lines).flatMap(([protocol, line]) => {
+    const serves = protocol !== target.protocol && line.serves?.(target.upstreamModel) !== false
+    return serves && deps.codecs.upstream.has(protocol) ? [{ ...target, protocol, line }] : []
+  })
+}

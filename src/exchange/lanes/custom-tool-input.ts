@@ -1,0 +1,82 @@
+// The input of a custom tool where the upstream knows functions only: it writes `{"input": "…"}` in pieces, and the
+// caller reads what stands in the quotes, as it comes.
+
+const OPENING = /^\s*\{\s*"input"\s*:\s*"/
+/** More than this stands before no opening quote. */
+const MAX_OPENING = 64
+/** An escape that the next piece may still complete: a backslash, `\u` and less than four digits, half of a pair. */
+const UNFINISHED = /\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$/
+
+export class CustomToolInput {
+  private state: "before" | "inside" | "behind" | "other" = "before"
+  private waiting = ""
+
+  /** What of the input is known by this piece of the arguments. */
+  push(piece: string): string {
+    this.waiting += piece
+    if (this.state === "before") this.open()
+    if (this.state === "other") return this.take(this.waiting.length)
+    return this.state === "inside" ? this.read() : ""
+  }
+
+  /** What is left when there is no more. */
+  finish(): string {
+    if (this.state === "behind") return ""
+    if (this.state === "before") return inputOf(this.waiting) ?? this.waiting
+    return this.take(this.waiting.length)
+  }
+
+  private open(): void {
+    const opening = OPENING.exec(this.waiting)
+    if (opening) {
+      this.state = "inside"
+      this.take(opening[0].length)
+    } else if (this.waiting.length > MAX_OPENING) this.state = "other"
+  }
+
+  private read(): string {
+    const end = closingQuote(this.waiting)
+    if (end >= 0) {
+      const text = unescapeJson(this.take(end))
+      this.state = "behind"
+      this.waiting = ""
+      return text
+    }
+    return unescapeJson(this.take(UNFINISHED.exec(this.waiting)?.index ?? this.waiting.length))
+  }
+
+  private take(length: number): string {
+    const taken = this.waiting.slice(0, length)
+    this.waiting = this.waiting.slice(length)
+    return taken
+  }
+}
+
+/** The input in a function's arguments; undefined where they are anything else. */
+export function inputOf(args: string): string | undefined {
+  try {
+    const said: unknown = JSON.parse(args)
+    const isInput = typeof said === "object" && said !== null && "input" in said && typeof said.input === "string"
+    return isInput ? (said.input as string) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function closingQuote(text: string): number {
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0
+    while (text[at - 1 - slashes] === "\\") slashes++
+    if (slashes % 2 === 0) return at
+  }
+  return -1
+}
+
+/** A model may write what no parser takes; then it is told as it was written. */
+function unescapeJson(inner: string): string {
+  try {
+    return JSON.parse(`"${inner}"`)
+  } catch {
+    return inner
+  }
+}

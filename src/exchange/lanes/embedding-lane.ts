@@ -1,0 +1,148 @@
+// The lane of what is to be embedded: said again in the words of the target's wire, in as many calls as that needs, and
+// the vectors of all of them given to the client in its own.
+import type { EmbeddingResponse } from "../../canonical/embedding.ts"
+import type { GatewayError } from "../../canonical/gateway-error.ts"
+import { isObject, type JsonObject } from "../../canonical/json.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import type { UpstreamError } from "../../protocols/contract.ts"
+import type { EmbeddingIngress, EmbeddingUpstream } from "../../protocols/embedding-codec.ts"
+import type { ProtocolEndpoint, ProviderOperation } from "../../providers/contract.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import { decodeUtf8, encodeByteText, fromByteText } from "../../transport/json/byte-text.ts"
+import { spliceJson } from "../../transport/json/json-splice.ts"
+import { isLarge, type ReadRequest } from "../read-request.ts"
+import { type BatchLimits, joinEmbeddingResponses, likelyTokensOf } from "./embedding-batches.ts"
+import { type EncodedEmbeddingBatch, type EncodedEmbeddings, encodeEmbedding } from "./embedding-request.ts"
+import type { Attempt, Lane, StreamPipe, UnaryAnswer } from "./lane.ts"
+import { sendParallelCalls } from "./parallel-calls.ts"
+import { asUntranslatable, bodyOf, type TranslationContext } from "./translate-lane.ts"
+import { refuseLosses } from "./translate-request.ts"
+
+/** Of hosts of which nothing else is known. */
+const USUAL_LIMITS: BatchLimits = { inputs: 2048 }
+
+interface EmbeddingDispatch {
+  readonly target: Target
+  readonly lane: Lane
+}
+
+/** Whether this target takes the request as the client wrote it. */
+export function fitsOneCall({ embeds: limits }: ProtocolEndpoint, { reading: { embeds }, text }: ReadRequest): boolean {
+  if (!embeds) return true
+  const { inputs, tokens = Number.POSITIVE_INFINITY } = limits ?? USUAL_LIMITS
+  if (embeds.namesModel || (embeds.hasTokens && limits?.textAlone)) return false
+  return embeds.inputs <= inputs && likelyTokensOf(text.length) <= tokens
+}
+
+/** Rejects with an UnsayableError where the target cannot be told the request. */
+export async function embeddingDispatch(target: Target, context: TranslationContext): Promise<EmbeddingDispatch> {
+  const { request, deps } = context
+  const say = async () => newEmbeddingDispatch(target, context)
+  return isLarge(request.text.length) ? deps.largeRequestQueue.run(say) : say()
+}
+
+function newEmbeddingDispatch(target: Target, { call, deps, request }: TranslationContext): EmbeddingDispatch {
+  const ingress = deps.codecs.embedding?.ingress.get(call.protocol.id)
+  const upstream = deps.codecs.embedding?.upstream.get(target.protocol)
+  if (!ingress || !upstream) throw new Error(`nothing is said from ${call.protocol.id} in ${target.protocol}`)
+  const isStrict = request.reading.routing.strict || call.caller.strict
+  let said: EncodedEmbeddings
+  try {
+    said = encodeEmbedding(ingress.decodeRequest(bodyOf(request), call.envelope), {
+      upstream,
+      model: target.upstreamModel,
+      limits: target.line.embeds ?? USUAL_LIMITS,
+      places: ingress.settingPaths(request.reading.operation),
+    })
+    if (isStrict) refuseLosses(said.losses)
+  } catch (thrown) {
+    throw asUntranslatable(thrown)
+  }
+  const lane = new EmbeddingLane(said, { ingress, upstream }, target)
+  return { target: lane.target, lane }
+}
+
+interface EmbeddingCodecPair {
+  readonly ingress: EmbeddingIngress
+  readonly upstream: EmbeddingUpstream
+}
+
+class EmbeddingLane implements Lane {
+  /** Whose line makes all calls where one is asked for. */
+  readonly target: Target
+  private readonly errand: ProviderOperation
+  private readonly responses: EmbeddingResponse[] = []
+
+  constructor(
+    private readonly said: EncodedEmbeddings,
+    private readonly halves: EmbeddingCodecPair,
+    target: Target,
+  ) {
+    const { line, upstreamModel: model } = target
+    const { operation, path, headers } = halves.upstream.operationFor(model)
+    this.errand = { operation, model, stream: false, usualPath: path, headers }
+    const count = said.batches.length
+    const calls = { count, body: this.body.bind(this, line), take: this.take.bind(this) }
+    this.target = count === 1 ? target : { ...target, line: { ...line, send: sendParallelCalls(calls, line.send) } }
+  }
+
+  url({ target: { line } }: Attempt): string {
+    return line.baseUrl + (line.path ? line.path(this.errand) : this.errand.usualPath)
+  }
+
+  message({ call, target: { line } }: Attempt) {
+    call.record.losses = [...this.said.losses]
+    return { headers: line.headersWith(this.errand.headers), body: this.body(line, 0) }
+  }
+
+  answer(bytes: Uint8Array, { request, target }: Attempt): UnaryAnswer | undefined {
+    const { batches } = this.said
+    if (batches.length === 1 && !this.take(0, bytes)) return undefined
+    // Where a call of several was not answered well, these are its bytes.
+    if (batches.some((_, index) => !this.responses[index])) return undefined
+    const response = joinEmbeddingResponses(this.responses)
+    const context = { model: target.model.id, operation: request.reading.operation }
+    const encode = (usage: Usage | undefined) =>
+      JSON.stringify(this.halves.ingress.encodeResponse({ ...response, ...(usage && { usage }) }, context))
+    const { usage } = response
+    return { body: encode(usage), ...(usage && { usage }), transcript: () => "", withUsage: encode }
+  }
+
+  openPipe(): StreamPipe {
+    throw new Error("vectors are not streamed")
+  }
+
+  decodeError(error: UpstreamError): GatewayError {
+    return this.halves.upstream.decodeError(error)
+  }
+
+  private body(line: ProtocolEndpoint, index: number): Uint8Array<ArrayBuffer> {
+    const text = JSON.stringify(this.batch(index).body)
+    const edits = line.edits?.(this.errand) ?? []
+    return edits.length === 0 ? Buffer.from(text) : fromByteText(spliceJson(encodeByteText(text), edits))
+  }
+
+  /** A vector for each input, or it is no answer. */
+  private take(index: number, bytes: Uint8Array): boolean {
+    const body = parseJsonObject(decodeUtf8(bytes))
+    const response = body && this.halves.upstream.decodeResponse(body)
+    if (!response || response.vectors.length !== this.batch(index).inputs) return false
+    this.responses[index] = response
+    return true
+  }
+
+  private batch(index: number): EncodedEmbeddingBatch {
+    const batch = this.said.batches[index]
+    if (!batch) throw new Error(`there is no call ${index}`)
+    return batch
+  }
+}
+
+function parseJsonObject(text: string): JsonObject | undefined {
+  try {
+    const said: unknown = JSON.parse(text)
+    return isObject(said) ? said : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "bun:test"
+import { model } from "../../catalog/model.fixture.ts"
+import { codecs } from "../../protocols.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import { Abort } from "../../transport/abort.ts"
+import { imageDispatch } from "./image-lane.ts"
+import type { Attempt } from "./lane.ts"
+import type { TranslationContext } from "./translate-lane.ts"
+import type { InlineMedia } from "./translate-request.ts"
+
+const ADDRESS = "https://images.example/a.png"
+
+type FetchMedia = (addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>
+
+/** What a caller who asks for bytes is answered where the host gives an address, and what is told as lost. */
+async function bytesOf(fetchMedia: FetchMedia | undefined) {
+  const body = { model: "a/b", prompt: "x", response_format: "b64_json" }
+  const record: { losses?: readonly { path: string }[] } = {}
+  const call = { protocol: { id: "openai-images" }, caller: { strict: false }, record }
+  const reading = { asks: { candidates: 1 }, routing: {} }
+  const deps = { codecs, fetchMedia }
+  const context = { call, deps, request: { text: "", body, reading } } as unknown as TranslationContext
+  const line = {
+    baseUrl: "http://host.example",
+    send: async () => new Response(JSON.stringify({ data: [{ url: ADDRESS }] })),
+    headersWith: () => new Headers(),
+  }
+  const plain = { model: model("a/b", { kind: "image" }), upstreamModel: "up", protocol: "xai-images", line }
+  const { target, lane } = await imageDispatch(plain as unknown as Target, context)
+  const attempt = { ...context, target, lane, chargeSession: undefined } as unknown as Attempt
+  const message = lane.message(attempt)
+  await target.line.send({ url: lane.url(attempt), ...message, abort: new Abort(), connectMs: 1000 })
+  const { body: answered, images } = lane.answer(new Uint8Array(), attempt) ?? {}
+  const { data } = JSON.parse(String(answered)) as { data: unknown[] }
+  return { data, images, lost: record.losses?.map(({ path }) => path) }
+}
+
+describe("bytes that a host gives only an address of", () => {
+  test("are fetched where that is allowed", async () => {
+    const asked: string[] = []
+    const fetched = await bytesOf(async (addresses) => {
+      asked.push(...addresses)
+      return new Map([[ADDRESS, { mediaType: "image/png", base64: "iVBORw0KGgo=" }]])
+    })
+    expect(fetched).toEqual({ data: [{ b64_json: "iVBORw0KGgo=" }], images: 1, lost: [] })
+    expect(asked).toEqual([ADDRESS])
+  })
+
+  test.each<[string, FetchMedia | undefined]>([
+    ["nobody may fetch them", undefined],
+    ["they cannot be fetched", () => Promise.reject(new Error("gone"))],
+  ])("are told as an address, and as lost, where %s", async (_, fetchMedia) => {
+    expect(await bytesOf(fetchMedia)).toEqual({ data: [{ url: ADDRESS }], images: 1, lost: ["response_format"] })
+  })
+})

@@ -1,0 +1,186 @@
+// The lane of images: what is to be drawn is said again in the words of the target's wire, in as many calls as that
+// needs, and the images of all of them are given to the client in the form it asked for.
+import { GatewayError } from "../../canonical/gateway-error.ts"
+import type { DrawnImage, ImageForm, ImageRequest, ImageResponse } from "../../canonical/image.ts"
+import { isObject, type JsonObject } from "../../canonical/json.ts"
+import type { Loss } from "../../canonical/loss.ts"
+import type { UpstreamError } from "../../protocols/contract.ts"
+import type { ImageIngress, ImageUpstream } from "../../protocols/image-codec.ts"
+import type { ProtocolEndpoint, ProviderOperation } from "../../providers/contract.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import type { SendRequest } from "../../transport/http-client.ts"
+import { decodeUtf8, encodeByteText, fromByteText } from "../../transport/json/byte-text.ts"
+import { spliceJson } from "../../transport/json/json-splice.ts"
+import type { ExchangeDeps } from "../exchange-deps.ts"
+import { isLarge } from "../read-request.ts"
+import { type EncodedImages, encodeImages, joinImageResponses } from "./image-request.ts"
+import type { Attempt, Lane, StreamPipe, UnaryAnswer } from "./lane.ts"
+import { sendParallelCalls } from "./parallel-calls.ts"
+import { asUntranslatable, bodyOf, type TranslationContext } from "./translate-lane.ts"
+import { refuseLosses } from "./translate-request.ts"
+
+interface ImageDispatch {
+  readonly target: Target
+  readonly lane: Lane
+}
+
+/** Whether this target takes the request as the client wrote it. */
+export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, request }: TranslationContext): boolean {
+  const upstream = deps.codecs.image?.upstream.get(protocol)
+  if (!upstream) return true
+  const { asks, draws } = request.reading
+  return asks.candidates <= upstream.mostAtOnce(upstreamModel) && (!draws || upstream.takesForm(upstreamModel))
+}
+
+/** Rejects with an UnsayableError where the target cannot be told the request. */
+export async function imageDispatch(target: Target, context: TranslationContext): Promise<ImageDispatch> {
+  const { request, deps } = context
+  const say = async () => newImageDispatch(target, context)
+  return isLarge(request.text.length) ? deps.largeRequestQueue.run(say) : say()
+}
+
+function newImageDispatch(target: Target, { call, deps, request }: TranslationContext): ImageDispatch {
+  const ingress = deps.codecs.image?.ingress.get(call.protocol.id)
+  const upstream = deps.codecs.image?.upstream.get(target.protocol)
+  if (!ingress || !upstream) throw new Error(`nothing is said from ${call.protocol.id} in ${target.protocol}`)
+  const { model, upstreamModel } = target
+  const isStrict = request.reading.routing.strict || call.caller.strict
+  try {
+    const asked = ingress.decodeRequest(bodyOf(request))
+    const speaks = model.modalities.output.includes("text")
+    const said = encodeImages(asked, { upstream, model: upstreamModel, speaks, places: ingress.settingPaths })
+    if (isStrict) refuseLosses(said.losses)
+    const lane = new ImageLane({ asked, said, deps }, { ingress, upstream }, target)
+    return { target: lane.target, lane }
+  } catch (thrown) {
+    throw asUntranslatable(thrown)
+  }
+}
+
+interface ImageOrder {
+  readonly asked: ImageRequest
+  readonly said: EncodedImages
+  readonly deps: ExchangeDeps
+}
+
+interface ImageCodecPair {
+  readonly ingress: ImageIngress
+  readonly upstream: ImageUpstream
+}
+
+class ImageLane implements Lane {
+  /** Whose line makes all calls where one is asked for. */
+  readonly target: Target
+  private readonly errand: ProviderOperation
+  private readonly losses: Loss[]
+  private readonly responses: ImageResponse[] = []
+
+  constructor(
+    private readonly order: ImageOrder,
+    private readonly halves: ImageCodecPair,
+    target: Target,
+  ) {
+    const { line, upstreamModel: model } = target
+    const { operation, path, headers } = halves.upstream.operationFor(model)
+    this.errand = { operation, model, stream: false, usualPath: path, headers }
+    this.losses = [...order.said.losses]
+    this.target = { ...target, line: { ...line, send: this.sendAll(line) } }
+  }
+
+  url({ target: { line } }: Attempt): string {
+    return line.baseUrl + (line.path ? line.path(this.errand) : this.errand.usualPath)
+  }
+
+  message({ call, target: { line } }: Attempt) {
+    call.record.losses = this.losses
+    return { headers: line.headersWith(this.errand.headers), body: this.body(line, 0) }
+  }
+
+  /** Where a call was not answered well these are its bytes; else they say nothing. */
+  answer(): UnaryAnswer | undefined {
+    const { said, asked } = this.order
+    if (said.bodies.some((_, index) => !this.responses[index])) return undefined
+    const response = joinImageResponses(this.responses)
+    const { images, usage } = response
+    if (images.length === 0) throw noImageError(response)
+    const context = { form: asked.form, unixTime: Math.floor(Date.now() / 1000) }
+    const body = JSON.stringify(this.halves.ingress.encodeResponse(response, context))
+    return { body, images: images.length, ...(usage && { usage }), transcript: () => "" }
+  }
+
+  openPipe(): StreamPipe {
+    throw new Error("images are not streamed")
+  }
+
+  decodeError(error: UpstreamError): GatewayError {
+    return this.halves.upstream.decodeError(error)
+  }
+
+  private sendAll(line: ProtocolEndpoint): SendRequest {
+    const count = this.order.said.bodies.length
+    const each = sendParallelCalls({ count, body: this.body.bind(this, line), take: this.take.bind(this) }, line.send)
+    return async (outgoing) => {
+      const answer = await each(outgoing)
+      if (answer.ok) await this.fetchMissing()
+      return answer
+    }
+  }
+
+  private body(line: ProtocolEndpoint, index: number): Uint8Array<ArrayBuffer> {
+    const text = JSON.stringify(this.order.said.bodies[index])
+    const edits = line.edits?.(this.errand) ?? []
+    return edits.length === 0 ? Buffer.from(text) : fromByteText(spliceJson(encodeByteText(text), edits))
+  }
+
+  private take(index: number, bytes: Uint8Array): boolean {
+    const body = parseJsonObject(decodeUtf8(bytes))
+    const response = body && this.halves.upstream.decodeResponse(body)
+    if (!response) return false
+    this.responses[index] = response
+    return true
+  }
+
+  /** Bytes for a caller who wants them, of hosts that give an address. What is drawn is paid for, and is not thrown away. */
+  private async fetchMissing(): Promise<void> {
+    const { asked, deps } = this.order
+    const addresses = addressesIn(this.responses, asked.form)
+    if (addresses.length === 0) return
+    const fetched = await deps.fetchMedia?.(addresses).catch(() => undefined)
+    if (!fetched) {
+      const why = "the provider answered with an address, which the gateway did not fetch"
+      this.losses.push({ path: this.halves.ingress.settingPaths.form, weight: "meaning", how: "approximated", why })
+      return
+    }
+    const inlined = (image: DrawnImage): DrawnImage => {
+      const media = image.source.at === "url" ? fetched.get(image.source.url) : undefined
+      return media ? { ...image, source: { at: "inline", ...media } } : image
+    }
+    for (const [index, response] of this.responses.entries()) {
+      this.responses[index] = { ...response, images: response.images.map(inlined) }
+    }
+  }
+}
+
+function addressesIn(responses: readonly ImageResponse[], form: ImageForm | undefined): string[] {
+  if (form !== "bytes") return []
+  const sources = responses.flatMap(({ images }) => images.map(({ source }) => source))
+  return [...new Set(sources.flatMap((source) => (source.at === "url" ? [source.url] : [])))]
+}
+
+function noImageError({ isFiltered }: ImageResponse): GatewayError {
+  if (isFiltered) {
+    const message = "The provider's policy on contents kept back every image. Put the prompt in other words."
+    return new GatewayError("content_refused", message, { owner: "caller", param: "prompt" })
+  }
+  const message = "The model answered without an image."
+  return new GatewayError("upstream_unavailable", message, { owner: "upstream", upstreamStatus: 502 })
+}
+
+function parseJsonObject(text: string): JsonObject | undefined {
+  try {
+    const said: unknown = JSON.parse(text)
+    return isObject(said) ? said : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,85 @@
+// What is to be drawn, in the words of a target's wire: the bodies of as many calls as that needs, and what could not be
+// said, in the caller's words; and the answers to all of them as one. Pure.
+import { GatewayError } from "../../canonical/gateway-error.ts"
+import type { ImageRequest, ImageResponse, ImageSettings } from "../../canonical/image.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import type { Loss, Losses } from "../../canonical/loss.ts"
+import { sumUsageOfCalls } from "../../canonical/usage.ts"
+import type { ImagePaths, ImageUpstream } from "../../protocols/image-codec.ts"
+import { errorAtSettingPath, lossesAtSettingPaths } from "./setting-paths.ts"
+
+export interface EncodedImages {
+  /** The body of each call. */
+  readonly bodies: readonly JsonObject[]
+  readonly losses: readonly Loss[]
+}
+
+export interface ImageTarget {
+  readonly upstream: ImageUpstream
+  /** The model's name there. */
+  readonly model: string
+  /** Whether its answers hold words beside images. */
+  readonly speaks: boolean
+  /** Of the caller's protocol. */
+  readonly places: ImagePaths
+}
+
+/** Of one request made in several calls: all of its images are held in memory at once. */
+const MAX_IMAGES = 32
+
+export function encodeImages(request: ImageRequest, target: ImageTarget): EncodedImages {
+  const { upstream, model, speaks, places } = target
+  const losses: Losses = []
+  try {
+    const counts = countsOf(request.count, upstream.mostAtOnce(model))
+    applySettingFates(request.settings, upstream, losses)
+    const bodies = counts.map((count) => upstream.encodeRequest({ ...request, count }, { model, speaks, losses }))
+    return { bodies, losses: lossesAtSettingPaths(losses, places) }
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? errorAtSettingPath(thrown, places) : thrown
+  }
+}
+
+/** How many images each call asks for. */
+export function countsOf(count: number, most: number): number[] {
+  if (count <= most) return [count]
+  if (count > MAX_IMAGES) throw tooManyImagesError(count)
+  const calls = Math.ceil(count / most)
+  return Array.from({ length: calls }, (_, index) => Math.min(most, count - index * most))
+}
+
+function tooManyImagesError(count: number): GatewayError {
+  const message = `\`count\` asks for ${count} images, and at most ${MAX_IMAGES} are drawn for one request by this model's provider. Ask for fewer at once.`
+  return new GatewayError("invalid_parameter", message, { param: "count" })
+}
+
+function applySettingFates(settings: ImageSettings, { fates }: ImageUpstream, losses: Losses): void {
+  for (const name of Object.keys(settings) as (keyof ImageSettings)[]) {
+    const { fate, note } = fates[name]
+    if (isUsual(name, settings)) continue
+    if (fate === "refused") {
+      const message = `\`${name}\` cannot be told this model's provider: ${note}.`
+      throw new GatewayError("unsupported_parameter", message, { param: name })
+    }
+    if (fate === "dropped") {
+      losses.push({ path: name, weight: name === "endUser" ? "hint" : "meaning", how: "dropped", why: note })
+    }
+  }
+}
+
+/** Who asks for what comes anyhow loses nothing by not being heard. */
+function isUsual(name: keyof ImageSettings, { background, quality }: ImageSettings): boolean {
+  return (name === "background" && background === "opaque") || (name === "quality" && quality === "standard")
+}
+
+/** The answers of all calls as one. What was used is known only where every one of them tells it. */
+export function joinImageResponses(responses: readonly ImageResponse[]): ImageResponse {
+  const usage = sumUsageOfCalls(responses)
+  const [first] = responses
+  return {
+    images: responses.flatMap(({ images }) => images),
+    ...(usage && { usage }),
+    ...(responses.some(({ isFiltered }) => isFiltered) && { isFiltered: true }),
+    ...(first?.extra && { extra: first.extra }),
+  }
+}

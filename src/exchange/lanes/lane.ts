@@ -1,0 +1,97 @@
+// How one attempt is put to its target, and its answer to the client: in the client's own bytes, or said again in
+// another protocol.
+
+import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
+import type { GatewayError } from "../../canonical/gateway-error.ts"
+import type { BilledToolCalls } from "../../canonical/hosted-calls.ts"
+import type { Usage } from "../../canonical/usage.ts"
+import type { FrameContext, UpstreamError } from "../../protocols/contract.ts"
+import type { TrackedAttempt } from "../../routing/health-monitor.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import type { ResendAllowance } from "../../transport/resend-allowance.ts"
+import type { RetryPause } from "../../transport/retry-after.ts"
+import type { SseFrame } from "../../transport/streams/sse.ts"
+import type { FrameVerdict } from "../../transport/streams/tee.ts"
+import type { ChargeSession } from "../charge/charge-session.ts"
+import type { ClientCall, ExchangeDeps } from "../exchange-deps.ts"
+import type { ReadRequest } from "../read-request.ts"
+
+/** One try at one target. */
+export interface Attempt {
+  readonly call: ClientCall
+  readonly deps: ExchangeDeps
+  readonly request: ReadRequest
+  readonly target: Target
+  readonly lane: Lane
+  /** Absent where nothing is charged. */
+  readonly chargeSession: ChargeSession | undefined
+  /** Absent where it says nothing of how its target answers. */
+  readonly trial?: TrackedAttempt | undefined
+  /** The conversation it is part of, where it matters who answers that. */
+  readonly session?: string | undefined
+  /** What of the whole exchange may be sent again on a fresh connection. */
+  readonly resends?: ResendAllowance | undefined
+  /** What the upstream says of its limits, once it has refused. */
+  pause?: RetryPause
+}
+
+export interface Lane {
+  /** Where the call goes. */
+  url(attempt: Attempt): string
+  /** What it carries. */
+  message(attempt: Attempt): UpstreamMessage
+  /** What a unary answer is to the client; undefined where it is no answer of the protocol spoken. */
+  answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined
+  openPipe(attempt: Attempt, watch: StreamWatcher): StreamPipe
+  decodeError(error: UpstreamError, attempt: Attempt): GatewayError
+}
+
+interface UpstreamMessage {
+  readonly headers: Headers
+  readonly body: string | Uint8Array<ArrayBuffer>
+}
+
+export interface UnaryAnswer {
+  readonly body: string | Uint8Array<ArrayBuffer>
+  readonly usage?: Usage
+  /** The model that the upstream says it answered with. */
+  readonly model?: string | undefined
+  readonly images?: number
+  /** Tools that the upstream says it ran. */
+  readonly hostedCalls?: BilledToolCalls | undefined
+  /** What it says, for when nobody counts it. */
+  transcript(): string
+  /** The body with usage that was counted here; absent where the upstream's own stays. */
+  withUsage?: ((usage: Usage) => UnaryAnswer["body"]) | undefined
+}
+
+/** Who hears of what an upstream's stream says, and may end it. */
+export interface StreamWatcher {
+  /** Told of each frame before its events. */
+  onFrame(frame: SseFrame): FrameVerdict
+  onEvent(event: StreamEvent): FrameVerdict
+  /** Something was said by an event that passed unread; it stands in these bytes as in JSON. */
+  onText(bytes: Uint8Array, from: number, to: number): void
+  /** What is read along could not be; what passes does not change by it. */
+  onObserverFailure(cause: unknown): void
+}
+
+/** What a stream's bytes go through on their way from the upstream to the client. */
+export interface StreamPipe {
+  /** The bytes to pass on for these; undefined when there are none yet. */
+  push(bytes: Uint8Array): Uint8Array | undefined
+  /** The bytes that the end of the upstream's bytes lets go. */
+  finish(): Uint8Array | undefined
+  /** Asks what the end of it all means. */
+  interpretEnd(): void
+  /** What ends a whole answer, for upstreams that leave it out, in byte text. */
+  terminal(): string
+  /** The end that was held back for want of usage, with what was counted here; as it came where nothing was. */
+  end(usage: Usage | undefined): Uint8Array | undefined
+  /** An error after what has passed so far, such that the client raises it, in byte text. */
+  errorFrame(error: GatewayError, context: FrameContext): string
+  /** For clients that would read an error as a part of what came right before it: how long it has to wait. */
+  readonly errorPauseMs?: number | undefined
+  /** What was used according to events that passed unread. */
+  usageAlike?(): Usage | undefined
+}

@@ -1,0 +1,217 @@
+// Calls of remote servers' tools in a conversation, as each protocol's hosts are told of them.
+import { describe, expect, test } from "bun:test"
+import { isObject, type JsonObject } from "../../canonical/json.ts"
+import { type TranslateOptions, translateFor } from "./translate-request.fixture.ts"
+
+const SERVER = { type: "url", url: "https://docs.example/mcp", name: "docs" }
+const SERVER_TOOL = { type: "mcp", server_label: "docs", server_url: SERVER.url, require_approval: "never" }
+const FUNCTION = { name: "look", input_schema: { type: "object" } }
+
+const remoteUse = { type: "mcp_tool_use", id: "mcptoolu_1", name: "find", server_name: "docs", input: { q: "bun" } }
+const remoteResult = {
+  ...{ type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false },
+  content: [{ type: "text", text: "A runtime." }],
+}
+const said = (text: string) => ({ type: "text", text })
+
+function messages(more: JsonObject = {}): JsonObject {
+  return {
+    ...{ model: "a/b", max_tokens: 100 },
+    messages: [
+      { role: "user", content: "What is bun?" },
+      { role: "assistant", content: [said("Let me see."), remoteUse, remoteResult, said("It is a runtime.")] },
+      { role: "user", content: "Thanks." },
+    ],
+    ...more,
+  }
+}
+
+const REMOTE_CALL = {
+  ...{ type: "mcp_call", id: "mcp_1", server_label: "docs", name: "find", arguments: '{"q":"bun"}' },
+  ...{ output: "A runtime.", error: null, status: "completed", approval_request_id: null },
+}
+
+function responses(more: JsonObject = {}): JsonObject {
+  const input = [
+    { role: "user", content: "What is bun?" },
+    REMOTE_CALL,
+    { role: "assistant", content: "It is a runtime." },
+    { role: "user", content: "Thanks." },
+  ]
+  return { model: "a/b", input, ...more }
+}
+
+interface RewriteOptions extends Omit<TranslateOptions, "context"> {
+  readonly lacksRemoteServers?: boolean
+}
+
+function translated(request: JsonObject, { lacksRemoteServers = false, ...options }: RewriteOptions) {
+  const { body, losses } = translateFor(request, { ...options, context: { lacksRemoteServers } })
+  return { body, losses: losses.map(({ path, weight, how }) => `${path} ${weight} ${how}`) }
+}
+
+/** The types of the blocks, message by message. */
+const blocksOf = (body: { messages: { role: string; content: string | { type: string }[] }[] }) =>
+  body.messages.map(({ role, content }) => [
+    role,
+    typeof content === "string" ? content : content.map(({ type }) => type),
+  ])
+
+describe("between the two protocols that have remote servers", () => {
+  test("a Messages history becomes items", () => {
+    const { body, losses } = translated(messages({ mcp_servers: [SERVER] }), {
+      from: "anthropic-messages",
+      to: "openai-responses",
+    })
+    expect(body.input.map(({ type }: JsonObject) => type)).toEqual([
+      "message",
+      "message",
+      "mcp_call",
+      "message",
+      "message",
+    ])
+    expect(body.input[2]).toEqual({
+      ...{ type: "mcp_call", id: "mcp_1", server_label: "docs", name: "find", arguments: '{"q":"bun"}' },
+      output: "A runtime.",
+    })
+    expect(losses).toEqual([])
+  })
+
+  test("an item becomes blocks", () => {
+    const { body, losses } = translated(responses({ tools: [SERVER_TOOL] }), {
+      from: "openai-responses",
+      to: "anthropic-messages",
+    })
+    expect(blocksOf(body)).toEqual([
+      ["user", "What is bun?"],
+      ["assistant", ["mcp_tool_use", "mcp_tool_result", "text"]],
+      ["user", "Thanks."],
+    ])
+    expect(body.messages[1].content.slice(0, 2)).toEqual([remoteUse, remoteResult])
+    expect(losses).toEqual([])
+  })
+
+  test("a failure stays one", () => {
+    const failed = { ...REMOTE_CALL, output: null, error: "no such page", status: "failed" }
+    const { body } = translated(responses({ tools: [SERVER_TOOL], input: [{ role: "user", content: "Hi" }, failed] }), {
+      from: "openai-responses",
+      to: "anthropic-messages",
+    })
+    expect(body.messages[1].content[1]).toMatchObject({ is_error: true, content: [{ text: "no such page" }] })
+  })
+
+  test.each([
+    ["anthropic-messages", messages({ mcp_servers: [SERVER] })],
+    ["openai-responses", responses({ tools: [SERVER_TOOL] })],
+  ])("to %s itself it goes as it came", (protocol, body) => {
+    const { body: sent, losses } = translated(body, { from: protocol, to: protocol })
+    const turns = protocol === "openai-responses" ? "input" : "messages"
+    expect([sent[turns], losses]).toEqual([body[turns], []])
+  })
+})
+
+const ELSEWHERE = ["openai-chat", "gemini-generate", "bedrock-converse"] as const
+const CLIENTS = [
+  ["anthropic-messages", messages({ mcp_servers: [SERVER] }), "messages[1].content[1]"],
+  ["openai-responses", responses({ tools: [SERVER_TOOL] }), "input[1]"],
+] as const
+
+describe.each(CLIENTS)("elsewhere, from %s", (from, request, at) => {
+  test.each(ELSEWHERE)("a call and its result are told to %s as those of a tool of the caller's", (to) => {
+    const { body, losses } = translated(request, { from, to })
+    const text = JSON.stringify(body)
+    expect(text).toContain("mcp__docs__find")
+    expect(text).toContain("A runtime.")
+    expect(text).toContain("bun")
+    expect(text).toContain("It is a runtime.")
+    expect(losses).toContain(`${at} hint approximated`)
+    expect(losses.filter((loss) => !loss.startsWith(at) && !/^(mcp_servers|tools)/.test(loss))).toEqual([])
+  })
+})
+
+test("chat completions get the result right behind its call", () => {
+  const { body } = translated(messages(), { from: "anthropic-messages", to: "openai-chat" })
+  const [, asked, found, answered] = body.messages
+  expect(asked).toMatchObject({ content: "Let me see.", tool_calls: [{ function: { arguments: '{"q":"bun"}' } }] })
+  expect(found).toEqual({ role: "tool", tool_call_id: asked.tool_calls[0].id, content: "A runtime." })
+  expect(answered).toEqual({ role: "assistant", content: "It is a runtime." })
+})
+
+describe("a host of Messages without remote servers", () => {
+  const there = { to: "anthropic-messages", lacksRemoteServers: true } as const
+
+  test.each(["anthropic-messages", "openai-responses"])(
+    "is told calls beside declared tools as calls, from %s",
+    (from) => {
+      const tools =
+        from === "openai-responses" ? [SERVER_TOOL, { type: "function", name: "look", parameters: null }] : [FUNCTION]
+      const request = from === "openai-responses" ? responses({ tools }) : messages({ tools, mcp_servers: [SERVER] })
+      const { body } = translated(request, { from, ...there })
+      const types = blocksOf(body).flatMap(([, content]) => content)
+      expect(types).toContain("tool_use")
+      expect(types).toContain("tool_result")
+      expect(JSON.stringify(body)).not.toMatch(/"mcp_(servers|tool)/)
+    },
+  )
+
+  test("is told them in words where no tool is declared, which it would refuse", () => {
+    const { body, losses } = translated(messages({ mcp_servers: [SERVER] }), { from: "anthropic-messages", ...there })
+    expect(blocksOf(body)[1]).toEqual(["assistant", ["text", "text", "text"]])
+    expect(body.messages[1].content[1].text).toBe(
+      'The tool find of the remote server docs was called with {"q":"bun"} and answered:\nA runtime.',
+    )
+    expect(isObject(body) && body.mcp_servers).toBeUndefined()
+    expect(losses).toEqual(["messages[1].content[1] hint approximated", "mcp_servers[0] meaning dropped"])
+  })
+
+  test("is not told of servers, which are named", () => {
+    const toolset = { type: "mcp_toolset", mcp_server_name: "docs" }
+    const request = {
+      ...messages({ mcp_servers: [SERVER], tools: [toolset, FUNCTION] }),
+      messages: [{ role: "user", content: "Hi" }],
+    }
+    const { body, losses } = translated(request, { from: "anthropic-messages", ...there })
+    expect([body.mcp_servers, body.tools]).toEqual([undefined, [FUNCTION]])
+    expect(losses).toEqual(["tools[0] meaning dropped"])
+  })
+
+  test("is not told of servers of a form that is not known here either", () => {
+    const request = {
+      ...messages({ mcp_servers: [{ ...SERVER, newer: 1 }] }),
+      messages: [{ role: "user", content: "Hi" }],
+    }
+    const { body, losses } = translated(request, { from: "anthropic-messages", ...there })
+    expect([body.mcp_servers, losses]).toEqual([undefined, ["mcp_servers meaning dropped"]])
+  })
+
+  test.each([{ type: "any" }, { type: "tool", name: "find" }])(
+    "refuses a request that demands their tools: %j",
+    (choice) => {
+      const request = messages({ mcp_servers: [SERVER], tool_choice: choice })
+      expect(() => translated(request, { from: "anthropic-messages", ...there })).toThrow("`tool_choice` demands")
+    },
+  )
+})
+
+test("a call without a result, and a result without a call, are named as lost", () => {
+  const alone = (block: JsonObject) =>
+    messages({
+      messages: [
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: [said("So."), block] },
+      ],
+    })
+  for (const block of [remoteUse, remoteResult]) {
+    const { losses } = translated(alone(block), { from: "anthropic-messages", to: "openai-chat" })
+    expect(losses).toEqual(["messages[1].content[1] meaning dropped"])
+  }
+})
+
+test("lists of a server's tools, and approvals, are left out and named", () => {
+  const list = { type: "mcp_list_tools", id: "mcpl_1", server_label: "docs", tools: [] }
+  const asked = { type: "mcp_approval_request", id: "mcpr_1", server_label: "docs", name: "find", arguments: "{}" }
+  const { losses } = translated(responses({ input: [{ role: "user", content: "Hi" }, list, asked] }), {
+    ...{ from: "openai-responses", to: "openai-chat" },
+  })
+  expect(losses).toEqual(["input[1] meaning dropped", "input[2] meaning dropped"])
+})

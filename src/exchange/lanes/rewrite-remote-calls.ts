@@ -1,0 +1,131 @@
+// Calls of remote servers' tools in a conversation, for targets that cannot be told of them as such: they are told as
+// calls of tools of the caller's own, or in words where a target takes calls only beside declared tools.
+
+import type { ChatRequest, ConversationTurn } from "../../canonical/chat/chat-request.ts"
+import type { ContentPart, TextPart, ToolCallPart, ToolResultPart } from "../../canonical/chat/content-part.ts"
+import type { Losses } from "../../canonical/loss.ts"
+
+interface RemoteTarget {
+  /** Whether the target can be told of calls of this server's tools. */
+  knows(server: string): boolean
+  readonly inWords: boolean
+  readonly losses: Losses
+}
+
+export function rewriteRemoteCalls(request: ChatRequest, target: RemoteTarget): ChatRequest {
+  const parts = request.turns.flatMap((turn) => turn.parts)
+  const calls = new Map(parts.flatMap((part) => (isRemoteCall(part) ? [[part.id, part] as const] : [])))
+  const results = new Map(parts.flatMap((part) => (isRemoteResult(part) ? [[part.callId, part] as const] : [])))
+  if (calls.size === 0 && results.size === 0) return request
+  const teller = new RemoteCallRewriter({ calls, results }, target)
+  return { ...request, turns: request.turns.flatMap((turn) => teller.rewriteTurn(turn)) }
+}
+
+type RemoteToolCall = ToolCallPart & { readonly server: string }
+
+function isRemoteCall(part: ContentPart): part is RemoteToolCall {
+  return part.kind === "tool-call" && part.runsAt === "provider" && part.server !== undefined
+}
+
+function isRemoteResult(part: ContentPart): part is ToolResultPart {
+  return part.kind === "tool-result" && part.isRemote === true
+}
+
+interface RemoteCallIndex {
+  readonly calls: ReadonlyMap<string, RemoteToolCall>
+  readonly results: ReadonlyMap<string, ToolResultPart>
+}
+
+class RemoteCallRewriter {
+  constructor(
+    private readonly conversation: RemoteCallIndex,
+    private readonly target: RemoteTarget,
+  ) {}
+
+  /** A turn in which a call is answered becomes several: results are the user's to tell. */
+  rewriteTurn(turn: ConversationTurn): ConversationTurn[] {
+    if (!turn.parts.some((part) => isRemoteCall(part) || isRemoteResult(part))) return [turn]
+    const told: ConversationTurn[] = []
+    let said: ContentPart[] = []
+    let found: ContentPart[] = []
+    const flush = () => {
+      if (said.length > 0) told.push({ ...(told.length === 0 ? turn : turnFields(turn)), parts: said })
+      if (found.length > 0) told.push({ ...turnFields(turn), role: "user", parts: found })
+      said = []
+      found = []
+    }
+    for (const part of turn.parts) {
+      const spoken = this.part(part)
+      if (isRemoteResult(part) && spoken?.kind === "tool-result" && !spoken.isRemote) found.push(spoken)
+      else {
+        if (found.length > 0) flush()
+        if (spoken) said.push(spoken)
+      }
+    }
+    flush()
+    return told
+  }
+
+  private part(part: ContentPart): ContentPart | undefined {
+    if (isRemoteCall(part)) return this.call(part)
+    return isRemoteResult(part) ? this.result(part) : part
+  }
+
+  private call(call: RemoteToolCall): ContentPart | undefined {
+    const { target } = this
+    if (target.knows(call.server)) return call
+    if (!this.conversation.results.has(call.id))
+      return this.noteDropped(call, "a remote server's call that has no result")
+    this.approximate(call, target.inWords ? "words" : "calls")
+    if (target.inWords) return undefined
+    const { server: _, extra: __, ...rest } = call
+    return { ...rest, name: toolName(call), runsAt: "client" }
+  }
+
+  private result(result: ToolResultPart): ContentPart | undefined {
+    const call = this.conversation.calls.get(result.callId)
+    if (!call) return this.noteDropped(result, "a remote server's result whose call is not there")
+    if (this.target.knows(call.server)) return result
+    const texts = result.parts.filter((part): part is TextPart => part.kind === "text")
+    if (texts.length === 0) this.noteDropped(result, "what a remote server's tool gave back and is no text")
+    if (this.target.inWords)
+      return { kind: "text", text: describeCall(call, { result, texts }), ...positionFields(result) }
+    const { isRemote: _, extra: __, name: ___, ...rest } = result
+    return { ...rest, parts: texts }
+  }
+
+  private noteDropped({ at = "" }: ContentPart, what: string): undefined {
+    this.target.losses.push({ path: at, weight: "meaning", how: "dropped", why: `the provider cannot be told ${what}` })
+  }
+
+  private approximate({ at = "" }: ContentPart, how: keyof typeof WHYS): void {
+    this.target.losses.push({ path: at, weight: "hint", how: "approximated", why: WHYS[how] })
+  }
+}
+
+const WHYS = {
+  calls: "a remote server's call is told as a call of a tool of the caller's",
+  words: "a remote server's call is told in words",
+}
+
+function turnFields({ at, role }: ConversationTurn): Omit<ConversationTurn, "parts"> {
+  return { ...(at !== undefined && { at }), role }
+}
+
+function positionFields({ at, cacheMark }: ContentPart): Pick<TextPart, "at" | "cacheMark"> {
+  return { ...(at !== undefined && { at }), ...(cacheMark && { cacheMark }) }
+}
+
+/** As agents that call such servers themselves name their tools. */
+function toolName({ server, name }: RemoteToolCall): string {
+  return `mcp__${server}__${name}`
+}
+
+function describeCall(
+  { server, name, arguments: said }: RemoteToolCall,
+  { result, texts }: { result: ToolResultPart; texts: readonly TextPart[] },
+): string {
+  const came = result.isError ? "failed" : "answered"
+  const text = texts.map((part) => part.text).join("\n")
+  return `The tool ${name} of the remote server ${server} was called with ${said === "" ? "{}" : said} and ${came}:\n${text}`
+}

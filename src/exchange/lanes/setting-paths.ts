@@ -1,0 +1,28 @@
+// What is lost or refused on the way to another wire, told by the names the caller wrote: for requests that are no
+// conversation.
+import { GatewayError } from "../../canonical/gateway-error.ts"
+import type { Loss } from "../../canonical/loss.ts"
+
+/** Where the caller's protocol has what we call so. */
+type SettingPathMap = Readonly<Partial<Record<string, string>>>
+
+/** What is lost in every call is told once. */
+export function lossesAtSettingPaths(losses: readonly Loss[], places: SettingPathMap): Loss[] {
+  const told = new Map<string, Loss>()
+  for (const loss of losses) {
+    const key = `${loss.path}\n${loss.why}`
+    if (!told.has(key)) told.set(key, { ...loss, path: settingPathOf(loss.path, places) })
+  }
+  return [...told.values()]
+}
+
+export function errorAtSettingPath(error: GatewayError, places: SettingPathMap): GatewayError {
+  const { code, message, owner, param } = error
+  if (param === undefined) return error
+  const place = settingPathOf(param, places)
+  return new GatewayError(code, message.replaceAll(`\`${param}\``, `\`${place}\``), { owner, param: place })
+}
+
+function settingPathOf(name: string, places: SettingPathMap): string {
+  return Object.hasOwn(places, name) ? (places[name] ?? name) : name
+}

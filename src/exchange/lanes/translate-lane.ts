@@ -1,0 +1,298 @@
+// The translate lane: what the client said in its protocol is said to the upstream in another, and what that answers
+// in the client's.
+
+import type { ChatResponse } from "../../canonical/chat/chat-response.ts"
+import { GatewayError } from "../../canonical/gateway-error.ts"
+import { isObject, type JsonObject } from "../../canonical/json.ts"
+import type { Loss } from "../../canonical/loss.ts"
+import type { ClientResponseContext, IngressCodec, UpstreamCodec } from "../../protocols/chat-codec.ts"
+import type { ProviderOperation } from "../../providers/contract.ts"
+import type { Target } from "../../routing/route-plan.ts"
+import { decodeUtf8, encodeByteText, fromByteText } from "../../transport/json/byte-text.ts"
+import { outlineJson } from "../../transport/json/json-scan.ts"
+import { spliceJson } from "../../transport/json/json-splice.ts"
+import { textOfResponse } from "../charge/countable-text.ts"
+import { answerKeys } from "../conversations/answer-text.ts"
+import { carryThoughts } from "../conversations/carried-thoughts.ts"
+import { relevantSeals } from "../conversations/seal-cache.ts"
+import type { ClientCall, ExchangeDeps } from "../exchange-deps.ts"
+import { isLarge, type ReadRequest } from "../read-request.ts"
+import { StreamTranslation } from "../streams/translate-stream.ts"
+import { refuseEmptyAnswer } from "./empty-answer.ts"
+import type { Attempt, Lane, StreamPipe, StreamWatcher, UnaryAnswer } from "./lane.ts"
+import { type AnswerRestoration, restoreResponse } from "./restore-answer.ts"
+import { saltFor } from "./salt-identifiers.ts"
+import {
+  refuseLosses,
+  type TranslatedRequest,
+  type TranslateTask,
+  translateRequest,
+  type WantedMedia,
+} from "./translate-request.ts"
+
+/** The request on its way, whoever it goes to. */
+export interface TranslationContext {
+  readonly call: ClientCall
+  readonly deps: ExchangeDeps
+  readonly request: ReadRequest
+}
+
+/** What this caller asks cannot be said to this target. No call was made; another target may take it. */
+export class UntranslatableError extends Error {
+  override readonly name = "UnsayableError"
+
+  constructor(readonly error: GatewayError) {
+    super(error.message)
+  }
+}
+
+/** Where a model's most is not known, as much as most models put out. */
+const USUAL_MAX_OUTPUT_TOKENS = 8192
+
+export function translateLane(target: Target, context: TranslationContext): Lane | Promise<Lane> {
+  const { request, deps } = context
+  const task = newTranslateTask(target, context)
+  if (isLarge(request.text.length)) return translateInWorker(task, target, context)
+  const result = orUntranslatable(() => translateRequest(bodyOf(request), task, deps.codecs))
+  if ("wanted" in result) return translateWithMedia(result, { task, target, context })
+  return newTranslateLane(result, target, context)
+}
+
+/** In another thread, one after the other: it would take time and memory from everybody else. */
+async function translateInWorker(task: TranslateTask, target: Target, context: TranslationContext): Promise<Lane> {
+  const { deps, request } = context
+  const result = await deps.largeRequestQueue
+    .run(() => deps.translateLarge(textOf(request), task))
+    .catch((thrown: unknown) => {
+      throw asUntranslatable(thrown)
+    })
+  if ("wanted" in result) return translateWithMedia(result, { task, target, context })
+  return newTranslateLane(result, target, context)
+}
+
+interface PendingTranslation {
+  readonly task: TranslateTask
+  readonly target: Target
+  readonly context: TranslationContext
+}
+
+async function translateWithMedia(
+  { wanted }: WantedMedia,
+  { task, target, context }: PendingTranslation,
+): Promise<Lane> {
+  const { deps, request } = context
+  if (!deps.fetchMedia) throw new Error("media is wanted where nobody fetches it")
+  const media = await deps.fetchMedia(wanted).catch((thrown: unknown) => {
+    throw asUntranslatable(thrown)
+  })
+  const whole = { ...task, media }
+  const result = isLarge(request.text.length)
+    ? await deps.largeRequestQueue.run(() => deps.translateLarge(textOf(request), whole))
+    : orUntranslatable(() => translateRequest(bodyOf(request), whole, deps.codecs))
+  if ("wanted" in result) throw new Error("media was fetched and is wanted again")
+  return newTranslateLane(result, target, context)
+}
+
+export function bodyOf(request: ReadRequest): JsonObject {
+  return request.body ?? (JSON.parse(textOf(request)) as JsonObject)
+}
+
+function textOf({ text, isAscii }: ReadRequest): string {
+  return isAscii ? text : decodeUtf8(fromByteText(text))
+}
+
+function orUntranslatable<Result>(say: () => Result): Result {
+  try {
+    return say()
+  } catch (thrown) {
+    throw asUntranslatable(thrown)
+  }
+}
+
+export function asUntranslatable(thrown: unknown): unknown {
+  return thrown instanceof GatewayError && thrown.owner === "caller" ? new UntranslatableError(thrown) : thrown
+}
+
+function newTranslateTask(target: Target, { call, deps, request }: TranslationContext): TranslateTask {
+  const identifiers = saltedIdentifiers(target, { call, deps, request })
+  const { model, line } = target
+  const { tenant } = call.caller
+  const kept = deps.sealCache.lookup(tenant)
+  return {
+    from: call.protocol.id,
+    envelope: call.envelope,
+    to: target.protocol,
+    context: {
+      model: target.upstreamModel,
+      stream: request.reading.stream,
+      streamUsage: line.streamUsage,
+      limitMembers: line.limitMembers,
+      minter: minterOf(target, deps.codecs.upstream.get(target.protocol)),
+      maxOutputTokens: model.maxOutputTokens ?? USUAL_MAX_OUTPUT_TOKENS,
+      reasons: model.reasoning,
+      ...(model.efforts && { efforts: model.efforts }),
+      ...(model.thinkingTokens && { thinkingTokens: model.thinkingTokens }),
+      ...(model.fixedSampling && { fixedSampling: true }),
+      ...(line.lacksRemoteServers && { lacksRemoteServers: true }),
+    },
+    // Another thread is given a copy.
+    kept: isLarge(request.text.length) ? relevantSeals(kept, request.text) : kept,
+    ...(line.callId && { callId: line.callId }),
+    ...(identifiers && { identifiers }),
+    ...(deps.fetchMedia && { media: new Map() }),
+  }
+}
+
+function saltedIdentifiers(
+  target: Target,
+  { call, deps, request }: TranslationContext,
+): Map<string, string> | undefined {
+  const { identifiers } = request.reading
+  const salt = identifiers && saltFor({ call, deps, target })
+  return salt && new Map(identifiers.map(({ value }) => [value, salt(value)]))
+}
+
+function minterOf({ model, account }: Target, upstream: UpstreamCodec | undefined): string {
+  const [author = ""] = model.id.split("/", 1)
+  return upstream?.minter({ author, account: account.id }) ?? ""
+}
+
+function newTranslateLane(said: TranslatedRequest, target: Target, { call, deps, request }: TranslationContext): Lane {
+  const ingress = deps.codecs.ingress.get(call.protocol.id)
+  const upstream = deps.codecs.upstream.get(target.protocol)
+  if (!ingress || !upstream) throw new Error("a translated request has its codecs")
+  if (request.reading.routing.strict || call.caller.strict) orUntranslatable(() => refuseLosses(said.losses))
+  return new TranslateLane(said, { ingress, upstream })
+}
+
+interface ChatCodecPair {
+  readonly ingress: IngressCodec
+  readonly upstream: UpstreamCodec
+}
+
+class TranslateLane implements Lane {
+  private readonly losses: Loss[]
+
+  constructor(
+    private readonly said: TranslatedRequest,
+    private readonly halves: ChatCodecPair,
+  ) {
+    this.losses = [...said.losses]
+  }
+
+  url({ target, request }: Attempt): string {
+    const { line } = target
+    const errand = this.errand(target, request.reading.stream)
+    return line.baseUrl + (line.path ? line.path(errand) : errand.usualPath)
+  }
+
+  message({ call, target, request }: Attempt) {
+    call.record.losses = this.losses
+    const { line } = target
+    const errand = this.errand(target, request.reading.stream)
+    const own = call.protocol.id === target.protocol ? request.reading.headers : undefined
+    const headers = { ...errand.headers, ...this.halves.upstream.headersFor?.(this.said.asked), ...own }
+    return { headers: line.headersWith(headers), body: applyEdits(this.said.body, line.edits?.(errand) ?? []) }
+  }
+
+  answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined {
+    const said = parseJsonObject(decodeUtf8(bytes))
+    const response = said && this.halves.upstream.decodeResponse(said, this.decoding(attempt))
+    if (!response) return undefined
+    if (!isSameProtocol(attempt)) refuseEmptyAnswer(response)
+    const mended = restoreResponse(response, this.restoration(attempt))
+    const encoding = this.encoding(attempt)
+    const encode = (whole: ChatResponse, context: ClientResponseContext) =>
+      JSON.stringify(this.halves.ingress.encodeResponse(whole, context))
+    const { usage, model } = response
+    return {
+      body: encode(mended, encoding),
+      model,
+      ...(usage && { usage }),
+      transcript: () => textOfResponse(response),
+      // What is lost was named when it was encoded first.
+      withUsage: (counted) => encode({ ...mended, usage: counted }, { ...encoding, losses: [] }),
+    }
+  }
+
+  openPipe(attempt: Attempt, watch: StreamWatcher): StreamPipe {
+    return new StreamTranslation({
+      decoder: this.halves.upstream.decodeStream(this.decoding(attempt)),
+      writer: this.halves.ingress.encodeStream(this.encoding(attempt)),
+      restoration: this.restoration(attempt),
+      watch,
+      sameProtocol: isSameProtocol(attempt),
+    })
+  }
+
+  decodeError(error: Parameters<UpstreamCodec["decodeError"]>[0]): GatewayError {
+    return this.halves.upstream.decodeError(error)
+  }
+
+  private errand({ upstreamModel: model }: Target, stream: boolean): ProviderOperation {
+    const { operation, path, headers } = this.halves.upstream.operationFor(model, stream)
+    return { operation, model, stream, usualPath: path, headers }
+  }
+
+  private decoding({ call, target }: Attempt) {
+    return { id: idOf(call), minter: minterOf(target, this.halves.upstream), customTools: this.said.customs }
+  }
+
+  private encoding({ call, target, request }: Attempt): ClientResponseContext {
+    const { usageAsked, framing, kept } = request.reading
+    return {
+      id: idOf(call),
+      model: target.model.id,
+      asked: this.said.asked,
+      unixTime: Math.floor(Date.now() / 1000),
+      usageAsked,
+      framing,
+      kept,
+      losses: this.losses,
+    }
+  }
+
+  private restoration({ call, deps }: Attempt): AnswerRestoration {
+    const { names, customs, question } = this.said
+    const { tenant } = call.caller
+    const { callId, dropsSeals, dropsThoughts, mayLoseSeals } = this.halves.ingress
+    const keepBehind: AnswerRestoration["keepTrailing"] = ({ text, seals }) =>
+      deps.sealCache.keepTrailing(tenant, answerKeys(text, question), seals)
+    const common = { names, customs, callId, keepBehind }
+    if (dropsThoughts) return { ...common, keep: (_, kept) => carryThoughts(kept) }
+    if (!dropsSeals && !mayLoseSeals) return common
+    const keep: AnswerRestoration["keep"] = (id, kept) => {
+      const lost = dropsSeals ? kept : { ...kept, before: kept.before.filter(({ form }) => form === "hidden") }
+      if (lost.sealed || lost.before.length > 0) deps.sealCache.keep(tenant, id, lost)
+      return kept.sealed
+    }
+    return { ...common, keep }
+  }
+}
+
+function isSameProtocol({ call, target }: Attempt): boolean {
+  return call.protocol.id === target.protocol
+}
+
+/** Of the request's id as much as vendors' ids hold. */
+function idOf({ record }: ClientCall): string {
+  return record.requestId.replaceAll("-", "").slice(-24)
+}
+
+/** What a provider changes of every body it is sent. */
+function applyEdits(body: string, edits: Parameters<typeof spliceJson>[1]): string | Uint8Array<ArrayBuffer> {
+  if (edits.length === 0) return Buffer.from(body)
+  const text = encodeByteText(body)
+  const outlined = outlineJson(text)
+  if (!outlined) throw new Error("a codec writes one object")
+  return fromByteText(spliceJson(text, edits, outlined))
+}
+
+function parseJsonObject(text: string) {
+  try {
+    const said: unknown = JSON.parse(text)
+    return isObject(said) ? said : undefined
+  } catch {
+    return undefined
+  }
+}

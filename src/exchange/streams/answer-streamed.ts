@@ -1,0 +1,55 @@
+// A streamed answer: attempts until one speaks, then what it says, heart-beats in silence, and one proper end.
+
+import type { Deadline } from "../../transport/deadline-timer.ts"
+import { type AttemptDriver, type AttemptInput, attemptTargets } from "../attempt/attempt-targets.ts"
+import type { ClientResponse } from "../client-response.ts"
+import type { ExchangeDeps } from "../exchange-deps.ts"
+import { ClientGoneError, responseOf } from "../exchange-record.ts"
+import { openClientStream } from "./client-stream.ts"
+import { UpstreamStream } from "./upstream-stream.ts"
+
+const CONTENT_TYPES = { events: "text/event-stream; charset=utf-8", array: "application/json; charset=utf-8" }
+
+/** How streams are asked for. */
+const streamDriver: AttemptDriver<UpstreamStream> = {
+  send: (attempt) => UpstreamStream.open(attempt),
+  drop: (stream) => void stream.fail(new ClientGoneError()),
+}
+
+export async function answerStreamed(attempts: AttemptInput): Promise<ClientResponse> {
+  const { call, deps, request, chargeSession } = attempts
+  const opening = attemptTargets(attempts, streamDriver).then(({ answer }) => answer)
+  const forget = () => {
+    chargeSession?.keepInput()
+    request.text = ""
+    request.body = undefined
+    call.releaseBody()
+  }
+  // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
+  opening.then(forget, forget)
+  const opened = await withPatience(opening, deps)
+  const contentType = CONTENT_TYPES[request.reading.framing]
+  const body = openClientStream(opened ?? opening, { ...attempts, contentType })
+  // While attempts still go on, nobody knows yet who will answer.
+  const answer = responseOf(opened ? call.record : { ...call.record, attempts: 0 }, body, contentType)
+  answer.headers.set("cache-control", "no-cache")
+  // Proxies that buffer by default are told not to.
+  answer.headers.set("x-accel-buffering", "no")
+  return answer
+}
+
+/** What opened in time; undefined when it takes longer, and the client is better told that somebody is there. */
+async function withPatience(
+  opening: Promise<UpstreamStream>,
+  { deadlines, timeouts }: ExchangeDeps,
+): Promise<UpstreamStream | undefined> {
+  let deadline: Deadline | undefined
+  const patience = new Promise<undefined>((resolve) => {
+    deadline = deadlines.arm(timeouts.heartbeatMs, () => resolve(undefined))
+  })
+  try {
+    return await Promise.race([opening, patience])
+  } finally {
+    deadline?.clear()
+  }
+}

@@ -1,0 +1,33 @@
+// Counts what a stream sends without any content: comments, blank lines, events that say nothing. A sign of life every few
+// seconds never comes near the bound; a host that sends nothing else is cut off.
+import { isMeaningful, type StreamEvent } from "../../canonical/chat/stream-event.ts"
+import type { SseFrame } from "../../transport/streams/sse.ts"
+
+export const MAX_MEANINGLESS_BYTES = 4 * 1024 * 1024
+/** Of one event: a large one that is not understood, such as a preview of an image, is content to somebody. */
+const MAX_COUNTED_LENGTH = 16 * 1024
+
+export class MeaninglessBytes {
+  private count = 0
+
+  /** Counts a frame before it is known what it says; whether that is too much. */
+  exceededBy({ raw, data }: SseFrame): boolean {
+    this.count += data === undefined ? raw.length : Math.min(raw.length, MAX_COUNTED_LENGTH)
+    return this.count > MAX_MEANINGLESS_BYTES
+  }
+
+  /** An event of the frame: content begins the count anew. */
+  hear(event: StreamEvent): void {
+    if (isContent(event)) this.count = 0
+  }
+
+  forget(): void {
+    this.count = 0
+  }
+}
+
+function isContent(event: StreamEvent): boolean {
+  if (isMeaningful(event)) return true
+  if (event.type === "part-end") return event.sealed !== undefined
+  return event.type === "foreign" || event.type === "part-cite" || event.type === "logprobs"
+}

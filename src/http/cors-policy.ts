@@ -1,0 +1,57 @@
+// What a browser must hear before it lets a page of another origin call, and read what comes back.
+import { ClientResponse } from "../exchange/client-response.ts"
+import type { RequestHeaders } from "./wire/request-head.ts"
+
+/** What a page may read beside the body. */
+const EXPOSED = [
+  "x-request-id",
+  "request-id",
+  "retry-after",
+  "x-gateway-model",
+  "x-gateway-provider",
+  "x-gateway-attempts",
+  "x-gateway-mapped-from",
+  "x-gateway-usage",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+  "x-ratelimit-limit-tokens",
+  "x-ratelimit-remaining-tokens",
+  "x-ratelimit-reset-tokens",
+].join(", ")
+const MAX_AGE_SECONDS = "600"
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/
+
+export class CorsPolicy {
+  private readonly origins: ReadonlySet<string>
+
+  /** Origins whose pages may call; `*` is any. */
+  constructor(origins: readonly string[]) {
+    this.origins = new Set(origins)
+  }
+
+  /** The origin of the page that calls, where it may. */
+  originOf(headers: RequestHeaders): string | undefined {
+    if (this.origins.size === 0) return undefined
+    const origin = headers.get("origin")
+    return origin !== null && (this.origins.has("*") || this.origins.has(origin)) ? origin : undefined
+  }
+
+  /** The answer to the question a browser asks first. */
+  static preflight(headers: RequestHeaders, methods: readonly string[]): ClientResponse {
+    const asked = headers.get("access-control-request-headers")
+    const answer = new ClientResponse(null, 204)
+    answer.headers.set("access-control-allow-methods", methods.join(", "))
+    if (asked !== null && HEADER_NAMES.test(asked)) answer.headers.set("access-control-allow-headers", asked)
+    answer.headers.set("access-control-max-age", MAX_AGE_SECONDS)
+    return answer
+  }
+
+  /** Lets the page of this origin read the answer. */
+  static open(answer: ClientResponse, origin: string): ClientResponse {
+    answer.headers.set("access-control-allow-origin", origin)
+    answer.headers.set("access-control-expose-headers", EXPOSED)
+    answer.headers.append("vary", "origin")
+    return answer
+  }
+}

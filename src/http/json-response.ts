@@ -1,0 +1,66 @@
+// Answers the listener writes itself: JSON, and errors in the shape of the protocol they are told in.
+import type { Allowance, LimitStatus } from "../access/limits/rate-limiter.ts"
+import type { GatewayError } from "../canonical/gateway-error.ts"
+import type { Json } from "../canonical/json.ts"
+import type { ClientResponse, ResponseHeaders } from "../exchange/client-response.ts"
+import { type ExchangeRecord, responseOf } from "../exchange/exchange-record.ts"
+import type { Protocol } from "../protocols/contract.ts"
+
+export function jsonResponse(body: Json, record: ExchangeRecord): ClientResponse {
+  return responseOf(record, JSON.stringify(body), "application/json")
+}
+
+/** What the shape of an error depends on. */
+export interface ErrorFormat {
+  readonly protocol: Protocol
+  readonly isVendorPath?: boolean
+}
+
+/** The error that ends an exchange. */
+export function errorResponse(failure: GatewayError, record: ExchangeRecord, voice: ErrorFormat): ClientResponse {
+  const { protocol, isVendorPath = false } = voice
+  const error = isVendorPath ? failure.onVendorPath() : failure
+  record.status = error.status
+  const answer = jsonResponse(protocol.encodeError(error, { requestId: record.requestId, isVendorPath }), record)
+  for (const [name, value] of Object.entries(retryHeaders(error))) answer.headers.set(name, value)
+  return answer
+}
+
+/** Client libraries try again on 408, 409, 429 and every 5xx unless they are told not to. */
+function retryHeaders(error: GatewayError): Record<string, string> {
+  const told: Record<string, string> = {}
+  if (error.retryAfterMs !== undefined) told["retry-after"] = String(Math.ceil(error.retryAfterMs / 1000))
+  if (!error.mayRetry && (error.status >= 500 || error.status === 409)) told["x-should-retry"] = "false"
+  return told
+}
+
+/** How the caller's limits stand, as OpenAI's headers tell it; clients of all protocols read those. */
+export function setLimitHeaders({ headers }: ClientResponse, allowance: Allowance): void {
+  const { requests, tokens } = allowance.status()
+  if (requests) setLimitHeader(headers, requests, REQUESTS)
+  if (tokens) setLimitHeader(headers, tokens, TOKENS)
+}
+
+const REQUESTS = ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"] as const
+const TOKENS = ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"] as const
+
+function setLimitHeader(
+  headers: ResponseHeaders,
+  standing: LimitStatus,
+  [limit, remaining, reset]: typeof REQUESTS | typeof TOKENS,
+) {
+  headers.set(limit, String(standing.limit))
+  headers.set(remaining, String(standing.remaining))
+  headers.set(reset, formatDuration(standing.resetMs))
+}
+
+/** Such as `0.8s`: rounded up, so that who waits so long has not waited in vain. */
+export function formatDuration(ms: number): string {
+  const tenths = Math.ceil(ms / 100)
+  // A limit is whole again within a minute, but for who owes.
+  if (tenths > 600) return `${tenths / 10}s`
+  durations[tenths] ??= `${tenths / 10}s`
+  return durations[tenths]
+}
+
+const durations: string[] = []

@@ -1,0 +1,263 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { LoadShedder, LoopDelayGuard, overloadedError, SlotPool } from "./load-shedder.ts"
+
+/** As many places for a key as it gets at once. */
+function fill(places: SlotPool, key: string, nowMs = 0): number {
+  let entered = 0
+  while (places.refusal(key, nowMs) === undefined) {
+    places.enter(key)
+    entered++
+  }
+  return entered
+}
+
+describe("places", () => {
+  test("may all be taken by a key that is alone", () => {
+    const places = new SlotPool(50)
+    expect(fill(places, "a")).toBe(50)
+    expect(places.refusal("a", 0)).toBe("in_flight")
+    expect(overloadedError("in_flight")).toMatchObject({ code: "overloaded", status: 503, retryAfterMs: 1000 })
+  })
+
+  test("go to who was refused before they go to who had them all", () => {
+    const places = new SlotPool(50)
+    fill(places, "greedy")
+    expect(places.refusal("late", 0)).toBe("in_flight")
+    for (let left = 0; left < 25; left++) {
+      places.leave("greedy", 5)
+      expect(places.refusal("greedy", 10)).toBe(left < 24 ? "key_share" : undefined)
+    }
+    expect(fill(places, "late", 10)).toBe(25)
+  })
+
+  test("are shared evenly between keys that all want them", () => {
+    const places = new SlotPool(50)
+    const keys = ["a", "b", "c"]
+    const held = new Map(keys.map((key) => [key, 0]))
+    for (let turn = 0; turn < 100; turn++) {
+      for (const key of keys) {
+        if (places.refusal(key, 0) !== undefined) continue
+        places.enter(key)
+        held.set(key, (held.get(key) ?? 0) + 1)
+      }
+    }
+    expect([...held.values()].sort()).toEqual([16, 17, 17])
+  })
+
+  test("are kept free for others by a key beyond its share, as many as it holds", () => {
+    const places = new SlotPool(50)
+    for (const key of ["a", "b", "c"]) places.enter(key)
+    const held = fill(places, "greedy")
+    expect([held, 50 - places.taken]).toEqual([24, 23])
+  })
+
+  test("are refused to nobody while there are many keys with little each", () => {
+    const places = new SlotPool(2000)
+    for (let key = 0; key < 1500; key++) places.enter(`k${key}`)
+    for (let more = 0; more < 20; more++) {
+      expect(places.refusal("k0", 0)).toBeUndefined()
+      places.enter("k0")
+    }
+  })
+
+  test("are free for one key again when the others have long been gone", () => {
+    const places = new SlotPool(10)
+    fill(places, "a")
+    expect(places.refusal("b", 0)).toBe("in_flight")
+    places.leave("a", 0)
+    expect(places.refusal("a", 1999)).toBe("key_share")
+    expect(places.refusal("a", 4000)).toBeUndefined()
+  })
+})
+
+test("who is refused by a gateway that one key has filled finds a place when it comes again as it was told", () => {
+  const places = new SlotPool(50)
+  const leaving: { readonly key: string; readonly atMs: number }[] = []
+  const tries: boolean[] = []
+  const ask = (key: string, nowMs: number): boolean => {
+    if (places.refusal(key, nowMs) !== undefined) return false
+    places.enter(key)
+    leaving.push({ key, atMs: nowMs + 500 })
+    return true
+  }
+  for (let nowMs = 0; nowMs < 10_000; nowMs++) {
+    while (leaving[0] && leaving[0].atMs <= nowMs) places.leave(leaving.shift()?.key ?? "", nowMs)
+    for (let many = 0; many < 3; many++) ask("greedy", nowMs)
+    if (nowMs % 1000 === 999) tries.push(ask("late", nowMs))
+  }
+  expect(tries).toEqual([false, ...Array.from({ length: 9 }, () => true)])
+})
+
+interface SlotStep {
+  readonly key: number
+  readonly isEntering: boolean
+  readonly afterMs: number
+}
+
+const steps = fc.array(
+  fc.record({ key: fc.nat(6), isEntering: fc.boolean(), afterMs: fc.nat(1500) }) satisfies fc.Arbitrary<SlotStep>,
+  { maxLength: 400 },
+)
+
+/** What is told of each key, from outside. */
+class SlotWatcher {
+  readonly held = new Map<number, number>()
+  private readonly absentSince = new Map<number, number>()
+
+  get taken(): number {
+    return [...this.held.values()].reduce((sum, each) => sum + each, 0)
+  }
+
+  of(key: number): number {
+    return this.held.get(key) ?? 0
+  }
+
+  /** It was refused or has left: it counts where it holds no place. */
+  absent(key: number, nowMs: number): void {
+    if (this.of(key) === 0) this.absentSince.set(key, nowMs)
+  }
+
+  change(key: number, by: number): void {
+    this.held.set(key, this.of(key) + by)
+  }
+
+  /** The keys that hold a place, or wanted one within so much time. */
+  keys(nowMs: number, withinMs: number): number {
+    const holding = [...this.held.values()].filter((many) => many > 0).length
+    const absent = [...this.absentSince].filter(([key, atMs]) => this.of(key) === 0 && nowMs - atMs < withinMs)
+    return holding + absent.length
+  }
+}
+
+test("whoever comes and goes, places keep their rule", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 40 }), steps, (count, taken) => {
+      const places = new SlotPool(count)
+      const seen = new SlotWatcher()
+      let nowMs = 0
+      for (const { key, isEntering, afterMs } of taken) {
+        nowMs += afterMs
+        const own = seen.of(key)
+        if (isEntering) {
+          const free = count - seen.taken
+          const refusal = places.refusal(String(key), nowMs)
+          // A key without a place counts for 2 s at least, and for 4 s at most.
+          const isBeyond = own > free && own >= Math.ceil(count / Math.max(1, seen.keys(nowMs, 2000)))
+          const isWithin = own <= free || own < Math.ceil(count / Math.max(1, seen.keys(nowMs, 4000)))
+          if (free === 0) expect(refusal).toBe("in_flight")
+          else if (isBeyond) expect(refusal).toBe("key_share")
+          else if (isWithin || free >= count / 2) expect(refusal).toBeUndefined()
+          if (refusal === undefined) {
+            places.enter(String(key))
+            seen.change(key, 1)
+          } else seen.absent(key, nowMs)
+        } else if (own > 0) {
+          places.leave(String(key), nowMs)
+          seen.change(key, -1)
+          seen.absent(key, nowMs)
+        }
+        expect(places.taken).toBe(seen.taken)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test("keys are remembered only while they hold a place or were there in the last few seconds", () => {
+  const places = new SlotPool(20)
+  fill(places, "a")
+  let most = 0
+  for (let key = 0; key < 20_000; key++) {
+    places.refusal(`k${key}`, key)
+    most = Math.max(most, places.size)
+  }
+  expect(most).toBeLessThanOrEqual(4001)
+  expect(places.keys(20_000)).toBe(places.size)
+  expect([places.keys(30_000), places.size]).toEqual([1, 1])
+  for (let left = 0; left < 20; left++) places.leave("a", 30_000)
+  expect([places.keys(33_999), places.size, places.keys(34_000), places.size]).toEqual([1, 1, 0, 0])
+})
+
+/** How many of so many requests in a row are let in. */
+function admits(loop: LoopDelayGuard, requests = 100): number {
+  return Array.from({ length: requests }, () => loop.refuses()).filter((refused) => !refused).length
+}
+
+describe("a loop", () => {
+  test("that is late for long turns most away, and some never", () => {
+    const loop = new LoopDelayGuard()
+    for (let look = 0; look < 20; look++) loop.onLoopDelay(300)
+    expect(admits(loop, 800)).toBe(100)
+  })
+
+  test.each([
+    ["one pause of an hour", [3_600_000]],
+    ["two pauses", [60_000, 0, 60_000]],
+    ["many short ones", Array.from({ length: 1000 }, (_, look) => (look % 4 === 0 ? 400 : 0))],
+    ["long turns that are bearable", Array.from({ length: 1000 }, () => 190)],
+    ["a clock that is set back", [-5000, -5000, Number.NEGATIVE_INFINITY]],
+  ])("with %s turns nobody away", (_, looks) => {
+    const loop = new LoopDelayGuard()
+    for (const look of looks) {
+      loop.onLoopDelay(look)
+      expect(admits(loop)).toBe(100)
+    }
+  })
+
+  test("that has recovered turns nobody away within a second", () => {
+    const loop = new LoopDelayGuard()
+    for (let look = 0; look < 100; look++) loop.onLoopDelay(10_000)
+    for (let look = 0; look < 20; look++) loop.onLoopDelay(0)
+    expect(admits(loop)).toBe(100)
+  })
+
+  test("that stays near a bound does not change its mind with every look", () => {
+    const loop = new LoopDelayGuard()
+    let changes = 0
+    let late = false
+    for (let look = 0; look < 1000; look++) {
+      loop.onLoopDelay(look < 50 ? 250 : 110 + 170 * (look % 2))
+      const isLate = admits(loop, 8) < 8
+      if (isLate !== late) changes++
+      late = isLate
+    }
+    expect(changes).toBe(1)
+  })
+
+  test("lets one of eight in, whatever it was told", () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.integer(), fc.double({ noNaN: true })), { maxLength: 200 }), (looks) => {
+        const loop = new LoopDelayGuard()
+        for (const look of looks) {
+          loop.onLoopDelay(look)
+          expect(admits(loop, 8)).toBeGreaterThanOrEqual(1)
+        }
+      }),
+    )
+  })
+})
+
+test("a late loop is no reason to turn away who would be alone", () => {
+  const overload = new LoadShedder(10)
+  for (let look = 0; look < 50; look++) overload.onLoopDelay(1000)
+  for (let ask = 0; ask < 20; ask++) expect(overload.refusal("a", 0)).toBeUndefined()
+  overload.enter("a")
+  const refused = Array.from({ length: 8 }, () => overload.refusal("a", 0)).filter((each) => each === "loop_delay")
+  expect(refused).toHaveLength(7)
+})
+
+test("a place costs a fraction of a microsecond", () => {
+  const overload = new LoadShedder(2000)
+  const keys = Array.from({ length: 500 }, (_, key) => `key_01J${key}`)
+  const round = () => {
+    for (const key of keys) if (overload.refusal(key, 0) === undefined) overload.enter(key)
+    for (const key of keys) overload.leave(key, 0)
+  }
+  for (let warming = 0; warming < 500; warming++) round()
+  const began = performance.now()
+  for (let turn = 0; turn < 1000; turn++) round()
+  const micros = ((performance.now() - began) * 1000) / (1000 * keys.length)
+  // Measured at 0.3; the machine that runs this may be slow and busy.
+  expect(micros).toBeLessThan(5)
+})

@@ -1,0 +1,89 @@
+// The bodies of Anthropic's messages interface, as far as they are checked.
+import type { JsonObject } from "../../canonical/json.ts"
+import { fallbackLists, withModelName } from "./routing-schema.ts"
+import {
+  about,
+  anyObject,
+  anything,
+  filledText,
+  flag,
+  integerFrom,
+  listOf,
+  numberWithin,
+  objectOf,
+  oneOf,
+  reference,
+  text,
+  texts,
+} from "./schema-builders.ts"
+
+const KNOWN_BLOCKS = ["text", "image", "document", "tool_use", "tool_result", "container_upload"]
+
+const source: JsonObject = {
+  anyOf: [
+    objectOf({ required: { type: oneOf(["base64"]), media_type: filledText, data: text } }),
+    objectOf({ required: { type: oneOf(["url"]), url: filledText } }),
+    objectOf({ required: { type: { ...filledText, not: { enum: ["base64", "url", "file"] } } } }),
+  ],
+}
+
+const block: JsonObject = {
+  anyOf: [
+    objectOf({ required: { type: oneOf(["text"]), text } }),
+    objectOf({ required: { type: oneOf(["image", "document"]), source } }),
+    objectOf({ required: { type: oneOf(["tool_use"]), id: filledText, name: filledText, input: anyObject } }),
+    objectOf({
+      required: { type: oneOf(["tool_result"]), tool_use_id: filledText },
+      optional: { content: { anyOf: [text, listOf(objectOf({ required: { type: filledText } }))] }, is_error: flag },
+    }),
+    objectOf({ required: { type: { ...filledText, not: { enum: KNOWN_BLOCKS } } } }),
+  ],
+}
+const content: JsonObject = { anyOf: [text, listOf(block)] }
+const role = about("`system` only with `anthropic-version`.", oneOf(["user", "assistant", "system"]))
+
+const tool: JsonObject = {
+  anyOf: [
+    objectOf({
+      required: { name: filledText, input_schema: anyObject },
+      optional: { type: oneOf(["custom"]), description: text },
+    }),
+    objectOf({ required: { type: { type: "string", not: { enum: ["custom"] } } } }),
+  ],
+}
+
+const required = {
+  model: about("`<provider>/<model-name>`, as the list of models has it, or an alias of one.", filledText),
+  messages: listOf(objectOf({ required: { role, content } }), { minItems: 1 }),
+}
+const optional = {
+  system: content,
+  temperature: numberWithin(0, 1),
+  top_p: numberWithin(0, 1),
+  top_k: integerFrom(0),
+  stop_sequences: texts,
+  tools: listOf(tool),
+  tool_choice: {
+    anyOf: [
+      objectOf({ required: { type: oneOf(["tool"]), name: filledText } }),
+      objectOf({ required: { type: { ...filledText, not: { enum: ["tool"] } } } }),
+    ],
+  },
+  service_tier: about("Others have no price here.", oneOf(["auto", "standard_only"])),
+  speed: about("Others have no price here.", oneOf(["standard"])),
+  inference_geo: about("Others have no price here.", oneOf(["global"])),
+  metadata: about("Its `user_id` is sent to the provider salted per tenant.", anything),
+  mcp_servers: anything,
+  ...fallbackLists,
+  provider: reference("Routing"),
+}
+const stream = about("Whether the answer comes as server-sent events.", flag)
+
+export const messagesBody = withModelName(
+  objectOf({
+    required: { ...required, max_tokens: integerFrom(1) },
+    optional: { ...optional, stream },
+  }),
+)
+
+export const messagesCountBody = withModelName(objectOf({ required, optional }))

@@ -1,0 +1,136 @@
+// What answers have in common: the gateway's headers, and errors by status in the shape of each protocol.
+import { ERROR_CODES } from "../../canonical/error-codes.ts"
+import type { JsonObject } from "../../canonical/json.ts"
+import type { ProtocolId } from "../../protocols/contract.ts"
+import { about, anyObject, integerFrom, listOf, objectOf, oneOf, reference, text } from "./schema-builders.ts"
+
+const ALWAYS = {
+  "x-request-id": "The request's id, which its receipt has too.",
+}
+const LIMITS = {
+  "x-ratelimit-limit-requests": "The requests a minute this key may make.",
+  "x-ratelimit-remaining-requests": "Those that are left now.",
+  "x-ratelimit-reset-requests": "How long until all are there again, such as `0.8s`.",
+  "x-ratelimit-limit-tokens": "The tokens a minute this key may use, where they are limited.",
+  "x-ratelimit-remaining-tokens": "Those that are left now.",
+  "x-ratelimit-reset-tokens": "How long until all are there again.",
+}
+const ORIGIN = {
+  "x-gateway-model": "The model that answered.",
+  "x-gateway-provider": "The provider that answered.",
+  "x-gateway-attempts": "How many attempts it took.",
+  "x-gateway-mapped-from": "The names in the request that the key's model map led to other models.",
+}
+const GENERATED = {
+  "x-gateway-cost": "What it cost, in USD; of a stream only its receipt tells.",
+  "x-gateway-usage": "`estimated` where the provider reported no usage, and the answer shows the gateway's count.",
+  "x-gateway-losses": "How many things of the request could not be said to the provider, and where they stood.",
+  "idempotency-replayed": "`true` where this is the kept answer to the same `Idempotency-Key`.",
+}
+const COUNTED = {
+  "x-gateway-count": "Who counted: `upstream`, or `estimated` here.",
+}
+const FAILED = {
+  "retry-after": "Seconds to wait, where that is known.",
+  "x-should-retry": "`false` where waiting will not mend it.",
+}
+const VENDORS = {
+  "request-id": "As `x-request-id`.",
+}
+
+const ALL = { ...ALWAYS, ...LIMITS, ...ORIGIN, ...GENERATED, ...COUNTED, ...FAILED, ...VENDORS }
+
+export const headerComponents: JsonObject = Object.fromEntries(
+  Object.entries(ALL).map(([name, description]) => [name, { description, schema: text }]),
+)
+
+interface ResponseTraits {
+  readonly who: "anyone" | "key"
+  readonly does?: string | undefined
+}
+
+/** The headers an answer may have beside those of HTTP. */
+export function headersOf({ who, does, idHeader }: ResponseTraits & { idHeader: string | undefined }): JsonObject {
+  const told = {
+    ...ALWAYS,
+    ...(who === "key" && LIMITS),
+    ...(does === "generate" && { ...ORIGIN, ...GENERATED }),
+    ...(does === "count-tokens" && { ...ORIGIN, ...COUNTED }),
+  }
+  return references([...Object.keys(told), ...(idHeader === undefined ? [] : [idHeader])])
+}
+
+function references(names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+const attempts = about(
+  "The providers that were tried and failed.",
+  listOf(objectOf({ required: { model: text, provider: text, reason: text }, optional: { status: integerFrom(100) } })),
+)
+const saying = {
+  code: about("What went wrong, from a closed list.", oneOf(Object.keys(ERROR_CODES))),
+  message: about("What is wrong and how to mend it.", text),
+  type: oneOf([...new Set(Object.values(ERROR_CODES).map(({ kind }) => kind))]),
+}
+
+/** The shapes errors are told in; all hold the first. */
+export const errorSchemas: JsonObject = {
+  Error: objectOf({ required: { error: objectOf({ required: saying, optional: { param: text, attempts } }) } }),
+  MessagesError: objectOf({
+    required: {
+      type: oneOf(["error"]),
+      error: objectOf({ required: saying, optional: { param: text, attempts } }),
+      request_id: text,
+    },
+  }),
+  GenerateError: objectOf({
+    required: { error: objectOf({ required: { ...saying, status: text }, optional: { attempts } }) },
+  }),
+}
+
+export function errorShapeOf(protocol: ProtocolId): string {
+  if (protocol === "anthropic-messages") return "MessagesError"
+  return protocol.startsWith("gemini") ? "GenerateError" : "Error"
+}
+
+const STATUSES = [...new Set(Object.values(ERROR_CODES).map(({ status }) => status))].sort((a, b) => a - b)
+
+export const errorResponses: JsonObject = Object.fromEntries(
+  Object.keys(errorSchemas).flatMap((shape) =>
+    STATUSES.map((status) => [`${shape}${status}`, errorResponse(shape, status)]),
+  ),
+)
+
+function errorResponse(shape: string, status: number): JsonObject {
+  const codes = Object.entries(ERROR_CODES).filter(([, each]) => each.status === status)
+  return {
+    description: codes.map(([code, { meaning }]) => `\`${code}\`: ${meaning}`).join("\n\n"),
+    headers: references([...Object.keys(ALWAYS), ...Object.keys(FAILED)]),
+    content: { "application/json": { schema: reference(shape) } },
+  }
+}
+
+interface FailureTraits extends ResponseTraits {
+  readonly protocol: ProtocolId
+  readonly bodyLimit: number
+  /** Whether it names something that may not be there. */
+  readonly names: boolean
+}
+
+/** How a route may fail. What is no route is 404 or 405. */
+export function failuresOf({ protocol, who, does, bodyLimit, names }: FailureTraits): JsonObject {
+  const statuses = [
+    ...(who === "key" ? [400, 401, 403, 429, 503] : []),
+    ...(names ? [404] : []),
+    ...(does === "generate" ? [409] : []),
+    ...(bodyLimit > 0 ? [413] : []),
+    500,
+  ]
+  const shape = errorShapeOf(protocol)
+  const told = statuses.sort((a, b) => a - b)
+  return Object.fromEntries(told.map((status) => [status, { $ref: `#/components/responses/${shape}${status}` }]))
+}
+
+/** An answer of the vendor's, of which nothing is said here. */
+export const vendorsOwn: JsonObject = anyObject

@@ -1,0 +1,34 @@
+// Proves the ledger's invariants over everything ever booked, in steps between which others have their turn.
+import { setImmediate } from "node:timers/promises"
+import type { LedgerProblem, LedgerTable, PriceTable } from "../store/contract.ts"
+import { priceVersion } from "./cost.ts"
+
+const ROWS_AT_ONCE = 2000
+/** The longest a stream may last, and the time to settle it. */
+const LONGEST_HOLD_MS = 30 * 60_000 + 90_000
+
+export async function verifyLedger(table: LedgerTable, now: number): Promise<LedgerProblem[]> {
+  const audit = table.audit(now - LONGEST_HOLD_MS)
+  try {
+    while (audit.sum(ROWS_AT_ONCE)) await setImmediate()
+    while (audit.compare(ROWS_AT_ONCE)) await setImmediate()
+    return [...audit.problems, ...findPriceProblems(table.prices)]
+  } finally {
+    audit.close()
+  }
+}
+
+function findPriceProblems(table: PriceTable): LedgerProblem[] {
+  const problems: LedgerProblem[] = []
+  let after = ""
+  for (;;) {
+    const page = table.page(after, ROWS_AT_ONCE)
+    for (const { version, pricing } of page) {
+      if (priceVersion(JSON.parse(pricing)) === version) continue
+      problems.push({ invariant: "I14", what: `The prices of version ${version} are not what they were.` })
+    }
+    const last = page.at(-1)
+    if (!last) return problems
+    after = last.version
+  }
+}

@@ -1,0 +1,102 @@
+// Pictures and documents of a request, in the few forms the vendor takes. What it does not take is refused: an answer to
+// half a question is worse than none.
+import { Buffer } from "node:buffer"
+import type { MediaPart, MediaSource } from "../../../../canonical/chat/content-part.ts"
+import { GatewayError } from "../../../../canonical/gateway-error.ts"
+import { isObject, type JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import { isOwn, PROTOCOL } from "../passthrough-fields.ts"
+import type { AnthropicEncodeContext } from "./encode-context.ts"
+
+const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"])
+const PDF = "application/pdf"
+const PLAIN = "text/plain"
+
+/** The block without its cache mark and what rode along. */
+export function mediaBlock(part: MediaPart, writing: AnthropicEncodeContext): JsonObject {
+  const { media, name, at } = part
+  if (part.detail !== undefined && part.detail !== "auto") {
+    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the messages protocol has no detail of a picture"))
+  }
+  if (media !== "image" && media !== "document")
+    throw refuseMedia(part, `${media} cannot be sent to this model's provider`)
+  const rest = isOwn(part.extra) && isObject(part.extra.members.source) ? part.extra.members.source : {}
+  const source = { ...encodeSource(part, writing), ...rest }
+  if (media === "image") {
+    if (name !== undefined) writing.losses.push(dropped.hint(memberPath(at, "name"), "a picture has no name here"))
+    return { type: "image", source }
+  }
+  return { type: "document", source, ...(name !== undefined && name !== "" && { title: name }) }
+}
+
+function encodeSource(part: MediaPart, writing: AnthropicEncodeContext): JsonObject {
+  const { source } = part
+  if (source.at === "url") return urlSource(part, source.url, writing)
+  if (source.at === "stored") return storedSource(part, source, writing)
+  if (source.at === "text") return textSource(part, source, writing)
+  if (writing.own) return { type: "base64", media_type: source.mediaType, data: source.base64 }
+  return inlineSource(part, source, writing)
+}
+
+function urlSource(part: MediaPart, url: string, { own }: AnthropicEncodeContext): JsonObject {
+  if (!own && !/^https?:/i.test(url)) throw refuseMedia(part, "this model's provider fetches only https addresses")
+  return { type: "url", url }
+}
+
+function storedSource(
+  part: MediaPart,
+  { id, mintedBy }: { id: string; mintedBy: string },
+  writing: AnthropicEncodeContext,
+): JsonObject {
+  if (mintedBy !== PROTOCOL && mintedBy !== writing.minter)
+    throw refuseMedia(part, "the file is stored at another provider")
+  return { type: "file", file_id: id }
+}
+
+function textSource(
+  part: MediaPart,
+  source: Extract<MediaSource, { at: "text" }>,
+  writing: AnthropicEncodeContext,
+): JsonObject {
+  if (!writing.own && source.mediaType !== PLAIN) {
+    const why = `text is sent as ${PLAIN}`
+    writing.losses.push(approximated.hint(memberPath(part.at, "mediaType"), why))
+  }
+  const mediaType = writing.own ? source.mediaType : PLAIN
+  return { type: "text", media_type: mediaType, data: source.text }
+}
+
+function inlineSource(
+  part: MediaPart,
+  source: Extract<MediaSource, { at: "inline" }>,
+  writing: AnthropicEncodeContext,
+): JsonObject {
+  const mediaType = bareType(source.mediaType)
+  if (part.media === "image") {
+    if (!IMAGES.has(mediaType)) throw refuseMedia(part, `pictures may be ${[...IMAGES].join(", ")}, not ${mediaType}`)
+    return { type: "base64", media_type: mediaType, data: plainBase64(source.base64) }
+  }
+  if (mediaType === PDF) return { type: "base64", media_type: PDF, data: plainBase64(source.base64) }
+  if (!mediaType.startsWith("text/") && mediaType !== "application/json") {
+    throw refuseMedia(part, `documents may be PDF or text, not ${mediaType}`)
+  }
+  const text = Buffer.from(source.base64, "base64").toString("utf8")
+  return textSource(part, { at: "text", mediaType, text }, writing)
+}
+
+/** `image/jpg` is what many write. */
+function bareType(mediaType: string): string {
+  const [type = ""] = mediaType.toLowerCase().split(";")
+  return type.trim() === "image/jpg" ? "image/jpeg" : type.trim()
+}
+
+/** The vendor takes the standard alphabet, padded, on one line. */
+function plainBase64(base64: string): string {
+  if (!/[-_\s]/.test(base64) && base64.length % 4 === 0) return base64
+  return Buffer.from(base64, "base64").toString("base64")
+}
+
+function refuseMedia({ at }: MediaPart, why: string): GatewayError {
+  const param = at ?? "messages"
+  return new GatewayError("unsupported_parameter", `\`${param}\` cannot be sent: ${why}.`, { param })
+}

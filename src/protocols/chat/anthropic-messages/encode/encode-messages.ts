@@ -1,0 +1,96 @@
+// Turns as messages: what other protocols say turn by turn, in the order and grouping the vendor wants.
+
+import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { approximated } from "../../../losses.ts"
+import { ownMembers } from "../passthrough-fields.ts"
+import type { AnthropicEncodeContext } from "./encode-context.ts"
+import { type BlockContext, encodeParts, loneText } from "./encode-part.ts"
+
+const ROLES = { user: "user", assistant: "assistant", instruction: "system" } as const
+
+export function encodeMessages(turns: readonly ConversationTurn[], writing: AnthropicEncodeContext): JsonObject[] {
+  if (writing.own) return turns.flatMap((turn) => encodeMessage([turn], writing))
+  const messages = groupByRole(turns.map((turn) => instructionAsUser(turn, writing))).flatMap((run) =>
+    // The vendor joins messages of one role itself. What calls tools, or answers them, has to stand in one.
+    run.some(holdsTools) ? encodeMessage(run, writing) : run.flatMap((turn) => encodeMessage([turn], writing)),
+  )
+  const begun = messages[0]?.role === "user" ? messages : [openingUserMessage(writing), ...messages]
+  return withoutLastSpace(begun, { turn: turns.at(-1), writing })
+}
+
+interface LastMessageContext {
+  readonly turn: ConversationTurn | undefined
+  readonly writing: AnthropicEncodeContext
+}
+
+/** The vendor goes on with an answer that was begun, but not behind white space. */
+function withoutLastSpace(messages: JsonObject[], { turn, writing }: LastMessageContext): JsonObject[] {
+  const last = messages.at(-1)
+  if (last?.role !== "assistant") return messages
+  const content = trimContentEnd(last.content ?? "")
+  if (content === last.content) return messages
+  const why = "the vendor takes no white space at the end of an answer that was begun"
+  writing.losses.push(approximated.hint(turn?.at ?? "messages", why))
+  return messages.with(-1, { ...last, content })
+}
+
+function trimContentEnd(content: Json): Json {
+  if (typeof content === "string") return content.trimEnd()
+  const block: Json = Array.isArray(content) ? content.at(-1) : undefined
+  if (!isObject(block) || typeof block.text !== "string") return content
+  const text = block.text.trimEnd()
+  return Array.isArray(content) && text !== block.text ? content.with(-1, { ...block, text }) : content
+}
+
+/** Only the newest models take instructions amid the turns. */
+function instructionAsUser(turn: ConversationTurn, { losses }: AnthropicEncodeContext): ConversationTurn {
+  if (turn.role !== "instruction") return turn
+  const why = "an instruction amid the turns is said as the user"
+  losses.push(approximated.meaning(turn.at ?? "messages", why))
+  return { ...turn, role: "user" }
+}
+
+function openingUserMessage({ losses }: AnthropicEncodeContext): JsonObject {
+  losses.push(approximated.hint("messages", "a conversation begins with the user: an empty remark was put first"))
+  return { role: "user", content: "." }
+}
+
+function groupByRole(turns: readonly ConversationTurn[]): ConversationTurn[][] {
+  const found: ConversationTurn[][] = []
+  for (const turn of turns) {
+    const last = found.at(-1)
+    if (last?.[0]?.role === turn.role) last.push(turn)
+    else found.push([turn])
+  }
+  return found
+}
+
+function holdsTools({ parts }: ConversationTurn): boolean {
+  return parts.some(({ kind }) => kind === "tool-call" || kind === "tool-result")
+}
+
+/** None where nothing of it could be said. */
+function encodeMessage(run: readonly ConversationTurn[], writing: AnthropicEncodeContext): JsonObject[] {
+  const [first] = run
+  if (!first) return []
+  const role = ROLES[first.role]
+  const members = run.map(({ at = "", extra }) => ownMembers(extra, { at, losses: writing.losses }))
+  const parts = run.length === 1 ? first.parts : run.flatMap(({ parts }) => parts)
+  const content = encodeContent(parts, { place: role, writing })
+  const isEmptied = typeof content !== "string" && content.length === 0 && (parts.length > 0 || !writing.own)
+  if (isEmptied) return []
+  return [{ role, content, ...members[0] }]
+}
+
+function encodeContent(parts: readonly ContentPart[], where: BlockContext): string | Json[] {
+  const { place, writing } = where
+  const lone = loneText(parts)
+  if (lone !== undefined && (writing.own || lone.trim() !== "")) return lone
+  if (writing.own || place !== "user") return encodeParts(parts, where)
+  // Results stand before anything else that is said with them.
+  const results = parts.filter(({ kind }) => kind === "tool-result")
+  const others = parts.filter(({ kind }) => kind !== "tool-result")
+  return encodeParts([...results, ...others], where)
+}

@@ -1,0 +1,113 @@
+import { expect, test } from "bun:test"
+import type { ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
+import type { UpstreamRequestContext } from "../../../chat-codec.ts"
+import { encoded } from "../codec.fixture.ts"
+
+type ThinkingTraits = Pick<UpstreamRequestContext, "efforts" | "thinkingTokens">
+
+const NEWER: ThinkingTraits = { efforts: ["low", "medium", "high", "xhigh", "max"] }
+const OLDER: ThinkingTraits = { thinkingTokens: { min: 1024 } }
+const BETWEEN: ThinkingTraits = { efforts: ["low", "medium", "high"], thinkingTokens: { min: 1024 } }
+
+function asked(reasoning: ReasoningSettings, traits: ThinkingTraits) {
+  const request = {
+    ...{ model: "a/b", instructions: [], tools: [], stream: false, routing: { fallback: [] } },
+    turns: [{ role: "user", parts: [{ kind: "text", text: "Hi" }] }],
+    settings: { maxOutputTokens: 50_000, reasoning },
+  } as const
+  const { body, lost } = encoded(request, { ...traits, maxOutputTokens: 64_000 })
+  const { thinking, output_config: output } = body
+  return { thinking, effort: (output as { effort?: string } | undefined)?.effort, lost }
+}
+
+test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefined, string[]]>([
+  ["a word, to a newer model", { effort: "high" }, NEWER, { type: "adaptive" }, "high", []],
+  ["a word it lacks", { effort: "minimal" }, NEWER, { type: "adaptive" }, "low", ["reasoning.effort"]],
+  [
+    "a number, to a newer model",
+    { budgetTokens: 9000 },
+    NEWER,
+    { type: "adaptive" },
+    "medium",
+    ["reasoning.budgetTokens"],
+  ],
+  [
+    "a word, to an older model",
+    { effort: "low" },
+    OLDER,
+    { type: "enabled", budget_tokens: 2048 },
+    undefined,
+    ["reasoning.effort"],
+  ],
+  [
+    "a number, to an older model",
+    { budgetTokens: 9000 },
+    OLDER,
+    { type: "enabled", budget_tokens: 9000 },
+    undefined,
+    [],
+  ],
+  [
+    "too small a number",
+    { budgetTokens: 12 },
+    OLDER,
+    { type: "enabled", budget_tokens: 1024 },
+    undefined,
+    ["reasoning.budgetTokens"],
+  ],
+  [
+    "the wish to see it, to an older model",
+    { show: "summary" },
+    OLDER,
+    { type: "enabled", budget_tokens: 8192 },
+    undefined,
+    [],
+  ],
+  [
+    "a word, to one that takes both",
+    { effort: "high" },
+    BETWEEN,
+    { type: "enabled", budget_tokens: 24_576 },
+    "high",
+    [],
+  ],
+  ["nothing at all", { effort: "none" }, OLDER, { type: "disabled" }, undefined, []],
+])("%s", (_, wish, traits, thinking, effort, losses) => {
+  const said = asked(wish, traits)
+  expect(said.thinking).toEqual(thinking as never)
+  expect(said.effort).toBe(effort as never)
+  expect(said.lost.map((loss) => loss.split(" ")[1] ?? "")).toEqual(losses)
+})
+
+test("a temperature is not sent to a model that lets nobody set it", () => {
+  const request = {
+    ...{ model: "a/b", instructions: [], tools: [], stream: false, routing: { fallback: [] } },
+    turns: [{ role: "user", parts: [{ kind: "text", text: "Hi" }] }],
+    settings: { temperature: 0.2, topP: 0.5, topK: 3 },
+  } as const
+  const { body, lost } = encoded(request, { fixedSampling: true })
+  expect(Object.keys(body)).not.toContain("temperature")
+  expect(lost).toEqual(["temperature", "topP", "topK"].map((name) => `dropped ${name} (hint)`))
+})
+
+test("an older model is not asked to think on where its thoughts before its calls are not there", () => {
+  const thought = (mintedBy: string) =>
+    ({ kind: "reasoning", form: "full", text: "hm", sealed: { mintedBy, data: "s" } }) as const
+  const said = (mintedBy: string) =>
+    encoded(
+      {
+        ...{ model: "a/b", instructions: [], stream: false, routing: { fallback: [] } },
+        settings: { reasoning: { budgetTokens: 2000 } },
+        tools: [{ kind: "function", name: "f" }],
+        turns: [
+          { role: "user", parts: [{ kind: "text", text: "Hi" }] },
+          { role: "assistant", parts: [thought(mintedBy)] },
+          { role: "assistant", parts: [{ kind: "tool-call", id: "c", name: "f", arguments: "{}", runsAt: "client" }] },
+          { role: "user", parts: [{ kind: "tool-result", callId: "c", parts: [], isError: false }] },
+        ],
+      },
+      OLDER,
+    ).body.thinking
+  expect(said("anthropic")).toEqual({ type: "enabled", budget_tokens: 2000 })
+  expect(said("somebody")).toBeUndefined()
+})

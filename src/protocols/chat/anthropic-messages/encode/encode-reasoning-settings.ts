@@ -1,0 +1,122 @@
+// How hard to think, for the vendor: `thinking` says whether, `output_config.effort` how hard, a budget how long.
+
+import type { ConversationTurn, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
+import { partsBeforeToolResults } from "../../../../canonical/chat/parts-before-tool-results.ts"
+import { budgetOf, effortOf, nearestEffort } from "../../../../canonical/chat/reasoning-effort.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import { PROTOCOL } from "../passthrough-fields.ts"
+import type { AnthropicEncodeContext } from "./encode-context.ts"
+
+export interface AnthropicThinking {
+  readonly thinking?: JsonObject
+  readonly effort?: string
+}
+
+const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const
+const LEAST_BUDGET = 1024
+const DISPLAYS = { full: undefined, summary: "summarized", hidden: "omitted" } as const
+
+interface ThinkingContext {
+  readonly maxTokens: number
+  /** Whether a tool must be called, which a budget does not go with. */
+  readonly forced: boolean
+  readonly turns: readonly ConversationTurn[]
+  readonly writing: AnthropicEncodeContext
+}
+
+/** As the caller wrote it, where this is its protocol. */
+export function ownThinking({ effort, budgetTokens, show }: ReasoningSettings): AnthropicThinking {
+  if (effort === "none") return { thinking: { type: "disabled" } }
+  const display = show === undefined ? undefined : DISPLAYS[show]
+  const shown = display !== undefined && { display }
+  const said = effort !== undefined && { effort }
+  if (budgetTokens !== undefined) {
+    return { thinking: { type: "enabled", budget_tokens: budgetTokens, ...shown }, ...said }
+  }
+  return show === undefined ? { ...said } : { thinking: { type: "adaptive", ...shown }, ...said }
+}
+
+export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+  const { losses, reasons, thinkingTokens } = around.writing
+  const off = wish.effort === "none" || wish.budgetTokens === 0
+  if (!reasons) {
+    if (!off) losses.push(dropped.hint("reasoning", "the model does not reason"))
+    return {}
+  }
+  if (off) return { thinking: { type: "disabled" } }
+  return thinkingTokens ? byBudget(wish, around) : byEffort(wish, around)
+}
+
+/** Older models are told how long to think; some of them how hard, too. */
+function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+  const { losses, efforts } = around.writing
+  if (isUnsigned(around)) {
+    losses.push(dropped.hint("reasoning", "what the model thought before it called its tools is not there"))
+    return {}
+  }
+  const { effort, budgetTokens, show } = wish
+  const asked = budgetTokens ?? budgetOf(effort ?? "medium")
+  if (budgetTokens === undefined && effort !== undefined && !efforts) {
+    losses.push(approximated.hint("reasoning.effort", `the model takes a number of tokens; ${effort} is ${asked}`))
+  }
+  if (show === "hidden") losses.push(dropped.hint("reasoning.show", "the model shows what it thinks"))
+  const budget = fitThinkingBudget(asked, around)
+  const word = efforts && wordFor(effort, around)
+  return {
+    ...(budget !== undefined && { thinking: { type: "enabled", budget_tokens: budget } }),
+    ...(word !== undefined && { effort: word }),
+  }
+}
+
+/** An older model goes on after its tools' results only with its own thoughts before the calls. */
+function isUnsigned({ turns, writing: { minter } }: ThinkingContext): boolean {
+  const parts = partsBeforeToolResults(turns)
+  const isSigned = parts.some((part) => {
+    if (part.kind !== "reasoning" || !part.sealed) return false
+    return part.sealed.mintedBy === minter || part.sealed.mintedBy === PROTOCOL
+  })
+  return !isSigned && parts.some(({ kind }) => kind === "tool-call")
+}
+
+/** Newer models are told how hard to think, and know themselves for how long. */
+function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
+  const { losses, efforts } = around.writing
+  const { budgetTokens, show } = wish
+  if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
+  const display = show === undefined ? undefined : (DISPLAYS[show] ?? "summarized")
+  const shown = display !== undefined && { display }
+  const counted = budgetTokens !== undefined && budgetTokens > 0 ? budgetTokens : undefined
+  const budget = counted !== undefined && !efforts ? fitThinkingBudget(counted, around) : undefined
+  if (counted !== undefined && efforts) {
+    losses.push(approximated.hint("reasoning.budgetTokens", "the model is told how hard to think, not how long"))
+  }
+  const word = wordFor(wish.effort ?? (efforts && counted !== undefined ? effortOf(counted) : undefined), around)
+  const thinking =
+    budget === undefined ? { type: "adaptive", ...shown } : { type: "enabled", budget_tokens: budget, ...shown }
+  return { thinking, ...(word !== undefined && { effort: word }) }
+}
+
+function wordFor(effort: ReasoningSettings["effort"], { writing }: ThinkingContext): string | undefined {
+  if (effort === undefined) return undefined
+  const word = nearestEffort(effort, writing.efforts ?? EFFORTS)
+  if (word !== effort) writing.losses.push(approximated.hint("reasoning.effort", `the nearest it takes is \`${word}\``))
+  return word
+}
+
+/** A budget within the vendor's bounds; undefined where there is none, and the model thinks as it sees fit. */
+function fitThinkingBudget(asked: number, { maxTokens, forced, writing }: ThinkingContext): number | undefined {
+  const { losses, thinkingTokens } = writing
+  const { min: least = LEAST_BUDGET, max: most = maxTokens - 1 } = thinkingTokens ?? {}
+  if (forced || maxTokens <= least) {
+    const why = forced ? "a budget does not go with a tool that must be called" : "the answer's limit leaves no room"
+    losses.push(approximated.hint("reasoning.budgetTokens", why))
+    return undefined
+  }
+  const budget = Math.min(Math.max(Math.floor(asked), least), most, maxTokens - 1)
+  if (budget !== asked) {
+    const why = `a budget is at least ${least} tokens and below the answer's limit`
+    losses.push(approximated.hint("reasoning.budgetTokens", why))
+  }
+  return budget
+}

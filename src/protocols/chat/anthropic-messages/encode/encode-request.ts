@@ -1,0 +1,83 @@
+// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+
+import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import type { UpstreamRequestContext } from "../../../chat-codec.ts"
+import { limitCacheMarks } from "../../limit-cache-marks.ts"
+import { isOwn, ownMembers } from "../passthrough-fields.ts"
+import { withoutServers } from "../remote-servers.ts"
+import type { AnthropicEncodeContext } from "./encode-context.ts"
+import { encodeMessages } from "./encode-messages.ts"
+import { encodeParts, loneText } from "./encode-part.ts"
+import { encodeSettings } from "./encode-settings.ts"
+import { encodeTools } from "./encode-tools.ts"
+
+export function encodeRequest(asked: ChatRequest, context: UpstreamRequestContext): JsonObject {
+  const writing: AnthropicEncodeContext = { ...context, own: isOwn(asked.extra) }
+  const said = context.lacksRemoteServers ? withoutServers(asked, context.losses) : asked
+  const request = writing.own ? said : limitCacheMarks(said, context.losses)
+  const { instructions, turns } = writing.own ? request : withLeadingInstructions(request, writing)
+  const { members, instruction } = encodeSettings(request, writing)
+  const system = encodeSystem(instructions, { instruction, writing })
+  const body = {
+    model: context.model,
+    ...encodeTools(request, writing),
+    ...(system !== undefined && { system }),
+    ...members,
+    ...(context.stream && { stream: true }),
+  }
+  const messages = encodeMessages(turns, writing)
+  const rest = ownMembers(request.extra, { at: "", losses: context.losses })
+  return { ...withRest(body, rest), ...ownServers(request), messages }
+}
+
+function ownServers({ extra }: ChatRequest): JsonObject {
+  return isOwn(extra) && extra.servers !== undefined ? { mcp_servers: extra.servers } : {}
+}
+
+/** Instructions before anybody has spoken are instructions for all of it. */
+type ConversationPrompt = Pick<ChatRequest, "instructions" | "turns">
+
+function withLeadingInstructions(
+  { instructions, turns }: ConversationPrompt,
+  { losses }: AnthropicEncodeContext,
+): ConversationPrompt {
+  const first = turns.findIndex(({ role }) => role !== "instruction")
+  if (first === 0) return { instructions, turns }
+  const leading: readonly ConversationTurn[] = first < 0 ? turns : turns.slice(0, first)
+  for (const { at = "", extra } of leading) ownMembers(extra, { at, losses })
+  return {
+    instructions: [...instructions, ...leading.flatMap(({ parts }) => parts)],
+    turns: turns.slice(leading.length),
+  }
+}
+
+interface SystemPromptContext {
+  readonly instruction: string | undefined
+  readonly writing: AnthropicEncodeContext
+}
+
+function encodeSystem(parts: readonly ContentPart[], { instruction, writing }: SystemPromptContext): Json | undefined {
+  const lone = instruction === undefined ? loneText(parts) : undefined
+  if (lone !== undefined && (writing.own || lone.trim() !== "")) return lone
+  const blocks = encodeParts(parts, { place: "system", writing })
+  if (instruction !== undefined) blocks.push({ type: "text", text: instruction })
+  return blocks.length > 0 ? blocks : undefined
+}
+
+/** What no canonical word was found for, where it stood; inside an object that was read in part, beside what was. */
+function withRest(body: JsonObject, rest: JsonObject): JsonObject {
+  const known = rest.output_format === undefined ? body : withoutFormat(body)
+  const merged = Object.entries(rest).map(([name, value]) => {
+    const read = known[name]
+    return [name, isObject(read) && isObject(value) ? { ...read, ...value } : value] as const
+  })
+  return { ...known, ...Object.fromEntries<Json>(merged) }
+}
+
+/** The older spelling of the format was read, and goes back as it came. */
+function withoutFormat({ output_config, ...body }: JsonObject): JsonObject {
+  const { format: _, ...config } = isObject(output_config) ? output_config : {}
+  return Object.keys(config).length > 0 ? { ...body, output_config: config } : body
+}

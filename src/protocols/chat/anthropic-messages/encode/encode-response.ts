@@ -1,0 +1,109 @@
+// A whole answer as clients of this protocol read it.
+
+import type { ChatResponse } from "../../../../canonical/chat/chat-response.ts"
+import type { ContentPart, ReasoningPart, TextPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import type { ClientResponseContext } from "../../../chat-codec.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import { toolInput } from "../../../schema/tool-input.ts"
+import { isOwn, ownMembers } from "../passthrough-fields.ts"
+import { encloseCallSeal, slotText } from "../seals.ts"
+import { encodeUsage, ownToolUse, SERVER_TOOL_USE } from "../usage.ts"
+import {
+  callOpening,
+  encodeCitation,
+  messageId,
+  reportResponseLoss,
+  stopMembers,
+  wholeBlock,
+} from "./encode-response-common.ts"
+
+export function encodeResponse(response: ChatResponse, context: ClientResponseContext): JsonObject {
+  const [candidate, ...others] = response.candidates
+  for (const { index } of others)
+    reportResponseLoss(context, { path: `candidates[${index}]`, what: "a second candidate" })
+  if (candidate?.logprobs) context.losses.push(dropped.hint("logprobs", "an answer tells no probabilities here"))
+  const parts = candidate?.parts ?? []
+  const blocks = parts.flatMap((part, index) => encodePart(part, { index, context }))
+  const content = blocks.slice(0, blocks.findLastIndex(({ type }) => type !== "redacted_thinking") + 1)
+  const calls = parts.some((part) => part.kind === "tool-call" && part.runsAt === "client")
+  const refuses = parts.some(({ kind }) => kind === "refusal")
+  const members = ownMembers(response.extra, { at: "", losses: context.losses })
+  const { [SERVER_TOOL_USE]: _, ...rest } = members
+  return {
+    id: messageId(response.id, context),
+    type: "message",
+    role: "assistant",
+    model: context.model,
+    content,
+    ...stopMembers(candidate?.finish, { calls, refuses, losses: context.losses }),
+    stop_details: null,
+    usage: { ...encodeUsage(response.usage ?? {}), ...ownToolUse(members) },
+    ...rest,
+  }
+}
+
+interface ResponsePartContext {
+  readonly index: number
+  readonly context: ClientResponseContext
+}
+
+function encodePart(part: ContentPart, { index, context }: ResponsePartContext): JsonObject[] {
+  const path = `content[${index}]`
+  switch (part.kind) {
+    case "text":
+      return textBlock(part, path, context)
+    case "refusal":
+      return part.text === "" ? [] : [{ type: "text", text: part.text }]
+    case "reasoning":
+      return reasoningBlock(part)
+    case "tool-call":
+      return callBlocks(part, { index, context })
+    default: {
+      const block = wholeBlock(part)
+      if (!block)
+        reportResponseLoss(context, {
+          path,
+          what: part.kind === "media" ? part.media : "what only another protocol knows",
+        })
+      return block ? [block] : []
+    }
+  }
+}
+
+/** Clients send back what they were told, and the vendor refuses text that is empty. */
+function textBlock(
+  { text, citations, extra }: TextPart,
+  path: string,
+  { losses }: ClientResponseContext,
+): JsonObject[] {
+  if (text === "") return []
+  if (citations?.some(({ start }) => start !== undefined)) {
+    losses.push(approximated.hint(`${path}.citations`, "a citation is of its whole text here"))
+  }
+  // The vendor leaves the member out where nothing is cited, and clients refuse it as null.
+  const cited = citations && citations.length > 0 && { citations: citations.map(encodeCitation) }
+  return [{ type: "text", text, ...cited, ...(isOwn(extra) && extra.members) }]
+}
+
+function reasoningBlock({ form, text, sealed }: ReasoningPart): JsonObject[] {
+  if (text === "" && !sealed) return []
+  if (sealed && form === "hidden" && text === "") return [{ type: "redacted_thinking", data: slotText(sealed) }]
+  return [{ type: "thinking", thinking: text, signature: sealed ? slotText(sealed) : "" }]
+}
+
+function callBlocks(part: ToolCallPart, { index, context }: ResponsePartContext): JsonObject[] {
+  const opening = callOpening(part, { id: context.id, number: index })
+  if (!opening) {
+    reportResponseLoss(context, { path: `content[${index}]`, what: "a call that another provider ran" })
+    return []
+  }
+  const { input, exact } = toolInput(part)
+  if (!exact) {
+    const why = "its arguments are no JSON object, and are told as the text they are"
+    context.losses.push(approximated.meaning(`content[${index}].input`, why))
+  }
+  const { sealed } = part
+  const seal = sealed && { type: "redacted_thinking", data: encloseCallSeal(String(opening.id), sealed) }
+  return [...(seal ? [seal] : []), { ...opening, input }]
+}

@@ -1,0 +1,157 @@
+// Settings for the vendor. What it lacks is dropped and named, or refused where the caller would notice.
+
+import type { ChatRequest, ChatSettings, OutputFormat } from "../../../../canonical/chat/chat-request.ts"
+import { GatewayError } from "../../../../canonical/gateway-error.ts"
+import { isObject, type JsonObject } from "../../../../canonical/json.ts"
+import type { Losses } from "../../../../canonical/loss.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import { resolveReference, strictSchema } from "../../../schema/tool-schema.ts"
+import { fates } from "../fates.ts"
+import type { AnthropicEncodeContext } from "./encode-context.ts"
+import { type AnthropicThinking, encodeThinking, ownThinking } from "./encode-reasoning-settings.ts"
+import { isForced } from "./encode-tools.ts"
+
+export interface AnthropicSettings {
+  readonly members: JsonObject
+  /** An instruction that says what no member can. */
+  readonly instruction?: string
+}
+
+export function encodeSettings(
+  { settings, toolChoice, turns }: ChatRequest,
+  writing: AnthropicEncodeContext,
+): AnthropicSettings {
+  if (writing.own) return { members: ownSettings(settings, writing) }
+  refuseUnsupported(settings)
+  dropHints(settings, writing)
+  const max_tokens = maxTokens(settings, writing)
+  const forced = toolChoice !== undefined && isForced(toolChoice)
+  const wish = settings.reasoning
+  const thought = wish ? encodeThinking(wish, { maxTokens: max_tokens, forced, turns, writing }) : {}
+  const format = encodeFormat(settings.format, writing)
+  const thinks = thought.thinking !== undefined && thought.thinking.type !== "disabled"
+  return {
+    members: {
+      max_tokens,
+      ...sampling(settings, { fixed: fixedWhy(thinks, writing), losses: writing.losses }),
+      ...stopSequences(settings.stop, writing),
+      ...outputMembers(thought, format.wire),
+      ...endUser(settings),
+    },
+    ...(format.instruction !== undefined && { instruction: format.instruction }),
+  }
+}
+
+/** As they were written. */
+function ownSettings(settings: ChatSettings, { maxOutputTokens }: AnthropicEncodeContext): JsonObject {
+  const { temperature, topP, topK, stop, format, reasoning } = settings
+  const wire = format?.kind === "schema" ? { type: "json_schema", schema: format.schema } : undefined
+  return {
+    max_tokens: settings.maxOutputTokens ?? maxOutputTokens,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+    ...(stop && { stop_sequences: stop }),
+    ...outputMembers(reasoning ? ownThinking(reasoning) : {}, wire),
+    ...endUser(settings),
+  }
+}
+
+function outputMembers({ thinking, effort }: AnthropicThinking, format: JsonObject | undefined): JsonObject {
+  const configured = effort !== undefined || format !== undefined
+  const output_config = { ...(effort !== undefined && { effort }), ...(format && { format }) }
+  return { ...(thinking && { thinking }), ...(configured && { output_config }) }
+}
+
+function endUser({ endUser: user }: ChatSettings): JsonObject {
+  return user === undefined ? {} : { metadata: { user_id: user } }
+}
+
+function maxTokens(
+  { maxOutputTokens: asked }: ChatSettings,
+  { maxOutputTokens: most, losses }: AnthropicEncodeContext,
+): number {
+  if (asked === undefined || asked <= most) return asked ?? most
+  losses.push(approximated.hint("maxOutputTokens", `the model puts out at most ${most} tokens`))
+  return most
+}
+
+function refuseUnsupported({ candidates = 1, logprobs, modalities }: ChatSettings): void {
+  if (candidates > 1) throw refuseSetting("candidates")
+  if (logprobs !== undefined) throw refuseSetting("logprobs")
+  if (modalities?.some((each) => each !== "text")) throw refuseSetting("modalities")
+}
+
+function refuseSetting(param: "candidates" | "logprobs" | "modalities"): GatewayError {
+  const message = `\`${param}\` cannot be asked of this model's provider: ${fates[param].note}. Leave it out.`
+  return new GatewayError("unsupported_parameter", message, { param })
+}
+
+function dropHints(settings: ChatSettings, { losses }: AnthropicEncodeContext): void {
+  for (const name of ["frequencyPenalty", "presencePenalty", "seed", "verbosity", "cacheKey"] as const) {
+    const value = settings[name]
+    const isIdle = value === undefined || (value === 0 && name !== "seed")
+    if (!isIdle) losses.push(dropped.hint(name, fates[name].note))
+  }
+}
+
+/** Why nobody may say how tokens are chosen; undefined where anybody may. */
+function fixedWhy(thinks: boolean, { fixedSampling }: AnthropicEncodeContext): string | undefined {
+  if (fixedSampling) return "the model lets nobody set it"
+  return thinks ? "the vendor sets it while the model thinks" : undefined
+}
+
+function sampling(
+  settings: ChatSettings,
+  { fixed, losses }: { fixed: string | undefined; losses: Losses },
+): JsonObject {
+  const { temperature, topP, topK } = settings
+  const lose = (name: string, why: string) => losses.push(dropped.hint(name, why))
+  if (fixed !== undefined) {
+    if (temperature !== undefined && temperature !== 1) lose("temperature", fixed)
+    if (topP !== undefined && topP !== 1) lose("topP", fixed)
+    if (topK !== undefined) lose("topK", fixed)
+    return {}
+  }
+  if (temperature !== undefined && temperature > 1) {
+    losses.push(approximated.meaning("temperature", "a temperature is at most 1"))
+  }
+  const both = temperature !== undefined && topP !== undefined
+  if (both && topP !== 1) lose("topP", "the vendor takes a temperature or a nucleus, not both")
+  return {
+    ...(temperature !== undefined && { temperature: Math.min(temperature, 1) }),
+    ...(topP !== undefined && !both && { top_p: topP }),
+    ...(topK !== undefined && { top_k: topK }),
+  }
+}
+
+function stopSequences(stop: ChatSettings["stop"], { losses }: AnthropicEncodeContext): JsonObject {
+  if (!stop) return {}
+  const said = stop.filter((sequence) => sequence.trim() !== "")
+  if (said.length < stop.length) losses.push(dropped.meaning("stop", "the vendor does not stop at white space"))
+  return said.length > 0 ? { stop_sequences: said } : {}
+}
+
+const JSON_ONLY = "Answer with one JSON object and nothing else: no prose around it, no code fence."
+
+interface AnthropicFormat {
+  readonly wire?: JsonObject
+  readonly instruction?: string
+}
+
+function encodeFormat(format: OutputFormat | undefined, { losses }: AnthropicEncodeContext): AnthropicFormat {
+  if (!format || format.kind === "text") return {}
+  if (format.kind !== "schema") {
+    losses.push(approximated.meaning("format", "JSON without a schema is asked for in words"))
+    return { instruction: JSON_ONLY }
+  }
+  if (format.name !== undefined) losses.push(dropped.hint("format.name", "a format has no name here"))
+  if (format.strict === false) losses.push(approximated.hint("format.strict", "an answer is always held to its schema"))
+  const report = (path: string, keyword: string) => {
+    const why = `the vendor does not hold an answer to \`${keyword}\``
+    losses.push(approximated.meaning(`format.schema${path}.${keyword}`, why))
+  }
+  const whole = isObject(format.schema) ? resolveReference(format.schema, format.schema) : format.schema
+  const schema = strictSchema(whole, { report })
+  return { wire: { type: "json_schema", schema } }
+}

@@ -1,0 +1,168 @@
+// Tools and which of them must be called, for the vendor. A tool that another provider runs becomes the one that does
+// the same here, where there is one.
+
+import type {
+  ChatRequest,
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  RemoteServer,
+  ToolChoice,
+  ToolDefinition,
+} from "../../../../canonical/chat/chat-request.ts"
+import { GatewayError } from "../../../../canonical/gateway-error.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import { TEXT_INPUT } from "../../../schema/tool-input.ts"
+import { strictSchema, toolSchema } from "../../../schema/tool-schema.ts"
+import { hostedSettings } from "../../hosted-tool-settings.ts"
+import { ownMembers, PROTOCOL } from "../passthrough-fields.ts"
+import { listEntry } from "../remote-servers.ts"
+import type { AnthropicEncodeContext } from "./encode-context.ts"
+import { cacheControl } from "./encode-part.ts"
+
+type AnthropicToolRequest = Pick<ChatRequest, "tools" | "toolChoice" | "settings">
+
+export function encodeTools(
+  { tools, toolChoice, settings }: AnthropicToolRequest,
+  writing: AnthropicEncodeContext,
+): JsonObject {
+  const names = new Map<string, string>()
+  const allowed = toolChoice?.mode === "some" ? allowedToolFilter(toolChoice, writing) : () => true
+  const encoded = tools.flatMap((tool) => {
+    if (!allowed(tool)) return []
+    const wire = encodeTool(tool, writing)
+    if (wire) names.set(tool.name, typeof wire.name === "string" ? wire.name : tool.name)
+    return wire ? [wire] : []
+  })
+  const choice = encodeChoice({ toolChoice, names, parallel: settings.parallelToolCalls }, writing)
+  const given = encoded.length > 0 || (writing.own && tools.some(({ at }) => !at?.startsWith("mcp_servers")))
+  const servers = tools.flatMap((tool) => (isForeignServer(tool) && allowed(tool) ? [listEntry(tool.server)] : []))
+  return {
+    ...(servers.length > 0 && { mcp_servers: servers }),
+    ...(given && { tools: encoded }),
+    ...(choice && { tool_choice: choice }),
+  }
+}
+
+/** Whether it is a remote server that another protocol named. */
+function isForeignServer(tool: ToolDefinition): tool is HostedTool & { readonly server: RemoteServer } {
+  return tool.kind === "hosted" && tool.protocol !== PROTOCOL && tool.server !== undefined
+}
+
+function allowedToolFilter(
+  { names }: { names: readonly string[] },
+  { losses }: AnthropicEncodeContext,
+): (tool: ToolDefinition) => boolean {
+  losses.push(approximated.hint("toolChoice", "tools that may not be called are left out, which prompt caches notice"))
+  return ({ name }) => names.includes(name)
+}
+
+function encodeTool(tool: ToolDefinition, writing: AnthropicEncodeContext): JsonObject | undefined {
+  if (tool.kind === "hosted") return encodeHosted(tool, writing)
+  const members = ownMembers(tool.extra, { at: tool.at ?? "tools", losses: writing.losses })
+  const wire = tool.kind === "function" ? encodeFunction(tool, writing) : encodeCustom(tool, writing)
+  return { ...wire, ...(tool.cacheMark && { cache_control: cacheControl(tool.cacheMark) }), ...members }
+}
+
+function encodeFunction(tool: FunctionTool, writing: AnthropicEncodeContext): JsonObject {
+  const { name, description, parameters, strict } = tool
+  const described = description !== undefined && { description }
+  if (writing.own) {
+    return { name, ...described, input_schema: parameters ?? {}, ...(strict !== undefined && { strict }) }
+  }
+  const report = (path: string, keyword: string) => {
+    const why = `the vendor does not hold a tool's input to \`${keyword}\``
+    writing.losses.push(approximated.meaning(`${memberPath(tool.at, "parameters")}${path}.${keyword}`, why))
+  }
+  const schema = toolSchema(parameters, report)
+  return strict
+    ? { name, ...described, input_schema: strictSchema(schema, { report }), strict: true }
+    : { name, ...described, input_schema: schema }
+}
+
+function encodeCustom({ name, description, format, at }: CustomTool, { losses }: AnthropicEncodeContext): JsonObject {
+  if (format !== undefined) {
+    losses.push(dropped.meaning(memberPath(at, "format"), "a tool of plain text becomes a function of one string"))
+  }
+  const input_schema = { type: "object", properties: { [TEXT_INPUT]: { type: "string" } }, required: [TEXT_INPUT] }
+  return { name, ...(description !== undefined && { description }), input_schema }
+}
+
+const COUNTERPARTS: Readonly<Partial<Record<HostedTool["does"], JsonObject>>> = {
+  "web-search": { type: "web_search_20250305", name: "web_search" },
+  "web-fetch": { type: "web_fetch_20250910", name: "web_fetch" },
+  code: { type: "code_execution_20250825", name: "code_execution" },
+}
+
+function encodeHosted(tool: HostedTool, { losses }: AnthropicEncodeContext): JsonObject | undefined {
+  const { protocol, value, does, at, extra, cacheMark } = tool
+  // A server that stands in the list alone is no tool here.
+  if (protocol === PROTOCOL) return value === null ? undefined : (value as JsonObject)
+  const path = at ?? "tools"
+  ownMembers(extra, { at: path, losses })
+  // A server of another protocol's is listed beside the tools.
+  if (tool.server) return undefined
+  const counterpart = COUNTERPARTS[does]
+  if (!counterpart) {
+    losses.push(dropped.meaning(path, "this model's provider has no tool that does the same"))
+    return undefined
+  }
+  const known = does === "web-search" ? searchOptions(value) : {}
+  const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
+  for (const name of others) {
+    losses.push(approximated.hint(memberPath(path, name), "the provider's own tool of this kind is used as it is"))
+  }
+  return { ...counterpart, ...known, ...(cacheMark && { cache_control: cacheControl(cacheMark) }) }
+}
+
+/** Where the user is, which OpenAI says in the same words; in chat completions a level further down. */
+function searchOptions(value: Json): JsonObject {
+  const location = isObject(value) ? value.user_location : undefined
+  if (!isObject(location) || location.type !== "approximate") return {}
+  const { approximate, ...flat } = location
+  return { user_location: isObject(approximate) ? { ...flat, ...approximate } : flat }
+}
+
+interface ToolChoiceInput {
+  readonly toolChoice: ToolChoice | undefined
+  /** Of each tool that is sent, the name it is sent by. */
+  readonly names: ReadonlyMap<string, string>
+  readonly parallel: boolean | undefined
+}
+
+function encodeChoice(
+  { toolChoice, names, parallel }: ToolChoiceInput,
+  writing: AnthropicEncodeContext,
+): JsonObject | undefined {
+  const lone = parallel === undefined ? {} : { disable_parallel_tool_use: !parallel }
+  if (writing.own) return toolChoice && { ...choiceOf(toolChoice, names), ...(toolChoice.mode !== "none" && lone) }
+  if (toolChoice && isForced(toolChoice)) mustHave(toolChoice, names)
+  if (names.size === 0) return undefined
+  const choice = toolChoice && choiceOf(toolChoice, names)
+  if (parallel !== false || choice?.type === "none") return choice
+  return { ...(choice ?? { type: "auto" }), ...lone }
+}
+
+/** Whether a tool must be called, whichever. */
+export function isForced(choice: ToolChoice): boolean {
+  return choice.mode === "required" || choice.mode === "tool" || (choice.mode === "some" && choice.required)
+}
+
+function mustHave(choice: ToolChoice, names: ReadonlyMap<string, string>): void {
+  if (choice.mode === "tool" ? names.has(choice.name) : names.size > 0) return
+  const which = choice.mode === "tool" ? "the tool" : "one of the tools"
+  const message = `\`tool_choice\` demands ${which}, which this model's provider cannot run. Choose another tool or model.`
+  throw new GatewayError("unsupported_parameter", message, { param: "tool_choice" })
+}
+
+function choiceOf(choice: ToolChoice, names: ReadonlyMap<string, string>): JsonObject {
+  if (choice.mode === "tool") return { type: "tool", name: names.get(choice.name) ?? choice.name }
+  if (choice.mode === "required") return { type: "any" }
+  if (choice.mode !== "some") return { type: choice.mode }
+  const [only] = choice.names
+  if (choice.required && choice.names.length === 1 && only !== undefined) {
+    return { type: "tool", name: names.get(only) ?? only }
+  }
+  return { type: choice.required ? "any" : "auto" }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test"
+import { GatewayError } from "../../../canonical/gateway-error.ts"
+import { decodeError, encodeError } from "./errors.ts"
+
+test("our error has the specification's shape and what the vendor's clients need", () => {
+  const error = new GatewayError("invalid_parameter", "`top_k` must be a whole number.", { param: "top_k" })
+  expect(encodeError(error, { requestId: "r1" })).toEqual({
+    type: "error",
+    error: {
+      code: "invalid_parameter",
+      message: "`top_k` must be a whole number.",
+      type: "invalid_request_error",
+      param: "top_k",
+    },
+    request_id: "r1",
+  })
+})
+
+test("a prompt that is too long is told in the words coding agents know", () => {
+  const told = (message: string) =>
+    (encodeError(new GatewayError("context_length_exceeded", message), { requestId: "" }) as { error: object }).error
+  expect(told("prompt is too long: 5 tokens > 3 maximum")).toMatchObject({
+    message: "prompt is too long: 5 tokens > 3 maximum",
+  })
+  expect(told("Too many tokens.")).toMatchObject({ message: "prompt is too long: Too many tokens." })
+})
+
+const upstream: [string, number, object, string, string][] = [
+  ["a bad request", 400, { type: "invalid_request_error", message: "messages: x" }, "invalid_parameter", "caller"],
+  [
+    "a long prompt",
+    400,
+    { type: "invalid_request_error", message: "prompt is too long: 5 tokens > 3 maximum" },
+    "context_length_exceeded",
+    "caller",
+  ],
+  ["our key", 401, { type: "authentication_error", message: "invalid x-api-key" }, "upstream_unavailable", "gateway"],
+  ["our rights", 403, { type: "permission_error", message: "no" }, "upstream_unavailable", "gateway"],
+  ["an unknown model", 404, { type: "not_found_error", message: "model: x" }, "upstream_unavailable", "gateway"],
+  ["a limit", 429, { type: "rate_limit_error", message: "slow down" }, "upstream_rate_limited", "upstream"],
+  ["a fault", 500, { type: "api_error", message: "oops" }, "upstream_unavailable", "upstream"],
+  ["an overload", 529, { type: "overloaded_error", message: "Overloaded" }, "upstream_unavailable", "upstream"],
+]
+for (const [name, status, error, code, owner] of upstream) {
+  test(`${name} of an upstream's`, () => {
+    const body = JSON.stringify({ type: "error", error, request_id: "req_1" })
+    expect(decodeError({ status, body })).toMatchObject({ code, owner })
+  })
+}
+
+test("a page in place of an error is an error all the same", () => {
+  expect(decodeError({ status: 502, body: "<html>" })).toMatchObject({
+    code: "upstream_unavailable",
+    owner: "upstream",
+  })
+})

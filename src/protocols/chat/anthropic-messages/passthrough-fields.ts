@@ -1,0 +1,39 @@
+// What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
+
+import type { Json, JsonObject } from "../../../canonical/json.ts"
+import type { Losses } from "../../../canonical/loss.ts"
+import { type PassthroughFields, presentFieldNames } from "../../../canonical/passthrough-fields.ts"
+import { dropped, memberPath } from "../../losses.ts"
+
+export const PROTOCOL = "anthropic-messages"
+
+const NOTHING: JsonObject = {}
+
+export interface AnthropicPassthrough extends PassthroughFields {
+  readonly protocol: typeof PROTOCOL
+  /** The list of remote servers, where other protocols know them from the tools. */
+  readonly servers?: Json
+  /** The block that a text was made of for other protocols. It stands beside the members: they lose nothing by it. */
+  readonly block?: JsonObject
+}
+
+export function isOwn(extra: PassthroughFields | undefined): extra is AnthropicPassthrough {
+  return extra?.protocol === PROTOCOL
+}
+
+export function ownExtra(members: JsonObject, block: JsonObject): AnthropicPassthrough {
+  return { protocol: PROTOCOL, members, block }
+}
+
+/** The members that came from this protocol and go back to it; those of another are named as lost. */
+export function ownMembers(
+  extra: PassthroughFields | undefined,
+  { at, losses }: { at: string; losses: Losses },
+): JsonObject {
+  if (!extra) return NOTHING
+  if (isOwn(extra)) return extra.members
+  for (const name of presentFieldNames(extra)) {
+    losses.push(dropped.hint(memberPath(at, name), "the messages protocol has no such member"))
+  }
+  return NOTHING
+}

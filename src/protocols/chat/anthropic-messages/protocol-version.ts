@@ -1,0 +1,60 @@
+// The version header every call carries, in the specification's spelling or the vendor's, and what goes upstream for it.
+import { GatewayError } from "../../../canonical/gateway-error.ts"
+import type { RequestEnvelope } from "../../contract.ts"
+
+/** Newest first. */
+const KNOWN = ["2026-10-21", "2023-06-01", "2023-01-01"] as const
+const OLDEST = "2023-01-01"
+
+export const readsHeaders: readonly string[] = ["msg-version", "anthropic-version", "anthropic-beta"]
+
+/** Callers send few different ones, so what was made of them is kept. */
+const versions = new Map<string, string>()
+const upstream = new Map<string, Readonly<Record<string, string>>>()
+const MAX_KEPT = 100
+
+/** The newest version known that is not after the one asked for. */
+export function readVersion({ headers }: RequestEnvelope): string {
+  const asked = headers["msg-version"] ?? headers["anthropic-version"]
+  if (asked === undefined) throw invalid("The header `msg-version` (or `anthropic-version`) is missing")
+  return versions.get(asked) ?? rememberValue(versions, asked, newestUntil(asked))
+}
+
+function newestUntil(asked: string): string {
+  if (!isDate(asked) || asked < OLDEST) throw invalid("The header `msg-version` is not a version")
+  return KNOWN.find((known) => known <= asked) ?? OLDEST
+}
+
+function rememberValue<Value>(kept: Map<string, Value>, key: string, value: Value): Value {
+  if (kept.size >= MAX_KEPT) kept.clear()
+  kept.set(key, value)
+  return value
+}
+
+/** Newer clients put instructions among the messages; they are known by the vendor's own spelling. */
+export function takesInstructions({ headers }: RequestEnvelope): boolean {
+  return headers["anthropic-version"] !== undefined
+}
+
+export function upstreamHeaders(envelope: RequestEnvelope): Readonly<Record<string, string>> {
+  const version = readVersion(envelope)
+  const beta = envelope.headers["anthropic-beta"]
+  const key = beta === undefined ? version : `${version} ${beta}`
+  const made = upstream.get(key)
+  if (made) return made
+  return rememberValue(upstream, key, {
+    "anthropic-version": version,
+    ...(beta !== undefined && { "anthropic-beta": beta }),
+  })
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
+  const time = Date.parse(`${text}T00:00:00Z`)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+}
+
+function invalid(what: string): GatewayError {
+  const message = `${what}. Send a date of the form YYYY-MM-DD from ${OLDEST} on, such as \`msg-version: 2023-06-01\`.`
+  return new GatewayError("invalid_version", message, { param: "msg-version" })
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "bun:test"
+import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
+import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
+import { GatewayError } from "../../../canonical/gateway-error.ts"
+import { decodeByteText } from "../../../transport/json/byte-text.ts"
+import { decodeSse } from "../../../transport/streams/sse.ts"
+import { relaying, streamReading } from "../../relay.fixture.ts"
+import { decodeStream, relayStream } from "./relay-stream.ts"
+
+const event = (data: { type: string; [member: string]: unknown }) =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+
+const opening = event({
+  type: "message_start",
+  message: { id: "msg_1", model: "claude-x", usage: { input_tokens: 9, output_tokens: 1, cache_read_input_tokens: 4 } },
+})
+const said = (text: string) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
+const closing =
+  event({
+    type: "message_delta",
+    delta: { stop_reason: "end_turn", stop_sequence: null },
+    usage: { output_tokens: 15 },
+  }) + event({ type: "message_stop" })
+const text =
+  opening +
+  event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }) +
+  event({ type: "ping" }) +
+  said("Good ") +
+  said("day, ") +
+  said("Zo\xc3\xab") +
+  said("!") +
+  event({ type: "content_block_stop", index: 0 }) +
+  closing
+
+const reading = streamReading("messages")
+
+function decode(stream: string): StreamEvent[] {
+  const sse = decodeSse()
+  const decoder = decodeStream()
+  return [...[...sse.push(stream), ...sse.finish()].flatMap((frame) => decoder.push(frame)), ...decoder.finish()]
+}
+
+function relayed(pieces: readonly string[]): string {
+  const { push, finish } = relaying(relayStream({ model: "a/b", reading }))
+  return pieces.map(push).join("") + finish()
+}
+
+describe("a stream is read", () => {
+  test("as text, with usage that grows, to its end", () => {
+    const events = decode(text)
+    expect(events.at(-1)).toEqual({ type: "stream-end" })
+    const folded = assembleResponse(events)
+    expect(folded.candidates[0]?.parts).toEqual([{ kind: "text", text: decodeByteText("Good day, Zo\xc3\xab!") }])
+    expect(folded.candidates[0]?.finish).toEqual({ reason: "stop", word: "end_turn" })
+    expect(folded.usage).toEqual({ input: 9, cacheRead: 4, output: 15 })
+  })
+
+  test("as thinking with its signature, and calls of tools", () => {
+    const events = decode(
+      opening +
+        event({ type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "" } }) +
+        event({ type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "hm" } }) +
+        event({ type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "sig" } }) +
+        event({ type: "content_block_stop", index: 0 }) +
+        event({ type: "content_block_start", index: 1, content_block: { type: "tool_use", id: "t1", name: "look" } }) +
+        event({ type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: '{"a":1}' } }) +
+        event({ type: "content_block_stop", index: 1 }),
+    )
+    expect(events).toContainEqual({
+      type: "part-end",
+      candidate: 0,
+      part: 0,
+      sealed: { mintedBy: "anthropic", data: "sig" },
+    })
+    expect(events).toContainEqual({
+      type: "part-start",
+      candidate: 0,
+      part: 1,
+      start: { kind: "tool-call", id: "t1", name: "look", runsAt: "client" },
+    })
+  })
+
+  test("whole without its last event, once it said why it stopped; broken before", () => {
+    expect(decode(text.replace(event({ type: "message_stop" }), "")).at(-1)).toEqual({ type: "stream-end" })
+    expect(decode(opening + said("x")).at(-1)?.type).not.toBe("stream-end")
+  })
+
+  test("an error is the upstream's, whatever it says", () => {
+    const overloaded = event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })
+    expect(decode(opening + overloaded).at(-1)).toMatchObject({
+      type: "stream-error",
+      error: { code: "upstream_unavailable", owner: "upstream", upstreamStatus: 529 },
+    })
+    expect(decode("event: x\ndata: {oops\n\n").at(-1)).toMatchObject({ type: "stream-error" })
+  })
+})
+
+describe("the relay", () => {
+  const expected = text.replace('"claude-x"', '"a/b"')
+
+  test("names the model the caller knows, and passes every other byte, wherever they are cut", () => {
+    for (let cut = 0; cut <= text.length; cut++) {
+      expect(relayed([text.slice(0, cut), text.slice(cut)])).toBe(expected)
+    }
+    expect(relayed(text.split(/(?<=\n\n)/))).toBe(expected)
+    expect(relayed([...text])).toBe(expected)
+  })
+
+  test("opens a message once, also when the host does it twice", () => {
+    expect(relayed([opening, opening, said("x"), closing])).toBe(
+      opening.replace('"claude-x"', '"a/b"') + said("x") + closing,
+    )
+    const quoted = said('"message_start"')
+    expect(relayed([opening + quoted + closing])).toContain(quoted)
+  })
+
+  test("keeps what it does not know", () => {
+    const odd = 'event: later\r\ndata: {"type":"later","n":12345678901234567890,"model":"m","x":"\\u00e9"}\r\n\r\n'
+    expect(relayed([opening + odd + closing])).toBe(opening.replace('"claude-x"', '"a/b"') + odd + closing)
+  })
+
+  test("fails with the event its clients raise on", () => {
+    const frame = relayStream({ model: "a/b", reading }).errorFrame(new GatewayError("upstream_unavailable", "Gone."), {
+      requestId: "r1",
+      unixTime: 0,
+    })
+    expect(frame).toBe(
+      'event: error\ndata: {"type":"error","error":{"code":"upstream_unavailable","message":"Gone.",' +
+        '"type":"overloaded_error"},"request_id":"r1"}\n\n',
+    )
+  })
+})

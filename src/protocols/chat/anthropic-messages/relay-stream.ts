@@ -1,0 +1,89 @@
+// Reads a messages stream into canonical events, and says what of each frame passes in the relay lane.
+
+import type { StreamEvent } from "../../../canonical/chat/stream-event.ts"
+import { isObject } from "../../../canonical/json.ts"
+import { asciiJson, asciiOf, type JsonEdit, spliceJson } from "../../../transport/json/json-splice.ts"
+import type { MayVary } from "../../../transport/streams/frame-stencil.ts"
+import { type SseFrame, withData } from "../../../transport/streams/sse.ts"
+import type { StreamStep } from "../../../transport/streams/stream-step.ts"
+import type { RelayContext, StreamRelay } from "../../contract.ts"
+import { brokenEvent, parseEvent } from "../../parse-event.ts"
+import { MessageStreamDecoder } from "./decode/decode-stream-message.ts"
+import { errorFrame } from "./errors.ts"
+import { encodeClosingUsage, encodeOpeningUsage } from "./usage.ts"
+
+/** The protocol has an event for it. */
+export const heartbeat = 'event: ping\ndata: {"type": "ping"}\n\n'
+
+const MAY_VARY: MayVary = new Map(["text", "thinking", "partial_json"].map((name) => [name, true]))
+
+export function relayStream({ model }: RelayContext): StreamRelay {
+  const name = asciiJson(model)
+  let opened = false
+  /** The event that should have told the usage and does not, held back until the end. */
+  let closing: SseFrame | undefined
+  const closed = (): string => closing?.raw ?? ""
+  return {
+    observer: decodeStream(),
+    /** Only the first event names the model. Some hosts send it twice, which clients refuse. */
+    edit(frame) {
+      const { data, raw } = frame
+      if (data !== undefined && lacksUsage(data)) {
+        const before = closed()
+        closing = frame
+        return before
+      }
+      if (data === undefined || !isEvent(data, "message_start"))
+        return isEvent(data, "message_stop") ? closed() + raw : raw
+      if (opened) return ""
+      opened = true
+      return withData(frame, spliceJson(data, [{ path: ["message", "model"], set: name }, ...openingUsage(data)]))
+    },
+    mayVary: MAY_VARY,
+    terminal: () => `${closed()}event: message_stop\ndata: {"type":"message_stop"}\n\n`,
+    endWithUsage(end, usage) {
+      if (!closing?.data) return end
+      const told = asciiOf(encodeClosingUsage(usage))
+      return (
+        withData(closing, spliceJson(closing.data, [{ path: ["usage"], set: told }])) + end.slice(closing.raw.length)
+      )
+    },
+    errorFrame,
+  }
+}
+
+/** The words may stand in a text, too. */
+function isEvent(data: string | undefined, type: string): boolean {
+  return data?.includes(`"${type}"`) === true && parseEvent(data)?.type === type
+}
+
+function lacksUsage(data: string): boolean {
+  if (!data.includes('"message_delta"') || data.includes('"usage"')) return false
+  const { type, delta } = parseEvent(data) ?? {}
+  return type === "message_delta" && isObject(delta) && typeof delta.stop_reason === "string"
+}
+
+/** Clients add the counts of later events to those of the first, and fail where there are none. */
+function openingUsage(data: string): JsonEdit[] {
+  if (data.includes('"usage"')) return NO_EDITS
+  return [{ path: ["message", "usage"], set: asciiOf(encodeOpeningUsage({})) }]
+}
+
+const NO_EDITS: JsonEdit[] = []
+
+export function decodeStream(
+  { minter }: { minter: string } = { minter: "anthropic" },
+): StreamStep<SseFrame, StreamEvent> {
+  const message = new MessageStreamDecoder(minter)
+  return {
+    push({ data }) {
+      if (data === undefined || message.ended) return []
+      const event = parseEvent(data)
+      return event ? message.take(event) : [brokenEvent()]
+    },
+    /** Some hosts leave out the terminal event; a message that said why it stopped is whole all the same. */
+    finish() {
+      return message.ended || !message.stopped ? [] : message.end()
+    },
+  }
+}

@@ -1,0 +1,26 @@
+// Bedrock's Converse protocol in the translate lane. Nobody speaks it to us, so it has the upstream half alone.
+import type { UpstreamCodec } from "../../chat-codec.ts"
+import { NO_HEADERS } from "../../gateway-extension.ts"
+import { decodeResponse } from "./decode/decode-response.ts"
+import { decodeStream } from "./decode/decode-stream.ts"
+import { encodeRequest } from "./encode/encode-request.ts"
+import { decodeError } from "./errors.ts"
+import { fates } from "./fates.ts"
+
+export const bedrockConverseCodec: UpstreamCodec = {
+  fates,
+  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  callId: /^[a-zA-Z0-9_-]{1,64}$/,
+  /** A place in Amazon's own store could be named instead, which is nobody's to send. */
+  inlines: () => true,
+  // A signature is its author's: what Claude signs here it takes in its own protocol, too.
+  minter: ({ author }) => `${author === "anthropic" ? "anthropic-messages" : "bedrock-converse"}/${author}`,
+  operationFor(model, stream) {
+    const operation = stream ? "converse-stream" : "converse"
+    return { operation, path: `/model/${encodeURIComponent(model)}/${operation}`, headers: NO_HEADERS }
+  },
+  encodeRequest,
+  decodeResponse,
+  decodeStream,
+  decodeError,
+}

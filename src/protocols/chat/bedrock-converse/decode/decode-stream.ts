@@ -1,0 +1,22 @@
+// Reads a ConverseStream, out of AWS's frames already, into canonical events.
+import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
+import type { SseFrame } from "../../../../transport/streams/sse.ts"
+import type { StreamStep } from "../../../../transport/streams/stream-step.ts"
+import type { UpstreamResponseContext } from "../../../chat-codec.ts"
+import { brokenEvent, parseEvent } from "../../../parse-event.ts"
+import { ConverseStreamDecoder } from "./decode-stream-message.ts"
+
+export function decodeStream(context: UpstreamResponseContext): StreamStep<SseFrame, StreamEvent> {
+  const message = new ConverseStreamDecoder(context)
+  return {
+    push({ event, data }) {
+      if (data === undefined || message.ended) return []
+      const said = parseEvent(data)
+      return said ? message.take(event, said) : [brokenEvent()]
+    },
+    /** A message that said why it stopped is whole, also without what it has used. */
+    finish() {
+      return message.ended || !message.stopped ? [] : message.end()
+    },
+  }
+}

@@ -1,0 +1,46 @@
+// Cache borders, which are blocks of their own here, for the models that keep prompts.
+
+import type { CacheMark } from "../../../../canonical/chat/content-part.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import type { BedrockEncodeContext } from "./encode-context.ts"
+import type { PlacedBlock } from "./encode-part.ts"
+
+/** The border itself; undefined where the model keeps nothing. */
+export function cachePoint({ ttl }: CacheMark, { at, writing }: { at: string; writing: BedrockEncodeContext }) {
+  const { family, losses } = writing
+  if (!family.caches) {
+    losses.push(dropped.hint(`${at}.cache_control`, "the model keeps no prompts"))
+    return undefined
+  }
+  const hour = ttl === "1h" && family.caches.hour
+  if (ttl === "1h" && !hour) {
+    losses.push(approximated.hint(`${at}.cache_control.ttl`, "the model keeps prompts for five minutes"))
+  }
+  return { cachePoint: { type: "default", ...(hour && { ttl: "1h" }) } }
+}
+
+/**
+ * The blocks with their borders among them. None may follow media, so it stands before them then: they are kept with
+ * the next border, and no block is added that the next turn would not have.
+ */
+export function withCachePoints(placed: readonly PlacedBlock[], writing: BedrockEncodeContext): JsonObject[] {
+  const blocks: JsonObject[] = []
+  for (const { block, mark } of placed) {
+    blocks.push(block)
+    const point = mark && cachePoint(mark, { at: mark.at, writing })
+    if (!point) continue
+    let place = blocks.length
+    while (place > 0 && isMedia(blocks[place - 1])) place--
+    if (place < blocks.length) {
+      const why = "no cache border may stand behind media"
+      writing.losses.push((place === 0 ? dropped : approximated).hint(`${mark.at}.cache_control`, why))
+    }
+    if (place > 0 && blocks[place - 1]?.cachePoint === undefined) blocks.splice(place, 0, point)
+  }
+  return blocks
+}
+
+function isMedia(block: JsonObject | undefined): boolean {
+  return block !== undefined && ["image", "document", "video", "audio"].some((name) => name in block)
+}

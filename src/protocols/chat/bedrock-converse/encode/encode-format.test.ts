@@ -1,0 +1,72 @@
+import { describe, expect, test } from "bun:test"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { ANSWER_TOOL } from "../answer-tool.ts"
+import * as models from "../codec.fixture.ts"
+import { encoded, tool as f, request, toolSpec as spec, text } from "../codec.fixture.ts"
+
+describe("a form for the answer", () => {
+  const schema = { type: "object", properties: { city: { type: "string", minLength: 1 } }, required: ["city"] }
+  const format = { kind: "schema", name: "City", schema, strict: true } as const
+  const formed = (changes: Parameters<typeof request>[0] & { model: string }) => {
+    const { model, ...given } = changes
+    return encoded(request({ settings: { format }, ...given }), { model })
+  }
+  const answerTool = { toolSpec: { name: ANSWER_TOOL, inputSchema: { json: schema } } }
+
+  test("is the interface's, for models that are held to it", () => {
+    const { body, lost } = formed({ model: models.CLAUDE })
+    const { textFormat } = body.outputConfig as { textFormat: JsonObject }
+    const { jsonSchema } = textFormat.structure as { jsonSchema: { name: string; schema: string } }
+    expect(textFormat.type).toBe("json_schema")
+    expect(jsonSchema.name).toBe("City")
+    expect(JSON.parse(jsonSchema.schema)).toEqual({
+      type: "object",
+      properties: { city: { type: "string", description: "{minLength: 1}" } },
+      required: ["city"],
+      additionalProperties: false,
+    })
+    expect(lost).toEqual([
+      "approximated format.schema.properties.city.minLength (meaning)",
+      "approximated format.schema.additionalProperties (meaning)",
+    ])
+  })
+
+  test("is a tool's that must be called, for models that are held to those alone", () => {
+    const { body, lost } = formed({ model: models.NOVA })
+    expect(body.toolConfig).toMatchObject({ tools: [answerTool], toolChoice: { tool: { name: ANSWER_TOOL } } })
+    expect(body.outputConfig).toBeUndefined()
+    expect(lost).toEqual(["dropped format.name (hint)", "approximated format (hint)"])
+  })
+
+  test("goes with the caller's tools, as one more that may be called", () => {
+    const { body } = formed({ model: models.NOVA, tools: [f] })
+    expect(body.toolConfig).toMatchObject({ tools: [spec, answerTool], toolChoice: { any: {} } })
+    const alone = formed({ model: models.NOVA, tools: [f], toolChoice: { mode: "none" } })
+    expect(alone.body.toolConfig).toMatchObject({ tools: [answerTool], toolChoice: { tool: { name: ANSWER_TOOL } } })
+  })
+
+  test("is not asked for where a tool must be called", () => {
+    const { body, lost } = formed({ model: models.NOVA, tools: [f], toolChoice: { mode: "required" } })
+    expect(body.toolConfig).toEqual({ tools: [spec], toolChoice: { any: {} } })
+    expect(lost).toEqual(["dropped format.name (hint)", "dropped format (hint)"])
+  })
+
+  test.each<[string, Parameters<typeof formed>[0]]>([
+    ["the model cannot be held to it", { model: models.LLAMA }],
+    ["nothing is known of the model", { model: models.UNKNOWN }],
+    ["the model thinks", { model: models.NOVA, settings: { format, reasoning: { effort: "low" } } }],
+    ["it is no object", { model: models.NOVA, settings: { format: { ...format, schema: { type: "array" } } } }],
+    ["the caller has a tool of that name", { model: models.NOVA, tools: [{ ...f, name: ANSWER_TOOL }] }],
+  ])("is asked for in words where %s", (_, changes) => {
+    const { body, lost } = formed(changes)
+    expect((body.system as { text: string }[])[0]?.text).toStartWith("Answer with JSON that fits this JSON Schema")
+    expect(lost).toContain("approximated format.schema (meaning)")
+  })
+
+  test("of JSON alone is asked for in words, behind the instructions", () => {
+    const given = { instructions: [text("be kind")], settings: { format: { kind: "json" } } } as const
+    const { body, lost } = encoded(request(given))
+    expect((body.system as { text: string }[]).map(({ text }) => text.split(" ")[0])).toEqual(["be", "Answer"])
+    expect(lost).toEqual(["approximated format (meaning)"])
+  })
+})

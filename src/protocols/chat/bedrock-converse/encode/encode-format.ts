@@ -1,0 +1,76 @@
+// What form an answer shall have, by what holds the model to it: the interface, a tool that must be called, or words.
+
+import type { ChatRequest, OutputFormat } from "../../../../canonical/chat/chat-request.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import { resolveReference, strictSchema, toolSchema } from "../../../schema/tool-schema.ts"
+import { ANSWER_DESCRIPTION, ANSWER_TOOL } from "../answer-tool.ts"
+import type { BedrockEncodeContext } from "./encode-context.ts"
+import { isForced } from "./encode-tool-choice.ts"
+
+export interface ConverseFormat {
+  readonly outputConfig?: JsonObject
+  /** The tool whose input is the answer. */
+  readonly answer?: JsonObject
+  readonly instruction?: string
+}
+
+const ONLY = "and nothing else: no prose around it, no code fence."
+
+interface FormatContext {
+  /** Whether the model thinks, which does not go with a tool that must be called. */
+  readonly thinks: boolean
+  readonly writing: BedrockEncodeContext
+}
+
+export function encodeFormat(request: ChatRequest, { thinks, writing }: FormatContext): ConverseFormat {
+  const { format } = request.settings
+  const { losses, family } = writing
+  if (!format || format.kind === "text") return {}
+  if (format.kind !== "schema") {
+    losses.push(approximated.meaning("format", "JSON without a schema is asked for in words"))
+    return { instruction: `Answer with one JSON object ${ONLY}` }
+  }
+  if (family.format === "config") return { outputConfig: encodeConfig(format, writing) }
+  if (format.name !== undefined) losses.push(dropped.hint("format.name", "the form has no name here"))
+  if (request.toolChoice && isForced(request.toolChoice)) {
+    losses.push(dropped.hint("format", "a tool must be called, so that no answer is given"))
+    return {}
+  }
+  const takesTool = family.format === "tool" && !thinks && isObject(format.schema)
+  const isFree = request.tools.every(({ name }) => name !== ANSWER_TOOL)
+  if (takesTool && isFree && describesObject(format.schema)) return { answer: answerTool(format.schema, writing) }
+  losses.push(approximated.meaning("format.schema", "the model is asked in words to keep to it"))
+  return { instruction: `Answer with JSON that fits this JSON Schema ${ONLY}\n${JSON.stringify(format.schema)}` }
+}
+
+type SchemaOutputFormat = Extract<OutputFormat, { kind: "schema" }>
+
+function encodeConfig({ name, schema, strict }: SchemaOutputFormat, { losses }: BedrockEncodeContext): JsonObject {
+  if (strict === false) losses.push(approximated.hint("format.strict", "an answer is always held to its schema"))
+  const fits = name !== undefined && /^[\w-]{1,64}$/.test(name)
+  if (name !== undefined && !fits) losses.push(dropped.hint("format.name", "a name is of letters, digits, `_` and `-`"))
+  const report = (path: string, keyword: string) => {
+    const why = `the vendor does not hold an answer to \`${keyword}\``
+    losses.push(approximated.meaning(`format.schema${path}.${keyword}`, why))
+  }
+  const whole = strictSchema(isObject(schema) ? resolveReference(schema, schema) : schema, { report })
+  const jsonSchema = { ...(fits && { name }), schema: JSON.stringify(whole) }
+  return { textFormat: { type: "json_schema", structure: { jsonSchema } } }
+}
+
+function describesObject(schema: Json): boolean {
+  if (!isObject(schema)) return false
+  const { type, properties } = resolveReference(schema, schema)
+  return type === "object" || (type === undefined && isObject(properties))
+}
+
+function answerTool(schema: Json, { losses }: BedrockEncodeContext): JsonObject {
+  losses.push(approximated.hint("format", "the answer is asked for as a tool's input"))
+  const report = (path: string, keyword: string) => {
+    const why = `the vendor does not hold a tool's input to \`${keyword}\``
+    losses.push(approximated.meaning(`format.schema${path}.${keyword}`, why))
+  }
+  const json = toolSchema(schema, report)
+  return { toolSpec: { name: ANSWER_TOOL, description: ANSWER_DESCRIPTION, inputSchema: { json } } }
+}

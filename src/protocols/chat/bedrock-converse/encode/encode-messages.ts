@@ -1,0 +1,77 @@
+// Turns as messages: user and assistant take turns strictly, and what tools found stands first in the user's.
+
+import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { approximated } from "../../../losses.ts"
+import { reportForeignFields } from "../passthrough-fields.ts"
+import { withCachePoints } from "./encode-cache-points.ts"
+import type { BedrockEncodeContext } from "./encode-context.ts"
+import { encodeParts, type PlacedBlock } from "./encode-part.ts"
+
+interface ConverseMessage {
+  readonly role: "user" | "assistant"
+  readonly results: PlacedBlock[]
+  readonly others: PlacedBlock[]
+}
+
+/** What is put where something has to be said and nothing was. */
+const PLACEHOLDER_TEXT: JsonObject = { text: "." }
+
+export function encodeMessages(turns: readonly ConversationTurn[], writing: BedrockEncodeContext): JsonObject[] {
+  const spoken: ConverseMessage[] = []
+  for (const turn of turns) appendTurn(turn, { spoken, writing })
+  if (spoken[0]?.role !== "user") {
+    const why = "a conversation begins with the user: an empty remark was put first"
+    writing.losses.push(approximated.hint("messages", why))
+    spoken.unshift({ role: "user", results: [], others: [{ block: PLACEHOLDER_TEXT }] })
+  }
+  endWithoutSpace(spoken.at(-1), { at: turns.at(-1)?.at ?? "messages", writing })
+  return spoken.map(({ role, results, others }) => {
+    const content = withCachePoints([...results, ...others], writing)
+    return { role, content: withText(content, writing) }
+  })
+}
+
+/** An answer that was begun goes on, but not behind white space: Claude refuses that. */
+function endWithoutSpace(
+  last: ConverseMessage | undefined,
+  { at, writing }: { at: string; writing: BedrockEncodeContext },
+): void {
+  const placed = last?.role === "assistant" ? last.others.pop() : undefined
+  if (!last || !placed) return
+  const { text } = placed.block
+  const trimmed = typeof text === "string" ? text.trimEnd() : text
+  last.others.push(trimmed === undefined ? placed : { ...placed, block: { ...placed.block, text: trimmed } })
+  if (trimmed === text) return
+  writing.losses.push(approximated.hint(at, "no white space may stand at the end of an answer that was begun"))
+}
+
+function appendTurn(
+  turn: ConversationTurn,
+  { spoken, writing }: { spoken: ConverseMessage[]; writing: BedrockEncodeContext },
+): void {
+  const { at = "messages", role: said, parts, extra } = turn
+  const { losses } = writing
+  reportForeignFields(extra, { at, losses })
+  if (said === "instruction") {
+    losses.push(approximated.meaning(at, "an instruction amid the turns is said as the user"))
+  }
+  const role = said === "assistant" ? "assistant" : "user"
+  const placed = encodeParts(parts, { place: role, writing })
+  if (placed.length === 0) return
+  let last = spoken.at(-1)
+  if (last?.role !== role) {
+    last = { role, results: [], others: [] }
+    spoken.push(last)
+  }
+  for (const each of placed) (each.block.toolResult === undefined ? last.others : last.results).push(each)
+}
+
+/** A document alone is refused: there must be a word beside it. */
+function withText(content: JsonObject[], { losses }: BedrockEncodeContext): JsonObject[] {
+  const alone =
+    content.some(({ document }) => document !== undefined) && !content.some(({ text }) => text !== undefined)
+  if (!alone) return content
+  losses.push(approximated.hint("messages", "a document needs a word beside it: an empty remark was put there"))
+  return [...content, PLACEHOLDER_TEXT]
+}

@@ -1,0 +1,142 @@
+// The parts of a request as content blocks. A part that cannot be said is left out and named in the losses.
+
+import type {
+  CacheMark,
+  ContentPart,
+  MediaPart,
+  ReasoningPart,
+  ToolCallPart,
+  ToolResultPart,
+} from "../../../../canonical/chat/content-part.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import { toolInput } from "../../../schema/tool-input.ts"
+import { PROTOCOL, reportForeignFields } from "../passthrough-fields.ts"
+import { redactedContent } from "../seals.ts"
+import type { BedrockEncodeContext } from "./encode-context.ts"
+import { mediaBlock } from "./encode-media.ts"
+
+type ConverseBlockLocation = "system" | "user" | "assistant" | "result"
+
+/** Which kinds may stand where. */
+const PLACES: Readonly<Record<ConverseBlockLocation, readonly ContentPart["kind"][]>> = {
+  system: ["text", "refusal"],
+  user: ["text", "refusal", "media", "tool-result"],
+  assistant: ["text", "refusal", "reasoning", "tool-call"],
+  result: ["text", "refusal", "media"],
+}
+
+export interface ConverseBlockContext {
+  readonly place: ConverseBlockLocation
+  readonly writing: BedrockEncodeContext
+}
+
+/** A block, and the cache border that shall stand behind it. */
+export interface PlacedBlock {
+  readonly block: JsonObject
+  readonly mark?: CacheMark & { readonly at: string }
+}
+
+export function encodeParts(parts: readonly ContentPart[], where: ConverseBlockContext): PlacedBlock[] {
+  return parts.flatMap((part) => encodePart(part, where))
+}
+
+function encodePart(part: ContentPart, { place, writing }: ConverseBlockContext): PlacedBlock[] {
+  const { losses } = writing
+  const at = part.at ?? place
+  if (part.kind === "foreign") {
+    losses.push(dropped.meaning(at, "only the protocol it was written in knows this content"))
+    return []
+  }
+  if (!PLACES[place].includes(part.kind)) {
+    const why = `a ${part.kind} cannot stand here in the Converse protocol`
+    losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](at, why))
+    return []
+  }
+  reportForeignFields(part.extra, { at, losses })
+  const blocks = blocksOf(part, writing)
+  const mark = markOf(part, at)
+  const last = blocks.length - 1
+  return blocks.map((block, index) => ({ block, ...(mark && index === last && { mark }) }))
+}
+
+function markOf(part: ContentPart, at: string): PlacedBlock["mark"] {
+  // Inside a result no border can stand, but behind it one can.
+  const found =
+    part.cacheMark ??
+    (part.kind === "tool-result" ? part.parts.findLast(({ cacheMark }) => cacheMark) : part)?.cacheMark
+  return found && { ...found, at }
+}
+
+function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, writing: BedrockEncodeContext): JsonObject[] {
+  switch (part.kind) {
+    case "text":
+      if (part.citations && part.citations.length > 0) {
+        writing.losses.push(dropped.hint(memberPath(part.at, "citations"), "the models are not told what they cited"))
+      }
+      return textBlocks(part.text)
+    case "refusal":
+      return textBlocks(part.text)
+    case "media":
+      return [mediaBlock(part, writing)]
+    case "reasoning":
+      return reasoningBlocks(part, writing)
+    case "tool-call":
+      return callBlocks(part, writing)
+    case "tool-result":
+      return resultBlocks(part, writing)
+  }
+}
+
+/** The vendor refuses blocks of nothing but white space. */
+function textBlocks(text: string): JsonObject[] {
+  return text.trim() === "" ? [] : [{ text }]
+}
+
+function reasoningBlocks({ sealed, text, at }: ReasoningPart, { minter, losses }: BedrockEncodeContext): JsonObject[] {
+  if (sealed && (sealed.mintedBy === minter || sealed.mintedBy === PROTOCOL)) {
+    const redacted = redactedContent(sealed)
+    const reasoningContent =
+      redacted === undefined ? { reasoningText: { text, signature: sealed.data } } : { redactedContent: redacted }
+    return [{ reasoningContent }]
+  }
+  const why = sealed ? "only its minter reads this seal" : "the models take back only reasoning they have signed"
+  losses.push(dropped.hint(at ?? "messages", why))
+  return []
+}
+
+function callBlocks(part: ToolCallPart, { losses }: BedrockEncodeContext): JsonObject[] {
+  const { id, name, runsAt, sealed, at } = part
+  if (runsAt === "provider") {
+    losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
+    return []
+  }
+  if (sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter reads this seal"))
+  const { input, exact } = toolInput(part)
+  if (!exact) {
+    const why = "its arguments are no JSON object, and are sent as the text they are"
+    losses.push(approximated.meaning(memberPath(at, "arguments"), why))
+  }
+  return [{ toolUse: { toolUseId: id, name, input } }]
+}
+
+/** What a result may not hold is said behind it. */
+function resultBlocks(part: ToolResultPart, writing: BedrockEncodeContext): JsonObject[] {
+  const { callId, isError } = part
+  const { family, losses } = writing
+  const isBeside = (each: ContentPart): each is MediaPart =>
+    each.kind === "media" && !family.inResults.includes(each.media)
+  const beside = part.parts.filter(isBeside)
+  for (const { at, media } of beside) {
+    losses.push(approximated.hint(at ?? part.at ?? "messages", `${media} of a result is said behind it`))
+  }
+  const inside = part.parts.filter((each) => !isBeside(each))
+  const content = encodeParts(inside, { place: "result", writing }).map(({ block }) => block)
+  if (content.length === 0) content.push({ text: beside.length > 0 ? "(see below)" : "(nothing)" })
+  if (isError && !family.failures) {
+    losses.push(approximated.hint(memberPath(part.at, "isError"), "that it is an error is said in words"))
+    content.unshift({ text: "The tool failed:" })
+  }
+  const toolResult = { toolUseId: callId, content, ...(isError && family.failures && { status: "error" }) }
+  return [{ toolResult }, ...beside.map((each) => mediaBlock(each, writing))]
+}

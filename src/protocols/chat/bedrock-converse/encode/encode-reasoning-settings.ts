@@ -1,0 +1,152 @@
+// How hard to think, in the words of whoever made the model.
+
+import type { ChatRequest, ConversationTurn, ReasoningSettings } from "../../../../canonical/chat/chat-request.ts"
+import { partsBeforeToolResults } from "../../../../canonical/chat/parts-before-tool-results.ts"
+import { budgetOf, effortOf, nearestEffort, type ReasoningEffort } from "../../../../canonical/chat/reasoning-effort.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import { PROTOCOL } from "../passthrough-fields.ts"
+import type { BedrockEncodeContext } from "./encode-context.ts"
+import { isForced } from "./encode-tool-choice.ts"
+
+export interface ConverseThinking {
+  /** Members of `additionalModelRequestFields`. */
+  readonly fields: JsonObject
+  readonly thinks: boolean
+  /** Whether it leaves the model no choice of how to sample. */
+  readonly samples?: "itself"
+  /** A limit of the answer that must be told beside a budget. */
+  readonly maxTokens?: number
+}
+
+const NONE: ConverseThinking = { fields: {}, thinks: false }
+
+/** What every model takes that takes a word. */
+const EFFORTS: readonly ReasoningEffort[] = ["low", "medium", "high"]
+const LEAST_BUDGET = 1024
+const DISPLAYS = { full: "summarized", summary: "summarized", hidden: "omitted" } as const
+
+export function encodeThinking(request: ChatRequest, writing: BedrockEncodeContext): ConverseThinking {
+  const wish = request.settings.reasoning
+  if (!wish) return NONE
+  if (wish.effort === "none" || wish.budgetTokens === 0) return encodeNone(writing)
+  const { family, losses, reasons } = writing
+  const forced = request.toolChoice !== undefined && isForced(request.toolChoice)
+  const lose = (why: string): ConverseThinking => {
+    losses.push(dropped.hint("reasoning", why))
+    return NONE
+  }
+  if (!reasons) return lose("the model does not reason")
+  if (!family.thinking) return lose("how hard the model thinks cannot be set")
+  if (family.isClaude && forced) return lose("the model does not think where it must call a tool")
+  if (family.thinking === "budget") {
+    if (isUnsigned(request.turns, writing))
+      return lose("what the model thought before it called its tools is not there")
+    return encodeBudget(wish, request, writing)
+  }
+  if (family.thinking === "adaptive") return encodeAdaptive(wish, writing)
+  if (wish.show !== undefined) losses.push(dropped.hint("reasoning.show", "what is shown of it is the model's to say"))
+  return encodeEffort(wish, request, writing)
+}
+
+function encodeNone({ family, efforts, losses, reasons }: BedrockEncodeContext): ConverseThinking {
+  if (!reasons) return NONE
+  if (family.thinking === "budget") return { fields: { thinking: { type: "disabled" } }, thinks: false }
+  if (family.thinking === "reasoningConfig") return { fields: { reasoningConfig: { type: "disabled" } }, thinks: false }
+  if (efforts?.includes("none")) {
+    if (family.thinking === "reasoning_effort") return { fields: { reasoning_effort: "none" }, thinks: false }
+    if (family.thinking === "reasoning.effort") return { fields: { reasoning: { effort: "none" } }, thinks: false }
+  }
+  losses.push(dropped.hint("reasoning", "that the model shall not think cannot be said: it is not asked to"))
+  return NONE
+}
+
+/** Claude goes on after its tools' results only with its own thoughts before the calls. */
+function isUnsigned(turns: readonly ConversationTurn[], { minter }: BedrockEncodeContext): boolean {
+  const parts = partsBeforeToolResults(turns)
+  const isSigned = parts.some((part) => {
+    if (part.kind !== "reasoning" || !part.sealed) return false
+    return part.sealed.mintedBy === minter || part.sealed.mintedBy === PROTOCOL
+  })
+  return !isSigned && parts.some(({ kind }) => kind === "tool-call")
+}
+
+function encodeBudget(
+  wish: ReasoningSettings,
+  { settings }: ChatRequest,
+  writing: BedrockEncodeContext,
+): ConverseThinking {
+  const { losses, maxOutputTokens, thinkingTokens } = writing
+  const { effort, budgetTokens, show } = wish
+  if (show !== undefined && show !== "full") {
+    losses.push(dropped.hint("reasoning.show", "the model shows all of its thoughts"))
+  }
+  const asked = budgetTokens ?? (effort && budgetOf(effort))
+  if (asked === undefined) {
+    losses.push(dropped.hint("reasoning", "the model thinks where it is told how long"))
+    return NONE
+  }
+  if (budgetTokens === undefined) {
+    losses.push(approximated.hint("reasoning.effort", `the model takes a number of tokens: ${effort} is ${asked}`))
+  } else if (effort !== undefined) losses.push(dropped.hint("reasoning.effort", "the number of tokens says it"))
+  const maxTokens = Math.min(settings.maxOutputTokens ?? maxOutputTokens, maxOutputTokens)
+  const least = Math.max(LEAST_BUDGET, thinkingTokens?.min ?? 0)
+  const most = Math.min(maxTokens - 1, thinkingTokens?.max ?? Number.POSITIVE_INFINITY)
+  if (most < least) {
+    losses.push(dropped.hint("reasoning", "the answer's limit leaves no room to think"))
+    return NONE
+  }
+  const budget = Math.min(Math.max(Math.floor(asked), least), most)
+  if (budget !== asked) {
+    const why = `the model thinks for ${least} tokens or more, and fewer than the answer's limit`
+    losses.push(approximated.hint(budgetTokens === undefined ? "reasoning.effort" : "reasoning.budgetTokens", why))
+  }
+  const thinking = { type: "enabled", budget_tokens: budget }
+  return { fields: { thinking }, thinks: true, samples: "itself", maxTokens }
+}
+
+function encodeAdaptive(wish: ReasoningSettings, writing: BedrockEncodeContext): ConverseThinking {
+  const { show } = wish
+  if (show === "full") writing.losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
+  const effort = effortWord(wish, writing)
+  const display = show === undefined ? {} : { display: DISPLAYS[show] }
+  const fields = { thinking: { type: "adaptive", ...display }, ...(effort && { output_config: { effort } }) }
+  return { fields, thinks: true, samples: "itself" }
+}
+
+function encodeEffort(
+  wish: ReasoningSettings,
+  { settings }: ChatRequest,
+  writing: BedrockEncodeContext,
+): ConverseThinking {
+  const word = effortWord(wish, writing)
+  if (!word) return NONE
+  if (writing.family.thinking === "reasoning_effort") return { fields: { reasoning_effort: word }, thinks: true }
+  if (writing.family.thinking === "reasoning.effort") return { fields: { reasoning: { effort: word } }, thinks: true }
+  const isMost = word === "high"
+  const limited = isMost && settings.maxOutputTokens !== undefined
+  if (limited) {
+    const why = "the most effort goes with no limit of the answer: it is asked for less"
+    writing.losses.push(approximated.hint("reasoning.effort", why))
+  }
+  const reasoningConfig = { type: "enabled", maxReasoningEffort: limited ? "medium" : word }
+  return { fields: { reasoningConfig }, thinks: true, ...(isMost && !limited && { samples: "itself" as const }) }
+}
+
+/** The nearest word that the model takes; a number of tokens becomes one. */
+function effortWord(
+  { effort, budgetTokens }: ReasoningSettings,
+  { efforts, losses }: BedrockEncodeContext,
+): ReasoningEffort | undefined {
+  const meant = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
+  if (meant === undefined) return undefined
+  const known = efforts?.filter((each) => each !== "none") ?? []
+  const word = nearestEffort(meant, known.length > 0 ? known : EFFORTS)
+  if (budgetTokens !== undefined) {
+    losses.push(approximated.hint("reasoning.budgetTokens", `the model takes a word for effort: ${word}`))
+  }
+  if (effort !== undefined && word !== effort) {
+    losses.push(approximated.hint("reasoning.effort", `the nearest the model takes is ${word}`))
+  }
+  return word
+}

@@ -1,0 +1,75 @@
+// A canonical request as the vendor takes it. Messages come last, so that a conversation that grows only adds bytes.
+
+import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
+import type { ContentPart } from "../../../../canonical/chat/content-part.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import type { UpstreamRequestContext } from "../../../chat-codec.ts"
+import { limitCacheMarks } from "../../limit-cache-marks.ts"
+import { familyOf } from "../model-family.ts"
+import { reportForeignFields } from "../passthrough-fields.ts"
+import { withCachePoints } from "./encode-cache-points.ts"
+import type { BedrockEncodeContext } from "./encode-context.ts"
+import { encodeFormat } from "./encode-format.ts"
+import { encodeMessages } from "./encode-messages.ts"
+import { encodeParts } from "./encode-part.ts"
+import { encodeThinking } from "./encode-reasoning-settings.ts"
+import { encodeSettings } from "./encode-settings.ts"
+import { encodeTools } from "./encode-tools.ts"
+
+export function encodeRequest(said: ChatRequest, context: UpstreamRequestContext): JsonObject {
+  const writing: BedrockEncodeContext = { ...context, family: familyOf(context.model), documents: new Set() }
+  // Where nothing is kept, each mark is named as lost anyway.
+  const request = writing.family.caches ? limitCacheMarks(said, context.losses) : said
+  reportForeignFields(request.extra, { at: "", losses: context.losses })
+  const { instructions, turns } = withLeadingInstructions(request, writing)
+  const messages = encodeMessages(turns, writing)
+  const thought = encodeThinking(request, writing)
+  const settings = encodeSettings(request.settings, { thought, writing })
+  const { outputConfig, answer, instruction: form } = encodeFormat(request, { thinks: thought.thinks, writing })
+  const called = calledToolNames(messages)
+  const { toolConfig, instruction: choice } = encodeTools(request, { answer, called, writing })
+  const words = [form, choice].filter((each) => each !== undefined).map((text) => ({ text }))
+  const system = [...encodeSystem(instructions, writing), ...words]
+  return {
+    ...(toolConfig && { toolConfig }),
+    ...(system.length > 0 && { system }),
+    ...settings,
+    ...(outputConfig && { outputConfig }),
+    messages,
+  }
+}
+
+type ConversePrompt = Pick<ChatRequest, "instructions" | "turns">
+
+/** Instructions before anybody has spoken are instructions for all of it. */
+function withLeadingInstructions(
+  { instructions, turns }: ConversePrompt,
+  { losses }: BedrockEncodeContext,
+): ConversePrompt {
+  const first = turns.findIndex(({ role }) => role !== "instruction")
+  const leading = first < 0 ? turns : turns.slice(0, first)
+  if (leading.length === 0) return { instructions, turns }
+  for (const { at = "", extra } of leading) reportForeignFields(extra, { at, losses })
+  return {
+    instructions: [...instructions, ...leading.flatMap(({ parts }) => parts)],
+    turns: turns.slice(leading.length),
+  }
+}
+
+function encodeSystem(parts: readonly ContentPart[], writing: BedrockEncodeContext): JsonObject[] {
+  return withCachePoints(encodeParts(parts, { place: "system", writing }), writing)
+}
+
+/** The names of the tools that were called, in the order of their first calls; undefined where nothing is said of any. */
+function calledToolNames(messages: readonly JsonObject[]): string[] | undefined {
+  const names = new Set<string>()
+  let found = false
+  for (const { content } of messages) {
+    for (const block of content as readonly Json[]) {
+      if (!isObject(block)) continue
+      if (isObject(block.toolUse) && typeof block.toolUse.name === "string") names.add(block.toolUse.name)
+      found ||= block.toolUse !== undefined || block.toolResult !== undefined
+    }
+  }
+  return found ? [...names] : undefined
+}

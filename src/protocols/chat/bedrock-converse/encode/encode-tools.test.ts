@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test"
+import type { FunctionTool, HostedTool, ToolChoice } from "../../../../canonical/chat/chat-request.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import * as models from "../codec.fixture.ts"
+import { call, encoded, tool as f, refusal, request, result, said, text } from "../codec.fixture.ts"
+
+describe("a tool", () => {
+  const tool = (more: Partial<FunctionTool>, model = models.CLAUDE) => {
+    const { body, lost } = encoded(request({ tools: [{ ...f, ...more }] }), { model })
+    return { spec: (body.toolConfig as { tools: { toolSpec: JsonObject }[] }).tools[0]?.toolSpec, lost }
+  }
+
+  test("takes an object, whatever its schema says at the top", () => {
+    const schema = (parameters: FunctionTool["parameters"]) => {
+      const { spec: made, lost } = tool(parameters === undefined ? {} : { parameters })
+      const { json } = (made?.inputSchema ?? {}) as { json?: JsonObject }
+      return { ...json, lost } as object
+    }
+    expect(schema({ properties: {} })).toEqual({ type: "object", properties: {}, lost: [] })
+    const $defs = { T: { type: "object", properties: { a: { type: "string" } } } }
+    expect(schema({ $ref: "#/$defs/T", $defs })).toEqual({ ...$defs.T, $defs, lost: [] })
+    const variants = [
+      { properties: { a: {} }, required: ["a", "c"] },
+      { properties: { b: {} }, required: ["b", "c"] },
+    ]
+    expect(schema({ anyOf: variants })).toEqual({
+      type: "object",
+      properties: { a: {}, b: {} },
+      required: ["c"],
+      lost: ["approximated tools[0].parameters.anyOf (meaning)"],
+    })
+    expect(schema({ $ref: "#/$defs/T", $defs: { T: { $ref: "#/$defs/T" } } })).toMatchObject({ type: "object" })
+  })
+
+  test("is strict where the model can be held to it", () => {
+    const parameters = { type: "object", properties: { a: { type: "integer", minimum: 1 } } }
+    expect(tool({ strict: true, parameters })).toEqual({
+      spec: {
+        name: "f",
+        description: "d",
+        inputSchema: {
+          json: {
+            type: "object",
+            properties: { a: { type: "integer", description: "{minimum: 1}" } },
+            additionalProperties: false,
+          },
+        },
+        strict: true,
+      },
+      lost: [
+        "approximated tools[0].parameters.properties.a.minimum (meaning)",
+        "approximated tools[0].parameters.additionalProperties (meaning)",
+      ],
+    })
+    expect(tool({ strict: true, parameters }, models.NOVA)).toEqual({
+      spec: { name: "f", description: "d", inputSchema: { json: parameters } },
+      lost: ["dropped tools[0].strict (hint)"],
+    })
+  })
+
+  test("of plain text takes one string", () => {
+    const format = { type: "grammar", syntax: "lark", definition: "x" }
+    const { body, lost } = encoded(request({ tools: [{ kind: "custom", at: "tools[0]", name: "sh", format }] }))
+    const json = { type: "object", properties: { input: { type: "string" } }, required: ["input"] }
+    expect(body.toolConfig).toEqual({ tools: [{ toolSpec: { name: "sh", inputSchema: { json } } }] })
+    expect(lost).toEqual(["approximated tools[0] (meaning)"])
+  })
+
+  const search: HostedTool = {
+    kind: "hosted",
+    at: "tools[0]",
+    name: "web_search",
+    does: "web-search",
+    protocol: "anthropic-messages",
+    value: { type: "web_search_20250305", name: "web_search", max_uses: 3 },
+  }
+
+  test("that a provider runs is the model's own, or none", () => {
+    const nova = encoded(request({ tools: [search] }), { model: models.NOVA })
+    expect(nova.body.toolConfig).toEqual({ tools: [{ systemTool: { name: "nova_grounding" } }] })
+    expect(nova.lost).toEqual(["approximated tools[0].max_uses (hint)"])
+    const claude = encoded(request({ tools: [search] }))
+    expect(claude.body.toolConfig).toBeUndefined()
+    expect(claude.lost).toEqual(["dropped tools[0] (meaning)"])
+  })
+
+  test("that a provider runs cannot be forced", () => {
+    for (const model of [models.NOVA, models.CLAUDE]) {
+      const toolChoice = { mode: "tool", name: "web_search" } as const
+      const error = refusal(() => encoded(request({ tools: [search], toolChoice }), { model }))
+      expect(error).toMatchObject({ code: "unsupported_parameter", param: "tool_choice" })
+    }
+  })
+})
+
+describe("a choice of tools", () => {
+  const g = { ...f, at: "tools[1]", name: "g" }
+  const history = [said("user", text("a")), said("assistant", call("1")), said("user", result("1"))]
+  const chosen = (toolChoice: ToolChoice | undefined, changes: { model?: string; turns?: typeof history } = {}) => {
+    const { turns, ...context } = changes
+    const given = request({ tools: [f, g], ...(toolChoice && { toolChoice }), ...(turns && { turns }) })
+    const { body, lost } = encoded(given, context)
+    const { tools = [], toolChoice: choice } = (body.toolConfig ?? {}) as {
+      tools?: JsonObject[]
+      toolChoice?: JsonObject
+    }
+    const names = tools.map(({ toolSpec }) => (toolSpec as JsonObject).name)
+    return { names, choice, system: body.system, lost }
+  }
+  const none = { choice: undefined, system: undefined, lost: [] }
+
+  test("is left out where it says what is so anyhow", () => {
+    expect(chosen(undefined)).toEqual({ ...none, names: ["f", "g"] })
+    expect(chosen({ mode: "auto" })).toEqual({ ...none, names: ["f", "g"] })
+  })
+
+  test("may force a tool, or any", () => {
+    expect(chosen({ mode: "required" })).toEqual({ ...none, names: ["f", "g"], choice: { any: {} } })
+    expect(chosen({ mode: "tool", name: "g" })).toEqual({ ...none, names: ["f", "g"], choice: { tool: { name: "g" } } })
+  })
+
+  test("of some leaves the others out", () => {
+    const lost = ["dropped tools[0] (hint)"]
+    const some = { mode: "some", names: ["g"] } as const
+    expect(chosen({ ...some, required: false })).toEqual({ ...none, names: ["g"], lost })
+    expect(chosen({ ...some, required: true })).toEqual({
+      ...none,
+      names: ["g"],
+      choice: { any: {} },
+      lost,
+    })
+  })
+
+  test("of none leaves all out, or says so in words where tools were called before", () => {
+    expect(chosen({ mode: "none" })).toEqual({
+      ...none,
+      names: [],
+      lost: ["dropped tools[0] (hint)", "dropped tools[1] (hint)"],
+    })
+    expect(chosen({ mode: "none" }, { turns: history })).toEqual({
+      names: ["f", "g"],
+      choice: undefined,
+      system: [{ text: "Do not call any tool now." }],
+      lost: ["approximated toolChoice (meaning)"],
+    })
+  })
+
+  test("is asked for in words from models that cannot be forced", () => {
+    const lost = ["approximated toolChoice (meaning)"]
+    const system = [{ text: "Call one of the tools now." }]
+    expect(chosen({ mode: "required" }, { model: models.LLAMA })).toEqual({ ...none, names: ["f", "g"], system, lost })
+    expect(chosen({ mode: "tool", name: "g" }, { model: models.LLAMA })).toMatchObject({
+      names: ["g"],
+      system: [{ text: "Call the tool `g` now." }],
+    })
+  })
+
+  test("of a tool that is not there is refused", () => {
+    const error = refusal(() => chosen({ mode: "tool", name: "h" }))
+    expect(error).toMatchObject({ code: "unsupported_parameter", param: "tool_choice" })
+    expect(refusal(() => encoded(request({ toolChoice: { mode: "required" } })))).toMatchObject({
+      param: "tool_choice",
+    })
+  })
+
+  test("needs the tools that were called before, where none are given now", () => {
+    const { body, lost } = encoded(request({ turns: history }))
+    expect(body.toolConfig).toEqual({ tools: [{ toolSpec: { name: "f", inputSchema: { json: { type: "object" } } } }] })
+    expect(lost).toEqual(["approximated tools (meaning)"])
+  })
+})

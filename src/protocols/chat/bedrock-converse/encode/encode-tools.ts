@@ -1,0 +1,152 @@
+// Tools as `toolConfig`. Where tools were called before, it must be there, whatever is offered now.
+
+import type {
+  ChatRequest,
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  ToolChoice,
+  ToolDefinition,
+} from "../../../../canonical/chat/chat-request.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import { TEXT_INPUT } from "../../../schema/tool-input.ts"
+import { type KeywordReport, strictSchema, toolSchema } from "../../../schema/tool-schema.ts"
+import { hostedSettings } from "../../hosted-tool-settings.ts"
+import { reportForeignFields } from "../passthrough-fields.ts"
+import { cachePoint } from "./encode-cache-points.ts"
+import type { BedrockEncodeContext } from "./encode-context.ts"
+import { encodeChoice } from "./encode-tool-choice.ts"
+
+export interface ConverseTools {
+  readonly toolConfig?: JsonObject
+  readonly instruction?: string
+}
+
+interface ConverseToolContext {
+  /** The tool whose input is the answer, where one has to be of a form. */
+  readonly answer: JsonObject | undefined
+  /** The tools that were called before, by name; undefined where nothing of tools was said. */
+  readonly called: readonly string[] | undefined
+  readonly writing: BedrockEncodeContext
+}
+
+export function encodeTools(request: ChatRequest, { answer, called, writing }: ConverseToolContext): ConverseTools {
+  const { toolChoice, settings } = request
+  const names: string[] = []
+  const tools = offeredTools(request, { answer, called, writing }).flatMap((tool) => {
+    const wire = encodeTool(tool, writing)
+    if (wire.length > 0 && tool.kind !== "hosted") names.push(tool.name)
+    return wire
+  })
+  if (settings.parallelToolCalls === false && tools.length > 0) {
+    writing.losses.push(dropped.meaning("parallelToolCalls", "the model may call several tools at once"))
+  }
+  const { toolChoice: choice, instruction } = encodeChoice(toolChoice, { names, answer: answer !== undefined }, writing)
+  if (answer) tools.push(answer)
+  if (tools.length === 0 && called && called.length > 0) tools.push(...declareCalledTools(called, writing))
+  if (tools.length === 0) return {}
+  return {
+    toolConfig: { tools, ...(choice && { toolChoice: choice }) },
+    ...(instruction !== undefined && { instruction }),
+  }
+}
+
+/** What may not be called is not offered, where that says the same as the choice. Prompt caches notice. */
+function offeredTools(
+  { tools, toolChoice }: ChatRequest,
+  { answer, called, writing }: ConverseToolContext,
+): readonly ToolDefinition[] {
+  const kept = keepAllowedTools(tools, {
+    toolChoice,
+    forces: writing.family.forces,
+    mayBeNone: answer !== undefined || !called,
+  })
+  for (const tool of tools) {
+    if (kept.includes(tool)) continue
+    writing.losses.push(dropped.hint(tool.at ?? "tools", "it may not be called, so it is not offered"))
+  }
+  return kept
+}
+
+interface AllowedToolInput {
+  readonly toolChoice: ToolChoice | undefined
+  readonly forces: boolean
+  readonly mayBeNone: boolean
+}
+
+function keepAllowedTools(
+  tools: readonly ToolDefinition[],
+  { toolChoice, forces, mayBeNone }: AllowedToolInput,
+): readonly ToolDefinition[] {
+  if (toolChoice?.mode === "some") return tools.filter(({ name }) => toolChoice.names.includes(name))
+  if (toolChoice?.mode === "tool" && !forces) return tools.filter(({ name }) => name === toolChoice.name)
+  return toolChoice?.mode === "none" && mayBeNone ? [] : tools
+}
+
+/** Nothing is known of them but their names. */
+function declareCalledTools(called: readonly string[], { losses }: BedrockEncodeContext): JsonObject[] {
+  const why = "tools that were called before must be declared, and may be called again"
+  losses.push(approximated.meaning("tools", why))
+  return called.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: "object" } } } }))
+}
+
+function encodeTool(tool: ToolDefinition, writing: BedrockEncodeContext): JsonObject[] {
+  const at = tool.at ?? "tools"
+  reportForeignFields(tool.extra, { at, losses: writing.losses })
+  const wire =
+    tool.kind === "hosted"
+      ? encodeHosted(tool, writing)
+      : { toolSpec: tool.kind === "function" ? encodeFunction(tool, writing) : encodeCustom(tool, writing) }
+  if (!wire) return []
+  const point = tool.cacheMark && toolPoint(tool, { at, writing })
+  return point ? [wire, point] : [wire]
+}
+
+function toolPoint(
+  { cacheMark = {} }: ToolDefinition,
+  { at, writing }: { at: string; writing: BedrockEncodeContext },
+): JsonObject | undefined {
+  if (writing.family.caches?.tools !== false) return cachePoint(cacheMark, { at, writing })
+  writing.losses.push(dropped.hint(`${at}.cache_control`, "the model keeps no tools"))
+  return undefined
+}
+
+function encodeFunction(tool: FunctionTool, { family, losses }: BedrockEncodeContext): JsonObject {
+  const { name, description, parameters, at } = tool
+  const strict = tool.strict === true && family.format === "config"
+  if (tool.strict === true && !strict) {
+    losses.push(dropped.hint(memberPath(at, "strict"), "the model is not held to a tool's schema"))
+  }
+  const report: KeywordReport = (path, keyword) => {
+    const why = `the vendor does not hold a tool's input to \`${keyword}\``
+    losses.push(approximated.meaning(`${memberPath(at, "parameters")}${path}.${keyword}`, why))
+  }
+  const schema: Json = toolSchema(parameters, report)
+  return {
+    name,
+    ...(description !== undefined && description !== "" && { description }),
+    inputSchema: { json: strict ? strictSchema(schema, { report }) : schema },
+    ...(strict && { strict }),
+  }
+}
+
+function encodeCustom({ name, description, format, at }: CustomTool, { losses }: BedrockEncodeContext): JsonObject {
+  const weight = isObject(format) && format.type !== "text" ? "meaning" : "hint"
+  losses.push(approximated[weight](at ?? "tools", "a tool of plain text becomes a function of one string"))
+  const json = { type: "object", properties: { [TEXT_INPUT]: { type: "string" } }, required: [TEXT_INPUT] }
+  return { name, ...(description !== undefined && description !== "" && { description }), inputSchema: { json } }
+}
+
+function encodeHosted(tool: HostedTool, { family, losses }: BedrockEncodeContext): JsonObject | undefined {
+  const { does, at = "tools" } = tool
+  const name = family.systemTools?.[does]
+  if (name === undefined) {
+    losses.push(dropped.meaning(at, "this model's provider has no tool that does the same"))
+    return undefined
+  }
+  for (const each of Object.keys(hostedSettings(tool))) {
+    losses.push(approximated.hint(memberPath(at, each), "the provider's own tool of this kind is used as it is"))
+  }
+  return { systemTool: { name } }
+}

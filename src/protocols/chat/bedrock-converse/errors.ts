@@ -1,0 +1,47 @@
+// Errors as AWS tells them: an exception's name in `__type`, and a message.
+import type { GatewayError } from "../../../canonical/gateway-error.ts"
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import type { UpstreamError } from "../../contract.ts"
+import { boundedText, parseError, toGatewayError, type UpstreamErrorText } from "../../upstream-errors.ts"
+
+/** By the name without `Exception`, in lower case: what it means, whatever status it was told with. */
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ["validation", 400],
+  ["throttling", 429],
+  ["toomanyrequests", 429],
+  ["servicequotaexceeded", 429],
+  ["accessdenied", 403],
+  ["expiredtoken", 401],
+  ["invalidsignature", 401],
+  ["unrecognizedclient", 401],
+  ["resourcenotfound", 404],
+  ["internalserver", 500],
+  ["modelerror", 500],
+  ["modelstreamerror", 500],
+  ["modelnotready", 503],
+  ["serviceunavailable", 503],
+  ["modeltimeout", 504],
+])
+
+export function decodeError({ status, retryAfterMs, body }: UpstreamError): GatewayError {
+  const said = parseError(body)
+  return toGatewayError(sentence(said), { status: statusOf(said) ?? status, retryAfterMs })
+}
+
+/** An error inside a stream that began well. */
+export function decodeErrorEvent(event: JsonObject): GatewayError {
+  return toGatewayError(sentence(event), { status: statusOf(event) })
+}
+
+function statusOf(said: Json | undefined): number | undefined {
+  const name = isObject(said) ? boundedText(said.__type) : undefined
+  return STATUSES.get(name?.replace(/Exception$/i, "").toLowerCase() ?? "")
+}
+
+/** What makers of models call an input that is too long, beside the usual words. */
+const TOO_LONG = /input tokens exceeded|exceeds? (?:the )?maximum (?:input )?length|expected maxLength/i
+
+function sentence(said: Json | undefined): UpstreamErrorText {
+  const message = isObject(said) ? (boundedText(said.message) ?? boundedText(said.Message)) : undefined
+  return { message, ...(message && TOO_LONG.test(message) && { code: "context_length_exceeded" }) }
+}

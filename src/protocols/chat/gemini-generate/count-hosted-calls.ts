@@ -1,0 +1,23 @@
+// Google's search, as the metadata of an answer tells of it.
+import type { HostedCallCounter } from "../../../canonical/hosted-calls.ts"
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+
+/** An answer that was grounded is billed once, however many queries were made. */
+export function countHostedCalls(): HostedCallCounter {
+  let isGrounded = false
+  return {
+    see(said) {
+      const { candidates } = said as JsonObject
+      isGrounded ||= Array.isArray(candidates) && candidates.some(hasQueries)
+    },
+    get calls() {
+      return isGrounded ? { grounding: 1 } : {}
+    },
+  }
+}
+
+function hasQueries(candidate: Json): boolean {
+  const metadata = isObject(candidate) ? candidate.groundingMetadata : undefined
+  const queries = isObject(metadata) ? metadata.webSearchQueries : undefined
+  return Array.isArray(queries) && queries.length > 0
+}

@@ -1,0 +1,182 @@
+// The parts of a content, in requests and in answers alike, as canonical parts.
+
+import type {
+  ContentPart,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from "../../../../canonical/chat/content-part.ts"
+import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { decodeMedia } from "../media.ts"
+import { GeminiFieldReader, list, object, PROTOCOL, text } from "../passthrough-fields.ts"
+import { decodeResult } from "./function-result.ts"
+
+/** What the vendor's own interpreter is called among provider-run tools. */
+export const CODE_TOOL = "code_execution"
+
+/** The one good outcome of running code. */
+export const OUTCOME_OK = "OUTCOME_OK"
+
+/**
+ * Before a signature that belongs to the part before it: only calls and thoughts have a place for a seal, so that of
+ * any other part follows it in a hidden thought of its own. No signature holds this character.
+ */
+export const OF_PART_BEFORE = "@"
+
+export interface PartDecodeContext {
+  /** The id of the nth call that came without one. */
+  mintId(nth: number): string
+  seal(signature: string): SealedContent
+}
+
+interface UnansweredCall {
+  readonly id: string
+  readonly name: string
+}
+
+type DecodedGeminiPart = Exclude<ContentPart, { kind: "foreign" }>
+
+/** Remembers the calls it has read, so that results without ids find theirs. */
+export class PartDecoder {
+  private minted = 0
+  private readonly unanswered: UnansweredCall[] = []
+
+  constructor(private readonly decoding: PartDecodeContext) {}
+
+  /** `at` is where the array stands; undefined in answers. */
+  parts(value: readonly Json[], at: string | undefined): ContentPart[] {
+    return value.flatMap((part, index) => {
+      const place = at === undefined ? undefined : `${at}[${index}]`
+      return isObject(part) ? this.part(part, place) : [foreignPart(part, place)]
+    })
+  }
+
+  /** One part, and a hidden thought behind it where it bears a signature that has no other place. */
+  part(wire: JsonObject, at?: string): ContentPart[] {
+    const members = new GeminiFieldReader(wire)
+    const signature = members.take("thoughtSignature", (value) => (value === "" ? undefined : text(value)))
+    const sealed = signature === undefined ? undefined : this.decoding.seal(signature)
+    // What is not the signature itself came in an envelope of ours, from another vendor.
+    const crossed = sealed !== undefined && sealed.data !== signature
+    const said = this.decodeKnown(members, at) ?? (sealed && isEmpty(members) ? emptyText() : undefined)
+    if (!said) return [foreignPart(wire, at)]
+    const extra = members.rest()
+    const placed = { ...(at !== undefined && { at }), ...(extra && { extra }) }
+    if (!sealed) return [{ ...said, ...placed }]
+    if (said.kind === "tool-call") return [{ ...said, sealed, ...placed }]
+    if (said.kind === "reasoning") {
+      const form = crossed && said.text === "" ? "hidden" : said.form
+      return [{ ...said, form, sealed, ...placed }]
+    }
+    if (said.kind === "text" && said.text === "") return [{ ...hiddenReasoning(sealed), ...placed }]
+    const data = crossed ? sealed.data : OF_PART_BEFORE + sealed.data
+    return [{ ...said, ...placed }, hiddenReasoning({ ...sealed, data })]
+  }
+
+  private decodeKnown(members: GeminiFieldReader, at: string | undefined): DecodedGeminiPart | undefined {
+    return (
+      thoughtOrText(members) ??
+      decodeMedia(members) ??
+      members.within("functionCall", (call) => this.call(call)) ??
+      members.within("functionResponse", (result, name) => this.result(result, at && `${at}.${name}.parts`)) ??
+      members.within("executableCode", (code) => this.code(code)) ??
+      members.within("codeExecutionResult", (result) => this.codeResult(result)) ??
+      members.within("toolCall", (call) => this.hostedCall(call)) ??
+      members.within("toolResponse", (result) => this.hostedResult(result))
+    )
+  }
+
+  private call(call: GeminiFieldReader): ToolCallPart | undefined {
+    const name = call.take("name", text)
+    if (name === undefined) return undefined
+    const id = this.named(call, name)
+    return { kind: "tool-call", id, name, arguments: JSON.stringify(call.take("args", object) ?? {}), runsAt: "client" }
+  }
+
+  private result(result: GeminiFieldReader, partsAt: string | undefined): ToolResultPart {
+    const name = result.take("name", text)
+    const callId = this.answered(result, name)
+    const response = result.take("response", object)
+    const { text: said, isError } = response ? decodeResult(response) : { text: "", isError: false }
+    const media = result.take("parts", list) ?? []
+    const parts: ContentPart[] = [
+      ...(response ? [{ kind: "text", text: said } as const] : []),
+      ...this.parts(media, partsAt),
+    ]
+    return { kind: "tool-result", callId, ...(name !== undefined && { name }), parts, isError }
+  }
+
+  private code(code: GeminiFieldReader): ToolCallPart | undefined {
+    const source = code.take("code", text)
+    if (source === undefined) return undefined
+    const language = code.take("language", text)
+    const said = { ...(language !== undefined && { language }), code: source }
+    const id = this.named(code, CODE_TOOL)
+    return { kind: "tool-call", id, name: CODE_TOOL, arguments: JSON.stringify(said), runsAt: "provider" }
+  }
+
+  private codeResult(result: GeminiFieldReader): ToolResultPart {
+    const callId = this.answered(result, CODE_TOOL)
+    const output = result.take("output", text)
+    const ended = result.take("outcome", (outcome) => (outcome === OUTCOME_OK ? OUTCOME_OK : undefined))
+    const parts: ContentPart[] = output === undefined ? [] : [{ kind: "text", text: output }]
+    return { kind: "tool-result", callId, name: CODE_TOOL, parts, isError: ended === undefined }
+  }
+
+  private hostedCall(call: GeminiFieldReader): ToolCallPart | undefined {
+    const name = call.take("toolType", text)
+    if (name === undefined) return undefined
+    const id = this.named(call, name)
+    const args = JSON.stringify(call.take("args", object) ?? {})
+    return { kind: "tool-call", id, name, arguments: args, runsAt: "provider" }
+  }
+
+  private hostedResult(result: GeminiFieldReader): ToolResultPart | undefined {
+    const name = result.take("toolType", text)
+    if (name === undefined) return undefined
+    const callId = this.answered(result, name)
+    const response = result.take("response", object)
+    const parts: ContentPart[] = response ? [{ kind: "text", text: JSON.stringify(response) }] : []
+    return { kind: "tool-result", callId, name, parts, isError: false }
+  }
+
+  private named(call: GeminiFieldReader, name: string): string {
+    const id = call.take("id", text) ?? this.decoding.mintId(this.minted++)
+    this.unanswered.push({ id, name })
+    return id
+  }
+
+  /** The vendor's older models give calls no ids: results are matched by name, in order. */
+  private answered(result: GeminiFieldReader, name: string | undefined): string {
+    const id = result.take("id", text)
+    const found = this.unanswered.findIndex((call) => (id === undefined ? call.name === name : call.id === id))
+    const [call] = found < 0 ? [] : this.unanswered.splice(found, 1)
+    return id ?? call?.id ?? this.decoding.mintId(this.minted++)
+  }
+}
+
+/** Thoughts come summed up, never in full. */
+function thoughtOrText(members: GeminiFieldReader): TextPart | ReasoningPart | undefined {
+  const said = members.take("text", text)
+  if (said === undefined) return undefined
+  const isThought = members.take("thought", (value) => (typeof value === "boolean" ? value : undefined))
+  return isThought ? { kind: "reasoning", form: "summary", text: said } : { kind: "text", text: said }
+}
+
+function hiddenReasoning(sealed: SealedContent): ReasoningPart {
+  return { kind: "reasoning", form: "hidden", text: "", sealed }
+}
+
+function emptyText(): TextPart {
+  return { kind: "text", text: "" }
+}
+
+function isEmpty(members: GeminiFieldReader): boolean {
+  return members.rest() === undefined
+}
+
+function foreignPart(value: Json, at: string | undefined): ContentPart {
+  return { kind: "foreign", protocol: PROTOCOL, value, ...(at !== undefined && { at }) }
+}

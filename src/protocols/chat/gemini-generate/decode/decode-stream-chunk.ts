@@ -1,0 +1,81 @@
+// What the vendor says at once: a whole answer, or one event of a stream. Both are read alike.
+
+import type { StreamEvent } from "../../../../canonical/chat/stream-event.ts"
+import { isObject, type JsonObject } from "../../../../canonical/json.ts"
+import type { UpstreamResponseContext } from "../../../chat-codec.ts"
+import { PROTOCOL } from "../passthrough-fields.ts"
+import { decodeUsage } from "../usage.ts"
+import { besideContent, GeminiCandidateDecoder } from "./decode-stream-candidate.ts"
+
+/** Reads the chunks of one answer. Without a context it only observes. */
+export class GeminiChunkDecoder {
+  private readonly candidates = new Map<number, GeminiCandidateDecoder>()
+  private started = false
+
+  constructor(private readonly context?: UpstreamResponseContext) {}
+
+  read(chunk: JsonObject): StreamEvent[] {
+    const events: StreamEvent[] = []
+    if (!this.started) events.push(streamStart(chunk))
+    this.started = true
+    if (Array.isArray(chunk.candidates)) {
+      for (const said of chunk.candidates) if (isObject(said)) this.candidate(said).grow(said, events)
+    }
+    const blocked = isObject(chunk.promptFeedback) ? chunk.promptFeedback.blockReason : undefined
+    if (typeof blocked === "string") this.candidate({}).block(blocked, events)
+    const usage = decodeUsage(chunk.usageMetadata)
+    if (usage) events.push({ type: "usage", usage })
+    return events
+  }
+
+  /** There is no terminal event: an answer whose every candidate has said why it ended is whole. */
+  isWhole(): boolean {
+    if (this.candidates.size === 0) return false
+    for (const candidate of this.candidates.values()) if (!candidate.ended) return false
+    return true
+  }
+
+  close(): StreamEvent[] {
+    const events: StreamEvent[] = []
+    for (const candidate of this.candidates.values()) candidate.close(events)
+    return events
+  }
+
+  private candidate({ index }: JsonObject): GeminiCandidateDecoder {
+    const number = typeof index === "number" && Number.isSafeInteger(index) && index >= 0 ? index : 0
+    const known = this.candidates.get(number)
+    if (known) return known
+    const candidate = new GeminiCandidateDecoder(number, this.context)
+    this.candidates.set(number, candidate)
+    return candidate
+  }
+}
+
+function streamStart(chunk: JsonObject): StreamEvent {
+  const { responseId, modelVersion, createTime } = chunk
+  const created = typeof createTime === "string" ? Math.floor(Date.parse(createTime) / 1000) : Number.NaN
+  return {
+    type: "stream-start",
+    ...(typeof responseId === "string" && { id: responseId }),
+    ...(typeof modelVersion === "string" && { model: modelVersion }),
+    ...(!Number.isNaN(created) && { created }),
+  }
+}
+
+/** What an answer says beside its candidates, its usage and its names; undefined where that is all. */
+export function besideCandidates(chunk: JsonObject): JsonObject | undefined {
+  const { candidates: _c, usageMetadata: _u, responseId: _r, modelVersion: _m, createTime: _t, ...beside } = chunk
+  return Object.keys(beside).length === 0 ? undefined : beside
+}
+
+/** What of a chunk has no canonical word, in the shape of a chunk, for clients of this protocol. */
+export function foreignChunkEvent(chunk: JsonObject): StreamEvent | undefined {
+  const beside = besideCandidates(chunk)
+  const candidates = (Array.isArray(chunk.candidates) ? chunk.candidates : []).filter(isObject).flatMap((said) => {
+    const more = besideContent(said)
+    return more ? [{ ...(said.index !== undefined && { index: said.index }), ...more }] : []
+  })
+  if (!beside && candidates.length === 0) return undefined
+  const value = { ...(candidates.length > 0 && { candidates }), ...beside }
+  return { type: "foreign", protocol: PROTOCOL, value }
+}

@@ -1,0 +1,36 @@
+// What a tool gave back. On this wire it is an object: `output` or `error` by custom, or whatever the tool has.
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+
+interface FunctionResult {
+  readonly text: string
+  readonly isError: boolean
+}
+
+/** A lone text is that text; anything else is the object's JSON. */
+export function decodeResult(response: JsonObject): FunctionResult {
+  const { output, error } = response
+  const isError = error !== undefined && error !== null
+  const lone = Object.keys(response).length === 1 ? (isError ? error : output) : undefined
+  // A text that looks like an object would come back as one, so it stays inside its own.
+  if (typeof lone === "string" && parseExactObject(lone) === undefined) return { text: lone, isError }
+  return { text: JSON.stringify(response), isError }
+}
+
+export function encodeResult({ text, isError }: FunctionResult): JsonObject {
+  const said = parseExactObject(text)
+  if (!isError) return said ?? { output: text }
+  return said?.error !== undefined && said.error !== null ? said : { error: text }
+}
+
+/** The object a text is the JSON of; undefined where it is none, or cannot be read without changing its numbers. */
+export function parseExactObject(text: string): JsonObject | undefined {
+  if (!/^\s*\{/.test(text)) return undefined
+  let value: Json
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value)) return undefined
+  return !/\d{16}/.test(text) || JSON.stringify(value) === text ? value : undefined
+}

@@ -1,0 +1,257 @@
+// Canonical parts as this protocol's, in requests and in answers alike. What cannot be said is named in the losses.
+
+import type {
+  ContentPart,
+  MediaPart,
+  ReasoningPart,
+  ToolCallPart,
+  ToolResultPart,
+} from "../../../../canonical/chat/content-part.ts"
+import { openSeal, type SealedContent } from "../../../../canonical/chat/sealed-content.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import type { Loss, Losses } from "../../../../canonical/loss.ts"
+import { CODE_TOOL, OF_PART_BEFORE, OUTCOME_OK } from "../decode/decode-part.ts"
+import { isUnnamed } from "../decode/decode-request.ts"
+import { encodeResult, parseExactObject } from "../decode/function-result.ts"
+import { encodeMedia } from "../media.ts"
+import { type GeminiDraft, isNative, PROTOCOL, restorePassthrough } from "../passthrough-fields.ts"
+import { reportForeignFields } from "./report-foreign-fields.ts"
+
+export interface PartEncodeContext {
+  readonly losses: Losses
+  /** Whose seals and files the reader understands. */
+  isOurs(mintedBy: string): boolean
+  /** What is written for the seal of another; absent where it is of no use to the reader. */
+  readonly enclose?: (sealed: SealedContent) => string
+  /** Whether files and media may stand inside a tool's result, or only beside it. */
+  readonly mediaInResults: boolean
+  /** Whether only results of tools that a provider ran are told, as in an answer. */
+  readonly hostedResults?: boolean
+  /** What a tool that another provider ran is worth to the reader. */
+  readonly foreignRuns: Loss["weight"]
+}
+
+/** Remembers the calls it has written, so that results find theirs. */
+export class PartEncoder {
+  private readonly calls = new Map<string, ToolCallPart>()
+
+  constructor(private readonly encoding: PartEncodeContext) {}
+
+  /** `place` is where the parts stand, for those that do not know. */
+  encode(parts: readonly ContentPart[], place: string): JsonObject[] {
+    const written: JsonObject[] = []
+    for (const [index, part] of parts.entries()) this.write(part, part.at ?? `${place}[${index}]`, written)
+    return written
+  }
+
+  private write(part: ContentPart, at: string, written: JsonObject[]): void {
+    this.reportBeside(part, at)
+    if (part.kind === "reasoning" && part.form === "hidden") this.hidden(part, at, written)
+    else written.push(...this.wire(part, at).map((wire) => restorePassthrough(wire, part.extra)))
+  }
+
+  /** What stands beside a part's content and has no place on this wire. */
+  private reportBeside(part: ContentPart, at: string): void {
+    if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides itself what it caches.")
+    reportForeignFields(part.extra, { at, losses: this.encoding.losses })
+    if (part.kind === "text" && part.citations) this.citations(part.citations.length, at)
+  }
+
+  private wire(part: ContentPart, at: string): JsonObject[] {
+    switch (part.kind) {
+      case "text":
+        return part.text === "" && !isNative(part.at) ? [] : [{ text: part.text }]
+      case "refusal":
+        this.lose(at, "Gemini has no refusals; it is sent as text.", { how: "approximated" })
+        return part.text === "" ? [] : [{ text: part.text }]
+      case "reasoning":
+        return this.thought(part, at)
+      case "media":
+        return this.media(part, at)
+      case "tool-call":
+        this.calls.set(part.id, part)
+        return part.runsAt === "client" ? [this.call(part, at)] : this.hostedCall(part, at)
+      case "tool-result":
+        return this.isHosted(part) ? this.hostedResult(part, at) : this.result(part, at)
+      case "foreign":
+        return this.foreign(part, at)
+    }
+  }
+
+  private isHosted({ callId }: ToolResultPart): boolean {
+    return this.encoding.hostedResults === true || this.calls.get(callId)?.runsAt === "provider"
+  }
+
+  /** In answers citations are told beside the content, by whoever writes it. */
+  private citations(count: number, at: string): void {
+    if (count > 0 && !at.startsWith("candidates[")) this.lose(`${at}.citations`, "Gemini takes no citations back.")
+  }
+
+  private thought(part: ReasoningPart, at: string): JsonObject[] {
+    const signature = this.signed(part.sealed, at)
+    if (part.text === "" && signature === undefined && !isNative(part.at)) return []
+    return [{ text: part.text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }]
+  }
+
+  /** A seal without words, on a part of its own or on the one before it. */
+  private hidden({ sealed, extra }: ReasoningPart, at: string, written: JsonObject[]): void {
+    const signature = this.signed(sealed, at)
+    if (signature === undefined || !sealed) return
+    if (signature !== sealed.data) addEnvelope(signature, written)
+    else if (!signature.startsWith(OF_PART_BEFORE))
+      written.push(restorePassthrough({ text: "", thoughtSignature: signature }, extra))
+    else {
+      const thoughtSignature = signature.slice(OF_PART_BEFORE.length)
+      const before = written.at(-1)
+      if (before && before.thoughtSignature === undefined) written[written.length - 1] = { ...before, thoughtSignature }
+      else written.push({ text: "", thoughtSignature })
+    }
+  }
+
+  private signed(sealed: SealedContent | undefined, at: string): string | undefined {
+    const signature = sealed && this.signature(sealed)
+    if (sealed && signature === undefined) this.lose(at, "Its seal is of another maker, who alone can read it.")
+    return signature
+  }
+
+  private signature(sealed: SealedContent): string | undefined {
+    return this.encoding.isOurs(sealed.mintedBy) ? sealed.data : this.encoding.enclose?.(sealed)
+  }
+
+  private media(part: MediaPart, at: string): JsonObject[] {
+    if (part.detail !== undefined && part.detail !== "auto")
+      this.lose(`${at}.detail`, "Gemini takes no wish for how closely to look.")
+    if (part.name !== undefined) this.lose(`${at}.name`, "Gemini takes no names of files.")
+    const written = encodeMedia(part, { mayRead: this.encoding.isOurs })
+    if (!written) this.lose(at, "It is a file in another provider's account.", { weight: "meaning" })
+    if (written?.guessed) this.lose(at, "Its media type is not told, and was guessed.", { how: "approximated" })
+    return written ? [written.part] : []
+  }
+
+  private call(part: ToolCallPart, at: string): JsonObject {
+    const signature = this.signed(part.sealed, at)
+    const functionCall = { ...callIdMember(part.id), name: part.name, args: this.args(part, at) }
+    return { functionCall, ...(signature !== undefined && { thoughtSignature: signature }) }
+  }
+
+  private args({ input, arguments: text }: ToolCallPart, at: string): JsonObject {
+    if (input === "text") return { input: text }
+    if (text.trim() === "") return {}
+    const exact = parseExactObject(text)
+    if (exact) return exact
+    const how = { weight: "meaning", how: "approximated" } as const
+    const near = parseJsonText(text)
+    if (isObject(near)) this.lose(`${at}.arguments`, "Its numbers are longer than JSON's are read.", how)
+    else this.lose(`${at}.arguments`, "They are no JSON object; they are sent as the text `input` of one.", how)
+    return isObject(near) ? near : { input: text }
+  }
+
+  private hostedCall(part: ToolCallPart, at: string): JsonObject[] {
+    const args = parseExactObject(part.arguments) ?? {}
+    const signature = this.signed(part.sealed, at)
+    const signing = signature === undefined ? {} : { thoughtSignature: signature }
+    if (typeof args.code === "string" && CODE_TOOLS.includes(part.name)) {
+      const language = typeof args.language === "string" ? args.language : "PYTHON"
+      return [{ executableCode: { ...callIdMember(part.id), language, code: args.code }, ...signing }]
+    }
+    if (!isToolType(part.name)) return this.foreignRun(at)
+    const told = Object.keys(args).length === 0 ? {} : { args }
+    return [{ toolCall: { toolType: part.name, ...told, ...callIdMember(part.id) }, ...signing }]
+  }
+
+  private hostedResult(part: ToolResultPart, at: string): JsonObject[] {
+    const name = part.name ?? this.calls.get(part.callId)?.name ?? ""
+    const said = this.texts(part, at)
+    const text = said.join("\n")
+    if (CODE_TOOLS.includes(name)) {
+      const otherwise = part.extra ? {} : { outcome: "OUTCOME_FAILED" }
+      const outcome = part.isError ? otherwise : { outcome: OUTCOME_OK }
+      return [
+        { codeExecutionResult: { ...callIdMember(part.callId), ...outcome, ...(said.length > 0 && { output: text }) } },
+      ]
+    }
+    if (!isToolType(name)) return this.foreignRun(at)
+    const told = said.length === 0 ? {} : { response: encodeResult({ text, isError: part.isError }) }
+    return [{ toolResponse: { toolType: name, ...told, ...callIdMember(part.callId) } }]
+  }
+
+  /** A result's texts, which become members of one object. */
+  private texts({ parts }: ToolResultPart, at: string): string[] {
+    return parts.flatMap((part, index) => {
+      if (part.kind !== "text" && part.kind !== "refusal") return []
+      this.reportBeside(part, part.at ?? `${at}.content[${index}]`)
+      return [part.text]
+    })
+  }
+
+  private foreignRun(at: string): JsonObject[] {
+    this.lose(at, "It is of a tool that another provider ran.", { weight: this.encoding.foreignRuns })
+    return []
+  }
+
+  private result(part: ToolResultPart, at: string): JsonObject[] {
+    const name = part.name ?? this.calls.get(part.callId)?.name
+    if (name === undefined) this.lose(at, "It answers no call that is told, so its tool's name is not known.")
+    const texts = this.texts(part, at)
+    const others = part.parts.filter((each) => each.kind !== "text" && each.kind !== "refusal")
+    const media = this.encode(others, `${at}.content`)
+    const inside = media.length > 0 && (this.encoding.mediaInResults || isNative(part.at))
+    if (media.length > 0 && !inside) {
+      this.lose(at, "This model's tools give back text alone; the rest stands beside it.", { how: "approximated" })
+    }
+    const response = texts.length === 0 ? {} : encodeResult({ text: texts.join("\n"), isError: part.isError })
+    const functionResponse = {
+      ...callIdMember(part.callId),
+      name: name ?? "unknown",
+      response,
+      ...(inside && { parts: media }),
+    }
+    return [{ functionResponse }, ...(inside ? [] : media)]
+  }
+
+  private foreign({ protocol, value }: Extract<ContentPart, { kind: "foreign" }>, at: string): JsonObject[] {
+    if (protocol === PROTOCOL && isObject(value)) return [this.unsealed(value)]
+    this.lose(at, `It is a part that only ${protocol} knows.`, { weight: "meaning" })
+    return []
+  }
+
+  /** No envelope of ours reaches an upstream, not even in a part that is not understood. */
+  private unsealed(part: JsonObject): JsonObject {
+    const { thoughtSignature, ...others } = part
+    const sealed = typeof thoughtSignature === "string" ? openSeal(thoughtSignature) : undefined
+    if (!sealed) return part
+    const signature = this.signature(sealed)
+    return signature === undefined ? others : { ...others, thoughtSignature: signature }
+  }
+
+  private lose(path: string, why: string, how: Partial<Pick<Loss, "weight" | "how">> = {}): void {
+    this.encoding.losses.push({ path, weight: how.weight ?? "hint", how: how.how ?? "dropped", why })
+  }
+}
+
+/** The vendor signs the text that it ends with. Clients keep a part without text only where it is a thought. */
+function addEnvelope(thoughtSignature: string, written: JsonObject[]): void {
+  const before = written.at(-1)
+  const isText = before && typeof before.text === "string" && before.thought !== true
+  if (isText && before.thoughtSignature === undefined) written[written.length - 1] = { ...before, thoughtSignature }
+  else written.push({ text: "", thought: true, thoughtSignature })
+}
+
+const CODE_TOOLS = [CODE_TOOL, "code_interpreter"]
+
+/** The vendor's tools are called by words of an enumeration. */
+function isToolType(name: string): boolean {
+  return /^[A-Z][A-Z0-9_]*$/.test(name)
+}
+
+function callIdMember(id: string): GeminiDraft {
+  return id === "" || isUnnamed(id) ? {} : { id }
+}
+
+function parseJsonText(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

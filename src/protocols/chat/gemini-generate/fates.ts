@@ -1,0 +1,28 @@
+// What becomes of each setting when a request is said to a Gemini.
+import type { SettingFates } from "../../../canonical/setting-fates.ts"
+
+export const fates: SettingFates = {
+  maxOutputTokens: { fate: "mapped", note: "`generationConfig.maxOutputTokens`" },
+  temperature: { fate: "mapped", note: "`generationConfig.temperature`" },
+  topP: { fate: "mapped", note: "`generationConfig.topP`" },
+  topK: { fate: "mapped", note: "`generationConfig.topK`" },
+  frequencyPenalty: { fate: "mapped", note: "`generationConfig.frequencyPenalty`" },
+  presencePenalty: { fate: "mapped", note: "`generationConfig.presencePenalty`" },
+  stop: { fate: "mapped", note: "`generationConfig.stopSequences`; more than five are refused" },
+  seed: { fate: "mapped", note: "`generationConfig.seed`; one of more than 31 bits is shortened, and reported" },
+  candidates: { fate: "mapped", note: "`generationConfig.candidateCount`" },
+  logprobs: { fate: "mapped", note: "`generationConfig.responseLogprobs` and `logprobs`" },
+  format: {
+    fate: "mapped",
+    note: "`generationConfig.responseMimeType` and `responseJsonSchema`; keywords the vendor lacks are left out, and reported",
+  },
+  reasoning: {
+    fate: "approximated",
+    note: "`generationConfig.thinkingConfig`: a level from Gemini 3 on, a number of tokens before; thoughts are shown summed up",
+  },
+  parallelToolCalls: { fate: "dropped", note: "there is no way to have one call at a time" },
+  verbosity: { fate: "dropped", note: "there is no such wish" },
+  modalities: { fate: "mapped", note: "`generationConfig.responseModalities`" },
+  cacheKey: { fate: "dropped", note: "the vendor finds what it has cached by itself" },
+  endUser: { fate: "dropped", note: "there is no such member" },
+}

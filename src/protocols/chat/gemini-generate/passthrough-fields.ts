@@ -1,0 +1,108 @@
+// Reads an object's members in either of the two spellings the vendor takes, and puts back what nobody understood.
+
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import { claimFields, type FieldClaim, type PassthroughFields } from "../../../canonical/passthrough-fields.ts"
+
+export const PROTOCOL = "gemini-generate"
+
+/** An object as it is being written. */
+export type GeminiDraft = { [member: string]: Json }
+
+/** A member that `read` makes nothing of is not taken: it rides along as it is. */
+export class GeminiFieldReader {
+  private readonly claimed: FieldClaim
+  /** What the objects inside left over, by the name they stand under. */
+  private readonly inner: GeminiDraft = {}
+
+  constructor(private readonly object: JsonObject) {
+    this.claimed = claimFields(object)
+  }
+
+  /** `read` is told the name as it was spelled. A null member counts as absent. */
+  take<T>(name: string, read: (value: Json, spelling: string) => T | undefined): T | undefined {
+    for (const spelling of spellings(name)) {
+      if (!Object.hasOwn(this.object, spelling)) continue
+      const value = this.object[spelling] ?? null
+      const taken = value === null ? undefined : read(value, spelling)
+      if (value === null || taken !== undefined) this.claimed.take(spelling)
+      if (value !== null) return taken
+    }
+    return undefined
+  }
+
+  /** A member that is an object; what is not taken of it rides along under its name. */
+  within<T>(name: string, read: (members: GeminiFieldReader, spelling: string) => T | undefined): T | undefined {
+    return this.take(name, (value, spelling) => {
+      if (!isObject(value)) return undefined
+      const members = new GeminiFieldReader(value)
+      const taken = read(members, spelling)
+      const rest = members.rest()
+      if (taken !== undefined && rest) this.inner[spelling] = rest.members
+      return taken
+    })
+  }
+
+  rest(): PassthroughFields | undefined {
+    const rest = this.claimed.rest(PROTOCOL)
+    if (Object.keys(this.inner).length === 0) return rest
+    return { protocol: PROTOCOL, members: { ...rest?.members, ...this.inner } }
+  }
+}
+
+const known = new Map<string, readonly string[]>()
+
+function spellings(name: string): readonly string[] {
+  const found = known.get(name)
+  if (found) return found
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const both = snake === name ? [name] : [name, snake]
+  known.set(name, both)
+  return both
+}
+
+function camel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** What was written, with what rode along put back; where both speak of an object, its members are joined. */
+export function restorePassthrough(written: JsonObject, extra: PassthroughFields | undefined): JsonObject {
+  if (!extra || extra.protocol !== PROTOCOL) return written
+  const all = new Map(Object.entries(written))
+  for (const [name, value] of Object.entries(extra.members)) {
+    const key = all.has(name) ? name : camel(name)
+    const there = all.get(key)
+    if (there === undefined) all.set(name, value)
+    else if (isObject(there) && isObject(value))
+      all.set(key, restorePassthrough(there, { protocol: PROTOCOL, members: value }))
+  }
+  return Object.fromEntries(all)
+}
+
+/** Whether a part stood in a request of this protocol, so that it goes back as it came. */
+export function isNative(at: string | undefined): boolean {
+  return at !== undefined && /^(?:contents\[|system_?instruction\b)/i.test(at)
+}
+
+export function text(value: Json): string | undefined {
+  return typeof value === "string" ? value : undefined
+}
+
+export function finite(value: Json): number | undefined {
+  return typeof value === "number" ? value : undefined
+}
+
+/** Counts are 64-bit integers on this wire, which some write as text. */
+export function whole(value: Json): number | undefined {
+  const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return typeof number === "number" && Number.isInteger(number) ? number : undefined
+}
+
+export function object(value: Json): JsonObject | undefined {
+  return isObject(value) ? value : undefined
+}
+
+/** The vendor takes a single object for an array of one. */
+export function list(value: Json): readonly Json[] | undefined {
+  if (Array.isArray(value)) return value
+  return isObject(value) ? [value] : undefined
+}

@@ -1,0 +1,91 @@
+// The arithmetic of Gemini's `usageMetadata`: the prompt includes what was read from a cache, the candidates do not
+// include thoughts, and what tools put in stands beside the prompt. Each has its shares by modality.
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import type { Usage } from "../../../canonical/usage.ts"
+import { readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
+
+export function decodeUsage(wire: Json | undefined): Usage | undefined {
+  if (!isObject(wire)) return undefined
+  const usage: MutableGeminiUsage = {}
+  readInput(wire, usage)
+  readOutput(wire, usage)
+  return reportedUsage(wire, usage)
+}
+
+type MutableGeminiUsage = { -readonly [Name in keyof Usage]: Usage[Name] }
+
+function readInput(wire: JsonObject, usage: MutableGeminiUsage): void {
+  const prompt = readTokenCount(wire, "promptTokenCount")
+  const byTools = readTokenCount(wire, "toolUsePromptTokenCount")
+  if (prompt === undefined && byTools === undefined) return
+  const cacheRead = readTokenCount(wire, "cachedContentTokenCount")
+  let fresh = Math.max(0, (prompt ?? 0) - (cacheRead ?? 0)) + (byTools ?? 0)
+  const take = (modality: string): number | undefined => {
+    const sent = modalityTokens(wire, "promptTokensDetails", modality)
+    const used = modalityTokens(wire, "toolUsePromptTokensDetails", modality)
+    if (sent === undefined && used === undefined) return undefined
+    const cached = modalityTokens(wire, "cacheTokensDetails", modality) ?? 0
+    const taken = Math.min(fresh, Math.max(0, (sent ?? 0) - cached) + (used ?? 0))
+    fresh -= taken
+    return taken
+  }
+  const audioInput = take("AUDIO")
+  const imageInput = take("IMAGE")
+  usage.input = fresh
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead
+  if (audioInput !== undefined) usage.audioInput = audioInput
+  if (imageInput !== undefined) usage.imageInput = imageInput
+}
+
+function readOutput(wire: JsonObject, usage: MutableGeminiUsage): void {
+  const thoughts = readTokenCount(wire, "thoughtsTokenCount")
+  const candidates = readTokenCount(wire, "candidatesTokenCount")
+  const rest = unaccountedTokens(wire)
+  const output = visibleTokens(candidates, { thoughts, rest })
+  if (output !== undefined) splitOutput(wire, output, usage)
+  const reasoning = thoughts ?? (candidates !== undefined && rest !== undefined && rest > 0 ? rest : undefined)
+  if (reasoning !== undefined) usage.reasoning = reasoning
+}
+
+interface OtherTokenCounts {
+  readonly thoughts: number | undefined
+  readonly rest: number | undefined
+}
+
+/** A count of 0 is left out on this wire, so where there is no count the total tells. */
+function visibleTokens(candidates: number | undefined, { thoughts, rest }: OtherTokenCounts): number | undefined {
+  if (candidates === undefined) return rest !== undefined && rest >= 0 ? rest : undefined
+  // Some hosts count thoughts among the candidates' tokens: then the total is short of exactly these.
+  const thoughtsInside = thoughts !== undefined && rest === -thoughts && thoughts <= candidates
+  return thoughtsInside ? candidates - thoughts : candidates
+}
+
+function splitOutput(wire: JsonObject, output: number, usage: MutableGeminiUsage): void {
+  const audio = modalityTokens(wire, "candidatesTokensDetails", "AUDIO")
+  const audioOutput = audio && Math.min(audio, output)
+  const image = modalityTokens(wire, "candidatesTokensDetails", "IMAGE")
+  const imageOutput = image && Math.min(image, output - (audioOutput ?? 0))
+  usage.output = output - (audioOutput ?? 0) - (imageOutput ?? 0)
+  if (audioOutput !== undefined) usage.audioOutput = audioOutput
+  if (imageOutput !== undefined) usage.imageOutput = imageOutput
+}
+
+/** What the total holds beyond the counts that are named; undefined where there is no total or no prompt. */
+function unaccountedTokens(wire: JsonObject): number | undefined {
+  const total = readTokenCount(wire, "totalTokenCount")
+  const prompt = readTokenCount(wire, "promptTokenCount")
+  if (total === undefined || prompt === undefined) return undefined
+  const others = ["toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount"]
+  return others.reduce((rest, name) => rest - (readTokenCount(wire, name) ?? 0), total - prompt)
+}
+
+/** The tokens of one modality; undefined where they are not told. */
+function modalityTokens(wire: JsonObject, name: string, modality: string): number | undefined {
+  const details = wire[name]
+  if (!Array.isArray(details)) return undefined
+  let sum: number | undefined
+  for (const detail of details) {
+    if (isObject(detail) && detail.modality === modality) sum = (sum ?? 0) + (readTokenCount(detail, "tokenCount") ?? 0)
+  }
+  return sum
+}

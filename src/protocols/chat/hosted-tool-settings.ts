@@ -1,0 +1,14 @@
+// What a tool that a provider runs is told beside its name, whatever protocol it is written in.
+
+import type { HostedTool } from "../../canonical/chat/chat-request.ts"
+import { isObject, type JsonObject } from "../../canonical/json.ts"
+
+/** Each stands below the tool's own path. Google's tools hold theirs in the member that names the tool. */
+export function hostedSettings({ value, name }: Pick<HostedTool, "value" | "name">): JsonObject {
+  if (!isObject(value)) return {}
+  const names = Object.keys(value)
+  const held = names.length === 1 && names[0] === name ? (value[name] ?? null) : undefined
+  if (held !== undefined) return isObject(held) ? held : {}
+  const { type: _, name: __, ...settings } = value
+  return settings
+}

@@ -1,0 +1,113 @@
+// An assistant's turn as one message: its reasoning, what it said, and the tools it called.
+
+import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { ContentPart, ReasoningPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
+import type { Json } from "../../../../canonical/json.ts"
+import { droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import { type ChatReasoningSeal, openCall, openReasoning } from "../seals.ts"
+import { type ChatEncodeContext, maySendSeal } from "./encode-context.ts"
+import { encodeContent } from "./encode-part.ts"
+
+/** Undefined where nothing of it can be said: a message without content is refused. */
+export function encodeAssistant(turn: ConversationTurn, saying: ChatEncodeContext): Json | undefined {
+  const { content: form, plain } = writingOf(turn.extra)
+  const thought: JsonDraft = {}
+  const called: JsonDraft = {}
+  const spoken: ContentPart[] = []
+  for (const each of turn.parts) {
+    const part = each.at === undefined ? { ...each, at: turn.at ?? "" } : each
+    if (part.kind === "reasoning") spoken.push(...thinkingPart(part, thought, saying))
+    else if (part.kind === "tool-call") writeCall(part, called, saying)
+    else if (part.kind === "refusal" && !writingOf(part.extra).content)
+      called.refusal = `${called.refusal ?? ""}${part.text}`
+    else if (part.kind === "foreign" && writingOf(part.extra).word === "tool_calls") addCall(called, part.value)
+    else if (part.kind === "media" && !saying.own)
+      reportPartLoss(part, saying, "an assistant's message cannot hold media here")
+    else if (part.kind === "tool-result")
+      reportPartLoss(part, saying, "chat completions knows no results of tools that ran there")
+    else spoken.push(part)
+  }
+  const draft: JsonDraft = { role: "assistant" }
+  if (spoken.length > 0 || form) draft.content = encodeContent(spoken, saying, { content: form, between: "" })
+  else if (!saying.own && Object.keys(called).length > 0) draft.content = null
+  else if (!saying.own && Object.keys(thought).length > 0) draft.content = ""
+  const isEmpty = !saying.own && draft.content === undefined
+  Object.assign(draft, thought, called, plain)
+  const message = restorePassthrough(draft, turn.extra, { at: turn.at ?? "", losses: saying.context.losses })
+  return isEmpty ? undefined : message
+}
+
+function reportPartLoss(part: ContentPart, { context }: ChatEncodeContext, why: string): void {
+  context.losses.push(droppedLoss(part.at ?? "", "meaning", why))
+}
+
+/** Puts reasoning into the member its host wants it in; the part of a content, for hosts that want it there. */
+function thinkingPart(part: ReasoningPart, thought: JsonDraft, saying: ChatEncodeContext): readonly ContentPart[] {
+  const { as, word } = writingOf(part.extra)
+  if (as !== undefined) return [part]
+  const seal = sealOf(part, { word, saying })
+  if (!seal) {
+    const why = "reasoning goes back only to the provider it came from"
+    saying.context.losses.push(droppedLoss(part.at ?? "", "hint", why))
+    return []
+  }
+  if (seal.member === "thinking") {
+    const value = { type: "thinking", thinking: [{ type: "text", text: part.text }] }
+    return [{ kind: "foreign", protocol: PROTOCOL, value }]
+  }
+  if (seal.member !== undefined && part.text !== "") {
+    const before = thought[seal.member]
+    thought[seal.member] = typeof before === "string" ? `${before}\n\n${part.text}` : part.text
+  }
+  if (seal.details) thought.reasoning_details = [...((thought.reasoning_details as Json[]) ?? []), ...seal.details]
+  return []
+}
+
+function sealOf(
+  { sealed }: ReasoningPart,
+  { word, saying }: { word: string | undefined; saying: ChatEncodeContext },
+): ChatReasoningSeal | undefined {
+  if (sealed) return maySendSeal(sealed, saying) ? openReasoning(sealed) : undefined
+  return saying.own ? { member: word ?? "reasoning_content" } : undefined
+}
+
+function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeContext): void {
+  const { losses } = saying.context
+  const at = part.at ?? ""
+  if (part.runsAt === "provider") {
+    reportPartLoss(part, saying, "chat completions knows no calls of tools that ran there")
+    return
+  }
+  const { legacy, word } = writingOf(part.extra)
+  if (legacy) {
+    called.function_call = { name: part.name, arguments: part.arguments }
+    return
+  }
+  const absent = word?.split(",") ?? []
+  const call: JsonDraft = { id: part.id, type: "function", ...calledMember(part, saying) }
+  for (const name of ["id", "type"]) if (absent.includes(name)) delete call[name]
+  const extraContent = part.sealed && maySendSeal(part.sealed, saying) ? openCall(part.sealed) : undefined
+  if (extraContent) call.extra_content = extraContent
+  else if (part.sealed)
+    losses.push(droppedLoss(memberPathIn(at, "sealed"), "hint", "a seal goes back only to who made it"))
+  addCall(called, restorePassthrough(call, part.extra, { at, losses }))
+}
+
+function calledMember(part: ToolCallPart, { own }: ChatEncodeContext): JsonDraft {
+  const { name, arguments: said, extra } = part
+  const absent = writingOf(extra).word?.split(",") ?? []
+  if (!own) {
+    // Tools whose input is text are functions of one string there.
+    const text = part.input === "text" ? JSON.stringify({ input: said }) : said === "" ? "{}" : said
+    return { function: { name, arguments: text } }
+  }
+  if (part.input === "text") {
+    return { type: "custom", custom: { name, ...(!absent.includes("input") && { input: said }) } }
+  }
+  return { function: { name, ...(!absent.includes("arguments") && { arguments: said }) } }
+}
+
+function addCall(called: JsonDraft, call: Json): void {
+  called.tool_calls = [...((called.tool_calls as Json[]) ?? []), call]
+}

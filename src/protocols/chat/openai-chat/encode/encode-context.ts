@@ -1,0 +1,45 @@
+// What the writers of a request share: whose words they write, for whom, and how they say that something cannot be said.
+
+import type { CacheMark } from "../../../../canonical/chat/content-part.ts"
+import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
+import { GatewayError } from "../../../../canonical/gateway-error.ts"
+import type { UpstreamRequestContext } from "../../../chat-codec.ts"
+import { droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { type ChatWriting, PROTOCOL } from "../passthrough-fields.ts"
+
+export interface ChatEncodeContext {
+  /** Whether the request came in this protocol, and goes back as it was written. */
+  readonly own: boolean
+  /** How the caller wrote the request's own members. */
+  readonly written: ChatWriting
+  readonly context: UpstreamRequestContext
+}
+
+export function unsupportedSetting(param: string, sentence: string): GatewayError {
+  return new GatewayError("unsupported_parameter", `\`${param}\` ${sentence}`, { param })
+}
+
+export function maySendSeal({ mintedBy }: SealedContent, { context }: ChatEncodeContext): boolean {
+  return mintedBy === context.minter || mintedBy === PROTOCOL
+}
+
+interface CacheMarkedItem {
+  readonly at?: string
+  readonly cacheMark?: CacheMark
+}
+
+/** Prompts are cached without being told; only who wrote a mark in this protocol knows a host that wants it. */
+export function writeMark(
+  draft: JsonDraft,
+  { at, cacheMark }: CacheMarkedItem,
+  { word, saying }: { word: ChatWriting["word"]; saying: ChatEncodeContext },
+) {
+  if (!cacheMark) return
+  if (word === "prompt_cache_breakpoint") draft.prompt_cache_breakpoint = { mode: "explicit" }
+  else if (word === "cache_control")
+    draft.cache_control = { type: "ephemeral", ...(cacheMark.ttl && { ttl: cacheMark.ttl }) }
+  else {
+    const why = "chat completions caches prompts without marks"
+    saying.context.losses.push(droppedLoss(memberPathIn(at, "cache_control"), "hint", why))
+  }
+}

@@ -1,0 +1,145 @@
+// Instructions and turns as messages. Results of tools are messages of their own, right behind the calls they answer.
+
+import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { ContentPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
+import type { Json } from "../../../../canonical/json.ts"
+import type { PassthroughFields } from "../../../../canonical/passthrough-fields.ts"
+import { approximatedLoss, type JsonDraft, joinMembers, memberPathIn } from "../../../openai/field-reader.ts"
+import { isOwn, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import { encodeAssistant } from "./encode-assistant-message.ts"
+import type { ChatEncodeContext } from "./encode-context.ts"
+import { encodeContent, encodePart, textOf } from "./encode-part.ts"
+
+const PARAGRAPH = "\n\n"
+
+export function encodeMessages(request: ChatRequest, saying: ChatEncodeContext): Json[] {
+  const { instructions, turns } = request
+  const messages: Json[] = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, saying))
+  if (lacksWord(request, saying)) messages.push(jsonInstruction(saying))
+  // What is said between a call and its result waits for the result.
+  let waiting: Json[] = []
+  for (const turn of saying.own ? turns : joinToolTurns(turns)) {
+    if (turn.role === "assistant") {
+      messages.push(...waiting)
+      waiting = []
+      const message = encodeAssistant(turn, saying)
+      if (message) messages.push(message)
+    } else {
+      const { results, others } = encodeTurn(turn, saying)
+      messages.push(...results)
+      if (saying.own) messages.push(...others)
+      else waiting.push(...others)
+    }
+  }
+  messages.push(...waiting)
+  return messages
+}
+
+/**
+ * Whether JSON is wanted, for which the vendor demands that the word be said. It is looked for only where a conversation
+ * begins, so that what stands there does not change as it goes on.
+ */
+function lacksWord({ settings: { format }, instructions, turns }: ChatRequest, { own }: ChatEncodeContext): boolean {
+  if (own || format?.kind !== "json") return false
+  const opening = [...instructions, ...(turns[0]?.parts ?? [])]
+  return !opening.some((part) => part.kind === "text" && /json/i.test(part.text))
+}
+
+function jsonInstruction({ context: { losses } }: ChatEncodeContext): Json {
+  losses.push(approximatedLoss("format", "hint", "JSON is given only where the word is said: an instruction was added"))
+  return { role: "system", content: "Answer in JSON." }
+}
+
+/** Calls that are answered together stand in one message. */
+function joinToolTurns(turns: readonly ConversationTurn[]): ConversationTurn[] {
+  const joined: ConversationTurn[] = []
+  for (const turn of turns) {
+    const before = joined.at(-1)
+    if (before?.role !== "assistant" || turn.role !== "assistant") joined.push(turn)
+    else {
+      const extra = before.extra && turn.extra ? joinExtras(before.extra, turn.extra) : (before.extra ?? turn.extra)
+      joined[joined.length - 1] = { ...before, parts: [...before.parts, ...turn.parts], ...(extra && { extra }) }
+    }
+  }
+  return joined
+}
+
+function joinExtras(one: PassthroughFields, other: PassthroughFields): PassthroughFields {
+  return { protocol: one.protocol, members: { ...one.members, ...other.members } }
+}
+
+/** The parts of each message that the instructions came in; of another protocol's they are one. */
+function groupInstructionMessages(instructions: readonly ContentPart[]): ContentPart[][] {
+  const groups: ContentPart[][] = []
+  for (const part of instructions) {
+    const group = groups.at(-1)
+    if (group && !writingOf(part.extra).opens) group.push(part)
+    else groups.push([part])
+  }
+  return groups
+}
+
+function encodeOpening(parts: readonly ContentPart[], saying: ChatEncodeContext): Json {
+  const extra = parts[0]?.extra
+  const { opens } = writingOf(extra)
+  const content = encodeContent(parts, saying, { content: opens?.content, between: PARAGRAPH })
+  const names = opens?.members ?? []
+  const members = Object.entries(extra?.members ?? {}).filter(([name]) => names.includes(name))
+  return joinMembers({ role: opens?.role ?? "system", content }, Object.fromEntries(members))
+}
+
+interface EncodedTurn {
+  readonly results: readonly Json[]
+  readonly others: readonly Json[]
+}
+
+function encodeTurn(turn: ConversationTurn, saying: ChatEncodeContext): EncodedTurn {
+  const { losses } = saying.context
+  const results = turn.parts.filter((part) => part.kind === "tool-result")
+  const rest = turn.parts.filter((part) => part.kind !== "tool-result")
+  const { content, word } = writingOf(turn.extra)
+  const place = { at: turn.at ?? "", losses }
+  if (isOwn(turn.extra) && results.length > 0) {
+    return {
+      results: results.map((part) => restorePassthrough(encodeOwnResult(part, turn, saying), turn.extra, place)),
+      others: [],
+    }
+  }
+  const answers = results.map((part) => encodeResult(part, saying))
+  const moved = answers.flatMap(({ media }) => media)
+  const said: Json[] = answers.map(({ message }) => message)
+  const isInstruction = turn.role === "instruction"
+  const role = isInstruction ? (word ?? "system") : "user"
+  const between = isInstruction ? { between: PARAGRAPH } : {}
+  const others: Json[] = moved.length > 0 ? [{ role: "user", content: moved }] : []
+  if (rest.length > 0 || results.length === 0) {
+    others.push(
+      restorePassthrough({ role, content: encodeContent(rest, saying, { content, ...between }) }, turn.extra, place),
+    )
+  } else restorePassthrough({}, turn.extra, place)
+  return { results: said, others }
+}
+
+function encodeOwnResult(part: ToolResultPart, turn: ConversationTurn, saying: ChatEncodeContext): JsonDraft {
+  const { content, word } = writingOf(turn.extra)
+  const said = encodeContent(part.parts, saying, { content })
+  if (word === "function") return { role: word, name: part.name ?? "", content: said }
+  return { role: "tool", tool_call_id: part.callId, content: said }
+}
+
+/** A result is text here; pictures and files in it follow in a message of the user's. */
+function encodeResult(part: ToolResultPart, saying: ChatEncodeContext): { message: Json; media: readonly Json[] } {
+  const { losses } = saying.context
+  const at = part.at ?? ""
+  const media = part.parts.filter((each) => each.kind === "media" && textOf(each.source) === undefined)
+  const texts = part.parts.filter((each) => !media.includes(each))
+  if (media.length > 0) {
+    const why = "a tool's result is text in chat completions: the rest follows in a message of the user"
+    losses.push(approximatedLoss(memberPathIn(at, "content"), "meaning", why))
+  }
+  const said = encodeContent(texts, saying, { content: undefined, between: PARAGRAPH })
+  if (part.isError) losses.push(approximatedLoss(at, "hint", "that the tool failed is said in the text of its result"))
+  const content = part.isError && typeof said === "string" ? `Error: ${said}` : said
+  const message = restorePassthrough({ role: "tool", tool_call_id: part.callId, content }, part.extra, { at, losses })
+  return { message, media: media.flatMap((each) => encodePart(each, saying) ?? []) }
+}

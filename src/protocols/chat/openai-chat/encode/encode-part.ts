@@ -1,0 +1,142 @@
+// Parts as the content of a message: a string where it is text alone, a list otherwise.
+
+import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
+import { isObject, type Json } from "../../../../canonical/json.ts"
+import { approximatedLoss, droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { addressOf, audioFormat } from "../../../openai/openai-media.ts"
+import { type ChatWriting, PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
+
+interface ContentForm {
+  readonly content: ChatWriting["content"]
+  /** How several texts are written as one; as a list where absent. */
+  readonly between?: string
+}
+
+export function encodeContent(
+  parts: readonly ContentPart[],
+  saying: ChatEncodeContext,
+  { content, between }: ContentForm,
+): Json {
+  const said = parts.flatMap((part) => encodePart(part, saying) ?? [])
+  if (content === "list") return said
+  const texts = said.flatMap((part) => plainText(part) ?? [])
+  if (texts.length < said.length) return said
+  // Many hosts take no list but with pictures.
+  return texts.length > 1 && between === undefined ? said : texts.join(between ?? "")
+}
+
+/** The text of a part that says nothing beside it. */
+function plainText(part: Json): string | undefined {
+  if (!isObject(part) || part.type !== "text" || Object.keys(part).length !== 2) return undefined
+  return typeof part.text === "string" ? part.text : undefined
+}
+
+/** Undefined for what cannot stand in a content, which is named as lost. */
+export function encodePart(part: ContentPart, saying: ChatEncodeContext): Json | undefined {
+  const { losses } = saying.context
+  const at = part.at ?? ""
+  if (part.kind === "foreign") {
+    if (part.protocol === PROTOCOL) return part.value
+    losses.push(droppedLoss(at, "meaning", `a block that only ${part.protocol} knows`))
+    return undefined
+  }
+  const written = writingOf(part.extra)
+  if (written.as !== undefined) return written.as
+  const draft = encodeKind(part, saying)
+  if (!draft) return undefined
+  writeMark(draft, part, { word: written.word, saying })
+  return restorePassthrough(draft, withoutMessage(part.extra, written), { at, losses })
+}
+
+/** An instruction's part may carry what its message said beside it, which is not the part's. */
+function withoutMessage(extra: ContentPart["extra"], { opens }: ChatWriting): ContentPart["extra"] {
+  if (!extra || !opens?.members) return extra
+  const names = opens.members
+  const members = Object.fromEntries(Object.entries(extra.members).filter(([name]) => !names.includes(name)))
+  return { protocol: PROTOCOL, members }
+}
+
+function encodeKind(part: Exclude<ContentPart, { kind: "foreign" }>, saying: ChatEncodeContext): JsonDraft | undefined {
+  const { losses } = saying.context
+  const at = part.at ?? ""
+  if (part.kind === "text") {
+    if (part.citations?.length) {
+      losses.push(
+        droppedLoss(memberPathIn(at, "citations"), "hint", "a message sent to chat completions has no citations"),
+      )
+    }
+    return { type: "text", text: part.text }
+  }
+  if (part.kind === "refusal") return { type: "refusal", refusal: part.text }
+  if (part.kind === "media") return encodeMedia(part, saying)
+  const weight = part.kind === "reasoning" ? "hint" : "meaning"
+  losses.push(droppedLoss(at, weight, `a ${part.kind} cannot stand here in chat completions`))
+  return undefined
+}
+
+function encodeMedia(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
+  const { losses } = saying.context
+  const at = part.at ?? ""
+  if (part.name !== undefined && part.media !== "document") {
+    losses.push(droppedLoss(memberPathIn(at, "name"), "hint", `in chat completions only files have names`))
+  }
+  if (part.detail !== undefined && part.media !== "image") {
+    losses.push(droppedLoss(memberPathIn(at, "detail"), "hint", `in chat completions only images have a detail`))
+  }
+  if (part.media === "audio") return encodeAudio(part, saying)
+  if (part.media === "document") return encodeFile(part, saying)
+  const url = addressOf(part.source)
+  if (url === undefined) throw storedElsewhere(at)
+  if (part.media === "image") {
+    return { type: "image_url", image_url: { url, ...(part.detail !== undefined && { detail: part.detail }) } }
+  }
+  if (!saying.own)
+    throw unsupportedSetting(at, "is a video, which this model's provider takes none of. Send single images of it.")
+  return { type: "video_url", video_url: { url } }
+}
+
+function storedElsewhere(at: string): Error {
+  return unsupportedSetting(at, "names a file that this model's provider does not hold. Send its content instead.")
+}
+
+function encodeAudio({ at = "", source }: MediaPart, { own }: ChatEncodeContext): JsonDraft {
+  if (source.at === "stored" || source.at === "text") throw storedElsewhere(at)
+  const format = audioFormat(source.mediaType ?? "")
+  if (source.at === "url") {
+    if (!own) throw unsupportedSetting(at, "is audio at an address. Send the audio itself, as wav or mp3.")
+    return { type: "input_audio", input_audio: { data: source.url, format } }
+  }
+  if (!own && format !== "wav" && format !== "mp3") {
+    throw unsupportedSetting(at, `is audio of type ${source.mediaType}; this model's provider takes wav and mp3.`)
+  }
+  return { type: "input_audio", input_audio: { data: source.base64, format } }
+}
+
+function encodeFile(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
+  const { at = "", source, name } = part
+  const { own, context } = saying
+  if (source.at === "stored") {
+    if (source.mintedBy !== PROTOCOL && source.mintedBy !== context.minter) throw storedElsewhere(at)
+    return { type: "file", file: { ...(name !== undefined && { filename: name }), file_id: source.id } }
+  }
+  if (!own) {
+    if (source.at === "url") throw unsupportedSetting(at, "is a file at an address. Send the file itself, in base64.")
+    const spelledOut = textOf(source)
+    if (spelledOut !== undefined) {
+      context.losses.push(approximatedLoss(at, "hint", "a file of text is sent as text"))
+      return { type: "text", text: name === undefined ? spelledOut : `${name}\n\n${spelledOut}` }
+    }
+  }
+  const isBare = writingOf(part.extra).word === "bare" && source.at === "inline"
+  const filename = name ?? (own ? undefined : "document.pdf")
+  const data = isBare ? source.base64 : (addressOf(source) ?? "")
+  return { type: "file", file: { ...(filename !== undefined && { filename }), file_data: data } }
+}
+
+/** What is text anyhow is understood by every model; files only by some. */
+export function textOf(source: MediaPart["source"]): string | undefined {
+  if (source.at === "text") return source.text
+  if (source.at !== "inline" || !source.mediaType.startsWith("text/")) return undefined
+  return Buffer.from(source.base64, "base64").toString("utf8")
+}

@@ -1,0 +1,33 @@
+// A canonical request in the words of chat completions. The messages come last, so that a conversation that goes on
+// only adds to the bytes of what was said before.
+
+import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import type { UpstreamRequestContext } from "../../../chat-codec.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
+import { isOwn, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import type { ChatEncodeContext } from "./encode-context.ts"
+import { encodeMessages } from "./encode-messages.ts"
+import { encodeSettings } from "./encode-settings.ts"
+import { encodeTools } from "./encode-tools.ts"
+
+export function encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject {
+  const saying: ChatEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
+  const draft: JsonDraft = {
+    model: context.model,
+    ...encodeTools(request, saying),
+    ...encodeSettings(request, saying),
+    ...encodeStreaming(saying),
+  }
+  const { messages: _, ...rest } = restorePassthrough(draft, request.extra, { at: "", losses: context.losses })
+  return { ...rest, messages: encodeMessages(request, saying) }
+}
+
+function encodeStreaming({ written, context: { stream, streamUsage } }: ChatEncodeContext): JsonDraft {
+  const { plain, usageAsked } = written
+  const asked = stream && streamUsage === "ask" ? true : usageAsked
+  return {
+    ...(stream ? { stream } : plain?.stream === false && { stream: false }),
+    ...(asked !== undefined && { stream_options: { include_usage: asked } }),
+  }
+}

@@ -1,0 +1,111 @@
+// What whole answers and streams have in common: ids, finish reasons, and the naming of what a client cannot be told.
+
+import type { CandidateFinish } from "../../../../canonical/chat/chat-response.ts"
+import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
+import type { Losses } from "../../../../canonical/loss.ts"
+import type { ClientResponseContext } from "../../../chat-codec.ts"
+import { droppedLoss } from "../../../openai/field-reader.ts"
+import { writingOf } from "../passthrough-fields.ts"
+
+/** Between two pieces of reasoning, which are one text here. */
+export const BETWEEN_THOUGHTS = "\n\n"
+
+/** An id that clients know as one of a completion stays. */
+export function completionId(id: string | undefined, context: ClientResponseContext): string {
+  return id?.startsWith("chatcmpl-") ? id : `chatcmpl-${context.id}`
+}
+
+/** `index` counts the calls of all candidates. */
+export function callId(id: string, { context, index }: { context: ClientResponseContext; index: number }): string {
+  return id === "" ? `call_${context.id}${index}` : id
+}
+
+/** Whether the caller asked in the form that has `function_call` for an answer. */
+export function asksLegacy({ asked }: ClientResponseContext): boolean {
+  return writingOf(asked.extra).legacy === true
+}
+
+export const ONE_CALL = "a second call, where the request has `functions`"
+
+interface FinishWordContext {
+  readonly isLegacy: boolean
+  readonly hasCalls: boolean
+  readonly refused: boolean
+}
+
+const WORDS: Readonly<Record<CandidateFinish["reason"], string>> = {
+  stop: "stop",
+  "stop-sequence": "stop",
+  length: "length",
+  "tool-calls": "tool_calls",
+  filtered: "content_filter",
+  refusal: "content_filter",
+  paused: "stop",
+  other: "stop",
+}
+
+/** Clients run tools where they read `tool_calls`, so it is said where tools were called and only there. */
+export function finishWord(
+  finish: CandidateFinish | undefined,
+  { isLegacy, hasCalls, refused }: FinishWordContext,
+): string {
+  const word = usualWord(finish, { hasCalls, refused })
+  return isLegacy && word === "tool_calls" ? "function_call" : word
+}
+
+function usualWord(
+  finish: CandidateFinish | undefined,
+  { hasCalls, refused }: Omit<FinishWordContext, "isLegacy">,
+): string {
+  const word = WORDS[finish?.reason ?? "stop"]
+  if (finish?.reason === "refusal" && refused) return "stop"
+  if (word === "stop" && hasCalls) return "tool_calls"
+  return word === "tool_calls" && !hasCalls ? "stop" : word
+}
+
+export function reportFinish(
+  finish: CandidateFinish | undefined,
+  { path, losses }: { path: string; losses: Losses },
+): void {
+  if (finish?.reason !== "paused" && finish?.reason !== "other") return
+  losses.push({
+    path: `${path}.finish`,
+    weight: "meaning",
+    how: "approximated",
+    why: `chat completions has no word for an answer that ends with ${finish.word ?? finish.reason}`,
+  })
+}
+
+/** Why a part of an answer cannot be told; undefined where it can. */
+export function unsupportedReason(
+  part: Pick<ContentPart, "kind"> & { runsAt?: string; media?: string },
+): string | undefined {
+  if (part.kind === "tool-call" && part.runsAt === "provider") return "a call of a tool that the provider ran itself"
+  if (part.kind === "tool-result") return "the result of a tool that the provider ran itself"
+  if (part.kind === "foreign") return "a block that only its own protocol knows"
+  if (part.kind === "media" && part.media !== "image" && part.media !== "audio") return `a ${part.media}`
+  return undefined
+}
+
+export function reportPart(what: string, { path, losses }: { path: string; losses: Losses }): void {
+  losses.push(droppedLoss(path, "hint", `chat completions has no place for ${what}`))
+}
+
+/** A part that does not grow, as a member of a message or delta; undefined where it cannot be told. */
+export function mediaMember(
+  part: MediaPart,
+  context: ClientResponseContext,
+): { [member: string]: object[] | object } | undefined {
+  const { source, media } = part
+  if (media === "image" && source.at === "url") return { images: [imageUrlEntry(source.url)] }
+  if (media === "image" && source.at === "inline") {
+    return { images: [imageUrlEntry(`data:${source.mediaType};base64,${source.base64}`)] }
+  }
+  if (media !== "audio" || source.at !== "inline") return undefined
+  return { audio: { id: `audio_${context.id}`, data: source.base64, expires_at: context.unixTime, transcript: "" } }
+}
+
+/** OpenRouter's form; clients show members they do not know. */
+function imageUrlEntry(url: string): object {
+  return { type: "image_url", image_url: { url } }
+}

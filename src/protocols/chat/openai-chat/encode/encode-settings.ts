@@ -1,0 +1,147 @@
+// Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
+
+import type {
+  ChatRequest,
+  ChatSettings,
+  OutputFormat,
+  ReasoningSettings,
+} from "../../../../canonical/chat/chat-request.ts"
+import { effortOf, nearestEffort } from "../../../../canonical/chat/reasoning-effort.ts"
+import type { Json } from "../../../../canonical/json.ts"
+import { approximatedLoss, droppedLoss, type JsonDraft } from "../../../openai/field-reader.ts"
+import { SPOKEN } from "../audio-format.ts"
+import { type ChatEncodeContext, unsupportedSetting } from "./encode-context.ts"
+
+const MAX_STOPS = 4
+const MAX_ALTERNATIVES = 20
+
+export function encodeSettings(request: ChatRequest, saying: ChatEncodeContext): JsonDraft {
+  const { settings } = request
+  const { written } = saying
+  const { losses } = saying.context
+  const limit = limitMember(saying)
+  if (settings.topK !== undefined && !saying.own)
+    losses.push(droppedLoss("topK", "hint", "chat completions has no top_k"))
+  const members: { readonly [name: string]: Json | undefined } = {
+    [limit]: settings.maxOutputTokens,
+    ...encodeSampling(settings, saying),
+    stop: encodeStop(settings, saying),
+    seed: settings.seed,
+    n: settings.candidates,
+    ...encodeLogprobs(settings, saying),
+    response_format: settings.format && encodeFormat(settings.format, saying),
+    ...encodeReasoning(settings.reasoning, saying),
+    parallel_tool_calls: saying.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
+    verbosity: settings.verbosity,
+    ...encodeModalities(settings, saying),
+    prompt_cache_key: settings.cacheKey,
+    [written.endUser ?? "user"]: settings.endUser,
+  }
+  const draft: JsonDraft = {}
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) draft[name] = value
+  return draft
+}
+
+/** Of the members that the host knows: models that reason refuse the older one at OpenAI. */
+function limitMember({ written, context: { reasons, limitMembers = ["max_tokens"] } }: ChatEncodeContext): string {
+  const wished = written.limit ?? (reasons ? "max_completion_tokens" : "max_tokens")
+  return limitMembers.includes(wished) ? wished : (limitMembers[0] ?? wished)
+}
+
+function encodeSampling(
+  settings: ChatSettings,
+  { own, context }: ChatEncodeContext,
+): { readonly [name: string]: Json | undefined } {
+  const { temperature, topP, topK, frequencyPenalty, presencePenalty } = settings
+  if (!own && context.fixedSampling) {
+    const lose = (name: string) => context.losses.push(droppedLoss(name, "hint", "the model lets nobody set it"))
+    if (temperature !== undefined && temperature !== 1) lose("temperature")
+    if (topP !== undefined && topP !== 1) lose("topP")
+    if (frequencyPenalty) lose("frequencyPenalty")
+    if (presencePenalty) lose("presencePenalty")
+    return {}
+  }
+  return {
+    temperature,
+    top_p: topP,
+    top_k: own ? topK : undefined,
+    frequency_penalty: frequencyPenalty,
+    presence_penalty: presencePenalty,
+  }
+}
+
+function encodeStop({ stop }: ChatSettings, { own, written }: ChatEncodeContext): Json | undefined {
+  if (!stop) return undefined
+  if (written.stop === "text") return stop[0]
+  if (own) return stop
+  if (stop.length === 0) return undefined
+  if (stop.length > MAX_STOPS) {
+    throw unsupportedSetting(
+      "stop",
+      `holds ${stop.length} sequences; this model's provider takes at most ${MAX_STOPS}.`,
+    )
+  }
+  return stop
+}
+
+function encodeLogprobs(
+  { logprobs }: ChatSettings,
+  { own, written: { plain }, context }: ChatEncodeContext,
+): JsonDraft {
+  if (plain?.logprobs === false) return { logprobs: false }
+  if (logprobs === undefined) return {}
+  const others = own ? logprobs : Math.min(logprobs, MAX_ALTERNATIVES)
+  if (others < logprobs) {
+    const why = `chat completions tells at most ${MAX_ALTERNATIVES} alternatives`
+    context.losses.push(approximatedLoss("logprobs", "hint", why))
+  }
+  return { logprobs: true, ...(plain?.top_logprobs !== "absent" && { top_logprobs: others }) }
+}
+
+function encodeFormat(format: OutputFormat, { written: { plain } }: ChatEncodeContext): Json {
+  if (format.kind !== "schema") return { type: format.kind === "text" ? "text" : "json_object" }
+  const { name = "answer", schema, strict } = format
+  return {
+    type: "json_schema",
+    json_schema: {
+      name,
+      ...(plain?.schema !== "absent" && { schema }),
+      ...(strict !== undefined && { strict }),
+    },
+  }
+}
+
+function encodeReasoning(wish: ReasoningSettings | undefined, { own, written, context }: ChatEncodeContext): JsonDraft {
+  if (written.plain?.reasoning) return { reasoning: written.plain.reasoning }
+  if (!wish) return {}
+  const { effort, budgetTokens, show } = wish
+  if (own) return effort ? { reasoning_effort: effort } : {}
+  const { losses, reasons } = context
+  if (show) losses.push(droppedLoss("reasoning.show", "hint", "whether reasoning is shown is the provider's to say"))
+  const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
+  if (!reasons) {
+    if (word && word !== "none") losses.push(droppedLoss("reasoning", "hint", "the model does not reason"))
+    return {}
+  }
+  if (budgetTokens !== undefined && budgetTokens > 0) {
+    losses.push(
+      approximatedLoss("reasoning.budgetTokens", "hint", "chat completions knows words for effort, not numbers"),
+    )
+  }
+  if (!word) return {}
+  const taken = context.efforts ? nearestEffort(word, context.efforts) : word
+  if (taken !== word)
+    losses.push(approximatedLoss("reasoning.effort", "hint", `the nearest the model takes is ${taken}`))
+  return { reasoning_effort: taken }
+}
+
+function encodeModalities({ modalities }: ChatSettings, { own, context }: ChatEncodeContext): JsonDraft {
+  if (!modalities) return {}
+  if (own) return { modalities }
+  if (modalities.includes("image")) {
+    throw unsupportedSetting("modalities", "asks for images, which this model's provider does not answer with here.")
+  }
+  if (!modalities.includes("audio")) return {}
+  context.losses.push(approximatedLoss("modalities", "hint", "a voice must be named, so one is chosen"))
+  return { modalities: ["text", "audio"], audio: { voice: "alloy", format: SPOKEN.format } }
+}

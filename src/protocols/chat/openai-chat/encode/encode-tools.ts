@@ -1,0 +1,131 @@
+// Tools, and which of them shall be called, in this protocol's words.
+
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
+import { isObject, type Json } from "../../../../canonical/json.ts"
+import { approximatedLoss, droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { isStrict } from "../../../schema/strict-schema.ts"
+import { PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
+
+export function encodeTools({ tools, toolChoice }: ChatRequest, saying: ChatEncodeContext): JsonDraft {
+  const draft: JsonDraft = {}
+  const { legacy, plain } = saying.written
+  const listed: Json[] = []
+  const said = new Map<string, ToolDefinition["kind"]>()
+  for (const tool of tools) {
+    if (tool.kind === "hosted" && tool.protocol === PROTOCOL && tool.at === "web_search_options") {
+      draft.web_search_options = tool.value
+      continue
+    }
+    const written = tool.kind === "hosted" ? encodeHosted(tool, saying) : encodeTool(tool, saying)
+    if (written === undefined) continue
+    listed.push(written)
+    said.set(tool.name, saying.own ? tool.kind : "function")
+  }
+  if (listed.length > 0 || plain?.tools) draft[legacy ? "functions" : "tools"] = listed
+  const choice = toolChoice && encodeToolChoice(toolChoice, { said, saying })
+  if (choice !== undefined) draft[legacy ? "function_call" : "tool_choice"] = choice
+  return draft
+}
+
+type HostedToolEntry = Extract<ToolDefinition, { kind: "hosted" }>
+
+function encodeHosted(
+  { protocol, value, at = "", does }: HostedToolEntry,
+  { context }: ChatEncodeContext,
+): Json | undefined {
+  if (protocol === PROTOCOL) return value
+  const what = does === "other" ? "such tool" : `tool for ${does}`
+  context.losses.push(droppedLoss(at, "meaning", `over chat completions a provider has no ${what} that it runs itself`))
+  return undefined
+}
+
+function encodeTool(tool: Exclude<ToolDefinition, HostedToolEntry>, saying: ChatEncodeContext): Json {
+  const { losses } = saying.context
+  const at = tool.at ?? ""
+  const { word, plain } = writingOf(tool.extra)
+  if (saying.written.legacy) return restorePassthrough(functionOf(tool, saying), tool.extra, { at, losses })
+  const draft: JsonDraft = plain?.type === "none" ? {} : { type: "function" }
+  if (tool.kind === "custom" && saying.own) {
+    draft.type = "custom"
+    draft.custom = {
+      name: tool.name,
+      ...(tool.description !== undefined && { description: tool.description }),
+      ...(tool.format !== undefined && { format: tool.format }),
+    }
+  } else draft.function = functionOf(tool, saying)
+  writeMark(draft, tool, { word, saying })
+  return restorePassthrough(draft, tool.extra, { at, losses })
+}
+
+const ONE_STRING: Json = {
+  type: "object",
+  properties: { input: { type: "string" } },
+  required: ["input"],
+  additionalProperties: false,
+}
+
+function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, context }: ChatEncodeContext): JsonDraft {
+  const named = { name: tool.name, ...(tool.description !== undefined && { description: tool.description }) }
+  if (tool.kind === "custom") {
+    // Of the hosts that are spoken to in chat completions only OpenAI's own knows tools that take text.
+    const weight = isObject(tool.format) && tool.format.type !== "text" ? "meaning" : "hint"
+    const why = "a tool that takes text is sent as a function of one string"
+    context.losses.push(approximatedLoss(tool.at ?? "", weight, why))
+    return { ...named, parameters: ONE_STRING }
+  }
+  const parameters = own ? tool.parameters : objectSchema(tool.parameters)
+  const isHeld = own || !tool.strict || isStrict(parameters)
+  if (!isHeld) {
+    const why = "a schema that leaves something open is not held to there"
+    context.losses.push(approximatedLoss(memberPathIn(tool.at ?? "", "strict"), "meaning", why))
+  }
+  return {
+    ...named,
+    ...(parameters !== undefined && { parameters }),
+    ...(tool.strict !== undefined && { strict: tool.strict && isHeld }),
+  }
+}
+
+/** What takes an object must say so here. */
+function objectSchema(schema: Json | undefined): Json | undefined {
+  if (!isObject(schema) || schema.type !== undefined) return schema
+  return { type: "object", ...(schema.properties === undefined && { properties: {} }), ...schema }
+}
+
+interface ToolChoiceContext {
+  readonly said: ReadonlyMap<string, ToolDefinition["kind"]>
+  readonly saying: ChatEncodeContext
+}
+
+function encodeToolChoice(choice: ToolChoice, { said, saying }: ToolChoiceContext): Json | undefined {
+  const missing = (names: readonly string[]) => !saying.own && !names.some((name) => said.has(name))
+  if (choice.mode === "tool") {
+    if (missing([choice.name])) throw missingForcedTool()
+    return saying.written.legacy ? { name: choice.name } : encodeToolName(choice.name, said)
+  }
+  if (choice.mode === "some") {
+    if (choice.required && missing(choice.names)) throw missingForcedTool()
+    const names = saying.own ? choice.names : choice.names.filter((name) => said.has(name))
+    if (names.length === 0) return said.size > 0 ? "none" : undefined
+    const mode = choice.required ? "required" : "auto"
+    return { type: "allowed_tools", allowed_tools: { mode, tools: names.map((name) => encodeToolName(name, said)) } }
+  }
+  // Without a tool there is nothing to choose, and to say so is refused.
+  if (!saying.own && said.size === 0) {
+    if (choice.mode === "required") throw missingForcedTool()
+    return undefined
+  }
+  return choice.mode
+}
+
+function missingForcedTool(): Error {
+  return unsupportedSetting(
+    "tool_choice",
+    "asks for a tool that this model's provider does not have. Leave it out, or name another.",
+  )
+}
+
+function encodeToolName(name: string, said: ToolChoiceContext["said"]): Json {
+  return said.get(name) === "custom" ? { type: "custom", custom: { name } } : { type: "function", function: { name } }
+}

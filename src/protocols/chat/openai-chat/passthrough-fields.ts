@@ -1,0 +1,66 @@
+// What is this protocol's own among what rides along in a canonical request or answer, and the naming of what is not.
+
+import type { Json, JsonObject } from "../../../canonical/json.ts"
+import type { Losses } from "../../../canonical/loss.ts"
+import { type PassthroughFields, presentFieldNames } from "../../../canonical/passthrough-fields.ts"
+import { droppedLoss, type JsonDraft, joinMembers, memberPathIn } from "../../openai/field-reader.ts"
+
+export const PROTOCOL = "openai-chat"
+
+/**
+ * How the caller wrote what this protocol has several ways to write. It is no part of what is said, so it stands beside
+ * the members: no other protocol loses anything by it.
+ */
+export interface ChatWriting {
+  /** The word that was used where there is another. */
+  readonly word?: string
+  /** Content as a list of parts, or as a string that is empty; a string otherwise. */
+  readonly content?: "list" | "empty"
+  /** Members that say what would be said without them. */
+  readonly plain?: JsonObject
+  readonly limit?: string
+  readonly stop?: "text"
+  readonly endUser?: string
+  readonly usageAsked?: boolean
+  /** Tools as `functions`. */
+  readonly legacy?: true
+  /** The message that an instruction's part begins. */
+  readonly opens?: { readonly role: string; readonly content?: "list"; readonly members?: readonly string[] }
+  /** A block whose shape is not OpenAI's, as it came. */
+  readonly as?: Json
+}
+
+interface ChatPassthrough extends PassthroughFields {
+  readonly written?: ChatWriting
+}
+
+export function isOwn(extra: PassthroughFields | undefined): extra is ChatPassthrough {
+  return extra?.protocol === PROTOCOL
+}
+
+const DEFAULT_WRITING: ChatWriting = {}
+
+export function writingOf(extra: PassthroughFields | undefined): ChatWriting {
+  return (isOwn(extra) && extra.written) || DEFAULT_WRITING
+}
+
+/** `members` and `written` as an extra; undefined where there is nothing to remember. */
+export function ownExtra(members: JsonObject, written: ChatWriting = DEFAULT_WRITING): ChatPassthrough | undefined {
+  const isUsual = Object.keys(written).length === 0
+  if (isUsual && Object.keys(members).length === 0) return undefined
+  return { protocol: PROTOCOL, members, ...(!isUsual && { written }) }
+}
+
+/** Puts back what rode along from this protocol; what did from another is named as lost. */
+export function restorePassthrough(
+  draft: JsonDraft,
+  extra: PassthroughFields | undefined,
+  { at, losses }: { at: string; losses: Losses },
+): JsonDraft {
+  if (!extra) return draft
+  if (isOwn(extra)) return joinMembers(draft, extra.members)
+  for (const name of presentFieldNames(extra)) {
+    losses.push(droppedLoss(memberPathIn(at, name), "hint", "chat completions has no such member"))
+  }
+  return draft
+}

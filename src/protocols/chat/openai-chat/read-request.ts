@@ -1,0 +1,279 @@
+// Checks a chat completions request and reads the few members the gateway acts on.
+
+import { effortOf, nearestEffort, type ReasoningEffort } from "../../../canonical/chat/reasoning-effort.ts"
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import type { JsonEdit } from "../../../transport/json/json-splice.ts"
+import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
+import {
+  arrayOf,
+  boolean,
+  fieldMismatch,
+  integer,
+  nonEmptyString,
+  number,
+  object,
+  oneOf,
+  optional,
+  required,
+  runFieldChecks,
+  string,
+} from "../../field-checks.ts"
+import {
+  gatewayEdits,
+  NO_HEADERS,
+  OPENAI_IDENTIFIERS,
+  readIdentifiers,
+  readModelChoice,
+  refuseUnpriced,
+} from "../../gateway-extension.ts"
+import { reasoningIn } from "./decode/decode-settings.ts"
+
+export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "rest">): RequestSummary {
+  return runFieldChecks(() => {
+    const { model, routing } = readModelChoice(body, { rest: envelope?.rest })
+    const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
+    const isRewritten = (Array.isArray(body.functions) ? olderMessages : messages)(body.messages)
+    const effort = otherEffort(body)
+    const asks = checkSettings(body)
+    tools(body.tools)
+    toolChoice(body.tool_choice)
+    responseFormat(body.response_format)
+    refuseUnpriced(body, ORDINARY)
+    return {
+      operation: "chat",
+      model,
+      stream: stream(body.stream) ?? false,
+      framing: "events",
+      usageAsked: streamOptions(body.stream_options) ?? false,
+      asks,
+      ...(runsTools(body) && { runsTools: true }),
+      ...(store(body.store) && { storesUpstream: true }),
+      ...(asksAudio(body.modalities) && { audioAsked: "modalities" }),
+      ...(identifiers && { identifiers }),
+      ...(isRewritten && { isRewritten }),
+      ...(effort !== undefined && { effort }),
+      routing,
+      headers: NO_HEADERS,
+    }
+  })
+}
+
+/** How hard to think, where that is said in a member that is not OpenAI's. */
+function otherEffort(body: JsonObject): ReasoningEffort | undefined {
+  const { reasoning, thinking, extra_body, reasoning_effort } = body
+  if (!(reasoning || thinking || extra_body) || reasoning_effort) return undefined
+  const wish = reasoningIn(body)
+  if (!wish) return undefined
+  return wish.effort ?? (wish.budgetTokens === undefined ? undefined : effortOf(wish.budgetTokens))
+}
+
+function asksAudio(modalities: Json | undefined): boolean {
+  return Array.isArray(modalities) && modalities.includes("audio")
+}
+
+function runsTools({ tools, web_search_options, search_parameters }: JsonObject): boolean {
+  if (web_search_options || search_parameters) return true
+  return Array.isArray(tools) && tools.some((tool) => isObject(tool) && !CLIENT_TOOLS.includes(tool.type ?? "function"))
+}
+
+const CLIENT_TOOLS: readonly Json[] = ["function", "custom"]
+
+function checkSettings(body: JsonObject): OutputLimits {
+  temperature(body.temperature)
+  topP(body.top_p)
+  frequencyPenalty(body.frequency_penalty)
+  presencePenalty(body.presence_penalty)
+  stop(body.stop)
+  // Those that a host makes to choose from are billed like those that are shown.
+  const made = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
+  return { ...outputLimit(body), candidates: made }
+}
+
+const NO_LIMIT: Pick<OutputLimits, "maxOutputTokens"> = { maxOutputTokens: undefined }
+
+/** A host may know either member, so the smaller limit is the one that every host is given. */
+function outputLimit(body: JsonObject): Pick<OutputLimits, "maxOutputTokens" | "limitMembers"> {
+  const older = maxTokens(body.max_tokens)
+  const newer = maxCompletionTokens(body.max_completion_tokens)
+  if (newer === undefined) return older === undefined ? NO_LIMIT : { maxOutputTokens: older, limitMembers: OLDER }
+  if (older === undefined) return { maxOutputTokens: newer, limitMembers: NEWER }
+  return { maxOutputTokens: Math.min(older, newer), limitMembers: LIMIT_MEMBERS }
+}
+
+const OLDER = ["max_tokens"]
+const NEWER = ["max_completion_tokens"]
+const LIMIT_MEMBERS = [...NEWER, ...OLDER]
+
+const ORDINARY = { service_tier: ["auto", "default"] }
+
+const temperature = optional("temperature", number({ min: 0, max: 2 }))
+const topP = optional("top_p", number({ min: 0, max: 1 }))
+const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))
+const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 }))
+const maxTokens = optional("max_tokens", integer({ min: 1 }))
+const maxCompletionTokens = optional("max_completion_tokens", integer({ min: 1 }))
+const candidates = optional("n", integer({ min: 1 }))
+const bestOf = optional("best_of", integer({ min: 1 }))
+const stream = optional("stream", boolean)
+const store = optional("store", boolean)
+const includeUsage = optional("include_usage", boolean)
+const streamOptions = optional("stream_options", (value) => includeUsage(object(value).include_usage))
+
+const strings = arrayOf(string)
+const stop = optional("stop", (value) => {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw fieldMismatch("a string or an array of strings")
+  strings(value)
+})
+
+/** `developer` means `system`. */
+const ROLES = ["system", "developer", "user", "assistant", "tool"] as const
+const role = required("role", oneOf(ROLES))
+/** What `tool` was called where tools are `functions`. */
+const olderRole = required("role", oneOf([...ROLES, "function"]))
+const partType = required("type", string)
+const partText = required("text", string)
+const url = required("url", string)
+/** Mistral's clients send the address itself. Whether it was so. */
+const imageUrl = required("image_url", (value) => {
+  if (typeof value === "string") return true
+  url(object(value).url)
+  return false
+})
+const parts = arrayOf((value) => {
+  const part = object(value)
+  const type = partType(part.type)
+  if (type === "text") partText(part.text)
+  return type === "image_url" && imageUrl(part.image_url)
+})
+/** Whether it holds what OpenAI writes in another form. */
+const contentOf = (value: Json): boolean => {
+  if (typeof value === "string") return false
+  if (!Array.isArray(value)) throw fieldMismatch("a string or an array of content parts")
+  return parts(value).includes(true)
+}
+const content = required("content", contentOf)
+const optionalContent = optional("content", contentOf)
+const toolCallId = required("tool_call_id", string)
+
+const id = optional("id", string)
+const calledName = required("name", string)
+const calledArguments = optional("arguments", string)
+const calledFunction = optional("function", (value) => {
+  const called = object(value)
+  calledName(called.name)
+  calledArguments(called.arguments)
+})
+const calls = arrayOf((value) => {
+  const call = object(value)
+  id(call.id)
+  calledFunction(call.function)
+})
+const toolCalls = optional("tool_calls", calls)
+const noToolCalls = optional("tool_calls", (value) => {
+  calls(value)
+  throw fieldMismatch("on an assistant message only")
+})
+
+const checkMessage = (said: JsonObject, who: string): boolean | undefined => {
+  if (who === "assistant") {
+    toolCalls(said.tool_calls)
+    return optionalContent(said.content)
+  }
+  const isOdd = content(said.content)
+  noToolCalls(said.tool_calls)
+  if (who === "tool") toolCallId(said.tool_call_id)
+  if (who === "function") calledName(said.name)
+  return isOdd
+}
+
+/** Whether one of them says something in a form that is not OpenAI's. */
+const messagesOf = (readRole: (value: Json | undefined) => string) => {
+  const some = arrayOf((value) => {
+    const said = object(value)
+    return checkMessage(said, readRole(said.role))
+  })
+  return required("messages", (value) => {
+    const said = some(value)
+    if (said.length === 0) throw fieldMismatch("an array with at least one message")
+    return said.includes(true)
+  })
+}
+const messages = messagesOf(role)
+const olderMessages = messagesOf(olderRole)
+
+const toolType = optional("type", string)
+const functionName = required("name", nonEmptyString)
+const functionDescription = optional("description", string)
+const functionParameters = optional("parameters", object)
+const functionTool = required("function", (value) => {
+  const defined = object(value)
+  functionName(defined.name)
+  functionDescription(defined.description)
+  functionParameters(defined.parameters)
+})
+const tools = optional(
+  "tools",
+  arrayOf((value) => {
+    const tool = object(value)
+    // Several hosts take a function without its type.
+    if ((toolType(tool.type) ?? "function") === "function") functionTool(tool.function)
+  }),
+)
+const toolChoice = optional("tool_choice", (value) => {
+  // Hosts have words of their own beside `auto`, `none` and `required`.
+  if (typeof value === "string") return
+  if (!isObject(value)) throw fieldMismatch("a string or an object")
+  toolType(value.type)
+})
+
+const formatType = required("type", oneOf(["text", "json_object", "json_schema"]))
+const schemaName = required("name", string)
+const schemaSchema = optional("schema", object)
+const jsonSchema = required("json_schema", (value) => {
+  const named = object(value)
+  schemaName(named.name)
+  schemaSchema(named.schema)
+})
+const responseFormat = optional("response_format", (value) => {
+  const format = object(value)
+  if (formatType(format.type) === "json_schema") jsonSchema(format.json_schema)
+})
+
+/** Nothing is to be kept in an account that callers share. */
+const NOT_STORED: JsonEdit = { path: ["store"], set: "false" }
+
+export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
+  const edits = gatewayEdits(reading, target)
+  const { unknown } = target
+  if (unknown) {
+    edits.push(...unknown.map((name): JsonEdit => ({ path: [name], remove: true })))
+    const { effort } = reading
+    if (effort && target.efforts) {
+      edits.push({ path: ["reasoning_effort"], set: JSON.stringify(nearestEffort(effort, target.efforts)) })
+    }
+  }
+  edits.push(...limitEdits(reading.asks, target))
+  if (reading.storesUpstream) edits.push(NOT_STORED)
+  if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
+    edits.push({ path: ["stream_options", "include_usage"], set: "true" })
+  }
+  return edits
+}
+
+/** The limit goes to the host in a member that it knows, and in no other. */
+function limitEdits(
+  { maxOutputTokens, limitMembers }: OutputLimits,
+  { limitMembers: known = OLDER }: RelayTarget,
+): JsonEdit[] {
+  if (!limitMembers || maxOutputTokens === undefined) return NO_EDITS
+  const kept = known.find((name) => limitMembers.includes(name)) ?? known[0] ?? "max_tokens"
+  if (limitMembers.length === 1 && limitMembers[0] === kept) return NO_EDITS
+  const others = limitMembers.filter((name) => name !== kept)
+  return [
+    { path: [kept], set: String(maxOutputTokens) },
+    ...others.map((name): JsonEdit => ({ path: [name], remove: true })),
+  ]
+}
+
+const NO_EDITS: JsonEdit[] = []

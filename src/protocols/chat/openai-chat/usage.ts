@@ -1,0 +1,108 @@
+// The arithmetic of OpenAI's `usage`: `prompt_tokens` includes cached and audio tokens, `completion_tokens` reasoning
+// and audio ones.
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import type { Usage } from "../../../canonical/usage.ts"
+import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
+
+export function decodeUsage(wire: Json | undefined): Usage | undefined {
+  if (!isObject(wire)) return undefined
+  const usage: MutableChatUsage = {}
+  readInput(wire, usage)
+  readOutput(wire, usage)
+  return reportedUsage(wire, usage)
+}
+
+/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0, audioInput = 0, imageInput = 0 } = usage
+  const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage
+  const written = cacheWrite + cacheWrite1h
+  const prompt = (usage.input ?? 0) + cacheRead + written + audioInput + imageInput
+  const completion = (usage.output ?? 0) + reasoning + audioOutput + imageOutput
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: cacheRead,
+      audio_tokens: audioInput,
+      ...(written > 0 && { cache_write_tokens: written }),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: audioOutput,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+}
+
+type MutableChatUsage = { -readonly [Name in keyof Usage]: Usage[Name] }
+
+function readInput(wire: JsonObject, usage: MutableChatUsage): void {
+  const told = readTokenCount(wire, "prompt_tokens")
+  if (told === undefined) return
+  const details = readCountDetails(wire, "prompt_tokens_details")
+  // DeepSeek and Moonshot report the cached share beside the details.
+  const cacheRead =
+    readTokenCount(details, "cached_tokens") ??
+    readTokenCount(wire, "prompt_cache_hit_tokens") ??
+    readTokenCount(wire, "cached_tokens")
+  const cacheWrite = readTokenCount(details, "cache_write_tokens")
+  const audioInput = readTokenCount(details, "audio_tokens")
+  const prompt = told + audioBeside(wire) + cachedBeside(told, cacheRead)
+  // OpenRouter reports Gemini's cache writes beside the prompt: where both cannot be inside it, the write is not.
+  const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > prompt ? 0 : (cacheWrite ?? 0)
+  usage.input = Math.max(0, prompt - (cacheRead ?? 0) - written - (audioInput ?? 0))
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead
+  if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite
+  if (audioInput !== undefined) usage.audioInput = audioInput
+}
+
+function readOutput(wire: JsonObject, usage: MutableChatUsage): void {
+  const completion = readTokenCount(wire, "completion_tokens")
+  if (completion === undefined) return
+  const details = readCountDetails(wire, "completion_tokens_details")
+  const audioOutput = readTokenCount(details, "audio_tokens")
+  const outside = uncountedReasoning(wire, completion)
+  const said = readTokenCount(details, "reasoning_tokens")
+  // No more can have been reasoned inside than was put out, whatever is said.
+  const inside = Math.min(Math.max((said ?? 0) - outside, 0), completion)
+  usage.output = Math.max(0, completion - inside - (audioOutput ?? 0))
+  if (said !== undefined || outside > 0) usage.reasoning = inside + outside
+  if (audioOutput !== undefined) usage.audioOutput = audioOutput
+}
+
+/** xAI and Gemini count reasoning beside `completion_tokens`, Gemini without naming it: the total tells. */
+function uncountedReasoning(wire: JsonObject, completion: number): number {
+  const cached = readTokenCount(readCountDetails(wire, "prompt_tokens_details"), "cached_tokens")
+  const beside = audioBeside(wire) + cachedBeside(readTokenCount(wire, "prompt_tokens") ?? 0, cached)
+  return Math.max(0, beyondTotal(wire, completion) - beside)
+}
+
+/** Of the total what neither the prompt nor the completion counts. */
+function beyondTotal(wire: JsonObject, completion: number): number {
+  const total = readTokenCount(wire, "total_tokens") ?? 0
+  return Math.max(0, total - (readTokenCount(wire, "prompt_tokens") ?? total) - completion)
+}
+
+/** Mistral counts audio beside `prompt_tokens`: then the total holds it once more. */
+function audioBeside(wire: JsonObject): number {
+  const audio = readTokenCount(readCountDetails(wire, "prompt_tokens_details"), "audio_tokens") ?? 0
+  const completion = readTokenCount(wire, "completion_tokens") ?? 0
+  return audio > 0 && beyondTotal(wire, completion) === audio && isAudioAlone(wire, audio) ? audio : 0
+}
+
+/** Whether what the total holds beyond the rest is the audio, and not as much reasoning. */
+function isAudioAlone(wire: JsonObject, audio: number): boolean {
+  const prompt = readTokenCount(wire, "prompt_tokens") ?? 0
+  return (
+    audio > prompt ||
+    readTokenCount(readCountDetails(wire, "completion_tokens_details"), "reasoning_tokens") === undefined
+  )
+}
+
+/** Grok at Azure counts cached tokens beside `prompt_tokens`: more than all cannot be a part of it. */
+function cachedBeside(prompt: number, cacheRead = 0): number {
+  return cacheRead > prompt ? cacheRead : 0
+}

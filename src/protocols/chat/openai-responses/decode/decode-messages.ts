@@ -1,0 +1,181 @@
+// An item of a request's input as a turn. Items that only this protocol understands are turns of one foreign part.
+
+import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { ContentPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
+import { openSeal, type SealedContent } from "../../../../canonical/chat/sealed-content.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { FieldReader, object, text } from "../../../openai/field-reader.ts"
+import { ownExtra, PROTOCOL, type ResponsesWriting } from "../passthrough-fields.ts"
+import { BETWEEN_THOUGHTS, sealReasoning, textsOf } from "../seals.ts"
+import { LOCAL_SHELL } from "../tools/local-shell.ts"
+import { flatName } from "../tools/tool-namespaces.ts"
+import { callIn, hostedRunIn } from "./decode-output-calls.ts"
+import { decodeContent } from "./decode-part.ts"
+
+export function decodeItem(item: JsonObject, at: string): ConversationTurn {
+  const type = item.type ?? "message"
+  const decode = typeof type === "string" && Object.hasOwn(ITEMS, type) ? ITEMS[type] : undefined
+  return decode?.(new FieldReader(item), at) ?? foreignTurn(item, at)
+}
+
+function foreignTurn(item: JsonObject, at: string): ConversationTurn {
+  const isOutput = typeof item.type === "string" && item.type.endsWith("_output")
+  const extra = ownExtra({}, { item: "other" })
+  const part: ContentPart = { kind: "foreign", at, protocol: PROTOCOL, value: item }
+  return { at, role: isOutput ? "user" : "assistant", parts: [part], ...(extra && { extra }) }
+}
+
+type ItemDecoder = (fields: FieldReader, at: string) => ConversationTurn | undefined
+
+const ITEMS: Readonly<Record<string, ItemDecoder | undefined>> = {
+  message: decodeMessage,
+  function_call: (fields, at) => decodeCall(fields, { at, member: "arguments" }),
+  custom_tool_call: (fields, at) => decodeCall(fields, { at, member: "input" }),
+  local_shell_call: decodeShellCall,
+  function_call_output: (fields, at) => decodeOutput(fields, { at }),
+  custom_tool_call_output: (fields, at) => decodeOutput(fields, { at, item: "custom_tool_call_output" }),
+  local_shell_call_output: (fields, at) => decodeOutput(fields, { at, item: "local_shell_call_output" }),
+  mcp_call: decodeRemoteCall,
+  reasoning: decodeReasoning,
+}
+
+/** Names that the vendor gives its items, and how far they had come: of no use elsewhere. */
+function plainMembers(fields: FieldReader, names: readonly string[]): JsonObject | undefined {
+  const taken = names.flatMap((name) => {
+    const value = fields.take(name, text)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return taken.length > 0 ? Object.fromEntries(taken) : undefined
+}
+
+function decodeMessage(fields: FieldReader, at: string): ConversationTurn | undefined {
+  const plain = plainMembers(fields, ["type", "id", "status"])
+  const role = fields.take("role", text)
+  const word = role === "assistant" ? "output_text" : "input_text"
+  const content = fields.take("content", (value) => decodeContent(value, { at: `${at}.content`, word }))
+  if (!content) return undefined
+  const isInstruction = role === "system" || role === "developer"
+  const written: ResponsesWriting = {
+    ...content.written,
+    item: "message",
+    ...(plain && { plain }),
+    ...(isInstruction && { word: role }),
+  }
+  const extra = ownExtra(fields.rest(), written)
+  const who = isInstruction ? "instruction" : role === "assistant" ? "assistant" : "user"
+  return { at, role: who, parts: content.parts, ...(extra && { extra }) }
+}
+
+function decodeCall(
+  fields: FieldReader,
+  { at, member }: { at: string; member: "arguments" | "input" },
+): ConversationTurn | undefined {
+  fields.take("type", text)
+  const id = fields.take("call_id", text)
+  const name = fields.take("name", text)
+  const said = fields.take(member, text)
+  const set = fields.take("namespace", text)
+  const plain = plainMembers(fields, ["id", "status"])
+  if (id === undefined || name === undefined || said === undefined) return undefined
+  const namespace = set === undefined ? undefined : { name: set, inner: name }
+  const extra = ownExtra(fields.rest(), { ...(plain && { plain }), ...(namespace && { namespace }) })
+  const call: ToolCallPart = {
+    kind: "tool-call",
+    at,
+    id,
+    name: set === undefined ? name : flatName(set, name),
+    arguments: said,
+    ...(member === "input" && { input: "text" }),
+    runsAt: "client",
+    ...(extra && { extra }),
+  }
+  return { at, role: "assistant", parts: [call] }
+}
+
+function decodeShellCall(fields: FieldReader, at: string): ConversationTurn | undefined {
+  fields.take("type", text)
+  const id = fields.take("call_id", text)
+  const action = fields.take("action", object)
+  const plain = plainMembers(fields, ["id", "status"])
+  if (id === undefined || !action) return undefined
+  const extra = ownExtra(fields.rest(), { as: action, ...(plain && { plain }) })
+  const { type: _, ...said } = action
+  const call: ContentPart = {
+    kind: "tool-call",
+    at,
+    id,
+    name: LOCAL_SHELL,
+    arguments: JSON.stringify(said),
+    runsAt: "client",
+    ...(extra && { extra }),
+  }
+  return { at, role: "assistant", parts: [call] }
+}
+
+function decodeOutput(
+  fields: FieldReader,
+  { at, item }: { at: string; item?: ResponsesWriting["item"] },
+): ConversationTurn | undefined {
+  fields.take("type", text)
+  const isShell = item === "local_shell_call_output"
+  const called = fields.take("call_id", text)
+  const plain = plainMembers(fields, ["id", "status"])
+  // The id of a shell's output is that of the call, where nothing else is.
+  const callId = called ?? (isShell ? plain?.id : undefined)
+  const content = fields.take("output", (value) => decodeContent(value, { at: `${at}.output`, word: "input_text" }))
+  if (typeof callId !== "string" || !content) return undefined
+  const extra = ownExtra(fields.rest(), {
+    ...content.written,
+    ...(item && { item }),
+    ...(plain && { plain }),
+    ...(called === undefined && { word: "id" }),
+  })
+  const { parts } = content
+  return {
+    at,
+    role: "user",
+    parts: [{ kind: "tool-result", at, callId, parts, isError: false, ...(extra && { extra }) }],
+  }
+}
+
+/** A call of a remote server's tool is one item with what came of it; back it goes as it came. */
+function decodeRemoteCall({ object: item }: FieldReader, at: string): ConversationTurn | undefined {
+  const { id, name, arguments: said, server_label: server } = item
+  const call = callIn(item)
+  const isWhole = [id, name, said, server].every((each) => typeof each === "string")
+  if (!call || !isWhole || typeof said !== "string") return undefined
+  const extra = ownExtra({}, { as: item })
+  const { result } = hostedRunIn(item, call)
+  if (result?.kind !== "tool-result") return undefined
+  const parts: ContentPart[] = [
+    { ...call, at, arguments: said, ...(extra && { extra }) },
+    { ...result, at, ...(extra && { extra }) },
+  ]
+  return { at, role: "assistant", parts }
+}
+
+/** An item whose seal is one of ours is what its seal says; any other goes back as it came. */
+function decodeReasoning(fields: FieldReader, at: string): ConversationTurn {
+  const summary = textsOf(fields.peek("summary", (value) => value))
+  const content = textsOf(fields.peek("content", (value) => value))
+  const slot = fields.peek("encrypted_content", text)
+  const opened = slot === undefined ? undefined : openSeal(slot)
+  const texts = content.length > 0 ? content : summary
+  const sealed = opened ?? ownSeal(fields)
+  const extra = opened ? undefined : ownExtra({}, { as: fields.object })
+  const said = texts.join(BETWEEN_THOUGHTS)
+  const form = said === "" ? "hidden" : content.length > 0 ? "full" : "summary"
+  const part: ContentPart = {
+    kind: "reasoning",
+    at,
+    form,
+    text: said,
+    ...(sealed && { sealed }),
+    ...(extra && { extra }),
+  }
+  return { at, role: "assistant", parts: [part] }
+}
+
+function ownSeal(fields: FieldReader): SealedContent | undefined {
+  return sealReasoning(fields.object, PROTOCOL)
+}

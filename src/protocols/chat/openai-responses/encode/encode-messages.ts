@@ -1,0 +1,246 @@
+// Instructions and turns as items of the input: messages, reasoning, calls and their outputs, each an item by itself.
+
+import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
+import type { ContentPart, ToolCallPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
+import type { Json } from "../../../../canonical/json.ts"
+import {
+  approximatedLoss,
+  droppedLoss,
+  type JsonDraft,
+  joinMembers,
+  memberPathIn,
+} from "../../../openai/field-reader.ts"
+import { isOwn, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import { serverLabel } from "../tools/remote-servers.ts"
+import type { ResponsesEncodeContext } from "./encode-context.ts"
+import { encodeContent } from "./encode-part.ts"
+import { encodeReasoning, endHeldReasoning, type HeldReasoning } from "./encode-reasoning-part.ts"
+
+const PARAGRAPH = "\n\n"
+
+interface EncodedInstructions {
+  /** As the member of this name. */
+  readonly instructions?: string
+  /** What of them stands at the beginning of the input. */
+  readonly items: readonly Json[]
+}
+
+export function encodeInstructions({ instructions }: ChatRequest, saying: ResponsesEncodeContext): EncodedInstructions {
+  const items = groupInstructionMessages(instructions).map((parts) => encodeOpening(parts, saying))
+  const others = instructions.filter((part) => !isOpened(part, instructions))
+  const texts = others.flatMap((part) => (part.kind === "text" ? [part] : []))
+  // What is said in other protocols' instructions is said as text; pictures among them are said by the developer.
+  const more = others.filter(({ kind }) => kind !== "text")
+  if (!saying.own) for (const part of texts) reportBeside(part, saying)
+  if (more.length > 0) items.push(messageItem({ role: "developer", parts: more }, saying))
+  return { ...(texts.length > 0 && { instructions: texts.map(({ text }) => text).join(PARAGRAPH) }), items }
+}
+
+/** A cache mark, and what rode along from another protocol. */
+function reportBeside(part: ContentPart, saying: ResponsesEncodeContext): void {
+  encodeContent([part], saying, { word: "input_text" })
+}
+
+/** The parts of each message that instructions came in. */
+function groupInstructionMessages(instructions: readonly ContentPart[]): ContentPart[][] {
+  const groups: ContentPart[][] = []
+  for (const part of instructions) {
+    const group = groups.at(-1)
+    if (writingOf(part.extra).opens) groups.push([part])
+    else group?.push(part)
+  }
+  return groups
+}
+
+function isOpened(part: ContentPart, instructions: readonly ContentPart[]): boolean {
+  const first = instructions.findIndex(({ extra }) => writingOf(extra).opens)
+  return first >= 0 && instructions.indexOf(part) >= first
+}
+
+function encodeOpening(parts: readonly ContentPart[], saying: ResponsesEncodeContext): Json {
+  const extra = parts[0]?.extra
+  const { opens } = writingOf(extra)
+  const content = encodeContent(parts, saying, { content: opens?.content, word: "input_text" })
+  const names = opens?.members ?? []
+  const members = Object.entries(extra?.members ?? {}).filter(([name]) => names.includes(name))
+  return joinMembers({ ...opens?.plain, role: opens?.role ?? "developer", content }, Object.fromEntries(members))
+}
+
+interface InputContext {
+  readonly opening: readonly Json[]
+  readonly saying: ResponsesEncodeContext
+}
+
+export function encodeInput(request: ChatRequest, { opening, saying }: InputContext): Json {
+  const { turns } = request
+  const [first] = turns
+  if (saying.own && saying.written.content && first && turns.length === 1) {
+    return first.parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+  }
+  const writer = new ItemEncoder(saying)
+  for (const turn of turns) writer.add(turn)
+  return [...opening, ...jsonInstruction(request, saying), ...writer.items]
+}
+
+/**
+ * JSON without a schema is given only where the input holds the word, and instructions do not count. It is looked for
+ * only where a conversation begins, so that one that goes on begins with the same bytes.
+ */
+function jsonInstruction(
+  { settings, turns }: ChatRequest,
+  { own, context: { losses } }: ResponsesEncodeContext,
+): Json[] {
+  const [first] = turns
+  const says = first?.parts.some((part) => part.kind === "text" && /json/i.test(part.text))
+  if (own || settings.format?.kind !== "json" || says) return []
+  losses.push(approximatedLoss("format", "hint", "JSON is given only where the word is said: an instruction was added"))
+  return [{ type: "message", role: "developer", content: [{ type: "input_text", text: "Answer in JSON." }] }]
+}
+
+const ROLES = { instruction: "developer", user: "user", assistant: "assistant" } as const
+
+function messageItem(
+  turn: ConversationTurn | { role: "developer"; parts: readonly ContentPart[] },
+  saying: ResponsesEncodeContext,
+): JsonDraft {
+  const role = turn.role === "developer" ? turn.role : ROLES[turn.role]
+  const content = encodeContent(turn.parts, saying, { word: role === "assistant" ? "output_text" : "input_text" })
+  return { type: "message", role, content }
+}
+
+class ItemEncoder {
+  readonly items: Json[] = []
+  /** What is being said, until something else is. */
+  private spoken: ContentPart[] = []
+  private readonly thoughts: HeldReasoning = { held: undefined }
+  /** The calls whose input is text, whose outputs have a word of their own. */
+  private readonly textCalls = new Set<string>()
+
+  /** Calls of remote servers' tools, which are items with what came of them. */
+  private readonly remoteCalls = new Map<string, ToolCallPart>()
+
+  constructor(private readonly saying: ResponsesEncodeContext) {}
+
+  add(turn: ConversationTurn): void {
+    const { item } = writingOf(turn.extra)
+    const place = { at: turn.at ?? "", losses: this.saying.context.losses }
+    if (item === "message") {
+      this.items.push(restorePassthrough(this.ownMessage(turn), turn.extra, place))
+      return
+    }
+    for (const each of turn.parts) {
+      const part = each.at === undefined ? { ...each, at: place.at } : each
+      this.addPart(part, turn)
+    }
+    this.flush(turn)
+    endHeldReasoning(this.thoughts, this.saying)
+    if (!isOwn(turn.extra)) restorePassthrough({}, turn.extra, place)
+  }
+
+  private ownMessage({ role, parts, extra }: ConversationTurn): JsonDraft {
+    const { content, plain, word } = writingOf(extra)
+    const texts = role === "assistant" ? "output_text" : "input_text"
+    const said = encodeContent(parts, this.saying, { ...(content && { content }), word: texts })
+    return { ...plain, role: role === "instruction" ? (word ?? "developer") : role, content: said }
+  }
+
+  private addPart(part: ContentPart, turn: ConversationTurn): void {
+    const isItem = part.kind === "foreign" && writingOf(turn.extra).item === "other"
+    const isSpoken = part.kind === "text" || part.kind === "refusal" || part.kind === "media" || part.kind === "foreign"
+    if (isSpoken && !isItem) {
+      if (part.kind === "media" && turn.role === "assistant")
+        this.lose(part, "an assistant's message cannot hold media there")
+      else this.spoken.push(part)
+      return
+    }
+    this.flush(turn)
+    if (part.kind === "foreign") this.items.push(part.value)
+    else if (part.kind === "tool-call") this.call(part)
+    else if (part.kind === "tool-result") this.result(part)
+    else if (part.kind === "reasoning") this.items.push(...encodeReasoning(part, this.thoughts, this.saying))
+  }
+
+  /** What was said so far, as a message; none where nothing of it can be said. */
+  private flush(turn: ConversationTurn): void {
+    const { spoken } = this
+    if (spoken.length === 0) return
+    this.spoken = []
+    const item = messageItem({ ...turn, parts: spoken }, this.saying)
+    if (item.content !== "" || spoken.some((part) => part.kind === "text")) this.items.push(item)
+  }
+
+  private lose(part: ContentPart, why: string): void {
+    this.saying.context.losses.push(droppedLoss(part.at ?? "", "meaning", why))
+  }
+
+  private call(part: ToolCallPart): void {
+    const { losses } = this.saying.context
+    const at = part.at ?? ""
+    if (part.runsAt === "provider") {
+      if (part.server === undefined) this.lose(part, "another provider ran this tool")
+      else this.remoteCalls.set(part.id, part)
+      return
+    }
+    if (part.sealed)
+      losses.push(droppedLoss(memberPathIn(at, "sealed"), "hint", "a seal goes back only to who made it"))
+    const { as, plain, namespace } = writingOf(part.extra)
+    const named = namespace ? { name: namespace.inner, namespace: namespace.name } : { name: part.name }
+    if (part.input === "text") this.textCalls.add(part.id)
+    const item: JsonDraft =
+      as !== undefined
+        ? { type: "local_shell_call", call_id: part.id, action: as }
+        : part.input === "text"
+          ? { type: "custom_tool_call", call_id: part.id, ...named, input: part.arguments }
+          : { type: "function_call", call_id: part.id, ...named, arguments: this.argumentsOf(part) }
+    this.items.push(restorePassthrough({ ...item, ...plain }, part.extra, { at, losses }))
+  }
+
+  private argumentsOf({ arguments: said }: ToolCallPart): string {
+    return said === "" && !this.saying.own ? "{}" : said
+  }
+
+  private result(part: ToolResultPart): void {
+    const { losses } = this.saying.context
+    const at = part.at ?? ""
+    const [found] = part.parts
+    if (part.isRemote) {
+      this.items.push(remoteCall(part, this.remoteCalls.get(part.callId)))
+      return
+    }
+    if (found?.kind === "foreign" && part.name !== undefined && !this.saying.own) {
+      this.lose(part, "another provider ran this tool")
+      return
+    }
+    const { item, plain, content, word } = writingOf(part.extra)
+    const type = item ?? (this.textCalls.has(part.callId) ? "custom_tool_call_output" : "function_call_output")
+    const said = encodeContent(part.parts, this.saying, { ...(content && { content }), word: "input_text" })
+    if (part.isError)
+      losses.push(approximatedLoss(at, "hint", "that the tool failed is said in the text of its result"))
+    const output = part.isError ? markFailedOutput(said) : said
+    const named = word === "id" ? {} : { call_id: part.callId }
+    this.items.push(restorePassthrough({ type, ...named, output, ...plain }, part.extra, { at, losses }))
+  }
+}
+
+/** The item of a remote server's call and of what came of it, as it came where it is one of this protocol's. */
+function remoteCall({ callId, parts, isError, extra }: ToolResultPart, call: ToolCallPart | undefined): Json {
+  const { as } = writingOf(extra)
+  if (as !== undefined) return as
+  const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+  const came = isError ? { error: said } : { output: said }
+  return {
+    type: "mcp_call",
+    id: `mcp_${callId.replace(/^(mcptoolu|mcp)_/, "")}`,
+    server_label: serverLabel(call?.server ?? ""),
+    name: call?.name ?? "",
+    arguments: call?.arguments || "{}",
+    ...came,
+  }
+}
+
+const FAILED = "Error: "
+
+function markFailedOutput(output: Json): Json {
+  if (typeof output === "string") return FAILED + output
+  return [{ type: "input_text", text: FAILED.trim() }, ...(Array.isArray(output) ? output : [])]
+}

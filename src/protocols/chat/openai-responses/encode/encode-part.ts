@@ -1,0 +1,165 @@
+// Parts as the content of a message or the output of a tool: a string where it is text alone, a list otherwise.
+
+import type { ContentPart, MediaPart, TextPart } from "../../../../canonical/chat/content-part.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { approximatedLoss, droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { addressOf, audioFormat } from "../../../openai/openai-media.ts"
+import { PROTOCOL, type ResponsesWriting, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import { type ResponsesEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
+
+export interface ItemContentForm {
+  readonly content?: ResponsesWriting["content"]
+  /** What texts are called there. */
+  readonly word: "input_text" | "output_text"
+}
+
+export function encodeContent(
+  parts: readonly ContentPart[],
+  saying: ResponsesEncodeContext,
+  { content, word }: ItemContentForm,
+): Json {
+  const said: Json[] = []
+  for (const part of parts) {
+    const wire = encodePart(part, saying, word)
+    if (wire !== undefined) said.push(wire)
+  }
+  if (content === "list") return said
+  if (content === "empty" || said.length === 0) return ""
+  const [only] = said
+  const plain = said.length === 1 ? plainText(only) : undefined
+  return plain ?? said
+}
+
+/** The text of a part that says nothing beside it. */
+function plainText(part: Json | undefined): string | undefined {
+  if (!isObject(part) || typeof part.text !== "string") return undefined
+  const { type: _, text, annotations = [], ...more } = part
+  const isPlain = Object.keys(more).length === 0 && Array.isArray(annotations) && annotations.length === 0
+  return isPlain ? text : undefined
+}
+
+/** Undefined for what cannot stand in a content, which is named as lost. */
+function encodePart(
+  part: ContentPart,
+  saying: ResponsesEncodeContext,
+  word: ItemContentForm["word"],
+): Json | undefined {
+  const { losses } = saying.context
+  const at = part.at ?? ""
+  if (part.kind === "foreign") {
+    if (part.protocol === PROTOCOL) return part.value
+    losses.push(droppedLoss(at, "meaning", `a block that only ${part.protocol} knows`))
+    return undefined
+  }
+  const draft = encodeKind(part, saying, word)
+  if (!draft) return undefined
+  writeMark(draft, part, saying)
+  return restorePassthrough(draft, withoutMessage(part.extra), { at, losses })
+}
+
+/** An instruction's part may carry what its message said beside it, which is not the part's. */
+function withoutMessage(extra: ContentPart["extra"]): ContentPart["extra"] {
+  const names = writingOf(extra).opens?.members
+  if (!extra || !names) return extra
+  const members = Object.fromEntries(Object.entries(extra.members).filter(([name]) => !names.includes(name)))
+  return { protocol: PROTOCOL, members }
+}
+
+function encodeKind(
+  part: ContentPart,
+  saying: ResponsesEncodeContext,
+  word: ItemContentForm["word"],
+): JsonDraft | undefined {
+  if (part.kind === "text") return encodeText(part, saying, word)
+  if (part.kind === "refusal") {
+    return saying.own || word === "output_text"
+      ? { type: "refusal", refusal: part.text }
+      : { type: word, text: part.text }
+  }
+  if (part.kind === "media") return encodeMedia(part, saying)
+  const weight = part.kind === "reasoning" ? "hint" : "meaning"
+  saying.context.losses.push(droppedLoss(part.at ?? "", weight, `a ${part.kind} cannot stand in a message there`))
+  return undefined
+}
+
+function encodeText(
+  part: TextPart,
+  { own, context }: ResponsesEncodeContext,
+  word: ItemContentForm["word"],
+): JsonDraft {
+  const { word: other, plain } = writingOf(part.extra)
+  if (own) return { type: other ?? word, text: part.text, ...plain }
+  if (part.citations?.length) {
+    context.losses.push(
+      droppedLoss(memberPathIn(part.at, "citations"), "hint", "a message that is sent has no citations"),
+    )
+  }
+  return { type: word, text: part.text, ...(word === "output_text" && { annotations: [] }) }
+}
+
+function encodeMedia(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft {
+  const { losses } = saying.context
+  const { at = "", name, detail } = part
+  if (name !== undefined && part.media !== "document")
+    losses.push(droppedLoss(memberPathIn(at, "name"), "hint", "only files have names"))
+  if (part.media === "document") return encodeFile(part, saying)
+  if (part.media === "image") return encodeImage(part, saying)
+  if (detail !== undefined) losses.push(droppedLoss(memberPathIn(at, "detail"), "hint", "only images have a detail"))
+  if (part.media === "audio") return encodeAudio(part, saying)
+  const url = addressOf(part.source)
+  if (saying.own && url !== undefined) return { type: "input_video", video_url: url }
+  throw unsupportedSetting(at, "is a video, which this model's provider takes none of. Send single images of it.")
+}
+
+function storedElsewhere(at: string): Error {
+  return unsupportedSetting(at, "names a file that this model's provider does not hold. Send its content instead.")
+}
+
+function encodeImage({ at = "", source, detail }: MediaPart, { own, context }: ResponsesEncodeContext): JsonDraft {
+  const shown = own ? detail !== undefined && { detail } : { detail: detail ?? "auto" }
+  if (source.at === "stored") {
+    if (source.mintedBy !== PROTOCOL && source.mintedBy !== context.minter) throw storedElsewhere(at)
+    return { type: "input_image", file_id: source.id, ...shown }
+  }
+  return { type: "input_image", image_url: addressOf(source) ?? "", ...shown }
+}
+
+function encodeAudio({ at = "", source }: MediaPart, { own }: ResponsesEncodeContext): JsonDraft {
+  if (!own)
+    throw unsupportedSetting(at, "is audio, which this model's provider does not take. Send what was said as text.")
+  if (source.at !== "inline")
+    throw unsupportedSetting(at, "is audio at an address. Send the audio itself, as wav or mp3.")
+  return { type: "input_audio", input_audio: { data: source.base64, format: audioFormat(source.mediaType) } }
+}
+
+function encodeFile(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft {
+  const { at = "", source, name, detail } = part
+  const { own, context } = saying
+  const shown: JsonObject = detail === undefined ? {} : { detail }
+  const filename = name ?? (own ? undefined : "document.pdf")
+  const named: JsonObject = filename === undefined ? {} : { filename }
+  if (source.at === "stored") {
+    if (source.mintedBy !== PROTOCOL && source.mintedBy !== context.minter) throw storedElsewhere(at)
+    return { type: "input_file", ...named, file_id: source.id, ...shown }
+  }
+  if (source.at === "url") {
+    const why = "a file at an address has its name there"
+    if (!own && name !== undefined) context.losses.push(droppedLoss(memberPathIn(at, "name"), "hint", why))
+    return { type: "input_file", ...(own && named), file_url: source.url, ...shown }
+  }
+  const spelledOut = own ? undefined : textOf(source)
+  if (spelledOut !== undefined) {
+    context.losses.push(approximatedLoss(at, "hint", "a file of text is sent as text"))
+    return { type: "input_text", text: name === undefined ? spelledOut : `${name}\n\n${spelledOut}` }
+  }
+  const isBare = writingOf(part.extra).word === "bare" && source.at === "inline"
+  const data = isBare ? source.base64 : (addressOf(source) ?? "")
+  return { type: "input_file", ...named, file_data: data, ...shown }
+}
+
+/** What is text anyhow is understood by every model; files only by some. */
+function textOf(source: MediaPart["source"]): string | undefined {
+  if (source.at === "text") return source.text
+  if (source.at !== "inline" || !source.mediaType.startsWith("text/")) return undefined
+  return Buffer.from(source.base64, "base64").toString("utf8")
+}

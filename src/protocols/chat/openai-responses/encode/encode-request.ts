@@ -1,0 +1,28 @@
+// A canonical request in the words of the responses interface. The input comes last, so that a conversation that goes on
+// only adds to the bytes of what was said before. Nothing is to be kept in an account that callers share.
+
+import type { ChatRequest } from "../../../../canonical/chat/chat-request.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import type { UpstreamRequestContext } from "../../../chat-codec.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
+import { isOwn, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import type { ResponsesEncodeContext } from "./encode-context.ts"
+import { encodeInput, encodeInstructions } from "./encode-messages.ts"
+import { encodeSettings } from "./encode-settings.ts"
+import { encodeTools } from "./encode-tools.ts"
+
+export function encodeRequest(request: ChatRequest, context: UpstreamRequestContext): JsonObject {
+  const saying: ResponsesEncodeContext = { own: isOwn(request.extra), written: writingOf(request.extra), context }
+  const { instructions, items } = encodeInstructions(request, saying)
+  const draft: JsonDraft = {
+    model: context.model,
+    ...(instructions !== undefined && { instructions }),
+    ...encodeTools(request, saying),
+    ...encodeSettings(request, saying),
+    ...saying.written.plain,
+    store: false,
+    ...(context.stream && { stream: true }),
+  }
+  const { input: _, ...rest } = restorePassthrough(draft, request.extra, { at: "", losses: context.losses })
+  return { ...rest, input: encodeInput(request, { opening: items, saying }) }
+}

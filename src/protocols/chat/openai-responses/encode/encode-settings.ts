@@ -1,0 +1,186 @@
+// Settings as members of a request, in a fixed order. What has no counterpart is named as lost, or refused.
+
+import type {
+  ChatRequest,
+  ChatSettings,
+  OutputFormat,
+  ReasoningSettings,
+} from "../../../../canonical/chat/chat-request.ts"
+import { effortOf, nearestEffort } from "../../../../canonical/chat/reasoning-effort.ts"
+import type { Json, JsonObject } from "../../../../canonical/json.ts"
+import type { Losses } from "../../../../canonical/loss.ts"
+import { approximatedLoss, droppedLoss, type JsonDraft } from "../../../openai/field-reader.ts"
+import { isStrict } from "../../../schema/strict-schema.ts"
+import { LOGPROBS, SEALS } from "../decode/decode-settings.ts"
+import { fates } from "../fates.ts"
+import { type ResponsesEncodeContext, unsupportedSetting } from "./encode-context.ts"
+
+const LEAST_TOKENS = 16
+const MAX_ALTERNATIVES = 20
+const MAX_NAME = 64
+
+export function encodeSettings(request: ChatRequest, saying: ResponsesEncodeContext): JsonDraft {
+  const { settings } = request
+  if (!saying.own) {
+    refuseUnsupported(settings)
+    dropHints(settings, saying)
+  }
+  const sampled = saying.own ? settings : samplingOf(settings, saying)
+  const members: { readonly [name: string]: Json | undefined } = {
+    max_output_tokens: encodeLimit(settings.maxOutputTokens, saying),
+    temperature: sampled.temperature,
+    top_p: sampled.topP,
+    frequency_penalty: saying.own ? settings.frequencyPenalty : undefined,
+    presence_penalty: saying.own ? settings.presencePenalty : undefined,
+    ...encodeLogprobs(sampled.logprobs, saying),
+    text: encodeText(settings, saying),
+    reasoning: encodeReasoning(settings.reasoning, saying),
+    include: encodeInclude(sampled.logprobs, saying),
+    parallel_tool_calls: saying.own || request.tools.length > 0 ? settings.parallelToolCalls : undefined,
+    prompt_cache_key: fitLength("cacheKey", settings.cacheKey, saying),
+    [saying.written.endUser ?? "safety_identifier"]: fitLength("endUser", settings.endUser, saying),
+  }
+  const draft: JsonDraft = {}
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) draft[name] = value
+  return draft
+}
+
+function refuseUnsupported({ stop, candidates = 1, modalities }: ChatSettings): void {
+  if (stop && stop.length > 0) throw unsupportedSettingError("stop")
+  if (candidates > 1) throw unsupportedSettingError("candidates")
+  if (modalities?.some((each) => each !== "text")) throw unsupportedSettingError("modalities")
+}
+
+function unsupportedSettingError(param: "stop" | "candidates" | "modalities"): Error {
+  return unsupportedSetting(param, `cannot be asked of this model's provider: ${fates[param].note}. Leave it out.`)
+}
+
+function dropHints(settings: ChatSettings, { context }: ResponsesEncodeContext): void {
+  for (const name of ["topK", "frequencyPenalty", "presencePenalty", "seed"] as const) {
+    const value = settings[name]
+    const isIdle = value === undefined || (value === 0 && name !== "seed")
+    if (!isIdle) context.losses.push(droppedLoss(name, "hint", fates[name].note))
+  }
+}
+
+/** What may be set of how tokens are chosen, and told of how they were. */
+function samplingOf(
+  settings: ChatSettings,
+  { context }: ResponsesEncodeContext,
+): Pick<ChatSettings, "temperature" | "topP" | "logprobs"> {
+  if (!context.fixedSampling) return settings
+  const why = "the model lets nobody set it"
+  const { temperature, topP, logprobs } = settings
+  if (temperature !== undefined && temperature !== 1) context.losses.push(droppedLoss("temperature", "hint", why))
+  if (topP !== undefined && topP !== 1) context.losses.push(droppedLoss("topP", "hint", why))
+  if (logprobs !== undefined) context.losses.push(droppedLoss("logprobs", "hint", why))
+  return {}
+}
+
+function encodeLimit(limit: number | undefined, { own, context }: ResponsesEncodeContext): number | undefined {
+  if (limit === undefined || own || limit >= LEAST_TOKENS) return limit
+  const why = `the least that this model's provider can be limited to is ${LEAST_TOKENS} tokens`
+  context.losses.push(approximatedLoss("maxOutputTokens", "meaning", why))
+  return LEAST_TOKENS
+}
+
+/** A key or name the vendor refuses where it is longer. */
+function fitLength(
+  name: "cacheKey" | "endUser",
+  value: string | undefined,
+  { own, context }: ResponsesEncodeContext,
+): string | undefined {
+  if (value === undefined || own || value.length <= MAX_NAME) return value
+  context.losses.push(droppedLoss(name, "hint", `it may have ${MAX_NAME} characters there`))
+  return undefined
+}
+
+function encodeLogprobs(logprobs: number | undefined, { own, written, context }: ResponsesEncodeContext): JsonDraft {
+  if (logprobs === undefined || written.alternatives === "absent") return {}
+  if (own || logprobs <= MAX_ALTERNATIVES) return { top_logprobs: logprobs }
+  const why = `at most ${MAX_ALTERNATIVES} alternatives are told`
+  context.losses.push(approximatedLoss("logprobs", "hint", why))
+  return { top_logprobs: MAX_ALTERNATIVES }
+}
+
+function encodeInclude(
+  logprobs: number | undefined,
+  { own, written, context }: ResponsesEncodeContext,
+): Json | undefined {
+  const include = [...(written.include ?? [])]
+  // Else nobody could send reasoning back, for nothing is kept there.
+  if (context.reasons && !include.includes(SEALS)) include.push(SEALS)
+  if (!own && logprobs !== undefined) include.push(LOGPROBS)
+  return include.length > 0 || written.include ? include : undefined
+}
+
+function encodeText(
+  { format, verbosity }: ChatSettings,
+  { own, written, context }: ResponsesEncodeContext,
+): Json | undefined {
+  if (!format && !verbosity && !written.text) return undefined
+  const said = format && (own ? ownFormat(format) : encodeFormat(format, context.losses))
+  return { ...(said && { format: said }), ...(verbosity && { verbosity }) }
+}
+
+function ownFormat(format: OutputFormat): JsonObject {
+  if (format.kind !== "schema") return { type: format.kind === "text" ? "text" : "json_object" }
+  const { kind: _, ...members } = format
+  return { type: "json_schema", ...members }
+}
+
+function encodeFormat(format: OutputFormat, losses: Losses): JsonObject {
+  if (format.kind !== "schema") return ownFormat(format)
+  const { name, schema, strict } = format
+  if (name === undefined) {
+    losses.push(approximatedLoss("format.name", "hint", "a schema must have a name there, so one is given"))
+  }
+  const isHeld = strict !== false && isStrict(schema)
+  if (strict !== false && !isHeld) {
+    const why = "a schema that leaves something open is shown to the model, and the answer not held to it"
+    losses.push(approximatedLoss("format.strict", strict ? "meaning" : "hint", why))
+  }
+  const known = name?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, MAX_NAME) ?? "answer"
+  return { type: "json_schema", name: known, schema, strict: isHeld }
+}
+
+function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesEncodeContext): Json | undefined {
+  if (!wish) return undefined
+  const { own, written, context } = saying
+  const { effort, budgetTokens, show } = wish
+  const summary = written.summary === undefined ? {} : { summary: written.summary }
+  if (own) return { ...(effort && { effort: nearestEffortWord(effort, saying) }), ...summary }
+  const { losses, reasons } = context
+  const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
+  if (!reasons) {
+    if (word !== "none") losses.push(droppedLoss("reasoning", "hint", "the model does not reason"))
+    return undefined
+  }
+  if (budgetTokens !== undefined && budgetTokens > 0 && effort === undefined) {
+    losses.push(approximatedLoss("reasoning.budgetTokens", "hint", "there are words for effort there, not numbers"))
+  }
+  if (show === "full") losses.push(approximatedLoss("reasoning.show", "hint", "reasoning is shown in summary"))
+  // Who names a number of tokens comes from where reasoning is shown unasked.
+  const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
+  const said = {
+    ...(word && { effort: nearestEffortWord(word, saying) }),
+    ...summaryOf(show, isShown && word !== "none"),
+  }
+  return Object.keys(said).length > 0 ? said : undefined
+}
+
+function summaryOf(show: ReasoningSettings["show"], isShown: boolean): JsonDraft {
+  if (show === "hidden") return { summary: null }
+  return isShown ? { summary: "auto" } : {}
+}
+
+function nearestEffortWord(
+  effort: NonNullable<ReasoningSettings["effort"]>,
+  { own, context }: ResponsesEncodeContext,
+): string {
+  const { efforts, losses } = context
+  if (own || !efforts || efforts.length === 0) return effort
+  const word = nearestEffort(effort, efforts)
+  if (word !== effort) losses.push(approximatedLoss("reasoning.effort", "hint", `the nearest the model has is ${word}`))
+  return word
+}

@@ -1,0 +1,279 @@
+// Calls of tools, and parts that are all there at once, on their way to the client: items by themselves. A tool is called
+// by what its caller named it, in the item that the caller's client expects of such a tool.
+
+import type { ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
+import type { ForeignPart, MediaPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
+import type { PartStart } from "../../../../canonical/chat/stream-event.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { isOwn, PROTOCOL, writingOf } from "../passthrough-fields.ts"
+import { encloseCallSeal } from "../seals.ts"
+import { shellAction } from "../tools/local-shell.ts"
+import { namesOf } from "../tools/tool-namespaces.ts"
+import { createDeltaTemplate, type DeltaTemplate, type ItemPosition } from "./encode-stream-output.ts"
+import { type PartEncoderContext, StreamPartEncoder } from "./encode-stream-part.ts"
+
+type StreamedCallStart = Extract<PartStart, { kind: "tool-call" }>
+
+export function createCallEncoder(start: StreamedCallStart, writing: PartEncoderContext): StreamPartEncoder {
+  const { context } = writing.output
+  const tool = context.asked.tools.find(({ name }) => name === start.name)
+  const id = start.id === "" ? `call_${context.id}${writing.number}` : start.id
+  if (start.runsAt === "provider" && start.id.startsWith("mcptoolu_")) return new RemoteCallEncoder(start, writing)
+  if (start.runsAt === "provider") return new HostedCallEncoder(start, writing)
+  if (tool && writingOf(tool.extra).as !== undefined) return new ShellCallEncoder({ ...start, id }, writing)
+  return new ClientCallEncoder({ start: { ...start, id }, tool }, writing)
+}
+
+/** The two kinds of calls that a client answers: of a function, and of a tool that takes text. */
+const CALLS = {
+  function: { item: "function_call", prefix: "fc", event: "response.function_call_arguments", member: "arguments" },
+  custom: { item: "custom_tool_call", prefix: "ctc", event: "response.custom_tool_call_input", member: "input" },
+} as const
+
+class ClientCallEncoder extends StreamPartEncoder {
+  readonly isVisible = true
+  private text = ""
+  private place: ItemPosition | undefined
+  private around: DeltaTemplate | undefined
+  private readonly kind: "function" | "custom"
+  private readonly start: StreamedCallStart
+  private readonly names: ReturnType<typeof namesOf>
+
+  constructor(
+    { start, tool }: { start: StreamedCallStart; tool: ToolDefinition | undefined },
+    writing: PartEncoderContext,
+  ) {
+    super(writing)
+    this.start = start
+    this.kind = tool?.kind === "custom" || start.input === "text" ? "custom" : "function"
+    this.names = namesOf(tool, start.name)
+  }
+
+  write(): void {
+    const { output } = this.writing
+    const { prefix, event } = CALLS[this.kind]
+    if (!this.place || !this.around) {
+      sealAhead(this.start, this.writing)
+      this.place = output.place(prefix)
+      this.around = createDeltaTemplate(`${event}.delta`, this.place, "")
+      output.begin(this.place, this.item("in_progress"))
+    }
+    this.say(this.pending)
+    this.pending = ""
+    if (this.ended) this.finish(this.place)
+  }
+
+  private say(text: string): void {
+    if (text === "" || !this.around) return
+    this.writing.output.wire.grow(this.around, text)
+    this.text += text
+  }
+
+  private item(status: string): JsonObject {
+    const { item, member } = CALLS[this.kind]
+    const { id: call_id } = this.start
+    return { id: this.place?.id ?? "", type: item, status, call_id, ...this.names, [member]: this.text }
+  }
+
+  private finish(place: ItemPosition): void {
+    const { output } = this.writing
+    const { event, member } = CALLS[this.kind]
+    // Clients parse the arguments of a function, and there is always an object to parse.
+    if (this.kind === "function" && this.text === "") this.say("{}")
+    const named = this.kind === "function" ? { name: this.names.name } : {}
+    output.wire.emit(`${event}.done`, { item_id: place.id, output_index: place.index, ...named, [member]: this.text })
+    output.end(place, this.item(this.status))
+  }
+}
+
+/** The seal of a call stands in an item of its own before it; one that comes later has no place. */
+function sealAhead({ id, sealed }: StreamedCallStart, { output }: PartEncoderContext): void {
+  if (!sealed) return
+  const place = output.place("rs")
+  output.begin(place, { id: place.id, type: "reasoning", summary: [] })
+  const encrypted_content = encloseCallSeal(id, sealed)
+  output.end(place, { id: place.id, type: "reasoning", summary: [], encrypted_content })
+}
+
+/** A command for the caller's own shell: told when it is all there, for it is no text that could grow. */
+class ShellCallEncoder extends StreamPartEncoder {
+  readonly isVisible = true
+  private text = ""
+
+  constructor(
+    private readonly start: StreamedCallStart,
+    writing: PartEncoderContext,
+  ) {
+    super(writing)
+  }
+
+  write(): void {
+    this.text += this.pending
+    this.pending = ""
+    if (!this.ended) return
+    const { output } = this.writing
+    const action = shellAction(this.text)
+    const { id: call_id, name } = this.start
+    sealAhead(this.start, this.writing)
+    const place = output.place(action ? "lsh" : "fc")
+    const { id } = place
+    // What is no command goes to the client as it is, so that the model is told.
+    const item: JsonObject = action
+      ? { id, type: "local_shell_call", status: this.status, call_id, action }
+      : { id, type: "function_call", status: this.status, call_id, name, arguments: this.text }
+    output.begin(place, { ...item, status: "in_progress" })
+    output.end(place, item)
+  }
+}
+
+/** What a provider ran. Its own items are told with their results; of others, only a search has a place here. */
+class HostedCallEncoder extends StreamPartEncoder {
+  readonly isVisible: boolean
+  private text = ""
+
+  constructor(start: StreamedCallStart, writing: PartEncoderContext) {
+    super(writing)
+    this.isVisible = start.name === "web_search"
+    const isOurs = start.name.endsWith("_call") || start.id.startsWith("mcp_") || start.input === "text"
+    if (!this.isVisible && !isOurs) this.lose("a call of a tool that another provider ran")
+  }
+
+  write(): void {
+    this.text += this.pending
+    this.pending = ""
+    if (!this.ended) return
+    const { output } = this.writing
+    const place = output.place("ws")
+    const item = { id: place.id, type: "web_search_call", action: { type: "search", query: queryIn(this.text) } }
+    const at = { item_id: place.id, output_index: place.index }
+    output.begin(place, { ...item, status: "in_progress" })
+    output.wire.emit("response.web_search_call.in_progress", at)
+    output.wire.emit("response.web_search_call.searching", at)
+    output.wire.emit("response.web_search_call.completed", at)
+    output.end(place, { ...item, status: "completed" })
+  }
+}
+
+/** A call of a remote server's tool, which is one item with what came of it. */
+class RemoteCallEncoder extends StreamPartEncoder {
+  readonly isVisible = true
+  private text = ""
+
+  constructor(
+    private readonly start: StreamedCallStart,
+    writing: PartEncoderContext,
+  ) {
+    super(writing)
+  }
+
+  write(): void {
+    this.text += this.pending
+    this.pending = ""
+    const { id, name, server = "" } = this.start
+    if (this.ended)
+      this.writing.output.remoteCalls.set(id, { server_label: server, name, arguments: this.text || "{}" })
+  }
+}
+
+/** What came of a call of a remote server's tool: the item of both. */
+class RemoteResultEncoder extends StreamPartEncoder {
+  readonly isVisible = true
+  private written = false
+
+  constructor(
+    private readonly result: ToolResultPart,
+    writing: PartEncoderContext,
+  ) {
+    super(writing)
+  }
+
+  override grow(): void {}
+
+  write(): void {
+    if (this.written) return
+    this.written = true
+    const { output } = this.writing
+    const { callId, isError, parts } = this.result
+    const call = output.remoteCalls.get(callId) ?? { server_label: "", name: "", arguments: "{}" }
+    const place = output.place("mcp")
+    const said = parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
+    const at = { item_id: place.id, output_index: place.index }
+    const item = { id: place.id, type: "mcp_call", approval_request_id: null, ...call }
+    output.begin(place, { ...item, status: "in_progress", arguments: "", output: null, error: null })
+    output.wire.emit("response.mcp_call.in_progress", at)
+    output.wire.emit("response.mcp_call_arguments.done", { ...at, arguments: call.arguments ?? "{}" })
+    output.wire.emit(isError ? "response.mcp_call.failed" : "response.mcp_call.completed", at)
+    const came = isError
+      ? { status: "failed", output: null, error: said }
+      : { status: "completed", output: said, error: null }
+    output.end(place, { ...item, ...came })
+  }
+}
+
+function queryIn(said: string): string {
+  try {
+    const { query } = JSON.parse(said)
+    return typeof query === "string" ? query : said
+  } catch {
+    return said
+  }
+}
+
+export function createWholePartEncoder(
+  part: MediaPart | ForeignPart | ToolResultPart,
+  writing: PartEncoderContext,
+): StreamPartEncoder {
+  const isOthers = part.kind === "tool-result" && part.isRemote && !itemOf(part)
+  return isOthers ? new RemoteResultEncoder(part, writing) : new WholePartEncoder(part, writing)
+}
+
+/** A part that does not grow. */
+class WholePartEncoder extends StreamPartEncoder {
+  readonly isVisible: boolean
+  private readonly item: JsonObject | undefined
+  private written = false
+
+  constructor(part: MediaPart | ForeignPart | ToolResultPart, writing: PartEncoderContext) {
+    super(writing)
+    this.item = itemOf(part)
+    this.isVisible = this.item !== undefined
+    if (!this.item) this.lose(describePart(part))
+  }
+
+  override grow(): void {}
+
+  write(): void {
+    if (this.written || !this.item) return
+    this.written = true
+    const { output } = this.writing
+    const isPicture = this.item.type === "image_generation_call"
+    const place = output.place(isPicture ? "ig" : "item")
+    const id = typeof this.item.id === "string" ? this.item.id : place.id
+    const item = { ...this.item, id }
+    output.begin(place, isPicture ? { id, type: "image_generation_call", status: "in_progress" } : item)
+    output.end(place, item)
+  }
+}
+
+/** A part as an item of this protocol; undefined where it cannot be one. */
+function itemOf(part: MediaPart | ForeignPart | ToolResultPart): JsonObject | undefined {
+  if (part.kind === "tool-result") {
+    const [found] = part.parts
+    return found?.kind === "foreign" ? itemOf(found) : undefined
+  }
+  if (part.kind === "foreign") return part.protocol === PROTOCOL ? asNamedItem(part.value) : undefined
+  const { media, source, extra } = part
+  if (media !== "image" || source.at !== "inline") return undefined
+  const members = isOwn(extra) ? extra.members : { output_format: source.mediaType.replace(/^image\//, "") }
+  return { type: "image_generation_call", status: "completed", ...members, result: source.base64 }
+}
+
+/** Only items have names of their own; the part of a content has none. */
+function asNamedItem(value: Json): JsonObject | undefined {
+  return isObject(value) && typeof value.id === "string" && typeof value.type === "string" ? value : undefined
+}
+
+function describePart(part: MediaPart | ForeignPart | ToolResultPart): string {
+  if (part.kind === "media") return `${part.media} among an answer`
+  return part.kind === "foreign" ? "what only another protocol knows" : "the result of a tool that another provider ran"
+}

@@ -1,0 +1,240 @@
+// Parts of an answer on their way to the client: what of each is known, and what of that is written. A part is written
+// when it is its turn; what it knows by then leaves at once, the rest as it comes.
+
+import type { TokenLogprob } from "../../../../canonical/chat/chat-response.ts"
+import type { Citation } from "../../../../canonical/chat/content-part.ts"
+import { encloseSeal, type SealedContent } from "../../../../canonical/chat/sealed-content.ts"
+import type { JsonObject } from "../../../../canonical/json.ts"
+import { droppedLoss } from "../../../openai/field-reader.ts"
+import { encodeAnnotation } from "../citations.ts"
+import { encodeLogprobs } from "../logprobs.ts"
+import {
+  type ContentPosition,
+  createDeltaTemplate,
+  type DeltaTemplate,
+  type ItemPosition,
+  type ItemStatus,
+  type OutputBuilder,
+} from "./encode-stream-output.ts"
+
+/** Where a part stands in the answer, for losses and missing ids. */
+export interface PartEncoderContext {
+  readonly output: OutputBuilder
+  readonly number: number
+}
+
+export abstract class StreamPartEncoder {
+  ended = false
+  protected pending = ""
+  protected sealed: SealedContent | undefined
+  protected status: ItemStatus = "completed"
+
+  constructor(protected readonly writing: PartEncoderContext) {}
+
+  /** Whether there is something of it to be written. */
+  abstract readonly isVisible: boolean
+  /** Whether it is a seal and nothing else. */
+  get isHidden(): boolean {
+    return false
+  }
+  /** Writes what is known and not yet written. */
+  abstract write(): void
+
+  grow(text: string): void {
+    this.pending += text
+  }
+
+  cite(_: Citation): void {}
+
+  end(sealed: SealedContent | undefined, status: ItemStatus): void {
+    this.ended = true
+    this.sealed = sealed
+    this.status = status
+  }
+
+  protected lose(what: string): void {
+    const { output, number } = this.writing
+    output.context.losses.push(
+      droppedLoss(`output[${number}]`, "hint", `the responses interface has no place for ${what}`),
+    )
+  }
+}
+
+/** Text, or that it is refused: a part of a message. */
+export class TextPartEncoder extends StreamPartEncoder {
+  private text = ""
+  private place: ContentPosition | undefined
+  private around: DeltaTemplate | undefined
+  private cited: Citation[] = []
+  private readonly annotations: JsonObject[] = []
+  private tokens: TokenLogprob[] = []
+  private readonly sentTokens: TokenLogprob[] = []
+
+  constructor(
+    private readonly kind: "text" | "refusal",
+    writing: PartEncoderContext,
+  ) {
+    super(writing)
+  }
+
+  get isVisible(): boolean {
+    return this.pending !== "" || this.cited.length > 0 || this.place !== undefined
+  }
+
+  override cite(citation: Citation): void {
+    if (this.kind === "text") this.cited.push(citation)
+  }
+
+  likely(tokens: readonly TokenLogprob[]): void {
+    this.tokens.push(...tokens)
+  }
+
+  write(): void {
+    this.begin()
+    const { wire } = this.writing.output
+    if (this.pending !== "" && this.around) {
+      wire.grow(this.around, this.pending)
+      this.text += this.pending
+      this.pending = ""
+    }
+    if (this.cited.length > 0) this.annotate()
+    if (this.tokens.length > 0) {
+      const logprobs = encodeLogprobs(this.tokens)
+      wire.emit("response.output_text.delta", { ...this.at(), delta: "", logprobs })
+      this.sentTokens.push(...this.tokens.splice(0))
+    }
+    if (this.ended) this.finish()
+  }
+
+  private begin(): void {
+    if (this.place) return
+    const { output } = this.writing
+    this.place = output.contentPosition()
+    const type = this.kind === "text" ? "response.output_text.delta" : "response.refusal.delta"
+    this.around = createDeltaTemplate(type, this.place, `"content_index":${this.place.content},`)
+    output.wire.emit("response.content_part.added", { ...this.at(), part: this.part() })
+  }
+
+  private at(): JsonObject {
+    const { place } = this
+    return { item_id: place?.id ?? "", output_index: place?.index ?? 0, content_index: place?.content ?? 0 }
+  }
+
+  private part(): JsonObject {
+    if (this.kind === "refusal") return { type: "refusal", refusal: this.text }
+    const { text, annotations } = this
+    return { type: "output_text", text, annotations: [...annotations], logprobs: encodeLogprobs(this.sentTokens) }
+  }
+
+  /** What is cited for all of the text waits until that is all there. */
+  private annotate(): void {
+    const isKnown = ({ end }: Citation) => this.ended || end !== undefined
+    const known = this.cited.filter(isKnown)
+    this.cited = this.cited.filter((citation) => !isKnown(citation))
+    for (const citation of known) {
+      const annotation = encodeAnnotation(citation, this.text.length)
+      if (!annotation) {
+        this.lose("a citation without an address")
+        continue
+      }
+      const annotation_index = this.annotations.push(annotation) - 1
+      const event = { ...this.at(), annotation_index, annotation }
+      this.writing.output.wire.emit("response.output_text.annotation.added", event)
+    }
+  }
+
+  private finish(): void {
+    const { output } = this.writing
+    const part = this.part()
+    if (this.kind === "text") {
+      const { text, logprobs } = part
+      output.wire.emit("response.output_text.done", { ...this.at(), text: text ?? "", logprobs: logprobs ?? [] })
+    } else output.wire.emit("response.refusal.done", { ...this.at(), refusal: this.text })
+    output.wire.emit("response.content_part.done", { ...this.at(), part })
+    output.addContent(part)
+  }
+}
+
+/** How the two forms of reasoning are told. */
+const THOUGHTS = {
+  summary: {
+    part: "response.reasoning_summary_part",
+    text: "response.reasoning_summary_text",
+    index: "summary_index",
+    type: "summary_text",
+  },
+  full: {
+    part: "response.content_part",
+    text: "response.reasoning_text",
+    index: "content_index",
+    type: "reasoning_text",
+  },
+} as const
+
+/** Reasoning: an item of its own, in whose opaque slot the seal stands. */
+export class ReasoningPartEncoder extends StreamPartEncoder {
+  private text = ""
+  private place: ItemPosition | undefined
+  private around: DeltaTemplate | undefined
+  private readonly words
+
+  constructor(
+    private readonly form: "summary" | "full",
+    writing: PartEncoderContext,
+  ) {
+    super(writing)
+    this.words = THOUGHTS[form]
+  }
+
+  get isVisible(): boolean {
+    return this.pending !== "" || this.sealed !== undefined || this.place !== undefined
+  }
+
+  override get isHidden(): boolean {
+    return this.ended && this.place === undefined && this.pending === ""
+  }
+
+  write(): void {
+    const { output } = this.writing
+    if (!this.place) {
+      this.place = output.place("rs")
+      output.begin(this.place, { id: this.place.id, type: "reasoning", summary: [] })
+    }
+    if (this.pending !== "") this.say()
+    if (this.ended) this.finish(this.place)
+  }
+
+  private say(): void {
+    const { wire } = this.writing.output
+    const { part, text, index, type } = this.words
+    if (!this.around && this.place) {
+      wire.emit(`${part}.added`, { ...this.at(), part: { type, text: "" } })
+      this.around = createDeltaTemplate(`${text}.delta`, this.place, `"${index}":0,`)
+    }
+    if (this.around) wire.grow(this.around, this.pending)
+    this.text += this.pending
+    this.pending = ""
+  }
+
+  private at(): JsonObject {
+    return { item_id: this.place?.id ?? "", output_index: this.place?.index ?? 0, [this.words.index]: 0 }
+  }
+
+  private finish(place: ItemPosition): void {
+    const { output } = this.writing
+    const { part, text, type } = this.words
+    const said = this.around ? [{ type, text: this.text }] : []
+    if (this.around) {
+      output.wire.emit(`${text}.done`, { ...this.at(), text: this.text })
+      output.wire.emit(`${part}.done`, { ...this.at(), part: { type, text: this.text } })
+    }
+    const isFull = this.form === "full"
+    output.end(place, {
+      id: place.id,
+      type: "reasoning",
+      summary: isFull ? [] : said,
+      ...(isFull && said.length > 0 && { content: said }),
+      ...(this.sealed && { encrypted_content: encloseSeal(this.sealed) }),
+    })
+  }
+}

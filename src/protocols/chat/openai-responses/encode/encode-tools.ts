@@ -1,0 +1,185 @@
+// Tools, and which of them shall be called, in this protocol's words.
+
+import type { ChatRequest, HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import {
+  approximatedLoss,
+  droppedLoss,
+  type JsonDraft,
+  joinMembers,
+  memberPathIn,
+} from "../../../openai/field-reader.ts"
+import { isStrict } from "../../../schema/strict-schema.ts"
+import { hostedSettings } from "../../hosted-tool-settings.ts"
+import { isBuiltIn, OF_SET } from "../decode/decode-tools.ts"
+import { isOwn, PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
+import { serverTool } from "../tools/remote-servers.ts"
+import { namesOf, namespaceOf } from "../tools/tool-namespaces.ts"
+import { type ResponsesEncodeContext, unsupportedSetting } from "./encode-context.ts"
+
+type ResponsesToolRequest = Pick<ChatRequest, "tools" | "toolChoice">
+
+export function encodeTools({ tools, toolChoice }: ResponsesToolRequest, saying: ResponsesEncodeContext): JsonDraft {
+  if (saying.own) return ownTools({ tools, ...(toolChoice && { toolChoice }) })
+  const said: ToolDefinition[] = []
+  const listed = tools.flatMap((tool) => {
+    const wire = encodeTool(tool, saying)
+    if (wire) said.push(tool)
+    return wire ? [wire] : []
+  })
+  const choice = toolChoice && encodeChoice(toolChoice, said)
+  return { ...(listed.length > 0 && { tools: listed }), ...(choice !== undefined && { tool_choice: choice }) }
+}
+
+/** As their caller wrote them. */
+export function ownTools({ tools, toolChoice }: ResponsesToolRequest): JsonDraft {
+  const listed: Json[] = []
+  let open: { at: string | undefined; tools: Json[] } | undefined
+  for (const tool of tools) {
+    const set = namespaceOf(tool)
+    if (!set) {
+      open = undefined
+      listed.push(ownTool(tool))
+    } else if (open && open.at === set.at) open.tools.push(ownTool(tool))
+    else {
+      open = { at: set.at, tools: [ownTool(tool)] }
+      listed.push({ type: "namespace", name: set.name, ...set.members, tools: open.tools })
+    }
+  }
+  const choice = toolChoice && ownChoice(toolChoice, tools)
+  return { ...(listed.length > 0 && { tools: listed }), ...(choice !== undefined && { tool_choice: choice }) }
+}
+
+function ownTool(tool: ToolDefinition): Json {
+  const { as } = writingOf(tool.extra)
+  if (tool.kind === "hosted") return tool.value
+  if (as !== undefined) return as
+  const { name } = namesOf(tool, tool.name)
+  const members = isOwn(tool.extra) ? Object.entries(tool.extra.members) : []
+  const rest = Object.fromEntries(members.filter(([each]) => !each.startsWith(OF_SET)))
+  return joinMembers({ ...wireTool({ ...tool, name }) }, rest)
+}
+
+function wireTool(tool: Exclude<ToolDefinition, HostedTool>): JsonObject {
+  const named = { name: tool.name, ...(tool.description !== undefined && { description: tool.description }) }
+  if (tool.kind === "custom") {
+    return { type: "custom", ...named, ...(tool.format !== undefined && { format: tool.format }) }
+  }
+  return {
+    type: "function",
+    ...named,
+    ...(tool.parameters !== undefined && { parameters: tool.parameters }),
+    ...(tool.strict !== undefined && { strict: tool.strict }),
+  }
+}
+
+function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json | undefined {
+  const { losses } = saying.context
+  const at = tool.at ?? ""
+  if (tool.cacheMark) {
+    losses.push(droppedLoss(memberPathIn(at, "cache_control"), "hint", "the provider caches prompts without marks"))
+  }
+  if (tool.kind === "hosted") return encodeHosted(tool, saying)
+  const draft: JsonDraft = { ...wireTool(tool) }
+  if (tool.kind === "function") {
+    draft.parameters = objectSchema(tool.parameters)
+    // The vendor holds a function to its schema unless told not to, and few schemas are such as it then takes.
+    draft.strict = tool.strict === true && isStrict(draft.parameters)
+    if (tool.strict && !draft.strict) {
+      losses.push(
+        approximatedLoss(
+          memberPathIn(at, "strict"),
+          "meaning",
+          "a schema that leaves something open is not held to there",
+        ),
+      )
+    }
+  }
+  return restorePassthrough(draft, tool.extra, { at, losses })
+}
+
+/** What takes an object must say so there. */
+function objectSchema(schema: Json | undefined): Json {
+  if (!isObject(schema)) return { type: "object", properties: {} }
+  if (schema.type !== undefined && schema.properties !== undefined) return schema
+  return { type: "object", properties: {}, ...schema }
+}
+
+const COUNTERPARTS: Readonly<Partial<Record<HostedTool["does"], JsonObject>>> = {
+  "web-search": { type: "web_search" },
+  code: { type: "code_interpreter", container: { type: "auto" } },
+}
+
+function encodeHosted(tool: HostedTool, { context }: ResponsesEncodeContext): Json | undefined {
+  const { protocol, value, at = "", does, extra } = tool
+  const { losses } = context
+  if (protocol === PROTOCOL) return value
+  restorePassthrough({}, extra, { at, losses })
+  if (tool.server) return serverTool(tool.server)
+  const counterpart = COUNTERPARTS[does]
+  if (!counterpart) {
+    losses.push(droppedLoss(at, "meaning", "this model's provider has no tool that does the same"))
+    return undefined
+  }
+  const known = does === "web-search" ? searchOptions(value) : {}
+  const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
+  for (const name of others) {
+    losses.push(
+      approximatedLoss(memberPathIn(at, name), "hint", "the provider's own tool of this kind is used as it is"),
+    )
+  }
+  return { ...counterpart, ...known }
+}
+
+/** Where the user is, which Anthropic says in the same words; in chat completions it stands a level further down. */
+function searchOptions(value: Json): JsonObject {
+  const location = isObject(value) ? value.user_location : undefined
+  if (!isObject(location) || location.type !== "approximate") return {}
+  const { approximate, ...flat } = location
+  return { user_location: isObject(approximate) ? { ...flat, ...approximate } : flat }
+}
+
+function encodeChoice(choice: ToolChoice, said: readonly ToolDefinition[]): Json | undefined {
+  const has = (name: string) => said.some((tool) => tool.name === name)
+  if (choice.mode === "tool") {
+    if (!has(choice.name)) throw missingForcedTool()
+    return encodeToolName(choice.name, said)
+  }
+  if (choice.mode === "some") {
+    const names = choice.names.filter(has)
+    if (choice.required && names.length === 0) throw missingForcedTool()
+    if (names.length === 0) return said.length > 0 ? "none" : undefined
+    return encodeAllowedTools(names, choice.required, said)
+  }
+  // Without a tool there is nothing to choose.
+  if (said.length === 0 && choice.mode === "required") throw missingForcedTool()
+  return said.length === 0 ? undefined : choice.mode
+}
+
+function ownChoice(choice: ToolChoice, tools: readonly ToolDefinition[]): Json {
+  if (choice.mode === "tool") return encodeToolName(choice.name, tools)
+  return choice.mode === "some" ? encodeAllowedTools(choice.names, choice.required, tools) : choice.mode
+}
+
+function encodeAllowedTools(names: readonly string[], required: boolean, tools: readonly ToolDefinition[]): Json {
+  const mode = required ? "required" : "auto"
+  return { type: "allowed_tools", mode, tools: names.map((name) => encodeToolName(name, tools)) }
+}
+
+function missingForcedTool(): Error {
+  return unsupportedSetting(
+    "tool_choice",
+    "asks for a tool that this model's provider does not have. Leave it out, or name another.",
+  )
+}
+
+function encodeToolName(name: string, tools: readonly ToolDefinition[]): Json {
+  const tool = tools.find((each) => each.name === name)
+  if (tool && isBuiltIn(tool)) return { type: tool.kind === "hosted" ? hostedType(tool) : name }
+  return { type: tool?.kind === "custom" ? "custom" : "function", ...namesOf(tool, name) }
+}
+
+function hostedType(tool: HostedTool): string {
+  const counterpart = tool.protocol === PROTOCOL ? undefined : COUNTERPARTS[tool.does]
+  return typeof counterpart?.type === "string" ? counterpart.type : tool.name
+}

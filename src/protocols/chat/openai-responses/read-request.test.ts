@@ -1,0 +1,117 @@
+import { describe, expect, test } from "bun:test"
+import { GatewayError } from "../../../canonical/gateway-error.ts"
+import type { JsonObject } from "../../../canonical/json.ts"
+import { bodyGuard } from "./body-rules.ts"
+import { readRequest, requestEdits } from "./read-request.ts"
+
+const sound = { model: "a/b", input: "hi" }
+
+function refusal(body: object): string {
+  try {
+    bodyGuard.check(body as JsonObject)
+    readRequest(body as JsonObject)
+    return "accepted"
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return `${error.code} ${error.param}`
+  }
+}
+
+test("a sound request is read", () => {
+  expect(readRequest({ ...sound, stream: true })).toMatchObject({ operation: "responses", model: "a/b", stream: true })
+})
+
+test("items of every kind pass, also of kinds that are not known yet", () => {
+  const input = [
+    { role: "user", content: "hi" },
+    { type: "message", role: "developer", content: [{ type: "input_text", text: "x" }] },
+    { type: "function_call", call_id: "c", name: "n", arguments: "{}", id: "fc_1" },
+    { type: "function_call_output", call_id: "c", output: [{ type: "input_text", text: "x" }] },
+    { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "…" },
+    { type: "web_search_call", id: "ws_1" },
+    { type: "tomorrow" },
+  ]
+  const tools = [
+    { type: "function", name: "n", parameters: {} },
+    { type: "namespace", tools: [] },
+    { type: "web_search" },
+  ]
+  const more = { instructions: "be kind", include: ["reasoning.encrypted_content"], reasoning: { effort: "low" } }
+  expect(refusal({ ...sound, input, tools, ...more, prompt_cache_key: "k", store: false })).toBe("accepted")
+})
+
+describe("a request at fault names the member", () => {
+  const cases: [object, string][] = [
+    [{ model: undefined }, "missing_parameter model"],
+    [{ input: undefined }, "missing_parameter input"],
+    [{ input: 5 }, "invalid_parameter input"],
+    [{ input: [{ role: "tool", content: "x" }] }, "invalid_parameter input[0].role"],
+    [{ input: [{ role: "user" }] }, "missing_parameter input[0].content"],
+    [{ input: [{ type: "function_call", call_id: "c", name: "n" }] }, "missing_parameter input[0].arguments"],
+    [{ input: [{ type: "item_reference" }] }, "missing_parameter input[0].id"],
+    [{ input: [{ type: "item_reference", id: "" }] }, "invalid_parameter input[0].id"],
+    [
+      { input: [{ role: "user", content: [{ type: "input_file", file_id: "f" }] }] },
+      "unsupported_parameter input[0].content[0].file_id",
+    ],
+    [{ instructions: 1 }, "invalid_parameter instructions"],
+    [{ temperature: 2.1 }, "invalid_parameter temperature"],
+    [{ top_p: -1 }, "invalid_parameter top_p"],
+    [{ max_output_tokens: 0 }, "invalid_parameter max_output_tokens"],
+    [{ stream: 1 }, "invalid_parameter stream"],
+    [{ store: "no" }, "invalid_parameter store"],
+    [{ include: "x" }, "invalid_parameter include"],
+    [{ text: { format: { type: "xml" } } }, "invalid_parameter text.format.type"],
+    [{ text: { format: { type: "json_schema", name: "n" } } }, "missing_parameter text.format.schema"],
+    [{ tools: [{ name: "n" }] }, "missing_parameter tools[0].type"],
+    [{ tools: [{ type: "function" }] }, "missing_parameter tools[0].name"],
+    [{ tools: [{ type: "file_search", vector_store_ids: ["v"] }] }, "unsupported_parameter tools[0].vector_store_ids"],
+    [{ tools: [{ type: "code_interpreter", container: "c" }] }, "unsupported_parameter tools[0].container"],
+    [{ previous_response_id: "r".repeat(129) }, "invalid_parameter previous_response_id"],
+    [{ previous_response_id: "" }, "invalid_parameter previous_response_id"],
+    [{ store: "yes" }, "invalid_parameter store"],
+    [{ conversation: "conv_1" }, "unsupported_parameter conversation"],
+    [{ prompt: { id: "pmpt_1" } }, "unsupported_parameter prompt"],
+    [{ background: true }, "unsupported_parameter background"],
+    [{ service_tier: "priority" }, "model_not_priced service_tier"],
+  ]
+  for (const [change, expected] of cases) {
+    test(JSON.stringify(change), () => expect(refusal({ ...sound, ...change })).toBe(expected))
+  }
+})
+
+test("nothing is kept at the upstream", () => {
+  const edits = requestEdits(readRequest(sound), { model: "gpt-x", streamUsage: "ask" })
+  expect(edits).toEqual([
+    { path: ["model"], set: '"gpt-x"' },
+    { path: ["provider"], remove: true },
+    { path: ["store"], set: "false" },
+  ])
+})
+
+test("an answer is to be kept unless the caller says no, and what is only counted never", () => {
+  const keptIn = (body: object, does: "generate" | "count-tokens" = "generate") =>
+    readRequest({ ...sound, ...body } as JsonObject, { does }).kept
+  expect(keptIn({})).toEqual({ store: true })
+  expect(keptIn({ store: null, previous_response_id: null })).toEqual({ store: true })
+  expect(keptIn({ store: false, previous_response_id: "resp_1" })).toEqual({ store: false, previous: "resp_1" })
+  expect(keptIn({ store: true, previous_response_id: "resp_1" }, "count-tokens")).toEqual({
+    store: false,
+    previous: "resp_1",
+  })
+})
+
+test("of an answer that is kept the reasoning is asked for sealed, where all who may answer reason", () => {
+  const includes = (body: object, kept: object) => {
+    const reading = readRequest({ ...sound, ...body } as JsonObject)
+    const told = { ...reading, kept: { store: true, ...reading.kept, ...kept } }
+    return requestEdits(told, { model: "gpt-x", streamUsage: "ask" }).find(({ path }) => path[0] === "include")
+  }
+  const logprobs = "message.output_text.logprobs"
+  const set = (...names: string[]) => ({ path: ["include"], set: JSON.stringify(names) })
+  expect(includes({}, { reasons: true })).toEqual(set("reasoning.encrypted_content"))
+  expect(includes({ include: [logprobs] }, { reasons: true })).toEqual(set(logprobs, "reasoning.encrypted_content"))
+  expect(includes({ include: ["reasoning.encrypted_content"] }, { reasons: true })).toBeUndefined()
+  expect(includes({}, { reasons: false })).toBeUndefined()
+  expect(includes({}, { reasons: true, store: false })).toBeUndefined()
+})

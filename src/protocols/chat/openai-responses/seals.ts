@@ -1,0 +1,107 @@
+// Where seals stand in this protocol: in a reasoning item, which goes back whole or not at all. A call has no such place,
+// so the seal of one crosses a client in a reasoning item of its own before it.
+
+import { encloseSeal, type SealedContent } from "../../../canonical/chat/sealed-content.ts"
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+
+/** Between two texts of one item, which are one text in canonical words. */
+export const BETWEEN_THOUGHTS = "\n\n"
+
+/** An item but for its texts, of which only the lengths are kept. */
+export interface ReasoningItemSeal {
+  readonly id?: string
+  readonly encrypted?: string
+  /** Where there are several. */
+  readonly summary?: readonly number[]
+  /** Where the text is that of the reasoning itself. */
+  readonly content?: readonly number[]
+  /** Whether the item also holds the summary that was told in the part before. */
+  readonly both?: true
+}
+
+/** The seal of a whole item; undefined where nobody would take it back: there is neither a seal nor the full text. */
+export function sealReasoning(item: JsonObject, mintedBy: string): SealedContent | undefined {
+  const { id, encrypted_content: encrypted } = item
+  const summary = lengths(item.summary)
+  const content = lengths(item.content)
+  const isSealed = typeof encrypted === "string" && encrypted !== ""
+  if (!isSealed && content.length === 0) return undefined
+  const seal: ReasoningItemSeal = {
+    ...(typeof id === "string" && { id }),
+    ...(isSealed && { encrypted }),
+    ...(summary.length > 1 && { summary }),
+    ...(content.length > 0 && { content }),
+    ...(summary.length > 0 && content.length > 0 && { both: true }),
+  }
+  return { mintedBy, data: JSON.stringify(seal) }
+}
+
+/** Undefined where it was not written here: the minter may speak other protocols too. */
+export function openReasoning({ data }: SealedContent): ReasoningItemSeal | undefined {
+  const seal = parseJsonText(data)
+  if (!isObject(seal)) return undefined
+  const { id, encrypted, summary, content, both } = seal
+  if (typeof id !== "string" && typeof encrypted !== "string") return undefined
+  return {
+    ...(typeof id === "string" && { id }),
+    ...(typeof encrypted === "string" && { encrypted }),
+    ...(isLengths(summary) && { summary }),
+    ...(isLengths(content) && { content }),
+    ...(both === true && { both }),
+  }
+}
+
+export function textsOf(pieces: Json | undefined): string[] {
+  if (!Array.isArray(pieces)) return []
+  return pieces.flatMap((piece: Json) => (isObject(piece) && typeof piece.text === "string" ? [piece.text] : []))
+}
+
+function lengths(pieces: Json | undefined): number[] {
+  return textsOf(pieces).map(({ length }) => length)
+}
+
+function isLengths(value: Json | undefined): value is number[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "number")
+}
+
+/** A text as the pieces it was joined of; as one where it is no longer what it was. */
+export function splitThought(text: string, pieces: readonly number[] | undefined): string[] {
+  if (!pieces) return text === "" ? [] : [text]
+  const whole = pieces.reduce((sum, length) => sum + length, 0) + BETWEEN_THOUGHTS.length * (pieces.length - 1)
+  if (whole !== text.length) return text === "" ? [] : [text]
+  let from = 0
+  return pieces.map((length) => {
+    const piece = text.slice(from, from + length)
+    from += length + BETWEEN_THOUGHTS.length
+    return piece
+  })
+}
+
+/** Who "mints" an envelope in which the seal of a call stands, with the call's id. */
+const OF_CALL = "openai-responses:call"
+
+export function encloseCallSeal(callId: string, { mintedBy, data }: SealedContent): string {
+  return encloseSeal({ mintedBy: OF_CALL, data: JSON.stringify([callId, mintedBy, data]) })
+}
+
+export interface ToolCallSeal {
+  readonly callId: string
+  readonly sealed: SealedContent
+}
+
+/** The call a seal belongs to, and the seal; undefined for any other seal. */
+export function openCallSeal({ mintedBy, data }: SealedContent): ToolCallSeal | undefined {
+  if (mintedBy !== OF_CALL) return undefined
+  const found = parseJsonText(data)
+  const [callId, minter, sealed] = Array.isArray(found) ? found : []
+  if (typeof callId !== "string" || typeof minter !== "string" || typeof sealed !== "string") return undefined
+  return { callId, sealed: { mintedBy: minter, data: sealed } }
+}
+
+function parseJsonText(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,35 @@
+// The vendor's tool that runs commands at the caller's: to other providers it is a function with the command as its
+// arguments, to the caller's client it stays what it is.
+import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+
+export const LOCAL_SHELL = "local_shell"
+
+export const LOCAL_SHELL_DESCRIPTION = "Runs a command in a shell on the user's machine."
+
+export const LOCAL_SHELL_PARAMETERS: JsonObject = {
+  type: "object",
+  properties: {
+    command: { type: "array", items: { type: "string" }, description: "The program and its arguments." },
+    env: { type: "object", additionalProperties: { type: "string" }, description: "Environment variables to set." },
+    timeout_ms: { type: "integer", description: "How long it may take, in milliseconds." },
+    user: { type: "string", description: "The user to run it as." },
+    working_directory: { type: "string", description: "The directory to run it in." },
+  },
+  required: ["command"],
+}
+
+/** What a model wrote as arguments, as the vendor's action; undefined where it is none. */
+export function shellAction(said: string): JsonObject | undefined {
+  const written = parseJsonText(said)
+  if (!isObject(written) || !Array.isArray(written.command)) return undefined
+  if (!written.command.every((word) => typeof word === "string")) return undefined
+  return { type: "exec", env: {}, ...written }
+}
+
+function parseJsonText(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+// Sets of tools, which other protocols do not know: a tool of one bears both names in one.
+import type { ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
+import { type ToolNamespace, writingOf } from "../passthrough-fields.ts"
+
+const BETWEEN = "__"
+
+/** The one name of a tool in a set. */
+export function flatName(namespace: string, name: string): string {
+  return namespace.endsWith(BETWEEN) ? namespace + name : namespace + BETWEEN + name
+}
+
+export function namespaceOf(tool: ToolDefinition | undefined): ToolNamespace | undefined {
+  return writingOf(tool?.extra).namespace
+}
+
+/** How a caller of this protocol knows a tool. */
+export function namesOf(
+  tool: ToolDefinition | undefined,
+  name: string,
+): { readonly name: string; readonly namespace?: string } {
+  const set = namespaceOf(tool)
+  return set ? { name: set.inner, namespace: set.name } : { name }
+}

@@ -1,0 +1,54 @@
+// The arithmetic of the responses interface's `usage`: `input_tokens` includes what a cache held or took,
+// `output_tokens` includes reasoning.
+import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import type { Usage } from "../../../canonical/usage.ts"
+import { readCountDetails, readTokenCount, reportedUsage } from "../../usage/token-counts.ts"
+
+export function decodeUsage(wire: Json | undefined): Usage | undefined {
+  if (!isObject(wire)) return undefined
+  return reportedUsage(wire, { ...inputOf(wire), ...outputOf(wire) })
+}
+
+function inputOf(wire: JsonObject): Usage {
+  const all = readTokenCount(wire, "input_tokens")
+  if (all === undefined) return {}
+  const details = readCountDetails(wire, "input_tokens_details")
+  const cacheRead = readTokenCount(details, "cached_tokens")
+  const cacheWrite = readTokenCount(details, "cache_write_tokens")
+  // OpenRouter reports Gemini's cache writes beside the input: where both cannot be inside it, the write is not.
+  const written = (cacheRead ?? 0) + (cacheWrite ?? 0) > all ? 0 : (cacheWrite ?? 0)
+  return {
+    input: Math.max(0, all - (cacheRead ?? 0) - written),
+    ...(cacheRead !== undefined && { cacheRead }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
+  }
+}
+
+function outputOf(wire: JsonObject): Usage {
+  const all = readTokenCount(wire, "output_tokens")
+  if (all === undefined) return {}
+  const said = readTokenCount(readCountDetails(wire, "output_tokens_details"), "reasoning_tokens")
+  if (said === undefined) return { output: all }
+  // xAI may count reasoning beside the output: the total tells.
+  const total = readTokenCount(wire, "total_tokens") ?? 0
+  const outside = Math.max(0, total - (readTokenCount(wire, "input_tokens") ?? total) - all)
+  const inside = Math.min(Math.max(said - outside, 0), all)
+  return { output: all - inside, reasoning: inside + outside }
+}
+
+/** The same arithmetic backwards. What is not known counts as nothing: the shape has no word for it. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { cacheRead = 0, cacheWrite, cacheWrite1h, audioInput = 0, imageInput = 0 } = usage
+  const { reasoning = 0, audioOutput = 0, imageOutput = 0 } = usage
+  const written = (cacheWrite ?? 0) + (cacheWrite1h ?? 0)
+  const isWritten = cacheWrite !== undefined || cacheWrite1h !== undefined
+  const input = (usage.input ?? 0) + cacheRead + written + audioInput + imageInput
+  const output = (usage.output ?? 0) + reasoning + audioOutput + imageOutput
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cacheRead, ...(isWritten && { cache_write_tokens: written }) },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  }
+}

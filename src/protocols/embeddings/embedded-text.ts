@@ -1,0 +1,58 @@
+// What is to be embedded, for wires that take text alone, and the naming of what else was said to them.
+import type { EmbeddingBatch, EmbeddingContent, EmbeddingTask } from "../../canonical/embedding.ts"
+import { GatewayError } from "../../canonical/gateway-error.ts"
+import { isObject } from "../../canonical/json.ts"
+import type { Losses } from "../../canonical/loss.ts"
+import { type PassthroughFields, presentFieldNames } from "../../canonical/passthrough-fields.ts"
+import { approximated, dropped } from "../losses.ts"
+
+/** The text of each input; throws where one is anything else. */
+export function textsOf({ inputs }: EmbeddingBatch, losses: Losses): string[] {
+  return inputs.map(({ content }) => textOf(content, losses))
+}
+
+export function textOf(content: EmbeddingContent, losses: Losses): string {
+  if (content.kind === "text") return content.text
+  if (content.kind === "tokens") {
+    throw unsupportedEmbeddingInput(
+      "holds numbers of tokens, and this model's provider takes text alone. Send the text",
+    )
+  }
+  const texts = content.parts.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : undefined))
+  if (texts.includes(undefined)) {
+    throw unsupportedEmbeddingInput(
+      "holds more than text, and this model's provider takes text alone. Leave the rest out",
+    )
+  }
+  losses.push(approximated.hint("input", "several parts are embedded as one text, a line each"))
+  return texts.join("\n")
+}
+
+function unsupportedEmbeddingInput(why: string): GatewayError {
+  return new GatewayError("unsupported_parameter", `\`input\` ${why}.`, { param: "input" })
+}
+
+type EmbeddedRequest = Pick<EmbeddingBatch, "inputs"> & { readonly extra?: PassthroughFields | undefined }
+
+/** Names what another protocol's request says beside the settings. */
+export function reportEmbeddingExtra(
+  { extra, inputs }: EmbeddedRequest,
+  { losses, to }: { losses: Losses; to: string },
+): void {
+  const said = [extra, ...inputs.map((input) => input.extra)].flatMap((each) => (each ? presentFieldNames(each) : []))
+  for (const name of new Set(said)) losses.push(dropped.hint(name, `${to} has no such member`))
+}
+
+/** A wire's words for what vectors are for; those with a mark come near, and do not mean the same. */
+export type TaskWords = { readonly [Task in EmbeddingTask]?: string | { readonly near: string } }
+
+export function taskWord(words: TaskWords, { task, losses }: { task?: EmbeddingTask | undefined; losses: Losses }) {
+  const word = task && words[task]
+  if (task === undefined || typeof word === "string") return word
+  if (!word) {
+    losses.push(dropped.meaning("task", `there is no word for ${task}`))
+    return undefined
+  }
+  losses.push(approximated.meaning("task", `${task} is said as ${word.near}`))
+  return word.near
+}

@@ -1,0 +1,16 @@
+// Mistral's embeddings: OpenAI's but for one word, and strict about words it does not know.
+import type { EmbeddingUpstream } from "../../embedding-codec.ts"
+import { vectorCodec } from "../../openai/openai-vectors.ts"
+
+export const mistralEmbeddingsUpstream: EmbeddingUpstream = vectorCodec({
+  fates: {
+    dimensions: { fate: "mapped", note: "`output_dimension`" },
+    task: { fate: "dropped", note: "there is no such member" },
+    title: { fate: "dropped", note: "there is no such member" },
+    endUser: { fate: "dropped", note: "there is no such member" },
+  },
+  dimensions: "output_dimension",
+  packed: { encoding_format: "base64" },
+  onlyFloats: { output_dtype: ["float"] },
+  takesMembers: ["output_dtype", "output_dimension", "metadata"],
+})

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "bun:test"
+import { GatewayError } from "../canonical/gateway-error.ts"
+import type { Json } from "../canonical/json.ts"
+import { runFieldChecks } from "./field-checks.ts"
+import { readRouting } from "./gateway-extension.ts"
+
+const read = (provider: Json | undefined) => runFieldChecks(() => readRouting(provider))
+
+function refusal(provider: Json): { code: string; message: string; param: string | undefined } {
+  try {
+    read(provider)
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return { code: thrown.code, message: thrown.message, param: thrown.param }
+  }
+  throw new Error("it was not refused")
+}
+
+describe("the `provider` object", () => {
+  test("may be left out, be null or empty, and its members too", () => {
+    for (const provider of [undefined, null, {}, { order: null, max_price: null, hedge: null, fallback: [] }]) {
+      expect(read(provider)).toEqual({ fallback: [] })
+    }
+  })
+
+  test("is read with all its members", () => {
+    const wishes = {
+      routing: "cost",
+      fallback: ["a/b"],
+      strict: true,
+      order: ["one", "two"],
+      only: ["one", "two", "three"],
+      ignore: ["four"],
+      max_price: { prompt: 2, completion: "7.50" },
+      require_parameters: true,
+      hedge: true,
+      explain: true,
+      report: true,
+    }
+    expect(read(wishes)).toEqual({
+      strategy: "cost",
+      fallback: ["a/b"],
+      strict: true,
+      order: ["one", "two"],
+      only: ["one", "two", "three"],
+      ignore: ["four"],
+      maxPrice: { prompt: 2, completion: 7.5 },
+      requireParameters: true,
+      hedge: true,
+      explain: true,
+      report: true,
+    })
+  })
+
+  test("asks for nothing by false, and by a list of nobody", () => {
+    const empty = { order: [], only: [], ignore: [] }
+    const refused = { strict: false, require_parameters: false, explain: false, report: false }
+    expect(read({ ...empty, ...refused })).toEqual({ fallback: [] })
+  })
+
+  test("tells of a hedge that is not wished, which its key may wish", () => {
+    expect(read({ hedge: false })).toEqual({ fallback: [], hedge: false })
+  })
+
+  test("may ask for what is free, and limit one price alone", () => {
+    expect(read({ max_price: { prompt: 0 } }).maxPrice).toEqual({ prompt: 0 })
+    expect(read({ max_price: { completion: "0.000001" } }).maxPrice).toEqual({ completion: 0.000001 })
+    expect(read({ max_price: {} }).maxPrice).toEqual({})
+  })
+
+  test.each(["order", "only", "ignore"])("refuses in %s what is no list of provider ids, and says where", (name) => {
+    const message = (path: string, expected: string) => ({
+      code: "invalid_parameter",
+      message: `\`${path}\` must be ${expected}.`,
+      param: path,
+    })
+    expect(refusal({ [name]: "openai" })).toEqual(message(`provider.${name}`, "an array"))
+    expect(refusal({ [name]: ["a", ""] })).toEqual(message(`provider.${name}[1]`, "a string that is not empty"))
+    expect(refusal({ [name]: [null] })).toEqual(message(`provider.${name}[0]`, "a string that is not empty"))
+    expect(refusal({ [name]: Array(51).fill("a") })).toEqual(message(`provider.${name}`, "at most 50 provider ids"))
+    expect(read({ [name]: Array(50).fill("a") })).toHaveProperty(name)
+  })
+
+  test.each(["strict", "require_parameters", "hedge", "explain", "report"])(
+    "refuses in %s what is not a yes or no",
+    (name) => {
+      for (const value of ["true", 1, {}, []]) {
+        expect(refusal({ [name]: value }).message).toBe(`\`provider.${name}\` must be true or false.`)
+      }
+    },
+  )
+
+  test.each([["two"], ["-1"], [-0.1], ["1e3"], [""], [true], [["1"]], [{ usd: 1 }]])(
+    "refuses the price %p",
+    (price) => {
+      for (const name of ["prompt", "completion"]) {
+        expect(refusal({ max_price: { [name]: price } })).toEqual({
+          code: "invalid_parameter",
+          message: `\`provider.max_price.${name}\` must be a price in USD per million tokens, such as 2.5 or "2.5".`,
+          param: `provider.max_price.${name}`,
+        })
+      }
+    },
+  )
+
+  test("takes OpenRouter's words for the strategy, and for no fallbacks", () => {
+    expect(read({ sort: "price" })).toEqual({ strategy: "cost", fallback: [] })
+    expect(read({ sort: "latency", routing: "latency" })).toEqual({ strategy: "latency", fallback: [] })
+    expect(read({ allow_fallbacks: true })).toEqual({ fallback: [] })
+    expect(read({ allow_fallbacks: false })).toEqual({ allowFallbacks: false, fallback: [] })
+    expect(read({ allow_fallbacks: false, order: ["a", "b"] })).toEqual({
+      order: ["a", "b"],
+      only: ["a", "b"],
+      fallback: [],
+    })
+    expect(refusal({ sort: "throughput" }).message).toContain("`price` or `latency`")
+    expect(refusal({ sort: "price", routing: "quality" }).param).toBe("provider.sort")
+    for (const name of ["data_collection", "zdr", "quantizations", "preferred_max_latency"]) {
+      expect(refusal({ [name]: "x" })).toMatchObject({ code: "unsupported_parameter", param: `provider.${name}` })
+      expect(refusal({ [name]: "x" }).message).toMatch(/`provider\.(only|routing)/)
+    }
+  })
+
+  test("refuses members it does not have, and says which it has", () => {
+    expect(refusal({ speed: "fast" }).message).toBe(
+      "`provider.speed` is not a member of the routing extension. It has: routing, fallback, strict, order, only, ignore, max_price, require_parameters, hedge, explain, report, sort, allow_fallbacks.",
+    )
+    expect(refusal({ max_price: { image: 1 } })).toEqual({
+      code: "invalid_parameter",
+      message: "`provider.max_price.image` is not a member of the routing extension. It has: prompt, completion.",
+      param: "provider.max_price.image",
+    })
+    expect(refusal({ ["x".repeat(5000)]: 1 }).message.length).toBeLessThan(500)
+    expect(refusal({ max_price: 5 }).message).toBe("`provider.max_price` must be an object.")
+  })
+})

@@ -1,0 +1,127 @@
+// Images from models that draw within a conversation: what is to be drawn is said as a user's only turn, in the words of
+// a codec for chat, and of the answer the images are taken.
+
+import type { ChatRequest } from "../../../canonical/chat/chat-request.ts"
+import type { ChatResponse } from "../../../canonical/chat/chat-response.ts"
+import type { ContentPart, MediaPart } from "../../../canonical/chat/content-part.ts"
+import type { DrawnImage, ImageFates, ImageSize } from "../../../canonical/image.ts"
+import type { JsonObject } from "../../../canonical/json.ts"
+import type { UpstreamCodec } from "../../chat-codec.ts"
+import type { ImageRequestContext, ImageUpstream } from "../../image-codec.ts"
+import { reportImageExtra } from "../image-list.ts"
+import { type ImageShape, type SupportedShapes, shapeOf } from "../image-shape.ts"
+
+/** How a protocol of chat is told to draw. */
+interface ChatImageDialect {
+  /** For what has no word there. */
+  readonly vendor: string
+  /** Adds to a request that it is to be answered with an image of this shape. */
+  asking(body: JsonObject, shape: ImageShape | undefined, context: ImageRequestContext): JsonObject
+}
+
+const RATIOS = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]
+
+/** Only its later generations draw in more than one. */
+function shapesOf(model: string): SupportedShapes {
+  const draws = /gemini-([3-9]|\d\d)/.test(model) && !model.includes("lite")
+  return { ratios: RATIOS, resolutions: draws ? ["1K", "2K", "4K"] : ["1K"] }
+}
+
+/** Google's generateContent. */
+export function geminiImages(codec: UpstreamCodec): ImageUpstream {
+  return imagesOf(codec, {
+    vendor: "Gemini",
+    asking(body, shape) {
+      const imageConfig = shape && {
+        aspectRatio: shape.ratio,
+        ...(shape.resolution !== "1K" && { imageSize: shape.resolution }),
+      }
+      const config = { responseModalities: ["TEXT", "IMAGE"], ...(imageConfig && { imageConfig }) }
+      return { ...body, generationConfig: { ...(body.generationConfig as JsonObject | undefined), ...config } }
+    },
+  })
+}
+
+/** Chat completions, as OpenRouter and hosts like it have images in them. */
+export function completionImages(codec: UpstreamCodec): ImageUpstream {
+  return imagesOf(codec, {
+    vendor: "This host",
+    asking(body, shape, { speaks }) {
+      const image_config = shape && {
+        aspect_ratio: shape.ratio,
+        ...(shape.resolution !== "1K" && { image_size: shape.resolution }),
+      }
+      return { ...body, modalities: speaks ? ["image", "text"] : ["image"], ...(image_config && { image_config }) }
+    },
+  })
+}
+
+function imagesOf(codec: UpstreamCodec, { vendor, asking }: ChatImageDialect): ImageUpstream {
+  return {
+    fates: fatesOf(codec, vendor),
+    mostAtOnce: () => 1,
+    takesForm: () => false,
+    operationFor: (model) => codec.operationFor(model, false),
+    encodeRequest({ prompt, settings: { size, endUser }, extra }, context) {
+      const { losses, model } = context
+      reportImageExtra(extra, { losses, to: vendor })
+      const body = codec.encodeRequest(drawingRequest(prompt, endUser), { ...CONTEXT, model, losses })
+      return asking(body, shapeIn(size, context), context)
+    },
+    decodeResponse(body) {
+      const response = codec.decodeResponse(body, { id: "", minter: "" })
+      return response && { ...imagesInResponse(response), ...(response.usage && { usage: response.usage }) }
+    },
+    decodeError: (error) => codec.decodeError(error),
+  }
+}
+
+function fatesOf({ fates }: UpstreamCodec, vendor: string): ImageFates {
+  const chooses = { fate: "dropped", note: `${vendor} chooses the format` } as const
+  return {
+    size: { fate: "approximated", note: "a shape and a resolution" },
+    quality: { fate: "dropped", note: `${vendor} has no such setting` },
+    format: chooses,
+    compression: chooses,
+    background: { fate: "refused", note: `${vendor} draws no transparent background` },
+    // The codec for chat names it where it is lost.
+    endUser: { fate: "mapped", note: fates.endUser.note },
+  }
+}
+
+/** None of it is known of a model that draws, nor matters to one turn. */
+const CONTEXT = { stream: false, streamUsage: "sent", minter: "", maxOutputTokens: 32_768, reasons: false } as const
+
+function drawingRequest(prompt: string, endUser: string | undefined): ChatRequest {
+  return {
+    model: "",
+    instructions: [],
+    turns: [{ role: "user", parts: [{ kind: "text", text: prompt }] }],
+    tools: [],
+    settings: endUser === undefined ? {} : { endUser },
+    stream: false,
+    routing: { fallback: [] },
+  }
+}
+
+function shapeIn(size: ImageSize | undefined, { model, losses }: ImageRequestContext): ImageShape | undefined {
+  return size && shapeOf(size, shapesOf(model), losses)
+}
+
+/** A prompt that was blocked has no candidates. */
+function imagesInResponse({ candidates }: ChatResponse): { images: DrawnImage[]; isFiltered?: boolean } {
+  const images = candidates.flatMap(({ parts }) => parts.filter(isImage).flatMap(toDrawnImage))
+  const isFiltered =
+    candidates.length === 0 ||
+    candidates.some(({ finish }) => finish?.reason === "filtered" || finish?.reason === "refusal")
+  return { images, ...(isFiltered && { isFiltered }) }
+}
+
+function isImage(part: ContentPart): part is MediaPart {
+  // What is drawn in thought is not the answer.
+  return part.kind === "media" && part.media === "image" && part.extra?.members.thought !== true
+}
+
+function toDrawnImage({ source }: MediaPart): DrawnImage[] {
+  return source.at === "inline" || source.at === "url" ? [{ source }] : []
+}

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { GatewayError } from "../../../canonical/gateway-error.ts"
+import type { JsonObject } from "../../../canonical/json.ts"
+import { ingress, upstream } from "./codec.ts"
+import { decodeUsage, encodeUsage } from "./usage.ts"
+
+const context = { model: "dall-e-2", speaks: false, losses: [] }
+
+describe("a request", () => {
+  test("that is read and written again is the same, with what is not known", () => {
+    const side = fc.integer({ min: 1, max: 4096 })
+    const request = fc.record(
+      {
+        prompt: fc.string({ minLength: 1 }),
+        n: fc.integer({ min: 1, max: 10 }),
+        size: fc.tuple(side, side).map(([width, height]) => `${width}x${height}`),
+        quality: fc.constantFrom("low", "hd", "standard"),
+        response_format: fc.constantFrom("url", "b64_json"),
+        output_format: fc.constantFrom("png", "jpeg", "webp"),
+        output_compression: fc.integer({ min: 0, max: 100 }),
+        background: fc.constantFrom("transparent", "opaque"),
+        user: fc.string(),
+        style: fc.constant("vivid"),
+        odd: fc.array(fc.integer()),
+      },
+      { requiredKeys: ["prompt", "n"] },
+    )
+    fc.assert(
+      fc.property(request, (said) => {
+        const read = ingress.decodeRequest({ model: "a/b", provider: {}, ...said } as JsonObject)
+        expect(upstream.encodeRequest(read, context)).toEqual({ model: "dall-e-2", ...said } as JsonObject)
+      }),
+    )
+  })
+
+  test("that leaves to the model what it may, asks for nothing", () => {
+    const read = ingress.decodeRequest({ prompt: "x", size: "auto", quality: "auto", background: "auto", n: null })
+    expect(read).toEqual({ prompt: "x", count: 1, settings: {} })
+  })
+
+  test("is not told how to answer where that is refused", () => {
+    const read = ingress.decodeRequest({ prompt: "x", response_format: "url" })
+    expect(upstream.encodeRequest(read, { ...context, model: "gpt-image-1" })).toEqual({
+      model: "gpt-image-1",
+      prompt: "x",
+      n: 1,
+    })
+    expect([upstream.mostAtOnce("gpt-image-1"), upstream.mostAtOnce("dall-e-3")]).toEqual([10, 1])
+  })
+
+  test.each([
+    ["size", "large"],
+    ["size", "0x5"],
+    ["output_format", "tiff"],
+    ["output_format", "constructor"],
+    ["background", "green"],
+  ])("with %s %s means nothing to another wire", (param, value) => {
+    const read = () => ingress.decodeRequest({ prompt: "x", [param]: value })
+    expect(read).toThrow(GatewayError)
+    expect(read).toThrow(`\`${param}\` must be`)
+  })
+})
+
+describe("an answer", () => {
+  const images = [
+    { source: { at: "inline", mediaType: "image/jpeg", base64: "/9j/" }, revisedPrompt: "a fox" },
+    { source: { at: "url", url: "https://a.example/x.png" } },
+  ] as const
+
+  test.each([
+    [undefined, [{ b64_json: "/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
+    ["bytes", [{ b64_json: "/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
+    ["url", [{ url: "data:image/jpeg;base64,/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
+  ] as const)("gives images in the form asked for: %s", (form, data) => {
+    expect(ingress.encodeResponse({ images }, { form, unixTime: 5 })).toEqual({ created: 5, data: [...data] })
+  })
+
+  test("that is read and written again says the same, but for what is not its images'", () => {
+    const said = { data: [{ b64_json: "/9j/" }], size: "1024x1024", output_format: "jpeg", id: "x", model: "upstream" }
+    const read = upstream.decodeResponse(said)
+    if (!read) throw new Error("it is an answer")
+    expect(ingress.encodeResponse(read, { form: undefined, unixTime: 5 })).toEqual({
+      created: 5,
+      data: [{ b64_json: "/9j/" }],
+      size: "1024x1024",
+      output_format: "jpeg",
+    })
+    expect(upstream.decodeResponse({ error: { message: "No." } })).toBeUndefined()
+  })
+
+  test("tells what was used as it was told", () => {
+    const count = fc.nat()
+    const usage = fc.record({ input: count, imageInput: count, output: count, imageOutput: count })
+    fc.assert(fc.property(usage, (used) => expect(decodeUsage(encodeUsage(used))).toEqual(used)))
+  })
+})

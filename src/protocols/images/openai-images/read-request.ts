@@ -1,0 +1,61 @@
+// Checks a request for images and reads the few members the gateway acts on.
+import { GatewayError } from "../../../canonical/gateway-error.ts"
+import type { ImageForm } from "../../../canonical/image.ts"
+import type { Json, JsonObject } from "../../../canonical/json.ts"
+import type { RequestEnvelope, RequestSummary } from "../../contract.ts"
+import {
+  boolean,
+  integer,
+  nonEmptyString,
+  number,
+  oneOf,
+  optional,
+  required,
+  runFieldChecks,
+  string,
+} from "../../field-checks.ts"
+import { readIdentifiers, readModelChoice, summarizeUnaryRequest } from "../../gateway-extension.ts"
+
+/** A request may name no model: the operator says which draws then. */
+const OPERATORS_CHOICE = ""
+
+export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "rest">): RequestSummary {
+  return runFieldChecks(() => {
+    const { model, routing } = readModelChoice(body, { usual: OPERATORS_CHOICE, rest: envelope?.rest })
+    const identifiers = readIdentifiers(body, ["user"])
+    prompt(body.prompt)
+    const asks = { candidates: count(body.n) ?? 1 }
+    size(body.size)
+    quality(body.quality)
+    const choosesForm = responseFormat(body.response_format) !== undefined
+    outputFormat(body.output_format)
+    outputCompression(body.output_compression)
+    background(body.background)
+    user(body.user)
+    if (stream(body.stream)) throw streamingUnsupported()
+    const reading = summarizeUnaryRequest({ operation: "images", model, routing, asks, identifiers })
+    return choosesForm ? { ...reading, draws: { choosesForm } } : reading
+  })
+}
+
+/** How images are to be given, of a word that was found sound. */
+export function formOf(word: Json | undefined): ImageForm | undefined {
+  if (word === undefined) return undefined
+  return word === "url" ? "url" : "bytes"
+}
+
+const prompt = required("prompt", nonEmptyString)
+const count = optional("n", integer({ min: 1 }))
+const size = optional("size", string)
+const quality = optional("quality", string)
+const responseFormat = optional("response_format", oneOf(["url", "b64_json"]))
+const outputFormat = optional("output_format", string)
+const outputCompression = optional("output_compression", number({ min: 0, max: 100 }))
+const background = optional("background", string)
+const user = optional("user", string)
+const stream = optional("stream", boolean)
+
+function streamingUnsupported(): GatewayError {
+  const message = "`stream` is not supported for images: they come whole. Leave it out."
+  return new GatewayError("unsupported_parameter", message, { param: "stream" })
+}

@@ -1,4 +1,0 @@
-// What spoken answers come in: the one format that is also streamed.
-import { audioType } from "../openai-media.ts"
-
-export const SPOKEN = { format: "pcm16", mediaType: audioType("pcm16") } as const

@@ -1,0 +1,105 @@
+// Checks a completions request and reads the few members the gateway acts on.
+import type { Json, JsonObject } from "../../../canonical/json.ts"
+import type { JsonEdit } from "../../../transport/json/json-splice.ts"
+import type { OutputLimits, RelayTarget, RequestEnvelope, RequestSummary } from "../../contract.ts"
+import {
+  arrayOf,
+  boolean,
+  fieldMismatch,
+  integer,
+  number,
+  object,
+  optional,
+  required,
+  runFieldChecks,
+  string,
+} from "../../field-checks.ts"
+import {
+  gatewayEdits,
+  NO_HEADERS,
+  OPENAI_IDENTIFIERS,
+  readIdentifiers,
+  readModelChoice,
+} from "../../gateway-extension.ts"
+
+export function readRequest(body: JsonObject, envelope?: Pick<RequestEnvelope, "rest">): RequestSummary {
+  return runFieldChecks(() => {
+    const { model, routing } = readModelChoice(body, { rest: envelope?.rest })
+    const identifiers = readIdentifiers(body, OPENAI_IDENTIFIERS)
+    const prompts = prompt(body.prompt)
+    const asks = checkSettings(body, prompts)
+    return {
+      operation: "completions",
+      model,
+      stream: stream(body.stream) ?? false,
+      framing: "events",
+      usageAsked: streamOptions(body.stream_options) ?? false,
+      asks,
+      ...(identifiers && { identifiers }),
+      routing,
+      headers: NO_HEADERS,
+    }
+  })
+}
+
+function checkSettings(body: JsonObject, prompts: number): OutputLimits {
+  temperature(body.temperature)
+  topP(body.top_p)
+  frequencyPenalty(body.frequency_penalty)
+  presencePenalty(body.presence_penalty)
+  stop(body.stop)
+  suffix(body.suffix)
+  echo(body.echo)
+  logprobs(body.logprobs)
+  user(body.user)
+  // Those that are made to choose from are billed like those that are shown.
+  const made = Math.max(candidates(body.n) ?? 1, bestOf(body.best_of) ?? 1)
+  return { maxOutputTokens: maxTokens(body.max_tokens), candidates: made * prompts }
+}
+
+/** How many there are. */
+const prompt = required("prompt", (value) => {
+  if (typeof value === "string" || isTokens(value)) return 1
+  const several = Array.isArray(value) && value.length > 0 && (value.every(isText) || value.every(isTokens))
+  if (several) return value.length
+  throw fieldMismatch("a string, an array of strings, an array of tokens or an array of such arrays, and not empty")
+})
+const temperature = optional("temperature", number({ min: 0, max: 2 }))
+const topP = optional("top_p", number({ min: 0, max: 1 }))
+const frequencyPenalty = optional("frequency_penalty", number({ min: -2, max: 2 }))
+const presencePenalty = optional("presence_penalty", number({ min: -2, max: 2 }))
+/** None are asked for by who wants to know how likely the prompt is. */
+const maxTokens = optional("max_tokens", integer({ min: 0 }))
+const candidates = optional("n", integer({ min: 1 }))
+const bestOf = optional("best_of", integer({ min: 1 }))
+const suffix = optional("suffix", string)
+const echo = optional("echo", boolean)
+const logprobs = optional("logprobs", integer({ min: 0 }))
+const user = optional("user", string)
+const stream = optional("stream", boolean)
+const includeUsage = optional("include_usage", boolean)
+const streamOptions = optional("stream_options", (value) => includeUsage(object(value).include_usage))
+
+const strings = arrayOf(string)
+const stop = optional("stop", (value) => {
+  if (typeof value === "string") return
+  if (!Array.isArray(value)) throw fieldMismatch("a string or an array of strings")
+  strings(value)
+})
+
+function isText(value: Json): boolean {
+  return typeof value === "string"
+}
+
+function isTokens(value: Json): boolean {
+  const isToken = (token: Json) => typeof token === "number" && Number.isInteger(token) && token >= 0
+  return Array.isArray(value) && value.length > 0 && value.every(isToken)
+}
+
+export function requestEdits(reading: RequestSummary, target: RelayTarget): JsonEdit[] {
+  const edits = gatewayEdits(reading, target)
+  if (reading.stream && !reading.usageAsked && target.streamUsage === "ask") {
+    edits.push({ path: ["stream_options", "include_usage"], set: "true" })
+  }
+  return edits
+}

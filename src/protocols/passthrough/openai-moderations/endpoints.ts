@@ -1,0 +1,6 @@
+import type { ProtocolPath } from "../../contract.ts"
+import { openaiPaths } from "../../openai/openai-paths.ts"
+
+export const endpoints: readonly ProtocolPath[] = [
+  { method: "POST", paths: openaiPaths("/moderations"), does: "generate" },
+]

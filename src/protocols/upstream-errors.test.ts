@@ -1,0 +1,37 @@
+import { describe, expect, test } from "bun:test"
+import { toGatewayError, type UpstreamErrorText } from "./upstream-errors.ts"
+
+const ANTHROPIC =
+  "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
+
+describe("an account of ours that is out of credit", () => {
+  test.each<[number, UpstreamErrorText]>([
+    [400, { type: "invalid_request_error", message: ANTHROPIC }],
+    [
+      400,
+      {
+        type: "invalid_request_error",
+        message: "You have reached your specified API usage limits. You will regain access on …",
+      },
+    ],
+    [429, { type: "insufficient_quota", code: "insufficient_quota", message: "You exceeded your current quota." }],
+    [429, { code: "billing_hard_limit_reached", message: "Billing hard limit has been reached." }],
+    [402, { message: "Insufficient Balance" }],
+    [402, { type: "billing_error" }],
+    [403, { code: "insufficient_credits" }],
+  ])("told with %p is not the caller's fault, and another account may answer: %p", (status, said) => {
+    const error = toGatewayError(said, { status })
+    expect(error).toMatchObject({ code: "upstream_unavailable", owner: "gateway", upstreamStatus: status })
+    expect(error.message).not.toContain("Billing")
+  })
+
+  test("is not what a caller can make a provider say", () => {
+    const said = { type: "invalid_request_error", message: `Unknown tool "${ANTHROPIC}".` }
+    expect(toGatewayError(said, { status: 400 })).toMatchObject({ code: "invalid_parameter", owner: "caller" })
+  })
+
+  test("is not what every limit's billing page is", () => {
+    const said = { message: "Rate limit reached. Visit https://console.example.com/settings/billing to upgrade." }
+    expect(toGatewayError(said, { status: 429 })).toMatchObject({ code: "upstream_rate_limited", owner: "upstream" })
+  })
+})

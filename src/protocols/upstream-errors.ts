@@ -1,0 +1,117 @@
+// What an upstream's error means to us, whatever shape it came in: whose doing it is, and whether another may answer.
+
+import type { ErrorCode } from "../canonical/error-codes.ts"
+import { GatewayError } from "../canonical/gateway-error.ts"
+import type { Json } from "../canonical/json.ts"
+
+/** What an upstream said, out of its protocol's shape. */
+export interface UpstreamErrorText {
+  readonly message?: string | undefined
+  readonly code?: string | undefined
+  readonly type?: string | undefined
+  readonly param?: string | undefined
+}
+
+/** What is known beside the words. */
+export interface UpstreamErrorContext {
+  /** Absent inside a stream that began well and names none. */
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+}
+
+export function toGatewayError(said: UpstreamErrorText, { status, retryAfterMs }: UpstreamErrorContext): GatewayError {
+  const told = { upstreamStatus: status, retryAfterMs }
+  if (isCreditExhausted(said, status)) return creditExhaustedError(told)
+  if (status === 429 || isLimit(said)) return rateLimitedError(told)
+  if (isRefusal(status) || concernsCredential(said)) return credentialRefusedError(told)
+  const isCallers = status === 400 || status === 413 || status === 422 || said.type === "invalid_request_error"
+  // What is not found is the model's name there, which is ours, whatever type it is told with.
+  if (isCallers && status !== 404) return callerError(said)
+  return upstreamUnavailableError(status, told)
+}
+
+/** A word or number of a wire error as text, bounded. */
+export function boundedText(value: Json | undefined): string | undefined {
+  if (typeof value === "number") return String(value)
+  return typeof value === "string" && value !== "" ? value.slice(0, 2000) : undefined
+}
+
+export function parseError(body: string): Json | undefined {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+function isRefusal(status: number | undefined): boolean {
+  return status === 401 || status === 402 || status === 403
+}
+
+const CREDIT_EXHAUSTED_CODE =
+  /^(insufficient_quota|billing_hard_limit_reached|billing_not_active|billing_error|insufficient_(balance|credits?))$/
+/** Only as it begins: with status 400 a provider may quote its caller, who shall not be able to say this. */
+const CREDIT_EXHAUSTED_TEXT = /^(Your credit balance is too low|You have reached your specified API usage limits)/
+
+/** The account there is ours, and so is its money, whatever status it is told with. */
+function isCreditExhausted(
+  { code = "", type = "", message = "" }: UpstreamErrorText,
+  status: number | undefined,
+): boolean {
+  return (
+    status === 402 ||
+    CREDIT_EXHAUSTED_CODE.test(code) ||
+    CREDIT_EXHAUSTED_CODE.test(type) ||
+    CREDIT_EXHAUSTED_TEXT.test(message)
+  )
+}
+
+function isLimit({ code, type }: UpstreamErrorText): boolean {
+  return type === "rate_limit_error" || code === "rate_limit_exceeded" || type === "RESOURCE_EXHAUSTED"
+}
+
+/** The caller's key never goes to a provider, so what that says of a key is about ours. Some say it with status 400. */
+function concernsCredential({ code, type, message = "" }: UpstreamErrorText): boolean {
+  if (code === "invalid_api_key" || type === "authentication_error" || type === "permission_error") return true
+  return /\bapi[ _-]?key\b/i.test(message)
+}
+
+function callerError(said: UpstreamErrorText): GatewayError {
+  const message = said.message ?? "The provider refused the request without saying why."
+  return new GatewayError(callerErrorCode(said), message, { owner: "caller", param: said.param })
+}
+
+const TOO_LONG =
+  /maximum context length|context window|prompt is too long|input is too long|input token count .* exceeds the maximum/i
+
+function callerErrorCode({ code, message = "" }: UpstreamErrorText): ErrorCode {
+  if (code === "context_length_exceeded" || TOO_LONG.test(message)) return "context_length_exceeded"
+  if (code === "content_filter" || code === "content_policy_violation") return "content_refused"
+  if (code === "unknown_parameter" || code === "unsupported_parameter") return "unsupported_parameter"
+  return "invalid_parameter"
+}
+
+interface UpstreamErrorDetails {
+  readonly upstreamStatus?: number | undefined
+  readonly retryAfterMs?: number | undefined
+}
+
+function rateLimitedError(told: UpstreamErrorDetails): GatewayError {
+  const message = "The provider limits how often the gateway may call it. Try again later."
+  return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...told })
+}
+
+function creditExhaustedError(told: UpstreamErrorDetails): GatewayError {
+  const message = "The gateway's account at the provider is out of credit."
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+}
+
+function credentialRefusedError(told: UpstreamErrorDetails): GatewayError {
+  const message = "The provider refused the gateway's credential."
+  return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
+}
+
+function upstreamUnavailableError(status: number | undefined, told: UpstreamErrorDetails): GatewayError {
+  const message = `The provider answered ${status === undefined ? "with an error" : `with status ${status}`}.`
+  return new GatewayError("upstream_unavailable", message, { owner: status === 404 ? "gateway" : "upstream", ...told })
+}

@@ -1,0 +1,121 @@
+// The end of a relayed stream whose provider reported no usage: the counts stand where the protocol's clients look for
+// them, everything that was said before passes at once, and a usage that was reported stays as it is.
+import { describe, expect, test } from "bun:test"
+import type { Usage } from "../../canonical/usage.ts"
+import { toByteText } from "../../transport/json/byte-text.ts"
+import { decodeSse } from "../../transport/streams/sse.ts"
+import { anthropicMessages } from "../chat/anthropic-messages/anthropic-messages.ts"
+import { geminiGenerate } from "../chat/gemini-generate/gemini-generate.ts"
+import { openaiChat } from "../chat/openai-chat/openai-chat.ts"
+import { openaiResponses } from "../chat/openai-responses/openai-responses.ts"
+import type { Protocol, RequestSummary } from "../contract.ts"
+import { streamReading } from "../relay.fixture.ts"
+
+const USAGE: Usage = { input: 7, output: 3 }
+
+/** What passes of each frame, and how the stream ends; the last frame is the one held back, if the protocol has one. */
+function ending(
+  protocol: Protocol,
+  stream: string,
+  { hasEnd = true, ...reading }: Partial<RequestSummary> & { hasEnd?: boolean } = {},
+) {
+  const relay = protocol.relayStream({ model: "a/b", reading: { ...streamReading("any"), ...reading } })
+  const frames = decodeSse().push(toByteText(new TextEncoder().encode(stream)))
+  const passed = frames.map((frame) => relay.edit(frame))
+  const end = hasEnd ? (passed.pop() ?? "") : relay.terminal()
+  return { before: passed.join(""), end: relay.endWithUsage?.(end, USAGE) ?? end }
+}
+
+const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`
+
+describe("chat completions", () => {
+  const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 5, model: "m" }
+  const said = event({
+    ...chunk,
+    choices: [{ index: 0, delta: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+  })
+
+  test("get a chunk of usage before the end where it was asked for", () => {
+    const { before, end } = ending(openaiChat, `${said}data: [DONE]\n\n`)
+    expect(before).toContain('"content":"Hi"')
+    const [told = "", done] = end.split("\n\n")
+    expect(JSON.parse(told.slice("data: ".length))).toMatchObject({
+      ...{ ...chunk, model: "a/b", choices: [] },
+      usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
+    })
+    expect(done).toBe("data: [DONE]")
+  })
+
+  test("get none where it was not asked for, or was reported", () => {
+    expect(ending(openaiChat, `${said}data: [DONE]\n\n`, { usageAsked: false }).end).toBe("data: [DONE]\n\n")
+    const told = event({ ...chunk, choices: [], usage: { prompt_tokens: -1, completion_tokens: 0 } })
+    expect(ending(openaiChat, `${said}${told}data: [DONE]\n\n`).end).toBe("data: [DONE]\n\n")
+  })
+})
+
+describe("messages", () => {
+  const start = event({ type: "message_start", message: { id: "msg_1", model: "m", content: [] } })
+  const delta = event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hi" } })
+  const stop = event({ type: "message_delta", delta: { stop_reason: "end_turn" } })
+  const end = event({ type: "message_stop" })
+
+  test("get it in the event that says why the message stopped, which waits for it alone", () => {
+    const heard = ending(anthropicMessages, start + delta + stop + end)
+    expect(heard.before).toContain('"text":"Hi"')
+    expect(heard.before).not.toContain("stop_reason")
+    const [told = "", last] = heard.end.split("\n\n")
+    expect(JSON.parse(told.slice("data: ".length))).toMatchObject({
+      delta: { stop_reason: "end_turn" },
+      usage: { input_tokens: 7, output_tokens: 3 },
+    })
+    expect(`${last}\n\n`).toBe(end)
+  })
+
+  test("have a usage to add to in the first event", () => {
+    expect(ending(anthropicMessages, start + delta + stop + end).before).toContain('"usage":{"input_tokens":0')
+  })
+
+  test("keep the stop reason of a host that leaves out the last event", () => {
+    const { end: told } = ending(anthropicMessages, start + delta + stop, { hasEnd: false })
+    expect(told).toContain('"stop_reason":"end_turn"')
+    expect(told).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+    expect(told).toContain('"output_tokens":3')
+  })
+
+  test("keep a usage that was reported", () => {
+    const counted = event({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: -1 } })
+    const heard = ending(anthropicMessages, start + counted + end)
+    expect([heard.before.includes('"output_tokens":-1'), heard.end]).toEqual([true, end])
+  })
+})
+
+describe("generated content", () => {
+  const said = event({ candidates: [{ content: { parts: [{ text: "Hi" }] }, finishReason: "STOP" }] })
+  const counts = { promptTokenCount: 7, candidatesTokenCount: 3, totalTokenCount: 10 }
+
+  test("gets one more event", () => {
+    const { before, end } = ending(geminiGenerate, said, { hasEnd: false })
+    expect(before).toContain('"text":"Hi"')
+    expect(JSON.parse(end.slice("data: ".length))).toMatchObject({ modelVersion: "a/b", usageMetadata: counts })
+  })
+
+  test("gets one more element of an array", () => {
+    const { before, end } = ending(geminiGenerate, said, { hasEnd: false, framing: "array" })
+    expect(JSON.parse(before + end)).toMatchObject([{}, { usageMetadata: counts }])
+  })
+
+  test("keeps a usage that was reported", () => {
+    const told = event({ candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1e12 } })
+    expect(ending(geminiGenerate, told, { hasEnd: false }).end).toBe("")
+  })
+})
+
+test("a response gets it in its last event", () => {
+  const created = event({ type: "response.created", response: { id: "resp_1", model: "m", usage: null } })
+  const done = event({ type: "response.completed", response: { id: "resp_1", model: "m", output: [], usage: null } })
+  const { before, end } = ending(openaiResponses, created + done)
+  expect(before).toContain('"usage":null')
+  expect(JSON.parse(end.slice("data: ".length))).toMatchObject({
+    response: { id: "resp_1", model: "a/b", usage: { input_tokens: 7, output_tokens: 3, total_tokens: 10 } },
+  })
+})

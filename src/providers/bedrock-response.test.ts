@@ -1,0 +1,114 @@
+import { describe, expect, test } from "bun:test"
+import { encodeEventMessage } from "../transport/streams/aws-event-stream.fixture.ts"
+import { TransportError } from "../transport/transport-error.ts"
+import { toAnthropicResponse, toConverseResponse } from "./bedrock-response.ts"
+
+const EVENT = { ":event-type": "chunk", ":message-type": "event" }
+const frameEvent = (event: string) =>
+  encodeEventMessage(EVENT, JSON.stringify({ bytes: Buffer.from(event).toString("base64") }))
+
+async function reframeAsAnthropic(body: ReadableStream<Uint8Array>): Promise<ReadableStream<Uint8Array>> {
+  const headers = { "content-type": "application/vnd.amazon.eventstream" }
+  const response = await toAnthropicResponse(new Response(body, { headers }), { counts: false })
+  if (!response.body) throw new Error("an answer has a body")
+  return response.body as ReadableStream<Uint8Array>
+}
+
+/** Frames without end; counts how many were asked for, and whether it was told to stop. */
+function endless() {
+  const seen = { pulls: 0, cancelled: false }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        seen.pulls++
+        controller.enqueue(frameEvent(`{"type":"ping","n":${seen.pulls}}`))
+      },
+      cancel() {
+        seen.cancelled = true
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { body, seen }
+}
+
+describe("a framed stream", () => {
+  test("is read no faster than it is asked for", async () => {
+    const { body, seen } = endless()
+    const reader = (await reframeAsAnthropic(body)).getReader()
+    await Bun.sleep(20)
+    expect(seen.pulls).toBeLessThan(2)
+    for (let read = 0; read < 5; read++) await reader.read()
+    await Bun.sleep(20)
+    expect(seen.pulls).toBeLessThan(8)
+  })
+
+  test("ends the upstream's when nobody wants more", async () => {
+    const { body, seen } = endless()
+    const reader = (await reframeAsAnthropic(body)).getReader()
+    await reader.read()
+    await reader.cancel()
+    expect(seen.cancelled).toBe(true)
+  })
+
+  test("passes an event's bytes on behind a line with its type, wherever that stands", async () => {
+    const events = ['{"type":"ping"}', '{"index":0,"type":"content_block_stop","t":"Grüße \\n"}', '{"other":1}']
+    const body = await reframeAsAnthropic(
+      new Response(Buffer.concat(events.map(frameEvent))).body ?? new ReadableStream(),
+    )
+    expect(await new Response(body).text()).toBe(
+      `event: ping\ndata: ${events[0]}\n\nevent: content_block_stop\ndata: ${events[1]}\n\n` +
+        `event: message\ndata: ${events[2]}\n\n`,
+    )
+  })
+
+  test("with a broken frame fails as a broken connection does, after what came before it", async () => {
+    const broken = frameEvent('{"type":"message_stop"}')
+    broken.writeUInt32BE(0, broken.length - 4)
+    const sent = Buffer.concat([frameEvent('{"type":"ping"}'), broken])
+    const reader = (await reframeAsAnthropic(new Response(sent).body ?? new ReadableStream())).getReader()
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n')
+    expect(reader.read()).rejects.toBeInstanceOf(TransportError)
+  })
+})
+
+describe("an answer of Converse", () => {
+  const headers = { "content-type": "application/vnd.amazon.eventstream" }
+  const message = (type: string, payload: string) =>
+    encodeEventMessage({ ":event-type": type, ":message-type": "event" }, payload)
+
+  test("that streams has its events behind their names, their bytes unchanged", async () => {
+    const payload = '{"contentBlockIndex":0,"delta":{"text":"Grüße \\n"},"p":"abc"}'
+    const frames = [message("contentBlockDelta", payload), message("two\nlines", "{}"), message("metadata", "{}")]
+    const response = await toConverseResponse(new Response(Buffer.concat(frames), { headers }))
+    expect(await new Response(response.body as ReadableStream).text()).toBe(
+      `event: contentBlockDelta\ndata: ${payload}\n\nevent: metadata\ndata: {}\n\n`,
+    )
+  })
+
+  test("that fails within its stream names the exception in the event", async () => {
+    const told = { ":message-type": "exception", ":exception-type": "throttlingException" }
+    const broken = { ":message-type": "error", ":error-code": "InternalFailure", ":error-message": "Oh." }
+    const frames = [encodeEventMessage(told, '{"message":"Langsam, bitte: Grüße."}'), encodeEventMessage(broken, "")]
+    const response = await toConverseResponse(new Response(Buffer.concat(frames), { headers }))
+    expect(await new Response(response.body as ReadableStream).text()).toBe(
+      'event: error\ndata: {"__type":"throttlingException","message":"Langsam, bitte: Grüße."}\n\n' +
+        'event: error\ndata: {"__type":"InternalFailure","message":"Oh."}\n\n',
+    )
+  })
+
+  test("that is a refusal names the exception in its body", async () => {
+    const refused = Response.json(
+      { message: "Slow." },
+      { status: 429, headers: { "x-amzn-errortype": "ThrottlingException:http://x/", "retry-after": "3" } },
+    )
+    const told = await toConverseResponse(refused)
+    expect([told.status, told.headers.get("retry-after")]).toEqual([429, "3"])
+    expect(await (told as Response).json()).toEqual({ __type: "ThrottlingException", message: "Slow." })
+  })
+
+  test("that came whole stays as it is", async () => {
+    const response = Response.json({ output: {} })
+    expect(await toConverseResponse(response)).toBe(response)
+  })
+})

@@ -1,0 +1,200 @@
+// What candidates are compared by: what the request will cost there, how long it will take, how good the answer will be.
+
+import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
+import { hasOutput } from "../canonical/model.ts"
+import type { CatalogModel, Precision } from "../catalog/catalog.ts"
+import type { RouteCandidate } from "./candidate-set.ts"
+import type { DecayedPercentiles } from "./decayed-statistics.ts"
+import { expectedCost } from "./expected-cost.ts"
+import type { PlanInput, RequestFacts } from "./plan-input.ts"
+
+/** What is known of a place, in figures. */
+export interface CandidateScores {
+  /** In nano-USD; absent where there is no price, or nobody knows how long the request is. */
+  readonly cost?: { readonly likely: number; readonly most: number }
+  /** To the first token of a stream, else to the end. */
+  readonly latency?: { readonly p50Ms: number; readonly p90Ms: number; readonly samples: number }
+  /** From 0 to 100, and from 0 to 1 how much of it was measured. */
+  readonly quality: { readonly score: number; readonly confidence: number }
+}
+
+/** Where the caller sets no limit, as much as most answers have. */
+const DEFAULT_OUTPUT_TOKENS = 4096
+/** An image of middling quality, where it is sold by the token. */
+const TOKENS_PER_IMAGE = 1056
+/** So many answers of a model's own make half of what it is expected to say. */
+const PRIOR_WEIGHT = 8
+/** The share of requests that look how fast a target is of which too few samples are fresh. */
+const EXPLORING = { share: 0.05, samples: 6 }
+/** Of a model that nobody has judged. */
+const UNKNOWN_QUALITY = 50
+const LEAST_SUCCESS = 0.05
+
+const PRECISION_FACTORS: Readonly<Record<Precision, number>> = {
+  fp32: 1,
+  bf16: 1,
+  fp16: 1,
+  fp8: 0.98,
+  int8: 0.98,
+  fp6: 0.96,
+  fp4: 0.92,
+  int4: 0.92,
+}
+
+/** The candidates for one model, or for the members of a group, compared. */
+export class CandidateComparison {
+  private usual: Map<CatalogModel, number> | undefined
+
+  constructor(
+    readonly candidates: RouteCandidate[],
+    private readonly occasion: PlanInput,
+  ) {}
+
+  /** Best first; what is equal stays as it is. */
+  orderBy(strategy: RoutingStrategy): void {
+    for (const each of this.candidates) each.score = this.scoreOf(each, strategy)
+    sortByScore(this.candidates)
+  }
+
+  /** One that shall show how fast it is, with a small share of requests; undefined where this is none of them. */
+  unexplored(): RouteCandidate | undefined {
+    if ((this.occasion.chance ?? 1) >= EXPLORING.share) return undefined
+    let least: RouteCandidate | undefined
+    let fewest = EXPLORING.samples
+    for (const each of this.candidates) {
+      const samples = this.timesOf(each)?.samplesAt(this.now) ?? 0
+      if (samples >= fewest) continue
+      fewest = samples
+      least = each
+    }
+    return least
+  }
+
+  scoresOf(candidate: RouteCandidate): CandidateScores {
+    const cost = this.costOf(candidate)
+    const times = this.timesOf(candidate)
+    const { p50: p50Ms, p90: p90Ms } = times ?? {}
+    const isTimed = p50Ms !== undefined && p90Ms !== undefined && times !== undefined
+    return {
+      ...(cost && { cost }),
+      ...(isTimed && { latency: { p50Ms, p90Ms, samples: roundToHundredths(times.samplesAt(this.now)) } }),
+      quality: {
+        score: this.qualityOf(candidate),
+        confidence: roundToHundredths(candidate.known?.confidenceAt(this.now) ?? 0),
+      },
+    }
+  }
+
+  private get now(): number {
+    return this.occasion.health?.now ?? 0
+  }
+
+  private scoreOf(candidate: RouteCandidate, strategy: RoutingStrategy): number {
+    if (strategy === "cost") return this.likelyCost(candidate) ?? Number.POSITIVE_INFINITY
+    return strategy === "latency" ? this.expectedMs(candidate) : -this.qualityOf(candidate)
+  }
+
+  private timesOf({ known }: RouteCandidate): DecayedPercentiles | undefined {
+    return this.occasion.facts?.stream ? known?.firstTokenMs : known?.totalMs
+  }
+
+  /** Who fails makes wait for the next; who is silent for longer than usual has become slow. */
+  private expectedMs(candidate: RouteCandidate): number {
+    const p50Ms = this.timesOf(candidate)?.p50 ?? Number.POSITIVE_INFINITY
+    const silentMs = candidate.known?.silentMsAt(this.now) ?? 0
+    return Math.max(p50Ms, silentMs) / Math.max(LEAST_SUCCESS, candidate.known?.success.value ?? 1)
+  }
+
+  private qualityOf({ model, row, known }: RouteCandidate): number {
+    const factor = row.precision === undefined ? 1 : PRECISION_FACTORS[row.precision]
+    return (model.quality ?? UNKNOWN_QUALITY) * factor * (known?.cleanShareAt(this.now) ?? 1)
+  }
+
+  /** In nano-USD. */
+  private likelyCost(candidate: RouteCandidate): number | undefined {
+    const { facts, home } = this.occasion
+    if (!facts || !candidate.pricing) return undefined
+    const { inputTokens } = facts
+    const most = outputBound(candidate, facts)
+    return expectedCost(
+      {
+        inputTokens,
+        cachedTokens: candidate.isHome ? Math.min(inputTokens, home?.cachedTokens ?? 0) : 0,
+        outputTokens: Math.min(most, this.usualOutput(candidate.model) ?? most),
+        images: imagesOf(candidate, facts),
+      },
+      candidate.pricing,
+    )
+  }
+
+  private costOf(candidate: RouteCandidate): CandidateScores["cost"] {
+    const { facts } = this.occasion
+    const likely = this.likelyCost(candidate)
+    if (!facts || !candidate.pricing || likely === undefined) return undefined
+    const outputTokens = outputBound(candidate, facts)
+    const dearest = {
+      inputTokens: facts.inputTokens,
+      cachedTokens: 0,
+      outputTokens,
+      images: imagesOf(candidate, facts),
+    }
+    return { likely, most: expectedCost(dearest, candidate.pricing) ?? likely }
+  }
+
+  /** What answers of this model usually have, whoever serves it; where few were heard, drawn towards all that were. */
+  private usualOutput(model: CatalogModel): number | undefined {
+    const known = this.usual?.get(model)
+    if (known !== undefined) return known
+    let heardOwn = 0
+    let sumOwn = 0
+    let heardAll = 0
+    let sumAll = 0
+    for (const each of this.candidates) {
+      const mean = each.known?.outputTokens.value
+      if (each.known === undefined || mean === undefined) continue
+      const heard = each.known.outputTokens.samplesAt(this.now)
+      heardAll += heard
+      sumAll += heard * mean
+      if (each.model !== model) continue
+      heardOwn += heard
+      sumOwn += heard * mean
+    }
+    if (heardAll === 0) return undefined
+    const usual = (sumOwn + PRIOR_WEIGHT * (sumAll / heardAll)) / (heardOwn + PRIOR_WEIGHT)
+    this.usual ??= new Map()
+    this.usual.set(model, usual)
+    return usual
+  }
+}
+
+/** What fades by the millisecond is not told to the millisecond. */
+function roundToHundredths(figure: number): number {
+  return Math.round(figure * 100) / 100
+}
+
+/** Stable, and quicker than the built-in for the few there are. */
+export function sortByScore(candidates: RouteCandidate[]): void {
+  for (let sorted = 1; sorted < candidates.length; sorted++) {
+    const each = candidates[sorted]
+    if (!each) return
+    let place = sorted
+    for (; place > 0; place--) {
+      const before = candidates[place - 1]
+      if (!before || before.score <= each.score) break
+      candidates[place] = before
+    }
+    candidates[place] = each
+  }
+}
+
+function outputBound({ model }: RouteCandidate, { maxOutputTokens, candidates }: RequestFacts): number {
+  if (!hasOutput(model.kind)) return 0
+  if (model.kind === "image") return candidates * TOKENS_PER_IMAGE
+  return (
+    (maxOutputTokens ?? Math.min(model.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS, DEFAULT_OUTPUT_TOKENS)) * candidates
+  )
+}
+
+function imagesOf({ model }: RouteCandidate, { candidates }: RequestFacts): number {
+  return model.kind === "image" ? candidates : 0
+}

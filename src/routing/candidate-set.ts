@@ -1,0 +1,136 @@
+// Every place that could answer for a model, under what the caller wishes and what is known of its health: those that
+// may be tried, those that are out, and those that are ruled out.
+
+import type { MaxPrice } from "../canonical/chat/chat-request.ts"
+import { FREE } from "../canonical/model.ts"
+import type { CatalogModel, TargetRow } from "../catalog/catalog.ts"
+import type { ProtocolEndpoint, ProviderAccount } from "../providers/contract.ts"
+import type { BreakerState, OutageReason } from "./breaker.ts"
+import { exceedsMaxPrice } from "./expected-cost.ts"
+import type { PlanInput } from "./plan-input.ts"
+import type { Target } from "./target.ts"
+import type { AccountHealth, TargetHealth } from "./target-health.ts"
+
+/** A place that could answer. */
+export interface RouteCandidate extends Target {
+  readonly row: TargetRow
+  readonly health: BreakerState
+  readonly knownAccount: AccountHealth | undefined
+  readonly known: TargetHealth | undefined
+  /** Whether the session of this request is at home there. */
+  readonly isHome: boolean
+  /** What it is ordered by, the least first. */
+  score: number
+}
+
+/** Why a place is not tried: by a wish of the caller's, because it is out, or because enough others are tried. */
+export type ExclusionReason = "only" | "ignore" | "max_price" | "require_parameters" | "enough" | OutageReason
+
+export interface ExcludedTarget {
+  readonly provider: string
+  readonly model: string
+  readonly upstreamModel: string
+  readonly why: ExclusionReason
+}
+
+export class CandidateSet {
+  /** Those that may be tried, in the order of the catalogue. */
+  readonly live: RouteCandidate[] = []
+  readonly out: RouteCandidate[] = []
+  readonly excluded: ExcludedTarget[] = []
+
+  constructor(
+    model: CatalogModel,
+    private readonly occasion: PlanInput,
+  ) {
+    if (!model.members) this.addTargets(model)
+    else for (const id of model.members) this.addTargets(occasion.table.catalog.find(id))
+  }
+
+  get hasAny(): boolean {
+    return this.live.length + this.out.length > 0
+  }
+
+  private addTargets(model: CatalogModel | undefined): void {
+    for (const row of model?.targets ?? []) {
+      const accounts = this.occasion.table.accounts.get(row.provider)
+      if (!model || !accounts) continue
+      const served = { model, row }
+      for (const account of accounts) this.classify(this.candidateAt(account, served))
+    }
+  }
+
+  private classify(candidate: RouteCandidate | undefined): void {
+    if (!candidate) return
+    const why = this.exclusionOf(candidate)
+    if (why) this.excluded.push(toExcludedTarget(why, candidate))
+    else if (candidate.health === "out") this.out.push(candidate)
+    else this.live.push(candidate)
+  }
+
+  private candidateAt(
+    account: ProviderAccount,
+    { model, row }: { model: CatalogModel; row: TargetRow },
+  ): RouteCandidate | undefined {
+    const upstreamModel = row.model
+    const protocol = this.chooseProtocol(account, upstreamModel)
+    const line = protocol && account.lines[protocol]
+    if (!line) return undefined
+    const { health, home } = this.occasion
+    const knownAccount = health?.of(account)
+    const known = knownAccount?.targets.get(upstreamModel)
+    return {
+      model,
+      account,
+      upstreamModel,
+      protocol,
+      line,
+      pricing: row.pricing ?? model.pricing ?? (account.isFree ? FREE : undefined),
+      row,
+      health: knownAccount && health ? knownAccount.stateOf(known, health.now) : "in",
+      knownAccount,
+      known,
+      isHome: home !== undefined && home.account === account && home.upstreamModel === upstreamModel,
+      score: 0,
+    }
+  }
+
+  /** The client's protocol, or the one the account speaks best that the request can be said in. */
+  private chooseProtocol({ lines }: ProviderAccount, upstreamModel: string): string | undefined {
+    const { protocol, table, translates } = this.occasion
+    if (serves(lines[protocol], upstreamModel)) return protocol
+    const alike = translates ? table.translated.find((each) => each.has(protocol)) : undefined
+    return Object.keys(lines).find((other) => alike?.has(other) && serves(lines[other], upstreamModel))
+  }
+
+  private exclusionOf(candidate: RouteCandidate): ExclusionReason | undefined {
+    const { wishes, losesParameters } = this.occasion
+    if (!wishes) return undefined
+    if (wishes.only && !isAmong(wishes.only, candidate)) return "only"
+    if (wishes.ignore && isAmong(wishes.ignore, candidate)) return "ignore"
+    if (wishes.maxPrice && this.isTooDear(candidate, wishes.maxPrice)) return "max_price"
+    return wishes.requireParameters && losesParameters?.(candidate) ? "require_parameters" : undefined
+  }
+
+  private isTooDear({ pricing }: RouteCandidate, most: MaxPrice): boolean {
+    const isLimited = most.prompt !== undefined || most.completion !== undefined
+    if (!pricing) return isLimited
+    return exceedsMaxPrice(most, { pricing, inputTokens: this.occasion.facts?.inputTokens ?? 0 })
+  }
+}
+
+export function toExcludedTarget(
+  why: ExclusionReason,
+  { account, model, upstreamModel }: RouteCandidate,
+): ExcludedTarget {
+  return { provider: account.id, model: model.id, upstreamModel, why }
+}
+
+/** Whether it is one of these providers: by the id it has in the catalogue, or where something stands in for it. */
+function isAmong(ids: readonly string[], { row, account }: RouteCandidate): boolean {
+  return ids.includes(row.provider) || ids.includes(account.id)
+}
+
+function serves(line: ProtocolEndpoint | undefined, upstreamModel: string): boolean {
+  return line !== undefined && line.serves?.(upstreamModel) !== false
+}

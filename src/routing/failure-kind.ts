@@ -1,0 +1,55 @@
+// What an attempt can fail with, and what follows from it: whether another target may answer, and what it says of this one.
+import type { GatewayError } from "../canonical/gateway-error.ts"
+
+interface FailureConsequence {
+  /** Another target may answer. */
+  readonly allowsFallback: boolean
+  /** What is to blame: the target, the account it was called with, or nothing of both. */
+  readonly countsAgainst: "target" | "limit" | "account" | "no"
+}
+
+const FAILURES = {
+  /** No connection, or one that broke, before any status came. */
+  connect: { allowsFallback: true, countsAgainst: "target" },
+  timeout: { allowsFallback: true, countsAgainst: "target" },
+  /** 5xx, an error as the first event of a 200, an answer that is none. */
+  server: { allowsFallback: true, countsAgainst: "target" },
+  /** Address and name there are ours: what is not found, or has moved, is a fault of the configuration. */
+  "not-found": { allowsFallback: true, countsAgainst: "target" },
+  limited: { allowsFallback: true, countsAgainst: "limit" },
+  credential: { allowsFallback: true, countsAgainst: "account" },
+  /** Too long for this model's window. */
+  context: { allowsFallback: true, countsAgainst: "no" },
+  /** A fault of ours on the way there. */
+  gateway: { allowsFallback: true, countsAgainst: "no" },
+  caller: { allowsFallback: false, countsAgainst: "no" },
+  /** By a policy on contents. */
+  refusal: { allowsFallback: false, countsAgainst: "no" },
+  "client-gone": { allowsFallback: false, countsAgainst: "no" },
+  stopping: { allowsFallback: false, countsAgainst: "no" },
+} as const satisfies Readonly<Record<string, FailureConsequence>>
+
+export type FailureKind = keyof typeof FAILURES
+
+export const FAILURE_KINDS = Object.keys(FAILURES) as readonly FailureKind[]
+
+export function allowsFallback(kind: FailureKind): boolean {
+  return FAILURES[kind].allowsFallback
+}
+
+export function countsAgainst(kind: FailureKind): FailureConsequence["countsAgainst"] {
+  return FAILURES[kind].countsAgainst
+}
+
+/** What an error of an attempt is. A client that has left is not told of by errors. */
+export function failureKind({ code, owner, upstreamStatus: status }: GatewayError): FailureKind {
+  if (code === "shutting_down") return "stopping"
+  if (code === "context_length_exceeded") return "context"
+  if (owner === "caller") return code === "content_refused" ? "refusal" : "caller"
+  if (code === "upstream_rate_limited") return "limited"
+  if (code !== "upstream_unavailable") return "gateway"
+  if (status === 404 || (status !== undefined && status < 400)) return "not-found"
+  if (owner === "gateway") return "credential"
+  if (status === undefined) return "connect"
+  return status === 408 || status === 504 ? "timeout" : "server"
+}

@@ -1,0 +1,44 @@
+// For tests: accounts by name, and health under a clock and a chance that the test holds in its hands.
+import type { ProviderAccount } from "../providers/contract.ts"
+import { type FailedOutcome, HealthMonitor, type TargetKey, type TrackedAttempt } from "./health-monitor.ts"
+
+export const accountNamed = (id: string): ProviderAccount => ({
+  id,
+  baseUrl: `http://${id}`,
+  isFree: false,
+  reportsModel: true,
+  saltsIdentifiers: true,
+  lines: {},
+  secrets: () => [],
+  credentialSource: "not needed",
+  check: () => Promise.resolve({ verdict: "not needed", sound: true }),
+})
+
+export class StagedHealth {
+  now = 1000
+  /** In the middle nothing is shaken. */
+  chance = 0.5
+  readonly setAside: string[] = []
+  readonly health = new HealthMonitor({
+    now: () => this.now,
+    chance: () => this.chance,
+    onSetAside: ({ id }, why) => this.setAside.push(`${id}: ${why}`),
+  })
+
+  answer(place: TargetKey): void {
+    this.health.endAttempt(this.health.beginAttempt(place), { answered: true })
+  }
+
+  fail(place: TargetKey, failed: FailedOutcome | FailedOutcome["failed"] = "server"): void {
+    this.health.endAttempt(this.health.beginAttempt(place), typeof failed === "string" ? { failed } : failed)
+  }
+
+  /** So many in a row. */
+  failTimes(times: number, place: TargetKey): void {
+    for (let time = 0; time < times; time++) this.fail(place)
+  }
+
+  beginAttempt(times: number, place: TargetKey): TrackedAttempt[] {
+    return Array.from({ length: times }, () => this.health.beginAttempt(place))
+  }
+}

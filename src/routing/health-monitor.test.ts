@@ -1,0 +1,411 @@
+import { beforeEach, describe, expect, test } from "bun:test"
+import { FAILURE_KINDS } from "./failure-kind.ts"
+import { accountNamed, StagedHealth } from "./health-monitor.fixture.ts"
+
+const account = accountNamed("one")
+const place = { account, upstreamModel: "m" }
+const sibling = { account, upstreamModel: "other" }
+const elsewhere = { account: accountNamed("two"), upstreamModel: "m" }
+
+let stage: StagedHealth
+beforeEach(() => {
+  stage = new StagedHealth()
+})
+
+/** Since when it takes requests again, from now. */
+function msUntilAccepted(at = place): number {
+  const begun = stage.now
+  while (!stage.health.accepts(at) && stage.now - begun < 4_000_000) stage.now += 100
+  return stage.now - begun
+}
+
+describe("a target goes out", () => {
+  test("after five failures in a row, and alone", () => {
+    stage.failTimes(4, place)
+    expect(stage.health.accepts(place)).toBe(true)
+    stage.fail(place)
+    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
+  })
+
+  test("not where an answer came between", () => {
+    for (let round = 0; round < 9; round++) {
+      stage.failTimes(4, place)
+      stage.answer(place)
+      stage.now += 10_000
+    }
+    expect(stage.health.accepts(place)).toBe(true)
+  })
+
+  test("when more than half of twenty within ten seconds failed, and not of fewer or over longer", () => {
+    const alternating = (failures: number, answers: number, everyMs: number) => {
+      stage = new StagedHealth()
+      for (let each = 0; each < Math.max(failures, answers); each++) {
+        if (each < answers) stage.answer(place)
+        if (each < failures) stage.fail(place)
+        stage.now += everyMs
+      }
+      return stage.health.accepts(place)
+    }
+    expect(alternating(11, 10, 400)).toBe(false)
+    expect(alternating(11, 9, 400)).toBe(false)
+    expect(alternating(10, 10, 400)).toBe(true)
+    expect(alternating(10, 9, 400)).toBe(true)
+    expect(alternating(11, 10, 1200)).toBe(true)
+  })
+
+  test.each(FAILURE_KINDS.filter((kind) => ["connect", "timeout", "server", "not-found"].includes(kind)))(
+    "%s counts",
+    (kind) => {
+      for (let each = 0; each < 5; each++) stage.fail(place, kind)
+      expect(stage.health.accepts(place)).toBe(false)
+    },
+  )
+
+  test.each(["caller", "refusal", "context", "client-gone", "gateway", "stopping"] as const)(
+    "%s does not count, nor does it end a row",
+    (kind) => {
+      for (let each = 0; each < 99; each++) stage.fail(place, kind)
+      expect(stage.health.accepts(place)).toBe(true)
+      stage.failTimes(4, place)
+      stage.fail(place, kind)
+      stage.fail(place)
+      expect(stage.health.accepts(place)).toBe(false)
+    },
+  )
+})
+
+describe("a target that is out", () => {
+  beforeEach(() => stage.failTimes(5, place))
+
+  test("stays out for 15 s, more or less a tenth of that by chance", () => {
+    expect(msUntilAccepted()).toBe(15_000)
+    for (const [chance, ms] of [
+      [0, 13_500],
+      [0.999, 16_500],
+    ] as const) {
+      stage = new StagedHealth()
+      stage.chance = chance
+      stage.failTimes(5, place)
+      expect(msUntilAccepted()).toBe(ms)
+    }
+  })
+
+  test("is then tried by one request at a time", () => {
+    stage.now += 15_000
+    const first = stage.health.beginAttempt(place)
+    expect(stage.health.accepts(place)).toBe(false)
+    stage.health.endAttempt(first, { failed: "client-gone" })
+    expect(stage.health.accepts(place)).toBe(true)
+    stage.answer(place)
+    stage.beginAttempt(9, place)
+    expect(stage.health.accepts(place)).toBe(true)
+  })
+
+  test("is not kept from being tried by one that is not heard of", () => {
+    stage.now += 15_000
+    stage.health.beginAttempt(place)
+    expect(msUntilAccepted()).toBe(60_000)
+  })
+
+  test("is in as soon as a stream begins, though it takes long", () => {
+    stage.now += 15_000
+    const stream = stage.health.beginAttempt(place)
+    stage.health.noteFirstToken(stream, 300)
+    expect(stage.health.accepts(place)).toBe(true)
+    stage.health.endAttempt(stream, { failed: "server" })
+    expect(stage.health.accepts(place)).toBe(true)
+  })
+
+  test("may fail once when it is tried, as who works may, but not twice, nor make wait in vain", () => {
+    stage.now += 15_000
+    stage.fail(place)
+    expect(stage.health.accepts(place)).toBe(true)
+    stage.fail(place)
+    expect(msUntilAccepted()).toBe(30_000)
+    stage.fail(place, "timeout")
+    expect(msUntilAccepted()).toBe(45_000)
+  })
+
+  test("stays out 15 s longer each time it fails again, up to 300 s", () => {
+    const waits = []
+    for (let round = 0; round < 25; round++) {
+      waits.push(msUntilAccepted())
+      stage.failTimes(2, place)
+    }
+    expect(waits.slice(0, 4)).toEqual([15_000, 30_000, 45_000, 60_000])
+    expect(Math.max(...waits)).toBe(300_000)
+    expect(waits.at(-1)).toBe(300_000)
+  })
+
+  test("has one time less held against it for every 30 s that it was in", () => {
+    const again = (afterMs: number) => {
+      stage = new StagedHealth()
+      stage.failTimes(5, place)
+      for (let round = 0; round < 3; round++) {
+        msUntilAccepted()
+        stage.failTimes(2, place)
+      }
+      msUntilAccepted()
+      stage.answer(place)
+      stage.now += afterMs
+      stage.failTimes(5, place)
+      return msUntilAccepted()
+    }
+    expect([0, 29_999, 30_000, 60_000, 119_999, 120_000, 1e9].map(again)).toEqual([
+      75_000, 75_000, 60_000, 45_000, 30_000, 15_000, 15_000,
+    ])
+  })
+
+  test("hears nothing from attempts that began before", () => {
+    stage = new StagedHealth()
+    const old = stage.beginAttempt(40, place)
+    stage.failTimes(5, place)
+    for (const trial of old.splice(0, 20)) stage.health.endAttempt(trial, { failed: "timeout" })
+    expect(msUntilAccepted()).toBe(15_000)
+    stage.answer(place)
+    for (const trial of old.splice(0, 10)) stage.health.endAttempt(trial, { failed: "timeout" })
+    stage.fail(place)
+    expect(stage.health.accepts(place)).toBe(true)
+    stage.failTimes(5, place)
+    for (const trial of old) stage.health.endAttempt(trial, { answered: true })
+    expect(stage.health.accepts(place)).toBe(false)
+  })
+
+  test("comes back when it answers as a last resort, and does not stay out longer when it does not", () => {
+    stage.failTimes(40, place)
+    expect(msUntilAccepted()).toBe(15_000)
+    stage.fail(place)
+    stage.failTimes(40, place)
+    expect(stage.health.accepts(place)).toBe(false)
+    stage.answer(place)
+    expect(stage.health.accepts(place)).toBe(true)
+    stage.fail(place)
+    expect(stage.health.accepts(place)).toBe(true)
+  })
+})
+
+describe("a target that hangs", () => {
+  const usual = (firstTokenMs: number, times = 20) => {
+    for (const trial of stage.beginAttempt(times, place)) {
+      stage.health.noteFirstToken(trial, firstTokenMs)
+      stage.health.endAttempt(trial, { answered: true })
+    }
+  }
+  const silentFor = () => {
+    const begun = stage.now
+    while (stage.health.accepts(place) && stage.now - begun < 50_000) stage.now += 100
+    return stage.now - begun
+  }
+
+  test("is out when five wait and none has had a sign for 5 s, and for three times as long as is usual", () => {
+    usual(100)
+    stage.beginAttempt(5, place)
+    expect(silentFor()).toBe(5000)
+    stage = new StagedHealth()
+    usual(4000)
+    stage.beginAttempt(5, place)
+    expect(silentFor()).toBeWithin(11_400, 12_700)
+  })
+
+  test("is not, where fewer wait, where nobody knows what is usual, and where one of them gets a sign", () => {
+    usual(100)
+    stage.beginAttempt(4, place)
+    expect(silentFor()).toBe(50_000)
+    stage = new StagedHealth()
+    stage.beginAttempt(9, place)
+    expect(silentFor()).toBe(50_000)
+    stage = new StagedHealth()
+    usual(100)
+    const [stream, ...others] = stage.beginAttempt(9, place)
+    stage.now += 4900
+    if (stream) stage.health.noteFirstToken(stream, 4900)
+    expect(silentFor()).toBe(5000)
+    for (const trial of others.slice(0, 4)) stage.health.endAttempt(trial, { failed: "client-gone" })
+    expect(stage.health.accepts(place)).toBe(true)
+  })
+
+  test("is in again with the first sign; that a stream goes on which began before is none", () => {
+    usual(100)
+    const [before] = stage.beginAttempt(1, place)
+    if (before) stage.health.noteFirstToken(before, 100)
+    const [first] = stage.beginAttempt(6, place)
+    stage.now += 5000
+    if (before) stage.health.endAttempt(before, { answered: true })
+    expect(stage.health.accepts(place)).toBe(false)
+    if (first) stage.health.endAttempt(first, { answered: true, totalMs: 5000 })
+    expect(stage.health.accepts(place)).toBe(true)
+  })
+
+  test("is asked again when nobody has asked it for a minute", () => {
+    usual(100)
+    stage.beginAttempt(5, place)
+    stage.now += 5000
+    expect(msUntilAccepted()).toBe(55_000)
+    stage.beginAttempt(1, place)
+    expect(stage.health.accepts(place)).toBe(false)
+  })
+})
+
+describe("a limit", () => {
+  const limited = (more: object = {}) => stage.fail(place, { failed: "limited", ...more })
+
+  test("keeps that model of that account out for as long as was asked", () => {
+    limited({ retryAfterMs: 7000, quota: "minute" })
+    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
+    expect(msUntilAccepted()).toBe(7000)
+  })
+
+  test("of which nothing is said keeps it out as a failure would, longer each time", () => {
+    limited()
+    expect(msUntilAccepted()).toBe(15_000)
+    limited()
+    expect(msUntilAccepted()).toBe(30_000)
+  })
+
+  test("lasts as long as the longest of those that were told at once", () => {
+    const [first, second, third] = stage.beginAttempt(3, place)
+    for (const [trial, retryAfterMs] of [
+      [first, 2000],
+      [second, 9000],
+      [third, 4000],
+    ] as const)
+      if (trial) stage.health.endAttempt(trial, { failed: "limited", retryAfterMs })
+    expect(msUntilAccepted()).toBe(9000)
+  })
+
+  test("of a day is looked at again after 300 s, or when it was said to end, but within the hour", () => {
+    const days = [undefined, 12_000, 86_400_000].map((retryAfterMs) => {
+      stage = new StagedHealth()
+      limited({ quota: "day", retryAfterMs })
+      return msUntilAccepted()
+    })
+    expect(days).toEqual([300_000, 12_000, 3_600_000])
+  })
+
+  test("on money sets the whole account aside, and somebody is told", () => {
+    limited({ quota: "spend" })
+    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, false, true])
+    expect(stage.setAside).toEqual(["one: spend-cap"])
+    expect(msUntilAccepted(sibling)).toBe(300_000)
+  })
+})
+
+describe("a credential that is refused", () => {
+  test("sets the account aside with all its models for 300 s, and somebody is told once", () => {
+    const under = stage.beginAttempt(9, sibling)
+    stage.fail(place, "credential")
+    for (const trial of under) stage.health.endAttempt(trial, { failed: "credential" })
+    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, false, true])
+    expect(msUntilAccepted(sibling)).toBe(300_000)
+    stage.fail(sibling, "credential")
+    expect(msUntilAccepted()).toBe(300_000)
+    expect(stage.setAside).toEqual(["one: credential"])
+  })
+
+  test("is not believed because of what began before", () => {
+    const [before] = stage.beginAttempt(1, sibling)
+    stage.fail(place, "credential")
+    if (before) stage.health.endAttempt(before, { answered: true })
+    expect(stage.health.accepts(sibling)).toBe(false)
+  })
+
+  test("is tried by one request at a time, whatever model it is for", () => {
+    stage.fail(place, "credential")
+    stage.now += 300_000
+    const trial = stage.health.beginAttempt(place)
+    expect(stage.health.accepts(sibling)).toBe(false)
+    stage.health.endAttempt(trial, { answered: true })
+    expect(stage.health.accepts(sibling)).toBe(true)
+  })
+
+  test("is told of again when it was taken in between", () => {
+    stage.fail(place, "credential")
+    msUntilAccepted()
+    stage.answer(place)
+    stage.fail(place, "credential")
+    expect(stage.setAside).toEqual(["one: credential", "one: credential"])
+  })
+
+  test("of another account, such as one that was changed, is not meant", () => {
+    stage.fail(place, "credential")
+    expect(stage.health.accepts({ ...place, account: accountNamed("one") })).toBe(true)
+  })
+})
+
+describe("what is measured", () => {
+  const known = () => stage.health.snapshot().of(account)?.targets.get("m")
+
+  test("the first token of streams and the whole of other answers are kept apart", () => {
+    const trial = stage.health.beginAttempt(place)
+    stage.health.noteFirstToken(trial, 200)
+    stage.health.endAttempt(trial, { answered: true, outputTokens: 90 })
+    stage.health.endAttempt(stage.health.beginAttempt(place), { answered: true, totalMs: 3000, outputTokens: 110 })
+    expect(known()?.firstTokenMs?.p50).toBeWithin(190, 210)
+    expect(known()?.totalMs?.p50).toBeWithin(2850, 3150)
+    expect(known()?.outputTokens.value).toBeWithin(99.9, 100.2)
+  })
+
+  test("an end is heard once", () => {
+    const trial = stage.health.beginAttempt(place)
+    stage.health.endAttempt(trial, { answered: true })
+    for (let each = 0; each < 9; each++) stage.health.endAttempt(trial, { failed: "server" })
+    expect(known()?.success.value).toBe(1)
+    expect(stage.health.accepts(place)).toBe(true)
+  })
+
+  test("few faults of an answer cost little, many cost what they are", () => {
+    const shares = [1, 10, 1000].map((count) => {
+      stage = new StagedHealth()
+      for (let each = 0; each < count; each++) {
+        const trial = stage.health.beginAttempt(place)
+        stage.health.endAttempt(trial, { answered: true, defects: each % 2 === 0 ? ["invalid-json"] : [] })
+      }
+      return known()?.cleanShareAt(stage.now) ?? 0
+    })
+    expect(shares[0]).toBeWithin(0.94, 0.97)
+    expect(shares[1]).toBeWithin(0.8, 0.86)
+    expect(shares[2]).toBeWithin(0.5, 0.56)
+  })
+})
+
+describe("memory", () => {
+  const models = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, index) => ({ account, upstreamModel: `m${from + index}` }))
+  const kept = () => stage.health.snapshot().of(account)?.targets.size ?? 0
+
+  test("holds at most 2,000 targets, of which the last used stay", () => {
+    for (const each of models(20_000)) {
+      stage.now++
+      stage.answer(each)
+      stage.answer(place)
+      expect(kept()).toBeLessThanOrEqual(2000)
+    }
+    const targets = stage.health.snapshot().of(account)?.targets
+    expect([targets?.has("m"), targets?.has("m19999"), targets?.has("m0")]).toEqual([true, true, false])
+  })
+
+  test("forgets what was not used for an hour, and the account with it", () => {
+    for (const each of models(100)) stage.answer(each)
+    stage.now += 3_599_999
+    stage.answer(elsewhere)
+    expect(kept()).toBe(100)
+    stage.now += 600_000
+    stage.answer(elsewhere)
+    expect(stage.health.snapshot().of(account)).toBeUndefined()
+  })
+})
+
+describe("who mostly answers", () => {
+  test("has answered at least half of what it was asked in the last ten seconds", () => {
+    const answering = (answers: number, failures: number, afterMs = 0) => {
+      stage = new StagedHealth()
+      for (let each = 0; each < answers; each++) stage.answer(place)
+      stage.failTimes(failures, place)
+      stage.now += afterMs
+      return stage.health.mostlyAnswers(place)
+    }
+    expect([answering(4, 4), answering(3, 4), answering(0, 1), answering(1, 0)]).toEqual([true, false, false, true])
+    // Of who was not asked lately, the last word counts; of who was never asked, nothing is held against it.
+    expect([answering(9, 1, 11_000), answering(9, 0, 11_000), answering(0, 0)]).toEqual([false, true, true])
+  })
+})

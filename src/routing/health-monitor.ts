@@ -1,0 +1,285 @@
+// What the exchange has seen of every account and of every model there, bounded: told when an attempt begins, answers
+// and ends, and asked by the plan. Its clock and its chance are given to it.
+import type { ProviderAccount } from "../providers/contract.ts"
+import type { Breaker, OutageReason } from "./breaker.ts"
+import { countsAgainst, type FailureKind } from "./failure-kind.ts"
+import { AccountHealth, TargetHealth } from "./target-health.ts"
+
+/** Where an attempt goes, as far as health tells one place from another. */
+export interface TargetKey {
+  readonly account: ProviderAccount
+  /** The model's name there. */
+  readonly upstreamModel: string
+}
+
+/** How an attempt ended. */
+export type AttemptOutcome = AnsweredOutcome | FailedOutcome
+
+/** What is wrong with an answer that came whole. A refusal is none of them. */
+export type AnswerDefect = "truncated" | "invalid-arguments" | "invalid-json"
+
+export interface AnsweredOutcome {
+  readonly answered: true
+  /** Of an answer that came whole, not in a stream. */
+  readonly totalMs?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly defects?: readonly AnswerDefect[]
+}
+
+export interface FailedOutcome {
+  readonly failed: FailureKind
+  /** What a host that limits us says of its limit. */
+  readonly retryAfterMs?: number | undefined
+  readonly quota?: "minute" | "day" | "spend" | undefined
+}
+
+/** One attempt under way. */
+export interface TrackedAttempt {
+  readonly key: TargetKey
+  readonly account: BreakerTicket<AccountHealth>
+  readonly target: BreakerTicket<TargetHealth>
+  isWaiting: boolean
+  isOver: boolean
+}
+
+/** What an attempt has to do with an account, or with a model there. */
+interface BreakerTicket<Of> {
+  readonly of: Of
+  /** When it began, as its breaker counts. */
+  readonly generation: number
+  /** Whether it is the one to find out if what was out works again. */
+  readonly isProbe: boolean
+}
+
+export interface HealthSnapshot {
+  readonly now: number
+  of(account: ProviderAccount): AccountHealth | undefined
+}
+
+export interface HealthMonitorOptions {
+  /** A clock that is never set back, in ms. */
+  readonly now: () => number
+  /** Even, from 0 to below 1. */
+  readonly chance: () => number
+  /** An account is of no use until somebody sees to it. Said once each time. */
+  readonly onSetAside: (account: ProviderAccount, why: "credential" | "spend-cap") => void
+}
+
+const FAILURES_IN_ROW = 5
+const FAILING = { least: 20, share: 0.5 }
+const OUT_MS = { each: 15_000, most: 300_000, jitter: 0.1 }
+const ASIDE_MS = 300_000
+/** Limits are raised before they end, so that nobody is left alone for longer than this. */
+const LONGEST_MS = 3_600_000
+/** Longer than any attempt takes. */
+const IDLE_MS = 3_600_000
+const MAX_TARGETS = 2000
+const SWEEP_MS = 600_000
+
+export class HealthMonitor {
+  private readonly accounts = new Map<ProviderAccount, AccountHealth>()
+  private size = 0
+  private sweptAt = 0
+
+  constructor(private readonly options: HealthMonitorOptions) {}
+
+  snapshot(): HealthSnapshot {
+    return { now: this.options.now(), of: (account) => this.accounts.get(account) }
+  }
+
+  /** Whether it is neither out nor being found out by another attempt. */
+  accepts({ account, upstreamModel }: TargetKey): boolean {
+    const known = this.accounts.get(account)
+    return known?.stateOf(known.targets.get(upstreamModel), this.options.now()) !== "out"
+  }
+
+  /** Whether at least half of what it was asked in the last seconds was answered; where nothing was, what came last. */
+  mostlyAnswers({ account, upstreamModel }: TargetKey): boolean {
+    const known = this.accounts.get(account)?.targets.get(upstreamModel)
+    if (!known) return true
+    const now = this.options.now()
+    const all = known.recent.allAt(now)
+    return all === 0 ? known.inRow === 0 : 2 * known.recent.failedAt(now) <= all
+  }
+
+  beginAttempt(place: TargetKey): TrackedAttempt {
+    const now = this.options.now()
+    if (now - this.sweptAt >= SWEEP_MS) this.forgetIdle(now)
+    const account = this.accounts.get(place.account) ?? this.newAccount(place.account)
+    const target = account.targets.get(place.upstreamModel) ?? this.newTarget(account, place)
+    target.usedAt = now
+    target.noteWaiting(now)
+    return {
+      key: place,
+      account: takeTicket(account, now),
+      target: takeTicket(target, now),
+      isWaiting: true,
+      isOver: false,
+    }
+  }
+
+  /** It begins to answer, so it works; the rest of a stream may take long. */
+  noteFirstToken(trial: TrackedAttempt, firstTokenMs: number): void {
+    const now = this.options.now()
+    markWorking(trial, now)
+    trial.target.of.noteFirstToken(firstTokenMs, now)
+  }
+
+  /** Of all that is said of an attempt's end, the first counts. */
+  endAttempt(trial: TrackedAttempt, outcome: AttemptOutcome): void {
+    if (trial.isOver) return
+    trial.isOver = true
+    endWaiting(trial)
+    if ("failed" in outcome) this.noteFailed(trial, outcome)
+    else this.noteAnswered(trial, outcome)
+  }
+
+  /** Another attempt at the same request answered before: it would have taken longer than this. */
+  lostRace(trial: TrackedAttempt, { ms, stream }: { readonly ms: number; readonly stream: boolean }): void {
+    if (trial.isOver) return
+    const now = this.options.now()
+    trial.isOver = true
+    endWaiting(trial)
+    if (stream) trial.target.of.noteFirstToken(ms, now)
+    else trial.target.of.noteTotal(ms, now)
+    cancelProbe(trial.account)
+    cancelProbe(trial.target)
+  }
+
+  private noteAnswered(trial: TrackedAttempt, { totalMs, outputTokens, defects = [] }: AnsweredOutcome): void {
+    const now = this.options.now()
+    const target = trial.target.of
+    markWorking(trial, now)
+    target.recent.add(false, now)
+    target.success.add(1, now)
+    target.noteQuality(defects.length === 0, now)
+    if (totalMs !== undefined) target.noteTotal(totalMs, now)
+    if (outputTokens !== undefined) target.outputTokens.add(outputTokens, now)
+  }
+
+  private noteFailed({ key, account, target }: TrackedAttempt, failed: FailedOutcome): void {
+    const blamed = failed.quota === "spend" ? "account" : countsAgainst(failed.failed)
+    if (blamed === "account") this.setAside(account, { ...failed, account: key.account })
+    else if (blamed === "limit") this.countRateLimit(target, failed)
+    else if (blamed === "target") this.countFailure(target, failed.failed)
+    cancelProbe(account)
+    cancelProbe(target)
+  }
+
+  private countFailure(target: BreakerTicket<TargetHealth>, kind: FailureKind): void {
+    const now = this.options.now()
+    const { breaker, recent, success } = target.of
+    // What began before it went out says nothing that is not known already.
+    if (target.generation !== breaker.generation) return
+    recent.add(true, now)
+    success.add(0, now)
+    target.of.noteQuality(false, now)
+    target.of.inRow++
+    if (breaker.why !== undefined) {
+      if (target.isProbe && breaker.failProbe(kind === "timeout")) this.goOut(target.of, { why: "failing" })
+      return
+    }
+    const all = recent.allAt(now)
+    const isFailing = all >= FAILING.least && recent.failedAt(now) > FAILING.share * all
+    if (isFailing || target.of.inRow >= FAILURES_IN_ROW) this.goOut(target.of, { why: "failing" })
+  }
+
+  private countRateLimit(target: BreakerTicket<TargetHealth>, { retryAfterMs, quota }: FailedOutcome): void {
+    const { breaker } = target.of
+    const why = quota === "day" ? "day-quota" : "limited"
+    const ms = retryAfterMs ?? (quota === "day" ? ASIDE_MS : undefined)
+    const most = ms && Math.min(ms, LONGEST_MS)
+    if (mayOpenBreaker(target)) this.goOut(target.of, { why, askedMs: most })
+    // Of several that are refused at once, the longest pause counts.
+    else if (breaker.why !== undefined && most !== undefined) breaker.stayOut(this.options.now() + most)
+  }
+
+  private setAside(
+    share: BreakerTicket<AccountHealth>,
+    { retryAfterMs = 0, quota, account }: FailedOutcome & { account: ProviderAccount },
+  ): void {
+    if (!mayOpenBreaker(share)) return
+    const { breaker } = share.of
+    const isNew = breaker.why === undefined
+    const why = quota === "spend" ? "spend-cap" : "credential"
+    const ms = quota === "spend" ? Math.min(LONGEST_MS, Math.max(retryAfterMs, ASIDE_MS)) : ASIDE_MS
+    breaker.goOut(why, { now: this.options.now(), ms })
+    if (isNew) this.options.onSetAside(account, why)
+  }
+
+  /** For as long as was asked for, or longer each time. */
+  private goOut(target: TargetHealth, { why, askedMs }: { why: OutageReason; askedMs?: number | undefined }): void {
+    const now = this.options.now()
+    const { breaker } = target
+    const jitter = 1 + OUT_MS.jitter * (2 * this.options.chance() - 1)
+    const ms = askedMs ?? Math.min(OUT_MS.most, OUT_MS.each * breaker.timesAt(now) * jitter)
+    breaker.goOut(why, { now, ms })
+    target.inRow = 0
+  }
+
+  private newAccount(account: ProviderAccount): AccountHealth {
+    const health = new AccountHealth()
+    this.accounts.set(account, health)
+    return health
+  }
+
+  private newTarget(account: AccountHealth, { upstreamModel }: TargetKey): TargetHealth {
+    if (this.size >= MAX_TARGETS) this.makeRoom()
+    const target = new TargetHealth(this.options.now())
+    account.targets.set(upstreamModel, target)
+    this.size++
+    return target
+  }
+
+  /** Forgets a tenth of them, so that it need not be done for each new one. */
+  private makeRoom(): void {
+    const all = [...this.accounts.values()].flatMap(({ targets }) =>
+      [...targets].map(([name, { usedAt }]) => ({ targets, name, usedAt })),
+    )
+    all.sort((one, other) => one.usedAt - other.usedAt)
+    for (const { targets, name } of all.slice(0, MAX_TARGETS / 10)) if (targets.delete(name)) this.size--
+  }
+
+  private forgetIdle(now: number): void {
+    this.sweptAt = now
+    for (const [account, { targets }] of this.accounts) {
+      for (const [name, { usedAt }] of targets) if (now - usedAt >= IDLE_MS && targets.delete(name)) this.size--
+      if (targets.size === 0) this.accounts.delete(account)
+    }
+  }
+}
+
+function takeTicket<Of extends { readonly breaker: Breaker }>(of: Of, now: number): BreakerTicket<Of> {
+  return { of, generation: of.breaker.generation, isProbe: of.breaker.begin(now) }
+}
+
+/** Also where it was called as a last resort, while it was out. */
+function markWorking(trial: TrackedAttempt, now: number): void {
+  const { account, target } = trial
+  if (trial.isWaiting) target.of.noteLife(now)
+  endWaiting(trial)
+  if (account.generation === account.of.breaker.generation) account.of.breaker.goIn(now)
+  if (target.generation !== target.of.breaker.generation) return
+  target.of.inRow = 0
+  if (target.of.breaker.why === undefined) return
+  target.of.breaker.goIn(now)
+  target.of.recent.clear()
+}
+
+function endWaiting(trial: TrackedAttempt): void {
+  if (trial.isWaiting) trial.target.of.noteWaited()
+  trial.isWaiting = false
+}
+
+/** One that is in, or that was found out; not by an attempt that began before, nor by one made as a last resort. */
+function mayOpenBreaker({
+  of: { breaker },
+  generation,
+  isProbe,
+}: BreakerTicket<{ readonly breaker: Breaker }>): boolean {
+  return generation === breaker.generation && (breaker.why === undefined || isProbe)
+}
+
+function cancelProbe({ of: { breaker }, generation, isProbe }: BreakerTicket<{ readonly breaker: Breaker }>): void {
+  if (isProbe && generation === breaker.generation) breaker.cancelProbe()
+}

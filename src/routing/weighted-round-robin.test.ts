@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
+import { accountsAt, modelOf, StagedTable } from "./route-plan.fixture.ts"
+
+/** How often each is the first, in so many turns. */
+function firsts(stage: StagedTable, turns: number): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (let turn = 0; turn < turns; turn++) {
+    const first = stage.plan("m", { turn }).attempts[0]?.account.baseUrl ?? ""
+    counts[first] = (counts[first] ?? 0) + 1
+  }
+  return counts
+}
+
+describe("in turn", () => {
+  test("a weight is a share of the requests that go to a priority first", () => {
+    const models = [modelOf("m", { a: { weight: 70 }, b: { weight: 20 }, c: { weight: 10 }, later: { priority: 2 } })]
+    expect(firsts(new StagedTable({ models }), 1000)).toEqual({
+      "http://a/0": 700,
+      "http://b/0": 200,
+      "http://c/0": 100,
+    })
+  })
+
+  test("equals share evenly, and so do the accounts of each", () => {
+    const accounts = {
+      a: accountsAt("a", { count: 2 }),
+      b: accountsAt("b", { count: 2 }),
+      c: accountsAt("c", { count: 3 }),
+    }
+    const models = [modelOf("m", { a: {}, b: {}, c: {} })]
+    expect(firsts(new StagedTable({ models, accounts }), 36)).toEqual({
+      "http://a/0": 6,
+      "http://a/1": 6,
+      "http://b/0": 6,
+      "http://b/1": 6,
+      "http://c/0": 4,
+      "http://c/1": 4,
+      "http://c/2": 4,
+    })
+  })
+
+  test("of equals those that speak the client's protocol share what all would have", () => {
+    const accounts = {
+      a: accountsAt("a", { count: 2 }),
+      b: accountsAt("b", { count: 2 }),
+      other: accountsAt("other", { protocol: "gemini" }),
+    }
+    const models = [modelOf("m", { a: {}, b: {}, other: {}, heavy: { weight: 3 } })]
+    expect(firsts(new StagedTable({ models, accounts }), 48)).toEqual({
+      "http://heavy/0": 24,
+      "http://a/0": 6,
+      "http://a/1": 6,
+      "http://b/0": 6,
+      "http://b/1": 6,
+    })
+  })
+
+  test("the order of equals is always a rotation of them", () => {
+    const ids = ["a", "b", "c", "d", "e", "f"]
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 3 }), fc.nat(), fc.nat(9), (count, turn, weight) => {
+        const rows = Object.fromEntries(ids.slice(0, count).map((id) => [id, { weight: weight + 1 }]))
+        const order = new StagedTable({ models: [modelOf("m", rows)] }).order("m", { turn })
+        const doubled = [...Object.keys(rows), ...Object.keys(rows)].map((id) => `m@${id}`)
+        expect(doubled.join().includes(order.join())).toBe(true)
+        expect(new Set(order).size).toBe(count)
+      }),
+    )
+  })
+})

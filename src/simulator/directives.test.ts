@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test"
+import { array, assert, integer, property, string } from "fast-check"
+import { directiveRows, parseDirectives, splitModelName } from "./directives.ts"
+
+const NO_NUMBER = "N"
+/** Every word as the table writes it. */
+const words = directiveRows().map((row) => /`([^`]+)`/.exec(row)?.[1] ?? "")
+
+test("every word of the table is read, alone and joined, from a name and by itself", () => {
+  const row = array(integer({ min: 0, max: words.length - 1 }), { minLength: 1, maxLength: 6 })
+  assert(
+    property(row, integer({ min: 1, max: 99 }), string(), (picked, number, name) => {
+      const said = picked.map((at) =>
+        (words[at] ?? "").replace("status-N", "status-503").replace(NO_NUMBER, String(number)),
+      )
+      const suffix = `@${said.join(".")}`
+      expect(parseDirectives(said.join("."))).toBeDefined()
+      if (name !== "") expect(splitModelName(name + suffix)).toMatchObject({ name, suffix })
+    }),
+  )
+})
+
+test("a name is its name and its suffix, whatever it holds", () => {
+  assert(
+    property(string(), (said) => {
+      const { name, suffix } = splitModelName(said)
+      expect(name + suffix).toBe(said)
+    }),
+  )
+})
+
+test("what is not of the grammar is part of the name", () => {
+  const names = ["claude-3-5-sonnet@20240620", "m@", "@status-503", "m@status", "m@status-N", "m@Status-503"]
+  for (const name of [
+    ...names,
+    "m@status-299",
+    "m@status-600",
+    "m@split-0",
+    "m@jitter-101",
+    "m@html.",
+    "m@stall-after--1",
+  ]) {
+    expect(splitModelName(name)).toMatchObject({ name, suffix: "" })
+  }
+})
+
+test("the later of two words that cannot both hold is meant; of those that can, all are", () => {
+  expect(parseDirectives("status-500.status-503")?.status).toBe(503)
+  expect(parseDirectives("cut-after-3.stall-before-headers.retry-after-1.retry-info-2")).toEqual({
+    hints: [
+      { form: "seconds", amount: 1 },
+      { form: "retry-info", amount: 2 },
+    ],
+    faults: [
+      { effect: "cut", at: 3 },
+      { effect: "stall", at: "before-headers" },
+    ],
+  })
+})

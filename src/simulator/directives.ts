@@ -1,0 +1,217 @@
+// The words a failure or a speed is asked for in: after `@` in a model's name, or in the header x-simulate.
+
+export interface SimulatedSpeed {
+  /** From the request to the first token. */
+  readonly firstTokenMs?: number | undefined
+  /** Of one stream, after its first token. */
+  readonly tokensPerSecond?: number | undefined
+  /** How far each wait may be from its measure, either way. */
+  readonly jitterPercent?: number | undefined
+}
+
+/** Where a fault happens: before the headers, or after so many events. */
+export interface SimulatedFault {
+  readonly effect: "stall" | "cut" | "reset" | "end" | "garbage" | "broken-json" | "error"
+  readonly at: "before-headers" | number
+}
+
+export interface RetryHint {
+  readonly form: "seconds" | "date" | "ms" | "x-ratelimit" | "anthropic-ratelimit" | "retry-info"
+  readonly amount: number
+}
+
+export type UsageFault = "missing" | "zero" | "negative" | "huge" | "text" | "twice" | "after-end"
+
+/** What was asked for, all words taken together. */
+export interface SimulatorDirectives extends SimulatedSpeed {
+  readonly status?: number
+  readonly hints: readonly RetryHint[]
+  readonly faults: readonly SimulatedFault[]
+  readonly html?: true
+  readonly splitBytes?: number
+  readonly usage?: UsageFault
+  /** Of silence before a stream's last usage, and again after it. */
+  readonly endingMs?: number
+}
+
+export const NO_DIRECTIVES: SimulatorDirectives = { hints: [], faults: [] }
+
+interface DirectiveWord {
+  /** With `N` where a number stands. */
+  readonly word: string
+  readonly from?: number
+  readonly to?: number
+  readonly description: string
+  readonly wish: (number: number) => Partial<SimulatorDirectives>
+}
+
+const MAX_NUMBER = 1_000_000
+
+/** A word that takes effect after so many events, or before the headers where `early` says so. */
+function stagedWords(
+  what: SimulatedFault["effect"],
+  { does, early }: { does: string; early?: string },
+): DirectiveWord[] {
+  const after: DirectiveWord = {
+    word: `${what}-after-N`,
+    description: does,
+    wish: (at) => ({ faults: [{ effect: what, at }] }),
+  }
+  if (early === undefined) return [after]
+  const before: DirectiveWord = {
+    word: `${what}-before-headers`,
+    description: early,
+    wish: () => ({ faults: [{ effect: what, at: "before-headers" }] }),
+  }
+  return [before, after]
+}
+
+function hint(word: string, { form, does }: { form: RetryHint["form"]; does: string }): DirectiveWord {
+  return { word, description: does, wish: (amount) => ({ hints: [{ form, amount }] }) }
+}
+
+function usage(fault: UsageFault, does: string): DirectiveWord {
+  return { word: `usage-${fault}`, description: does, wish: () => ({ usage: fault }) }
+}
+
+const WORDS: readonly DirectiveWord[] = [
+  {
+    word: "status-N",
+    from: 300,
+    to: 599,
+    description: "that status, in the vendor's error shape; beside `error-after-N`, the kind of that error",
+    wish: (status) => ({ status }),
+  },
+  hint("retry-after-N", { form: "seconds", does: "429 with `retry-after: N`" }),
+  hint("retry-after-date-N", { form: "date", does: "429 with `retry-after` as an HTTP date N seconds ahead" }),
+  hint("retry-after-ms-N", { form: "ms", does: "429 with `retry-after-ms: N`" }),
+  hint("x-ratelimit-N", {
+    form: "x-ratelimit",
+    does: "429 with `x-ratelimit-limit-`, `-remaining-` and `-reset-` of requests and tokens, reset in N seconds",
+  }),
+  hint("anthropic-ratelimit-N", {
+    form: "anthropic-ratelimit",
+    does: "429 with `anthropic-ratelimit-requests-` and `-tokens-`, reset in N seconds",
+  }),
+  hint("retry-info-N", { form: "retry-info", does: "429, in Gemini's shape with a `RetryInfo` of N seconds" }),
+  ...stagedWords("stall", {
+    early: "silence until the caller leaves",
+    does: "silence after N events, until the caller leaves",
+  }),
+  ...stagedWords("cut", {
+    early: "the connection closed (FIN) without an answer",
+    does: "the connection closed (FIN) after N events, without the final chunk",
+  }),
+  ...stagedWords("reset", {
+    early: "the connection reset (RST) without an answer",
+    does: "the connection reset (RST) after N events",
+  }),
+  ...stagedWords("end", { does: "a clean end after N events, without the terminal event" }),
+  ...stagedWords("garbage", { does: "bytes that are nothing after N events, then a clean end" }),
+  ...stagedWords("broken-json", { does: "half of an event's JSON after N events; the rest follows whole" }),
+  ...stagedWords("error", { does: "the vendor's error inside a 200 after N events; 0: as the first event" }),
+  { word: "html", description: "a page of HTML with status 200", wish: () => ({ html: true }) },
+  {
+    word: "split-N",
+    from: 1,
+    description: "the body written in pieces of N bytes",
+    wish: (splitBytes) => ({ splitBytes }),
+  },
+  usage("missing", "no usage"),
+  usage("zero", "every count of the usage 0"),
+  usage("negative", "every count negative"),
+  usage("huge", "every count 1e12"),
+  usage("text", 'every count the text `"NaN"`'),
+  usage("twice", "the last event with usage, or an answer's usage member, twice"),
+  usage("after-end", "the usage taken out, and the last event with it sent after the terminal event; streams only"),
+  {
+    word: "first-token-ms-N",
+    description: "N milliseconds to the first token, or before a whole answer",
+    wish: (firstTokenMs) => ({ firstTokenMs }),
+  },
+  {
+    word: "tokens-per-second-N",
+    from: 1,
+    description: "N tokens a second after the first",
+    wish: (tokensPerSecond) => ({ tokensPerSecond }),
+  },
+  {
+    word: "ending-ms-N",
+    description: "N milliseconds of silence before the last event with usage, and again after it; streams only",
+    wish: (endingMs) => ({ endingMs }),
+  },
+  {
+    word: "jitter-N",
+    to: 100,
+    description: "each wait up to N per cent shorter or longer",
+    wish: (jitterPercent) => ({ jitterPercent }),
+  },
+]
+
+const SEPARATOR = "."
+
+const matchers = WORDS.map((word) => ({ word, pattern: new RegExp(`^${word.word.replace("N", "(\\d{1,7})")}$`) }))
+
+/** What words joined by `.` ask for; undefined when one of them is none of ours. */
+export function parseDirectives(said: string): SimulatorDirectives | undefined {
+  let wishes = NO_DIRECTIVES
+  for (const word of said.split(SEPARATOR)) {
+    const wish = parseDirective(word)
+    if (!wish) return undefined
+    wishes = joinDirectives(wishes, wish)
+  }
+  return wishes
+}
+
+function parseDirective(said: string): Partial<SimulatorDirectives> | undefined {
+  for (const { word, pattern } of matchers) {
+    const match = pattern.exec(said)
+    if (!match) continue
+    const number = Number(match[1] ?? 0)
+    const { from = 0, to = MAX_NUMBER } = word
+    const isWithin = match[1] === undefined || (number >= from && number <= to)
+    return isWithin ? word.wish(number) : undefined
+  }
+  return undefined
+}
+
+/** Of two that cannot both hold, the later. */
+export function joinDirectives(wishes: SimulatorDirectives, more: Partial<SimulatorDirectives>): SimulatorDirectives {
+  return {
+    ...wishes,
+    ...more,
+    hints: [...wishes.hints, ...(more.hints ?? [])],
+    faults: [...wishes.faults, ...(more.faults ?? [])],
+  }
+}
+
+export interface SplitName {
+  readonly name: string
+  /** With its `@`; empty where the name ends in none. */
+  readonly suffix: string
+  readonly directives: SimulatorDirectives
+}
+
+/** A model's name and what its suffix asks for. What is not of the grammar is part of the name. */
+export function splitModelName(said: string): SplitName {
+  const at = said.lastIndexOf("@")
+  const wishes = at < 1 ? undefined : parseDirectives(said.slice(at + 1))
+  if (!wishes) return { name: said, suffix: "", directives: NO_DIRECTIVES }
+  return { name: said.slice(0, at), suffix: said.slice(at), directives: wishes }
+}
+
+/** The words as rows of the documentation's table. */
+export function directiveRows(): string[] {
+  return WORDS.map(
+    ({ word, from, to, description }) => `| \`${word}\` | ${range({ word, from, to })} | ${description} |`,
+  )
+}
+
+function range({
+  word,
+  from = 0,
+  to,
+}: Pick<DirectiveWord, "word"> & { from: number | undefined; to: number | undefined }) {
+  if (!word.includes("N")) return ""
+  return to === undefined ? `from ${from}` : `${from} to ${to}`
+}

@@ -1,0 +1,23 @@
+// Embeddings that mean a little: texts that share words have vectors that are near each other.
+import { randomNumbers } from "./digest.ts"
+
+const PLACES_PER_WORD = 32
+/** What tells texts of the same words apart. */
+const OWN_WEIGHT = 0.02
+
+/** A vector of length 1, in the precision it travels in. */
+export function vectorOf(said: string, dimensions: number): Float32Array {
+  const sums = new Float64Array(dimensions)
+  const own = randomNumbers(`text ${said}`)
+  for (let at = 0; at < dimensions; at++) sums[at] = (own() / 2 ** 31 - 1) * OWN_WEIGHT
+  const words = said.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  for (const word of words) {
+    const next = randomNumbers(`word ${word}`)
+    for (let place = 0; place < PLACES_PER_WORD; place++) {
+      const at = next() % dimensions
+      sums[at] = (sums[at] ?? 0) + (next() % 2 === 0 ? 1 : -1)
+    }
+  }
+  const length = Math.sqrt(sums.reduce((total, sum) => total + sum * sum, 0)) || 1
+  return Float32Array.from(sums, (sum) => sum / length)
+}

@@ -1,0 +1,195 @@
+// The simulator speaking Google's generateContent: whole, as events, as an array; and counting tokens.
+import type { Json, JsonObject } from "../../canonical/json.ts"
+import { digest, opaqueText } from "../digest.ts"
+import { drawImage } from "../generated-image.ts"
+import { ARRAY, EVENTS, interleave } from "../playback/event-framing.ts"
+import { pieceTokens } from "../prompt-cache.ts"
+import {
+  callTokens,
+  chargeOf,
+  outputTokens,
+  type SimulatedAnswer,
+  type SimulatedCandidate,
+  type SimulatedUsage,
+  simulate,
+} from "../simulate-answer.ts"
+import type { SimulatedCall, SimulatedEndpoint, SimulatedEvent, SimulatedReply } from "../simulated-call.ts"
+import { geminiArrayErrorFormat, geminiErrorFormat } from "./gemini-error.ts"
+import { readContents, readGenerateRequest, readThinking } from "./gemini-generate-request.ts"
+import { modelOf } from "./gemini-path.ts"
+import { either, object, texts } from "./json-members.ts"
+
+export const geminiGenerate: SimulatedEndpoint = { errorFormat: () => geminiErrorFormat, answer: answerWhole }
+export const geminiStreamGenerate: SimulatedEndpoint = {
+  errorFormat: (query) => (isEvents(query) ? geminiErrorFormat : geminiArrayErrorFormat),
+  answer: answerStream,
+}
+export const geminiCountTokens: SimulatedEndpoint = { errorFormat: () => geminiErrorFormat, answer: count }
+
+function count({ body }: SimulatedCall): SimulatedReply {
+  const { prompt } = readContents({ ...body, ...object(either(body, "generateContentRequest")) })
+  const totalTokens = prompt.reduce((total, piece) => total + pieceTokens(piece), 0)
+  return { whole: { totalTokens, promptTokensDetails: textTokens(totalTokens) } }
+}
+
+function answerWhole(call: SimulatedCall): SimulatedReply {
+  const { simulated, tail, saying, charge } = prepare(call)
+  const candidates = simulated.candidates.map((candidate, index) => {
+    const parts = [...pieces(candidate, saying(index), Number.POSITIVE_INFINITY)].map(({ part }) => part)
+    return { ...content(parts), finishReason: finishReason(candidate), index }
+  })
+  return { whole: { candidates, usageMetadata: usageOf(simulated.usage), ...tail }, charge }
+}
+
+function answerStream(call: SimulatedCall): SimulatedReply {
+  const prepared = prepare(call)
+  const framing = isEvents(call.query) ? EVENTS : ARRAY
+  return { events: chunksOf(prepared), framing, charge: prepared.charge }
+}
+
+function isEvents(query: URLSearchParams): boolean {
+  return query.get("alt") === "sse"
+}
+
+interface CandidateScene {
+  readonly seed: string
+  readonly isShown: boolean
+  /** What a picture is drawn of, where one is asked for. */
+  readonly draws: string | undefined
+}
+
+function prepare({ id, body, path, cache }: SimulatedCall) {
+  const model = modelOf(path)
+  const draws = imagePrompt(body, model)
+  const simulated = withPictures(simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" }), draws)
+  const { isShown } = readThinking(body)
+  const responseId = digest(simulated.seed, 23)
+  return {
+    simulated,
+    charge: chargeOf(simulated.usage, { id: responseId, model }),
+    tail: { modelVersion: model, responseId },
+    saying: (index: number): CandidateScene => ({ seed: `${simulated.seed} ${index}`, isShown, draws }),
+  }
+}
+
+/** Models that draw do so unless they are asked for text alone. */
+function imagePrompt(body: JsonObject, model: string): string | undefined {
+  const config = object(either(body, "generationConfig"))
+  const asked = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
+  const draws = asked.length > 0 ? asked.includes("IMAGE") : /image/.test(model)
+  return draws ? `${model} ${JSON.stringify(body.contents ?? "")}` : undefined
+}
+
+function withPictures(simulated: SimulatedAnswer, draws: string | undefined): SimulatedAnswer {
+  const { usage, candidates } = simulated
+  const tokens = candidates.reduce((sum, candidate) => sum + pictureTokens(candidate, draws), 0)
+  return { ...simulated, usage: { ...usage, output: usage.output + tokens } }
+}
+
+/** Who calls a tool draws when it is answered. */
+function pictureTokens({ calls }: SimulatedCandidate, draws: string | undefined): number {
+  return draws !== undefined && calls.length === 0 ? PICTURE_TOKENS : 0
+}
+
+const PICTURE_SIZE = { width: 1024, height: 1024 }
+/** As the vendor counts a picture of this size. */
+const PICTURE_TOKENS = 1290
+
+function imagePart(said: string): SimulatedPart {
+  const data = drawImage(said, PICTURE_SIZE).toString("base64")
+  return { part: { inlineData: { mimeType: "image/png", data } }, output: PICTURE_TOKENS, reasoning: 0 }
+}
+
+/** A part, and how many tokens it took. */
+interface SimulatedPart {
+  readonly part: JsonObject
+  readonly output: number
+  readonly reasoning: number
+}
+
+const TOKENS_PER_CHUNK = 8
+
+/** What is signed is the first call, or the last of the text. */
+function* pieces(
+  candidate: SimulatedCandidate,
+  { seed, isShown, draws }: CandidateScene,
+  perPiece: number,
+): Generator<SimulatedPart> {
+  const { reasoning, text, calls } = candidate
+  const signed = reasoning.length > 0 ? { thoughtSignature: opaqueText(`${seed} thought`) } : {}
+  if (isShown) {
+    for (const some of groupTokens(reasoning, perPiece)) {
+      yield { part: { text: some.join(""), thought: true }, output: 0, reasoning: some.length }
+    }
+  }
+  let unshown = isShown ? 0 : reasoning.length
+  for (const [at, call] of calls.entries()) {
+    const functionCall = { name: call.name, args: call.input, id: digest(`${seed} ${at}`, 8) }
+    yield { part: { functionCall, ...(at === 0 && signed) }, output: callTokens(call), reasoning: unshown }
+    unshown = 0
+  }
+  const said = groupTokens(text, perPiece)
+  for (const [at, some] of said.entries()) {
+    const isLast = at === said.length - 1
+    yield { part: { text: some.join(""), ...(isLast && signed) }, output: some.length, reasoning: unshown }
+    unshown = 0
+  }
+  if (draws !== undefined && pictureTokens(candidate, draws) > 0) yield imagePart(draws)
+}
+
+function groupTokens(tokens: readonly string[], size: number): (readonly string[])[] {
+  if (tokens.length === 0) return []
+  if (tokens.length <= size) return [tokens]
+  return Array.from({ length: Math.ceil(tokens.length / size) }, (_, at) => tokens.slice(at * size, (at + 1) * size))
+}
+
+/** Every chunk tells the usage so far. */
+function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Generator<SimulatedEvent> {
+  let usage = { ...simulated.usage, output: 0, reasoning: 0 }
+  let unfinished = simulated.candidates.length
+  const rows = simulated.candidates.map((candidate, index) =>
+    candidateChunks(candidate, { index, saying: saying(index) }),
+  )
+  for (const { candidate, output, reasoning } of interleave(rows)) {
+    usage = { ...usage, output: usage.output + output, reasoning: usage.reasoning + reasoning }
+    const event = { candidates: [candidate], usageMetadata: usageOf(usage), ...tail }
+    if ("finishReason" in candidate) unfinished--
+    yield { event, tokens: output + reasoning, ...(unfinished === 0 && { isFinal: true }) }
+  }
+}
+
+function* candidateChunks(candidate: SimulatedCandidate, { index, saying }: { index: number; saying: CandidateScene }) {
+  const output = outputTokens(candidate) + pictureTokens(candidate, saying.draws)
+  let left = { output, reasoning: candidate.reasoning.length }
+  for (const { part, ...said } of pieces(candidate, saying, TOKENS_PER_CHUNK)) {
+    left = { output: left.output - said.output, reasoning: left.reasoning - said.reasoning }
+    yield { candidate: { ...content([part]), index }, ...said }
+  }
+  yield { candidate: { ...content([{ text: "" }]), finishReason: finishReason(candidate), index }, ...left }
+}
+
+/** Google leaves `parts` out where there are none. */
+function content(parts: readonly Json[]): { content: JsonObject } {
+  return { content: { ...(parts.length > 0 && { parts }), role: "model" } }
+}
+
+function finishReason({ finish }: SimulatedCandidate): string {
+  return finish === "length" ? "MAX_TOKENS" : "STOP"
+}
+
+/** Here the prompt includes what was cached, and the candidates exclude the thoughts. */
+function usageOf({ fresh, read, output, reasoning }: SimulatedUsage): JsonObject {
+  return {
+    promptTokenCount: fresh + read,
+    candidatesTokenCount: output,
+    totalTokenCount: fresh + read + output + reasoning,
+    ...(read > 0 && { cachedContentTokenCount: read }),
+    promptTokensDetails: textTokens(fresh + read),
+    ...(read > 0 && { cacheTokensDetails: textTokens(read) }),
+    ...(reasoning > 0 && { thoughtsTokenCount: reasoning }),
+  }
+}
+
+function textTokens(tokenCount: number): Json {
+  return [{ modality: "TEXT", tokenCount }]
+}

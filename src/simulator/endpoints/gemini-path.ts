@@ -1,0 +1,21 @@
+// Where Google's paths name the model.
+import { type SimulatorDirectives, splitModelName } from "../directives.ts"
+
+/** Some client libraries leave `models/` out before a name that has a slash. */
+export function modelOf(path: string): string {
+  const named = path.slice(0, path.lastIndexOf(":"))
+  const name = (/\/models\/(.+)$/.exec(named) ?? /\/v1(?:beta\d*)?\/(.+)$/.exec(named))?.[1] ?? named.slice(1)
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+/** The path without its model's suffix and what that asks for; undefined where the path names no model. */
+export function splitPath(path: string): { path: string; wishes: SimulatorDirectives } | undefined {
+  const colon = path.lastIndexOf(":")
+  if (colon < path.lastIndexOf("/")) return undefined
+  const { name, directives } = splitModelName(path.slice(0, colon).replaceAll("%40", "@"))
+  return { path: name + path.slice(colon), wishes: directives }
+}

@@ -1,0 +1,33 @@
+// Reads members of a body whose shape is not known: what is not of the kind asked for counts as not given.
+import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
+
+export type OptionalJson = Json | undefined
+
+export function text(value: OptionalJson): string {
+  return typeof value === "string" ? value : ""
+}
+
+export function number(value: OptionalJson): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined
+}
+
+export function object(value: OptionalJson): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+export function list(value: OptionalJson): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function objects(value: OptionalJson): readonly JsonObject[] {
+  return list(value).filter(isObject)
+}
+
+export function texts(value: OptionalJson): readonly string[] {
+  return list(value).filter((entry) => typeof entry === "string")
+}
+
+/** Google takes a member in camel case and in snake case. */
+export function either(value: JsonObject, camel: string): OptionalJson {
+  return value[camel] ?? value[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+}

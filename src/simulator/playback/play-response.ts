@@ -1,0 +1,128 @@
+// Plays the acts of an answer in this process: what fetch would have given for them on a network.
+import type { HeadStep, ResponseStep } from "./response-steps.ts"
+
+export interface ResponsePlayback {
+  readonly steps: Iterator<ResponseStep>
+  /** To be called when the caller leaves before the end. */
+  onClientGone(): void
+}
+
+/** Rejects where no answer comes; a body that breaks fails when it is read to there. */
+export async function playResponse({ steps, onClientGone }: ResponsePlayback, signal: AbortSignal): Promise<Response> {
+  const clock = new PlaybackClock(signal)
+  try {
+    for (;;) {
+      const act = nextOf(steps)
+      if (act.kind === "head") return startResponse(act, { steps: steps, onClientGone: onClientGone, clock, signal })
+      await clock.pass(act)
+    }
+  } catch (thrown) {
+    onClientGone()
+    throw thrown
+  }
+}
+
+interface FetchPlayback extends ResponsePlayback {
+  readonly clock: PlaybackClock
+  readonly signal: AbortSignal
+}
+
+function startResponse({ status, headers: said, length }: HeadStep, playing: FetchPlayback): Response {
+  const { steps } = playing
+  if (length === undefined) return new Response(bodyOf(playing, []), { status, headers: said })
+  const headers = { ...said, "content-length": String(length) }
+  // A body in one piece needs no stream.
+  const first = nextOf(steps)
+  if (first.kind !== "write") return new Response(bodyOf(playing, [first]), { status, headers })
+  const second = nextOf(steps)
+  const body = second.kind === "end" ? Buffer.from(first.data as string) : bodyOf(playing, [first, second])
+  return new Response(body, { status, headers })
+}
+
+/** One write for each read; `begun` are acts that were looked at already. */
+function bodyOf(
+  { steps, onClientGone, clock, signal }: FetchPlayback,
+  begun: ResponseStep[],
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let leave = () => {}
+  const done = () => signal.removeEventListener("abort", leave)
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    for (;;) {
+      const act = begun.shift() ?? nextOf(steps)
+      if (act.kind === "write") {
+        if (act.data.length === 0) continue
+        return controller.enqueue(typeof act.data === "string" ? encoder.encode(act.data) : Uint8Array.from(act.data))
+      }
+      if (act.kind === "end") {
+        done()
+        return controller.close()
+      }
+      await clock.pass(act)
+    }
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        leave = () => {
+          onClientGone()
+          controller.error(signal.reason)
+        }
+        signal.addEventListener("abort", leave, { once: true })
+      },
+      pull,
+      cancel() {
+        done()
+        onClientGone()
+      },
+    },
+    // Nothing is made before it is read.
+    { highWaterMark: 0 },
+  )
+}
+
+function nextOf(acts: Iterator<ResponseStep>): ResponseStep {
+  const { done, value } = acts.next()
+  return done ? { kind: "end", isFault: false } : value
+}
+
+/** Lets time pass as the acts want it; what has no end of its own ends with the signal. */
+class PlaybackClock {
+  readonly #signal: AbortSignal
+  #dueAt = performance.now()
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+  }
+
+  async pass(act: ResponseStep): Promise<void> {
+    if (act.kind === "cut" || act.kind === "reset") throw connectionLost()
+    if (act.kind === "stall") await pauseFor(undefined, this.#signal)
+    if (act.kind !== "wait") return
+    this.#dueAt += act.ms
+    const ms = this.#dueAt - performance.now()
+    if (ms > 0) await pauseFor(ms, this.#signal)
+  }
+}
+
+/** Resolves after a time, where one is given; rejects with the signal's reason. */
+function pauseFor(ms: number | undefined, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = ms === undefined ? undefined : setTimeout(ended, ms)
+    function ended(): void {
+      clearTimeout(timer)
+      signal.removeEventListener("abort", ended)
+      if (signal.aborted) reject(signal.reason)
+      else resolve()
+    }
+    signal.addEventListener("abort", ended)
+    if (signal.aborted) ended()
+  })
+}
+
+/** What fetch fails with for a connection that was closed or reset, before or amid an answer. */
+function connectionLost(): TypeError {
+  return Object.assign(new TypeError("ECONNRESET: The socket connection was closed unexpectedly."), {
+    code: "ECONNRESET",
+  })
+}

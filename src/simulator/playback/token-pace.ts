@@ -1,0 +1,37 @@
+// When each token comes: the time to the first, the rate of the rest, and a jitter that the seed decides.
+import { randomNumbers } from "../digest.ts"
+import type { SimulatedSpeed } from "../directives.ts"
+
+export class TokenPace {
+  readonly #speed: SimulatedSpeed
+  readonly #random: () => number
+  #begun = false
+
+  constructor(speed: SimulatedSpeed, seed: string) {
+    this.#speed = speed
+    this.#random = randomNumbers(seed)
+  }
+
+  /** How long these tokens take. What says none comes along at once. */
+  waitMs(tokens: number): number {
+    if (tokens === 0) return 0
+    const wait = this.#begun ? this.#spokenMs(tokens) : (this.#speed.firstTokenMs ?? 0) + this.#spokenMs(tokens - 1)
+    this.#begun = true
+    return wait === 0 ? 0 : wait * this.#jitter()
+  }
+
+  /** How long a whole answer of so many tokens takes, and be it of none. */
+  wholeMs(tokens: number): number {
+    return this.waitMs(Math.max(1, tokens))
+  }
+
+  #spokenMs(tokens: number): number {
+    const { tokensPerSecond } = this.#speed
+    return tokensPerSecond === undefined ? 0 : (tokens * 1000) / tokensPerSecond
+  }
+
+  #jitter(): number {
+    const { jitterPercent = 0 } = this.#speed
+    return jitterPercent === 0 ? 1 : 1 + (jitterPercent / 100) * (this.#random() / 2 ** 31 - 1)
+  }
+}

@@ -1,0 +1,45 @@
+// JSON that is asked for in words: frameworks without a member for it put the wish, and often the schema, into the prompt.
+import { isObject, type JsonObject } from "../canonical/json.ts"
+import type { AnswerFormat } from "./simulated-request.ts"
+
+const WISH =
+  /\b(?:as|in|only|return|returns|respond with|reply with|output|produce|valid)\s+(?:an?\s+)?(?:single\s+)?(?:valid\s+)?JSON\b|\bJSON (?:object|schema)\b/i
+/** A schema stands near what asks for it; a prompt may hold much else. */
+const MAX_SCHEMAS = 20
+
+/** The format that these texts ask for; undefined where they ask for none. */
+export function findPromptedFormat(texts: readonly string[]): AnswerFormat | undefined {
+  const wishing = texts.find((text) => WISH.test(text))
+  if (wishing === undefined) return undefined
+  const schema = schemaIn(wishing)
+  return schema ? { schema } : {}
+}
+
+/** The first object in the text that is the schema of an object. */
+function schemaIn(text: string): JsonObject | undefined {
+  let tries = 0
+  for (let start = text.indexOf("{"); start >= 0 && tries < MAX_SCHEMAS; start = text.indexOf("{", start + 1)) {
+    tries++
+    const value = objectAt(text, start)
+    if (value && isObject(value.properties)) return value
+  }
+  return undefined
+}
+
+function objectAt(text: string, start: number): JsonObject | undefined {
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === "{") depth++
+    else if (text[at] === "}" && --depth === 0) return parseObject(text.slice(start, at + 1))
+  }
+  return undefined
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,142 @@
+// The simulator's mind: what is answered to what was said, in no vendor's words, and the same to the same.
+import { isObject, type JsonObject } from "../canonical/json.ts"
+import { answerText, reasoningText } from "./answer-text.ts"
+import { toolsToCall } from "./choose-tools.ts"
+import { digest } from "./digest.ts"
+import type { PromptCache, PromptUsage } from "./prompt-cache.ts"
+import { findPromptedFormat } from "./prompted-format.ts"
+import { instanceOf } from "./schema/schema-instance.ts"
+import type { ExpectedCharge } from "./simulated-call.ts"
+import type { AnswerFormat, SimulatedRequest, SimulatedTool } from "./simulated-request.ts"
+import { tokenize } from "./tokens.ts"
+
+export interface SimulatedAnswer {
+  /** What identifiers are made from. */
+  readonly seed: string
+  readonly candidates: readonly SimulatedCandidate[]
+  readonly usage: SimulatedUsage
+}
+
+export interface SimulatedCandidate {
+  /** Cut into tokens, as is all that is said. */
+  readonly reasoning: readonly string[]
+  readonly text: readonly string[]
+  readonly calls: readonly SimulatedToolCall[]
+  readonly finish: "stop" | "length" | "stop-sequence" | "tool-calls"
+  readonly stopSequence?: string
+}
+
+export interface SimulatedToolCall {
+  readonly name: string
+  readonly input: JsonObject
+  /** The input as JSON text, cut into tokens. */
+  readonly tokens: readonly string[]
+}
+
+/** Buckets that do not overlap; each protocol adds them up its own way. */
+export interface SimulatedUsage extends PromptUsage {
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** `id` tells this call from others that ask the same; `caching` says whether a prompt is kept only where it is marked, or always. */
+export function simulate(
+  request: SimulatedRequest,
+  { id, cache, caching }: { id: string; cache: PromptCache; caching: "marked" | "implicit" },
+): SimulatedAnswer {
+  const candidates = Array.from({ length: request.count }, (_, index) => simulateCandidate(request, index))
+  return {
+    seed: digest(`${id} ${JSON.stringify(request)}`),
+    candidates,
+    usage: {
+      ...cache[caching](request.model, request.prompt),
+      output: sum(candidates.map(outputTokens)),
+      reasoning: sum(candidates.map(({ reasoning }) => reasoning.length)),
+    },
+  }
+}
+
+function simulateCandidate(request: SimulatedRequest, index: number): SimulatedCandidate {
+  const limit = request.maxOutputTokens ?? Number.POSITIVE_INFINITY
+  const thoughts = request.reasoning ? tokenize(reasoningText(request)) : []
+  const reasoning = thoughts.slice(0, limit)
+  // A model that thought to the end of its limit has said nothing, and was cut off.
+  if (thoughts.length > 0 && thoughts.length >= limit) return { reasoning, text: [], calls: [], finish: "length" }
+  const room = limit - reasoning.length
+  const calls = toolsToCall(request).map(simulateCall)
+  if (calls.length > 0) return { reasoning, text: [], ...callsWithin(calls, room) }
+  return { reasoning, calls: [], ...textWithin(wholeText(request, index), { room, stop: request.stop }) }
+}
+
+function wholeText(request: SimulatedRequest, index: number): string {
+  const { format = promptedFormat(request) } = request
+  if (!format) return answerText(request, index)
+  if (format.schema === undefined) return JSON.stringify({ message: answerText(request, index) })
+  const value = instanceOf(format.schema, "answer")
+  return format.bare && typeof value === "string" ? value : JSON.stringify(value)
+}
+
+/** Agents have tools, and speak of JSON in their instructions without wanting any for an answer. */
+function promptedFormat({ tools, lastWords, prompt }: SimulatedRequest): AnswerFormat | undefined {
+  const spoken = prompt.filter(({ isImage }) => !isImage).map(({ text }) => text)
+  return findPromptedFormat(tools.length > 0 ? [lastWords] : [lastWords, ...spoken])
+}
+
+function textWithin(whole: string, { room, stop }: { room: number; stop: readonly string[] }) {
+  const all = tokenize(whole)
+  const text = all.slice(0, room)
+  const said = text.join("")
+  const first = firstOf(stop, said)
+  if (first) {
+    return { text: tokenize(said.slice(0, first.at)), finish: "stop-sequence", stopSequence: first.sequence } as const
+  }
+  return { text, finish: text.length < all.length ? "length" : "stop" } as const
+}
+
+function firstOf(stop: readonly string[], said: string): { at: number; sequence: string } | undefined {
+  return stop
+    .filter((sequence) => sequence !== "")
+    .map((sequence) => ({ at: said.indexOf(sequence), sequence }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => a.at - b.at)[0]
+}
+
+function simulateCall({ name, schema }: SimulatedTool): SimulatedToolCall {
+  const value = schema === undefined ? {} : instanceOf(schema, name)
+  const input = isObject(value) ? value : {}
+  return { name, input, tokens: tokenize(JSON.stringify(input)) }
+}
+
+/** A call that does not fit whole is not made: half of its input would be of no use to anybody. */
+function callsWithin(calls: readonly SimulatedToolCall[], room: number): Pick<SimulatedCandidate, "calls" | "finish"> {
+  let left = room
+  const fitting: SimulatedToolCall[] = []
+  for (const one of calls) {
+    left -= callTokens(one)
+    if (left < 0) return { calls: fitting, finish: "length" }
+    fitting.push(one)
+  }
+  return { calls: fitting, finish: "tool-calls" }
+}
+
+export function callTokens(call: SimulatedToolCall): number {
+  return nameTokens(call) + call.tokens.length
+}
+
+export function nameTokens({ name }: Pick<SimulatedToolCall, "name">): number {
+  return tokenize(name).length
+}
+
+/** What the call costs. */
+export function chargeOf(usage: SimulatedUsage, { id, model }: { id: string; model: string }): ExpectedCharge {
+  const { fresh, read, written, writtenLong, output, reasoning } = usage
+  return { id, model, inputTokens: fresh + read + written + writtenLong, outputTokens: output + reasoning }
+}
+
+export function outputTokens({ text, calls }: SimulatedCandidate): number {
+  return text.length + sum(calls.map(callTokens))
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
+}

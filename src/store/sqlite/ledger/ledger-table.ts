@@ -1,0 +1,152 @@
+// The ledger's tables, and the one transaction that a group of operations is written in. A transaction survives the
+// process at once, and a loss of power from the next checkpoint on: until then the file stays whole, but the last
+// transactions may be missing together.
+import type { Database } from "bun:sqlite"
+import { type HoldRow, type LedgerTable, StoreError } from "../../contract.ts"
+import { startLedgerAudit } from "./audit/ledger-audit.ts"
+import type { JournalChainLink } from "./journal-chain.ts"
+import { LedgerState } from "./ledger-state.ts"
+import { priceTable, receiptTable } from "./receipt-table.ts"
+import { FlushScheduler } from "./runs/flush-scheduler.ts"
+import { usageTable } from "./usage-table.ts"
+
+/** Beside its contract, how far it has come. */
+interface SqliteLedger extends LedgerTable {
+  link(): JournalChainLink
+}
+
+export function ledgerTable(database: Database, { onBooked }: { readonly onBooked?: () => void } = {}): SqliteLedger {
+  const nextEpoch = database.query<{ value: bigint }, []>(
+    "UPDATE ledger_marks SET value = value + 1 WHERE name = 'epoch' RETURNING value",
+  )
+  // It has to change: SQLite does not write a row that stays the same.
+  const touch = database.query(
+    "INSERT INTO ledger_marks VALUES ('probes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+  )
+  const transactions = new LedgerTransactions(database)
+  const standing = new LedgerState(database, { finishRollback: () => transactions.finishRollback(), onBooked })
+  const transaction: LedgerTable["transaction"] = (work) => transactions.run(work, standing)
+  const folding = new FlushScheduler({ database, state: standing, transaction })
+  return {
+    ...moneyTables(standing),
+    usage: usageTable(database, standing),
+    receipts: receiptTable(database, standing),
+    prices: priceTable(database),
+    transaction,
+    nextEpoch: () => Number(nextEpoch.get()?.value),
+    touch: () => void touch.run(),
+    flushIsDue: () => folding.isDue(),
+    beginFlush: () => folding.begin(),
+    flush: (forMs) => folding.step(forMs),
+    compact: (forMs) => folding.compact(forMs),
+    audit: (openSince) => startLedgerAudit({ database, state: standing, openSince }),
+    link: () => {
+      const { last: entry, chain } = standing.ready().entries
+      return { entry, chain }
+    },
+  }
+}
+
+type MoneyTables = Pick<LedgerTable, "accounts" | "holds" | "entries" | "spend" | "overshoots" | "suspense">
+
+function moneyTables(standing: LedgerState): MoneyTables {
+  return {
+    accounts: {
+      find: (name) => standing.ready().accounts.find(name),
+      payer: (keyId, tenant) => standing.ready().accounts.payer(keyId, tenant),
+      get: (id) => standing.ready().accounts.get(id),
+      insert: (name, floorNano) => standing.ready().accounts.insert(name, floorNano),
+      setFloor: (id, floorNano) => standing.ready().accounts.setFloor(id, floorNano),
+    },
+    holds: {
+      insert: (row) => standing.ready().hold(row),
+      find: (requestId) => standing.ready().holds.find(requestId),
+      grow: (requestId, byNano) => standing.ready().grow(requestId, byNano),
+      note: (requestId, lowerBoundNano) => standing.ready().note(requestId, lowerBoundNano),
+      ofEarlierEpochs: (epoch, limit) => {
+        const rows: HoldRow[] = []
+        for (const row of standing.ready().holds.all()) if (row.epoch < epoch) rows.push(row)
+        return rows.sort(byAge).slice(0, limit)
+      },
+    },
+    entries: {
+      insert: (row, facts) => standing.ready().book(row, facts),
+      ofRequest: (requestId) => standing.ready().entries.ofRequest(requestId),
+      ofEvent: (eventId) => standing.ready().entries.ofEvent(eventId),
+      get: (id) => standing.ready().entries.get(Number(id)),
+    },
+    spend: {
+      ofKey: (keyId, days) => standing.ready().spending.ofKey(keyId, days),
+      ofTenant: (tenant, days) => standing.ready().spending.ofTenant(tenant, days),
+      latestDay: (spender, day) => standing.ready().spending.latestDay(spender, day),
+    },
+    overshoots: {
+      find: (holder, period) => standing.ready().overshoots.find(holder, period),
+      put: (row) => standing.ready().overshoots.put(row),
+    },
+    suspense: {
+      find: (requestId) => standing.ready().entries.suspense.find(requestId),
+      page: (after, limit) => standing.ready().entries.suspense.page(after, limit),
+      countOpen: () => standing.ready().entries.suspense.countOpen(),
+    },
+  }
+}
+
+/** Requests are named as time goes. */
+function byAge(a: HoldRow, b: HoldRow): number {
+  return a.at - b.at || (a.requestId < b.requestId ? -1 : 1)
+}
+
+class LedgerTransactions {
+  private isOpen = false
+  private readonly begin
+  private readonly commit
+  private readonly rollback
+
+  constructor(private readonly database: Database) {
+    this.begin = database.query("BEGIN IMMEDIATE")
+    this.commit = database.query("COMMIT")
+    this.rollback = database.query("ROLLBACK")
+  }
+
+  run<Result>(work: () => Result, standing: LedgerState): Result {
+    try {
+      this.finishRollback()
+      this.begin.run()
+      this.isOpen = true
+      const result = work()
+      standing.write()
+      this.commit.run()
+      this.isOpen = false
+      standing.committed()
+      return result
+    } catch (thrown) {
+      this.isOpen = false
+      standing.forget()
+      this.undo()
+      throw isStoreFailure(thrown)
+        ? new StoreError(`The store does not take what is written: ${String(thrown)}`, { cause: thrown })
+        : thrown
+    }
+  }
+
+  /** Where a rollback failed, nothing may be read or written before it is done: it is not durable, and never will be. */
+  finishRollback(): void {
+    if (!this.isOpen && this.database.inTransaction) this.rollback.run()
+  }
+
+  private undo(): void {
+    try {
+      this.finishRollback()
+    } catch {
+      // Tried again before anything else is done.
+    }
+  }
+}
+
+/** Not a broken constraint: that is a fault of one operation, and the store is well. */
+function isStoreFailure(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || !("code" in thrown)) return false
+  const code = String(thrown.code)
+  return code.startsWith("SQLITE_") && !code.startsWith("SQLITE_CONSTRAINT")
+}

@@ -1,0 +1,222 @@
+// What was booked since it was last folded into the sums, summed in memory: the books are exact with it, and it can be
+// made anew from the journal at any time.
+import {
+  type DayRange,
+  type EntryRow,
+  type GatewayAccount,
+  spentNano,
+  type USE_COUNTS,
+  type UseCounts,
+} from "../../contract.ts"
+import type { EndedRequestGroup } from "./ended-requests.ts"
+import { endsSuspense } from "./journal.ts"
+import { countsText, usageLineKey } from "./runs/run-lines.ts"
+
+type CountTotals = Record<(typeof USE_COUNTS)[number], number>
+
+/** What one key used of one model at one provider on one day. */
+export interface UsageSum {
+  readonly day: number
+  readonly tenant: string
+  readonly model: string
+  readonly provider: string
+  /** Of its first request. Where there are very many keys, most have no other. */
+  readonly first: UseCounts
+  /** From the second request on. */
+  sums: CountTotals | undefined
+  requests: number
+  paidNano: bigint
+  /** Another one of the key. */
+  readonly next: UsageSum | undefined
+}
+
+/** The numbers that the gateway's own accounts were opened under; no other account has one that is not higher. */
+export const GATEWAY_ACCOUNT_IDS: Readonly<Record<GatewayAccount, number>> = {
+  debt: 0,
+  funding: 1,
+  revenue: 2,
+  suspense: 3,
+  "write-off": 4,
+}
+
+/** One that is added to in its place. */
+interface NanoSum {
+  nano: bigint
+}
+
+interface PostedSum extends NanoSum {
+  owedNano: bigint
+}
+
+export class Memtable {
+  entries = 0
+  /** By account. */
+  readonly posted = new Map<number, PostedSum>()
+  /** By key. */
+  readonly usage = new Map<string, UsageSum>()
+  /** By tenant, then by day. */
+  readonly tenants = new Map<string, Map<number, NanoSum>>()
+  /** The oldest first. */
+  readonly ended: EndedRequestGroup[] = []
+
+  /** What was booked together: mostly on the same accounts, each of which is then moved once. */
+  add(rows: readonly EntryRow[]): void {
+    this.entries += rows.length
+    let [funding, revenue, suspense, writeOff, debt] = [0n, 0n, 0n, 0n, 0n]
+    let run: PostingGroup | undefined
+    for (const row of rows) {
+      const { nano } = row
+      revenue += nano.revenue
+      // To add nothing takes as long as to add something.
+      if (nano.funding !== 0n) funding += nano.funding
+      if (nano.suspense !== 0n) suspense += nano.suspense
+      if (nano.writeOff !== 0n) writeOff += nano.writeOff
+      if (nano.debt !== 0n) debt += nano.debt
+      if (run && movesSameSums(run.row, row)) {
+        run.nano += nano.account
+        if (nano.debt !== 0n) run.debt += nano.debt
+      } else {
+        if (run) this.postGroup(run)
+        run = { row, nano: nano.account, debt: nano.debt }
+      }
+      this.addUse(row)
+    }
+    if (run) this.postGroup(run)
+    this.post(GATEWAY_ACCOUNT_IDS.funding, funding)
+    this.post(GATEWAY_ACCOUNT_IDS.revenue, revenue)
+    this.post(GATEWAY_ACCOUNT_IDS.suspense, suspense)
+    this.post(GATEWAY_ACCOUNT_IDS["write-off"], writeOff)
+    this.post(GATEWAY_ACCOUNT_IDS.debt, debt)
+  }
+
+  /** Those that anything was used on. */
+  days(): Set<number> {
+    const days = new Set<number>()
+    for (const paid of this.tenants.values()) for (const day of paid.keys()) days.add(day)
+    return days
+  }
+
+  *daysOfKey(keyId: string): Generator<number> {
+    for (let sum = this.usage.get(keyId); sum; sum = sum.next) yield sum.day
+  }
+
+  daysOfTenant(tenant: string): Iterable<number> {
+    return this.tenants.get(tenant)?.keys() ?? []
+  }
+
+  paidByKey(keyId: string, { from, to }: DayRange): bigint {
+    let nano = 0n
+    for (let sum = this.usage.get(keyId); sum; sum = sum.next)
+      if (sum.day >= from && sum.day <= to) nano += sum.paidNano
+    return nano
+  }
+
+  paidByTenant(tenant: string, { from, to }: DayRange): bigint {
+    let nano = 0n
+    for (const [day, paid] of this.tenants.get(tenant) ?? []) if (day >= from && day <= to) nano += paid.nano
+    return nano
+  }
+
+  /** On the account of who pays, and what its tenant paid on that day. */
+  private postGroup({ row: { accountId, tenant, day, use }, nano, debt }: PostingGroup): void {
+    this.post(accountId, nano, -debt)
+    if (tenant === null || use === null) return
+    const spent = debt === 0n ? -nano : -nano - debt
+    const days = this.tenants.get(tenant)
+    const sum = days?.get(day)
+    if (sum) sum.nano += spent
+    else if (days) days.set(day, { nano: spent })
+    else this.tenants.set(tenant, new Map([[day, { nano: spent }]]))
+  }
+
+  private addUse({ kind, tenant, keyId, day, nano, use }: EntryRow): void {
+    if (tenant === null || keyId === null || use === null) return
+    const { model, provider, counts } = use
+    const next = this.usage.get(keyId)
+    for (let sum = next; sum; sum = sum.next) {
+      if (sum.day !== day || sum.tenant !== tenant || sum.model !== model || sum.provider !== provider) continue
+      if (!endsSuspense(kind)) addCounts(sum, counts)
+      sum.paidNano += spentNano(nano)
+      return
+    }
+    const place = { day, tenant, model, provider, first: counts }
+    // The end of suspense is no request: the one it belongs to was counted when it was recovered.
+    const requests = endsSuspense(kind) ? 0 : 1
+    this.usage.set(keyId, { ...place, sums: undefined, requests, paidNano: spentNano(nano), next })
+  }
+
+  private post(accountId: number, nano: bigint, owedNano = 0n): void {
+    if (nano === 0n && owedNano === 0n) return
+    const sum = this.posted.get(accountId)
+    if (!sum) this.posted.set(accountId, { nano, owedNano })
+    else {
+      sum.nano += nano
+      if (owedNano !== 0n) sum.owedNano += owedNano
+    }
+  }
+}
+
+/** What entries that are alike move together. */
+interface PostingGroup {
+  readonly row: EntryRow
+  nano: bigint
+  debt: bigint
+}
+
+/** Whether both move the same sums but those of their keys. */
+function movesSameSums(a: EntryRow, b: EntryRow): boolean {
+  return (
+    a.accountId === b.accountId && a.tenant === b.tenant && a.day === b.day && (a.use === null) === (b.use === null)
+  )
+}
+
+function addCounts(sum: UsageSum, counts: UseCounts): void {
+  sum.sums ??= { ...NO_COUNTS, ...sum.first }
+  const { sums } = sum
+  // Named one by one: a loop over the names takes three times as long.
+  sums.input += counts.input ?? 0
+  sums.cacheRead += counts.cacheRead ?? 0
+  sums.cacheWrite += counts.cacheWrite ?? 0
+  sums.cacheWrite1h += counts.cacheWrite1h ?? 0
+  sums.audioInput += counts.audioInput ?? 0
+  sums.imageInput += counts.imageInput ?? 0
+  sums.output += counts.output ?? 0
+  sums.reasoning += counts.reasoning ?? 0
+  sums.audioOutput += counts.audioOutput ?? 0
+  sums.imageOutput += counts.imageOutput ?? 0
+  sums.images += counts.images ?? 0
+  sum.requests += 1
+}
+
+const NO_COUNTS: CountTotals = {
+  ...{ input: 0, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, audioInput: 0, imageInput: 0 },
+  ...{ output: 0, reasoning: 0, audioOutput: 0, imageOutput: 0, images: 0 },
+}
+
+export function usageLine(keyId: string, sum: UsageSum): string {
+  const { tenant, model, provider, first, sums, requests, paidNano } = sum
+  const place = usageLineKey({ tenant, keyId, model, provider })
+  return `${place}\t${countsText(sums ?? first)},${requests},${paidNano}`
+}
+
+/** What is being folded, and what came after. */
+export class MemtablePair {
+  flushing: Memtable | undefined
+  active = new Memtable()
+
+  all(): Memtable[] {
+    return this.flushing ? [this.flushing, this.active] : [this.active]
+  }
+
+  newestFirst(): Memtable[] {
+    return this.all().reverse()
+  }
+
+  posted(accountId: number): bigint {
+    return (this.flushing?.posted.get(accountId)?.nano ?? 0n) + (this.active.posted.get(accountId)?.nano ?? 0n)
+  }
+
+  owed(accountId: number): bigint {
+    return (this.flushing?.posted.get(accountId)?.owedNano ?? 0n) + (this.active.posted.get(accountId)?.owedNano ?? 0n)
+  }
+}

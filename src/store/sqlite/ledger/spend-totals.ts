@@ -1,0 +1,216 @@
+// What keys and tenants have paid and hold, for the windows that budgets ask about. A window that was asked for is kept
+// and moved along, so that a budget costs no query; any other is summed from what was folded, the tails and the holds.
+import { type DayRange, type EntryRow, spentNano } from "../../contract.ts"
+import { LedgerCache } from "./ledger-cache.ts"
+import type { Memtable, MemtablePair } from "./memtable.ts"
+import type { OpenHolds } from "./open-holds.ts"
+import { escapeName, paidOf } from "./runs/run-lines.ts"
+import type { SortedRuns } from "./runs/sorted-runs.ts"
+
+interface SpendWindow extends DayRange {
+  nano: bigint
+}
+
+interface SpendSources {
+  readonly runs: SortedRuns
+  readonly memtables: MemtablePair
+  readonly holds: Pick<OpenHolds, "all" | "hasLaterThan">
+  /** What the transaction has booked so far. */
+  readonly unwritten: () => Iterable<EntryRow>
+}
+
+type EntrySpender = Pick<EntryRow, "keyId" | "tenant" | "day">
+
+/** What was asked of a key or a tenant so far. */
+interface SpenderWindows {
+  readonly windows: SpendWindow[]
+  /** The last day, from `since` on, on which it has spent anything; undefined where there is none. */
+  last: { since: number; day: number | undefined } | undefined
+}
+
+const EVER: DayRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
+const MAX_SPENDERS = 65_536
+/** Of one spender: one for each of its budgets, and those of the periods before. */
+const MAX_WINDOWS = 8
+
+export class SpendTotals {
+  private readonly keys = new LedgerCache<SpenderWindows>(MAX_SPENDERS)
+  private readonly tenants = new LedgerCache<SpenderWindows>(MAX_SPENDERS)
+
+  constructor(private readonly sources: SpendSources) {}
+
+  ofKey(keyId: string, days: DayRange = EVER): bigint {
+    const { windows } = windowsOf(this.keys, keyId)
+    return (
+      findWindowSum(windows, days) ?? this.sumWindow(windows, { days, sum: () => this.paidAndHeldByKey(keyId, days) })
+    )
+  }
+
+  ofTenant(tenant: string, days: DayRange = EVER): bigint {
+    const { windows } = windowsOf(this.tenants, tenant)
+    return (
+      findWindowSum(windows, days) ??
+      this.sumWindow(windows, { days, sum: () => this.paidAndHeldByTenant(tenant, days) })
+    )
+  }
+
+  /** The day given, or a later one that the key or its tenant has spent or held anything on: a clock may be set back. */
+  latestDay({ keyId, tenant }: { readonly keyId: string; readonly tenant: string }, day: number): number {
+    const ofKey = windowsOf(this.keys, keyId)
+    const ofTenant = windowsOf(this.tenants, tenant)
+    if (!isKnownFrom(ofKey, day)) ofKey.last = { since: day, day: this.lastDayOfKey(keyId, day) }
+    if (!isKnownFrom(ofTenant, day)) ofTenant.last = { since: day, day: this.lastDayOfTenant(tenant, day) }
+    const spent = Math.max(day, ofKey.last?.day ?? day, ofTenant.last?.day ?? day)
+    const { holds } = this.sources
+    if (!holds.hasLaterThan(spent)) return spent
+    const held = [...holds.all()].filter((hold) => hold.keyId === keyId || hold.tenant === tenant)
+    return held.reduce((latest, hold) => Math.max(latest, hold.day), spent)
+  }
+
+  /** Whether anybody has asked for anything yet. */
+  get isTracking(): boolean {
+    return this.keys.size > 0 || this.tenants.size > 0
+  }
+
+  /** Adds to what a key, and its tenant, have paid or hold. */
+  add({ keyId, tenant, day }: EntrySpender, nano: bigint): void {
+    if (keyId !== null) addToWindows(this.keys.get(keyId), { day, nano })
+    if (tenant !== null) addToWindows(this.tenants.get(tenant), { day, nano })
+  }
+
+  /** Something was spent on a day. */
+  noteDay({ keyId, tenant, day }: EntrySpender): void {
+    if (keyId !== null) raiseLastDay(this.keys.get(keyId), day)
+    if (tenant !== null) raiseLastDay(this.tenants.get(tenant), day)
+  }
+
+  trim(): void {
+    this.keys.trim()
+    this.tenants.trim()
+  }
+
+  forget(): void {
+    this.keys.clear()
+    this.tenants.clear()
+  }
+
+  private sumWindow(
+    windows: SpendWindow[],
+    { days: { from, to }, sum }: { readonly days: DayRange; readonly sum: () => bigint },
+  ): bigint {
+    const nano = sum()
+    if (windows.length === MAX_WINDOWS) windows.shift()
+    windows.push({ from, to, nano })
+    return nano
+  }
+
+  private lastDayOfKey(keyId: string, day: number): number | undefined {
+    const isOf = (spender: EntrySpender) => spender.keyId === keyId
+    return this.lastDayFrom(day, { holder: `key:${keyId}`, isOf, inMemtable: (tail) => tail.daysOfKey(keyId) })
+  }
+
+  private lastDayOfTenant(tenant: string, day: number): number | undefined {
+    const isOf = (spender: EntrySpender) => spender.tenant === tenant
+    return this.lastDayFrom(day, { holder: `tenant:${tenant}`, isOf, inMemtable: (tail) => tail.daysOfTenant(tenant) })
+  }
+
+  private lastDayFrom(day: number, { holder, isOf, inMemtable }: DaySearch): number | undefined {
+    const { runs, memtables, unwritten } = this.sources
+    const days: number[] = []
+    for (const tail of memtables.all()) days.push(...inMemtable(tail))
+    for (const entry of unwritten()) if (entry.use !== null && isOf(entry)) days.push(entry.day)
+    const place = `${escapeName(holder)}\t`
+    for (let month = runs.partFrom(monthOf(day)); month !== undefined; month = runs.partFrom(month + 1))
+      for (const line of runs.linesWithPrefix(month, place))
+        days.push(Number(line.slice(place.length, line.lastIndexOf("\t"))))
+    const last = days.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+    return last < day ? undefined : last
+  }
+
+  private paidAndHeldByKey(keyId: string, days: DayRange): bigint {
+    const holder = `key:${keyId}`
+    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByKey(keyId, days) })
+    return paid + this.unsettled(days, (spender) => spender.keyId === keyId)
+  }
+
+  private paidAndHeldByTenant(tenant: string, days: DayRange): bigint {
+    const holder = `tenant:${tenant}`
+    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByTenant(tenant, days) })
+    return paid + this.unsettled(days, (spender) => spender.tenant === tenant)
+  }
+
+  private paid(holder: string, { days, byTail }: { readonly days: DayRange; byTail(tail: Memtable): bigint }): bigint {
+    const { runs, memtables } = this.sources
+    let nano = 0n
+    for (const tail of memtables.all()) nano += byTail(tail)
+    const place = `${escapeName(holder)}\t`
+    const [first, last] = days === EVER ? [0, days.to] : [monthOf(days.from), monthOf(days.to)]
+    for (let month = runs.partFrom(first); month !== undefined && month <= last; month = runs.partFrom(month + 1))
+      for (const line of runs.linesWithPrefix(month, place)) {
+        const day = Number(line.slice(place.length, line.lastIndexOf("\t")))
+        if (day >= days.from && day <= days.to) nano += paidOf(line)
+      }
+    return nano
+  }
+
+  /** What the transaction has booked so far, and what is held. */
+  private unsettled({ from, to }: DayRange, isOf: (spender: EntrySpender) => boolean): bigint {
+    const { holds, unwritten } = this.sources
+    const counts = (spender: EntrySpender) => spender.day >= from && spender.day <= to && isOf(spender)
+    let nano = 0n
+    for (const entry of unwritten()) if (counts(entry)) nano += spentNano(entry.nano)
+    for (const hold of holds.all()) if (counts(hold)) nano += hold.amountNano
+    return nano
+  }
+}
+
+/** Where a key's or a tenant's days are looked for. */
+interface DaySearch {
+  readonly holder: string
+  readonly isOf: (spender: EntrySpender) => boolean
+  readonly inMemtable: (tail: Memtable) => Iterable<number>
+}
+
+function windowsOf(spenders: LedgerCache<SpenderWindows>, name: string): SpenderWindows {
+  const asked = spenders.get(name)
+  if (asked) return asked
+  const none: SpenderWindows = { windows: [], last: undefined }
+  spenders.set(name, none)
+  return none
+}
+
+function findWindowSum(windows: readonly SpendWindow[], { from, to }: DayRange): bigint | undefined {
+  for (const window of windows) if (window.from === from && window.to === to) return window.nano
+  return undefined
+}
+
+function addToWindows(
+  asked: SpenderWindows | undefined,
+  { day, nano }: { readonly day: number; readonly nano: bigint },
+): void {
+  if (!asked) return
+  for (const window of asked.windows) if (day >= window.from && day <= window.to) window.nano += nano
+}
+
+/** Whether what is known of its last day holds from this one on. */
+function isKnownFrom({ last }: SpenderWindows, day: number): boolean {
+  return last !== undefined && (last.since <= day || last.day !== undefined)
+}
+
+function raiseLastDay(asked: SpenderWindows | undefined, day: number): void {
+  const last = asked?.last
+  if (last && day >= last.since && day > (last.day ?? Number.NEGATIVE_INFINITY)) last.day = day
+}
+
+const DAY_MS = 86_400_000
+
+let cachedMonth = { day: Number.NaN, month: Number.NaN }
+
+/** The months since the year 0: the parts that spending is kept in. */
+export function monthOf(day: number): number {
+  if (day !== cachedMonth.day) {
+    const date = new Date(day * DAY_MS)
+    cachedMonth = { day, month: date.getUTCFullYear() * 12 + date.getUTCMonth() }
+  }
+  return cachedMonth.month
+}

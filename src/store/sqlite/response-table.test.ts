@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { ResponseBounds, Store } from "../contract.ts"
+import { openSqlite } from "./open-sqlite.ts"
+
+let folder: string
+let store: Store
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-responses-"))
+  store = openSqlite(join(folder, "trivium.db"))
+})
+afterEach(() => {
+  store.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Responses of ten bytes, named by one letter each: small ones are acme's, capitals globex's. */
+const tenantOf = (name: string) => (/[A-Z]/.test(name) ? "globex" : "acme")
+
+function insert(names: string, { at = 1, bytes = 10 } = {}): void {
+  for (const id of names) {
+    store.responses.insert({ tenant: tenantOf(id), id, at, sealed: new Uint8Array(bytes).fill(0xfe) }, [
+      `item ${id}`,
+      "latest",
+    ])
+  }
+}
+
+const MANY = { rows: 1000, bytes: 100_000 }
+const keepWithin = (ofTenant: ResponseBounds, tenant: string) =>
+  store.responses.keepWithin({ ofTenant, ofAll: MANY }, tenant)
+/** The last one that came is not of either tenant. */
+const keepAllWithin = (ofAll: ResponseBounds, tenant = "") =>
+  store.responses.keepWithin({ ofTenant: MANY, ofAll }, tenant)
+
+const left = (names: string) => [...names].filter((name) => store.responses.find(tenantOf(name), name)).join("")
+
+describe("a response", () => {
+  test("is there after the store was closed, byte for byte", () => {
+    insert("a", { at: 2 ** 52, bytes: 1_000_000 })
+    store.close()
+    store = openSqlite(join(folder, "trivium.db"))
+    const sealed = new Uint8Array(1_000_000).fill(0xfe)
+    expect(store.responses.find("acme", "a")).toEqual({ tenant: "acme", id: "a", at: 2 ** 52, sealed })
+  })
+
+  test("is its tenant's: two may have one of the same id", () => {
+    insert("a")
+    expect(store.responses.find("globex", "a")).toBeUndefined()
+    expect(store.responses.remove("globex", "a")).toBe(false)
+    store.responses.insert({ tenant: "globex", id: "a", at: 1, sealed: new Uint8Array(1) }, [])
+    expect(store.responses.remove("acme", "a")).toBe(true)
+    expect(store.responses.remove("acme", "a")).toBe(false)
+    expect(store.responses.find("globex", "a")?.sealed).toHaveLength(1)
+  })
+
+  test("is found by the ids of its items, of which the newest response has each", () => {
+    insert("abA")
+    const byItem = (tenant: string, item: string) => store.responses.findByItem(tenant, item)?.id
+    expect([byItem("acme", "item a"), byItem("acme", "latest"), byItem("globex", "latest")]).toEqual(["a", "b", "A"])
+    expect(byItem("globex", "item a")).toBeUndefined()
+    store.responses.remove("acme", "b")
+    expect([byItem("acme", "latest"), byItem("acme", "item a")]).toEqual([undefined, "a"])
+    keepWithin({ rows: 0, bytes: 0 }, "acme")
+    expect(byItem("acme", "item a")).toBeUndefined()
+  })
+
+  test("is undone with the transaction it is written in, and counts for nothing", () => {
+    insert("a")
+    const fail = () =>
+      store.ledger.transaction(() => {
+        insert("bcd")
+        throw new Error("no")
+      })
+    expect(fail).toThrow("no")
+    keepWithin({ rows: 1, bytes: 10 }, "acme")
+    keepAllWithin({ rows: 1, bytes: 10 })
+    expect(left("abcd")).toBe("a")
+  })
+})
+
+test("what is from before a time goes, of the oldest only", () => {
+  insert("abc", { at: 1 })
+  insert("d", { at: 9 })
+  insert("e", { at: 1 })
+  expect(store.responses.dropBefore(1, 9)).toBe(0)
+  expect(store.responses.dropBefore(5, 2)).toBe(2)
+  expect(left("abcde")).toBe("cde")
+  expect(store.responses.dropBefore(5, 9)).toBe(2)
+  expect(left("abcde")).toBe("d")
+})
+
+describe("there are never more", () => {
+  test("of one tenant than its bounds: its oldest go, and nobody else's", () => {
+    insert("aAbBcC")
+    keepWithin({ rows: 2, bytes: 1000 }, "acme")
+    expect(left("abcABC")).toBe("bcABC")
+    keepWithin({ rows: 9, bytes: 19 }, "globex")
+    expect(left("abcABC")).toBe("bcC")
+  })
+
+  test("of all than theirs: the oldest go of whoever has most", () => {
+    insert("aABCDb")
+    keepAllWithin({ rows: 4, bytes: 1000 })
+    expect(left("abABCD")).toBe("abCD")
+    keepAllWithin({ rows: 9, bytes: 30 })
+    expect(left("abABCD")).toBe("abD")
+    insert("EF", { bytes: 1 })
+    insert("c", { bytes: 30 })
+    keepAllWithin({ rows: 9, bytes: 45 })
+    expect(left("abcABCDEF")).toBe("cDEF")
+    keepAllWithin({ rows: 3, bytes: 45 })
+    expect(left("abcABCDEF")).toBe("cEF")
+  })
+
+  test("of all than theirs, but the one that came last stays, also where it is all that its tenant has", () => {
+    insert("abc")
+    insert("A", { bytes: 50 })
+    keepAllWithin({ rows: 9, bytes: 60 }, "globex")
+    expect(left("abcA")).toBe("cA")
+    insert("B", { bytes: 50 })
+    keepAllWithin({ rows: 9, bytes: 60 }, "globex")
+    expect(left("abcAB")).toBe("cB")
+    keepAllWithin({ rows: 9, bytes: 40 }, "globex")
+    expect(left("abcAB")).toBe("")
+  })
+
+  test("of all than theirs, after a restart: a tenant with little keeps it, however much others bring", () => {
+    insert("A")
+    for (const id of "abcdefghij") {
+      insert(id)
+      store.close()
+      store = openSqlite(join(folder, "trivium.db"))
+      keepAllWithin({ rows: 3, bytes: 1000 })
+    }
+    expect(left("Aabcdefghij")).toBe("Aij")
+  })
+
+  test("also after some were deleted, and after all were gone", () => {
+    insert("aAb")
+    store.responses.remove("acme", "a")
+    insert("c", { bytes: 20 })
+    keepWithin({ rows: 2, bytes: 30 }, "acme")
+    keepAllWithin({ rows: 3, bytes: 40 })
+    expect(left("Abc")).toBe("Abc")
+    keepAllWithin({ rows: 0, bytes: 0 })
+    insert("d")
+    keepAllWithin({ rows: 1, bytes: 10 })
+    expect(left("Abcd")).toBe("d")
+  })
+})

@@ -1,5 +1,0 @@
-/** Turns one item into zero or more. Made fresh for every stream; may keep state. */
-export interface Step<From, To> {
-  push(item: From): To[]
-  finish(): To[]
-}

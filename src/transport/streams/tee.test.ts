@@ -1,0 +1,140 @@
+import { describe, expect, test } from "bun:test"
+import { fromByteText, toByteText } from "../json/byte-text.ts"
+import type { SseFrame } from "./sse.ts"
+import { Tee, type TeeOptions } from "./tee.ts"
+
+const stream = "data: one\n\n: note\n\ndata: two\n\ndata: three\n\n"
+
+function teeOf(options: Partial<TeeOptions<string>> = {}) {
+  const failures: unknown[] = []
+  const seen: string[] = []
+  const tee = new Tee<string>({
+    observer: { push: ({ data }: SseFrame) => (data === undefined ? [] : [data]), finish: () => ["end"] },
+    edit: ({ raw }) => raw,
+    onEvent: (event) => {
+      seen.push(event)
+      return "go-on"
+    },
+    onObserverFailure: (cause) => failures.push(cause),
+    growth: { partOf: () => undefined, mayVary: new Map(), onAlike: () => {}, onText: () => {} },
+    ...options,
+  })
+  const run = (text: string) => {
+    const passed = [tee.push(fromByteText(text)), tee.finish()].map((bytes) => (bytes ? toByteText(bytes) : ""))
+    tee.conclude()
+    return passed.join("")
+  }
+  return { tee, run, seen, failures }
+}
+
+test("everything passes and the observer sees it", () => {
+  const { run, seen } = teeOf()
+  expect(run(stream)).toBe(stream)
+  expect(seen).toEqual(["one", "two", "three", "end"])
+})
+
+test("an observer that fails changes nothing of what passes, and is told of once", () => {
+  const { run, failures } = teeOf({
+    observer: {
+      push() {
+        throw new Error("observer broke")
+      },
+      finish: () => [],
+    },
+  })
+  expect(run(stream)).toBe(stream)
+  expect(failures).toHaveLength(1)
+})
+
+test("an event may end what passes with its frame, or before it", () => {
+  const ending = (verdict: "last-frame" | "stop-before") =>
+    teeOf({ onEvent: (event) => (event === "two" ? verdict : "go-on") }).run(stream)
+  expect(ending("last-frame")).toBe("data: one\n\n: note\n\ndata: two\n\n")
+  expect(ending("stop-before")).toBe("data: one\n\n: note\n\n")
+})
+
+test("the last frame may be held back, and what came before it passes", () => {
+  const { run, tee } = teeOf({ onEvent: (event) => (event === "two" ? "hold-frame" : "go-on") })
+  expect(run(stream)).toBe("data: one\n\n: note\n\n")
+  expect([tee.isHeld, tee.held]).toEqual([true, "data: two\n\n"])
+})
+
+test("the end of the bytes may be held back where no frame is the last", () => {
+  const { run, tee } = teeOf({ onEvent: (event) => (event === "end" ? "hold-frame" : "go-on") })
+  expect(run(stream)).toBe(stream)
+  expect([tee.isHeld, tee.held]).toEqual([true, undefined])
+})
+
+test("a frame may end what passes before it, and before the observer sees it", () => {
+  const { run, seen } = teeOf({ onFrame: ({ data }) => (data === "two" ? "stop-before" : "go-on") })
+  expect(run(stream)).toBe("data: one\n\n: note\n\n")
+  expect(seen).toEqual(["one"])
+})
+
+test("frames may be edited and dropped", () => {
+  const { run } = teeOf({ edit: ({ raw, data }) => (data === "two" ? "" : raw.replace("one", "1")) })
+  expect(run(stream)).toBe("data: 1\n\n: note\n\ndata: three\n\n")
+})
+
+describe("frames that only say more of the same", () => {
+  const mayVary = new Map([["text", true]])
+  const partOf = (events: readonly string[]) => (events.length === 1 && events[0] === "more" ? "part" : undefined)
+  const said = (text: string) => `data: {"text":"${text}","end":null}\n\n`
+  const ended = 'data: {"text":"x","end":"stop"}\n\n'
+
+  function growing(growth = { partOf, mayVary, onAlike: () => {}, onText: () => {} }) {
+    const shown: string[] = []
+    const tee = new Tee<string>({
+      observer: {
+        push({ raw }) {
+          shown.push(raw)
+          return [raw.includes("stop") ? "end" : raw.includes("text") ? "more" : "other"]
+        },
+        finish: () => [],
+      },
+      edit: ({ raw }) => raw.replace('"text"', '"words"'),
+      onEvent: () => "go-on",
+      onObserverFailure: () => {},
+      growth,
+    })
+    const push = (text: string) => {
+      const passed = tee.push(fromByteText(text))
+      return passed ? toByteText(passed) : ""
+    }
+    return { push, shown }
+  }
+
+  test("pass edited, without being shown to the observer once two were", () => {
+    const { push, shown } = growing()
+    const words = ["a", "b", "c", "d"]
+    expect(words.map((word) => push(said(word)))).toEqual(words.map((word) => said(word).replace("text", "words")))
+    expect(shown).toEqual([said("a"), said("b")])
+  })
+
+  test("are shown again after anything else has happened", () => {
+    const { push, shown } = growing()
+    for (const frame of [said("a"), said("b"), said("c"), ended, said("d"), said("e"), said("f")]) push(frame)
+    expect(shown).toEqual([said("a"), said("b"), ended, said("d"), said("e")])
+  })
+
+  test("are shown while a part of a frame is waiting for its end", () => {
+    const { push, shown } = growing()
+    const text = said("a") + said("b") + said("c").slice(0, 9)
+    expect(push(text) + push(said("c").slice(9)) + push(said("d"))).toBe(
+      ["a", "b", "c", "d"].map((word) => said(word).replace("text", "words")).join(""),
+    )
+    expect(shown).toEqual([said("a"), said("b"), said("c")])
+  })
+
+  test("pass alike wherever the bytes are cut", () => {
+    const whole = ["a", "b", "c"].map(said).join("") + ended + ["d", "e", "f"].map(said).join("")
+    const expected = whole.replaceAll('"text"', '"words"')
+    for (let first = 0; first <= whole.length; first++) {
+      for (const second of [first + 1, first + 17, whole.length - 3]) {
+        const { push } = growing()
+        const pieces = [whole.slice(0, first), whole.slice(first, second), whole.slice(Math.max(first, second))]
+        expect(pieces.map(push).join("")).toBe(expected)
+      }
+    }
+  })
+})
