@@ -1,4 +1,4 @@
-// JSON as a type.
+// JSON as a type, and read from text.
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
@@ -8,4 +8,19 @@ export interface JsonObject {
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+/** Undefined where the text is not JSON. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined where the text is not the JSON of an object. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
 }

@@ -1,5 +1,5 @@
 // JSON that is asked for in words: frameworks without a member for it put the wish, and often the schema, into the prompt.
-import { isObject, type JsonObject } from "../canonical/json.ts"
+import { isObject, type JsonObject, parseJsonObject } from "../canonical/json.ts"
 import type { AnswerFormat } from "./simulated-request.ts"
 
 const WISH =
@@ -30,16 +30,7 @@ function objectAt(text: string, start: number): JsonObject | undefined {
   let depth = 0
   for (let at = start; at < text.length; at++) {
     if (text[at] === "{") depth++
-    else if (text[at] === "}" && --depth === 0) return parseObject(text.slice(start, at + 1))
+    else if (text[at] === "}" && --depth === 0) return parseJsonObject(text.slice(start, at + 1))
   }
   return undefined
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -51,7 +51,9 @@ describe("a page in a browser", () => {
       const answer = await chat({ origin: PAGE, ...headers })
       expect(answer.status).toBe(status)
       expect(answer.headers.get("access-control-allow-origin")).toBe(PAGE)
-      expect(answer.headers.get("access-control-expose-headers")).toContain("x-request-id")
+      const exposed = answer.headers.get("access-control-expose-headers")?.split(", ")
+      const own = [...answer.headers.keys()].filter((name) => name.startsWith("x-"))
+      expect(exposed).toEqual(expect.arrayContaining([...own, "x-gateway-losses", "x-gateway-cost", "x-should-retry"]))
     }
   })
 

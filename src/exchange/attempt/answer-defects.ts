@@ -3,7 +3,7 @@
 
 import type { CandidateFinish, ResponseCandidate } from "../../canonical/chat/chat-response.ts"
 import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
-import { isObject } from "../../canonical/json.ts"
+import { isObject, parseJson } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import type { AnswerDefect } from "../../routing/health-monitor.ts"
 import { decodeUtf8 } from "../../transport/json/byte-text.ts"
@@ -137,12 +137,4 @@ export class StreamFormatCheck {
 /** A call without any is written in many ways. */
 function isArguments(text: string): boolean {
   return text.trim() === "" || isObject(parseJson(text))
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

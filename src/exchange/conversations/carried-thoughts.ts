@@ -4,7 +4,7 @@
 import type { ChatRequest, ConversationTurn } from "../../canonical/chat/chat-request.ts"
 import type { ContentPart, ReasoningPart } from "../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../canonical/chat/sealed-content.ts"
-import { isObject, type Json } from "../../canonical/json.ts"
+import { isObject, type Json, parseJson } from "../../canonical/json.ts"
 import { restoreSeals } from "./restore-seals.ts"
 import type { SealBundle } from "./seal-cache.ts"
 
@@ -66,12 +66,4 @@ function sealIn(value: Json | undefined): SealedContent | undefined {
   if (!isObject(value)) return undefined
   const { mintedBy, data } = value
   return typeof mintedBy === "string" && typeof data === "string" ? { mintedBy, data } : undefined
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

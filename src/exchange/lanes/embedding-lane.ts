@@ -2,7 +2,7 @@
 // the vectors of all of them given to the client in its own.
 import type { EmbeddingResponse } from "../../canonical/embedding.ts"
 import type { GatewayError } from "../../canonical/gateway-error.ts"
-import { isObject, type JsonObject } from "../../canonical/json.ts"
+import { parseJsonObject } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
 import type { UpstreamError } from "../../protocols/contract.ts"
 import type { EmbeddingIngress, EmbeddingUpstream } from "../../protocols/embedding-codec.ts"
@@ -135,14 +135,5 @@ class EmbeddingLane implements Lane {
     const batch = this.said.batches[index]
     if (!batch) throw new Error(`there is no call ${index}`)
     return batch
-  }
-}
-
-function parseJsonObject(text: string): JsonObject | undefined {
-  try {
-    const said: unknown = JSON.parse(text)
-    return isObject(said) ? said : undefined
-  } catch {
-    return undefined
   }
 }

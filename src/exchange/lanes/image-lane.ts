@@ -2,7 +2,7 @@
 // needs, and the images of all of them are given to the client in the form it asked for.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { DrawnImage, ImageForm, ImageRequest, ImageResponse } from "../../canonical/image.ts"
-import { isObject, type JsonObject } from "../../canonical/json.ts"
+import { parseJsonObject } from "../../canonical/json.ts"
 import type { Loss } from "../../canonical/loss.ts"
 import type { UpstreamError } from "../../protocols/contract.ts"
 import type { ImageIngress, ImageUpstream } from "../../protocols/image-codec.ts"
@@ -174,13 +174,4 @@ function noImageError({ isFiltered }: ImageResponse): GatewayError {
   }
   const message = "The model answered without an image."
   return new GatewayError("upstream_unavailable", message, { owner: "upstream", upstreamStatus: 502 })
-}
-
-function parseJsonObject(text: string): JsonObject | undefined {
-  try {
-    const said: unknown = JSON.parse(text)
-    return isObject(said) ? said : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,7 @@
 
 import type { ChatResponse } from "../../canonical/chat/chat-response.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
-import { isObject, type JsonObject } from "../../canonical/json.ts"
+import { type JsonObject, parseJsonObject } from "../../canonical/json.ts"
 import type { Loss } from "../../canonical/loss.ts"
 import type { ClientResponseContext, IngressCodec, UpstreamCodec } from "../../protocols/chat-codec.ts"
 import type { ProviderOperation } from "../../providers/contract.ts"
@@ -286,13 +286,4 @@ function applyEdits(body: string, edits: Parameters<typeof spliceJson>[1]): stri
   const outlined = outlineJson(text)
   if (!outlined) throw new Error("a codec writes one object")
   return fromByteText(spliceJson(text, edits, outlined))
-}
-
-function parseJsonObject(text: string) {
-  try {
-    const said: unknown = JSON.parse(text)
-    return isObject(said) ? said : undefined
-  } catch {
-    return undefined
-  }
 }

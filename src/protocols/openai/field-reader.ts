@@ -2,7 +2,6 @@
 // the naming of what is lost.
 
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
-import type { Loss } from "../../canonical/loss.ts"
 import { claimFields } from "../../canonical/passthrough-fields.ts"
 
 /** An object as it is being written. */
@@ -84,16 +83,4 @@ export function joinMembers(draft: JsonDraft, members: JsonObject): JsonDraft {
 /** A member called `__proto__` is a member like any other. */
 function define(draft: JsonDraft, name: string, value: Json): void {
   Object.defineProperty(draft, name, { value, enumerable: true, configurable: true, writable: true })
-}
-
-export function memberPathIn(at: string | undefined, name: string): string {
-  return at === undefined || at === "" ? name : `${at}.${name}`
-}
-
-export function droppedLoss(path: string, weight: Loss["weight"], why: string): Loss {
-  return { path, weight, how: "dropped", why }
-}
-
-export function approximatedLoss(path: string, weight: Loss["weight"], why: string): Loss {
-  return { path, weight, how: "approximated", why }
 }

@@ -1,7 +1,7 @@
 // The arguments of a call, which are text, as the object this protocol wants.
 
 import type { ToolCallPart } from "../../canonical/chat/content-part.ts"
-import { isObject, type JsonObject } from "../../canonical/json.ts"
+import { isObject, type JsonObject, parseJson } from "../../canonical/json.ts"
 
 /** The one member of a call whose input is plain text: a custom tool becomes a function of one string. */
 export const TEXT_INPUT = "input"
@@ -10,14 +10,6 @@ export function toolInput(call: Pick<ToolCallPart, "arguments" | "input">): { in
   const { arguments: text, input: form } = call
   if (form === "text") return { input: { [TEXT_INPUT]: text }, exact: true }
   if (text.trim() === "") return { input: {}, exact: true }
-  const value = parseToolArguments(text)
+  const value = parseJson(text)
   return isObject(value) ? { input: value, exact: true } : { input: { [TEXT_INPUT]: text }, exact: false }
-}
-
-function parseToolArguments(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,8 @@
 import type { Json, JsonObject } from "../../../canonical/json.ts"
 import type { Losses } from "../../../canonical/loss.ts"
 import { type PassthroughFields, presentFieldNames } from "../../../canonical/passthrough-fields.ts"
-import { droppedLoss, type JsonDraft, joinMembers, memberPathIn } from "../../openai/field-reader.ts"
+import { dropped, memberPath } from "../../losses.ts"
+import { type JsonDraft, joinMembers } from "../../openai/field-reader.ts"
 
 export const PROTOCOL = "openai-chat"
 
@@ -60,7 +61,7 @@ export function restorePassthrough(
   if (!extra) return draft
   if (isOwn(extra)) return joinMembers(draft, extra.members)
   for (const name of presentFieldNames(extra)) {
-    losses.push(droppedLoss(memberPathIn(at, name), "hint", "chat completions has no such member"))
+    losses.push(dropped.hint(memberPath(at, name), "chat completions has no such member"))
   }
   return draft
 }

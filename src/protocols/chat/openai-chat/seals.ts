@@ -3,7 +3,7 @@
 // the member, and goes back to its minter alone.
 
 import type { SealedContent } from "../../../canonical/chat/sealed-content.ts"
-import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import { isObject, type Json, type JsonObject, parseJsonObject } from "../../../canonical/json.ts"
 
 export interface ChatReasoningSeal {
   /** Where the text stood: `reasoning_content`, `reasoning`, or `thinking` inside the content. */
@@ -19,7 +19,7 @@ export function sealReasoning({ member, details = [] }: ChatReasoningSeal, minte
 
 /** Undefined where it was not written here: the minter may speak other protocols too. */
 export function openReasoning({ data }: SealedContent): ChatReasoningSeal | undefined {
-  const seal = parseSealedObject(data)
+  const seal = parseJsonObject(data)
   if (!seal) return undefined
   const { member, details } = seal
   if (typeof member !== "string" && !Array.isArray(details)) return undefined
@@ -32,15 +32,6 @@ export function sealCall(extraContent: JsonObject, mintedBy: string): SealedCont
 }
 
 export function openCall({ data }: SealedContent): JsonObject | undefined {
-  const extraContent = parseSealedObject(data)?.extra_content
+  const extraContent = parseJsonObject(data)?.extra_content
   return isObject(extraContent) ? extraContent : undefined
-}
-
-function parseSealedObject(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

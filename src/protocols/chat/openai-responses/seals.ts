@@ -2,7 +2,7 @@
 // so the seal of one crosses a client in a reasoning item of its own before it.
 
 import { encloseSeal, type SealedContent } from "../../../canonical/chat/sealed-content.ts"
-import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
+import { isObject, type Json, type JsonObject, parseJson } from "../../../canonical/json.ts"
 
 /** Between two texts of one item, which are one text in canonical words. */
 export const BETWEEN_THOUGHTS = "\n\n"
@@ -38,7 +38,7 @@ export function sealReasoning(item: JsonObject, mintedBy: string): SealedContent
 
 /** Undefined where it was not written here: the minter may speak other protocols too. */
 export function openReasoning({ data }: SealedContent): ReasoningItemSeal | undefined {
-  const seal = parseJsonText(data)
+  const seal = parseJson(data)
   if (!isObject(seal)) return undefined
   const { id, encrypted, summary, content, both } = seal
   if (typeof id !== "string" && typeof encrypted !== "string") return undefined
@@ -92,16 +92,8 @@ export interface ToolCallSeal {
 /** The call a seal belongs to, and the seal; undefined for any other seal. */
 export function openCallSeal({ mintedBy, data }: SealedContent): ToolCallSeal | undefined {
   if (mintedBy !== OF_CALL) return undefined
-  const found = parseJsonText(data)
+  const found = parseJson(data)
   const [callId, minter, sealed] = Array.isArray(found) ? found : []
   if (typeof callId !== "string" || typeof minter !== "string" || typeof sealed !== "string") return undefined
   return { callId, sealed: { mintedBy: minter, data: sealed } }
-}
-
-function parseJsonText(text: string): Json | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -8,7 +8,7 @@ import type {
   ToolResultPart,
 } from "../../../../canonical/chat/content-part.ts"
 import { openSeal, type SealedContent } from "../../../../canonical/chat/sealed-content.ts"
-import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { isObject, type JsonObject, parseJson } from "../../../../canonical/json.ts"
 import type { Loss, Losses } from "../../../../canonical/loss.ts"
 import { CODE_TOOL, OF_PART_BEFORE, OUTCOME_OK } from "../decode/decode-part.ts"
 import { isUnnamed } from "../decode/decode-request.ts"
@@ -140,7 +140,7 @@ export class PartEncoder {
     const exact = parseExactObject(text)
     if (exact) return exact
     const how = { weight: "meaning", how: "approximated" } as const
-    const near = parseJsonText(text)
+    const near = parseJson(text)
     if (isObject(near)) this.lose(`${at}.arguments`, "Its numbers are longer than JSON's are read.", how)
     else this.lose(`${at}.arguments`, "They are no JSON object; they are sent as the text `input` of one.", how)
     return isObject(near) ? near : { input: text }
@@ -246,12 +246,4 @@ function isToolType(name: string): boolean {
 
 function callIdMember(id: string): GeminiDraft {
   return id === "" || isUnnamed(id) ? {} : { id }
-}
-
-function parseJsonText(text: string): Json | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,8 @@
 import type { ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ReasoningPart, ToolCallPart } from "../../../../canonical/chat/content-part.ts"
 import type { Json } from "../../../../canonical/json.ts"
-import { droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { dropped, memberPath } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { type ChatReasoningSeal, openCall, openReasoning } from "../seals.ts"
 import { type ChatEncodeContext, maySendSeal } from "./encode-context.ts"
@@ -39,7 +40,7 @@ export function encodeAssistant(turn: ConversationTurn, saying: ChatEncodeContex
 }
 
 function reportPartLoss(part: ContentPart, { context }: ChatEncodeContext, why: string): void {
-  context.losses.push(droppedLoss(part.at ?? "", "meaning", why))
+  context.losses.push(dropped.meaning(part.at ?? "", why))
 }
 
 /** Puts reasoning into the member its host wants it in; the part of a content, for hosts that want it there. */
@@ -49,7 +50,7 @@ function thinkingPart(part: ReasoningPart, thought: JsonDraft, saying: ChatEncod
   const seal = sealOf(part, { word, saying })
   if (!seal) {
     const why = "reasoning goes back only to the provider it came from"
-    saying.context.losses.push(droppedLoss(part.at ?? "", "hint", why))
+    saying.context.losses.push(dropped.hint(part.at ?? "", why))
     return []
   }
   if (seal.member === "thinking") {
@@ -89,8 +90,7 @@ function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeCont
   for (const name of ["id", "type"]) if (absent.includes(name)) delete call[name]
   const extraContent = part.sealed && maySendSeal(part.sealed, saying) ? openCall(part.sealed) : undefined
   if (extraContent) call.extra_content = extraContent
-  else if (part.sealed)
-    losses.push(droppedLoss(memberPathIn(at, "sealed"), "hint", "a seal goes back only to who made it"))
+  else if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal goes back only to who made it"))
   addCall(called, restorePassthrough(call, part.extra, { at, losses }))
 }
 

@@ -4,7 +4,8 @@ import type { CacheMark } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
-import { droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { dropped, memberPath } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { type ChatWriting, PROTOCOL } from "../passthrough-fields.ts"
 
 export interface ChatEncodeContext {
@@ -40,6 +41,6 @@ export function writeMark(
     draft.cache_control = { type: "ephemeral", ...(cacheMark.ttl && { ttl: cacheMark.ttl }) }
   else {
     const why = "chat completions caches prompts without marks"
-    saying.context.losses.push(droppedLoss(memberPathIn(at, "cache_control"), "hint", why))
+    saying.context.losses.push(dropped.hint(memberPath(at, "cache_control"), why))
   }
 }

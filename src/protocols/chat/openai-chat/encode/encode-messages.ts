@@ -4,7 +4,8 @@ import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/c
 import type { ContentPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { Json } from "../../../../canonical/json.ts"
 import type { PassthroughFields } from "../../../../canonical/passthrough-fields.ts"
-import { approximatedLoss, type JsonDraft, joinMembers, memberPathIn } from "../../../openai/field-reader.ts"
+import { approximated, memberPath } from "../../../losses.ts"
+import { type JsonDraft, joinMembers } from "../../../openai/field-reader.ts"
 import { isOwn, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { encodeAssistant } from "./encode-assistant-message.ts"
 import type { ChatEncodeContext } from "./encode-context.ts"
@@ -46,7 +47,7 @@ function lacksWord({ settings: { format }, instructions, turns }: ChatRequest, {
 }
 
 function jsonInstruction({ context: { losses } }: ChatEncodeContext): Json {
-  losses.push(approximatedLoss("format", "hint", "JSON is given only where the word is said: an instruction was added"))
+  losses.push(approximated.hint("format", "JSON is given only where the word is said: an instruction was added"))
   return { role: "system", content: "Answer in JSON." }
 }
 
@@ -135,10 +136,10 @@ function encodeResult(part: ToolResultPart, saying: ChatEncodeContext): { messag
   const texts = part.parts.filter((each) => !media.includes(each))
   if (media.length > 0) {
     const why = "a tool's result is text in chat completions: the rest follows in a message of the user"
-    losses.push(approximatedLoss(memberPathIn(at, "content"), "meaning", why))
+    losses.push(approximated.meaning(memberPath(at, "content"), why))
   }
   const said = encodeContent(texts, saying, { content: undefined, between: PARAGRAPH })
-  if (part.isError) losses.push(approximatedLoss(at, "hint", "that the tool failed is said in the text of its result"))
+  if (part.isError) losses.push(approximated.hint(at, "that the tool failed is said in the text of its result"))
   const content = part.isError && typeof said === "string" ? `Error: ${said}` : said
   const message = restorePassthrough({ role: "tool", tool_call_id: part.callId, content }, part.extra, { at, losses })
   return { message, media: media.flatMap((each) => encodePart(each, saying) ?? []) }

@@ -2,7 +2,8 @@
 
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
-import { approximatedLoss, droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { addressOf, audioFormat } from "../../../openai/openai-media.ts"
 import { type ChatWriting, PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
@@ -38,7 +39,7 @@ export function encodePart(part: ContentPart, saying: ChatEncodeContext): Json |
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
-    losses.push(droppedLoss(at, "meaning", `a block that only ${part.protocol} knows`))
+    losses.push(dropped.meaning(at, `a block that only ${part.protocol} knows`))
     return undefined
   }
   const written = writingOf(part.extra)
@@ -62,16 +63,14 @@ function encodeKind(part: Exclude<ContentPart, { kind: "foreign" }>, saying: Cha
   const at = part.at ?? ""
   if (part.kind === "text") {
     if (part.citations?.length) {
-      losses.push(
-        droppedLoss(memberPathIn(at, "citations"), "hint", "a message sent to chat completions has no citations"),
-      )
+      losses.push(dropped.hint(memberPath(at, "citations"), "a message sent to chat completions has no citations"))
     }
     return { type: "text", text: part.text }
   }
   if (part.kind === "refusal") return { type: "refusal", refusal: part.text }
   if (part.kind === "media") return encodeMedia(part, saying)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
-  losses.push(droppedLoss(at, weight, `a ${part.kind} cannot stand here in chat completions`))
+  losses.push(dropped[weight](at, `a ${part.kind} cannot stand here in chat completions`))
   return undefined
 }
 
@@ -79,10 +78,10 @@ function encodeMedia(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
   const { losses } = saying.context
   const at = part.at ?? ""
   if (part.name !== undefined && part.media !== "document") {
-    losses.push(droppedLoss(memberPathIn(at, "name"), "hint", `in chat completions only files have names`))
+    losses.push(dropped.hint(memberPath(at, "name"), `in chat completions only files have names`))
   }
   if (part.detail !== undefined && part.media !== "image") {
-    losses.push(droppedLoss(memberPathIn(at, "detail"), "hint", `in chat completions only images have a detail`))
+    losses.push(dropped.hint(memberPath(at, "detail"), `in chat completions only images have a detail`))
   }
   if (part.media === "audio") return encodeAudio(part, saying)
   if (part.media === "document") return encodeFile(part, saying)
@@ -124,7 +123,7 @@ function encodeFile(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
     if (source.at === "url") throw unsupportedSetting(at, "is a file at an address. Send the file itself, in base64.")
     const spelledOut = textOf(source)
     if (spelledOut !== undefined) {
-      context.losses.push(approximatedLoss(at, "hint", "a file of text is sent as text"))
+      context.losses.push(approximated.hint(at, "a file of text is sent as text"))
       return { type: "text", text: name === undefined ? spelledOut : `${name}\n\n${spelledOut}` }
     }
   }

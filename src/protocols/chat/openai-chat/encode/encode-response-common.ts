@@ -4,7 +4,7 @@ import type { CandidateFinish } from "../../../../canonical/chat/chat-response.t
 import type { ContentPart, MediaPart } from "../../../../canonical/chat/content-part.ts"
 import type { Losses } from "../../../../canonical/loss.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
-import { droppedLoss } from "../../../openai/field-reader.ts"
+import { dropped } from "../../../losses.ts"
 import { writingOf } from "../passthrough-fields.ts"
 
 /** Between two pieces of reasoning, which are one text here. */
@@ -88,7 +88,7 @@ export function unsupportedReason(
 }
 
 export function reportPart(what: string, { path, losses }: { path: string; losses: Losses }): void {
-  losses.push(droppedLoss(path, "hint", `chat completions has no place for ${what}`))
+  losses.push(dropped.hint(path, `chat completions has no place for ${what}`))
 }
 
 /** A part that does not grow, as a member of a message or delta; undefined where it cannot be told. */

@@ -8,7 +8,8 @@ import type {
 } from "../../../../canonical/chat/chat-request.ts"
 import { effortOf, nearestEffort } from "../../../../canonical/chat/reasoning-effort.ts"
 import type { Json } from "../../../../canonical/json.ts"
-import { approximatedLoss, droppedLoss, type JsonDraft } from "../../../openai/field-reader.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { SPOKEN } from "../audio-format.ts"
 import { type ChatEncodeContext, unsupportedSetting } from "./encode-context.ts"
 
@@ -20,8 +21,7 @@ export function encodeSettings(request: ChatRequest, saying: ChatEncodeContext):
   const { written } = saying
   const { losses } = saying.context
   const limit = limitMember(saying)
-  if (settings.topK !== undefined && !saying.own)
-    losses.push(droppedLoss("topK", "hint", "chat completions has no top_k"))
+  if (settings.topK !== undefined && !saying.own) losses.push(dropped.hint("topK", "chat completions has no top_k"))
   const members: { readonly [name: string]: Json | undefined } = {
     [limit]: settings.maxOutputTokens,
     ...encodeSampling(settings, saying),
@@ -54,7 +54,7 @@ function encodeSampling(
 ): { readonly [name: string]: Json | undefined } {
   const { temperature, topP, topK, frequencyPenalty, presencePenalty } = settings
   if (!own && context.fixedSampling) {
-    const lose = (name: string) => context.losses.push(droppedLoss(name, "hint", "the model lets nobody set it"))
+    const lose = (name: string) => context.losses.push(dropped.hint(name, "the model lets nobody set it"))
     if (temperature !== undefined && temperature !== 1) lose("temperature")
     if (topP !== undefined && topP !== 1) lose("topP")
     if (frequencyPenalty) lose("frequencyPenalty")
@@ -93,7 +93,7 @@ function encodeLogprobs(
   const others = own ? logprobs : Math.min(logprobs, MAX_ALTERNATIVES)
   if (others < logprobs) {
     const why = `chat completions tells at most ${MAX_ALTERNATIVES} alternatives`
-    context.losses.push(approximatedLoss("logprobs", "hint", why))
+    context.losses.push(approximated.hint("logprobs", why))
   }
   return { logprobs: true, ...(plain?.top_logprobs !== "absent" && { top_logprobs: others }) }
 }
@@ -117,21 +117,18 @@ function encodeReasoning(wish: ReasoningSettings | undefined, { own, written, co
   const { effort, budgetTokens, show } = wish
   if (own) return effort ? { reasoning_effort: effort } : {}
   const { losses, reasons } = context
-  if (show) losses.push(droppedLoss("reasoning.show", "hint", "whether reasoning is shown is the provider's to say"))
+  if (show) losses.push(dropped.hint("reasoning.show", "whether reasoning is shown is the provider's to say"))
   const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
   if (!reasons) {
-    if (word && word !== "none") losses.push(droppedLoss("reasoning", "hint", "the model does not reason"))
+    if (word && word !== "none") losses.push(dropped.hint("reasoning", "the model does not reason"))
     return {}
   }
   if (budgetTokens !== undefined && budgetTokens > 0) {
-    losses.push(
-      approximatedLoss("reasoning.budgetTokens", "hint", "chat completions knows words for effort, not numbers"),
-    )
+    losses.push(approximated.hint("reasoning.budgetTokens", "chat completions knows words for effort, not numbers"))
   }
   if (!word) return {}
   const taken = context.efforts ? nearestEffort(word, context.efforts) : word
-  if (taken !== word)
-    losses.push(approximatedLoss("reasoning.effort", "hint", `the nearest the model takes is ${taken}`))
+  if (taken !== word) losses.push(approximated.hint("reasoning.effort", `the nearest the model takes is ${taken}`))
   return { reasoning_effort: taken }
 }
 
@@ -142,6 +139,6 @@ function encodeModalities({ modalities }: ChatSettings, { own, context }: ChatEn
     throw unsupportedSetting("modalities", "asks for images, which this model's provider does not answer with here.")
   }
   if (!modalities.includes("audio")) return {}
-  context.losses.push(approximatedLoss("modalities", "hint", "a voice must be named, so one is chosen"))
+  context.losses.push(approximated.hint("modalities", "a voice must be named, so one is chosen"))
   return { modalities: ["text", "audio"], audio: { voice: "alloy", format: SPOKEN.format } }
 }

@@ -10,8 +10,7 @@ import type { Usage } from "../../../../canonical/usage.ts"
 import { encodeByteText } from "../../../../transport/json/byte-text.ts"
 import { asciiJson } from "../../../../transport/json/json-splice.ts"
 import type { ClientResponseContext, StreamWriter } from "../../../chat-codec.ts"
-import { foreignPaths } from "../../../losses.ts"
-import { droppedLoss } from "../../../openai/field-reader.ts"
+import { dropped, foreignPaths } from "../../../losses.ts"
 import { encodeAnnotation } from "../citations.ts"
 import { DONE } from "../decode/decode-stream.ts"
 import { errorFrame } from "../errors.ts"
@@ -95,7 +94,7 @@ class ChatStreamEncoder implements StreamWriter {
     for (const path of foreignPaths(value)) {
       if (this.lost.has(path)) continue
       this.lost.add(path)
-      this.context.losses.push(droppedLoss(path, "hint", `only ${protocol} tells this`))
+      this.context.losses.push(dropped.hint(path, `only ${protocol} tells this`))
     }
   }
 

@@ -2,7 +2,8 @@
 
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json } from "../../../../canonical/json.ts"
-import { approximatedLoss, droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { isStrict } from "../../../schema/strict-schema.ts"
 import { PROTOCOL, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { type ChatEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
@@ -36,7 +37,7 @@ function encodeHosted(
 ): Json | undefined {
   if (protocol === PROTOCOL) return value
   const what = does === "other" ? "such tool" : `tool for ${does}`
-  context.losses.push(droppedLoss(at, "meaning", `over chat completions a provider has no ${what} that it runs itself`))
+  context.losses.push(dropped.meaning(at, `over chat completions a provider has no ${what} that it runs itself`))
   return undefined
 }
 
@@ -71,14 +72,14 @@ function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, conte
     // Of the hosts that are spoken to in chat completions only OpenAI's own knows tools that take text.
     const weight = isObject(tool.format) && tool.format.type !== "text" ? "meaning" : "hint"
     const why = "a tool that takes text is sent as a function of one string"
-    context.losses.push(approximatedLoss(tool.at ?? "", weight, why))
+    context.losses.push(approximated[weight](tool.at ?? "", why))
     return { ...named, parameters: ONE_STRING }
   }
   const parameters = own ? tool.parameters : objectSchema(tool.parameters)
   const isHeld = own || !tool.strict || isStrict(parameters)
   if (!isHeld) {
     const why = "a schema that leaves something open is not held to there"
-    context.losses.push(approximatedLoss(memberPathIn(tool.at ?? "", "strict"), "meaning", why))
+    context.losses.push(approximated.meaning(memberPath(tool.at ?? "", "strict"), why))
   }
   return {
     ...named,

@@ -4,7 +4,8 @@ import type { CacheMark } from "../../../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../../../canonical/chat/sealed-content.ts"
 import { GatewayError } from "../../../../canonical/gateway-error.ts"
 import type { UpstreamRequestContext } from "../../../chat-codec.ts"
-import { droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { dropped, memberPath } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { PROTOCOL, type ResponsesWriting } from "../passthrough-fields.ts"
 
 export interface ResponsesEncodeContext {
@@ -36,8 +37,5 @@ export function writeMark(
 ): void {
   if (!cacheMark) return
   if (own) draft.prompt_cache_breakpoint = { mode: "explicit" }
-  else
-    context.losses.push(
-      droppedLoss(memberPathIn(at, "cache_control"), "hint", "the provider caches prompts without marks"),
-    )
+  else context.losses.push(dropped.hint(memberPath(at, "cache_control"), "the provider caches prompts without marks"))
 }

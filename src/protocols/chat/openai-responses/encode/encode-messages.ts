@@ -3,13 +3,8 @@
 import type { ChatRequest, ConversationTurn } from "../../../../canonical/chat/chat-request.ts"
 import type { ContentPart, ToolCallPart, ToolResultPart } from "../../../../canonical/chat/content-part.ts"
 import type { Json } from "../../../../canonical/json.ts"
-import {
-  approximatedLoss,
-  droppedLoss,
-  type JsonDraft,
-  joinMembers,
-  memberPathIn,
-} from "../../../openai/field-reader.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import { type JsonDraft, joinMembers } from "../../../openai/field-reader.ts"
 import { isOwn, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { serverLabel } from "../tools/remote-servers.ts"
 import type { ResponsesEncodeContext } from "./encode-context.ts"
@@ -93,7 +88,7 @@ function jsonInstruction(
   const [first] = turns
   const says = first?.parts.some((part) => part.kind === "text" && /json/i.test(part.text))
   if (own || settings.format?.kind !== "json" || says) return []
-  losses.push(approximatedLoss("format", "hint", "JSON is given only where the word is said: an instruction was added"))
+  losses.push(approximated.hint("format", "JSON is given only where the word is said: an instruction was added"))
   return [{ type: "message", role: "developer", content: [{ type: "input_text", text: "Answer in JSON." }] }]
 }
 
@@ -170,7 +165,7 @@ class ItemEncoder {
   }
 
   private lose(part: ContentPart, why: string): void {
-    this.saying.context.losses.push(droppedLoss(part.at ?? "", "meaning", why))
+    this.saying.context.losses.push(dropped.meaning(part.at ?? "", why))
   }
 
   private call(part: ToolCallPart): void {
@@ -181,8 +176,7 @@ class ItemEncoder {
       else this.remoteCalls.set(part.id, part)
       return
     }
-    if (part.sealed)
-      losses.push(droppedLoss(memberPathIn(at, "sealed"), "hint", "a seal goes back only to who made it"))
+    if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal goes back only to who made it"))
     const { as, plain, namespace } = writingOf(part.extra)
     const named = namespace ? { name: namespace.inner, namespace: namespace.name } : { name: part.name }
     if (part.input === "text") this.textCalls.add(part.id)
@@ -214,8 +208,7 @@ class ItemEncoder {
     const { item, plain, content, word } = writingOf(part.extra)
     const type = item ?? (this.textCalls.has(part.callId) ? "custom_tool_call_output" : "function_call_output")
     const said = encodeContent(part.parts, this.saying, { ...(content && { content }), word: "input_text" })
-    if (part.isError)
-      losses.push(approximatedLoss(at, "hint", "that the tool failed is said in the text of its result"))
+    if (part.isError) losses.push(approximated.hint(at, "that the tool failed is said in the text of its result"))
     const output = part.isError ? markFailedOutput(said) : said
     const named = word === "id" ? {} : { call_id: part.callId }
     this.items.push(restorePassthrough({ type, ...named, output, ...plain }, part.extra, { at, losses }))

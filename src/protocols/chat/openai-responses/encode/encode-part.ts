@@ -2,7 +2,8 @@
 
 import type { ContentPart, MediaPart, TextPart } from "../../../../canonical/chat/content-part.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
-import { approximatedLoss, droppedLoss, type JsonDraft, memberPathIn } from "../../../openai/field-reader.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { addressOf, audioFormat } from "../../../openai/openai-media.ts"
 import { PROTOCOL, type ResponsesWriting, restorePassthrough, writingOf } from "../passthrough-fields.ts"
 import { type ResponsesEncodeContext, unsupportedSetting, writeMark } from "./encode-context.ts"
@@ -48,7 +49,7 @@ function encodePart(
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
-    losses.push(droppedLoss(at, "meaning", `a block that only ${part.protocol} knows`))
+    losses.push(dropped.meaning(at, `a block that only ${part.protocol} knows`))
     return undefined
   }
   const draft = encodeKind(part, saying, word)
@@ -78,7 +79,7 @@ function encodeKind(
   }
   if (part.kind === "media") return encodeMedia(part, saying)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
-  saying.context.losses.push(droppedLoss(part.at ?? "", weight, `a ${part.kind} cannot stand in a message there`))
+  saying.context.losses.push(dropped[weight](part.at ?? "", `a ${part.kind} cannot stand in a message there`))
   return undefined
 }
 
@@ -90,9 +91,7 @@ function encodeText(
   const { word: other, plain } = writingOf(part.extra)
   if (own) return { type: other ?? word, text: part.text, ...plain }
   if (part.citations?.length) {
-    context.losses.push(
-      droppedLoss(memberPathIn(part.at, "citations"), "hint", "a message that is sent has no citations"),
-    )
+    context.losses.push(dropped.hint(memberPath(part.at, "citations"), "a message that is sent has no citations"))
   }
   return { type: word, text: part.text, ...(word === "output_text" && { annotations: [] }) }
 }
@@ -101,10 +100,10 @@ function encodeMedia(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft
   const { losses } = saying.context
   const { at = "", name, detail } = part
   if (name !== undefined && part.media !== "document")
-    losses.push(droppedLoss(memberPathIn(at, "name"), "hint", "only files have names"))
+    losses.push(dropped.hint(memberPath(at, "name"), "only files have names"))
   if (part.media === "document") return encodeFile(part, saying)
   if (part.media === "image") return encodeImage(part, saying)
-  if (detail !== undefined) losses.push(droppedLoss(memberPathIn(at, "detail"), "hint", "only images have a detail"))
+  if (detail !== undefined) losses.push(dropped.hint(memberPath(at, "detail"), "only images have a detail"))
   if (part.media === "audio") return encodeAudio(part, saying)
   const url = addressOf(part.source)
   if (saying.own && url !== undefined) return { type: "input_video", video_url: url }
@@ -144,12 +143,12 @@ function encodeFile(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft 
   }
   if (source.at === "url") {
     const why = "a file at an address has its name there"
-    if (!own && name !== undefined) context.losses.push(droppedLoss(memberPathIn(at, "name"), "hint", why))
+    if (!own && name !== undefined) context.losses.push(dropped.hint(memberPath(at, "name"), why))
     return { type: "input_file", ...(own && named), file_url: source.url, ...shown }
   }
   const spelledOut = own ? undefined : textOf(source)
   if (spelledOut !== undefined) {
-    context.losses.push(approximatedLoss(at, "hint", "a file of text is sent as text"))
+    context.losses.push(approximated.hint(at, "a file of text is sent as text"))
     return { type: "input_text", text: name === undefined ? spelledOut : `${name}\n\n${spelledOut}` }
   }
   const isBare = writingOf(part.extra).word === "bare" && source.at === "inline"

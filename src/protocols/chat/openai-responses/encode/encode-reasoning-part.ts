@@ -2,7 +2,8 @@
 
 import type { ReasoningPart } from "../../../../canonical/chat/content-part.ts"
 import type { Json } from "../../../../canonical/json.ts"
-import { droppedLoss, type JsonDraft } from "../../../openai/field-reader.ts"
+import { dropped } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { writingOf } from "../passthrough-fields.ts"
 import { openReasoning, type ReasoningItemSeal, splitThought } from "../seals.ts"
 import { maySendSeal, type ResponsesEncodeContext } from "./encode-context.ts"
@@ -35,7 +36,7 @@ export function endHeldReasoning(thoughts: HeldReasoning, saying: ResponsesEncod
 }
 
 function reportReasoningLoss({ at = "" }: ReasoningPart, { context }: ResponsesEncodeContext): void {
-  context.losses.push(droppedLoss(at, "hint", "reasoning goes back only to the provider that sealed it"))
+  context.losses.push(dropped.hint(at, "reasoning goes back only to the provider that sealed it"))
 }
 
 function itemOf(part: ReasoningPart, seal: ReasoningItemSeal, summed: ReasoningPart | undefined): JsonDraft {

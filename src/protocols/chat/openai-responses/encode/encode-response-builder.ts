@@ -5,8 +5,7 @@ import type { PartStart, StreamEvent } from "../../../../canonical/chat/stream-e
 import type { JsonObject } from "../../../../canonical/json.ts"
 import type { Usage } from "../../../../canonical/usage.ts"
 import type { ClientResponseContext } from "../../../chat-codec.ts"
-import { foreignPaths } from "../../../losses.ts"
-import { approximatedLoss, droppedLoss } from "../../../openai/field-reader.ts"
+import { approximated, dropped, foreignPaths } from "../../../losses.ts"
 import { endResponse, incompleteReason, openResponse } from "./encode-response-object.ts"
 import { createCallEncoder, createWholePartEncoder } from "./encode-stream-call.ts"
 import { type EventSink, type ItemStatus, OutputBuilder } from "./encode-stream-output.ts"
@@ -87,7 +86,7 @@ export class ResponseBuilder {
   private loseOnce(path: string, why: string, weight: "hint" | "meaning" = "hint"): void {
     if (this.lost.has(path)) return
     this.lost.add(path)
-    this.context.losses.push(droppedLoss(path, weight, why))
+    this.context.losses.push(dropped[weight](path, why))
   }
 
   private part(event: ResponsePartEvent): void {
@@ -182,7 +181,7 @@ export class ResponseBuilder {
     this.output.endMessage(status)
     if (!this.finish && (finish?.reason === "paused" || finish?.reason === "other")) {
       const why = `there is no word for an answer that ends with ${finish.word ?? finish.reason}`
-      this.context.losses.push(approximatedLoss("finish", "meaning", why))
+      this.context.losses.push(approximated.meaning("finish", why))
     }
     this.finish ??= finish
   }

@@ -9,7 +9,8 @@ import type {
 import { effortOf, nearestEffort } from "../../../../canonical/chat/reasoning-effort.ts"
 import type { Json, JsonObject } from "../../../../canonical/json.ts"
 import type { Losses } from "../../../../canonical/loss.ts"
-import { approximatedLoss, droppedLoss, type JsonDraft } from "../../../openai/field-reader.ts"
+import { approximated, dropped } from "../../../losses.ts"
+import type { JsonDraft } from "../../../openai/field-reader.ts"
 import { isStrict } from "../../../schema/strict-schema.ts"
 import { LOGPROBS, SEALS } from "../decode/decode-settings.ts"
 import { fates } from "../fates.ts"
@@ -59,7 +60,7 @@ function dropHints(settings: ChatSettings, { context }: ResponsesEncodeContext):
   for (const name of ["topK", "frequencyPenalty", "presencePenalty", "seed"] as const) {
     const value = settings[name]
     const isIdle = value === undefined || (value === 0 && name !== "seed")
-    if (!isIdle) context.losses.push(droppedLoss(name, "hint", fates[name].note))
+    if (!isIdle) context.losses.push(dropped.hint(name, fates[name].note))
   }
 }
 
@@ -71,16 +72,16 @@ function samplingOf(
   if (!context.fixedSampling) return settings
   const why = "the model lets nobody set it"
   const { temperature, topP, logprobs } = settings
-  if (temperature !== undefined && temperature !== 1) context.losses.push(droppedLoss("temperature", "hint", why))
-  if (topP !== undefined && topP !== 1) context.losses.push(droppedLoss("topP", "hint", why))
-  if (logprobs !== undefined) context.losses.push(droppedLoss("logprobs", "hint", why))
+  if (temperature !== undefined && temperature !== 1) context.losses.push(dropped.hint("temperature", why))
+  if (topP !== undefined && topP !== 1) context.losses.push(dropped.hint("topP", why))
+  if (logprobs !== undefined) context.losses.push(dropped.hint("logprobs", why))
   return {}
 }
 
 function encodeLimit(limit: number | undefined, { own, context }: ResponsesEncodeContext): number | undefined {
   if (limit === undefined || own || limit >= LEAST_TOKENS) return limit
   const why = `the least that this model's provider can be limited to is ${LEAST_TOKENS} tokens`
-  context.losses.push(approximatedLoss("maxOutputTokens", "meaning", why))
+  context.losses.push(approximated.meaning("maxOutputTokens", why))
   return LEAST_TOKENS
 }
 
@@ -91,7 +92,7 @@ function fitLength(
   { own, context }: ResponsesEncodeContext,
 ): string | undefined {
   if (value === undefined || own || value.length <= MAX_NAME) return value
-  context.losses.push(droppedLoss(name, "hint", `it may have ${MAX_NAME} characters there`))
+  context.losses.push(dropped.hint(name, `it may have ${MAX_NAME} characters there`))
   return undefined
 }
 
@@ -99,7 +100,7 @@ function encodeLogprobs(logprobs: number | undefined, { own, written, context }:
   if (logprobs === undefined || written.alternatives === "absent") return {}
   if (own || logprobs <= MAX_ALTERNATIVES) return { top_logprobs: logprobs }
   const why = `at most ${MAX_ALTERNATIVES} alternatives are told`
-  context.losses.push(approximatedLoss("logprobs", "hint", why))
+  context.losses.push(approximated.hint("logprobs", why))
   return { top_logprobs: MAX_ALTERNATIVES }
 }
 
@@ -133,12 +134,12 @@ function encodeFormat(format: OutputFormat, losses: Losses): JsonObject {
   if (format.kind !== "schema") return ownFormat(format)
   const { name, schema, strict } = format
   if (name === undefined) {
-    losses.push(approximatedLoss("format.name", "hint", "a schema must have a name there, so one is given"))
+    losses.push(approximated.hint("format.name", "a schema must have a name there, so one is given"))
   }
   const isHeld = strict !== false && isStrict(schema)
   if (strict !== false && !isHeld) {
     const why = "a schema that leaves something open is shown to the model, and the answer not held to it"
-    losses.push(approximatedLoss("format.strict", strict ? "meaning" : "hint", why))
+    losses.push(approximated[strict ? "meaning" : "hint"]("format.strict", why))
   }
   const known = name?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, MAX_NAME) ?? "answer"
   return { type: "json_schema", name: known, schema, strict: isHeld }
@@ -153,13 +154,13 @@ function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesE
   const { losses, reasons } = context
   const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
   if (!reasons) {
-    if (word !== "none") losses.push(droppedLoss("reasoning", "hint", "the model does not reason"))
+    if (word !== "none") losses.push(dropped.hint("reasoning", "the model does not reason"))
     return undefined
   }
   if (budgetTokens !== undefined && budgetTokens > 0 && effort === undefined) {
-    losses.push(approximatedLoss("reasoning.budgetTokens", "hint", "there are words for effort there, not numbers"))
+    losses.push(approximated.hint("reasoning.budgetTokens", "there are words for effort there, not numbers"))
   }
-  if (show === "full") losses.push(approximatedLoss("reasoning.show", "hint", "reasoning is shown in summary"))
+  if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
   // Who names a number of tokens comes from where reasoning is shown unasked.
   const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
   const said = {
@@ -181,6 +182,6 @@ function nearestEffortWord(
   const { efforts, losses } = context
   if (own || !efforts || efforts.length === 0) return effort
   const word = nearestEffort(effort, efforts)
-  if (word !== effort) losses.push(approximatedLoss("reasoning.effort", "hint", `the nearest the model has is ${word}`))
+  if (word !== effort) losses.push(approximated.hint("reasoning.effort", `the nearest the model has is ${word}`))
   return word
 }

@@ -5,7 +5,7 @@ import type { TokenLogprob } from "../../../../canonical/chat/chat-response.ts"
 import type { Citation } from "../../../../canonical/chat/content-part.ts"
 import { encloseSeal, type SealedContent } from "../../../../canonical/chat/sealed-content.ts"
 import type { JsonObject } from "../../../../canonical/json.ts"
-import { droppedLoss } from "../../../openai/field-reader.ts"
+import { dropped } from "../../../losses.ts"
 import { encodeAnnotation } from "../citations.ts"
 import { encodeLogprobs } from "../logprobs.ts"
 import {
@@ -54,9 +54,7 @@ export abstract class StreamPartEncoder {
 
   protected lose(what: string): void {
     const { output, number } = this.writing
-    output.context.losses.push(
-      droppedLoss(`output[${number}]`, "hint", `the responses interface has no place for ${what}`),
-    )
+    output.context.losses.push(dropped.hint(`output[${number}]`, `the responses interface has no place for ${what}`))
   }
 }
 

@@ -2,13 +2,8 @@
 
 import type { ChatRequest, HostedTool, ToolChoice, ToolDefinition } from "../../../../canonical/chat/chat-request.ts"
 import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
-import {
-  approximatedLoss,
-  droppedLoss,
-  type JsonDraft,
-  joinMembers,
-  memberPathIn,
-} from "../../../openai/field-reader.ts"
+import { approximated, dropped, memberPath } from "../../../losses.ts"
+import { type JsonDraft, joinMembers } from "../../../openai/field-reader.ts"
 import { isStrict } from "../../../schema/strict-schema.ts"
 import { hostedSettings } from "../../hosted-tool-settings.ts"
 import { isBuiltIn, OF_SET } from "../decode/decode-tools.ts"
@@ -77,7 +72,7 @@ function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json 
   const { losses } = saying.context
   const at = tool.at ?? ""
   if (tool.cacheMark) {
-    losses.push(droppedLoss(memberPathIn(at, "cache_control"), "hint", "the provider caches prompts without marks"))
+    losses.push(dropped.hint(memberPath(at, "cache_control"), "the provider caches prompts without marks"))
   }
   if (tool.kind === "hosted") return encodeHosted(tool, saying)
   const draft: JsonDraft = { ...wireTool(tool) }
@@ -87,11 +82,7 @@ function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json 
     draft.strict = tool.strict === true && isStrict(draft.parameters)
     if (tool.strict && !draft.strict) {
       losses.push(
-        approximatedLoss(
-          memberPathIn(at, "strict"),
-          "meaning",
-          "a schema that leaves something open is not held to there",
-        ),
+        approximated.meaning(memberPath(at, "strict"), "a schema that leaves something open is not held to there"),
       )
     }
   }
@@ -118,15 +109,13 @@ function encodeHosted(tool: HostedTool, { context }: ResponsesEncodeContext): Js
   if (tool.server) return serverTool(tool.server)
   const counterpart = COUNTERPARTS[does]
   if (!counterpart) {
-    losses.push(droppedLoss(at, "meaning", "this model's provider has no tool that does the same"))
+    losses.push(dropped.meaning(at, "this model's provider has no tool that does the same"))
     return undefined
   }
   const known = does === "web-search" ? searchOptions(value) : {}
   const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
-    losses.push(
-      approximatedLoss(memberPathIn(at, name), "hint", "the provider's own tool of this kind is used as it is"),
-    )
+    losses.push(approximated.hint(memberPath(at, name), "the provider's own tool of this kind is used as it is"))
   }
   return { ...counterpart, ...known }
 }

@@ -1,6 +1,6 @@
 // The vendor's tool that runs commands at the caller's: to other providers it is a function with the command as its
 // arguments, to the caller's client it stays what it is.
-import { isObject, type Json, type JsonObject } from "../../../../canonical/json.ts"
+import { isObject, type JsonObject, parseJson } from "../../../../canonical/json.ts"
 
 export const LOCAL_SHELL = "local_shell"
 
@@ -20,16 +20,8 @@ export const LOCAL_SHELL_PARAMETERS: JsonObject = {
 
 /** What a model wrote as arguments, as the vendor's action; undefined where it is none. */
 export function shellAction(said: string): JsonObject | undefined {
-  const written = parseJsonText(said)
+  const written = parseJson(said)
   if (!isObject(written) || !Array.isArray(written.command)) return undefined
   if (!written.command.every((word) => typeof word === "string")) return undefined
   return { type: "exec", env: {}, ...written }
-}
-
-function parseJsonText(text: string): Json | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
