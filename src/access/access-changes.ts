@@ -8,10 +8,10 @@ export class AccessChanges {
   private readonly keys = new Map<string, number>()
   private readonly tenants = new Map<string, number>()
 
-  /** `onForgotten` is told when there were too many to remember: whatever was read before may be stale then. */
+  /** Calls `onForgotten` when there were too many changes to remember: anything read earlier may be stale. */
   constructor(private readonly onForgotten: () => void) {}
 
-  /** Stands for this moment among the changes. */
+  /** Marks this moment among the changes. */
   get now(): number {
     return this.count
   }

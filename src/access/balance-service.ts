@@ -1,4 +1,4 @@
-// What keys and tenants ask of whoever keeps the books, and how their balances are told.
+// Balances of keys and tenants: what they need from the ledger, and how balances are shown.
 import { usdOfNano } from "../canonical/usd.ts"
 
 export interface BalanceSummary {
@@ -12,7 +12,7 @@ export interface BalanceSummary {
 interface BalanceTopUp {
   readonly account: string
   readonly amountNano: bigint
-  /** Booked once, however often it is told. */
+  /** Booked once, however often it is sent. */
   readonly eventId: string
   readonly at: number
 }

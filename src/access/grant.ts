@@ -1,13 +1,13 @@
-// What a key or a tenant is granted: read from what was asked for, checked, and kept within the tenant's.
+// Grants of keys and tenants: read from input, validated, and kept within the tenant's grant.
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import type { BudgetLimits, Grant } from "../store/contract.ts"
 import { coversModels, coversProtocol } from "./scope.ts"
 
-/** What is asked for; what is left out stays as it is, and null takes a bound away. */
+/** Changes to a grant: members left out stay as they are, null removes a bound. */
 export type GrantChange = { readonly [Name in keyof Grant]?: Grant[Name] | null }
 
-/** What nobody bounded. */
+/** A grant without bounds. */
 export const UNBOUNDED: Grant = {
   models: null,
   protocols: null,
@@ -37,14 +37,14 @@ const PROTOCOL_WORDS: readonly string[] = ["openai", "anthropic", "gemini", ...P
 export const MOST_PER_MINUTE = 1_000_000_000
 export const MOST_AT_ONCE = 1_000_000
 
-/** Numbers of a grant: how they are told, and the most they may be. */
+/** Numeric members of a grant: their public names and maximum values. */
 const NUMBERS = [
   ["requestsPerMinute", "requests_per_minute", MOST_PER_MINUTE],
   ["tokensPerMinute", "tokens_per_minute", MOST_PER_MINUTE],
   ["concurrentRequests", "concurrent_requests", MOST_AT_ONCE],
 ] as const
 
-/** The grant with what was asked for in its place; a GatewayError names what makes no sense. */
+/** Applies changes to a grant; throws a GatewayError that names an invalid member. */
 export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
   for (const word of wish.protocols ?? []) {
     if (PROTOCOL_WORDS.includes(word)) continue

@@ -36,7 +36,7 @@ function fakeTenantTable(): TenantTable {
   }
 }
 
-/** Accounts that nobody spends from. */
+/** Accounts without spending. */
 export interface FakeBalances extends BalanceService {
   readonly floors: Map<string, bigint | null>
   fails: boolean

@@ -15,7 +15,7 @@ import { withStoreErrors } from "./with-store-errors.ts"
 
 export type { ApiKey } from "./caller.ts"
 
-/** What is asked of a key; what is left out stays as it is, and null takes a bound away. */
+/** Changes to a key: members left out stay as they are, null removes a bound. */
 export interface KeyChange extends GrantChange {
   readonly name?: string
   readonly tenant?: string
@@ -150,7 +150,7 @@ export class KeyRegistry {
     return { key: toApiKey(rotated), text, previousUntil }
   }
 
-  /** From now on nobody is let in with it. Revoking twice is revoking once. */
+  /** Rejects the key from now on. Revoking twice has no further effect. */
   revoke(id: string): ApiKey {
     const row = this.row(id)
     const revoked: KeyRow = { ...row, revokedAt: row.revokedAt ?? this.now() }
@@ -189,7 +189,7 @@ export class KeyRegistry {
     return { key: toApiKey(row), text }
   }
 
-  /** The row with what was asked for in its place; never more than its tenant holds. */
+  /** The row with the changes applied; never more than its tenant allows. */
   private applyChange(requireRow: KeyRow, change: KeyChange) {
     const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...wish } = change
     if (modelMap) checkModelMap(modelMap)

@@ -5,7 +5,7 @@ export class LruCache<Value extends object> {
   private young = new Map<string, Value>()
   private old = new Map<string, Value>()
 
-  /** Keeps at most so many, and at least the half of them that were asked for last. */
+  /** Keeps at most this many entries, and at least the half that was read last. */
   constructor(private readonly most: number) {}
 
   get(name: string): Value | undefined {

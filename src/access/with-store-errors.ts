@@ -1,4 +1,4 @@
-// A table of the store whose faults are told as such: who asks for something the store cannot give is not at fault.
+// Wraps a store table so that store faults become store_unavailable errors instead of client errors.
 import { GatewayError } from "../canonical/gateway-error.ts"
 
 /** The same functions; what they throw becomes store_unavailable. */

@@ -4,7 +4,7 @@ import { ERROR_CODES, type ErrorCode, type ErrorKind } from "./error-codes.ts"
 /** Whose doing it is: what counts against a provider's health, and what a caller can mend. */
 export type ErrorOwner = "caller" | "gateway" | "upstream"
 
-/** One try at one target, as told to the caller. */
+/** One attempt at one target, as shown to the caller. */
 export interface FailedAttempt {
   readonly model: string
   readonly provider: string
@@ -53,7 +53,7 @@ export class GatewayError extends Error {
     return ERROR_CODES[this.code].kind
   }
 
-  /** This error as it is told on a vendor's own path; itself where that is no different. */
+  /** This error as a vendor's own path shows it; itself where that is the same. */
   onVendorPath(): GatewayError {
     const meaning = ERROR_CODES[this.code]
     return "onVendorPath" in meaning ? new VendorPathError(this, meaning.onVendorPath) : this

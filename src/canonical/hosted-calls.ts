@@ -1,4 +1,4 @@
-// Tools that a provider ran itself for one answer, and bills by the call beside the tokens.
+// Tools that a provider ran itself for one response, and bills per call in addition to tokens.
 
 export const HOSTED_TOOLS = ["web_search", "grounding", "code_session", "file_search", "image_generation"] as const
 export type BilledTool = (typeof HOSTED_TOOLS)[number]

@@ -45,7 +45,7 @@ export interface ImageResponse {
 
 export interface DrawnImage {
   readonly source: ImageSource
-  /** The prompt as the model was told it, where that is another. */
+  /** The prompt as revised by the provider, where it differs. */
   readonly revisedPrompt?: string
 }
 
@@ -68,7 +68,7 @@ function mediaTypeOf(base64: string): string {
   return BEGINNINGS.find(([beginning]) => base64.startsWith(beginning))?.[1] ?? "image/png"
 }
 
-/** What stands at an address; one that holds the bytes itself is the bytes. */
+/** The image at an address; a data URL becomes its bytes. */
 export function imageAt(url: string): ImageSource {
   const comma = url.indexOf(",")
   const [, mediaType] = /^data:([^;,]*)(?:;[^,]*)?;base64$/i.exec(url.slice(0, Math.max(0, comma))) ?? []
@@ -76,7 +76,7 @@ export function imageAt(url: string): ImageSource {
   return inlineImage(url.slice(comma + 1), mediaType === "" ? undefined : mediaType)
 }
 
-/** The address of an image: where it stands, or one that holds its bytes itself. */
+/** The address of an image, or a data URL with its bytes. */
 export function addressOf(source: ImageSource): string {
   return source.at === "url" ? source.url : `data:${source.mediaType};base64,${source.base64}`
 }

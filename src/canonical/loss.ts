@@ -1,4 +1,4 @@
-// What could not be said again in another protocol, named instead of dropped in silence.
+// Losses: what a translation could not express, reported instead of dropped in silence.
 
 export interface Loss {
   /** Where it stood in the caller's request or the upstream's answer, such as `messages[2].content[0].cache_control`. */

@@ -19,11 +19,11 @@ export interface ModelCard {
   readonly maxOutputTokens?: number
   readonly modalities: ModelModalities
   readonly capabilities: readonly ModelCapability[]
-  /** Of every target without a price of its own; absent where nobody knows. */
+  /** The price of every target without its own; absent where it is unknown. */
   readonly pricing?: Pricing
 }
 
-/** What is asked of a model: to converse, to embed, to draw, to judge. */
+/** What a model does: chat, embeddings, images, moderation. */
 export const MODEL_KINDS = ["chat", "embedding", "image", "moderation"] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
@@ -32,7 +32,7 @@ export function hasOutput(kind: ModelKind): boolean {
   return kind !== "embedding" && kind !== "moderation"
 }
 
-/** `legacy`: superseded, still served. `deprecated`: its author or its host has said that it will go. */
+/** `legacy`: superseded, still served. `deprecated`: its author or host has announced its retirement. */
 export const MODEL_STATUSES = ["active", "legacy", "deprecated"] as const
 export type ModelStatus = (typeof MODEL_STATUSES)[number]
 

@@ -15,7 +15,7 @@ export function presentFieldNames({ members }: PassthroughFields): string[] {
 export interface FieldClaim {
   /** The member's value, which the decoder now answers for; undefined when absent or null. */
   take(name: string): Json | undefined
-  /** What nobody took, or undefined when all was taken. */
+  /** The members not taken yet; undefined when all were taken. */
   rest(protocol: string): PassthroughFields | undefined
 }
 

@@ -1,4 +1,4 @@
-// What becomes of each setting when a request is said in another protocol. A setting without a fate does not compile.
+// What becomes of each setting when a request is translated. A setting without a fate does not compile.
 import type { ChatSettings } from "./chat/chat-request.ts"
 
 export type SettingFate =
@@ -8,7 +8,7 @@ export type SettingFate =
   | "approximated"
   /** It is a hint: it is left out, and that is reported. */
   | "dropped"
-  /** It changes what the caller observably gets, and cannot be said: the request is refused. */
+  /** It changes what the caller observably gets and cannot be expressed: the request is rejected. */
   | "refused"
 
 export interface FateEntry {

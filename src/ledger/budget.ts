@@ -4,7 +4,7 @@ export const PERIODS = ["day", "week", "month", "total"] as const
 export type BudgetPeriod = (typeof PERIODS)[number]
 
 export interface Budget {
-  /** Whose spending counts; the key's, unless said. */
+  /** Whose spending counts; the key's by default. */
   readonly of?: "key" | "tenant"
   readonly period: BudgetPeriod
   readonly limitNano: bigint

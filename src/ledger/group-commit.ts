@@ -78,7 +78,7 @@ export class GroupCommit {
     }
   }
 
-  /** Its own fault and nobody else's: what it wrote is undone with all the others, and these are written again. */
+  /** Rejects the faulty operation alone: the transaction is undone, and the other operations are written again. */
   private writeWithout(faulty: QueuedWork, { group, thrown }: { group: readonly QueuedWork[]; thrown: unknown }): void {
     faulty.reject(thrown)
     this.write(group.filter((each) => each !== faulty))

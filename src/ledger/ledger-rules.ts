@@ -67,7 +67,7 @@ export interface LedgerTopUp {
   /** `tenant:T` or `key:K`. */
   readonly account: string
   readonly amountNano: bigint
-  /** What is topped up once per event, however often it is told. */
+  /** Identifies the payment: one event id is booked once, however often it is sent. */
   readonly eventId: string
   readonly at: number
 }
@@ -75,7 +75,7 @@ export interface LedgerTopUp {
 /** A thousand million USD: sums of such amounts are far from where integers end. */
 export const MAX_NANO = 10n ** 18n
 
-/** What was used by a request that nobody has heard the end of. */
+/** The usage of a request whose end is unknown. */
 export const UNKNOWN_USE: EntryUsage = { model: "unknown", provider: "unknown", counts: {}, priceVersion: null }
 
 export class LedgerRules {

@@ -33,7 +33,7 @@ import { verifyLedger } from "./verify-ledger.ts"
 export interface LedgerOptions {
   readonly table: LedgerTable
   readonly now?: () => number
-  /** After how long what is in suspense is returned; a day unless said. */
+  /** After how long amounts in suspense are returned; a day by default. */
   readonly returnSuspenseAfterMs?: number
 }
 
@@ -42,7 +42,7 @@ export interface Settlement {
   readonly chargeNano: bigint
   /** The provider reported the usage: what neither hold nor balance covers is owed, and not written off. */
   readonly mayOwe?: boolean | undefined
-  /** What answered, and who. */
+  /** The model and provider that answered. */
   readonly model: string
   readonly provider: string
   readonly usage: Usage
@@ -57,7 +57,7 @@ export interface Settlement {
   readonly also?: (() => void) | undefined
 }
 
-/** What is told of a request that nothing is owed for. */
+/** Facts of a request that costs nothing. */
 export interface ReleaseDetails {
   readonly protocol?: string | undefined
   /** What else the receipt is to show. */
@@ -201,7 +201,7 @@ export class Ledger {
     return this.group.add(() => this.rules.setFloor(account, floorNano))
   }
 
-  /** Undefined where nobody has such an account: a key without a balance of its own, a tenant that never called. */
+  /** Undefined without such an account: a key without its own balance, a tenant that never called. */
   balance(account: string): LedgerBalance | undefined {
     const row = this.read(() => this.table.accounts.find(account))
     if (!row) return undefined

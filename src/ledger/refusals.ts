@@ -1,4 +1,4 @@
-// What callers and operators are told when the books refuse something.
+// Error messages of the ledger.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { usdOfNano } from "../canonical/usd.ts"
 import type { LedgerAccountRow } from "../store/contract.ts"

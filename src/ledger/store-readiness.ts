@@ -1,7 +1,7 @@
 // Whether the store takes writes: by the last one, or by a small one of its own where that is a while ago.
 import type { Ledger } from "./ledger.ts"
 
-/** For so long the outcome of a write counts; so nothing is probed more often, however often readiness is asked for. */
+/** How long the outcome of a write counts: readiness checks probe the store at most this often. */
 const FRESH_MS = 1000
 
 export class StoreReadiness {

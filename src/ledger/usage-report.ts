@@ -15,7 +15,7 @@ export interface UsageQuery {
   readonly limit: number
 }
 
-/** Where a row stands among the others. */
+/** The position of a row in the report. */
 interface UsageCursor extends Omit<UsageKey, "day"> {
   readonly date: string
 }

@@ -23,7 +23,7 @@ export interface AffinityOptions {
 }
 
 const MAX_SESSIONS = 50_000
-/** As long as caches are kept where nothing else is asked for. */
+/** The default lifetime of providers' prompt caches. */
 const LIFETIME_MS = 600_000
 
 export class Affinity {

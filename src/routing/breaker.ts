@@ -5,11 +5,11 @@ export type BreakerState = "in" | "half-open" | "out"
 
 export type OutageReason = "hanging" | "failing" | "limited" | "day-quota" | "spend-cap" | "credential"
 
-/** Who stays in for so long has one time less held against it. */
+/** After this long without failure, one earlier failure is forgiven. */
 const FORGIVEN_MS = 30_000
-/** Who works again may still fail now and then: one failure does not keep it out for longer. */
+/** A recovered target may still fail now and then: one failure does not lengthen its exclusion. */
 const MAX_FAILED_PROBES = 2
-/** One who is trying, and is not heard of for so long, does not keep the next from it. */
+/** A probe without a result for this long no longer blocks the next one. */
 const PROBE_MS = 60_000
 
 export class Breaker {
@@ -46,12 +46,12 @@ export class Breaker {
     return true
   }
 
-  /** Who was to find out has not. */
+  /** The probe ended without a result. */
   cancelProbe(): void {
     this.probedAt = Number.NEGATIVE_INFINITY
   }
 
-  /** Who was to find out has failed; true where that settles it. Who made it wait in vain is not tried again at once. */
+  /** The probe failed; true where that decides. A target that timed out is not probed again at once. */
   failProbe(isTimeout: boolean): boolean {
     this.failedProbes++
     return isTimeout || this.failedProbes >= MAX_FAILED_PROBES

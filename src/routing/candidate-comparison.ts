@@ -10,7 +10,7 @@ import type { PlanInput, RequestFacts } from "./plan-input.ts"
 
 /** What is known of a place, in figures. */
 export interface CandidateScores {
-  /** In nano-USD; absent where there is no price, or nobody knows how long the request is. */
+  /** In nano-USD; absent without a price or where the request's length is unknown. */
   readonly cost?: { readonly likely: number; readonly most: number }
   /** To the first token of a stream, else to the end. */
   readonly latency?: { readonly p50Ms: number; readonly p90Ms: number; readonly samples: number }
@@ -26,7 +26,7 @@ const TOKENS_PER_IMAGE = 1056
 const PRIOR_WEIGHT = 8
 /** The share of requests that look how fast a target is of which too few samples are fresh. */
 const EXPLORING = { share: 0.05, samples: 6 }
-/** Of a model that nobody has judged. */
+/** The quality of a model without a score. */
 const UNKNOWN_QUALITY = 50
 const LEAST_SUCCESS = 0.05
 
@@ -98,7 +98,7 @@ export class CandidateComparison {
     return this.occasion.facts?.stream ? known?.firstTokenMs : known?.totalMs
   }
 
-  /** Who fails makes wait for the next; who is silent for longer than usual has become slow. */
+  /** A failing target adds the wait for the next one; one silent for longer than usual counts as slow. */
   private expectedMs(candidate: RouteCandidate): number {
     const p50Ms = this.timesOf(candidate)?.p50 ?? Number.POSITIVE_INFINITY
     const silentMs = candidate.known?.silentMsAt(this.now) ?? 0
@@ -141,7 +141,7 @@ export class CandidateComparison {
     return { likely, most: expectedCost(dearest, candidate.pricing) ?? likely }
   }
 
-  /** What answers of this model usually have, whoever serves it; where few were heard, drawn towards all that were. */
+  /** The usual output of this model over all providers; with few samples, drawn towards the average of all models. */
   private usualOutput(model: CatalogModel): number | undefined {
     const known = this.usual?.get(model)
     if (known !== undefined) return known
@@ -167,7 +167,7 @@ export class CandidateComparison {
   }
 }
 
-/** What fades by the millisecond is not told to the millisecond. */
+/** Decaying values are rounded before they are shown. */
 function roundToHundredths(figure: number): number {
   return Math.round(figure * 100) / 100
 }

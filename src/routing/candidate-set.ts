@@ -95,7 +95,7 @@ export class CandidateSet {
     }
   }
 
-  /** The client's protocol, or the one the account speaks best that the request can be said in. */
+  /** The client's protocol, or the account's preferred one that the request translates to. */
   private chooseProtocol({ lines }: ProviderAccount, upstreamModel: string): string | undefined {
     const { protocol, table, translates } = this.occasion
     if (serves(lines[protocol], upstreamModel)) return protocol
@@ -126,7 +126,7 @@ export function toExcludedTarget(
   return { provider: account.id, model: model.id, upstreamModel, why }
 }
 
-/** Whether it is one of these providers: by the id it has in the catalogue, or where something stands in for it. */
+/** Whether it is one of these providers, by its own id or by the id it replaces. */
 function isAmong(ids: readonly string[], { row, account }: RouteCandidate): boolean {
   return ids.includes(row.provider) || ids.includes(account.id)
 }

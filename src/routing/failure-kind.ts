@@ -41,7 +41,7 @@ export function countsAgainst(kind: FailureKind): FailureConsequence["countsAgai
   return FAILURES[kind].countsAgainst
 }
 
-/** What an error of an attempt is. A client that has left is not told of by errors. */
+/** The kind of an attempt's error. A client that disconnected is not an error. */
 export function failureKind({ code, owner, upstreamStatus: status }: GatewayError): FailureKind {
   if (code === "shutting_down") return "stopping"
   if (code === "context_length_exceeded") return "context"

@@ -61,7 +61,7 @@ export interface HealthMonitorOptions {
   readonly now: () => number
   /** Even, from 0 to below 1. */
   readonly chance: () => number
-  /** An account is of no use until somebody sees to it. Said once each time. */
+  /** Called once each time an account needs an operator. */
   readonly onSetAside: (account: ProviderAccount, why: "credential" | "spend-cap") => void
 }
 
@@ -69,7 +69,7 @@ const FAILURES_IN_ROW = 5
 const FAILING = { least: 20, share: 0.5 }
 const OUT_MS = { each: 15_000, most: 300_000, jitter: 0.1 }
 const ASIDE_MS = 300_000
-/** Limits are raised before they end, so that nobody is left alone for longer than this. */
+/** The longest time a target is left out: limits are often raised before they end. */
 const LONGEST_MS = 3_600_000
 /** Longer than any attempt takes. */
 const IDLE_MS = 3_600_000
@@ -93,7 +93,7 @@ export class HealthMonitor {
     return known?.stateOf(known.targets.get(upstreamModel), this.options.now()) !== "out"
   }
 
-  /** Whether at least half of what it was asked in the last seconds was answered; where nothing was, what came last. */
+  /** Whether at least half of the calls of the last seconds succeeded; without calls, whether the last one did. */
   mostlyAnswers({ account, upstreamModel }: TargetKey): boolean {
     const known = this.accounts.get(account)?.targets.get(upstreamModel)
     if (!known) return true
@@ -125,7 +125,7 @@ export class HealthMonitor {
     trial.target.of.noteFirstToken(firstTokenMs, now)
   }
 
-  /** Of all that is said of an attempt's end, the first counts. */
+  /** Only the first report of an attempt's end counts. */
   endAttempt(trial: TrackedAttempt, outcome: AttemptOutcome): void {
     if (trial.isOver) return
     trial.isOver = true
@@ -207,7 +207,7 @@ export class HealthMonitor {
     if (isNew) this.options.onSetAside(account, why)
   }
 
-  /** For as long as was asked for, or longer each time. */
+  /** For as long as the provider requested, else longer each time. */
   private goOut(target: TargetHealth, { why, askedMs }: { why: OutageReason; askedMs?: number | undefined }): void {
     const now = this.options.now()
     const { breaker } = target

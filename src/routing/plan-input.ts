@@ -10,7 +10,7 @@ export interface PlanInput {
   readonly table: RoutingTable
   /** Counts requests, so that what is equal comes first in turn. */
   readonly turn: number
-  /** Whether what is asked for can be asked for in another protocol. */
+  /** Whether the request can be translated to another protocol. */
   readonly translates: boolean
   readonly wishes?: RoutingOptions | undefined
   readonly facts?: RequestFacts | undefined
@@ -20,7 +20,7 @@ export interface PlanInput {
   readonly home?: SessionHome | undefined
   /** Even, from 0 to below 1: whether this request explores. Left out, it does not. */
   readonly chance?: number | undefined
-  /** Whether a target could not be told all parameters of the request. */
+  /** Whether a target does not support some parameters of the request. */
   readonly losesParameters?: ((target: Target) => boolean) | undefined
 }
 
@@ -30,6 +30,6 @@ export interface RequestFacts {
   readonly inputTokens: number
   /** The most that an answer may have; absent where the caller sets no limit. */
   readonly maxOutputTokens?: number | undefined
-  /** How many answers, or images, are asked for. */
+  /** How many candidates or images are requested. */
   readonly candidates: number
 }

@@ -17,7 +17,7 @@ const line: ProtocolEndpoint = {
   headersWith: () => new Headers(),
 }
 
-/** Accounts of one provider, each of which can be told from the others. */
+/** Distinguishable accounts of one provider. */
 export function accountsAt(id: string, { count = 1, protocol = "openai-chat" } = {}): ProviderAccount[] {
   return Array.from({ length: count }, (_, index) => ({
     ...accountNamed(id),
@@ -26,7 +26,7 @@ export function accountsAt(id: string, { count = 1, protocol = "openai-chat" } =
   }))
 }
 
-/** A model that is served by providers under its id and theirs, all equal unless it is said otherwise. */
+/** A model served by several providers, all equal by default. */
 export function modelOf(
   id: string,
   rows: Readonly<Record<string, Partial<TargetRow>>>,

@@ -17,13 +17,13 @@ export interface PlannedTarget extends Target {
 
 export interface RoutePlan {
   readonly attempts: readonly PlannedTarget[]
-  /** Those for which enough others are tried are told only where the plan is to be explained. */
+  /** Targets beyond the attempt limit are listed only where the plan is explained. */
   readonly excluded: readonly ExcludedTarget[]
   /** What is known of an attempt of this plan, in figures. */
   scoresOf(attempt: PlannedTarget): CandidateScores | undefined
 }
 
-/** The model that was asked for, and five to turn to. */
+/** The requested model and five fallbacks. */
 const MAX_MODELS = 6
 const MAX_TARGETS_PER_MODEL = 3
 const MAX_ATTEMPTS = 8
@@ -147,7 +147,7 @@ function takeFirst(candidates: readonly RouteCandidate[], most: number): readonl
   return other ? [...first.slice(0, -1), other] : first
 }
 
-/** The least hopeless comes first: who fails may work again, who refuses our credential will not. */
+/** Failing targets come before those that reject our credential: they may recover. */
 const OUTAGE_RANK: Readonly<Record<OutageReason, number>> = {
   hanging: 0,
   failing: 0,

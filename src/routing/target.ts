@@ -15,7 +15,7 @@ export interface Target {
   /** What is spoken there. */
   readonly protocol: string
   readonly line: ProtocolEndpoint
-  /** Absent where nobody knows what it costs. */
+  /** Absent where the price is unknown. */
   readonly pricing: Pricing | undefined
   /** How it stood when the plan was made. */
   readonly health?: BreakerState
@@ -25,7 +25,7 @@ export interface RoutingTable {
   readonly catalog: Catalog
   /** By the id a target names: one for each credential there. */
   readonly accounts: ReadonlyMap<string, readonly ProviderAccount[]>
-  /** Protocols, of which each says again what was said in any other of the same set. */
+  /** Sets of protocols that translate to each other. */
   readonly translated: readonly ReadonlySet<string>[]
   /** What targets are ordered by where neither the caller nor a group says. */
   readonly strategy?: RoutingStrategy | undefined

@@ -46,7 +46,7 @@ export interface KeyRow extends Grant {
   readonly ownBalance: boolean
   /** Whether all that an answer may cost is held before the call, however long the answer may be. */
   readonly strictBalance: boolean
-  /** Whether a second target is asked where the first takes long. */
+  /** Whether a slow first target is hedged with a second. */
   readonly hedge: boolean
   /** Other models in the place of those a caller names, the first that fits; null is none. */
   readonly modelMap: readonly ModelNameMapping[] | null
@@ -119,14 +119,14 @@ export type GatewayAccount = "funding" | "revenue" | "suspense" | "write-off" | 
 /** Holds and entries move an account; no transaction ends with one below its floor. */
 interface LedgerAccountTable {
   find(name: string): LedgerAccountRow | undefined
-  /** Of who pays: the key's own where it is limited, else its tenant's, where there is one. */
+  /** The paying account: the key's own where it is limited, else its tenant's. */
   payer(keyId: string, tenant: string): LedgerAccountRow | undefined
   get(id: number): LedgerAccountRow
   insert(name: string, floorNano: bigint | null): LedgerAccountRow
   setFloor(id: number, floorNano: bigint | null): void
 }
 
-/** What an open request may cost, set aside on who pays, until an entry ends it. */
+/** The amount held on the paying account for an open request, until an entry ends it. */
 export interface HoldRow {
   readonly requestId: string
   readonly accountId: number
@@ -158,7 +158,7 @@ interface HoldTable {
   grow(requestId: string, byNano: bigint): void
   /** Nothing where it is not open, or more is known already. */
   note(requestId: string, lowerBoundNano: bigint): void
-  /** The oldest first: who was first is paid for first, should there not be enough for all. */
+  /** The oldest first, so that it is paid first where not all can be. */
   ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
 }
 
@@ -167,7 +167,7 @@ export type EntryKind = "settled" | "released" | "recovered" | "top-up" | "suspe
 
 /** What an entry moves on each account it touches. Together it is always zero. */
 export interface EntryAmounts {
-  /** On the account of who pays, or is topped up. */
+  /** On the account that pays or is topped up. */
   readonly account: bigint
   readonly funding: bigint
   readonly revenue: bigint
@@ -393,7 +393,7 @@ export interface IdempotencyRow {
   readonly tenant: string
   /** Of the API key's id and the idempotency key, which itself is nowhere. */
   readonly hash: string
-  /** Of what was asked. */
+  /** Digest of the request. */
   readonly bodyHash: string
   readonly requestId: string
   readonly at: number
@@ -466,7 +466,7 @@ export interface Store {
   readonly idempotency: IdempotencyTable
   readonly responses: ResponseTable
   readonly secrets: SecretMarks
-  /** Resolves when all that was written before survives a loss of power; a StoreError where that cannot be said. */
+  /** Resolves when everything written before survives a power loss; rejects with a StoreError otherwise. */
   sync(): Promise<void>
   close(): void
 }

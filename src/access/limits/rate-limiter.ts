@@ -16,13 +16,13 @@ export interface RateLimiterOptions {
   readonly kept?: number
 }
 
-/** Who is limited. */
+/** The key and tenant that are limited. */
 export type LimitedCaller = Pick<
   Caller,
   "id" | "tenant" | "requestsPerMinute" | "tokensPerMinute" | "concurrentRequests" | "tenantGrant"
 >
 
-/** How a limit stands: what is left of it, and when all of it will be there again. */
+/** The status of a limit: what is left, and when it is full again. */
 export interface LimitStatus {
   readonly limit: number
   readonly remaining: number
@@ -42,7 +42,7 @@ export class RateLimiter {
     this.requestsPerMinute = requestsPerMinute ?? (() => DEFAULT_REQUESTS_PER_MINUTE)
   }
 
-  /** What one call of this caller's is counted by: at once, for who has nothing counted may be forgotten. */
+  /** The counters for one call of this caller. Use them at once: an unused counter may be evicted. */
   allowanceOf(caller: LimitedCaller): Allowance {
     const { tenantGrant } = caller
     const requestsPerMinute = caller.requestsPerMinute ?? this.requestsPerMinute()
@@ -64,7 +64,7 @@ export class RateLimiter {
 
 interface AllowanceParts {
   readonly now: () => number
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly at: number
   readonly key: LimitMeter
   readonly tenant: LimitMeter
@@ -89,7 +89,7 @@ export class Allowance {
     this.caller = caller
   }
 
-  /** Counts a request, or refuses it and counts nothing. Said at once. */
+  /** Counts a request, or rejects it and counts nothing. */
   take(): void {
     this.draw("requests", { amount: 1, now: this.at })
   }
@@ -118,7 +118,7 @@ export class Allowance {
     tenant.running++
   }
 
-  /** However often it is said, one call is given back. */
+  /** Returns one call, however often it is called. */
   leave(): void {
     if (!this.isRunning) return
     this.isRunning = false
@@ -126,7 +126,7 @@ export class Allowance {
     this.tenant.running--
   }
 
-  /** How the narrower of the key's and the tenant's limit stands; undefined where neither has one. */
+  /** The status of the limit closer to exhaustion, the key's or the tenant's; undefined without either. */
   status(): { readonly requests: LimitStatus | undefined; readonly tokens: LimitStatus | undefined } {
     const { key, tenant } = this
     const now = this.now()
@@ -159,7 +159,7 @@ export class Allowance {
   }
 }
 
-/** For who has no limit of any kind: nothing is counted. */
+/** For callers without limits: counts nothing. */
 class UnlimitedAllowance extends Allowance {
   override readonly isLimited = false
   override take(): void {}

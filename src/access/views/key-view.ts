@@ -27,7 +27,7 @@ export interface MintedKeyView extends KeyView {
   readonly previous_until?: string
 }
 
-/** What somebody who changes a key may ask for; null takes a bound away. */
+/** The body of a key update; null removes a bound. */
 export interface KeyChangeInput extends GrantInput {
   readonly name?: string
   readonly tenant?: string
@@ -40,7 +40,7 @@ export interface KeyChangeInput extends GrantInput {
   readonly expires_at?: string | null
 }
 
-/** What somebody who makes a key may ask for. */
+/** The body of a key creation. */
 export interface KeyInput extends KeyChangeInput {
   readonly name: string
   /** What it has to spend at first, in USD. */
@@ -68,7 +68,7 @@ export function toKeyView(
   }
 }
 
-/** All but whose balance it pays from, which the books have to be told first. */
+/** Everything but the paying account, which the ledger must open first. */
 export function readKeyChange(wish: KeyChangeInput) {
   const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...asked } = wish
   const expiresAt = expires_at && Date.parse(expires_at)

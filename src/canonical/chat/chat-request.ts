@@ -118,7 +118,7 @@ export type RoutingStrategy = (typeof STRATEGIES)[number]
 export interface RoutingOptions {
   readonly strategy?: RoutingStrategy
   readonly fallback: readonly string[]
-  /** The member beside `provider` that lists the fallback models, and how many of its entries name the model itself. */
+  /** The top-level member that lists the fallback models, and how many of its entries name the model itself. */
   readonly fallbackList?: { readonly member: "models" | "fallbacks"; readonly skipped: number }
   /** Rather refused than changed in meaning. */
   readonly strict?: boolean
@@ -127,13 +127,13 @@ export interface RoutingOptions {
   readonly only?: readonly string[]
   readonly ignore?: readonly string[]
   readonly maxPrice?: MaxPrice
-  /** Said where only the best target of each model is to be tried. */
+  /** Set where only the best target of each model is tried. */
   readonly allowFallbacks?: false
-  /** Only targets that can be told every parameter of the request. */
+  /** Only targets that support every parameter of the request. */
   readonly requireParameters?: boolean
-  /** A second target may be asked where the first takes long; absent where the key decides. */
+  /** Allows a hedged call to a second target when the first is slow; absent where the key decides. */
   readonly hedge?: boolean
-  /** The plan is asked for, and no call. */
+  /** Requests the plan only, without a call. */
   readonly explain?: boolean
   /** Losses in full on the receipt. */
   readonly report?: boolean

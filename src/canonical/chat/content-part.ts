@@ -16,7 +16,7 @@ export type ContentPart =
 interface PartBase {
   /** Where it stood in the caller's request, such as `messages[2].content[0]`: what a loss is named by. */
   readonly at?: string
-  /** A prompt-cache border stands after this part. */
+  /** A prompt-cache breakpoint follows this part. */
   readonly cacheMark?: CacheMark
   readonly extra?: PassthroughFields
 }
@@ -68,7 +68,7 @@ export interface ToolCallPart extends PartBase {
   readonly name: string
   /** As written by the model: text, which need not be valid JSON. */
   readonly arguments: string
-  /** Said where the arguments do not mean to be JSON: a custom tool's. */
+  /** Set where the arguments are not JSON: a custom tool's. */
   readonly input?: "text"
   readonly runsAt: "client" | "provider"
   /** The label of the remote server that has the tool. */
@@ -79,11 +79,11 @@ export interface ToolCallPart extends PartBase {
 export interface ToolResultPart extends PartBase {
   readonly kind: "tool-result"
   readonly callId: string
-  /** The tool's name, where the protocol says it beside the id. */
+  /** The tool's name, where the protocol sends it with the id. */
   readonly name?: string
   readonly parts: readonly ContentPart[]
   readonly isError: boolean
-  /** Of a remote server's tool: behind the whole block, which its own protocol knows, stands what it said as text. */
+  /** Set for a remote server's tool: the original block, followed by its result as text. */
   readonly isRemote?: true
 }
 

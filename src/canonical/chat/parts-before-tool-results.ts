@@ -1,9 +1,9 @@
-// What stands before the tools' results at the end of a conversation: vendors that sign thoughts want them there.
+// The assistant's parts before the final tool results: vendors that sign reasoning require them there.
 
 import type { ConversationTurn } from "./chat-request.ts"
 import type { ContentPart } from "./content-part.ts"
 
-/** All the assistant said right before its tools' results, in one turn or several; nothing where none stand at the end. */
+/** All assistant parts directly before the final tool results, over one turn or several; empty without such results. */
 export function partsBeforeToolResults(turns: readonly ConversationTurn[]): ContentPart[] {
   const last = turns.findLastIndex(({ role }) => role === "assistant")
   const hasResults = turns.slice(last + 1).some(({ parts }) => parts.some(({ kind }) => kind === "tool-result"))

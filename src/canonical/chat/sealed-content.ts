@@ -1,7 +1,7 @@
-// Signatures and encrypted reasoning: opaque to us, and of use only to whoever made them.
+// Signatures and encrypted reasoning: opaque to the gateway, usable only by the provider that made them.
 
 export interface SealedContent {
-  /** Who made it; it is only ever sent back there. */
+  /** The provider that made it; it is sent back to no other. */
   readonly mintedBy: string
   readonly data: string
 }
@@ -24,7 +24,7 @@ export function mayHoldSeal(text: string): boolean {
 
 /**
  * A seal as it crosses a client of another protocol, in that protocol's own opaque member: standard base64 with padding,
- * which the libraries of several vendors decode. Whoever sends it back sends all of it, so no state is kept here.
+ * which the libraries of several vendors decode. Clients send it back whole, so the gateway keeps no state.
  */
 export function encloseSeal({ mintedBy, data }: SealedContent): string {
   return Buffer.from(HEADER + mintedBy + BORDER + data, "utf8").toString("base64")

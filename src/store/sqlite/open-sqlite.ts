@@ -51,7 +51,7 @@ function isMissing(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
-/** `onWritten` is told of what the marker speaks of. */
+/** Calls `onWritten` with the state that the marker records. */
 function openTables(database: Database, onWritten: () => void) {
   const ledger = ledgerTable(database, { onBooked: onWritten })
   const tables: Omit<Store, "sync" | "close"> = {
@@ -73,7 +73,7 @@ function openTables(database: Database, onWritten: () => void) {
 
 const WRITE_METHODS = ["insert", "replace", "put", "remove"]
 
-/** The same table, whose changes are told of. */
+/** The same table, reporting its changes. */
 function notifyOnWrite<Table extends object>(table: Table, onWritten: () => void): Table {
   const functions = Object.entries(table).map(([name, act]) => {
     if (!WRITE_METHODS.includes(name)) return [name, act]

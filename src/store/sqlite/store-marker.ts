@@ -83,7 +83,7 @@ export class StoreMarker {
     this.timer.unref()
   }
 
-  /** Resolves when all that was written before is on disk. Whoever waits meanwhile waits for the next one together. */
+  /** Resolves when everything written before is on disk. Callers that arrive meanwhile share the next sync. */
   sync(): Promise<void> {
     if (!this.running) return this.run()
     this.waiting ??= this.running.then(

@@ -186,7 +186,7 @@ export function* namesIn(groups: readonly EndedRequestGroup[]): Generator<string
   for (const { lines } of groups) for (const line of lines.split("\n")) if (!line.startsWith("\t")) yield line
 }
 
-/** Where the first of these sorted names stands that does not come before a name. */
+/** The index of the first of these sorted names that is not less than a name. */
 function lowerBound(sorted: readonly string[], name: string): number {
   let [from, to] = [0, sorted.length]
   while (from < to) {

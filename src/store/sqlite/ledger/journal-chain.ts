@@ -1,8 +1,8 @@
 // A hash over everything ever booked, each row's made with that of the row before: two stores that have booked the same
-// agree in it, and no others. It finds files that do not belong together; it is no proof against whoever forges them.
+// agree in it, and no others. It finds files that do not belong together; it does not prove that they were not forged.
 import type { Database } from "bun:sqlite"
 
-/** Where the chain stands after an entry. */
+/** The state of the chain after an entry. */
 export interface JournalChainLink {
   readonly entry: number
   readonly chain: bigint

@@ -22,7 +22,7 @@ export class LedgerAccounts {
   /** There is never another object of the same account. */
   private readonly held = new Map<number, CachedAccount>()
   private readonly recent = new LedgerCache<CachedAccount>(MAX_CACHED_ACCOUNTS)
-  /** The same by their key or tenant, which is what is asked for with every request. */
+  /** The same by key or tenant, which every request looks up. */
   private readonly ofKeys = new Map<string, CachedAccount>()
   private readonly ofTenants = new Map<string, CachedAccount>()
   /** The keys that have an account; undefined where they are too many to be known. */
@@ -123,7 +123,7 @@ export class LedgerAccounts {
     this.recent.set(account.name, account)
   }
 
-  /** At the end of a transaction: nobody is left below the floor, and nobody has paid more than was owed. */
+  /** At the end of a transaction: no account is below its floor, and none has repaid more than it owed. */
   check(): void {
     for (const { name, postedNano, heldNano, floorNano, owedNano } of this.moved) {
       if (floorNano !== null && postedNano - heldNano < floorNano)

@@ -1,9 +1,9 @@
-// What was asked for lately, by name. When it is full, what nobody has asked for since it was half full goes.
+// A bounded cache by name. When it is full, entries not read since it was half full are evicted.
 
 export class LedgerCache<Value> {
   private young = new Map<string, Value>()
   private old = new Map<string, Value>()
-  /** Most are asked for several times in a row. */
+  /** Most entries are read several times in a row. */
   private lastName: string | undefined
   private lastValue: Value | undefined
 

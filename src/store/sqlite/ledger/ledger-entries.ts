@@ -1,4 +1,4 @@
-// What is booked: the entries of a transaction are one row of the journal, with what their receipts show beside it.
+// Ledger entries: those of one transaction are one row of the journal, with the facts of their receipts.
 import type { Database } from "bun:sqlite"
 import type { BookedEntry, EntryRow } from "../../contract.ts"
 import { EndedRequests, findEntryIn, groupEndedRequests, namesIn } from "./ended-requests.ts"
@@ -77,7 +77,7 @@ export class LedgerEntries {
     return !this.staged.some((row) => row.requestId === requestId) && this.endedAs(requestId) === undefined
   }
 
-  /** Of these requests, those that have ended: one pass over what is not folded, however many are asked for. */
+  /** Which of these requests have ended, in one pass over the entries not flushed yet. */
   endedAmong(requestIds: readonly string[]): ReadonlySet<string> {
     const wanted = new Map<string, string>()
     for (const requestId of requestIds) wanted.set(escapeName(requestId), requestId)
@@ -211,7 +211,7 @@ export class LedgerEntries {
 /** One object: the facts of an entry stand under its place in the row. */
 function factsText(facts: readonly string[]): string {
   const members: string[] = []
-  // Where an entry has none, nothing stands at its place, and it is passed over.
+  // Entries without one have an empty position, which is skipped.
   facts.forEach((text, at) => {
     members.push(`"${at}":${text}`)
   })

@@ -53,7 +53,7 @@ export class LedgerState {
     )
   }
 
-  /** Before anything is asked of it. */
+  /** Call this before anything is read. */
   ready(): this {
     if (!this.isLoaded) this.load()
     return this

@@ -10,7 +10,7 @@ import { priceTable, receiptTable } from "./receipt-table.ts"
 import { FlushScheduler } from "./runs/flush-scheduler.ts"
 import { usageTable } from "./usage-table.ts"
 
-/** Beside its contract, how far it has come. */
+/** The contract, and how far the table has been written. */
 interface SqliteLedger extends LedgerTable {
   link(): JournalChainLink
 }

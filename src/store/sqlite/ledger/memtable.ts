@@ -117,7 +117,7 @@ export class Memtable {
     return nano
   }
 
-  /** On the account of who pays, and what its tenant paid on that day. */
+  /** On the paying account, and what its tenant paid on that day. */
   private postGroup({ row: { accountId, tenant, day, use }, nano, debt }: PostingGroup): void {
     this.post(accountId, nano, -debt)
     if (tenant === null || use === null) return

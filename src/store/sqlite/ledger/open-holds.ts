@@ -1,5 +1,5 @@
 // Open holds: all of them in memory, and durable, several in a row that is written over when everything in it has ended.
-// A hold is open until there is an entry of its request; where it stands twice, the later one counts.
+// A hold is open until there is an entry of its request; of two records the later counts.
 import type { Database } from "bun:sqlite"
 import type { HoldRow } from "../../contract.ts"
 import { type NanoValue, nanoOf, nanoValue } from "./journal.ts"
@@ -203,7 +203,7 @@ type HoldOwner = readonly [accountId: number, tenant: string, keyId: string, epo
 type HoldValue = readonly [holder: number, requestId: string, amount: NanoValue, owed: NanoValue, at: number]
 type GroupValue = readonly [holders: readonly HoldOwner[], holds: readonly HoldValue[]]
 
-/** Without their budgets: when the process has died, nobody asks for more. */
+/** Without their budgets: holds of a dead process are not extended. */
 function groupValue(holds: readonly OpenHold[]): GroupValue {
   const holders: HoldOwner[] = []
   const values = holds.map(({ row }): HoldValue => {

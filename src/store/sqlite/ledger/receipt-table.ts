@@ -1,4 +1,4 @@
-// What receipts show beside what was booked, and the prices they name.
+// Facts of receipts beyond their entries, and the prices they name.
 import type { Database } from "bun:sqlite"
 import type { PriceTable, ReceiptTable } from "../../contract.ts"
 import type { LedgerState } from "./ledger-state.ts"

@@ -21,7 +21,7 @@ interface SpendSources {
 
 type EntrySpender = Pick<EntryRow, "keyId" | "tenant" | "day">
 
-/** What was asked of a key or a tenant so far. */
+/** The windows read so far for a key or tenant. */
 interface SpenderWindows {
   readonly windows: SpendWindow[]
   /** The last day, from `since` on, on which it has spent anything; undefined where there is none. */
@@ -67,7 +67,7 @@ export class SpendTotals {
     return held.reduce((latest, hold) => Math.max(latest, hold.day), spent)
   }
 
-  /** Whether anybody has asked for anything yet. */
+  /** Whether anything was read yet. */
   get isTracking(): boolean {
     return this.keys.size > 0 || this.tenants.size > 0
   }

@@ -56,7 +56,7 @@ function* dayRows(day: number, { filter, runs, memtables }: UsageDayOptions): Ge
   }
 }
 
-/** Lines are made only of those that are asked for: most often few of very many. */
+/** Lines are built only for the requested rows, usually few of many. */
 function* memtableLines(
   { usage }: Memtable,
   { day, start }: { readonly day: number; readonly start: string },

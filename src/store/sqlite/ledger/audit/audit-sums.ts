@@ -117,7 +117,7 @@ export class AuditSums {
     }
     const { amount: account, funding, revenue, suspense, write_off: writeOff } = row
     const told = { account, funding, revenue, suspense, writeOff }
-    // Of a row, what is owed stands with what is written off.
+    // A row keeps debt and write-off together.
     const summed = { ...all, writeOff: all.writeOff + all.debt }
     for (const name of Object.keys(told) as (keyof typeof told)[])
       if (told[name] !== summed[name])

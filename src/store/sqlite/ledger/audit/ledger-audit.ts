@@ -33,7 +33,7 @@ export function startLedgerAudit(options: AuditOptions): LedgerAudit {
   )
   walks.push(checkSuspense(options, { sums, tell }))
   const compare = (limit: number): boolean => {
-    // What was booked between two steps is told of already, so it has to be in the sums.
+    // Entries booked between two steps are already counted, so the sums must include them.
     while (sums.step(limit));
     const [walk] = walks
     if (!walk) return false
@@ -191,7 +191,7 @@ function checkUsage({ database, state }: AuditOptions, tell: ReportProblem): Aud
   })
 }
 
-/** Spending that nobody booked (I15). */
+/** Spending without entries (I15). */
 function checkSpendLines({ database, state }: AuditOptions, tell: ReportProblem): AuditWalk {
   return walkLines(database, {
     runs: state.spend,
@@ -200,7 +200,7 @@ function checkSpendLines({ database, state }: AuditOptions, tell: ReportProblem)
   })
 }
 
-/** Usage that nobody booked (I15). */
+/** Usage without entries (I15). */
 function checkUsageLines({ database, state }: AuditOptions, tell: ReportProblem): AuditWalk {
   return walkLines(database, {
     runs: state.usage,

@@ -1,8 +1,8 @@
-// What was paid at very many places of a tree. Asked for in their order, they cost no more than one look at each block.
+// Sums paid at many positions of a tree. Read in order, each block is read once.
 import { paidOf } from "../runs/run-lines.ts"
 import type { RunBlock, SortedRuns } from "../runs/sorted-runs.ts"
 
-/** Where it stands in a run. */
+/** Its position in a run. */
 interface RunCursor {
   readonly run: number
   block: RunBlock | undefined
