@@ -1,4 +1,4 @@
-// Writes the generated parts of docs/: npm run docs. A test fails when they are behind the code.
+// Writes the generated parts of docs/: npm run docs. A test fails if they are out of date.
 import { writeFileSync } from "node:fs"
 import { errorsPage, providersPage } from "./docs-pages.ts"
 import { fidelityPage } from "./fidelity-page.ts"
