@@ -328,7 +328,7 @@ describe("a budget", () => {
     const refused = hold({ amountNano: 11n, budgets: day(100n) })
     expect(refused).rejects.toMatchObject({ code: "budget_exceeded", status: 403 })
     expect(refused).rejects.toThrow(
-      "0.00000001 USD is left of the key's budget of 0.0000001 USD per day. It begins anew on 2026-11-16",
+      "0.00000001 USD is left of the key's budget of 0.0000001 USD per day. It resets on 2026-11-16",
     )
     await refused.catch(() => undefined)
     await hold({ amountNano: 10n, budgets: day(100n) })

@@ -21,7 +21,7 @@ describe("`provider.require_parameters`", () => {
     expect(bound.headers.get("x-gateway-provider")).toBe("chat")
     const { excluded } = await stage.explained(body, requires)
     expect(excluded).toMatchObject([{ provider: "messages", why: "require_parameters" }])
-    expect(excluded[0]?.reason).toBe("It could not be told all parameters of the request: `seed`.")
+    expect(excluded[0]?.reason).toBe("It does not support all parameters of the request: `seed`.")
   })
 
   test("names the parameters where nobody is left", async () => {

@@ -217,7 +217,7 @@ function translatedFaults({ protocol, body, envelope }: ClientRequest, to: strin
   try {
     protocols.find(({ id }) => id === protocol)?.readRequest(body, envelope)
     const said = translateRequest(body, task, codecs)
-    if ("wanted" in said) throw new Error("media is wanted where nobody fetches it")
+    if ("wanted" in said) throw new Error("the lane needs media and has no fetcher")
     return faultsOf(to, { body: JSON.parse(said.body), model })
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.owner !== "caller") throw thrown
