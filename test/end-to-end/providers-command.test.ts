@@ -143,7 +143,7 @@ describe("without a gateway", () => {
 
   test.each([
     ["nothing", "", "No secret was given"],
-    ["two words", "sk one", "a credential holds no spaces"],
+    ["two words", "sk one", "a credential may contain only ASCII characters"],
     ["64 KiB and more", "x".repeat(70_000), "too long to be a secret"],
   ])("a key that is %s is refused", async (_, input, message) => {
     const { code, stderr } = await run(["add", "groq"], { input })
