@@ -27,7 +27,7 @@ export class AdminInterface {
     const seen = new Set<string>()
     for (const route of options.routes) {
       const named = `${route.method} ${route.path}`
-      const hole = seen.has(named) ? "stands twice" : findRouteProblem(route)
+      const hole = seen.has(named) ? "is declared twice" : findRouteProblem(route)
       if (hole !== undefined) throw new Error(`administration route ${named} ${hole}`)
       seen.add(named)
     }

@@ -537,6 +537,6 @@ describe("usage", () => {
 
   test("is refused where the question is none", () => {
     expect(() => ledger.usage({ ...all, from: "yesterday" })).toThrow("not a date")
-    expect(() => ledger.usage({ ...all, keyId: "k1" })).toThrow("with its tenant")
+    expect(() => ledger.usage({ ...all, keyId: "k1" })).toThrow("must name its tenant")
   })
 })

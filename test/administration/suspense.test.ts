@@ -86,7 +86,7 @@ test("a command that names nothing, or both, or a request that never had anythin
   expect(await run("return", "killed-1", "--all")).toMatchObject({ code: 1 })
   const { code, stderr } = await run("return", "nobody")
   expect([code, stderr]).toEqual([1, expect.stringContaining("has nothing in suspense")])
-  expect((await run("settle", "killed-1", "--usd", "0.09")).stderr).toContain("Only 0.08 USD")
+  expect((await run("settle", "killed-1", "--usd", "0.09")).stderr).toContain("only 0.08 USD")
 })
 
 test("after the hours that trivium.yaml says, the gateway returns it by itself", async () => {

@@ -98,7 +98,7 @@ describe("without a gateway", () => {
     const filed = await run(["add", "filed"], { input: SECRET })
     expect(filed.stdout).toBe("Stored the key of filed. It is not used while the configuration file contains one.\n")
     const named = await run(["add", "openai"], { input: SECRET, environment })
-    expect(named.stdout).toContain("as long as the environment variable OPENAI_API_KEY holds one")
+    expect(named.stdout).toContain("while the environment variable OPENAI_API_KEY contains one")
     const shown = JSON.parse((await run(["list", "--json"], { environment })).stdout) as Shown[]
     const of = (id: string) => shown.find((each) => each.id === id)
     expect([of("filed"), of("openai")]).toMatchObject([

@@ -208,7 +208,7 @@ describe("trivium receipt", () => {
     expect((await run("receipt", "wrong")).stdout).toContain(`${COST} USD by price version`)
     expect((await run("receipt", "wrong")).stdout).toContain("does NOT match the booked amount")
     expect((await run("receipt", "tiered")).stdout).toContain("20 per million (above 1000 input tokens)")
-    expect((await run("receipt", "old")).stdout).toContain("has been dropped")
+    expect((await run("receipt", "old")).stdout).toContain("No further details are stored")
   })
 
   test("shows it to scripts, and says where there is none", async () => {

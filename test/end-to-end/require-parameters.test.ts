@@ -121,6 +121,6 @@ describe("`provider.report`", () => {
     expect(losses.length).toBeGreaterThan(200)
     for (const loss of losses) expect(Object.keys(loss).sort()).toEqual(["how", "path", "weight", "why"])
     expect(losses.map(({ path }) => path)).toEqual(expect.arrayContaining(["seed", "own_member_199"]))
-    expect(losses.filter(({ why }) => why.includes("a block that only its own protocol knows"))).toHaveLength(1)
+    expect(losses.filter(({ why }) => why.includes("a block that exists only in its own protocol"))).toHaveLength(1)
   })
 })

@@ -65,7 +65,7 @@ describe("what is to be embedded", () => {
     expect(refusal(many, targetWith("mapped"))).toEqual([
       "invalid_parameter",
       "requests[].content",
-      expect.stringContaining("would take 2049 calls"),
+      expect.stringContaining("needs 2049 calls"),
     ])
     expect(encodeEmbedding({ inputs: many.slice(1) }, targetWith("mapped")).batches).toHaveLength(2048)
   })

@@ -52,7 +52,7 @@ function refuseUnsupported({ stop, candidates = 1, modalities }: ChatSettings): 
 }
 
 function unsupportedSettingError(param: "stop" | "candidates" | "modalities"): Error {
-  return unsupportedSetting(param, `cannot be asked of this model's provider: ${fates[param].note}. Leave it out.`)
+  return unsupportedSetting(param, `is not supported by this model's provider: ${fates[param].note}. Leave it out.`)
 }
 
 function dropHints(settings: ChatSettings, { context }: ResponsesEncodeContext): void {
@@ -69,7 +69,7 @@ function samplingOf(
   { context }: ResponsesEncodeContext,
 ): Pick<ChatSettings, "temperature" | "topP" | "logprobs"> {
   if (!context.fixedSampling) return settings
-  const why = "the model lets nobody set it"
+  const why = "the model does not allow setting it"
   const { temperature, topP, logprobs } = settings
   if (temperature !== undefined && temperature !== 1) context.losses.push(droppedLoss("temperature", "hint", why))
   if (topP !== undefined && topP !== 1) context.losses.push(droppedLoss("topP", "hint", why))
@@ -79,7 +79,7 @@ function samplingOf(
 
 function encodeLimit(limit: number | undefined, { own, context }: ResponsesEncodeContext): number | undefined {
   if (limit === undefined || own || limit >= LEAST_TOKENS) return limit
-  const why = `the least that this model's provider can be limited to is ${LEAST_TOKENS} tokens`
+  const why = `this model's provider accepts a limit of at least ${LEAST_TOKENS} tokens`
   context.losses.push(approximatedLoss("maxOutputTokens", "meaning", why))
   return LEAST_TOKENS
 }
@@ -91,14 +91,14 @@ function fitLength(
   { own, context }: ResponsesEncodeContext,
 ): string | undefined {
   if (value === undefined || own || value.length <= MAX_NAME) return value
-  context.losses.push(droppedLoss(name, "hint", `it may have ${MAX_NAME} characters there`))
+  context.losses.push(droppedLoss(name, "hint", `this model's provider accepts at most ${MAX_NAME} characters`))
   return undefined
 }
 
 function encodeLogprobs(logprobs: number | undefined, { own, written, context }: ResponsesEncodeContext): JsonDraft {
   if (logprobs === undefined || written.alternatives === "absent") return {}
   if (own || logprobs <= MAX_ALTERNATIVES) return { top_logprobs: logprobs }
-  const why = `at most ${MAX_ALTERNATIVES} alternatives are told`
+  const why = `at most ${MAX_ALTERNATIVES} alternatives are returned`
   context.losses.push(approximatedLoss("logprobs", "hint", why))
   return { top_logprobs: MAX_ALTERNATIVES }
 }
@@ -133,11 +133,11 @@ function encodeFormat(format: OutputFormat, losses: Losses): JsonObject {
   if (format.kind !== "schema") return ownFormat(format)
   const { name, schema, strict } = format
   if (name === undefined) {
-    losses.push(approximatedLoss("format.name", "hint", "a schema must have a name there, so one is given"))
+    losses.push(approximatedLoss("format.name", "hint", "a schema name is required, so the gateway chose one"))
   }
   const isHeld = strict !== false && isStrict(schema)
   if (strict !== false && !isHeld) {
-    const why = "a schema that leaves something open is shown to the model, and the answer not held to it"
+    const why = "a schema with open members is sent to the model but not enforced"
     losses.push(approximatedLoss("format.strict", strict ? "meaning" : "hint", why))
   }
   const known = name?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, MAX_NAME) ?? "answer"
@@ -157,9 +157,15 @@ function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesE
     return undefined
   }
   if (budgetTokens !== undefined && budgetTokens > 0 && effort === undefined) {
-    losses.push(approximatedLoss("reasoning.budgetTokens", "hint", "there are words for effort there, not numbers"))
+    losses.push(
+      approximatedLoss(
+        "reasoning.budgetTokens",
+        "hint",
+        "the responses interface accepts effort levels, not token budgets",
+      ),
+    )
   }
-  if (show === "full") losses.push(approximatedLoss("reasoning.show", "hint", "reasoning is shown in summary"))
+  if (show === "full") losses.push(approximatedLoss("reasoning.show", "hint", "reasoning is shown as a summary"))
   // Who names a number of tokens comes from where reasoning is shown unasked.
   const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
   const said = {
@@ -181,6 +187,7 @@ function nearestEffortWord(
   const { efforts, losses } = context
   if (own || !efforts || efforts.length === 0) return effort
   const word = nearestEffort(effort, efforts)
-  if (word !== effort) losses.push(approximatedLoss("reasoning.effort", "hint", `the nearest the model has is ${word}`))
+  if (word !== effort)
+    losses.push(approximatedLoss("reasoning.effort", "hint", `the nearest supported value is ${word}`))
   return word
 }

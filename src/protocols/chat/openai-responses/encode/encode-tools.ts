@@ -86,13 +86,7 @@ function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json 
     // The vendor holds a function to its schema unless told not to, and few schemas are such as it then takes.
     draft.strict = tool.strict === true && isStrict(draft.parameters)
     if (tool.strict && !draft.strict) {
-      losses.push(
-        approximatedLoss(
-          memberPathIn(at, "strict"),
-          "meaning",
-          "a schema that leaves something open is not held to there",
-        ),
-      )
+      losses.push(approximatedLoss(memberPathIn(at, "strict"), "meaning", "a schema with open members is not enforced"))
     }
   }
   return restorePassthrough(draft, tool.extra, { at, losses })
@@ -118,14 +112,18 @@ function encodeHosted(tool: HostedTool, { context }: ResponsesEncodeContext): Js
   if (tool.server) return serverTool(tool.server)
   const counterpart = COUNTERPARTS[does]
   if (!counterpart) {
-    losses.push(droppedLoss(at, "meaning", "this model's provider has no tool that does the same"))
+    losses.push(droppedLoss(at, "meaning", "this model's provider has no equivalent tool"))
     return undefined
   }
   const known = does === "web-search" ? searchOptions(value) : {}
   const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
     losses.push(
-      approximatedLoss(memberPathIn(at, name), "hint", "the provider's own tool of this kind is used as it is"),
+      approximatedLoss(
+        memberPathIn(at, name),
+        "hint",
+        "the provider's equivalent tool is used with its default settings",
+      ),
     )
   }
   return { ...counterpart, ...known }
@@ -169,7 +167,7 @@ function encodeAllowedTools(names: readonly string[], required: boolean, tools: 
 function missingForcedTool(): Error {
   return unsupportedSetting(
     "tool_choice",
-    "asks for a tool that this model's provider does not have. Leave it out, or name another.",
+    "asks for a tool that this model's provider does not have. Leave it out, or choose another.",
   )
 }
 
