@@ -122,7 +122,7 @@ describe("without a gateway", () => {
     ["an address that is none", ["add", "x", "--type", "groq", "--base-url", "ftp://h"], "expected an http://"],
     ["a missing region", ["add", "bedrock"], 'needs a "region", or the variable AWS_REGION'],
     ["a provider that takes no key", ["add", "vertex"], "`vertex` does not use an API key. Set its credential in "],
-    ["the simulator", ["add", "simulator"], "`simulator` takes no API key"],
+    ["the simulator", ["add", "simulator"], "`simulator` does not use an API key"],
     [
       "another address of a configured one",
       ["add", "filed", "--base-url", "http://h/v1"],
