@@ -78,14 +78,14 @@ import type { LargeTranslateTask, ReadRequestTask, WorkerResult } from "./worker
 const UNWRITTEN_MS = 3000
 
 const NO_PROVIDER =
-  "it leaves no provider that can be called, so the configuration that was in force stays. Name a provider with its credential, or `simulator` as one"
+  "it configures no callable provider, so the previous configuration stays in force. Add a provider with its credential, or `simulator`"
 
 /** Why an account is not used for now, and how to mend it. */
 const ASIDE = {
   credential:
-    "is refused by the provider. Another is used where there is one. Replace it, and see `trivium check` for what the provider says.",
+    "is rejected by the provider. The gateway uses other accounts or providers where configured. Replace it, and run `trivium check` to see the provider's response.",
   "spend-cap":
-    "is out of credit, or at its spending limit. Another is used where there is one. Add credit or raise the limit at the provider.",
+    "is out of credit or has reached its spending limit. The gateway uses other accounts or providers where configured. Add credit or raise the limit at the provider.",
 } as const
 
 const CONFIG_FILE = "trivium.yaml"
@@ -426,7 +426,7 @@ export class Gateway {
     if (graceMs > 0) await setTimeout(graceMs)
     this.server.stopAccepting()
     await this.server.waitUntilDrained(drainMs)
-    const error = new GatewayError("shutting_down", "The gateway is stopping. Try again.")
+    const error = new GatewayError("shutting_down", "The gateway is shutting down. Try again.")
     this.upstreamCalls.endAll(error)
     await this.server.waitUntilDrained(1000)
     await this.server.close()

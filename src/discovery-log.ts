@@ -19,7 +19,7 @@ export function openDiscovery(log: Log, onChange: () => void): ModelDiscovery {
         log.line("warn", "models-left-out", { provider, models, reason })
     },
     onFailure: ({ id: provider, baseUrl }, why) => {
-      const reason = `${baseUrl} lists no models: ${why}. It is asked again until it does.`
+      const reason = `${baseUrl} lists no models: ${why}. The gateway retries until it does.`
       log.line("warn", "models-not-discovered", { provider, reason })
     },
   })
@@ -30,9 +30,9 @@ function leftOutModels({ unnameable, excess }: ModelOffer): [number, string][] {
   const reasons: [number, string][] = [
     [
       unnameable,
-      "Their names do not fit: a model's name holds letters, digits and `. _ : @ / -`, and begins with a letter or digit. Rename them there, or name them under `models` in trivium.yaml.",
+      "Their names are not valid: a model name consists of letters, digits and `. _ : @ / -`, and begins with a letter or digit. Rename them on the server, or list them under `models` in trivium.yaml.",
     ],
-    [excess, "The listing is too long. Name those that are needed under `models` in trivium.yaml."],
+    [excess, "The list is too long. List the models you need under `models` in trivium.yaml."],
   ]
   return reasons.filter(([count]) => count > 0)
 }

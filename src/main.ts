@@ -86,7 +86,7 @@ async function serve(flags: ConfigFlags): Promise<void> {
 }
 
 function unreadableReason(code: string): string {
-  return `the file cannot be read (${code}); the configuration that was in force stays`
+  return `the file cannot be read (${code}); the previous configuration stays in force`
 }
 
 /** The configuration that is in force now; undefined where it stays the one before. */

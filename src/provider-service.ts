@@ -44,12 +44,12 @@ export class ProviderService implements ProviderAdministration {
     const configured = config().providers.find((settings) => settings.id === id)
     const given = Object.keys(asked)
     if (configured && given.length > 0) {
-      const message = `\`${excerpt(id)}\` is configured ${this.placeOf(await this.state(id))}; its ${given.join(", ")} must be said there.`
+      const message = `\`${excerpt(id)}\` is configured ${this.placeOf(await this.state(id))}; its ${given.join(", ")} must be set there.`
       throw new GatewayError("invalid_parameter", message, { param: given[0] })
     }
     if (!configured && asked.type === undefined) this.refuseUnknown(id)
     if (credentials.refusesKey(configured?.type ?? asked.type ?? id)) {
-      const message = `\`${excerpt(id)}\` takes no API key. Name its credential in ${this.options.configFile}.`
+      const message = `\`${excerpt(id)}\` does not use an API key. Set its credential in ${this.options.configFile}.`
       throw new GatewayError("invalid_parameter", message)
     }
     credentials.set(configured ?? this.readEntry(id, asked), { credential, entry: !configured })
@@ -89,7 +89,7 @@ export class ProviderService implements ProviderAdministration {
     if (known.includes(id)) return
     const nearest = nearestName(id, known)
     const question = nearest === undefined ? "" : ` Did you mean \`${nearest}\`?`
-    const advice = "For a host of your own say its type and address: `openai-compatible` with its `base_url`."
+    const advice = "For your own host, set its type and address: `openai-compatible` with a `base_url`."
     throw new GatewayError("resource_not_found", `There is no provider \`${excerpt(id)}\`.${question} ${advice}`)
   }
 
@@ -112,7 +112,10 @@ export class ProviderService implements ProviderAdministration {
     const values = Object.values(asked)
     // In a configuration that would be a variable of the environment.
     if (values.some((value) => value.includes("${"))) {
-      throw new GatewayError("invalid_parameter", "A value here cannot name a variable of the environment.")
+      throw new GatewayError(
+        "invalid_parameter",
+        "A value cannot reference an environment variable. Send the value itself.",
+      )
     }
     const text = JSON.stringify({ providers: { [id]: { ...asked, api_key: PLACEHOLDER } } })
     try {

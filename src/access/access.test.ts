@@ -182,7 +182,7 @@ describe("the hashing secret", () => {
   })
 
   test("of the environment has at least 32 characters", () => {
-    expect(() => secretsOf({ TRIVIUM_SECRET: "n".repeat(31) })).toThrow("has 31 characters, and needs at least 32")
+    expect(() => secretsOf({ TRIVIUM_SECRET: "n".repeat(31) })).toThrow("has 31 characters; at least 32 are required")
     expect(mark).toBeUndefined()
   })
 
@@ -190,7 +190,7 @@ describe("the hashing secret", () => {
     secretsOf({})
     rmSync(join(folder, "data", "secret"))
     keyCount = 3
-    expect(() => secretsOf({})).toThrow(/secret is missing, with which the store's 3 API keys were made.*--accept-loss/)
+    expect(() => secretsOf({})).toThrow(/secret is missing; the store's 3 API keys were created with it.*--accept-loss/)
     expect(existsSync(join(folder, "data", "secret"))).toBe(false)
     const losses: string[] = []
     secretsOf({}, { onLoss: (what) => losses.push(what) })
@@ -212,10 +212,10 @@ describe("the hashing secret", () => {
     secretsOf({ TRIVIUM_SECRET: LONG.old })
     keyCount = 2
     expect(mark).not.toContain(LONG.old)
-    expect(() => secretsOf({ TRIVIUM_SECRET: LONG.new })).toThrow("2 API keys were made with another secret")
+    expect(() => secretsOf({ TRIVIUM_SECRET: LONG.new })).toThrow("2 API keys were created with a different secret")
     secretsOf({ TRIVIUM_SECRET: LONG.old })
     secretsOf({ TRIVIUM_SECRET: LONG.new, TRIVIUM_SECRET_PREVIOUS: LONG.old })
     secretsOf({ TRIVIUM_SECRET: LONG.new })
-    expect(() => secretsOf({ TRIVIUM_SECRET: LONG.old })).toThrow("another secret than TRIVIUM_SECRET")
+    expect(() => secretsOf({ TRIVIUM_SECRET: LONG.old })).toThrow("a different secret than TRIVIUM_SECRET")
   })
 })

@@ -48,7 +48,7 @@ const NUMBERS = [
 export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
   for (const word of wish.protocols ?? []) {
     if (PROTOCOL_WORDS.includes(word)) continue
-    const message = `\`protocols\` knows no "${excerpt(word)}". Known are: ${PROTOCOL_WORDS.join(", ")}.`
+    const message = `\`protocols\` contains an unknown protocol "${excerpt(word)}". Known protocols: ${PROTOCOL_WORDS.join(", ")}.`
     throw new GatewayError("invalid_parameter", message, { param: "protocols" })
   }
   for (const [name, param, most] of NUMBERS) {
@@ -64,7 +64,7 @@ export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
 export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly name: string }): void {
   const refuse = (param: string, asked: string, bound: string) => {
     const mend = "Ask for no more than that, or change the tenant first."
-    const message = `\`${param}\` asks for ${asked}, but the tenant \`${tenant.name}\` is bound to ${bound}. ${mend}`
+    const message = `\`${param}\` asks for ${asked}, but the tenant \`${tenant.name}\` is limited to ${bound}. ${mend}`
     throw new GatewayError("invalid_parameter", message, { param })
   }
   for (const [param, covers] of [

@@ -73,7 +73,7 @@ export class KeyAuthenticator {
 
   private checkGrace({ previousUntil }: KeyRow): void {
     if (previousUntil !== null && previousUntil > this.options.now()) return
-    throw new GatewayError("revoked_api_key", "This API key has been replaced by a new one.")
+    throw new GatewayError("revoked_api_key", "This API key was rotated and its grace period is over. Use the new key.")
   }
 }
 
@@ -82,5 +82,8 @@ function hmac(secret: KeyObject, text: string): string {
 }
 
 function invalidKeyError(): GatewayError {
-  return new GatewayError("invalid_api_key", "This API key is not valid here. Check that it was copied whole.")
+  return new GatewayError(
+    "invalid_api_key",
+    "This API key is not valid for this gateway. Check that it was copied completely.",
+  )
 }

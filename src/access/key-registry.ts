@@ -135,7 +135,9 @@ export class KeyRegistry {
   rotate(id: string, { graceMs = DEFAULT_GRACE_MS }: { graceMs?: number } = {}): MintedKey {
     const row = this.row(id)
     if (row.revokedAt !== null) {
-      throw new GatewayError("invalid_parameter", `Key ${id} is revoked; create a new one instead.`, { param: "id" })
+      throw new GatewayError("invalid_parameter", `Key ${id} is revoked and cannot be changed. Create a new key.`, {
+        param: "id",
+      })
     }
     const text = mintKey()
     const previousUntil = this.now() + graceMs

@@ -14,10 +14,10 @@ export function mapModelName(map: readonly ModelNameMapping[] | null, name: stri
 
 /** Refuses a map that cannot be meant. */
 export function checkModelMap(map: readonly ModelNameMapping[]): void {
-  if (map.length > MAX_MAPPINGS) throw modelMapError(`has ${map.length} entries; at most ${MAX_MAPPINGS} are kept`)
+  if (map.length > MAX_MAPPINGS) throw modelMapError(`has ${map.length} entries; at most ${MAX_MAPPINGS} are allowed`)
   for (const { from, to } of map) {
     if (from.trim() !== from || from === "")
-      throw modelMapError("has an entry whose `from` is empty or has spaces around it")
+      throw modelMapError("has an entry whose `from` is empty or begins or ends with a space")
     if (to.trim() !== to || to === "" || to.includes("*")) {
       throw modelMapError(
         `maps "${excerpt(from)}" to "${excerpt(to)}"; \`to\` must name one model, such as google/gemini-2.5-flash`,

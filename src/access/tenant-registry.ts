@@ -25,7 +25,7 @@ export class TenantRegistry {
 
   create(name: string, wish: GrantChange = {}): Tenant {
     if (this.find(name)) {
-      const message = `There is a tenant ${name} already. To change it: trivium tenants update ${name}`
+      const message = `The tenant ${name} already exists. To change it: trivium tenants update ${name}`
       throw new GatewayError("invalid_parameter", message, { param: "name" })
     }
     const row: TenantRow = { name, createdAt: this.options.now(), ...applyGrantChange(UNBOUNDED, wish) }

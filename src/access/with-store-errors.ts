@@ -12,7 +12,9 @@ function wrapStoreErrors(act: (...given: unknown[]) => unknown) {
     try {
       return act(...given)
     } catch (cause) {
-      throw new GatewayError("store_unavailable", "The gateway cannot use its store just now. Try again.", { cause })
+      throw new GatewayError("store_unavailable", "The gateway's store is unavailable at the moment. Try again.", {
+        cause,
+      })
     }
   }
 }

@@ -95,11 +95,11 @@ describe("the administration", () => {
   })
 
   const holes: readonly [string, object, RegExp][] = [
-    ["who may enter", { who: undefined }, /does not say who may enter/],
+    ["who may enter", { who: undefined }, /declares no access rule/],
     ["a body limit", { bodyLimit: undefined }, /has no body limit/],
     ["a limit within the administration's", { bodyLimit: 1e9 }, /has no body limit/],
     ["a schema for its body", { bodySchema: undefined }, /without a schema/],
-    ["what it gives", { gives: undefined }, /does not say what it gives/],
+    ["what it gives", { gives: undefined }, /declares no response/],
   ]
   test.each(holes)("does not start with a route without %s", (_, hole, message) => {
     const holed = { ...closed, ...hole }
@@ -108,6 +108,6 @@ describe("the administration", () => {
   })
 
   test("does not start with a route that stands twice", () => {
-    expect(() => adminOf(open, open)).toThrow("stands twice")
+    expect(() => adminOf(open, open)).toThrow("is declared twice")
   })
 })

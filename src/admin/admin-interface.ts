@@ -27,7 +27,7 @@ export class AdminInterface {
     const seen = new Set<string>()
     for (const route of options.routes) {
       const named = `${route.method} ${route.path}`
-      const hole = seen.has(named) ? "stands twice" : findRouteProblem(route)
+      const hole = seen.has(named) ? "is declared twice" : findRouteProblem(route)
       if (hole !== undefined) throw new Error(`administration route ${named} ${hole}`)
       seen.add(named)
     }
@@ -73,7 +73,7 @@ export class AdminInterface {
       throw new GatewayError("missing_api_key", message)
     }
     if (this.options.isAdministrator(key)) return
-    const message = "This is not the administration key. It stands in the file `admin-key` of the data folder."
+    const message = "This is not the administration key. The file `admin-key` in the data folder contains it."
     throw new GatewayError("invalid_api_key", message)
   }
 
@@ -93,7 +93,7 @@ function decodeParameters(groups: Readonly<Record<string, string>>): Record<stri
   try {
     return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]))
   } catch {
-    throw new GatewayError("route_not_found", "The address holds a broken percent sign.")
+    throw new GatewayError("route_not_found", "The path contains an invalid percent-encoding.")
   }
 }
 
@@ -102,7 +102,11 @@ function queryOf(url: string): JsonObject {
   const names = [...asked.keys()]
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice === undefined) return Object.fromEntries(asked)
-  throw new GatewayError("invalid_parameter", `\`${excerpt(twice)}\` was asked for twice.`, { param: excerpt(twice) })
+  throw new GatewayError(
+    "invalid_parameter",
+    `The query parameter \`${excerpt(twice)}\` appears twice. Send it once.`,
+    { param: excerpt(twice) },
+  )
 }
 
 function parseJsonBody(bytes: Uint8Array): Json {
@@ -118,7 +122,7 @@ function decodeUtf8Body(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
-    throw new GatewayError("invalid_json", "The body is not text in UTF-8.")
+    throw new GatewayError("invalid_json", "The body is not valid UTF-8.")
   }
 }
 

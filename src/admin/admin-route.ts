@@ -52,10 +52,10 @@ export function adminRoute<Body, Query>(declared: AdminRoute<Body, Query>): AnyA
 /** What is missing in a declaration; types alone do not hold at run time. */
 export function findRouteProblem(declared: AnyAdminRoute): string | undefined {
   const { who, bodyLimit, bodySchema } = declared
-  if (who !== "anyone" && who !== "administrator") return "does not say who may enter"
+  if (who !== "anyone" && who !== "administrator") return "declares no access rule"
   if (!(Number.isInteger(bodyLimit) && bodyLimit >= 0 && bodyLimit <= BODY_LIMIT)) return "has no body limit"
   if (bodyLimit > 0 && !bodySchema) return "takes a body without a schema"
   if (bodyLimit === 0 && bodySchema) return "has a schema for a body it does not take"
-  if (!("gives" in declared) && !("givesText" in declared)) return "does not say what it gives"
+  if (!("gives" in declared) && !("givesText" in declared)) return "declares no response"
   return undefined
 }

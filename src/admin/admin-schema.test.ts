@@ -39,7 +39,7 @@ describe("a schema", () => {
     ["a time without a day", { name: "a", until: "soon" }, "invalid_parameter", "`until` must be a time"],
     ["a fraction", { name: "a", until: null, times: 1.5 }, "invalid_parameter", "`times` must be a whole number"],
     ["a word for true", { name: "a", until: null, strict: "true" }, "invalid_parameter", "`strict` must be true"],
-    ["an unknown member", { name: "a", until: null, nmae: 1 }, "invalid_parameter", "`nmae` is not known here."],
+    ["an unknown member", { name: "a", until: null, nmae: 1 }, "invalid_parameter", "`nmae` is not a known member."],
   ]
   test.each(misfits)("refuses %s by name", (_, value, code, message) => {
     const thrown = attempt(() => wish.read(value, ""))
@@ -62,7 +62,7 @@ describe("a schema", () => {
 
   test("is not fooled by a member of every object's prototype", () => {
     const none: AdminSchema<object> = object({})
-    expect(() => none.read(JSON.parse('{"__proto__": 1}'), "")).toThrow("is not known here")
+    expect(() => none.read(JSON.parse('{"__proto__": 1}'), "")).toThrow("is not a known member")
     expect(isObject(none.read({}, ""))).toBe(true)
   })
 })

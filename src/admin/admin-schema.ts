@@ -151,5 +151,5 @@ function missingMemberError(path: string): GatewayError {
 
 function unknownMemberError(path: string, names: readonly string[]): GatewayError {
   const known = names.length === 0 ? "The body takes no members." : `Known are: ${names.join(", ")}.`
-  return new GatewayError("invalid_parameter", `\`${path}\` is not known here. ${known}`, { param: path })
+  return new GatewayError("invalid_parameter", `\`${path}\` is not a known member. ${known}`, { param: path })
 }

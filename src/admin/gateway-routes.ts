@@ -50,14 +50,14 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
     adminRoute({
       ...asking,
       path: "/admin/v1/status",
-      summary: "Say how the gateway is.",
+      summary: "Show the gateway's health.",
       gives: status,
       handle: () => ({ ...gateway.status() }),
     }),
     adminRoute({
       ...asking,
       path: "/admin/v1/models",
-      summary: "List every model with the places that serve it, and which of these can be reached.",
+      summary: "List every model with its targets, and which of them can be reached.",
       gives: object({ models: required(list(model, { max: 100_000 })) }),
       handle: () => ({
         models: gateway.models().map((each) => ({ ...each, targets: each.targets.map((place) => ({ ...place })) })),
@@ -66,7 +66,7 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
     adminRoute({
       ...asking,
       path: "/metrics",
-      summary: "Give the metrics in Prometheus' text format.",
+      summary: "Return the metrics in Prometheus text format.",
       givesText: "text/plain",
       handle: () => {
         const { text: exposed, type } = gateway.metrics()
@@ -78,8 +78,8 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       who: "administrator",
       path: "/admin/v1/config/check",
       bodyLimit: BODY_LIMIT,
-      summary: "Say what is wrong with a configuration, or with the file in force; nothing is changed.",
-      bodySchema: object({ text: optional(text({ max: BODY_LIMIT, about: "What trivium.yaml would hold." })) }),
+      summary: "Validate a configuration, or the file in force, and list its problems; nothing is changed.",
+      bodySchema: object({ text: optional(text({ max: BODY_LIMIT, about: "The content of trivium.yaml." })) }),
       gives: object({ valid: required(boolean()), problems: required(list(problem)) }),
       handle: ({ body }) => {
         const problems = gateway.configProblems(body.text).map((each) => ({ ...each }))
@@ -90,7 +90,7 @@ export function gatewayRoutes(gateway: GatewayView): AnyAdminRoute[] {
       ...asking,
       method: "POST",
       path: "/admin/v1/check",
-      summary: "Count the models that can be called, and ask every provider whether it takes its credential.",
+      summary: "Count the models that can be called, and check that every provider accepts its credential.",
       gives: checked,
       handle: async () => {
         const { models, providers, ...report } = await gateway.check()

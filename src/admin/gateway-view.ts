@@ -60,7 +60,7 @@ export interface ProviderState {
   readonly configured: boolean
   /** Where the credential that is used was found. */
   readonly source: "file" | "environment" | "store" | null
-  /** The variable of the environment that it was found in. */
+  /** The environment variable that contains the credential. */
   readonly variable: string | null
   /** How it ends; nothing else of it is ever shown. */
   readonly hint: string | null

@@ -46,10 +46,10 @@ export const grantViewMembers = {
 
 /** What a key or a tenant has to spend. */
 export const balanceViewMembers = {
-  balance: required(nullable(text({ about: "What may still be spent, in decimal USD; null: not limited." }))),
-  held: required(text({ about: "What requests under way may cost, in decimal USD." })),
+  balance: required(nullable(text({ about: "Amount that can still be spent, in decimal USD; null: unlimited." }))),
+  held: required(text({ about: "Amount held for running requests, in decimal USD." })),
   debt: optional(
-    text({ about: "What requests cost beyond the balance, in decimal USD: the next top-up pays it first." }),
+    text({ about: "Cost of requests beyond the balance, in decimal USD; the next top-up pays it first." }),
   ),
 }
 
@@ -57,7 +57,7 @@ export const spendingViewMembers = {
   spending: required(
     list(
       object({
-        of: required(text({ about: "key or tenant: whose budget it is." })),
+        of: required(text({ about: "Owner of the budget: key or tenant." })),
         period: required(text({ about: "day, week, month or total." })),
         limit: required(text()),
         remaining: required(text({ about: "Decimal USD." })),
@@ -69,7 +69,7 @@ export const spendingViewMembers = {
 
 export const topUpSchema = object({
   usd: required(usdSchema),
-  event_id: optional(text({ about: "The same one is booked once, however often it is sent." })),
+  event_id: optional(text({ about: "A top-up with the same event id is booked only once." })),
 })
 
 type SchemaMap = Readonly<Record<string, AdminSchema<unknown>>>

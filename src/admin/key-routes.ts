@@ -16,8 +16,8 @@ import type { KeyService } from "./services/key-service.ts"
 
 const modelMap = list(
   object({
-    from: required(text({ about: "A name that callers write, or a pattern such as claude-haiku-*." })),
-    to: required(text({ about: "The model they get, such as google/gemini-2.5-flash." })),
+    from: required(text({ about: "A requested model name, or a pattern such as claude-haiku-*." })),
+    to: required(text({ about: "The model to serve instead, such as google/gemini-2.5-flash." })),
   }),
   { max: MAX_MAPPINGS },
 )
@@ -40,15 +40,15 @@ const shown = {
 }
 const key = object(shown)
 const keyNow = object({ ...shown, ...spendingViewMembers })
-const minted = { ...shown, key: required(text({ about: "The key itself, shown this once." })) }
+const minted = { ...shown, key: required(text({ about: "The key itself, shown only once." })) }
 const mintedKey = object(minted)
 const rotatedKey = object({ ...minted, previous_until: optional(time()) })
 
-const name = text({ about: "What it is for." })
-const tenant = text({ about: "Whom it belongs to." })
+const name = text({ about: "The key's name." })
+const tenant = text({ about: "The tenant the key belongs to." })
 const cleared = {
   ...grantInputSchemas,
-  addresses: list(text({ about: "An address it may be used from, or a range such as 10.0.0.0/8." })),
+  addresses: list(text({ about: "A client IP address, or a range such as 10.0.0.0/8, that may use the key." })),
   keep_answers: boolean(),
   own_balance: boolean(),
   strict_balance: boolean(),
@@ -84,7 +84,7 @@ export function keyRoutes(service: KeyService): AnyAdminRoute[] {
       ...telling,
       method: "POST",
       path,
-      summary: "Create a key. Its text is in this answer and nowhere else.",
+      summary: "Create a key. Only this response contains the key itself.",
       bodySchema: asked,
       gives: mintedKey,
       status: 201,
@@ -108,7 +108,7 @@ function oneKeyRoutes(service: KeyService): AnyAdminRoute[] {
       ...telling,
       method: "PATCH",
       path: one,
-      summary: "Change what is said of a key; null takes a bound away. Holds from the next request on.",
+      summary: "Change a key; null removes a limit. Takes effect with the next request.",
       bodySchema: change,
       gives: key,
       handle: ({ parameters: { id = "" }, body }) => service.update(id, body),
@@ -117,7 +117,7 @@ function oneKeyRoutes(service: KeyService): AnyAdminRoute[] {
       ...telling,
       method: "POST",
       path: `${one}/topup`,
-      summary: "Add to a key's balance, which it has from then on.",
+      summary: "Top up a key's own balance; a key without one gets one.",
       bodySchema: topUpSchema,
       gives: key,
       handle: ({ parameters: { id = "" }, body }) => service.topUp(id, body),
@@ -126,7 +126,7 @@ function oneKeyRoutes(service: KeyService): AnyAdminRoute[] {
       ...telling,
       method: "POST",
       path: `${one}/rotate`,
-      summary: "Give a key a new text; the old one is taken for a while (24 hours unless told otherwise).",
+      summary: "Rotate a key; the old secret stays valid for a grace period (default: 24 hours).",
       bodySchema: rotation,
       gives: rotatedKey,
       handle: ({ parameters: { id = "" }, body }) => service.rotate(id, body),
@@ -135,7 +135,7 @@ function oneKeyRoutes(service: KeyService): AnyAdminRoute[] {
       ...asking,
       method: "POST",
       path: `${one}/revoke`,
-      summary: "Let nobody in with a key any more. Holds from the next request on.",
+      summary: "Revoke a key. Takes effect with the next request.",
       gives: key,
       handle: ({ parameters: { id = "" } }) => service.revoke(id),
     }),

@@ -14,9 +14,9 @@ const provider = object({
   ),
   accounts: required(integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
   configured: required(boolean()),
-  source: required(nullable(text({ about: "Where the credential was found: file, environment or store." }))),
-  variable: required(nullable(text({ about: "The variable of the environment that it was found in." }))),
-  hint: required(nullable(text({ about: "How the credential ends." }))),
+  source: required(nullable(text({ about: "The source of the credential: file, environment or store." }))),
+  variable: required(nullable(text({ about: "The environment variable that contains the credential." }))),
+  hint: required(nullable(text({ about: "The last characters of the credential." }))),
   stored_at: required(nullable(time())),
 })
 
@@ -25,16 +25,16 @@ export const checkedProviders = list(
   object({
     provider: required(text()),
     address: required(nullable(text({ max: 2000 }))),
-    source: required(nullable(text({ max: 2000, about: "Where the credential comes from." }))),
+    source: required(nullable(text({ max: 2000, about: "The source of the credential." }))),
     verdict: required(text({ max: 2000 })),
     sound: required(boolean()),
-    models: optional(list(text({ max: 400, about: "A model that the host offers, where they are discovered." }))),
+    models: optional(list(text({ max: 400, about: "A model that the host offers, if its models are discovered." }))),
   }),
 )
 
 const input = object({
-  api_key: required(text({ max: 10_000, about: "Is sealed, and shown to nobody." })),
-  type: optional(text({ about: "Of an entry that is in no configuration; left out, its id." })),
+  api_key: required(text({ max: 10_000, about: "Stored sealed and never shown." })),
+  type: optional(text({ about: "The provider type, if the provider is not in the configuration (default: its id)." })),
   base_url: optional(text({ max: 2000 })),
   region: optional(text()),
   resource: optional(text()),
@@ -51,7 +51,7 @@ export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute
       ...asking,
       method: "GET",
       path,
-      summary: "List the providers, and where the credential of each comes from.",
+      summary: "List the providers and the source of each credential.",
       gives: object({ providers: required(list(provider)) }),
       handle: async () => ({ providers: (await providers.list()).map(toProviderView) }),
     }),
@@ -61,7 +61,7 @@ export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute
       path: credential,
       bodyLimit: BODY_LIMIT,
       summary:
-        "Store a provider's credential, sealed, for the address it has now. The configuration's own goes first. `type`, `base_url` and the members behind them make an entry that is in no configuration.",
+        "Store a provider's credential, sealed, for its current address. A credential in the configuration takes precedence. `type`, `base_url` and the members after them define a provider that is not in the configuration.",
       bodySchema: input,
       gives: provider,
       handle: async ({ parameters: { id = "" }, body }) =>
@@ -71,7 +71,7 @@ export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute
       ...asking,
       method: "DELETE",
       path: credential,
-      summary: "Forget a provider's stored credential, and the entry that was made with it.",
+      summary: "Remove a provider's stored credential, and the provider if it was defined with it.",
       gives: provider,
       handle: async ({ parameters: { id = "" } }) => toProviderView(await providers.remove(id)),
     }),
@@ -79,7 +79,7 @@ export function providerRoutes(providers: ProviderAdministration): AnyAdminRoute
       ...asking,
       method: "POST",
       path: `${path}/{id}/check`,
-      summary: "Ask a provider whether it takes its credential.",
+      summary: "Check that a provider accepts its credential.",
       gives: object({ sound: required(boolean()), providers: required(checkedProviders) }),
       handle: async ({ parameters: { id = "" } }) => {
         const found = await providers.check(id)

@@ -19,9 +19,9 @@ const suspended = object({
 })
 const page = object({
   suspense: required(list(suspended)),
-  next: required(nullable(text({ about: "To be asked for as `after`; null on the last page." }))),
+  next: required(nullable(text({ about: "Send it as `after` to get the next page; null on the last page." }))),
   count: required(count),
-  total: required(text({ about: "What is in suspense of all requests together, in decimal USD." })),
+  total: required(text({ about: "Total in suspense over all requests, in decimal USD." })),
 })
 const asked = object({
   after: optional(numeral({ min: 0, max: Number.MAX_SAFE_INTEGER })),
@@ -37,7 +37,7 @@ export function suspenseRoutes(service: SuspenseService): AnyAdminRoute[] {
       ...asking,
       method: "GET",
       path,
-      summary: "List what requests have in suspense that were under way when the gateway was killed, the oldest first.",
+      summary: "List amounts in suspense, of requests that were running when the gateway was killed, oldest first.",
       querySchema: asked,
       gives: page,
       handle: ({ query: { after, limit } }) =>
@@ -47,7 +47,7 @@ export function suspenseRoutes(service: SuspenseService): AnyAdminRoute[] {
       ...asking,
       method: "POST",
       path: `${path}/return`,
-      summary: "Return everything in suspense to the accounts that paid it.",
+      summary: "Return all amounts in suspense to the paying accounts.",
       gives: object({ returned: required(count), amount: required(amount) }),
       handle: () => service.returnAll(),
     }),
@@ -56,8 +56,7 @@ export function suspenseRoutes(service: SuspenseService): AnyAdminRoute[] {
       bodyLimit: BODY_LIMIT,
       method: "POST",
       path: `${path}/{id}/settle`,
-      summary:
-        "Charge what a request has in suspense, or some of it, and return the rest. Done again, it changes nothing.",
+      summary: "Charge all or part of a request's amount in suspense and return the rest. Idempotent.",
       bodySchema: object({ usd: optional(usdSchema) }),
       gives: receiptSchema,
       handle: ({ parameters: { id = "" }, body }) => service.settle(id, body),
@@ -66,7 +65,7 @@ export function suspenseRoutes(service: SuspenseService): AnyAdminRoute[] {
       ...asking,
       method: "POST",
       path: `${path}/{id}/return`,
-      summary: "Return what a request has in suspense. Done again, it changes nothing.",
+      summary: "Return a request's amount in suspense. Idempotent.",
       gives: receiptSchema,
       handle: ({ parameters: { id = "" } }) => service.return(id),
     }),

@@ -16,7 +16,10 @@ import type { TenantService } from "./services/tenant-service.ts"
 const shown = { name: required(text()), ...grantViewMembers, ...balanceViewMembers, created_at: required(time()) }
 const tenant = object(shown)
 const tenantNow = object({ ...shown, ...spendingViewMembers })
-const asked = object({ name: required(text({ about: "As its keys name it." })), ...optionalMembers(grantInputSchemas) })
+const asked = object({
+  name: required(text({ about: "The tenant's name, as used by its keys." })),
+  ...optionalMembers(grantInputSchemas),
+})
 
 const path = "/admin/v1/tenants"
 const one = `${path}/{name}`
@@ -29,7 +32,7 @@ export function tenantRoutes(service: TenantService): AnyAdminRoute[] {
       ...asking,
       method: "GET",
       path,
-      summary: "List the tenants that were created; others, which keys only name, have no limits.",
+      summary: "List the created tenants; tenants that exist only as a name on keys have no limits.",
       gives: object({ tenants: required(list(tenant, { max: 1_000_000 })) }),
       handle: async () => ({ tenants: await service.list() }),
     }),
@@ -37,7 +40,7 @@ export function tenantRoutes(service: TenantService): AnyAdminRoute[] {
       ...telling,
       method: "POST",
       path,
-      summary: "Create a tenant with limits for all its keys together.",
+      summary: "Create a tenant with limits that its keys share.",
       bodySchema: asked,
       gives: tenant,
       status: 201,
@@ -55,7 +58,7 @@ export function tenantRoutes(service: TenantService): AnyAdminRoute[] {
       ...telling,
       method: "PATCH",
       path: one,
-      summary: "Change a tenant's limits; null takes one away. Its keys hold no more from the next request on.",
+      summary: "Change a tenant's limits; null removes one. They bind its keys from the next request.",
       bodySchema: changeSchema({}, grantInputSchemas),
       gives: tenant,
       handle: ({ parameters: { name = "" }, body }) => service.update(name, body),
@@ -64,7 +67,7 @@ export function tenantRoutes(service: TenantService): AnyAdminRoute[] {
       ...telling,
       method: "POST",
       path: `${one}/topup`,
-      summary: "Add to what a tenant's keys may spend together, which is limited from then on.",
+      summary: "Top up a tenant's balance; from then on its keys can spend only the balance.",
       bodySchema: topUpSchema,
       gives: tenant,
       handle: ({ parameters: { name = "" }, body }) => service.topUp(name, body),

@@ -95,7 +95,7 @@ describe("a file that is not sound stops the start", () => {
       readModels([file(...entries)])
       return undefined
     } catch (error) {
-      return error instanceof Error ? error.message.replace("the catalogue is not sound:\n", "") : error
+      return error instanceof Error ? error.message.replace("the catalogue is not valid:\n", "") : error
     }
   }
 
@@ -130,7 +130,7 @@ describe("a file that is not sound stops the start", () => {
     ],
     [{ targets: [] }, "acme/chat-1: targets: expected a list of at least 1, found []"],
     [{ targets: [{ provider: "acme" }] }, "acme/chat-1: targets: model: expected text on one line, found nothing"],
-    [{ aliases: ["a b"] }, 'acme/chat-1: aliases: "a b" cannot name a model'],
+    [{ aliases: ["a b"] }, 'acme/chat-1: aliases: "a b" is not a valid model name'],
     [
       { modalities: { input: ["smell"], output: ["text"] } },
       "acme/chat-1: modalities: input: expected a list of text, ",
@@ -143,8 +143,8 @@ describe("a file that is not sound stops the start", () => {
 
   test("also where only the whole is wrong", () => {
     const second = entry({ id: "acme/chat-2", aliases: ["chat-1"] })
-    expect(problem(entry(), entry())).toStartWith("acme/chat-1: id: another entry has it too")
-    expect(problem(entry(), second)).toStartWith("acme/chat-2: aliases: chat-1 is a name of acme/chat-1 too")
+    expect(problem(entry(), entry())).toStartWith("acme/chat-1: id: another entry has the same id")
+    expect(problem(entry(), second)).toStartWith("acme/chat-2: aliases: chat-1 is also a name of acme/chat-1")
     expect(problem("text")).toStartWith('a model without id: expected an object, found "text"')
   })
 

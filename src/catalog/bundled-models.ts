@@ -77,7 +77,7 @@ export function readModels(files: readonly unknown[]): CatalogModel[] {
   const problems: string[] = []
   const found = files.flatMap((file) => readModelFile(file, problems))
   if (problems.length === 0) problems.push(...findSharedNames(found))
-  if (problems.length > 0) throw new Error(`the catalogue is not sound:\n${problems.join("\n")}`)
+  if (problems.length > 0) throw new Error(`the catalogue is not valid:\n${problems.join("\n")}`)
   return found
 }
 
@@ -86,13 +86,13 @@ function findSharedNames(found: readonly CatalogModel[]): string[] {
   const problems: string[] = []
   const bearers = new Map<string, string>()
   for (const { id } of found) {
-    if (bearers.has(id)) problems.push(`${id}: id: another entry has it too`)
+    if (bearers.has(id)) problems.push(`${id}: id: another entry has the same id`)
     bearers.set(id, id)
   }
   for (const { id, aliases } of found) {
     for (const alias of aliases) {
       const bearer = bearers.get(alias)
-      if (bearer !== undefined) problems.push(`${id}: aliases: ${alias} is a name of ${bearer} too`)
+      if (bearer !== undefined) problems.push(`${id}: aliases: ${alias} is also a name of ${bearer}`)
       bearers.set(alias, id)
     }
   }

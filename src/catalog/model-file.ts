@@ -157,7 +157,7 @@ function readPrices(reader: MemberReader): BucketPrices {
 function allNames(reader: MemberReader, { id, spellings }: { id: string; spellings: readonly string[] }): string[] {
   const given = reader.has("aliases") ? keepStrings(reader.list("aliases")) : []
   for (const alias of given)
-    if (!NAME.like.test(alias)) reader.report("aliases", `${JSON.stringify(alias)} cannot name a model`)
+    if (!NAME.like.test(alias)) reader.report("aliases", `${JSON.stringify(alias)} is not a valid model name`)
   const names = new Set([bareName(id), ...given])
   for (const name of [...names]) {
     if (!name.includes("/")) for (const author of spellings) names.add(`${author}/${name}`)

@@ -46,10 +46,10 @@ describe("a group", () => {
 
   test("of what is not there, of nothing, or of several kinds is refused", () => {
     const joined = (...members: string[]) => joinGroups([small, drawing], [{ id: "auto/x", models: members }])
-    expect(() => joined("acme/none")).toThrow('groups: "auto/x" names "acme/none", which is no model')
+    expect(() => joined("acme/none")).toThrow('groups: "auto/x" names "acme/none", which is not a model')
     expect(() => joined()).toThrow('groups: "auto/x" has no models')
     expect(() => joined("acme/small", "acme/draw")).toThrow(
-      'groups: "auto/x" holds "acme/small" (chat) and "acme/draw" (image)',
+      'groups: "auto/x" mixes kinds: "acme/small" (chat) and "acme/draw" (image)',
     )
   })
 })

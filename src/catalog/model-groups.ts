@@ -22,13 +22,13 @@ function toGroupModel(
 ): CatalogModel {
   const models = members.map((member) => {
     const model = byId.get(member)
-    if (!model) throw new Error(`groups: "${id}" names "${member}", which is no model`)
+    if (!model) throw new Error(`groups: "${id}" names "${member}", which is not a model`)
     return model
   })
   const [first] = models
   if (!first) throw new Error(`groups: "${id}" has no models`)
   const odd = models.find(({ kind }) => kind !== first.kind)
-  if (odd) throw new Error(`groups: "${id}" holds "${first.id}" (${first.kind}) and "${odd.id}" (${odd.kind})`)
+  if (odd) throw new Error(`groups: "${id}" mixes kinds: "${first.id}" (${first.kind}) and "${odd.id}" (${odd.kind})`)
   return {
     id,
     displayName: id,

@@ -8,7 +8,7 @@ const VARIANTS: ReadonlyMap<string, NameVariant> = new Map<string, NameVariant>(
   ["nitro", { routing: "latency" }],
   ["floor", { routing: "cost" }],
   ["exacto", { routing: "quality" }],
-  ["free", { advice: "no free variants are offered; without `:free` it is called at its price" }],
+  ["free", { advice: "no free variants are offered; leave out `:free` to call it at its price" }],
   ["online", { advice: "leave out `:online`, and add the protocol's web search tool to the request" }],
   ["thinking", { advice: "leave out `:thinking`, and ask for reasoning in the request" }],
   ["extended", { advice: "leave out `:extended`" }],

@@ -32,9 +32,13 @@ export class AdminClient {
     const headers = { authorization: `Bearer ${this.key.reveal()}`, "content-type": "application/json" }
     const sent = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
     const response = await fetch(`${this.url}/admin/v1${path}`, sent).catch(() => undefined)
-    if (!response) throw new Error(`The administration port ${this.url} does not answer.`)
+    if (!response)
+      throw new Error(
+        `The administration server at ${this.url} does not respond. Check that the gateway is running and the address is right.`,
+      )
     const answer: unknown = await response.json().catch(() => undefined)
-    if (!isObject(answer)) throw new Error(`What answers at ${this.url} is not a gateway's administration.`)
+    if (!isObject(answer))
+      throw new Error(`The server at ${this.url} is not a gateway's administration server. Check the address.`)
     // What takes long has its status before it is known whether it succeeds.
     const message = messageIn(answer)
     if (message !== undefined) throw new Error(message)

@@ -92,7 +92,7 @@ function toAccountFinding({ name, account, verdict: { verdict, sound, offer } }:
 /** A report as people read it. */
 export function describeReport({ demo, models, providers }: CheckReport): string {
   const { known, callable, unpriced } = models
-  const served = `${callable} of ${known} models can be called.`
+  const served = `${callable} of ${known} known models can be called.`
   const paragraphs = [
     `The configuration is valid. ${demo ? "No provider is configured: demo mode. " : ""}${served}`,
     ...(unpriced.length === 0 ? [] : [describeUnpriced(unpriced)]),
@@ -114,12 +114,12 @@ export function describeFindings(providers: CheckReport["providers"]): string {
 }
 
 const NOTHING_CALLABLE =
-  "No known model is served by the configured providers. Name the ones they serve under `models` in trivium.yaml, with `targets` and `pricing`: see docs/models.md."
+  "The configured providers serve no known model. List the models they serve under `models` in trivium.yaml, with `targets` and `pricing`: see docs/models.md."
 
 const MAX_NAMED = 10
 
 function describeUnpriced(unpriced: readonly string[]): string {
-  return `Not called, because they have no price: ${formatSome(unpriced)}. Give them \`pricing\` in the configuration: input "0" and output "0" where they are free.`
+  return `Not callable, because they have no price: ${formatSome(unpriced)}. Set their \`pricing\` in the configuration (input "0" and output "0" if they are free).`
 }
 
 function formatSome(ids: readonly string[]): string {

@@ -12,13 +12,13 @@ export interface ConfigFlags {
 
 export function withStoreFlags(command: Command): Command {
   return command
-    .option("--config <file>", "configuration file (TRIVIUM_CONFIG; default trivium.yaml where it exists)")
-    .option("--data <folder>", "folder of the embedded store (TRIVIUM_DATA; default ./data)")
+    .option("--config <file>", "configuration file (TRIVIUM_CONFIG; default: trivium.yaml if it exists)")
+    .option("--data <folder>", "data folder of the embedded store (TRIVIUM_DATA; default: ./data)")
 }
 
 /** For commands that open a store. */
 export function withLossFlag(command: Command): Command {
-  return command.option("--accept-loss", "open the store although it, or its secret, has lost something")
+  return command.option("--accept-loss", "open the store even if data or its secret is lost")
 }
 
 /** For commands that work on a store, or through the gateway that has it open. */
@@ -33,6 +33,6 @@ export interface JsonFlags extends AdminFlags {
 export function withAdminFlags(command: Command): Command {
   return withLossFlag(withStoreFlags(command)).option(
     "--url <address>",
-    "administration address of a gateway elsewhere, with its key in TRIVIUM_ADMIN_KEY",
+    "administration address of a remote gateway; its key is read from TRIVIUM_ADMIN_KEY",
   )
 }

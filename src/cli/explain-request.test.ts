@@ -11,7 +11,7 @@ test("what is asked keeps its own wishes, and asks to be explained", () => {
 
 test("another model takes the place of the one that is named", () => {
   expect(buildExplainRequest({ ...hi, model: "a/b" }, { model: "c/d" }).body.model).toBe("c/d")
-  expect(() => buildExplainRequest(hi, {})).toThrow("Name one with --model")
+  expect(() => buildExplainRequest(hi, {})).toThrow("Set one with --model")
 })
 
 test.each([

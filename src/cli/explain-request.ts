@@ -36,7 +36,7 @@ export function buildExplainRequest(
 ): ExplainRequest {
   const { model: own, ...rest } = given
   const named = model ?? own
-  if (typeof named !== "string") throw new Error("The request names no model. Name one with --model.")
+  if (typeof named !== "string") throw new Error("The request has no model. Set one with --model.")
   const provider = { ...(isObject(given.provider) && given.provider), explain: true }
   const place = PLACES[protocol]
   if (place) return { headers: {}, ...place, body: { ...rest, model: named, provider } }

@@ -50,7 +50,7 @@ export function describeExplanation(explanation: ExplanationResponse): string {
         mapped.map(({ from, to }) => [from, to]),
       ),
     )
-  if (refusal) parts.push(`It would be refused with ${refusal.code}: ${refusal.message}`)
+  if (refusal) parts.push(`The request would be rejected with ${refusal.code}: ${refusal.message}`)
   if (attempts.length > 0) parts.push(formatTable(ATTEMPT_HEAD, attempts.map(attemptRow)))
   const losses = attempts.flatMap(lossRows)
   if (losses.length > 0) parts.push(formatTable(["#", "LOST", "WEIGHT", "HOW", "WHY"], losses))

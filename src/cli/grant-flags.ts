@@ -20,17 +20,18 @@ export interface GrantFlags {
 
 export function withGrantFlags(command: Command, { rpm }: { rpm: string }): Command {
   return command
-    .option("--models <patterns>", "models to be called, such as openai/*,meta/llama-3.3-70b, or all", parseList)
-    .option("--protocols <names>", "openai, anthropic, gemini, or ids such as openai-chat, or all", parseList)
+    .option("--models <patterns>", "allowed models, such as openai/*,meta/llama-3.3-70b, or all", parseList)
+    .option(
+      "--protocols <names>",
+      "allowed protocols: openai, anthropic, gemini, ids such as openai-chat, or all",
+      parseList,
+    )
     .option("--rpm <number>", `requests per minute, or ${rpm}`, parseCount)
     .option("--tpm <number>", "tokens per minute, or none", parseCount)
-    .option("--concurrent <number>", "requests that may run at once, or none", parseCount)
-    .option("--budgets <amounts>", "the most to be spent in USD, such as day=10,month=200, or none", parseAmounts)
-    .option(
-      "--strict",
-      "refuse requests that a provider of another protocol cannot be told without a change of meaning",
-    )
-    .option("--no-strict", "change what has to be changed, and tell of it")
+    .option("--concurrent <number>", "concurrent requests, or none", parseCount)
+    .option("--budgets <amounts>", "spending limits in USD, such as day=10,month=200, or none", parseAmounts)
+    .option("--strict", "reject requests whose meaning would change when translated to the provider's protocol")
+    .option("--no-strict", "allow lossy translation and report the losses")
 }
 
 export function toGrantInput({ models, protocols, rpm, tpm, concurrent, strict, budgets }: GrantFlags): GrantInput {
@@ -55,7 +56,7 @@ export function parseList(text: string): FlagBound<readonly string[]> {
 function parseCount(text: string): FlagBound<number> {
   if (text === "none" || text === "default") return { to: null }
   if (/^[1-9]\d{0,9}$/.test(text)) return { to: Number(text) }
-  throw new InvalidArgumentError("Give a whole number from 1 on.")
+  throw new InvalidArgumentError("Give a whole number of at least 1.")
 }
 
 function parseAmounts(text: string): FlagBound<Readonly<Record<string, string>>> {

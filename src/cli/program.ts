@@ -36,15 +36,15 @@ export function buildProgram(actions: CommandActions, version: string): Command 
   withLossFlag(
     withStoreFlags(trivium.command("serve", { isDefault: true }).description("run the gateway (the default command)")),
   )
-    .option("--host <host>", "address to listen on (HOST; default 127.0.0.1)")
-    .option("--port <port>", "port to listen on, 0 for any free one (PORT; default 8080)")
-    .option("--admin-port <port>", "port of the administration (ADMIN_PORT; default 8081, or any free one)")
-    .option("--no-restart", "do not restart after a crash: a supervisor such as systemd does")
+    .option("--host <host>", "address to listen on (HOST; default: 127.0.0.1)")
+    .option("--port <port>", "port to listen on, 0 for any free port (PORT; default: 8080)")
+    .option("--admin-port <port>", "administration port (ADMIN_PORT; default: 8081, or any free port)")
+    .option("--no-restart", "do not restart after a crash; use with a supervisor such as systemd")
     .action(actions.serve)
   withStoreFlags(trivium.command("check").description("check the configuration and the providers' credentials"))
     .option(
       "--url <address>",
-      "administration address of a running gateway to check, with its key in TRIVIUM_ADMIN_KEY",
+      "administration address of the running gateway to check; its key is read from TRIVIUM_ADMIN_KEY",
     )
     .option("--json", "print JSON")
     .action(actions.check)

@@ -18,7 +18,7 @@ interface SecretSource {
 export async function readSecret({ file, prompt }: SecretSource): Promise<string> {
   const text = file === undefined ? await fromStandardInput(prompt) : fromFile(file)
   const secret = text.trim()
-  if (secret === "") throw new Error("No secret was given. Pipe it in, type it, or name a file: --key-file FILE")
+  if (secret === "") throw new Error("No secret was given. Pipe it in, type it, or pass a file with --key-file FILE.")
   return secret
 }
 
@@ -41,7 +41,7 @@ async function readPiped(): Promise<string> {
   for await (const piece of process.stdin) {
     pieces.push(piece as Buffer)
     length += (piece as Buffer).length
-    if (length > MAX_LENGTH) throw new Error("What was piped in is too long to be a secret.")
+    if (length > MAX_LENGTH) throw new Error("The piped input is too long to be a secret.")
   }
   return Buffer.concat(pieces).toString("utf8")
 }

@@ -19,12 +19,12 @@ export function welcomeMessage(given: WelcomeDetails): string {
   if (isDemo) {
     lines.push(
       `Demo mode: no provider credential is configured, so a built-in simulator answers for all ${modelCount} models.`,
-      "Set OPENAI_API_KEY (or another provider's variable), or write trivium.yaml, to reach real ones.",
+      "Set OPENAI_API_KEY (or another provider's variable), or write trivium.yaml, to use real models.",
       "",
     )
   }
   if (firstKey) {
-    lines.push("This is your first API key. It is shown this once:", "", `  ${firstKey}`, "")
+    lines.push("This is your first API key. It is shown only once:", "", `  ${firstKey}`, "")
   }
   if (firstKey && exampleModel) {
     lines.push(
@@ -38,14 +38,14 @@ export function welcomeMessage(given: WelcomeDetails): string {
     )
   }
   if (!firstKey && isDemo)
-    lines.push("Your first key was shown at the first start. Another: trivium keys create --name NAME", "")
+    lines.push("The first API key was shown at the first start. To create another: trivium keys create --name NAME", "")
   if (undiscovered.length > 0) {
     const hosts = undiscovered.map(({ provider, address }) => `${provider} (${address})`)
-    lines.push(`Discovering the models of ${hosts.join(", ")}. See them: trivium models`, "")
+    lines.push(`Discovering the models of ${hosts.join(", ")}. To list them: trivium models`, "")
   } else if (!exampleModel) {
     lines.push(
-      "No chat model can be called: the configured providers serve none that is known and priced.",
-      "Name theirs under `models` in trivium.yaml, and see what is there: trivium check",
+      "No chat model can be called: the configured providers serve no chat model that is known and has a price.",
+      "List their models under `models` in trivium.yaml, then run: trivium check",
       "",
     )
   }

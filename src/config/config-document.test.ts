@@ -26,7 +26,7 @@ describe("variables", () => {
   test("are plain names; $${ stands for the characters themselves", () => {
     for (const text of [`\${A:-b}`, "${", `\${}`, "${A"]) {
       expect(problems(acme(`display_name: "${text}"`), { environment: { A: "x" } })[0]).toContain(
-        'after "${" comes the name',
+        "must be followed by a variable name",
       )
     }
     expect(load(acme(`display_name: "a $\${A} $5"`)).models[0]?.displayName).toBe(`a \${A} $5`)

@@ -169,7 +169,7 @@ class YamlSource {
     const result = text.replace(/\$?\$\{([^{}]*)(\}?)/g, (found, name: string, close: string) => {
       if (found.startsWith("$$")) return found.slice(1)
       if (close === "" || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-        wrong.add('after "${" comes the name of a variable and a closing brace (write "$${" for the characters)')
+        wrong.add('"${" must be followed by a variable name and a closing brace (write "$${" for a literal "${")')
         return ""
       }
       const value = Object.hasOwn(this.#options.environment, name) ? this.#options.environment[name] : undefined

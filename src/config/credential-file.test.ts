@@ -48,7 +48,8 @@ telemetry: { traces: "http://collector:4318", headers: { x-key: "file:${path}" }
     [
       "holds several lines",
       () => write("lines", "first-part\nsecond-part"),
-      (path) => `the file ${path} does not hold a credential: a credential holds no spaces and only ASCII characters`,
+      (path) =>
+        `the file ${path} does not contain a credential: a credential may contain only ASCII characters and no spaces`,
     ],
   ])("to a file that %s is an error that names the member and the file", (_, make, message) => {
     const path = make()

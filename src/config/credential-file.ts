@@ -69,7 +69,7 @@ export function secretOrFile(parse: TextParser<Secret>, reading: CredentialFileC
 }
 
 function describeUnresolvedScheme(scheme: string): string {
-  return `references such as ${scheme}… are not resolved, because the gateway runs no commands; write the credential to a file and refer to it as "file:/path/to/file", or to a variable as "\${NAME}"`
+  return `references such as ${scheme}… are not supported, because the gateway runs no commands; write the credential to a file and refer to it as "file:/path/to/file", or to a variable as "\${NAME}"`
 }
 
 function readSecretFromFile(
@@ -82,6 +82,6 @@ function readSecretFromFile(
   if (file.text.reveal().trim() === "") return new ParseProblem(`the file ${file.path} is empty`)
   const found = parse(file.text.reveal())
   if (found instanceof ParseProblem)
-    return new ParseProblem(`the file ${file.path} does not hold a credential: ${found.message}`)
+    return new ParseProblem(`the file ${file.path} does not contain a credential: ${found.message}`)
   return new Secret(found.reveal(), `file ${file.path}`)
 }

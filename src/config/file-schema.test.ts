@@ -59,10 +59,10 @@ describe("providers", () => {
     ["example.com/v1", "expected an http:// or https:// address"],
     ["http:example.com", "expected an http:// or https:// address"],
     ["http://", "expected an http:// or https:// address"],
-    ["https://u:hunter2@x", "the address may not hold a user or password"],
-    ["https://x/?a=1", "the address may not hold a query"],
-    ["https://x/?", "the address may not hold a query"],
-    ["https://x/#a", "the address may not hold a fragment"],
+    ["https://u:hunter2@x", "the address may not contain a user or password"],
+    ["https://x/?a=1", "the address may not contain a query"],
+    ["https://x/?", "the address may not contain a query"],
+    ["https://x/#a", "the address may not contain a fragment"],
   ])("the base_url %p is refused", (written, message) => {
     expect(problems(`providers: { openai: { base_url: "${written}" } }`)).toEqual([
       `trivium.yaml:1:34 providers.openai.base_url: ${message}`,
@@ -71,7 +71,7 @@ describe("providers", () => {
 
   test("a provider's name is plain", () => {
     expect(problems("providers: { My vLLM: { type: openai } }")[0]).toStartWith(
-      'trivium.yaml:1:14 providers["My vLLM"]: the provider name "My vLLM" may hold only',
+      'trivium.yaml:1:14 providers["My vLLM"]: the provider name "My vLLM" may contain only',
     )
   })
 

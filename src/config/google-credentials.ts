@@ -44,7 +44,7 @@ const KINDS = [
 
 function unknownType(type: unknown): string {
   const known = KINDS.map((kind) => quoteName(kind.type)).join(", ")
-  return `is not a credential that is known: its "type" is ${quoteName(String(type))}, not one of ${known}`
+  return `is not a known kind of credential: its "type" is ${quoteName(String(type))}, not one of ${known}`
 }
 
 function parseObject(text: string): CredentialMembers | undefined {
@@ -140,7 +140,7 @@ function readSubjectTokenSource(source: unknown): SubjectTokenSource | ParseProb
   if (members.environment_id === undefined && typeof file === "string" && file !== "") return { ...named, file }
   if (members.environment_id !== undefined || members.url === undefined) {
     return new ParseProblem(
-      'its "credential_source" needs a "file" or a "url"; AWS, executables and certificates are not read',
+      'its "credential_source" needs a "file" or a "url"; AWS, executables and certificates are not supported',
     )
   }
   const url = readUrl(members, "url", { allowed: [METADATA_HOST] })
@@ -148,7 +148,7 @@ function readSubjectTokenSource(source: unknown): SubjectTokenSource | ParseProb
   const sound = isObject(headers) && Object.values(headers).every((value) => typeof value === "string")
   return sound
     ? { ...named, url, headers: headers as Record<string, string> }
-    : new ParseProblem('its "headers" are no texts')
+    : new ParseProblem('its "headers" must be strings')
 }
 
 function requireTexts<const Name extends string>(

@@ -35,7 +35,7 @@ groups:
     ])
     expect(group("auto/x")[0]).toContain('unknown model "auto/x"')
     expect(group("acme/chat, acme/chat")).toEqual([
-      'trivium.yaml:2:10 groups[0]: "acme/chat" stands twice under "models"',
+      'trivium.yaml:2:10 groups[0]: "acme/chat" appears twice under "models"',
     ])
   })
 

@@ -31,7 +31,7 @@ export function groupSchema({ models, knownModels, taken }: GroupContext): Confi
     },
     ({ models: named = [] }, place) => {
       const twice = named.find((name, index) => named.indexOf(name) !== index)
-      if (twice !== undefined) place.reportName(`${quoteName(twice)} stands twice under "models"`)
+      if (twice !== undefined) place.reportName(`${quoteName(twice)} appears twice under "models"`)
     },
   )
 }

@@ -130,7 +130,7 @@ describe("the file", () => {
     expect(load("store: { url: sqlite://./db/t.db }").storePath).toBe(join(folder, "db", "t.db"))
     expect(load("store: { url: sqlite:///var/t.db }").storePath).toBe("/var/t.db")
     expect(problems("store: { url: postgres://u:secret@db/x }")).toEqual([
-      "trivium.yaml:1:15 store.url: expected sqlite://PATH, where PATH is that of a file",
+      "trivium.yaml:1:15 store.url: expected sqlite://PATH, where PATH is a file path",
     ])
   })
 })

@@ -22,7 +22,7 @@ export function credential(text: string): Secret | ParseProblem {
   // It is going to be part of a header, which may not hold more than this.
   return /^[\x21-\x7e]+$/.test(value)
     ? new Secret(value)
-    : new ParseProblem("a credential holds no spaces and only ASCII characters")
+    : new ParseProblem("a credential may contain only ASCII characters and no spaces")
 }
 
 /** An http(s) address without trailing slash. It is never printed: people put passwords into addresses. */
@@ -30,9 +30,10 @@ export function baseUrl(text: string): string | ParseProblem {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
     return new ParseProblem("expected an http:// or https:// address")
   const url = new URL(text)
-  if (url.username !== "" || url.password !== "") return new ParseProblem("the address may not hold a user or password")
-  if (text.includes("?")) return new ParseProblem("the address may not hold a query")
-  if (text.includes("#")) return new ParseProblem("the address may not hold a fragment")
+  if (url.username !== "" || url.password !== "")
+    return new ParseProblem("the address may not contain a user or password")
+  if (text.includes("?")) return new ParseProblem("the address may not contain a query")
+  if (text.includes("#")) return new ParseProblem("the address may not contain a fragment")
   return url.href.replace(/\/+$/, "")
 }
 
@@ -84,7 +85,7 @@ const NO_HOST_ADDRESS = new ParseProblem('expected an address such as "127.0.0.1
 /** A part of a host name: a resource, a region. */
 export function hostLabel(text: string): string | ParseProblem {
   const isLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)
-  return isLabel ? text.toLowerCase() : new ParseProblem(`${quoteName(text)} may hold only letters, digits and "-"`)
+  return isLabel ? text.toLowerCase() : new ParseProblem(`${quoteName(text)} may contain only letters, digits and "-"`)
 }
 
 /** A version of Azure's interface. */
@@ -121,7 +122,7 @@ export function sqlitePath(workingDir: string): TextParser<string> {
   return (text) => {
     const path = /^sqlite:\/\/(.+)$/.exec(text)?.[1]
     const isFile = path !== undefined && path !== ":memory:" && !path.endsWith("/") && !path.includes("\0")
-    return isFile ? resolve(workingDir, path) : new ParseProblem("expected sqlite://PATH, where PATH is that of a file")
+    return isFile ? resolve(workingDir, path) : new ParseProblem("expected sqlite://PATH, where PATH is a file path")
   }
 }
 
@@ -129,7 +130,7 @@ export function sqlitePath(workingDir: string): TextParser<string> {
 export function providerId(text: string): string | ParseProblem {
   if (/^[a-z0-9][a-z0-9._-]*$/.test(text)) return text
   return new ParseProblem(
-    `the provider name ${quoteName(text)} may hold only a-z, 0-9, ".", "_" and "-", the first a letter or digit`,
+    `the provider name ${quoteName(text)} may contain only a-z, 0-9, ".", "_" and "-", and must begin with a letter or digit`,
   )
 }
 
@@ -143,7 +144,7 @@ export function modelId(text: string): string | ParseProblem {
 
 /** Another name for a model, with or without a provider's. */
 export function modelAlias(text: string): string | ParseProblem {
-  return isModelName(text) ? text : new ParseProblem(`${quoteName(text)} cannot name a model`)
+  return isModelName(text) ? text : new ParseProblem(`${quoteName(text)} is not a valid model name`)
 }
 
 /** An amount of USD, kept as it is written. */
@@ -156,7 +157,7 @@ export function decimal(text: string): string | ParseProblem {
 export function line(text: string): string | ParseProblem {
   return /^[^\p{Cc}]*[^\p{Cc}\s][^\p{Cc}]*$/u.test(text)
     ? text
-    : new ParseProblem("expected text on one line, not empty")
+    : new ParseProblem("expected non-empty text on one line")
 }
 
 function isModelName(text: string): boolean {

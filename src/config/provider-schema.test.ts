@@ -132,7 +132,7 @@ providers:
 
   test("that are there but wrong are told of once", () => {
     expect(problems("providers:\n  azure: { resource: a.b, api_key: [], api_version: latest }")).toEqual([
-      'trivium.yaml:2:22 providers.azure.resource: "a.b" may hold only letters, digits and "-"',
+      'trivium.yaml:2:22 providers.azure.resource: "a.b" may contain only letters, digits and "-"',
       "trivium.yaml:2:36 providers.azure.api_key: expected a string, found a list",
       'trivium.yaml:2:53 providers.azure.api_version: "latest" is not a version such as "2024-10-21" or "2025-04-01-preview"',
     ])
@@ -192,7 +192,7 @@ describe("the environment", () => {
 
   test("is told of by name where it is wrong, once, and only where it is used", () => {
     const wrong = { AWS_REGION: "eu west", BEDROCK_KEY: "k" }
-    expect(problems(undefined, wrong)).toEqual(['AWS_REGION: "eu west" may hold only letters, digits and "-"'])
+    expect(problems(undefined, wrong)).toEqual(['AWS_REGION: "eu west" may contain only letters, digits and "-"'])
     expect(load("providers: { bedrock: { region: eu-west-1, api_key: k } }", wrong)).toHaveLength(1)
     const twice = "providers: { bedrock: { api_key: k }, second: { type: bedrock, api_key: k } }"
     expect(problems(twice, wrong).filter((line) => line.startsWith("AWS_REGION"))).toHaveLength(1)

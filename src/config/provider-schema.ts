@@ -163,7 +163,7 @@ function unknownType(name: string, place: ConfigNode, known: readonly string[]):
   const nearest = nearestName(name, known)
   const question = nearest === undefined ? "" : `; or did you mean ${quoteName(nearest)}?`
   const types = "`type: openai-compatible` (or anthropic-compatible, gemini-compatible)"
-  return `${quoteName(name)} is no known provider; add ${types} for a host of your own${question}`
+  return `${quoteName(name)} is not a known provider; add ${types} for your own host${question}`
 }
 
 type MemberParsers = Readonly<Record<Exclude<AccountMember, "api_keys">, TextParser<unknown>>>
@@ -315,7 +315,7 @@ function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigN
   const { speaks } = provider
   const unspoken = entry.protocols?.filter((protocol) => speaks && !Object.hasOwn(speaks, protocol)) ?? []
   if (speaks && unspoken.length > 0) {
-    faults.push(`${type} does not speak ${unspoken.join(", ")}; it speaks ${Object.keys(speaks).join(", ")}`)
+    faults.push(`${type} does not support ${unspoken.join(", ")}; it supports ${Object.keys(speaks).join(", ")}`)
   }
   if (said.length > 1) faults.push(`it may have only one of ${ways(said)}`)
   const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined

@@ -31,7 +31,8 @@ export function admitModels(call: ClientCall, reading: RequestSummary, table: Ro
 
 /** Only requests for images may name no model. */
 function unnamed(): never {
-  const message = "`model` is required: the gateway's configuration names none to draw by (`defaults.image_model`)."
+  const message =
+    "`model` is required: the gateway has no default image model (`defaults.image_model` in its configuration)."
   throw new GatewayError("missing_parameter", message, { param: "model" })
 }
 
@@ -54,7 +55,7 @@ class ModelAdmission {
     const model = catalog.find(asked) ?? resolveModel(asked, { catalog, scope: caller.models })
     if (!model) throw this.unknown({ name: asked, param }, mapped === undefined ? undefined : name)
     if (!allowsModel(caller.models, model.id)) {
-      const why = mapped === undefined ? "" : ` Its model map leads there from \`${excerpt(name)}\`.`
+      const why = mapped === undefined ? "" : ` Its model map maps \`${excerpt(name)}\` to that model.`
       throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.${why}`, { param })
     }
     if (!this.kinds.includes(model.kind)) throw otherKind(model, param)
@@ -69,9 +70,9 @@ class ModelAdmission {
       suggestCallable(name, this.table, { caller, over: [protocol.id] })
     const sentences = [
       `There is no model \`${excerpt(name)}\`.`,
-      ...(mappedFrom === undefined ? [] : [`This key's model map has it for \`${excerpt(mappedFrom)}\`.`]),
+      ...(mappedFrom === undefined ? [] : [`This key's model map maps \`${excerpt(mappedFrom)}\` to it.`]),
       ...(advice === "" ? [] : [advice]),
-      `GET ${modelsPath} lists those this key can call.`,
+      `GET ${modelsPath} lists the models this key can call.`,
     ]
     return new GatewayError("model_not_found", sentences.join(" "), { param })
   }

@@ -15,12 +15,12 @@ const CONTENT_TYPE = "application/json"
 export async function answerCount(context: TranslationContext, planned: readonly Target[]): Promise<ClientResponse> {
   const { call, deps } = context
   const [first] = planned
-  if (!first) throw new Error("what nobody serves is not counted")
+  if (!first) throw new Error("a model without targets cannot be counted")
   // Each model counts in its own way, so those to turn to have no say.
   const targets = planned.filter(({ model }) => model === first.model)
   const told = await requestUpstreamCount(targets, context)
   const encode = deps.codecs.ingress.get(call.protocol.id)?.encodeCount
-  if (!encode) throw new Error(`${call.protocol.id} has no word for a count`)
+  if (!encode) throw new Error(`${call.protocol.id} has no token count response`)
   const body = told ?? JSON.stringify(encode(await estimateCount(context, first)))
   call.finish()
   const answer = responseOf(told === undefined ? withoutAttempts(call.record) : call.record, body, CONTENT_TYPE)

@@ -77,6 +77,6 @@ function readAnswer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer {
     const error = attempt.lane.decodeError({ status: 502, body: decodeByteText(text) }, attempt)
     throw withoutCredential(error, attempt.target)
   }
-  const message = "The provider's answer is not one of this protocol."
+  const message = "The provider's response is not valid in this protocol."
   throw new GatewayError("upstream_unavailable", message, { owner: "upstream" })
 }

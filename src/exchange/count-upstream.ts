@@ -170,7 +170,7 @@ async function sendCountRequest(
   }
 }
 
-const NO_COUNT = "The provider's answer is no count of tokens."
+const NO_COUNT = "The provider's response is not a token count."
 
 /** Many hosts that speak a protocol have no counter in it; they need not be asked again soon. */
 const MEANS_NO_COUNTER: ReadonlySet<number> = new Set([404, 405, 501])

@@ -152,7 +152,7 @@ function toRequestFacts({ text, reading: { stream, asks } }: ReadRequest): Reque
 /** Wishes that nobody acts on are better refused than passed over. */
 function refuseUnsupportedWishes({ counts, routing: { explain: explains } }: RequestSummary): void {
   if (counts && explains)
-    throw unsupportedWishError("provider.explain", "explains requests that generate, and not counts")
+    throw unsupportedWishError("provider.explain", "applies to generation requests, not to token counts")
 }
 
 function unsupportedWishError(param: string, why: string): GatewayError {
@@ -170,9 +170,9 @@ function allExcludedError(
   { excluded, lost, modelsPath }: ExclusionSummary,
 ): GatewayError {
   if (excluded.length === 0) return notServedError(models, modelsPath)
-  const told = excluded.map((each) => `${each.provider} (${[each.why, ...lostParametersAt(each, lost)].join(" ")})`)
-  const who = [...new Set(told)].join(", ")
-  const message = `Nobody is left to ask for \`${models[0]?.id}\`. Ruled out by \`provider\`: ${who}.`
+  const reasons = excluded.map((each) => `${each.provider} (${[each.why, ...lostParametersAt(each, lost)].join(" ")})`)
+  const providers = [...new Set(reasons)].join(", ")
+  const message = `No provider can serve \`${models[0]?.id}\`: the request's \`provider\` options exclude all of them: ${providers}.`
   return new GatewayError("model_not_found", message, { param: "provider" })
 }
 
@@ -182,6 +182,6 @@ function lostParametersAt(excluded: ExcludedTarget, lost: LostParameters | undef
 }
 
 function notServedError([model]: readonly CatalogModel[], modelsPath: string): GatewayError {
-  const message = `No configured provider serves \`${model?.id}\` over this interface. GET ${modelsPath} lists what can be called.`
+  const message = `No configured provider serves \`${model?.id}\` over this interface. GET ${modelsPath} lists the models that can be called.`
   return new GatewayError("model_not_found", message, { param: "model" })
 }

@@ -13,7 +13,7 @@ export async function inlineMedia(
 ): Promise<ReadonlyMap<string, InlineMedia>> {
   if (addresses.length > MAX_ADDRESSES) {
     throw mediaError(
-      `The request names more than ${MAX_ADDRESSES} addresses that this model's provider does not fetch from`,
+      `The request references more than ${MAX_ADDRESSES} files by URL, and this model's provider does not fetch URLs`,
     )
   }
   const fetched = await Promise.all(
@@ -21,7 +21,7 @@ export async function inlineMedia(
   )
   const total = fetched.reduce((sum, [, { bytes }]) => sum + bytes.byteLength, 0)
   if (total > MAX_TOTAL_BYTES)
-    throw mediaError("What stands at the addresses in the request is too large to be sent along")
+    throw mediaError("The files that the request references by URL are too large to send to this model's provider")
   return new Map(
     fetched.map(([address, { mediaType, bytes }]) => [
       address,
@@ -38,7 +38,7 @@ async function fetchMediaItem(
     return await fetch(address)
   } catch (thrown) {
     if (!(thrown instanceof MediaFetchError)) throw thrown
-    throw mediaError(`What stands at \`${excerpt(address)}\` could not be fetched: ${thrown.message}`)
+    throw mediaError(`The file at \`${excerpt(address)}\` could not be fetched: ${thrown.message}`)
   }
 }
 

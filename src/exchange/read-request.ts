@@ -114,9 +114,9 @@ export async function replaceText(request: ReadRequest, text: string): Promise<R
 
 /** The outline of a text that every parser reads alike. A text that parses as an object has one. */
 function refuseAmbiguous(outlined: JsonOutline | undefined): JsonOutline {
-  if (!outlined) throw invalidJsonError("it is not one JSON object")
+  if (!outlined) throw invalidJsonError("it is not a single JSON object")
   const twice = duplicateMember(outlined)
-  if (twice !== undefined) throw invalidJsonError(`it holds \`${excerpt(twice)}\` twice`)
+  if (twice !== undefined) throw invalidJsonError(`it contains \`${excerpt(twice)}\` twice`)
   return outlined
 }
 
@@ -179,7 +179,7 @@ function toLimitError(thrown: unknown): unknown {
 
 const LIMIT_SENTENCES: Readonly<Record<keyof JsonLimits, string>> = {
   maxDepth: `it nests deeper than ${LIMITS.maxDepth} levels`,
-  maxValues: `it holds more than ${LIMITS.maxValues} values`,
+  maxValues: `it contains more than ${LIMITS.maxValues} values`,
   maxMembers: `it has more than ${LIMITS.maxMembers} members`,
 }
 

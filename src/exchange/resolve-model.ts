@@ -43,7 +43,7 @@ export function adviseVariant(name: string, options: ResolveOptions): string | u
   if (!split || !("advice" in split.variant)) return undefined
   const model = resolveModel(split.base, options)
   if (!model || !allowsModel(options.scope, model.id)) return undefined
-  return `\`${model.id}\` is the model's name here: ${split.variant.advice}.`
+  return `The model's name is \`${model.id}\`: ${split.variant.advice}.`
 }
 
 const MAX_SUGGESTIONS = 3

@@ -2,9 +2,9 @@
 // within its share takes the room of bodies that another key is still sending beyond its own.
 import { GatewayError } from "../canonical/gateway-error.ts"
 
-const FULL = "The gateway holds as many bytes of requests as it can. Try again."
+const FULL = "The gateway's memory for request bodies is full. Try again."
 const BEYOND_SHARE =
-  "The gateway holds as many bytes of requests as it can, and this API key more than its share of them. Send fewer large requests at once, or try again."
+  "The gateway's memory for request bodies is full, and this API key uses more than its share of it. Send fewer large requests at once, or try again."
 
 /** The bodies of one key. */
 interface KeyBodies {

@@ -222,11 +222,11 @@ export class GatewayServer implements Listener {
   private checkAddress({ mayComeFrom }: Caller, request: ClientRequest): void {
     const address = this.clientAddress(request)
     if (mayComeFrom?.holds(address)) return
-    throw new GatewayError("route_not_allowed", `This API key may not be used from the address ${address}.`)
+    throw new GatewayError("route_not_allowed", `This API key may not be used from the IP address ${address}.`)
   }
 
   private acquireSlot(context: RequestContext): void {
-    if (this.stopping) throw new GatewayError("shutting_down", "The gateway is stopping. Try again.")
+    if (this.stopping) throw new GatewayError("shutting_down", "The gateway is shutting down. Try again.")
     const { id } = context.caller
     const reason = this.loadShedder.refusal(id, performance.now())
     if (reason !== undefined) {
@@ -298,7 +298,7 @@ function checkProtocol({ protocols }: Caller, { protocol, does, generates, path 
   if (protocols === null || does === undefined) return
   const over = generates ? [protocol.id] : (protocol.listing?.over ?? [protocol.id])
   if (over.some((id) => allowsProtocol(protocols, id))) return
-  const message = `This API key may not use ${path}. It may speak: ${protocols.join(", ") || "nothing"}.`
+  const message = `This API key may not use ${path}. Its allowed protocols: ${protocols.join(", ") || "none"}.`
   throw new GatewayError("route_not_allowed", message)
 }
 

@@ -6,9 +6,10 @@ import { GatewayError } from "../canonical/gateway-error.ts"
 export type ShedReason = "in_flight" | "key_share" | "loop_delay"
 
 const MESSAGES: Readonly<Record<ShedReason, string>> = {
-  in_flight: "The gateway runs as many requests as it can. Try again.",
-  key_share: "The gateway is busy, and this API key runs its share of requests. Wait for one to end, or try again.",
-  loop_delay: "The gateway is too busy to answer in time. Try again.",
+  in_flight: "The gateway is at its limit of concurrent requests. Try again.",
+  key_share:
+    "The gateway is busy, and this API key already runs its share of requests. Wait for one to finish, or try again.",
+  loop_delay: "The gateway is overloaded. Try again.",
 }
 
 export function overloadedError(reason: ShedReason): GatewayError {

@@ -41,6 +41,6 @@ function listen(options: PlainServerOptions, [port = 0, ...others]: readonly num
     const code = (thrown as NodeJS.ErrnoException).code ?? "unknown error"
     const why = code === "EADDRINUSE" ? `port ${port} is in use by another process` : `port ${port}: ${code}`
     const hint = "Choose another with --admin-port, or 0 for any free one."
-    throw new Error(`The administration cannot listen on ${options.host}: ${why}. ${hint}`, { cause: thrown })
+    throw new Error(`The administration server cannot listen on ${options.host}: ${why}. ${hint}`, { cause: thrown })
   }
 }

@@ -53,7 +53,7 @@ function listingHandler(
   listing: ModelListing | undefined,
   deps: ExchangeDeps,
 ): GatewayRoute["handle"] {
-  if (!listing) throw new Error("a protocol that lists models has to say how")
+  if (!listing) throw new Error("a protocol that lists models needs a listing")
   return ({ caller, envelope, record }) => {
     const view = { caller, over: listing.over.filter((id) => allowsProtocol(caller.protocols, id)) }
     const table = deps.table()

@@ -59,11 +59,11 @@ function checkScope({ caller, protocol, route }: RequestContext): void {
 }
 
 function notStreamableError(): GatewayError {
-  const message = "This response cannot be streamed: it is whole. Leave `stream` out to read it."
+  const message = "A stored response cannot be streamed. Leave `stream` out to read it."
   return new GatewayError("unsupported_parameter", message, { param: "stream" })
 }
 
 function notCancellableError(): GatewayError {
-  const message = "Cannot cancel a synchronous response: it is complete. To keep it no longer, DELETE it."
+  const message = "Cannot cancel a synchronous response: it is complete. To remove it from the store, DELETE it."
   return new GatewayError("invalid_parameter", message)
 }

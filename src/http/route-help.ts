@@ -18,7 +18,10 @@ const FOREIGN: readonly ForeignPath[] = [
   { like: /^\/api\/(chat|generate)$/, advice: `This is Ollama's path. Use ${CHAT}.` },
   { like: /^\/api\/(tags|ps|show)$/, advice: "This is Ollama's path. Use GET /v1/models." },
   { like: /^\/api\/(embed|embeddings)$/, advice: "This is Ollama's path. Use POST /v1/embeddings." },
-  { like: /^\/api\/(version|pull|push|create|copy|delete)$/, advice: "This is Ollama's path. GET /docs lists ours." },
+  {
+    like: /^\/api\/(version|pull|push|create|copy|delete)$/,
+    advice: "This is Ollama's path. GET /docs lists this gateway's routes.",
+  },
   // Hosts with protocols of their own
   { like: /^\/v[12]\/chat$/, advice: `This is Cohere's path. Use ${CHAT}.` },
   { like: /^\/v[12]\/embed$/, advice: "This is Cohere's path. Use POST /v1/embeddings." },
@@ -40,14 +43,14 @@ const FOREIGN: readonly ForeignPath[] = [
   {
     like: /^\/(admin(\/|$)|metrics$|ui(\/|$)|(key|user|team|customer|organization|spend|budget|config)\/)/,
     advice:
-      "The administration is on a port of its own: `administration on …` in the gateway's first lines (by default 8081).",
+      "The administration has its own port (8081 by default): the gateway prints `administration on …` when it starts.",
   },
   { like: /^\/(swagger|redoc|api-docs|openapi\.ya?ml|swagger\.json)/, advice: "Use GET /docs or GET /openapi.json." },
   // What the vendors have and the gateway does not
-  { like: /^(\/v1)?\/audio\//, advice: `${NOT_SERVED}: no speech. Models that hear take audio in ${CHAT}.` },
+  { like: /^(\/v1)?\/audio\//, advice: `${NOT_SERVED}: no speech. Models with audio input accept audio in ${CHAT}.` },
   {
     like: /^(\/v1)?\/images\/(edits|variations)$/,
-    advice: `${NOT_SERVED}: images are made by POST /v1/images/generations.`,
+    advice: `${NOT_SERVED}: generate images with POST /v1/images/generations.`,
   },
   {
     like: /^(\/v1)?\/(files|uploads)(\/|$)/,
@@ -57,7 +60,7 @@ const FOREIGN: readonly ForeignPath[] = [
   { like: /^(\/v[12])?\/rerank$/, advice: `${NOT_SERVED}: no reranking.` },
   {
     like: /^\/v1\/(assistants|threads|conversations|vector_stores|containers|skills|responses\/compact)(\/|$)/,
-    advice: `${NOT_SERVED}: use POST /v1/responses, with \`previous_response_id\` to go on.`,
+    advice: `${NOT_SERVED}: use POST /v1/responses, with \`previous_response_id\` to continue a conversation.`,
   },
   {
     like: /^(\/v1)?\/(realtime|videos|fine_tuning|evals|mcp)(\/|$)/,
@@ -65,15 +68,15 @@ const FOREIGN: readonly ForeignPath[] = [
   },
   {
     like: /^\/(anthropic|msgapi)(\/v1)?\/(messages\/batches|files|skills)(\/|$)/,
-    advice: `${NOT_SERVED}: send requests one by one, and files inside of them.`,
+    advice: `${NOT_SERVED}: send requests one by one, with files inside them.`,
   },
   {
     like: new RegExp(`${GOOGLE}/(files|cachedContents|batches|fileSearchStores|corpora|interactions)([/:]|$)`),
-    advice: `${NOT_SERVED}: send what belongs to a request inside of it, to :generateContent.`,
+    advice: `${NOT_SERVED}: send all content inside the request, to :generateContent.`,
   },
   {
     like: new RegExp(`${GOOGLE}/(tunedModels|operations|auth_tokens|dynamic)([/:]|$)`),
-    advice: `${NOT_SERVED}. GET /gemini/v1beta/models lists the models there are.`,
+    advice: `${NOT_SERVED}. GET /gemini/v1beta/models lists the models.`,
   },
 ]
 

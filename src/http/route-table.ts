@@ -93,12 +93,12 @@ export class RouteTable {
 
   private add(route: GatewayRoute): void {
     const named = route.name
-    if (!route.who) throw new Error(`route ${named} does not say who may enter`)
+    if (!route.who) throw new Error(`route ${named} declares no access rule`)
     if (!(route.bodyLimit >= 0)) throw new Error(`route ${named} has no body limit`)
     const [prefix = "", suffix] = route.path.split(REST)
     const siblings = suffix === undefined ? (this.exact.get(route.path) ?? []) : this.siblingsOf(prefix, suffix)
     const isTwin = (other: GatewayRoute) => other.method === route.method && other.whenHeader === route.whenHeader
-    if (siblings.some(isTwin)) throw new Error(`route ${named} stands twice`)
+    if (siblings.some(isTwin)) throw new Error(`route ${named} is declared twice`)
     if (suffix === undefined) this.exact.set(route.path, [...siblings, route])
     else this.open.push({ prefix, suffix, route })
   }

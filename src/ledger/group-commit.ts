@@ -100,6 +100,6 @@ function settleQueued({ resolve, reject }: QueuedWork, outcome: unknown): void {
 }
 
 function rejectAll(group: readonly QueuedWork[], cause: unknown): void {
-  const message = "The gateway cannot write its books just now. Try again."
+  const message = "The gateway cannot write to its ledger at the moment. Try again."
   for (const { reject } of group) reject(new GatewayError("store_unavailable", message, { cause }))
 }

@@ -188,7 +188,10 @@ export class LedgerRules {
     const suspendedNano = entry.nano.suspense
     const chargedNano = chargeNano ?? suspendedNano
     if (chargedNano > suspendedNano)
-      throw invalidParameter("usd", `Only ${usdOfNano(suspendedNano)} USD of request ${requestId} are in suspense.`)
+      throw invalidParameter(
+        "usd",
+        `Request ${requestId} has only ${usdOfNano(suspendedNano)} USD in suspense. Settle that amount or less.`,
+      )
     const returnedNano = suspendedNano - chargedNano
     const repaidNano = repayableNano(accounts.get(accountId), returnedNano)
     const nano: EntryAmounts = {
@@ -209,11 +212,11 @@ export class LedgerRules {
     const { accounts, entries } = this.table
     refuseGatewayAccount(name)
     if (amountNano <= 0n || amountNano > MAX_NANO)
-      throw invalidParameter("amount", `A top-up is more than 0 and at most ${usdOfNano(MAX_NANO)} USD.`)
+      throw invalidParameter("amount", `A top-up must be more than 0 and at most ${usdOfNano(MAX_NANO)} USD.`)
     const booked = entries.ofEvent(eventId)
     if (booked) {
       if (booked.accountId === accounts.find(name)?.id && booked.nano.funding === -amountNano) return
-      const message = `The event ${eventId} has topped up another account or another amount. Use a new event id.`
+      const message = `The event id ${eventId} was already used for a different account or amount. Use a new event id.`
       throw new GatewayError("idempotency_conflict", message)
     }
     const account = accounts.find(name) ?? accounts.insert(name, 0n)
@@ -233,7 +236,7 @@ export class LedgerRules {
     const found = accounts.find(name)
     const mostNano = found ? found.postedNano - found.heldNano : 0n
     if (floorNano !== null && floorNano > mostNano) {
-      const message = `The floor of ${name} can be at most what it has, ${usdOfNano(mostNano)} USD. Top it up first.`
+      const message = `The floor of ${name} cannot exceed its balance of ${usdOfNano(mostNano)} USD. Top it up first.`
       throw invalidParameter("floor", message)
     }
     if (found) accounts.setFloor(found.id, floorNano)

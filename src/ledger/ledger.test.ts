@@ -328,7 +328,7 @@ describe("a budget", () => {
     const refused = hold({ amountNano: 11n, budgets: day(100n) })
     expect(refused).rejects.toMatchObject({ code: "budget_exceeded", status: 403 })
     expect(refused).rejects.toThrow(
-      "0.00000001 USD is left of the key's budget of 0.0000001 USD per day. It begins anew on 2026-11-16",
+      "0.00000001 USD is left of the key's budget of 0.0000001 USD per day. It resets on 2026-11-16",
     )
     await refused.catch(() => undefined)
     await hold({ amountNano: 10n, budgets: day(100n) })
@@ -537,6 +537,6 @@ describe("usage", () => {
 
   test("is refused where the question is none", () => {
     expect(() => ledger.usage({ ...all, from: "yesterday" })).toThrow("not a date")
-    expect(() => ledger.usage({ ...all, keyId: "k1" })).toThrow("with its tenant")
+    expect(() => ledger.usage({ ...all, keyId: "k1" })).toThrow("must name its tenant")
   })
 })

@@ -147,7 +147,7 @@ export class Ledger {
   /** Resolves when the amount is held for good; else insufficient_balance, budget_exceeded or store_unavailable. */
   hold(wish: HoldRequest): Promise<void> {
     const { epoch } = this
-    if (epoch === undefined) return Promise.reject(new Error("a ledger holds nothing before it has recovered"))
+    if (epoch === undefined) return Promise.reject(new Error("a ledger cannot hold amounts before it has recovered"))
     const fault = amountFault(wish.amountNano)
     return fault ? Promise.reject(fault) : this.group.add(() => this.rules.hold(wish, epoch))
   }
@@ -375,7 +375,7 @@ export class Ledger {
 }
 
 function throwUnavailable(cause: unknown): never {
-  throw new GatewayError("store_unavailable", "The gateway cannot read its books just now. Try again.", { cause })
+  throw new GatewayError("store_unavailable", "The gateway cannot read its ledger at the moment. Try again.", { cause })
 }
 
 /** What a receipt shows of what was booked. */
@@ -401,13 +401,13 @@ function writeAlongside(also: () => void): void {
     also()
   } catch (cause) {
     if (!(cause instanceof GatewayError)) throw cause
-    throw new Error("what was to be written with a settlement was refused", { cause })
+    throw new Error("a write that belongs to a settlement was rejected", { cause })
   }
 }
 
 function amountFault(nano: bigint): RangeError | undefined {
   if (nano >= 0n && nano <= MAX_NANO) return undefined
-  return new RangeError(`${nano} nano-USD is no amount: it is from 0 to ${MAX_NANO}`)
+  return new RangeError(`${nano} nano-USD is out of range: an amount is from 0 to ${MAX_NANO}`)
 }
 
 function countFault({ usage, images = 0 }: Settlement): RangeError | undefined {

@@ -15,7 +15,7 @@ export function refuseAboveBalance(account: LedgerAccountRow, amountNano: bigint
   const whose = name.startsWith("key:") ? "this key's balance" : "the balance"
   const start = `This request may cost up to ${needed} USD, and ${left} USD is left of ${whose}`
   const message = isOwing
-    ? `${start}, which owes ${owed} USD for requests that cost more than it had. Top it up by more than that.`
+    ? `${start}, which owes ${owed} USD for requests that cost more than the balance. Top it up by more than that.`
     : `${start}. Top it up, or ask for less output.`
   throw new GatewayError("insufficient_balance", message)
 }
@@ -31,13 +31,13 @@ export function budgetExceededError(
 }
 
 function budgetRemedy(period: BudgetPeriod, day: number): string {
-  if (period === "total") return "Ask for it to be raised."
-  return `It begins anew on ${dateOfDay(windowOf(period, day).to + 1)} (UTC).`
+  if (period === "total") return "Ask an administrator to raise it."
+  return `It resets on ${dateOfDay(windowOf(period, day).to + 1)} (UTC).`
 }
 
 export function refuseGatewayAccount(name: string): void {
   if (/^(tenant|key):./.test(name)) return
-  throw invalidParameter("account", `"${name}" is nobody's account. It is tenant:NAME or key:ID.`)
+  throw invalidParameter("account", `"${name}" is not an account. Use tenant:NAME or key:ID.`)
 }
 
 export function invalidParameter(param: string, message: string): GatewayError {

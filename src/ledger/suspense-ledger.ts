@@ -126,7 +126,7 @@ export class SuspenseLedger {
   private async end(requestId: string, chargeNano: bigint | undefined): Promise<void> {
     const { rules, write, now } = this.options
     if (await write(() => rules.endSuspense(requestId, { chargeNano, at: now() }))) return
-    const message = `Request ${requestId} never had anything in suspense. See: trivium ledger suspense list`
+    const message = `Request ${requestId} has nothing in suspense. To list requests that do: trivium ledger suspense list`
     throw new GatewayError("resource_not_found", message)
   }
 

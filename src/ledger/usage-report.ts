@@ -24,7 +24,7 @@ export type UsageReportPage = readonly (Omit<UsageRow, "day"> & { readonly date:
 
 export function readUsagePage(table: UsageTable, { from, to, after, ...query }: UsageQuery): UsageReportPage {
   if (query.keyId !== undefined && query.tenant === undefined)
-    throw new RangeError("the usage of a key is asked for with its tenant")
+    throw new RangeError("a usage query for a key must name its tenant")
   const place = after && { ...after, day: parseDay(after.date) }
   const rows = table.page({ from: parseDay(from), to: parseDay(to), after: place, ...query })
   return rows.map(({ day, ...row }) => ({ date: dateOfDay(day), ...row }))

@@ -25,7 +25,7 @@ function findPriceProblems(table: PriceTable): LedgerProblem[] {
     const page = table.page(after, ROWS_AT_ONCE)
     for (const { version, pricing } of page) {
       if (priceVersion(JSON.parse(pricing)) === version) continue
-      problems.push({ invariant: "I14", what: `The prices of version ${version} are not what they were.` })
+      problems.push({ invariant: "I14", what: `The prices of version ${version} have changed since they were booked.` })
     }
     const last = page.at(-1)
     if (!last) return problems

@@ -150,6 +150,6 @@ function misspelled(spellings: readonly string[]): FieldMismatch {
   const right = spellings.map((name) => `\`${name}\``).join(" or ")
   return refuseField(
     "invalid_parameter",
-    (path) => `\`${path}\` is another spelling of ${right}, which some providers would obey as well. Write ${right}.`,
+    (path) => `\`${path}\` is another spelling of ${right}, which some providers also accept. Send ${right} instead.`,
   )
 }

@@ -251,7 +251,7 @@ const maybeNamed = optional("model", nonEmptyString)
 function conflictingModel(): FieldMismatch {
   return refuseField(
     "unsupported_parameter",
-    (path) => `\`${path}\` is not supported: a fallback is named by its \`model\` alone.`,
+    (path) => `\`${path}\` is not supported: a fallback has only a \`model\`. Leave it out.`,
   )
 }
 
@@ -311,7 +311,7 @@ function unknownMember(name: string, known: readonly string[]): GatewayError {
 const destination: ValueRefusal = () =>
   refuseField(
     "unsupported_parameter",
-    (path) => `\`${path}\` cannot be set in a request: where a model is served is configured in the gateway.`,
+    (path) => `\`${path}\` cannot be set in a request: the gateway's configuration sets where a model is served.`,
   )
 
 /** What would let the host run another model than the one that is authorised and billed. */
@@ -319,7 +319,7 @@ export const modelChoice: ValueRefusal = () =>
   refuseField(
     "unsupported_parameter",
     (path) =>
-      `\`${path}\` may choose another model inside the provider than the one that is billed. List fallback models in \`provider.fallback\`.`,
+      `\`${path}\` may make the provider use another model than the one that is billed. List fallback models in \`provider.fallback\`.`,
   )
 
 /** Of this member one setting is known that chooses nothing: Google's thinking. */
@@ -351,7 +351,7 @@ export function foreignLimits(own: readonly string[]): NonNullable<ObjectRules["
 function foreignLimit(own: readonly string[]): ValueRefusal {
   const right = own.map((name) => `\`${name}\``).join(" or ")
   return () =>
-    refuseField("unsupported_parameter", (path) => `\`${path}\` is another protocol's limit. Write ${right} instead.`)
+    refuseField("unsupported_parameter", (path) => `\`${path}\` is another protocol's limit. Send ${right} instead.`)
 }
 
 /** What no request may say at its top, in any protocol; `limits` are the protocol's own names of the output limit. */
@@ -370,7 +370,8 @@ export function refusedAtTop(limits: readonly string[]): NonNullable<ObjectRules
 export const accountObject: ValueRefusal = () =>
   refuseField(
     "unsupported_parameter",
-    (path) => `\`${path}\` names an object of the provider's account, which callers share. Send its content instead.`,
+    (path) =>
+      `\`${path}\` references an object in the provider's account, which callers share. Send its content instead.`,
   )
 
 /** Members of every protocol that name objects of an account. */
@@ -392,7 +393,7 @@ export function refuseUnpriced(body: JsonObject, ordinary: Readonly<Record<strin
     if (value === undefined || value === null) continue
     const values = ordinary[param] ?? []
     if (typeof value === "string" && values.includes(value)) continue
-    const message = `\`${param}\` chooses a service without a price. It may be ${values.join(" or ")}, or left out.`
+    const message = `\`${param}\` selects a service tier without a price. Set it to ${values.join(" or ")}, or leave it out.`
     throw new GatewayError("model_not_priced", message, { param })
   }
 }

@@ -77,7 +77,7 @@ function concernsCredential({ code, type, message = "" }: UpstreamErrorText): bo
 }
 
 function callerError(said: UpstreamErrorText): GatewayError {
-  const message = said.message ?? "The provider refused the request without saying why."
+  const message = said.message ?? "The provider rejected the request without a reason."
   return new GatewayError(callerErrorCode(said), message, { owner: "caller", param: said.param })
 }
 
@@ -97,7 +97,7 @@ interface UpstreamErrorDetails {
 }
 
 function rateLimitedError(told: UpstreamErrorDetails): GatewayError {
-  const message = "The provider limits how often the gateway may call it. Try again later."
+  const message = "The provider rate-limits the gateway. Try again later."
   return new GatewayError("upstream_rate_limited", message, { owner: "upstream", ...told })
 }
 
@@ -107,7 +107,7 @@ function creditExhaustedError(told: UpstreamErrorDetails): GatewayError {
 }
 
 function credentialRefusedError(told: UpstreamErrorDetails): GatewayError {
-  const message = "The provider refused the gateway's credential."
+  const message = "The provider rejected the gateway's credential."
   return new GatewayError("upstream_unavailable", message, { owner: "gateway", ...told })
 }
 

@@ -47,7 +47,7 @@ function reframeBody(body: UpstreamBody, write: WriteEvent): ReadableStream<Uint
       const text = messages.map(write).join("")
       if (text !== "") return fromByteText(text)
       if (messages.length > 0) skipped += value.byteLength
-      if (skipped > MAX_SKIPPED_BYTES) throw new EventStreamError("too many messages that are no events")
+      if (skipped > MAX_SKIPPED_BYTES) throw new EventStreamError("too many messages that are not events")
     }
     throw decoder.fault
   }

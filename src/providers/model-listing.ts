@@ -72,7 +72,7 @@ function listIn(document: unknown, member: string): readonly unknown[] {
   const list = isMembers(document) ? document[member] : undefined
   // Ollama without a model says null in the list's place.
   if (list === null) return []
-  if (!Array.isArray(list)) throw new BoundedJsonError("its answer is not a list of models")
+  if (!Array.isArray(list)) throw new BoundedJsonError("its response is not a list of models")
   return list
 }
 

@@ -203,7 +203,7 @@ const LIST_MODELS = { operation: "list-models", model: "", stream: false, usualP
 /** What the answer to a harmless GET says of the credential in it. */
 export async function probeCredential(url: string, headers: Headers): Promise<CredentialVerdict> {
   const status = await probe(url, headers)
-  if (status === undefined) return { verdict: "unknown: no answer from this address", sound: false }
+  if (status === undefined) return { verdict: "unknown: no response from this address", sound: false }
   if (status === 401 || status === 403) return { verdict: `refused (status ${status})`, sound: false }
-  return { verdict: status < 400 ? "accepted" : `unknown: its model list answers ${status}`, sound: true }
+  return { verdict: status < 400 ? "accepted" : `unknown: its model list returns status ${status}`, sound: true }
 }

@@ -63,52 +63,52 @@ export class GatewayMetrics {
   private readonly delay: EventLoopDelay
   private readonly seriesByExchange = new Map<string, ExchangeSeries>()
   private readonly requests = this.registry.counter("trivium_requests_total", {
-    help: "Exchanges that are over.",
+    help: "Finished exchanges.",
     labels: ["protocol", "model", "provider", "outcome", "status_class"],
   })
   private readonly tokens = this.registry.counter("trivium_tokens_total", {
-    help: "Tokens that providers reported, in buckets that do not overlap.",
+    help: "Tokens reported by providers, in disjoint buckets.",
     labels: ["model", "provider", "bucket"],
   })
   private readonly cost = this.registry.nanoCounter("trivium_cost_usd_total", {
-    help: "What exchanges cost, in USD.",
+    help: "Cost of exchanges, in USD.",
     labels: ["model", "provider"],
   })
   private readonly firstToken = this.registry.histogram("trivium_first_token_seconds", {
-    help: "From a streamed request's arrival to the first event with meaning.",
+    help: "Time from the arrival of a streamed request to the first event with content.",
     labels: ["model", "provider"],
     bounds: FIRST_TOKEN_BOUNDS,
   })
   private readonly duration = this.registry.histogram("trivium_duration_seconds", {
-    help: "From arrival to the end of the answer, of exchanges for which a provider was called.",
+    help: "Time from arrival to the end of the response, for exchanges that called a provider.",
     labels: ["model", "provider", "streamed"],
     bounds: DURATION_BOUNDS,
   })
   private readonly attempts = this.registry.counter("trivium_attempts_total", {
-    help: "Calls of providers. The result is `answered`, `client-gone` or the error's code.",
+    help: "Calls to providers. The result is `answered`, `client-gone` or an error code.",
     labels: ["provider", "model", "result"],
   })
   private readonly failuresInARow = this.registry.gauge("trivium_upstream_failures_in_a_row", {
-    help: "Attempts that failed since the provider last answered. 0: the last one was answered.",
+    help: "Consecutive failed attempts since the provider's last response. 0: the last attempt succeeded.",
     labels: ["provider"],
   })
   private readonly spans = this.registry.counter("trivium_trace_spans_total", {
-    help: "Spans that were `sent`, `failed` to be taken by the collector, or were `dropped` as the queue was full.",
+    help: "Spans that were `sent`, `failed` at the collector, or `dropped` because the queue was full.",
     labels: ["result"],
   })
 
   private readonly shed = this.registry.counter("trivium_shed_total", {
-    help: "Requests answered 503 `overloaded` because of `in_flight`, `key_share`, `loop_delay` or `body_bytes`.",
+    help: "Requests rejected with 503 `overloaded` because of `in_flight`, `key_share`, `loop_delay` or `body_bytes`.",
     labels: ["reason"],
   })
 
   constructor({ version, inFlight, bodyBytes, onLoopDelay = () => {}, ...books }: MetricsOptions) {
     const { suspenseNano = () => 0n, debtNano = () => 0n } = books
-    this.registry.callback("trivium_in_flight", "Exchanges under way.", inFlight)
+    this.registry.callback("trivium_in_flight", "Running exchanges.", inFlight)
     this.registry.callback("trivium_body_bytes_being_read", "Bytes of large bodies being read.", bodyBytes)
-    const suspense = "What killed gateways held and nobody knows to be owed, until it is settled or returned, in USD."
+    const suspense = "Amounts held by killed gateways, not yet settled or returned, in USD."
     this.registry.nanoCallback("trivium_suspense_usd", suspense, suspenseNano)
-    this.registry.nanoCallback("trivium_debt_usd", "What all accounts owe beyond their balance, in USD.", debtNano)
+    this.registry.nanoCallback("trivium_debt_usd", "Total debt of all accounts, in USD.", debtNano)
     processMetrics(this.registry, version)
     this.delay = new EventLoopDelay(this.registry, onLoopDelay)
   }

@@ -158,7 +158,7 @@ export class MetricRegistry {
 
   constructor({ maxSeries = MAX_SERIES }: { readonly maxSeries?: number } = {}) {
     this.maxSeries = maxSeries
-    const help = "Sets of labels beyond the limit of a metric, which were counted under `other`."
+    const help = "Label sets beyond a metric's limit, counted under `other`."
     this.folded = this.counter(FOLDED, { help, labels: ["metric"] })
   }
 

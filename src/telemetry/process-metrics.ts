@@ -6,11 +6,11 @@ const DELAY_BOUNDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.
 
 export function processMetrics(registry: MetricRegistry, version: string): void {
   const startedAt = performance.timeOrigin / 1000
-  registry.callback("trivium_process_start_time_seconds", "Unix time of the process' start.", () => startedAt)
-  const memory = "Memory of the process that is in RAM."
+  registry.callback("trivium_process_start_time_seconds", "Unix time when the process started.", () => startedAt)
+  const memory = "Resident memory of the process."
   registry.callback("trivium_process_resident_memory_bytes", memory, () => process.memoryUsage.rss())
   const build = registry.gauge("trivium_build_info", {
-    help: "1; the labels tell the version that runs, and what it runs on.",
+    help: "1; the labels show the running version and its runtime.",
     labels: ["version", "runtime"],
   })
   build.with({ version, runtime: `bun ${process.versions.bun ?? "none"}` }).value = 1
@@ -27,7 +27,7 @@ export class EventLoopDelay {
     registry: MetricRegistry,
     private readonly onLook: (delayMs: number) => void,
   ) {
-    const help = `How late the event loop was, looked at every ${EVERY_MS} ms.`
+    const help = `Event loop delay, measured every ${EVERY_MS} ms.`
     this.delay = registry.histogram("trivium_event_loop_delay_seconds", { help, bounds: DELAY_BOUNDS }).with({})
     this.timer = setInterval(() => this.measure(), EVERY_MS)
     this.timer.unref()

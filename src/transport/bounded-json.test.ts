@@ -53,16 +53,16 @@ test.each([
   ["/none", "it answers 404"],
   ["/refused", "refused (status 401)"],
   ["/moved", "it answers 302"],
-  ["/html", "its answer is not JSON"],
-  ["/deep", "its answer is not JSON"],
-  ["/silent", "no whole answer in time"],
-  ["/announced", "its answer is larger than 1 MiB"],
-  ["/endless", "its answer is larger than 1 MiB"],
+  ["/html", "its response is not JSON"],
+  ["/deep", "its response is not JSON"],
+  ["/silent", "no complete response in time"],
+  ["/announced", "its response is larger than 1 MiB"],
+  ["/endless", "its response is larger than 1 MiB"],
 ])("%s is refused: %s", async (path, message) => {
   await expect(ask(path)).rejects.toThrow(message)
 })
 
 test("a host that is not there gives no answer", async () => {
   const request = { headers: new Headers(), maxBytes: 10, signal: AbortSignal.timeout(10_000) }
-  await expect(fetchBoundedJson({ url: "http://127.0.0.1:1/", ...request })).rejects.toThrow("no answer")
+  await expect(fetchBoundedJson({ url: "http://127.0.0.1:1/", ...request })).rejects.toThrow("no response")
 })

@@ -35,10 +35,10 @@ export async function fetchBoundedJson({ body, ...request }: BoundedJsonRequest)
     return JSON.parse(await boundedText(response, maxBytes))
   } catch (thrown) {
     if (thrown instanceof BoundedJsonError) throw thrown
-    if (signal.aborted) throw new BoundedJsonError("no whole answer in time")
+    if (signal.aborted) throw new BoundedJsonError("no complete response in time")
     // A document too deep for the parser is a RangeError.
     const isUnreadable = thrown instanceof SyntaxError || thrown instanceof RangeError
-    throw new BoundedJsonError(isUnreadable ? "its answer is not JSON" : "no answer from this address")
+    throw new BoundedJsonError(isUnreadable ? "its response is not JSON" : "no response from this address")
   }
 }
 
@@ -47,7 +47,7 @@ function statusMessage(status: number): string {
 }
 
 async function boundedText(response: Response, maxBytes: number): Promise<string> {
-  const tooLarge = new BoundedJsonError(`its answer is larger than ${maxBytes / 1024 / 1024} MiB`)
+  const tooLarge = new BoundedJsonError(`its response is larger than ${maxBytes / 1024 / 1024} MiB`)
   const pieces: Uint8Array[] = []
   let length = Number(response.headers.get("content-length") ?? 0)
   if (length > maxBytes) {

@@ -20,7 +20,7 @@ const STRAY = /\0|\r(?!\n)|(?<!\r)\n/
 export function parseHead(text: string): ParsedHead {
   const [first = "", ...lines] = text.split("\r\n")
   const [, minor, status] = STATUS_LINE.exec(first) ?? []
-  if (status === undefined) throw new HttpSyntaxError("the first line is no status line")
+  if (status === undefined) throw new HttpSyntaxError("the first line is not a status line")
   if (STRAY.test(text)) throw new HttpSyntaxError("a control character in the head")
   const headers = new Map<string, string>()
   for (const line of lines) {
@@ -66,6 +66,6 @@ function isBlank(code: number): boolean {
 }
 
 export function parseLength(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new HttpSyntaxError("the length is no number")
+  if (!/^\d{1,15}$/.test(text)) throw new HttpSyntaxError("the content length is not a number")
   return Number(text)
 }

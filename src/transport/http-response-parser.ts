@@ -75,7 +75,7 @@ export class HttpResponseParser {
   /** The connection has closed: well for answers that end with it. */
   close(): void {
     if (this.state === "open") this.finish()
-    else if (this.state !== "done") throw new HttpSyntaxError("the connection closed within an answer")
+    else if (this.state !== "done") throw new HttpSyntaxError("the connection closed within a response")
   }
 
   /** Reads the head, and those of interim answers before it; gives the place in `source` behind what it read. */
@@ -89,12 +89,12 @@ export class HttpResponseParser {
       this.countHead(end - at)
       const head = parseHead(toByteText(source.subarray(at, end - 4)))
       at = end
-      if (head.status === 101) throw new HttpSyntaxError("the protocol was changed although nobody asked")
+      if (head.status === 101) throw new HttpSyntaxError("the server switched protocols without a request to do so")
       if (head.status >= 200) {
         this.begin(head)
         return at
       }
-      if (++this.interimResponses > MAX_INTERIM_RESPONSES) throw new HttpSyntaxError("too many interim answers")
+      if (++this.interimResponses > MAX_INTERIM_RESPONSES) throw new HttpSyntaxError("too many interim responses")
     }
     if (this.headBytes + source.byteLength - at > MAX_HEAD_BYTES) throw new HttpSyntaxError("the head is too long")
     this.rest = source.subarray(at)
@@ -157,7 +157,7 @@ export class HttpResponseParser {
       case "trailer":
         return this.takeLine(bytes, at)
       default:
-        throw new HttpSyntaxError("bytes behind the end of an answer")
+        throw new HttpSyntaxError("bytes after the end of a response")
     }
   }
 
@@ -226,7 +226,7 @@ export class HttpResponseParser {
 
   private readLine(line: string): void {
     if (this.state === "chunk-end") {
-      if (line !== "") throw new HttpSyntaxError("a chunk is longer than it said")
+      if (line !== "") throw new HttpSyntaxError("a chunk is longer than its declared size")
       this.state = "size"
     } else if (this.state === "size") {
       this.left = chunkSize(line)
@@ -271,7 +271,7 @@ function hexDigit(code = 0): number {
 /** What stands behind a semicolon nobody needs. */
 function chunkSize(line: string): number {
   const [, size] = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? []
-  if (size === undefined) throw new HttpSyntaxError("a chunk's size is no number")
+  if (size === undefined) throw new HttpSyntaxError("a chunk size is not a number")
   return Number.parseInt(size, 16)
 }
 

@@ -76,11 +76,11 @@ describe("nobody is connected to", () => {
   })
 
   test.each([
-    ["ftp://a.test/x", "it is no http or https address"],
-    ["file:///etc/passwd", "it is no http or https address"],
-    ["not an address", "it is no http or https address"],
-    ["http://user:word@a.test/", "it holds a user's name"],
-    ["http://a.test:25/", "its port is not a web server's"],
+    ["ftp://a.test/x", "it is not an http or https URL"],
+    ["file:///etc/passwd", "it is not an http or https URL"],
+    ["not an address", "it is not an http or https URL"],
+    ["http://user:word@a.test/", "it contains a user name"],
+    ["http://a.test:25/", "its port is not a standard web port"],
   ])("by %s", async (address, reason) => {
     expect(await why(fetchMedia(address))).toBe(`MediaFetchError: ${reason}`)
   })
@@ -94,11 +94,11 @@ describe("nothing is told of", () => {
       "its host answered 302",
     ],
     ["an error", "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "its host answered 404"],
-    ["no type", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx", "its host does not say what it is"],
+    ["no type", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx", "its host does not send a media type"],
     [
       "packed bytes",
       "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx",
-      "its host sent it packed",
+      "its host sent it compressed",
     ],
     ["garbage", "SSH-2.0-OpenSSH\r\n", "its host could not be reached"],
     [
@@ -121,7 +121,7 @@ describe("nothing is told of", () => {
     const { port } = await hostOf(undefined)
     const begun = performance.now()
     const reason = await why(fetchMedia(`http://a.test:${port}/`, reaching(port, { limitMs: 200 })))
-    expect(reason).toBe("MediaFetchError: it was not there within 0.2 seconds")
+    expect(reason).toBe("MediaFetchError: it did not arrive within 0.2 seconds")
     expect(performance.now() - begun).toBeLessThan(1500)
   })
 })

@@ -39,7 +39,7 @@ const DEFAULTS: Required<MediaFetchOptions> = {
 export async function fetchMedia(address: string, options: MediaFetchOptions = {}): Promise<FetchedMedia> {
   const settings = { ...DEFAULTS, ...options }
   const abort = new Abort()
-  const late = new MediaFetchError(`it was not there within ${settings.limitMs / 1000} seconds`)
+  const late = new MediaFetchError(`it did not arrive within ${settings.limitMs / 1000} seconds`)
   const limit = setTimeout(() => abort.abort(late), settings.limitMs)
   try {
     return await Promise.race([getMedia(address, settings, abort), rejectOnAbort(abort)])
@@ -65,8 +65,8 @@ async function getMedia(address: string, settings: Required<MediaFetchOptions>, 
     await answer.arrived
     if (answer.status !== 200) throw new MediaFetchError(`its host answered ${answer.status}`)
     const mediaType = answer.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? ""
-    if (!/^[a-z]+\/[a-z0-9.+-]+$/.test(mediaType)) throw new MediaFetchError("its host does not say what it is")
-    if (answer.headers.has("content-encoding")) throw new MediaFetchError("its host sent it packed")
+    if (!/^[a-z]+\/[a-z0-9.+-]+$/.test(mediaType)) throw new MediaFetchError("its host does not send a media type")
+    if (answer.headers.has("content-encoding")) throw new MediaFetchError("its host sent it compressed")
     return { mediaType, bytes: await readAll(answer, settings.maxBytes) }
   } finally {
     connection.destroy(undefined)
@@ -75,9 +75,9 @@ async function getMedia(address: string, settings: Required<MediaFetchOptions>, 
 
 function addressOf(address: string, ports: readonly number[]): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) throw new MediaFetchError("it is no http or https address")
-  if (url.username !== "" || url.password !== "") throw new MediaFetchError("it holds a user's name")
-  if (!ports.includes(portOf(url))) throw new MediaFetchError("its port is not a web server's")
+  if (!url || !/^https?:$/.test(url.protocol)) throw new MediaFetchError("it is not an http or https URL")
+  if (url.username !== "" || url.password !== "") throw new MediaFetchError("it contains a user name")
+  if (!ports.includes(portOf(url))) throw new MediaFetchError("its port is not a standard web port")
   return url
 }
 
@@ -89,7 +89,7 @@ function portOf({ port, protocol }: URL): number {
 async function connectTo(url: URL, { isAllowed, addressesOf, limitMs }: Required<MediaFetchOptions>) {
   const hostname = url.hostname.replace(/^\[|\]$/g, "")
   const [found, ...more] = await addressesOf(hostname).catch(() => [])
-  if (found === undefined) throw new MediaFetchError("its host is not known")
+  if (found === undefined) throw new MediaFetchError("its host name cannot be resolved")
   if (![found, ...more].every(isAllowed)) throw new MediaFetchError("its host is not on the public internet")
   const origin: WireOrigin = { hostname: found, port: portOf(url), tls: url.protocol === "https:", name: hostname }
   return HttpConnection.open({

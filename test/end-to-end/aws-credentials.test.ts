@@ -222,7 +222,7 @@ describe("a web identity", () => {
       await withGateway(environment(), async (gateway) => {
         const response = await ask(gateway)()
         expect(response.status).toBe(503)
-        expect(await response.text()).toContain("The provider refused the gateway's credential.")
+        expect(await response.text()).toContain("The provider rejected the gateway's credential.")
         const moved = await ask(gateway, "test/two")()
         expect([moved.status, moved.headers.get("x-gateway-provider")]).toEqual([200, "spare"])
         await eventually(() => gateway.logged("credential-not-obtained").length === 1, { what: "the line in the log" })

@@ -102,16 +102,16 @@ describe("a key", () => {
   test("that is rotated says until when the old one is accepted", async () => {
     const made = JSON.parse((await runThere("keys", "create", "--name", "r", "--json")).stdout) as { id: string }
     const rotated = await runThere("keys", "rotate", made.id)
-    expect(rotated.stdout).toMatch(/The old key is accepted until \d{4}-\d\d-\d\d \d\d:\d\d UTC\./)
+    expect(rotated.stdout).toMatch(/The old key is valid until \d{4}-\d\d-\d\d \d\d:\d\d UTC\./)
     const asJson = JSON.parse((await runThere("keys", "rotate", made.id, "--grace", "1h", "--json")).stdout)
     const hours = (Date.parse(asJson.previous_until) - Date.now()) / 3_600_000
     expect([hours > 0.9, hours <= 1]).toEqual([true, true])
-    expect((await runThere("keys", "rotate", made.id, "--grace", "0m")).stdout).toContain("not accepted any more")
+    expect((await runThere("keys", "rotate", made.id, "--grace", "0m")).stdout).toContain("no longer valid")
   })
 
   test("is not found at the callers' port, which says where the administration is", async () => {
     const { code, stderr } = await runThere("keys", "list", "--url", gateway.url)
-    expect([code, stderr]).toEqual([1, expect.stringContaining("administration is on a port of its own")])
+    expect([code, stderr]).toEqual([1, expect.stringContaining("administration has its own port")])
   })
 })
 
@@ -187,7 +187,7 @@ describe("trivium check", () => {
       'providers:\n  host: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1" }\n',
     )
     expect(stdout).toContain("0 of ")
-    expect(stdout).toContain("Name the ones they serve under `models`")
+    expect(stdout).toContain("List the models they serve under `models`")
   })
 })
 

@@ -142,9 +142,9 @@ describe("a check", () => {
     const { code, stdout } = await runCommand(["check"], { folder })
     const { port } = servers.get("ollama") ?? {}
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^The configuration is valid. 7 of \d+ models can be called/)
+    expect(stdout).toMatch(/^The configuration is valid. 7 of \d+ known models can be called/)
     expect(stdout).toMatch(new RegExp(`ollama +http://127.0.0.1:${port}/v1 +not needed +reachable, offers 2 models`))
-    expect(stdout).toMatch(/gone +http:\/\/127.0.0.1:1\/v1 +not needed +not reachable: no answer from this address/)
+    expect(stdout).toMatch(/gone +http:\/\/127.0.0.1:1\/v1 +not needed +not reachable: no response from this address/)
     expect(stdout).toContain("ollama offers ollama/llama3.2:1b, ollama/nomic-embed-text:latest.")
     rmSync(folder, { recursive: true })
   })
@@ -230,7 +230,7 @@ describe("a server", () => {
       const lines = there.logged("models-not-discovered")
       expect(lines).toHaveLength(1)
       expect(lines[0]).toMatchObject({ level: "warn", provider: "ollama" })
-      expect(lines[0]?.reason).toContain(`http://127.0.0.1:${port}/v1 lists no models: no answer from this address`)
+      expect(lines[0]?.reason).toContain(`http://127.0.0.1:${port}/v1 lists no models: no response from this address`)
     } finally {
       await there.stop()
       await server?.stop()
@@ -239,7 +239,7 @@ describe("a server", () => {
 
   test.each<[string, Parameters<typeof localServer>[0], string]>([
     ["with 1,500 models", openaiListing(...Array.from({ length: 1500 }, (_, at) => ({ id: `m${at}` }))), ""],
-    ["that answers with something else", { "/v1/models": "<html>" }, "its answer is not JSON"],
+    ["that answers with something else", { "/v1/models": "<html>" }, "its response is not JSON"],
     ["that answers with 50 MB", { "/v1/models": `{"data":["${"x".repeat(50_000_000)}"]}` }, "larger than 4 MiB"],
   ])("%s does no harm", async (_, documents, failure) => {
     const hostile = await Upstream.start(localServer(documents))

@@ -241,7 +241,7 @@ describe("said again", () => {
     const { error } = await read(await post("/genapi/v1beta/models/test/openai:embedContent", body))
     expect([error.code, error.message]).toEqual([
       "unsupported_parameter",
-      "`content` holds more than text, and this model's provider takes text alone. Leave the rest out.",
+      "`content` holds more than text, and this model's provider accepts only text. Leave the rest out.",
     ])
     script((_, reply) => reply.json({ embedding: { values: [1] }, usageMetadata: { promptTokenCount: 258 } }))
     expect((await post("/genapi/v1beta/models/test/google:embedContent", body)).status).toBe(200)

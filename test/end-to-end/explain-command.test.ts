@@ -84,8 +84,8 @@ describe("trivium explain", () => {
     expect(await told(HI)).toContain("--model")
     expect(await told({ ...body, model: "t/none" })).toContain("There is no model `t/none`.")
     expect(await told(body, ["--protocol", "smoke"])).toContain("openai-chat, openai-responses")
-    expect(await told(body, ["--url", "http://127.0.0.1:1"])).toContain("does not answer")
-    expect(await told(body, ["--data", join(running.folder, "elsewhere")])).toContain("No gateway runs")
+    expect(await told(body, ["--url", "http://127.0.0.1:1"])).toContain("does not respond")
+    expect(await told(body, ["--data", join(running.folder, "elsewhere")])).toContain("No gateway is running")
     const words = ["explain", "nowhere.json"]
     expect((await runCommand(words, { folder: running.folder })).stderr).toContain(
       "nowhere.json cannot be read as JSON",

@@ -190,7 +190,9 @@ describe("an explanation", () => {
       expect(attempts).toMatchObject([
         { provider: "chat", health: "in", scores: { latency: { samples: expect.any(Number) } } },
       ])
-      expect(excluded).toMatchObject([{ provider: "messages", why: "failing", reason: "It fails." }])
+      expect(excluded).toMatchObject([
+        { provider: "messages", why: "failing", reason: "Recent requests to it failed." },
+      ])
     }
     expect(stage.upstream.requests.length).toBe(called)
   })
@@ -211,7 +213,7 @@ describe("an explanation", () => {
     const headers = { "anthropic-version": "2023-06-01" }
     const { attempts } = (await (await stage.post("/anthropic/v1/messages", body, { headers })).json()) as Explanation
     expect(attempts).toMatchObject([{ provider: "chat", lane: "translate", losses: null }])
-    expect(attempts[0]?.request).toEqual({ note: expect.stringContaining("were not now") } as never)
+    expect(attempts[0]?.request).toEqual({ note: expect.stringContaining("not when it is explained") } as never)
   })
 
   test("repeats the wishes as they were understood", async () => {

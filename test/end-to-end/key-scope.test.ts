@@ -229,7 +229,7 @@ describe("a change holds from the next request on", () => {
       await administer("PATCH", `/keys/${id}`, { requests_per_minute: 6 }),
     ]) {
       expect(refused).toMatchObject({ status: 400, body: { error: { param: "requests_per_minute" } } })
-      expect((refused.body.error as { message: string }).message).toMatch(/`small` is bound to 5/)
+      expect((refused.body.error as { message: string }).message).toMatch(/`small` is limited to 5/)
     }
   })
 })

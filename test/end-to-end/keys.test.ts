@@ -404,7 +404,7 @@ describe("trivium check", () => {
   test("says of a provider that nobody answers", async () => {
     const { code, stdout } = await check(upstreamConfig("http://127.0.0.1:9/v1"))
     expect(code).toBe(1)
-    expect(stdout).toContain("no answer")
+    expect(stdout).toContain("no response")
   })
 
   test("names every mistake by file, line and column, with the nearest known name", async () => {

@@ -49,7 +49,7 @@ describe("in demo mode", () => {
     ["anthropic/claude-3.5-sonnet", "`anthropic/claude-sonnet-"],
     ["claude-3-5-sonnet-20241022", "`anthropic/claude-sonnet-"],
     ["vertex_ai/gemini-2.5-flash", "`google/gemini-2.5-flash`"],
-    ["meta-llama/llama-3.3-70b-instruct:free", "`meta/llama-3.3-70b` is the model's name here: no free variants"],
+    ["meta-llama/llama-3.3-70b-instruct:free", "The model's name is `meta/llama-3.3-70b`: no free variants"],
     ["openai/gpt-4o-mini:online", "web search tool"],
     ["openai/gpt-4o-mini:thinking", "ask for reasoning"],
   ])("%s is unknown, and the message says: %s", async (name, advice) => {
@@ -61,7 +61,7 @@ describe("in demo mode", () => {
 
   test("a name that is like no other gets no suggestion", async () => {
     const { error } = await named(gateway, "zzzz/qqqqqqqq")
-    expect(error?.message).toBe("There is no model `zzzz/qqqqqqqq`. GET /v1/models lists those this key can call.")
+    expect(error?.message).toBe("There is no model `zzzz/qqqqqqqq`. GET /v1/models lists the models this key can call.")
   })
 
   test("suggestions and resolution stay within the key's scope", async () => {

@@ -62,7 +62,7 @@ describe("without a gateway", () => {
     const added = await run(["add", ...words], { input: `${SECRET}\n` })
     expect([added.code, added.stdout, added.stderr]).toEqual([
       0,
-      `Stored the key of mine for ${upstream.baseUrl}. Check it: trivium providers check mine\n`,
+      `Stored the key of mine for ${upstream.baseUrl}. To check it: trivium providers check mine\n`,
       "",
     ])
     const listed = JSON.parse((await run(["list", "--json"])).stdout) as Shown[]
@@ -96,9 +96,9 @@ describe("without a gateway", () => {
 
   test("a key beside a configured one is stored and not used, and the answer says why", async () => {
     const filed = await run(["add", "filed"], { input: SECRET })
-    expect(filed.stdout).toBe("Stored the key of filed. It is not used as long as the configuration file holds one.\n")
+    expect(filed.stdout).toBe("Stored the key of filed. It is not used while the configuration file contains one.\n")
     const named = await run(["add", "openai"], { input: SECRET, environment })
-    expect(named.stdout).toContain("as long as the environment variable OPENAI_API_KEY holds one")
+    expect(named.stdout).toContain("while the environment variable OPENAI_API_KEY contains one")
     const shown = JSON.parse((await run(["list", "--json"], { environment })).stdout) as Shown[]
     const of = (id: string) => shown.find((each) => each.id === id)
     expect([of("filed"), of("openai")]).toMatchObject([
@@ -107,7 +107,7 @@ describe("without a gateway", () => {
     ])
     expect((await run(["list"], { environment })).stdout).toContain("environment (OPENAI_API_KEY)")
     expect((await run(["remove", "openai"], { environment })).stdout).toBe(
-      "Removed the stored key of openai. The one of the environment is used.\n",
+      "Removed the stored key of openai. The key from the environment is used now.\n",
     )
   })
 
@@ -121,17 +121,17 @@ describe("without a gateway", () => {
     ["a host without address", ["add", "x", "--type", "openai-compatible"], 'needs a "base_url"'],
     ["an address that is none", ["add", "x", "--type", "groq", "--base-url", "ftp://h"], "expected an http://"],
     ["a missing region", ["add", "bedrock"], 'needs a "region", or the variable AWS_REGION'],
-    ["a provider that takes no key", ["add", "vertex"], "`vertex` takes no API key. Name its credential in "],
-    ["the simulator", ["add", "simulator"], "`simulator` takes no API key"],
+    ["a provider that takes no key", ["add", "vertex"], "`vertex` does not use an API key. Set its credential in "],
+    ["the simulator", ["add", "simulator"], "`simulator` does not use an API key"],
     [
       "another address of a configured one",
       ["add", "filed", "--base-url", "http://h/v1"],
-      "base_url must be said there",
+      "base_url must be set there",
     ],
     [
       "a variable in a value",
       ["add", "x", "--type", "groq", "--base-url", "http://$" + "{HOME}"],
-      "cannot name a variable",
+      "cannot reference an environment variable",
     ],
     ["a key file that is not there", ["add", "groq", "--key-file", "none"], "There is no file none."],
   ])("%s is refused", async (_, words, message) => {
@@ -143,7 +143,7 @@ describe("without a gateway", () => {
 
   test.each([
     ["nothing", "", "No secret was given"],
-    ["two words", "sk one", "a credential holds no spaces"],
+    ["two words", "sk one", "a credential may contain only ASCII characters"],
     ["64 KiB and more", "x".repeat(70_000), "too long to be a secret"],
   ])("a key that is %s is refused", async (_, input, message) => {
     const { code, stderr } = await run(["add", "groq"], { input })

@@ -91,7 +91,7 @@ describe.each(CLIENTS)("$name", ({ raises, call }) => {
     const error = (await raised(call(key))) as Error & { status: number; headers?: Headers }
     expect(error).toBeInstanceOf(raises)
     expect(error.status).toBe(429)
-    expect(error.message).toContain("1 requests a minute")
+    expect(error.message).toContain("1 requests per minute")
     if (raises === ApiError) return
     expect(error.headers?.get("x-ratelimit-limit-requests")).toBe("1")
     expect(error.headers?.get("x-ratelimit-remaining-requests")).toBe("0")

@@ -202,11 +202,13 @@ describe("trivium receipt", () => {
       "policy  strict false",
     ])
       expect(lines).toContain(line)
-    expect(stdout).toMatch(/^0\.00701 USD by price version [0-9a-f]{16}, rounded up to a nano-USD: as booked$/m)
+    expect(stdout).toMatch(
+      /^0\.00701 USD by price version [0-9a-f]{16}, rounded up to a nano-USD: matches the booked amount$/m,
+    )
     expect((await run("receipt", "wrong")).stdout).toContain(`${COST} USD by price version`)
-    expect((await run("receipt", "wrong")).stdout).toContain("NOT what was booked")
+    expect((await run("receipt", "wrong")).stdout).toContain("does NOT match the booked amount")
     expect((await run("receipt", "tiered")).stdout).toContain("20 per million (above 1000 input tokens)")
-    expect((await run("receipt", "old")).stdout).toContain("has been dropped")
+    expect((await run("receipt", "old")).stdout).toContain("No further details are stored")
   })
 
   test("shows it to scripts, and says where there is none", async () => {

@@ -21,7 +21,7 @@ describe("`provider.require_parameters`", () => {
     expect(bound.headers.get("x-gateway-provider")).toBe("chat")
     const { excluded } = await stage.explained(body, requires)
     expect(excluded).toMatchObject([{ provider: "messages", why: "require_parameters" }])
-    expect(excluded[0]?.reason).toBe("It could not be told all parameters of the request: `seed`.")
+    expect(excluded[0]?.reason).toBe("It does not support all parameters of the request: `seed`.")
   })
 
   test("names the parameters where nobody is left", async () => {
@@ -121,6 +121,6 @@ describe("`provider.report`", () => {
     expect(losses.length).toBeGreaterThan(200)
     for (const loss of losses) expect(Object.keys(loss).sort()).toEqual(["how", "path", "weight", "why"])
     expect(losses.map(({ path }) => path)).toEqual(expect.arrayContaining(["seed", "own_member_199"]))
-    expect(losses.filter(({ why }) => why.includes("a block that only its own protocol knows"))).toHaveLength(1)
+    expect(losses.filter(({ why }) => why.includes("a block that exists only in its own protocol"))).toHaveLength(1)
   })
 })

@@ -348,7 +348,7 @@ describe("a file at an address", () => {
         }),
       })
       expect(response.status).toBe(400)
-      expect((await errorOf(response)).message).toContain("its port is not a web server's")
+      expect((await errorOf(response)).message).toContain("its port is not a standard web port")
       expect(upstream.requests).toHaveLength(0)
     } finally {
       await fetching.stop()

@@ -75,7 +75,7 @@ function usageTests(): void {
     expect(lines[0]).toMatch(/^DATE +TENANT +KEY +MODEL +PROVIDER +REQUESTS +INPUT +OUTPUT +USD$/)
     expect(lines[1]).toMatch(new RegExp(`^2026-01-31 +acme +${ids.one} +a/large +openai +2 +4000 +602 +0.01402$`))
     expect(lines.slice(3)).toEqual(["", "4 requests, 0.02804 USD", ""])
-    expect((await run("usage", "--to", "2025-12-31")).stdout).toBe("Nothing was used.\n")
+    expect((await run("usage", "--to", "2025-12-31")).stdout).toBe("No usage in this period.\n")
   })
 
   const mistakes: readonly [string[], RegExp][] = [
@@ -92,7 +92,7 @@ function usageTests(): void {
 
   test("the ledger is proved sound", async () => {
     const { code, stdout } = await run("ledger", "verify")
-    expect([code, stdout]).toEqual([0, "The ledger is sound.\n"])
+    expect([code, stdout]).toEqual([0, "The ledger is consistent.\n"])
     expect(JSON.parse((await run("ledger", "verify", "--json")).stdout)).toEqual({ sound: true, problems: [] })
   })
 }

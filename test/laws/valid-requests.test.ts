@@ -17,13 +17,13 @@ import { type ClientRequest, clientRequests, described, descriptionFaults } from
 /** Why a request that its own vendor answered is refused; a plain conversation never is. */
 const FOR_A_REASON: readonly RegExp[] = [
   // Accounts are shared, and what is stored in one is no caller's alone.
-  /names an object of the provider's account/,
-  /is stored at another provider|stored elsewhere|does not hold/,
+  /references an object in the provider's account/,
+  /is stored at another provider|stored elsewhere|does not have/,
   // Nobody fetches: it is off unless configured.
-  /at an address|does not fetch what an address names/,
-  /audio cannot be sent|is audio of type|is audio, which|video cannot be sent|is a video/,
-  /has no stop sequences|asks for images|answers are text|answers in text/,
-  /chooses a service without a price/,
+  /is an audio URL|is a file URL|does not fetch URLs/,
+  /does not accept audio|is audio of type|is audio, which|does not accept video|is a video/,
+  /has no stop sequences|asks for images|responses are text only|returns text only/,
+  /selects a service tier without a price/,
   // The specification is narrower than the vendor here.
   /`tools` must be an array|is not a model's name|names no method/,
 ]
@@ -217,7 +217,7 @@ function translatedFaults({ protocol, body, envelope }: ClientRequest, to: strin
   try {
     protocols.find(({ id }) => id === protocol)?.readRequest(body, envelope)
     const said = translateRequest(body, task, codecs)
-    if ("wanted" in said) throw new Error("media is wanted where nobody fetches it")
+    if ("wanted" in said) throw new Error("the lane needs media and has no fetcher")
     return faultsOf(to, { body: JSON.parse(said.body), model })
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.owner !== "caller") throw thrown

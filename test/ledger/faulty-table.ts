@@ -18,7 +18,7 @@ export class Faults {
   count(): void {
     if (this.calls++ !== this.at) return
     this.happened = true
-    throw new StoreError("The store does not take what is written: database or disk is full")
+    throw new StoreError("The store rejects writes: database or disk is full")
   }
 }
 

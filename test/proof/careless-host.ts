@@ -13,7 +13,7 @@ export interface Obeyed {
 
 const LIMITS = new Set(["maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "numpredict"])
 const OBJECTS = new Set(["fileid", "fileids", "containerid", "vectorstoreids", "cachedcontent"])
-/** The caller's own data, in which names mean nothing to a provider. */
+/** Account data, in which names mean nothing to a provider. */
 const DATA = new Set(["parameters", "metadata", "arguments", "args", "inputschema", "schema"])
 
 export class CarelessHost {

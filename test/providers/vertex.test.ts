@@ -242,7 +242,7 @@ describe("a token", () => {
     hello()
     await ask()
     office.revokeAll()
-    expect(String(await raised(ask()))).toContain("The provider refused the gateway's credential.")
+    expect(String(await raised(ask()))).toContain("The provider rejected the gateway's credential.")
     expect((await ask()).text).toBe("Hello.")
   })
 
@@ -251,7 +251,7 @@ describe("a token", () => {
     upstream.requests.length = 0
     office.refusal = { status: 400, body: { error: "invalid_grant", error_description: "Invalid JWT Signature." } }
     const error = String(await raised(ask()))
-    expect(error).toContain("The provider refused the gateway's credential.")
+    expect(error).toContain("The provider rejected the gateway's credential.")
     expect(error).toContain("upstream_unavailable")
     expect(error).not.toContain("Invalid JWT")
     expect((await ask("test/two")).text).toBe("Hello.")

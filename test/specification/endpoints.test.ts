@@ -17,7 +17,7 @@ interface Endpoint {
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: Body
-  /** What of its answer shows that it did what it is for. */
+  /** What of its answer shows that it did name of the key. */
   readonly gives: Body
 }
 

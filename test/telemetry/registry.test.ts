@@ -22,7 +22,7 @@ describe("the text format", () => {
     registry.callback("trivium_now", "Now.", () => 1.5)
     expect(registry.write()).toBe(
       "# HELP trivium_metric_series_folded_total " +
-        "Sets of labels beyond the limit of a metric, which were counted under `other`.\n" +
+        "Label sets beyond a metric's limit, counted under `other`.\n" +
         "# TYPE trivium_metric_series_folded_total counter\n" +
         "# HELP trivium_things_total Things\\nand \\\\ more.\n" +
         "# TYPE trivium_things_total counter\n" +

@@ -277,12 +277,12 @@ function tighterBucket(own: RateBucket, shared: RateBucket, now: number): RateBu
 
 function checkConcurrency({ running, whose }: LimitMeter, limit: number | null): void {
   if (limit === null || running < limit) return
-  const message = `${whose} may run ${limit} requests at once, and does. Wait for one to end.`
+  const message = `${whose} may run ${limit} requests at once, and that many are running. Wait for one to finish.`
   throw new GatewayError("concurrency_limit_exceeded", message, { retryAfterMs: 1000 })
 }
 
 function rateLimitError(what: LimitUnit, meter: LimitMeter, waitMs: number): GatewayError {
   const limit = meter[what]?.limit
-  const message = `${meter.whose} may use ${limit} ${what} a minute. Try again in ${Math.ceil(waitMs / 100) / 10} s.`
+  const message = `${meter.whose} may use ${limit} ${what} per minute. Try again in ${Math.ceil(waitMs / 100) / 10} s.`
   return new GatewayError("rate_limit_exceeded", message, { retryAfterMs: waitMs })
 }

@@ -40,6 +40,6 @@ function adminKeyPath(dataDir: string): string {
 function checkAdminKey(text: string, from: string): Secret {
   if (text.length >= MIN_ADMIN_KEY_LENGTH && /^[\x21-\x7e]+$/.test(text)) return new Secret(text)
   throw new Error(
-    `${from} must hold an administration key of at least ${MIN_ADMIN_KEY_LENGTH} characters without spaces.`,
+    `${from} must contain an administration key of at least ${MIN_ADMIN_KEY_LENGTH} characters without spaces.`,
   )
 }

@@ -30,7 +30,7 @@ export function loadHashingSecrets(options: HashingSecretOptions): Secret[] {
   const isKnown = known === undefined || isNew || secrets.some((secret) => markOf(secret) === known)
   if (!isKnown && keyCount() > 0) {
     const which = given ? "TRIVIUM_SECRET" : `the secret in ${secretPath(options.dataDir)}`
-    onLoss(`The store's ${keyCount()} API keys were made with another secret than ${which}.`)
+    onLoss(`The store's ${keyCount()} API keys were created with a different secret than ${which}.`)
   }
   if (markOf(current) !== known) marks.write(markOf(current))
   return secrets
@@ -38,8 +38,9 @@ export function loadHashingSecrets(options: HashingSecretOptions): Secret[] {
 
 function readGivenSecret(text: string): Secret {
   if (text.length >= LEAST_LENGTH) return new Secret(text)
-  const shorter = `TRIVIUM_SECRET has ${text.length} characters, and needs at least ${LEAST_LENGTH}.`
-  const rotate = "Make one, such as with `openssl rand -hex 32`, and give the old one as TRIVIUM_SECRET_PREVIOUS."
+  const shorter = `TRIVIUM_SECRET has ${text.length} characters; at least ${LEAST_LENGTH} are required.`
+  const rotate =
+    "Generate one (for example with `openssl rand -hex 32`), and set TRIVIUM_SECRET_PREVIOUS to the old one."
   throw new Error(`${shorter} ${rotate}`)
 }
 
@@ -49,7 +50,8 @@ type CheckedSecretOptions = HashingSecretOptions & { readonly onLoss: (what: str
 function isFirstSecret({ dataDir, keyCount, onLoss }: CheckedSecretOptions): boolean {
   const path = secretPath(dataDir)
   if (existsSync(path)) return false
-  if (keyCount() > 0) onLoss(`The file ${path} is missing, with which the store's ${keyCount()} API keys were made.`)
+  if (keyCount() > 0)
+    onLoss(`The secret file ${path} is missing; the store's ${keyCount()} API keys were created with it.`)
   return true
 }
 
@@ -61,7 +63,7 @@ function readSecretFile(dataDir: string, { isNew }: { readonly isNew: boolean })
   }
   const text = readFileSync(path, "utf8").trim()
   if (text.length < LEAST_LENGTH)
-    throw new Error(`${path} does not hold a secret of at least ${LEAST_LENGTH} characters.`)
+    throw new Error(`${path} does not contain a secret of at least ${LEAST_LENGTH} characters.`)
   return new Secret(text)
 }
 
@@ -77,9 +79,9 @@ function writeSecretFile(path: string, text: string): void {
 }
 
 function refuseLoss(what: string): never {
-  const wouldBe = "No caller would be recognised, and nothing that is sealed could be read."
-  const putBack = "Put the secret back, or give it as TRIVIUM_SECRET or TRIVIUM_SECRET_PREVIOUS."
-  const acceptLoss = "To go on without it, start once with --accept-loss, and make every key anew."
+  const wouldBe = "Without it, no API key is accepted and no sealed data can be read."
+  const putBack = "Restore the secret, or set it as TRIVIUM_SECRET or TRIVIUM_SECRET_PREVIOUS."
+  const acceptLoss = "To continue without it, start once with --accept-loss and create all keys again."
   throw new Error(`${what} ${wouldBe} ${putBack} ${acceptLoss}`)
 }
 

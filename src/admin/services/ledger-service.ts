@@ -41,7 +41,7 @@ export class LedgerService {
     const { ledger } = this.options
     const receipt = ledger.receipt(id, tenant)
     if (receipt) return toReceiptView(receipt, (version) => ledger.pricing(version))
-    const hint = "A receipt has the `x-request-id` of its answer, and is there when the answer has ended."
+    const hint = "A receipt's id is the `x-request-id` of the response; the receipt exists once the response has ended."
     throw new GatewayError("resource_not_found", `There is no receipt ${excerpt(id)}. ${hint}`)
   }
 

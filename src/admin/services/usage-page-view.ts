@@ -77,6 +77,6 @@ export function decodeCursor(mark: string): UsagePageCursor {
   } catch {
     // Told below.
   }
-  const message = `\`after\` must be what \`next\` of the page before said, not "${excerpt(mark)}".`
+  const message = `\`after\` must be the \`next\` value of the previous page, not "${excerpt(mark)}".`
   throw new GatewayError("invalid_parameter", message, { param: "after" })
 }

@@ -10,7 +10,7 @@ export async function withSync<Result>(done: Result | Promise<Result>, sync: Syn
     await sync()
   } catch (cause) {
     const message =
-      "This was done, but the store cannot say that it is on disk. See the gateway's log, then look again."
+      "The change was made, but the store could not confirm that it is on disk. Check the gateway's log, then verify the change."
     throw new GatewayError("store_unavailable", message, { cause })
   }
   return result

@@ -13,7 +13,7 @@ interface CompletedCommand {
 export function completionCommand(program: Command): Command {
   return new Command("completion")
     .description("print a completion script for bash, zsh or fish")
-    .addArgument(new Argument("<shell>", "the shell it is for").choices(SHELLS))
+    .addArgument(new Argument("<shell>", "shell to generate the script for").choices(SHELLS))
     .addHelpText(
       "after",
       "\nbash: source <(trivium completion bash)\nzsh: source <(trivium completion zsh)\nfish: trivium completion fish | source",

@@ -21,14 +21,16 @@ interface ExplainFlags extends ConfigFlags {
 
 export function explainCommand(find: FindGateway): Command {
   return withStoreFlags(
-    new Command("explain").description("show where a request would go, what it would cost and what would be sent"),
+    new Command("explain").description(
+      "show where a request would be routed, what it would cost and what would be sent",
+    ),
   )
-    .argument("[file]", "the request's body, in JSON; left out or -, it is read from standard input")
-    .option("--protocol <name>", `${PROTOCOL_NAMES.join(", ")} (default: by the body)`, protocol)
-    .option("--model <model>", "in place of the one the body names")
-    .option("--url <address>", "a gateway elsewhere, such as http://gateway:8080")
-    .option("--key <key>", "the API key whose request it would be (TRIVIUM_KEY; a list of processes shows --key)")
-    .option("--json", "print JSON, with the bodies that would be sent")
+    .argument("[file]", "file with the JSON request body (default, or -: standard input)")
+    .option("--protocol <name>", `${PROTOCOL_NAMES.join(", ")} (default: detect from the body)`, protocol)
+    .option("--model <model>", "model to use instead of the one in the body")
+    .option("--url <address>", "address of a remote gateway, such as http://gateway:8080")
+    .option("--key <key>", "API key to explain the request for (prefer TRIVIUM_KEY: process lists show --key)")
+    .option("--json", "print JSON, including the bodies that would be sent")
     .action(async (file: string | undefined, flags: ExplainFlags) => {
       const asked = buildExplainRequest(bodyIn(file), flags)
       const explanation = await sendExplainRequest(asked, { url: addressOf(flags, find), key: keyOf(flags) })
@@ -40,7 +42,7 @@ export function explainCommand(find: FindGateway): Command {
 
 function protocol(text: string): string {
   if (PROTOCOL_NAMES.includes(text)) return text
-  throw new InvalidArgumentError(`It is one of: ${PROTOCOL_NAMES.join(", ")}.`)
+  throw new InvalidArgumentError(`Use one of: ${PROTOCOL_NAMES.join(", ")}.`)
 }
 
 function bodyIn(file = "-"): JsonObject {
@@ -55,18 +57,20 @@ function bodyIn(file = "-"): JsonObject {
     throw new Error(`${where} cannot be read as JSON: ${why}.`)
   }
   if (isObject(body)) return body
-  throw new Error(`${where} is not a request: it holds no JSON object.`)
+  throw new Error(`${where} is not a request: it is not a JSON object.`)
 }
 
 function addressOf({ url, ...flags }: ExplainFlags, find: FindGateway): string {
   const address = url ?? find(flags)
   if (address !== undefined) return address.replace(/\/+$/, "")
-  throw new Error("No gateway runs on this data folder. Start one with `trivium serve`, or name one with --url.")
+  throw new Error(
+    "No gateway is running on this data folder. Start one with `trivium serve`, or give the address of one with --url.",
+  )
 }
 
 function keyOf({ key = process.env.TRIVIUM_KEY }: ExplainFlags): string {
   if (key) return key
-  throw new Error("Set TRIVIUM_KEY to the API key whose request it would be.")
+  throw new Error("No API key was given. Set TRIVIUM_KEY to the API key to explain the request for.")
 }
 
 async function sendExplainRequest(
@@ -76,10 +80,11 @@ async function sendExplainRequest(
   const told = { ...headers, authorization: `Bearer ${key}`, "content-type": "application/json" }
   const sent = { method: "POST", headers: told, body: JSON.stringify(body) }
   const response = await fetch(url + path, sent).catch(() => undefined)
-  if (!response) throw new Error(`The gateway ${url} does not answer.`)
+  if (!response)
+    throw new Error(`The gateway at ${url} does not respond. Check that it is running and the address is right.`)
   const answer: unknown = await response.json().catch(() => undefined)
-  if (!isObject(answer)) throw new Error(`What answers at ${url} is not a gateway.`)
+  if (!isObject(answer)) throw new Error(`The server at ${url} is not a gateway. Check the address.`)
   if (isObject(answer.error)) throw new Error(String(answer.error.message))
   if (answer.object === "explanation") return answer
-  throw new Error(`The gateway ${url} does not explain requests.`)
+  throw new Error(`The gateway at ${url} does not support explaining requests.`)
 }

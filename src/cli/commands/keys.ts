@@ -40,8 +40,13 @@ export function keysCommand(open: OpenAdmin, listModels: ListGatewayModels): Com
   const add = (name: string, description: string) =>
     withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
 
-  withKeyFlags(add("create", "create a key and print it, this once").requiredOption("--name <name>", "what it is for"))
-    .option("--balance <usd>", "a balance of its own, with so much on it")
+  withKeyFlags(
+    add("create", "create a key and print it (it is shown only once)").requiredOption(
+      "--name <name>",
+      "name of the key",
+    ),
+  )
+    .option("--balance <usd>", "give the key its own balance with this amount in USD")
     .action((flags: KeyCreateFlags) =>
       withAdmin(open, flags, async ({ keys }) => {
         printMinted(await keys.create(toKeyInput(flags)), flags)
@@ -51,9 +56,9 @@ export function keysCommand(open: OpenAdmin, listModels: ListGatewayModels): Com
   add("list", "list all keys").action((flags: JsonFlags) =>
     withAdmin(open, flags, async ({ keys }) => printKeys(await keys.list(), flags)),
   )
-  withKeyFlags(add("update <id>", "change a key").option("--name <name>", "what it is for"))
-    .option("--own-balance", "pay from a balance of its own")
-    .option("--no-own-balance", "pay from its tenant's")
+  withKeyFlags(add("update <id>", "change a key").option("--name <name>", "name of the key"))
+    .option("--own-balance", "pay from the key's own balance")
+    .option("--no-own-balance", "pay from the tenant's balance")
     .action((id: string, flags: KeyChangeFlags) =>
       withAdmin(open, flags, async ({ keys }) => {
         printKey(await keys.update(id, toKeyChangeInput(flags)), "Changed", flags)
@@ -66,8 +71,8 @@ export function keysCommand(open: OpenAdmin, listModels: ListGatewayModels): Com
       print(flags.json ? JSON.stringify(key) : describeTopUp(`${key.id} (${key.name})`, key))
     }),
   )
-  add("rotate <id>", "replace a key's secret; the old one is accepted for a grace period")
-    .option("--grace <duration>", "how long the old text still works, such as 1h (default: 24h)", parseDuration)
+  add("rotate <id>", "replace a key's secret; the old one stays valid for a grace period")
+    .option("--grace <duration>", "how long the old secret stays valid, such as 1h (default: 24h)", parseDuration)
     .action((id: string, { grace, ...flags }: JsonFlags & { grace?: number }) =>
       withAdmin(open, flags, async ({ keys }) => {
         const asked = grace === undefined ? {} : { grace_seconds: grace / 1000 }
@@ -82,18 +87,22 @@ export function keysCommand(open: OpenAdmin, listModels: ListGatewayModels): Com
 
 function withKeyFlags(command: Command): Command {
   return withGrantFlags(command, { rpm: "default" })
-    .option("--tenant <tenant>", "whom it belongs to (at first: default)")
-    .option("--addresses <ranges>", "client addresses it may be used from, such as 10.0.0.0/8, or all", parseList)
-    .option("--expires <when>", "30d, 12h, 45m, a date such as 2027-01-31, or never", parseExpiry)
-    .option("--keep-answers", "keep answers, so that a request sent twice gets the first answer again")
-    .option("--no-keep-answers", "keep no answers")
-    .option("--strict-balance", "hold all that an answer may cost before the call, also of a stream")
+    .option("--tenant <tenant>", "tenant the key belongs to (new keys: default)")
+    .option(
+      "--addresses <ranges>",
+      "client IP addresses or ranges allowed to use the key, such as 10.0.0.0/8, or all",
+      parseList,
+    )
+    .option("--expires <when>", "expiry: 30d, 12h, 45m, a date such as 2027-01-31, or never", parseExpiry)
+    .option("--keep-answers", "store responses, so that a retry with the same idempotency key gets the stored response")
+    .option("--no-keep-answers", "store no responses")
+    .option("--strict-balance", "hold the maximum cost of a response before the call, also for streams")
     .option("--no-strict-balance", "hold more as a stream grows")
-    .option("--hedge", "ask a second target where the first takes long, and take who answers first")
-    .option("--no-hedge", "wait for the first, unless a request wishes otherwise")
+    .option("--hedge", "send a second attempt if the first is slow, and use the first response")
+    .option("--no-hedge", "send no second attempt, unless the request asks for one")
     .option(
       "--map <from=to>",
-      "serve another model for names that a client has built in, such as 'claude-haiku-*=google/gemini-2.5-flash'; repeatable, the first match counts; none removes the map",
+      "serve another model for a requested name or pattern, such as 'claude-haiku-*=google/gemini-2.5-flash'; repeatable, first match wins; none removes the map",
       parseMappings,
     )
 }
@@ -129,18 +138,18 @@ function printMinted(minted: MintedKeyView, { json }: JsonFlags): void {
     print(JSON.stringify(minted))
     return
   }
-  print(`${name} (${id}), shown this once:\n\n  ${key}\n`)
+  print(`${name} (${id}); this key is shown only once:\n\n  ${key}\n`)
   if (previous_until !== undefined) print(describeGrace(previous_until))
 }
 
 function describeGrace(until: string): string {
-  if (Date.parse(until) <= Date.now()) return "The old key is not accepted any more."
-  return `The old key is accepted until ${until.slice(0, 16).replace("T", " ")} UTC.`
+  if (Date.parse(until) <= Date.now()) return "The old key is no longer valid."
+  return `The old key is valid until ${until.slice(0, 16).replace("T", " ")} UTC.`
 }
 
 function printKeys(keys: readonly KeyView[], { json }: JsonFlags): void {
   if (json) print(JSON.stringify(keys))
-  else if (keys.length === 0) print("There are no keys. Create one: trivium keys create --name NAME")
+  else if (keys.length === 0) print("No keys exist. Create one: trivium keys create --name NAME")
   else print(formatTable(["ID", "NAME", "TENANT", "KEY", "MODELS", "LIMITS", "STATE"], keys.map(keyRow)))
 }
 

@@ -7,8 +7,10 @@ import { type OpenAdmin, withAdmin } from "../remote-admin.ts"
 import { suspenseCommand } from "./suspense.ts"
 
 export function ledgerCommand(open: OpenAdmin): Command {
-  const command = new Command("ledger").description("verify the books; settle or return what is in suspense")
-  withAdminFlags(command.command("verify").description("recompute every balance, hold and sum from what was booked"))
+  const command = new Command("ledger").description("verify the ledger; settle or return amounts in suspense")
+  withAdminFlags(
+    command.command("verify").description("recompute every balance, hold and total from the booked entries"),
+  )
     .option("--json", "print JSON")
     .action((flags: JsonFlags) =>
       withAdmin(open, flags, async ({ ledger }) => {
@@ -22,6 +24,6 @@ export function ledgerCommand(open: OpenAdmin): Command {
 }
 
 function describeVerification({ sound, problems }: VerificationResponse): string {
-  if (sound) return "The ledger is sound."
+  if (sound) return "The ledger is consistent."
   return problems.map(({ invariant, what }) => `${invariant}: ${what}`).join("\n")
 }

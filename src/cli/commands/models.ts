@@ -22,15 +22,16 @@ interface ListedTarget {
 export type ListGatewayModels = (flags: AdminFlags) => Promise<readonly ListedModel[]>
 
 export function modelsCommand(list: ListGatewayModels): Command {
-  const command = new Command("models").description("list the models that can be called, and who serves each")
+  const command = new Command("models").description("list the models that can be called, with their providers")
   return withAdminFlags(command)
-    .option("--all", "list also those that no configured provider serves, or that have no price")
+    .option("--all", "include models without a configured provider or a price")
     .option("--json", "print JSON")
     .action(async (flags: AdminFlags & { all?: true; json?: true }) => {
       const models = await list(flags)
       const shown = flags.all ? models : models.filter(({ targets }) => targets.some(isCallable))
       if (flags.json) print(JSON.stringify(shown))
-      else if (shown.length === 0) print("No configured provider serves any model. See all: trivium models --all")
+      else if (shown.length === 0)
+        print("The configured providers serve no model. List all known models: trivium models --all")
       else print(formatTable(["MODEL", "KIND", "CONTEXT", "SERVED BY"], shown.map(modelRow)))
     })
 }

@@ -21,16 +21,16 @@ export function providersCommand(open: OpenAdmin): Command {
   const add = (name: string, description: string) =>
     withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
 
-  add("list", "list the providers that are configured or stored").action((flags: JsonFlags) =>
+  add("list", "list configured and stored providers").action((flags: JsonFlags) =>
     withAdmin(open, flags, async ({ providers }) => printProviders(await providers.list(), flags)),
   )
   add("add <name>", "store a provider's API key, read from standard input")
     .option("--key-file <file>", "read the key from a file")
-    .option("--type <type>", "type of an entry that is in no configuration (default: its name)")
-    .option("--base-url <url>", "its address, where it is not the type's own")
-    .option("--region <region>", "its region, such as us-east-1 (bedrock)")
-    .option("--resource <resource>", "its resource (azure)")
-    .option("--api-version <version>", "version of its interface (azure)")
+    .option("--type <type>", "provider type, if the provider is not in the configuration (default: its name)")
+    .option("--base-url <url>", "base URL, if it is not the type's default")
+    .option("--region <region>", "region, such as us-east-1 (bedrock)")
+    .option("--resource <resource>", "resource name (azure)")
+    .option("--api-version <version>", "API version (azure)")
     .action((name: string, flags: ProviderAddFlags) => addProvider(open, { name, flags }))
   add("remove <name>", "remove a stored key").action((name: string, flags: JsonFlags) =>
     withAdmin(open, flags, async ({ providers }) => {
@@ -38,7 +38,7 @@ export function providersCommand(open: OpenAdmin): Command {
       print(flags.json ? JSON.stringify(removed) : describeRemoved(removed))
     }),
   )
-  add("check <name>", "ask a provider whether it takes its credential").action((name: string, flags: JsonFlags) =>
+  add("check <name>", "check that a provider accepts its credential").action((name: string, flags: JsonFlags) =>
     withAdmin(open, flags, async ({ providers }) => {
       const report = await providers.check(name)
       print(flags.json ? JSON.stringify(report) : describeFindings(report.providers))
@@ -65,19 +65,19 @@ async function addProvider(open: OpenAdmin, { name, flags }: { name: string; fla
 }
 
 function describeAdded({ id, address, source, variable }: ProviderResponse): string {
-  if (source === "store") return `Stored the key of ${id} for ${address}. Check it: trivium providers check ${id}`
+  if (source === "store") return `Stored the key of ${id} for ${address}. To check it: trivium providers check ${id}`
   const where = variable === null ? "the configuration file" : `the environment variable ${variable}`
-  return `Stored the key of ${id}. It is not used as long as ${where} holds one.`
+  return `Stored the key of ${id}. It is not used while ${where} contains one.`
 }
 
 function describeRemoved({ id, source }: ProviderResponse): string {
-  return `Removed the stored key of ${id}.${source === null ? "" : ` The one of the ${source} is used.`}`
+  return `Removed the stored key of ${id}.${source === null ? "" : ` The key from the ${source} is used now.`}`
 }
 
 function printProviders(providers: readonly ProviderResponse[], { json }: JsonFlags): void {
   const shown = providers.filter(({ configured, stored_at }) => configured || stored_at !== null)
   if (json) print(JSON.stringify(shown))
-  else if (shown.length === 0) print("No provider is configured or stored. Store a key: trivium providers add NAME")
+  else if (shown.length === 0) print("No provider is configured or stored. To store a key: trivium providers add NAME")
   else print(formatTable(["NAME", "TYPE", "ADDRESS", "SOURCE", "KEY", "STORED"], shown.map(providerRow)))
 }
 

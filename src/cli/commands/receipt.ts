@@ -7,8 +7,8 @@ import { formatTable, print } from "../print.ts"
 import { type OpenAdmin, withAdmin } from "../remote-admin.ts"
 
 export function receiptCommand(open: OpenAdmin): Command {
-  return withAdminFlags(new Command("receipt").description("show what a request cost, and how that was reckoned"))
-    .argument("<id>", "the x-request-id of its answer")
+  return withAdminFlags(new Command("receipt").description("show what a request cost and how the cost was calculated"))
+    .argument("<id>", "x-request-id of the response")
     .option("--json", "print JSON")
     .action((id: string, flags: JsonFlags) =>
       withAdmin(open, flags, async ({ ledger }) => {
@@ -21,7 +21,8 @@ export function receiptCommand(open: OpenAdmin): Command {
 function describeReceipt(receipt: ReceiptResponse): string {
   const { facts } = receipt
   const parts = [columns(bookedRows(receipt)), describeFormula(receipt)]
-  if (facts === null) parts.push("What else was known of it has been dropped, or never was.")
+  if (facts === null)
+    parts.push("No further details are stored: they were deleted after the retention period, or never recorded.")
   else
     parts.push(columns(Object.entries(facts).map(([name, value]) => [name.replaceAll("_", " "), formatValue(value)])))
   return parts.filter((part) => part !== "").join("\n\n")
@@ -53,7 +54,7 @@ function describeFormula({ formula, price_version, recomputed_cost, as_booked }:
     return [bucket, String(units), `${price} ${per}${tier === null ? "" : ` (above ${tier} input tokens)`}`, amount]
   })
   const sum = `${recomputed_cost} USD by price version ${price_version}, rounded up to a nano-USD`
-  const verdict = as_booked ? "as booked" : "NOT what was booked"
+  const verdict = as_booked ? "matches the booked amount" : "does NOT match the booked amount"
   return `${formatTable(["BUCKET", "UNITS", "PRICE", "USD"], rows)}\n\n${sum}: ${verdict}`
 }
 

@@ -16,16 +16,16 @@ export function simulateCommand(simulate: (flags: SimulateFlags) => Promise<void
   return new Command("simulate")
     .description("run the simulator as an HTTP upstream that speaks every protocol and fails on request")
     .option("--host <host>", "address to listen on", "127.0.0.1")
-    .option("--port <port>", "port to listen on, 0 for any free one", parseWithin(0, 65_535), 8090)
-    .option("--first-token-ms <ms>", "time to the first token (default: none)", parseWithin(0, 1_000_000))
+    .option("--port <port>", "port to listen on, 0 for any free port", parseWithin(0, 65_535), 8090)
+    .option("--first-token-ms <ms>", "delay before the first token (default: none)", parseWithin(0, 1_000_000))
     .option(
       "--tokens-per-second <rate>",
-      "of each stream, after its first token (default: no limit)",
+      "token rate of each stream after its first token (default: unlimited)",
       parseWithin(1, 1_000_000),
     )
-    .option("--jitter <percent>", "how much shorter or longer each wait may be (default: 0)", parseWithin(0, 100))
-    .option("--seed <text>", "what identifiers and jitter follow from (default: another at each start)")
-    .option("--bill <file>", "append what would be charged, one line of JSON for each call")
+    .option("--jitter <percent>", "maximum random change of each delay, in percent (default: 0)", parseWithin(0, 100))
+    .option("--seed <text>", "seed for identifiers and jitter (default: random at each start)")
+    .option("--bill <file>", "append one JSON line per call with its simulated charge to this file")
     .action(simulate)
 }
 

@@ -8,7 +8,9 @@ import { type AdminApi, type OpenAdmin, withAdmin } from "../remote-admin.ts"
 type SuspenseListing = Pick<SuspensePageResponse, "suspense" | "count" | "total">
 
 export function suspenseCommand(open: OpenAdmin): Command {
-  const command = new Command("suspense").description("list, settle or return what killed gateways left in suspense")
+  const command = new Command("suspense").description(
+    "list, settle or return amounts left in suspense by killed gateways",
+  )
   const add = (name: string, { description, isDefault = false }: { description: string; isDefault?: boolean }) =>
     withAdminFlags(command.command(name, { isDefault }).description(description)).option("--json", "print JSON")
 
@@ -19,15 +21,15 @@ export function suspenseCommand(open: OpenAdmin): Command {
         print(flags.json ? JSON.stringify(all) : describeList(all))
       }),
   )
-  add("settle <id>", { description: "charge what a request has in suspense" })
-    .option("--usd <amount>", "charge only so much, and return the rest")
+  add("settle <id>", { description: "charge the amount a request has in suspense" })
+    .option("--usd <amount>", "charge only this amount and return the rest")
     .action((id: string, { usd, ...flags }: JsonFlags & { usd?: string }) =>
       withAdmin(open, flags, async ({ suspense }) =>
         printEnded(await suspense.settle(id, usd === undefined ? {} : { usd }), flags),
       ),
     )
-  add("return [id]", { description: "return what a request has in suspense to the account that paid it" })
-    .option("--all", "return everything in suspense")
+  add("return [id]", { description: "return a request's amount in suspense to the paying account" })
+    .option("--all", "return all amounts in suspense")
     .action((id: string | undefined, { all, ...flags }: JsonFlags & { all?: true }) =>
       withAdmin(open, flags, async ({ suspense }) => {
         if ((id === undefined) === (all === undefined)) throw new Error("Give the id of one request, or --all.")

@@ -11,7 +11,7 @@ import type { ListGatewayModels } from "./models.ts"
 type TenantFlags = JsonFlags & GrantFlags
 
 export function tenantsCommand(open: OpenAdmin, listModels: ListGatewayModels): Command {
-  const command = new Command("tenants").description("limit what all keys of a tenant may do and spend together")
+  const command = new Command("tenants").description("manage tenants and the limits their keys share")
   const add = (name: string, description: string) =>
     withAdminFlags(command.command(name).description(description)).option("--json", "print JSON")
 
@@ -21,17 +21,17 @@ export function tenantsCommand(open: OpenAdmin, listModels: ListGatewayModels): 
       await warnOfScope(flags, listModels)
     }),
   )
-  add("list", "list the tenants that were created").action((flags: JsonFlags) =>
+  add("list", "list tenants").action((flags: JsonFlags) =>
     withAdmin(open, flags, async ({ tenants }) => printTenants(await tenants.list(), flags)),
   )
-  withGrantFlags(add("update <name>", "change what a tenant's keys may do"), { rpm: "none" }).action(
+  withGrantFlags(add("update <name>", "change a tenant's limits"), { rpm: "none" }).action(
     (name: string, flags: TenantFlags) =>
       withAdmin(open, flags, async ({ tenants }) => {
         printTenant(await tenants.update(name, toGrantInput(flags)), "Changed", flags)
         await warnOfScope(flags, listModels)
       }),
   )
-  add("topup <name> <usd>", "add to what a tenant's keys may spend, which is limited from then on").action(
+  add("topup <name> <usd>", "add to a tenant's balance; from then on its keys can spend only the balance").action(
     (name: string, usd: string, flags: JsonFlags) =>
       withAdmin(open, flags, async ({ tenants }) => {
         const tenant = await tenants.topUp(name, { usd })
@@ -47,7 +47,7 @@ function printTenant(tenant: TenantView, what: string, { json }: JsonFlags): voi
 
 function printTenants(tenants: readonly TenantView[], { json }: JsonFlags): void {
   if (json) print(JSON.stringify(tenants))
-  else if (tenants.length === 0) print("There are no tenants with limits. Create one: trivium tenants create NAME")
+  else if (tenants.length === 0) print("No tenants exist. Create one: trivium tenants create NAME")
   else print(formatTable(["NAME", "MODELS", "PROTOCOLS", "LIMITS"], tenants.map(tenantRow)))
 }
 

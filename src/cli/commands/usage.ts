@@ -10,14 +10,12 @@ import { type AdminApi, type OpenAdmin, withAdmin } from "../remote-admin.ts"
 type UsageFlags = JsonFlags & UsageFilters
 
 export function usageCommand(open: OpenAdmin): Command {
-  return withAdminFlags(
-    new Command("usage").description("show what was used and paid, per day, key, model and provider"),
-  )
+  return withAdminFlags(new Command("usage").description("show usage and cost per day, key, model and provider"))
     .option("--from <date>", "first day, such as 2026-11-01 (UTC; default: the first of this month)", date)
     .option("--to <date>", "last day (default: today)", date)
-    .option("--tenant <tenant>", "of this tenant alone")
-    .option("--key <id>", "of this key alone, under the tenant it has now unless --tenant names another")
-    .option("--model <model>", "of this model alone")
+    .option("--tenant <tenant>", "show only this tenant")
+    .option("--key <id>", "show only this key, under its current tenant unless --tenant is given")
+    .option("--model <model>", "show only this model")
     .option("--json", "print JSON")
     .action(({ from, to, tenant, key, model, ...flags }: UsageFlags) =>
       withAdmin(open, flags, async ({ ledger }) => {
@@ -59,7 +57,7 @@ async function printTables(pages: AsyncIterable<readonly UsageRowResponse[]>): P
   }
   print(
     requests === 0
-      ? "Nothing was used."
+      ? "No usage in this period."
       : `\n${requests} ${requests === 1 ? "request" : "requests"}, ${usdOfNano(paidNano)} USD`,
   )
 }

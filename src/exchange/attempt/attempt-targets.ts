@@ -217,7 +217,7 @@ function failureOf(
 
 export function asUpstreamError(thrown: unknown): GatewayError {
   if (thrown instanceof SseLimitError) {
-    const message = "The provider sent an event larger than the gateway takes."
+    const message = "The provider sent an event larger than the gateway accepts."
     return new GatewayError("upstream_unavailable", message, { owner: "upstream", cause: thrown })
   }
   if (!(thrown instanceof TransportError)) return asGatewayError(thrown)
@@ -228,7 +228,7 @@ const SENTENCES: Readonly<Record<TransportFault, string>> = {
   connect: "The provider could not be reached.",
   "connect-timeout": "The provider did not accept a connection in time.",
   reset: "The connection to the provider broke.",
-  "too-large": "The provider's answer is larger than the gateway takes.",
+  "too-large": "The provider's response is larger than the gateway accepts.",
 }
 
 function toFailedAttempt(target: Target, error: GatewayError): FailedAttempt {
@@ -250,7 +250,7 @@ function exhaustedError(errors: readonly GatewayError[], attempts: readonly Fail
   const message =
     attempts.length === 1 && last
       ? last.message
-      : `None of ${attempts.length} attempts was answered. The last: ${last?.message ?? "none was made."}`
+      : `All ${attempts.length} attempts failed. The last error: ${last?.message ?? "no attempt was made."}`
   return new GatewayError(limited ? "upstream_rate_limited" : "upstream_unavailable", message, {
     owner: last?.owner ?? "gateway",
     attempts,

@@ -78,9 +78,9 @@ export class UpstreamCalls {
     const elapsedMs = now - call.startedAt
     if (!call.outlivesClient && call.client.isGone()) call.abort.abort(new ClientGoneError())
     else if (call.waitingSince > 0 && now - call.waitingSince >= call.silenceMs) {
-      call.abort.abort(timeoutError("The provider was silent for too long."))
+      call.abort.abort(timeoutError("The provider sent nothing for too long."))
     } else if (elapsedMs >= call.limitMs) {
-      call.abort.abort(timeoutError(`The provider's answer was not complete within ${call.limitMs / 1000} s.`))
+      call.abort.abort(timeoutError(`The provider did not complete its response within ${call.limitMs / 1000} s.`))
     }
   }
 }

@@ -36,7 +36,10 @@ export class FundsCheck {
       if (!this.isSpent(leftNano)) continue
       const period = budget.period === "total" ? "in all" : `per ${budget.period}`
       const of = `the ${budget.of}'s budget of ${usdOfNano(budget.limitNano)} USD ${period}`
-      throw new GatewayError("budget_exceeded", `${usdOfNano(leftNano)} USD is left of ${of}. Ask for it to be raised.`)
+      throw new GatewayError(
+        "budget_exceeded",
+        `${usdOfNano(leftNano)} USD is left of ${of}. Ask an administrator to raise it.`,
+      )
     }
   }
 

@@ -152,6 +152,6 @@ function imagesOf({ reading: { asks } }: ReadRequest, { model }: Target): number
 
 function notPricedError([target]: readonly Target[]): GatewayError {
   const id = target?.model.id
-  const message = `\`${id}\` has no price, and what has none is not called. Give it \`pricing\` in the configuration: "0" where it is free.`
+  const message = `\`${id}\` has no price, and the gateway does not call models without a price. Set its \`pricing\` in the configuration ("0" if it is free).`
   return new GatewayError("model_not_priced", message, { param: "model" })
 }

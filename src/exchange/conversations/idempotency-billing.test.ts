@@ -17,7 +17,7 @@ function failing(table: IdempotencyTable, at: number | undefined) {
   const entries = Object.entries(table).map(([name, call]) => [
     name,
     (...given: unknown[]) => {
-      if (seen.calls++ === at) throw new StoreError("The store does not take what is written: disk I/O error")
+      if (seen.calls++ === at) throw new StoreError("The store rejects writes: disk I/O error")
       return (call as (...given: unknown[]) => unknown)(...given)
     },
   ])

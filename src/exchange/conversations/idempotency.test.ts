@@ -82,7 +82,7 @@ describe("a repeat", () => {
     claim.answered({ status: 200, contentType: JSON_TYPE })
     claim.end()
     expect(outcome({ bodyHash: "other" })).toBe("idempotency_conflict")
-    expect(() => repeats.begin(asked({ bodyHash: "other" }))).toThrow(/another request, r1\. Send a new key/)
+    expect(() => repeats.begin(asked({ bodyHash: "other" }))).toThrow(/a different request, r1\. Use a new key/)
   })
 
   test("with another API key, or another idempotency key, is no repeat", () => {

@@ -226,7 +226,7 @@ function readIdempotencyStore<Result>(read: () => Result): Result {
   try {
     return read()
   } catch (cause) {
-    const message = "The gateway cannot look up idempotency keys just now. Try again."
+    const message = "The gateway cannot look up idempotency keys at the moment. Try again."
     throw new GatewayError("store_unavailable", message, { cause })
   }
 }
@@ -238,17 +238,17 @@ function checkKey(key: string): void {
 }
 
 function inFlightError(): GatewayError {
-  const message = "The request with this idempotency key is still running. Try again when it has been answered."
+  const message = "The request with this idempotency key is still running. Try again when it has finished."
   return new GatewayError("idempotency_in_flight", message, { retryAfterMs: IN_FLIGHT_RETRY_MS })
 }
 
 function conflictError({ requestId }: { requestId: string }): GatewayError {
-  const message = `This idempotency key belongs to another request, ${requestId}. Send a new key with a new request.`
+  const message = `This idempotency key was used for a different request, ${requestId}. Use a new key for a new request.`
   return new GatewayError("idempotency_conflict", message)
 }
 
 function replayedError({ requestId }: { requestId: string }): GatewayError {
-  const what = `This request has been answered and billed as ${requestId}, and its answer is not kept.`
-  const mends = `GET /v1/receipts/${requestId} tells what it cost; to ask anew, send a new key.`
+  const what = `This request was already answered and billed as ${requestId}, and its response is not stored.`
+  const mends = `GET /v1/receipts/${requestId} shows its cost. To run the request again, send a new key.`
   return new GatewayError("idempotency_replayed", `${what} ${mends}`)
 }

@@ -274,24 +274,28 @@ function readResponseStore<Result>(read: () => Result): Result {
   try {
     return read()
   } catch (cause) {
-    throw new GatewayError("store_unavailable", "The gateway cannot look up responses just now. Try again.", { cause })
+    throw new GatewayError(
+      "store_unavailable",
+      "The gateway cannot look up stored responses at the moment. Try again.",
+      { cause },
+    )
   }
 }
 
 function responseNotFound(id: string): GatewayError {
-  const message = `Response with id '${excerpt(id)}' not found. It was deleted, has expired, was not stored, or is not this key's.`
+  const message = `Response with id '${excerpt(id)}' not found. It was deleted, has expired, was not stored, or belongs to another tenant.`
   return new GatewayError("resource_not_found", message)
 }
 
 function itemNotFound(id: string, index: number): GatewayError {
-  const why = "Its response was deleted, has expired, was not stored, or is not this key's"
+  const why = "Its response was deleted, has expired, was not stored, or belongs to another tenant"
   const message = `Item with id '${excerpt(id)}' not found. ${why}: send the item itself instead.`
   return new GatewayError("invalid_parameter", message, { param: `input[${index}].id` })
 }
 
 /** A fault of the request, as OpenAI has it: the path that was asked for is there. */
 function previousNotFound(id: string): GatewayError {
-  const why = "It was deleted, has expired, was not stored, or is not this key's"
+  const why = "It was deleted, has expired, was not stored, or belongs to another tenant"
   const message = `Previous response with id '${excerpt(id)}' not found. ${why}: send the conversation in \`input\` instead.`
   return new GatewayError("invalid_parameter", message, { param: "previous_response_id" })
 }

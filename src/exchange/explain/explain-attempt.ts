@@ -45,7 +45,8 @@ export async function explainAttempt(attempt: PlannedTarget, { scores, context }
   }
 }
 
-const UNFETCHED = "The request names files by address. They are fetched when it is sent, and were not now."
+const UNFETCHED =
+  "The request references files by URL. They are fetched when the request is sent, not when it is explained."
 
 function withoutFetching(deps: ExchangeDeps): ExchangeDeps {
   if (!deps.fetchMedia) return deps
@@ -118,7 +119,7 @@ function toRequestView({ headers, body }: DryRunResult): JsonObject {
     headers: [...headers.keys()],
     body: beginningOf(body),
     bytes,
-    ...(isCut && { note: `The body is cut: these are the first ${MAX_BODY_BYTES} of ${bytes} bytes.` }),
+    ...(isCut && { note: `The body is truncated to the first ${MAX_BODY_BYTES} of ${bytes} bytes.` }),
   }
 }
 

@@ -109,7 +109,7 @@ function refusalOf(heldNano: bigint, { balanceNano, budgets }: RemainingFunds): 
   const over = budgets.find(({ leftNano }) => leftNano < heldNano)
   if (!over) return undefined
   const { of, period, remaining } = over.shown
-  const message = `${needed}, and ${remaining} USD is left of the ${of}'s budget (${period}). Ask for less output, or for more of it.`
+  const message = `${needed}, and ${remaining} USD is left of the ${of}'s budget (${period}). Ask for less output, or for a larger budget.`
   return new GatewayError("budget_exceeded", message)
 }
 

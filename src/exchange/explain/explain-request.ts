@@ -93,14 +93,14 @@ const REASONS: Readonly<Record<ExclusionReason, string>> = {
   only: "`provider.only` does not name it.",
   ignore: "`provider.ignore` names it.",
   max_price: "It costs more than `provider.max_price`, or has no price.",
-  require_parameters: "It could not be told all parameters of the request",
-  enough: "Enough others are tried.",
-  hanging: "It has let others wait too long.",
-  failing: "It fails.",
-  limited: "It limits the gateway, which waits.",
-  "day-quota": "The gateway's quota of the day is used up there.",
-  "spend-cap": "The gateway's account has no credit left there.",
-  credential: "It does not take the gateway's credential.",
+  require_parameters: "It does not support all parameters of the request",
+  enough: "Enough other targets come before it.",
+  hanging: "Recent requests to it are hanging.",
+  failing: "Recent requests to it failed.",
+  limited: "It rate-limits the gateway, which is backing off.",
+  "day-quota": "The gateway's daily quota at this provider is used up.",
+  "spend-cap": "The gateway's account at this provider has no credit left.",
+  credential: "It rejects the gateway's credential.",
 }
 
 function toExcludedView(excluded: ExcludedTarget, lost: LostParameters | undefined): JsonObject {

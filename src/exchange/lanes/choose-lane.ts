@@ -66,7 +66,7 @@ async function translatedDispatch(target: Target, context: TranslationContext): 
 
 /** In a conversation only who speaks the caller's protocol itself draws. */
 function imageModelError({ model }: Target): GatewayError {
-  const message = `\`${model.id}\` is an image model, and its provider does not draw in this protocol: call it at /v1/images/generations.`
+  const message = `\`${model.id}\` is an image model, and its provider does not generate images over this protocol: call it at /v1/images/generations.`
   return new GatewayError("invalid_parameter", message, { param: "model" })
 }
 

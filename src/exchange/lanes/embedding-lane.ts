@@ -44,7 +44,7 @@ export async function embeddingDispatch(target: Target, context: TranslationCont
 function newEmbeddingDispatch(target: Target, { call, deps, request }: TranslationContext): EmbeddingDispatch {
   const ingress = deps.codecs.embedding?.ingress.get(call.protocol.id)
   const upstream = deps.codecs.embedding?.upstream.get(target.protocol)
-  if (!ingress || !upstream) throw new Error(`nothing is said from ${call.protocol.id} in ${target.protocol}`)
+  if (!ingress || !upstream) throw new Error(`no translation from ${call.protocol.id} to ${target.protocol}`)
   const isStrict = request.reading.routing.strict || call.caller.strict
   let said: EncodedEmbeddings
   try {

@@ -49,14 +49,13 @@ describe("what is to be embedded", () => {
     expect(refusal([text], targetWith("refused"))).toEqual([
       "unsupported_parameter",
       "outputDimensionality",
-      "`outputDimensionality` cannot be told this model's provider: there is no such member.",
+      "`outputDimensionality` is not supported by this model's provider: there is no such member.",
     ])
   })
 
   test("is refused where tokens are told to who takes text alone", () => {
     const tokens: EmbeddingInput = { content: { kind: "tokens", tokens: [1] } }
-    const said =
-      "`requests[].content` holds numbers of tokens, and this model's provider takes text alone. Send the text."
+    const said = "`requests[].content` holds token ids, and this model's provider accepts only text. Send the text."
     const expected = ["unsupported_parameter", "requests[].content", said]
     expect(refusal([text, tokens], targetWith("mapped"))).toEqual(expected)
   })
@@ -66,7 +65,7 @@ describe("what is to be embedded", () => {
     expect(refusal(many, targetWith("mapped"))).toEqual([
       "invalid_parameter",
       "requests[].content",
-      expect.stringContaining("would take 2049 calls"),
+      expect.stringContaining("needs 2049 calls"),
     ])
     expect(encodeEmbedding({ inputs: many.slice(1) }, targetWith("mapped")).batches).toHaveLength(2048)
   })

@@ -55,9 +55,13 @@ function applySettingFates({ settings }: EmbeddingBatch, { fates }: EmbeddingUps
   for (const name of Object.keys(settings) as (keyof EmbeddingSettings)[]) {
     const { fate, note } = fates[name]
     if (fate === "refused") {
-      throw new GatewayError("unsupported_parameter", `\`${name}\` cannot be told this model's provider: ${note}.`, {
-        param: name,
-      })
+      throw new GatewayError(
+        "unsupported_parameter",
+        `\`${name}\` is not supported by this model's provider: ${note}.`,
+        {
+          param: name,
+        },
+      )
     }
     if (fate === "dropped") {
       losses.push({ path: name, weight: MEANT.includes(name) ? "meaning" : "hint", how: "dropped", why: note })
@@ -66,11 +70,11 @@ function applySettingFates({ settings }: EmbeddingBatch, { fates }: EmbeddingUps
 }
 
 function textOnlyError(): GatewayError {
-  const message = "`input` holds numbers of tokens, and this model's provider takes text alone. Send the text."
+  const message = "`input` holds token ids, and this model's provider accepts only text. Send the text."
   return new GatewayError("unsupported_parameter", message, { param: "input" })
 }
 
 function tooManyCallsError(count: number): GatewayError {
-  const message = `\`input\` would take ${count} calls to this model's provider, and at most ${MAX_CALLS} are made. Send less at once.`
+  const message = `\`input\` needs ${count} calls to this model's provider, and the gateway makes at most ${MAX_CALLS} per request. Split the input.`
   return new GatewayError("invalid_parameter", message, { param: "input" })
 }

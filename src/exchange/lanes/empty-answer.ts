@@ -41,7 +41,7 @@ export class EmptyAnswerCheck {
 }
 
 function emptyAnswerError({ word = "" }: CandidateFinish): GatewayError {
-  const reason = /^\w{1,64}$/.test(word) ? `: it stopped with ${word}` : ""
-  const message = `The model ended without an answer${reason}. Try again, or use another model.`
+  const reason = /^\w{1,64}$/.test(word) ? ` (stop reason: ${word})` : ""
+  const message = `The model returned no content${reason}. Try again, or use another model.`
   return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
 }

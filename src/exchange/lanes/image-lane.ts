@@ -42,7 +42,7 @@ export async function imageDispatch(target: Target, context: TranslationContext)
 function newImageDispatch(target: Target, { call, deps, request }: TranslationContext): ImageDispatch {
   const ingress = deps.codecs.image?.ingress.get(call.protocol.id)
   const upstream = deps.codecs.image?.upstream.get(target.protocol)
-  if (!ingress || !upstream) throw new Error(`nothing is said from ${call.protocol.id} in ${target.protocol}`)
+  if (!ingress || !upstream) throw new Error(`no translation from ${call.protocol.id} to ${target.protocol}`)
   const { model, upstreamModel } = target
   const isStrict = request.reading.routing.strict || call.caller.strict
   try {
@@ -147,7 +147,7 @@ class ImageLane implements Lane {
     if (addresses.length === 0) return
     const fetched = await deps.fetchMedia?.(addresses).catch(() => undefined)
     if (!fetched) {
-      const why = "the provider answered with an address, which the gateway did not fetch"
+      const why = "the provider returned a URL, which the gateway did not fetch"
       this.losses.push({ path: this.halves.ingress.settingPaths.form, weight: "meaning", how: "approximated", why })
       return
     }
@@ -169,9 +169,9 @@ function addressesIn(responses: readonly ImageResponse[], form: ImageForm | unde
 
 function noImageError({ isFiltered }: ImageResponse): GatewayError {
   if (isFiltered) {
-    const message = "The provider's policy on contents kept back every image. Put the prompt in other words."
+    const message = "The provider's content policy blocked all images. Rephrase the prompt."
     return new GatewayError("content_refused", message, { owner: "caller", param: "prompt" })
   }
-  const message = "The model answered without an image."
+  const message = "The model's response contains no image."
   return new GatewayError("upstream_unavailable", message, { owner: "upstream", upstreamStatus: 502 })
 }

@@ -49,7 +49,7 @@ export function countsOf(count: number, most: number): number[] {
 }
 
 function tooManyImagesError(count: number): GatewayError {
-  const message = `\`count\` asks for ${count} images, and at most ${MAX_IMAGES} are drawn for one request by this model's provider. Ask for fewer at once.`
+  const message = `\`count\` asks for ${count} images, and this model's provider generates at most ${MAX_IMAGES} per request. Ask for fewer.`
   return new GatewayError("invalid_parameter", message, { param: "count" })
 }
 
@@ -58,7 +58,7 @@ function applySettingFates(settings: ImageSettings, { fates }: ImageUpstream, lo
     const { fate, note } = fates[name]
     if (isUsual(name, settings)) continue
     if (fate === "refused") {
-      const message = `\`${name}\` cannot be told this model's provider: ${note}.`
+      const message = `\`${name}\` is not supported by this model's provider: ${note}.`
       throw new GatewayError("unsupported_parameter", message, { param: name })
     }
     if (fate === "dropped") {

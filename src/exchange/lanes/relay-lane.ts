@@ -67,7 +67,7 @@ const NOT_STORED: Loss = {
   path: "store",
   weight: "hint",
   how: "dropped",
-  why: "callers share the provider's account, so it keeps nothing there",
+  why: "callers share the provider's account, so nothing is stored there",
 }
 
 function effortsOf({ reasoning, efforts }: CatalogModel): readonly ReasoningEffort[] | undefined {
@@ -78,7 +78,7 @@ function lossesOf({ storesUpstream, effort }: RequestSummary, { unknown, efforts
   if (!storesUpstream && !unknown) return undefined
   const left = (unknown ?? []).map((path): Loss => {
     const isSaid = effort && efforts && EFFORT_MEMBERS.includes(path)
-    const why = isSaid ? "it is sent as `reasoning_effort`" : "the provider refuses a request that has it"
+    const why = isSaid ? "it is sent as `reasoning_effort`" : "the provider rejects requests that contain it"
     return { path, weight: "hint", how: isSaid ? "approximated" : "dropped", why }
   })
   return storesUpstream ? [NOT_STORED, ...left] : left

@@ -84,10 +84,10 @@ class RemoteCallRewriter {
 
   private result(result: ToolResultPart): ContentPart | undefined {
     const call = this.conversation.calls.get(result.callId)
-    if (!call) return this.noteDropped(result, "a remote server's result whose call is not there")
+    if (!call) return this.noteDropped(result, "a remote server's result without its call")
     if (this.target.knows(call.server)) return result
     const texts = result.parts.filter((part): part is TextPart => part.kind === "text")
-    if (texts.length === 0) this.noteDropped(result, "what a remote server's tool gave back and is no text")
+    if (texts.length === 0) this.noteDropped(result, "the non-text result of a remote server's tool")
     if (this.target.inWords)
       return { kind: "text", text: describeCall(call, { result, texts }), ...positionFields(result) }
     const { isRemote: _, extra: __, name: ___, ...rest } = result
@@ -95,7 +95,12 @@ class RemoteCallRewriter {
   }
 
   private noteDropped({ at = "" }: ContentPart, what: string): undefined {
-    this.target.losses.push({ path: at, weight: "meaning", how: "dropped", why: `the provider cannot be told ${what}` })
+    this.target.losses.push({
+      path: at,
+      weight: "meaning",
+      how: "dropped",
+      why: `not supported by the provider: ${what}`,
+    })
   }
 
   private approximate({ at = "" }: ContentPart, how: keyof typeof WHYS): void {
@@ -104,8 +109,8 @@ class RemoteCallRewriter {
 }
 
 const WHYS = {
-  calls: "a remote server's call is told as a call of a tool of the caller's",
-  words: "a remote server's call is told in words",
+  calls: "a remote server's call is sent as a call of one of the caller's tools",
+  words: "a remote server's call is described in text",
 }
 
 function turnFields({ at, role }: ConversationTurn): Omit<ConversationTurn, "parts"> {

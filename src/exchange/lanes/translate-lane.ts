@@ -81,7 +81,7 @@ async function translateWithMedia(
   { task, target, context }: PendingTranslation,
 ): Promise<Lane> {
   const { deps, request } = context
-  if (!deps.fetchMedia) throw new Error("media is wanted where nobody fetches it")
+  if (!deps.fetchMedia) throw new Error("the lane needs media and has no fetcher")
   const media = await deps.fetchMedia(wanted).catch((thrown: unknown) => {
     throw asUntranslatable(thrown)
   })
@@ -89,7 +89,7 @@ async function translateWithMedia(
   const result = isLarge(request.text.length)
     ? await deps.largeRequestQueue.run(() => deps.translateLarge(textOf(request), whole))
     : orUntranslatable(() => translateRequest(bodyOf(request), whole, deps.codecs))
-  if ("wanted" in result) throw new Error("media was fetched and is wanted again")
+  if ("wanted" in result) throw new Error("the lane asks again for media that was already fetched")
   return newTranslateLane(result, target, context)
 }
 

@@ -68,7 +68,7 @@ export function translateRequest(
 ): TranslatedRequest | WantedMedia {
   const ingress = codecs.ingress.get(task.from)
   const upstream = codecs.upstream.get(task.to)
-  if (!ingress || !upstream) throw new Error(`nothing is said from ${task.from} in ${task.to}`)
+  if (!ingress || !upstream) throw new Error(`no translation from ${task.from} to ${task.to}`)
   const said = ingress.decodeRequest(body, task.envelope)
   const { settingPaths } = ingress
   const wanted = task.media ? addressesIn(said, { upstream, known: task.media }) : []
@@ -187,7 +187,7 @@ export function refuseLosses(losses: readonly Loss[]): void {
   if (!first) return
   const named = meant.slice(0, MAX_NAMED).map(({ path, why }) => `\`${path}\` (${why})`)
   const more = meant.length > MAX_NAMED ? `, and ${meant.length - MAX_NAMED} more` : ""
-  const message = `The request is strict, and this model's provider cannot be told all of it: ${named.join(", ")}${more}.`
+  const message = `The request is strict, and this model's provider does not support all of it: ${named.join(", ")}${more}.`
   throw new GatewayError("lossy_translation", message, { param: first.path })
 }
 

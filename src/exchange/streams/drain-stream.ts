@@ -12,7 +12,7 @@ export async function drainStream(
   reader: Pick<UpstreamBodyReader, "read">,
   { abort, deadlines }: { abort: Abort; deadlines: DeadlineTimer },
 ): Promise<void> {
-  const giveUp = () => abort.abort(new Error("more came after the end of the stream"))
+  const giveUp = () => abort.abort(new Error("the stream continued after its end"))
   const limit = deadlines.arm(DRAIN_MS, giveUp)
   try {
     let drained = 0

@@ -316,11 +316,11 @@ function withTerminal(passed: Uint8Array | undefined, terminal: string): Uint8Ar
 
 function noContentError(): GatewayError {
   const sent = `${MAX_MEANINGLESS_BYTES / 1024 / 1024} MiB`
-  const message = `The provider sent ${sent} without any content, and the stream was stopped.`
+  const message = `The provider sent ${sent} without any content, so the gateway stopped the stream.`
   return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
 }
 
 function incompleteError(): GatewayError {
-  const message = "The provider's stream ended before its answer was complete."
+  const message = "The provider's stream ended before the response was complete."
   return new GatewayError("upstream_unavailable", message, { owner: "upstream" })
 }

@@ -78,8 +78,8 @@ function operationItem({ method, path, told }: DocumentedOperation): HtmlFragmen
   const spellings = listIn(told, "x-spellings")
   return html`<details id="${textIn(told, "operationId")}">
 <summary><b>${method}</b> ${codeTag(path)} <span>${markdown(textIn(told, "summary"), "inline")}</span></summary>
-<p>${listIn(told, "security").length === 0 ? "Anyone may ask." : "Asks for a key."}${
-    typeof url === "string" ? html` <a href="${url}" rel="noreferrer">The vendor's own page</a>` : ""
+<p>${listIn(told, "security").length === 0 ? "No key required." : "Requires an API key."}${
+    typeof url === "string" ? html` <a href="${url}" rel="noreferrer">Vendor documentation</a>` : ""
   }</p>
 ${spellings.length > 0 ? html`<p>Also at ${joinHtml(spellings.map((each) => html`${codeTag(String(each))} `))}</p>` : ""}
 ${parametersTable(listIn(told, "parameters"))}
@@ -157,7 +157,7 @@ ${markdown(textIn(isObject(schema) ? schema : {}, "description"))}
   )
   return html`<section>
 <h2>Schemas</h2>
-<p>Members that are not named here are the vendor's own, and pass, unless it is said that no others are taken.</p>
+<p>Members that are not listed belong to the vendor's protocol and are passed on, unless the schema allows no others.</p>
 ${joinHtml(items)}
 </section>`
 }

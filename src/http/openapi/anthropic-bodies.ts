@@ -40,7 +40,7 @@ const block: JsonObject = {
   ],
 }
 const content: JsonObject = { anyOf: [text, listOf(block)] }
-const role = about("`system` only with `anthropic-version`.", oneOf(["user", "assistant", "system"]))
+const role = about("`system` is allowed only with `anthropic-version`.", oneOf(["user", "assistant", "system"]))
 
 const tool: JsonObject = {
   anyOf: [
@@ -53,7 +53,7 @@ const tool: JsonObject = {
 }
 
 const required = {
-  model: about("`<provider>/<model-name>`, as the list of models has it, or an alias of one.", filledText),
+  model: about("`<provider>/<model-name>` from the list of models, or an alias.", filledText),
   messages: listOf(objectOf({ required: { role, content } }), { minItems: 1 }),
 }
 const optional = {
@@ -69,15 +69,15 @@ const optional = {
       objectOf({ required: { type: { ...filledText, not: { enum: ["tool"] } } } }),
     ],
   },
-  service_tier: about("Others have no price here.", oneOf(["auto", "standard_only"])),
-  speed: about("Others have no price here.", oneOf(["standard"])),
-  inference_geo: about("Others have no price here.", oneOf(["global"])),
-  metadata: about("Its `user_id` is sent to the provider salted per tenant.", anything),
+  service_tier: about("Other values have no price in this gateway.", oneOf(["auto", "standard_only"])),
+  speed: about("Other values have no price in this gateway.", oneOf(["standard"])),
+  inference_geo: about("Other values have no price in this gateway.", oneOf(["global"])),
+  metadata: about("The gateway salts its `user_id` per tenant before it sends it to the provider.", anything),
   mcp_servers: anything,
   ...fallbackLists,
   provider: reference("Routing"),
 }
-const stream = about("Whether the answer comes as server-sent events.", flag)
+const stream = about("Stream the response as server-sent events.", flag)
 
 export const messagesBody = withModelName(
   objectOf({

@@ -17,17 +17,17 @@ import { filledText, reference, text } from "./schema-builders.ts"
 
 const INTRODUCTION = `One address and one key for many models, in three wire protocols: any of them in, any provider out.
 
-A request is checked as far as it is described here; every other member is the vendor's own and is passed on, or said
-again to a provider that speaks another protocol. A member that is null counts as absent. Every answer has
-\`x-request-id\`; what a request cost is told by \`GET /v1/receipts/{id}\`.`
+The gateway validates the members described here. Every other member belongs to the vendor's protocol: the gateway
+passes it on, or translates it for a provider that uses another protocol. A member that is null counts as absent. Every
+response has \`x-request-id\`; \`GET /v1/receipts/{id}\` shows what the request cost.`
 
 const REPEATED = ["idempotency-key"]
 /** The headers of requests, beside those that hold a key. */
 const HEADERS: Readonly<Record<string, string>> = {
-  "idempotency-key": "The same key and body is billed once within 24 hours.",
-  "msg-version": "A date from 2023-01-01 on, such as 2023-06-01. This or `anthropic-version` is required.",
-  "anthropic-version": "The vendor's spelling of `msg-version`.",
-  "anthropic-beta": "Features of the vendor's to turn on, where the provider knows them.",
+  "idempotency-key": "Requests with the same key and body are billed once within 24 hours.",
+  "msg-version": "A date from 2023-01-01 onwards, such as 2023-06-01. This or `anthropic-version` is required.",
+  "anthropic-version": "The vendor's name for `msg-version`.",
+  "anthropic-beta": "Vendor beta features to enable, if the provider supports them.",
 }
 
 export function describeInterface(routes: readonly GatewayRoute[], version: string): JsonObject {
@@ -119,7 +119,7 @@ function operationOf(route: GatewayRoute, { words, path, others }: OperationInpu
     operationId: `${route.method.toLowerCase()}${path.replace(/\W+(\w)?/g, (_, first = "") => first.toUpperCase())}`,
     ...(others.length > 0 && { "x-spellings": others }),
     ...(bodyLimit > 0 && { "x-body-limit": bodyLimit }),
-    ...(body && { externalDocs: { url: BODIES[spoken].page, description: "The vendor's own page." } }),
+    ...(body && { externalDocs: { url: BODIES[spoken].page, description: "The vendor's documentation." } }),
     security: securityOf(route),
     parameters: parametersOf({ path, query: words.query ?? {}, headers }),
     ...(body && { requestBody: body }),
@@ -163,11 +163,7 @@ interface ParameterInput {
 
 function parametersOf({ path, query, headers }: ParameterInput): JsonObject[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
-    ...toParameter(
-      "path",
-      name,
-      name === "model" ? "`<provider>/<model-name>`; its slashes may stand as they are." : "",
-    ),
+    ...toParameter("path", name, name === "model" ? "`<provider>/<model-name>`; slashes need no encoding." : ""),
     required: true,
   }))
   const inQuery = Object.entries(query).map(([name, description]) => toParameter("query", name, description))
@@ -193,7 +189,7 @@ function securityOf(route: GatewayRoute): JsonObject[] {
 
 function securitySchemes(routes: readonly GatewayRoute[]): JsonObject {
   const schemes: Record<string, JsonObject> = {
-    bearer: { type: "http", scheme: "bearer", description: "A key of the gateway's. Taken on every route." },
+    bearer: { type: "http", scheme: "bearer", description: "An API key of the gateway. Accepted on every route." },
   }
   for (const { keyHeaders, keyParameter } of routes.map(keyLocationsOf)) {
     for (const name of keyHeaders) schemes[name] = { type: "apiKey", in: "header", name }

@@ -47,7 +47,7 @@ const settings = {
 }
 const more = {
   serviceTier: about(
-    "Others have no price here.",
+    "Other values have no price in this gateway.",
     oneOf(["standard", "SERVICE_TIER_STANDARD", "unspecified", "SERVICE_TIER_UNSPECIFIED"]),
   ),
   ...fallbackLists,

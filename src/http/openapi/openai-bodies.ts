@@ -19,12 +19,12 @@ import {
   textsOrTokens,
 } from "./schema-builders.ts"
 
-const model = about("`<provider>/<model-name>`, as `GET /v1/models` lists it, or an alias of one.", filledText)
+const model = about("`<provider>/<model-name>` as listed by `GET /v1/models`, or an alias.", filledText)
 const routed = { ...fallbackLists, provider: reference("Routing") }
-const identifier = about("Sent to the provider salted per tenant.", anything)
+const identifier = about("The gateway salts it per tenant before it sends it to the provider.", anything)
 const identifiers = { user: identifier, safety_identifier: identifier, prompt_cache_key: identifier }
-const serviceTier = about("Others have no price here.", oneOf(["auto", "default"]))
-const stream = about("Whether the answer comes as server-sent events.", flag)
+const serviceTier = about("Other values have no price in this gateway.", oneOf(["auto", "default"]))
+const stream = about("Stream the response as server-sent events.", flag)
 const sampling = {
   temperature: numberWithin(0, 2),
   top_p: numberWithin(0, 1),
@@ -104,15 +104,15 @@ export const chatBody = withModelName(
       response_format: responseFormat,
       best_of: integerFrom(1),
       service_tier: serviceTier,
-      store: about("Taken, but never asked of a provider's account, which callers share.", flag),
+      store: about("Accepted, but never sent to the provider, because callers share the provider's account.", flag),
       web_search_options: anything,
       modalities: anything,
       search_parameters: anything,
-      functions: about("The older form of `tools`; with it, results are messages of the role `function`.", anything),
+      functions: about("The older form of `tools`; with it, results are messages with the role `function`.", anything),
       reasoning_effort: anything,
-      reasoning: about("OpenRouter's words for how hard to think.", anything),
-      thinking: about("LiteLLM's words for how hard to think.", anything),
-      extra_body: about("Google's words for how hard to think.", only("google", only("thinking_config", anyObject))),
+      reasoning: about("OpenRouter's form of the reasoning effort.", anything),
+      thinking: about("LiteLLM's form of the reasoning effort.", anything),
+      extra_body: about("Google's form of the reasoning effort.", only("google", only("thinking_config", anyObject))),
       ...identifiers,
       ...routed,
     },
@@ -199,8 +199,11 @@ export const responsesBody = withModelName(
     required: { model, input: { anyOf: [text, listOf(item)] } },
     optional: {
       instructions: text,
-      previous_response_id: about("A response the gateway keeps for this tenant.", { ...filledText, maxLength: 128 }),
-      store: about("Whether the gateway keeps the response; it does unless told not to.", flag),
+      previous_response_id: about("The id of a response that the gateway stores for this tenant.", {
+        ...filledText,
+        maxLength: 128,
+      }),
+      store: about("Store the response in the gateway (default: true).", flag),
       include: texts,
       temperature: numberWithin(0, 2),
       top_p: numberWithin(0, 1),
@@ -212,7 +215,7 @@ export const responsesBody = withModelName(
       tools: listOf(responsesTool),
       tool_choice: { anyOf: [text, anyObject] },
       stream,
-      background: about("Answers are given while the caller waits.", { type: "boolean", enum: [false] }),
+      background: about("Background responses are not supported.", { type: "boolean", enum: [false] }),
       service_tier: serviceTier,
       ...identifiers,
       ...routed,
@@ -230,7 +233,7 @@ export const embeddingsBody = withModelName(
 export const imagesBody = objectOf({
   required: { prompt: filledText },
   optional: {
-    model: about("Left out, the model that the operator has chosen.", model),
+    model: about("Default: the image model that the operator configured.", model),
     n: integerFrom(1),
     size: text,
     quality: text,
@@ -239,7 +242,7 @@ export const imagesBody = objectOf({
     output_compression: numberWithin(0, 100),
     background: text,
     user: text,
-    stream: about("Images come whole.", { type: "boolean", enum: [false] }),
+    stream: about("Images are not streamed.", { type: "boolean", enum: [false] }),
     ...routed,
   },
 })

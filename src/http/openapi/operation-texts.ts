@@ -42,13 +42,13 @@ function listingTexts({ query, at }: Pick<OperationText, "query" | "at"> = {}): 
 }
 
 const MESSAGE_PAGES = {
-  limit: "How many models, from 1 to 1000; all of them where no paging parameter is given.",
-  after_id: "The id of the model behind which the page begins.",
-  before_id: "The id of the model before which the page ends.",
+  limit: "Number of models, from 1 to 1000; all of them without a paging parameter.",
+  after_id: "The id of a model; the page begins after it.",
+  before_id: "The id of a model; the page ends before it.",
 }
 const CONTENT_PAGES = {
-  pageSize: "How many models, from 1 to 1000; all of them where it is left out. Also `page_size`.",
-  pageToken: "`nextPageToken` of the page before. Also `page_token`.",
+  pageSize: "Number of models, from 1 to 1000 (default: all). Also `page_size`.",
+  pageToken: "`nextPageToken` of the previous page. Also `page_token`.",
 }
 
 const GENERATION = "Content generation"
@@ -56,35 +56,43 @@ const AT = "/genapi/v1beta/models/{model}"
 
 export const PROTOCOL_TEXTS: Readonly<Record<ProtocolId, OperationTexts>> = {
   "openai-chat": {
-    generate: [{ tag: "Chat completions", summary: "Answer a conversation.", streams: true }],
+    generate: [{ tag: "Chat completions", summary: "Generate a response to a conversation.", streams: true }],
     ...listingTexts(),
   },
   "openai-responses": {
-    generate: [{ tag: "Responses", summary: "Answer, and keep the response unless `store` is false.", streams: true }],
+    generate: [
+      { tag: "Responses", summary: "Generate a response, and store it unless `store` is false.", streams: true },
+    ],
     "count-tokens": [{ tag: "Responses", summary: "Count the tokens of a request's input." }],
   },
   "openai-completions": {
     generate: [
-      { tag: "Completions", summary: "Continue a text. Legacy: for models whose hosts have it.", streams: true },
+      {
+        tag: "Completions",
+        summary: "Complete a text. Legacy: only for models whose provider supports it.",
+        streams: true,
+      },
     ],
   },
-  "openai-embeddings": { generate: [{ tag: "Embeddings", summary: "Turn texts into vectors." }] },
+  "openai-embeddings": { generate: [{ tag: "Embeddings", summary: "Create embeddings for texts." }] },
   "openai-images": { generate: [{ tag: "Images", summary: "Draw images." }] },
-  "openai-moderations": { generate: [{ tag: "Moderations", summary: "Judge what texts and images might offend." }] },
+  "openai-moderations": {
+    generate: [{ tag: "Moderations", summary: "Classify whether texts and images are harmful." }],
+  },
   "anthropic-messages": {
-    generate: [{ tag: "Messages", summary: "Answer a conversation.", streams: true }],
+    generate: [{ tag: "Messages", summary: "Generate a response to a conversation.", streams: true }],
     "count-tokens": [{ tag: "Messages", summary: "Count the tokens of a request's input." }],
     ...listingTexts({ query: MESSAGE_PAGES }),
   },
   "gemini-generate": {
     generate: [
-      { tag: GENERATION, at: AT, end: ":generateContent", summary: "Answer a conversation." },
+      { tag: GENERATION, at: AT, end: ":generateContent", summary: "Generate a response to a conversation." },
       {
         tag: GENERATION,
         at: AT,
         end: ":streamGenerateContent",
-        summary: "Answer a conversation, streamed.",
-        query: { alt: "`sse` for server-sent events; left out, one JSON array, element by element." },
+        summary: "Generate a response to a conversation as a stream.",
+        query: { alt: "`sse` for server-sent events (default: one JSON array, element by element)." },
         streams: true,
       },
       { tag: GENERATION, at: AT, end: ":countTokens", summary: "Count the tokens of a request." },
@@ -92,14 +100,14 @@ export const PROTOCOL_TEXTS: Readonly<Record<ProtocolId, OperationTexts>> = {
         tag: GENERATION,
         at: AT,
         end: ":embedContent",
-        summary: "Turn one text into a vector.",
+        summary: "Create an embedding for one text.",
         speaks: "gemini-embed",
       },
       {
         tag: GENERATION,
         at: AT,
         end: ":batchEmbedContents",
-        summary: "Turn texts into vectors.",
+        summary: "Create embeddings for texts.",
         speaks: "gemini-embed",
       },
     ],
@@ -109,7 +117,7 @@ export const PROTOCOL_TEXTS: Readonly<Record<ProtocolId, OperationTexts>> = {
 }
 
 const KEPT = "/v1/responses/{id}"
-const OWN = "The caller's own"
+const OWN = "Key and receipts"
 const GATEWAY = "The gateway"
 const STATUS = objectOf({ required: { status: text } })
 
@@ -118,37 +126,41 @@ export const GREETING = "/api/hello"
 /** Routes of the gateway's own, by method and path. */
 export const GATEWAY_TEXTS: Readonly<Record<string, readonly OperationText[]>> = {
   "GET /v1/key": [
-    { tag: OWN, summary: "Show the key: its scope, limits, budgets, balance and debt, and what is left of each." },
+    { tag: OWN, summary: "Show the API key: its scope, limits, budgets, balance and debt, and what is left of each." },
   ],
   "GET /v1/receipts/{id}": [
-    { tag: OWN, summary: "Show what a request cost, how that was reckoned and where it went, by its `x-request-id`." },
+    {
+      tag: OWN,
+      summary:
+        "Show what a request cost, how the cost was calculated and where the request was routed, by its `x-request-id`.",
+    },
   ],
   [`GET ${KEPT}`]: [
-    { tag: "Responses", summary: "Show a response that is kept." },
+    { tag: "Responses", summary: "Show a stored response." },
     {
       tag: "Responses",
       end: "/input_items",
-      summary: "List what the request of a kept response said.",
-      query: { limit: "From 1 to 100; 20 where it is left out.", order: "`desc`, or `asc`.", after: "An item's id." },
+      summary: "List the input items of a stored response.",
+      query: { limit: "From 1 to 100 (default: 20).", order: "`desc`, or `asc`.", after: "An item's id." },
       gives: objectOf({ required: { object: text, data: listOf(anyObject) } }),
     },
   ],
-  [`DELETE ${KEPT}`]: [{ tag: "Responses", summary: "Keep a response no longer." }],
+  [`DELETE ${KEPT}`]: [{ tag: "Responses", summary: "Delete a stored response." }],
   [`POST ${KEPT}`]: [
     {
       tag: "Responses",
       end: "/cancel",
-      summary: "Always refused: nothing is answered in the background.",
+      summary: "Always rejected: background responses are not supported.",
       isRefused: true,
     },
   ],
-  [`HEAD ${GREETING}`]: [{ tag: GATEWAY, summary: "Say that somebody is there." }],
-  "GET /": [{ tag: GATEWAY, summary: "Name the places to begin at; a browser is redirected to `/docs`." }],
+  [`HEAD ${GREETING}`]: [{ tag: GATEWAY, summary: "Confirm that the gateway is reachable." }],
+  "GET /": [{ tag: GATEWAY, summary: "List the entry points; a browser is redirected to `/docs`." }],
   "GET /health": [{ tag: GATEWAY, summary: "Redirect to `/healthz`.", gives: STATUS }],
-  "GET /healthz": [{ tag: GATEWAY, summary: "Say that the process lives.", gives: STATUS }],
+  "GET /healthz": [{ tag: GATEWAY, summary: "Report that the process is alive.", gives: STATUS }],
   "GET /readyz": [
-    { tag: GATEWAY, summary: "Say whether requests are taken; 503 while the gateway stops.", gives: STATUS },
+    { tag: GATEWAY, summary: "Report whether the gateway accepts requests; 503 while it shuts down.", gives: STATUS },
   ],
-  "GET /openapi.json": [{ tag: GATEWAY, summary: "Describe this interface." }],
-  "GET /docs": [{ tag: GATEWAY, summary: "Describe this interface, to be read.", media: "text/html" }],
+  "GET /openapi.json": [{ tag: GATEWAY, summary: "Return the OpenAPI description." }],
+  "GET /docs": [{ tag: GATEWAY, summary: "Show the API documentation.", media: "text/html" }],
 }

@@ -5,37 +5,37 @@ import type { ProtocolId } from "../../protocols/contract.ts"
 import { about, anyObject, integerFrom, listOf, objectOf, oneOf, reference, text } from "./schema-builders.ts"
 
 const ALWAYS = {
-  "x-request-id": "The request's id, which its receipt has too.",
+  "x-request-id": "The request's id, which is also its receipt's id.",
 }
 const LIMITS = {
-  "x-ratelimit-limit-requests": "The requests a minute this key may make.",
-  "x-ratelimit-remaining-requests": "Those that are left now.",
-  "x-ratelimit-reset-requests": "How long until all are there again, such as `0.8s`.",
-  "x-ratelimit-limit-tokens": "The tokens a minute this key may use, where they are limited.",
-  "x-ratelimit-remaining-tokens": "Those that are left now.",
-  "x-ratelimit-reset-tokens": "How long until all are there again.",
+  "x-ratelimit-limit-requests": "The key's limit of requests per minute.",
+  "x-ratelimit-remaining-requests": "Requests left at the moment.",
+  "x-ratelimit-reset-requests": "Time until the limit is fully available again, such as `0.8s`.",
+  "x-ratelimit-limit-tokens": "The key's limit of tokens per minute, if it has one.",
+  "x-ratelimit-remaining-tokens": "Tokens left at the moment.",
+  "x-ratelimit-reset-tokens": "Time until the limit is fully available again.",
 }
 const ORIGIN = {
-  "x-gateway-model": "The model that answered.",
-  "x-gateway-provider": "The provider that answered.",
-  "x-gateway-attempts": "How many attempts it took.",
-  "x-gateway-mapped-from": "The names in the request that the key's model map led to other models.",
+  "x-gateway-model": "The model that served the request.",
+  "x-gateway-provider": "The provider that served the request.",
+  "x-gateway-attempts": "Number of attempts.",
+  "x-gateway-mapped-from": "The requested names that the key's model map replaced with other models.",
 }
 const GENERATED = {
-  "x-gateway-cost": "What it cost, in USD; of a stream only its receipt tells.",
-  "x-gateway-usage": "`estimated` where the provider reported no usage, and the answer shows the gateway's count.",
-  "x-gateway-losses": "How many things of the request could not be said to the provider, and where they stood.",
-  "idempotency-replayed": "`true` where this is the kept answer to the same `Idempotency-Key`.",
+  "x-gateway-cost": "The cost in USD; for a stream, only the receipt shows it.",
+  "x-gateway-usage": "`estimated` if the provider reported no usage and the response contains the gateway's count.",
+  "x-gateway-losses": "Number and paths of the request's members that could not be translated for the provider.",
+  "idempotency-replayed": "`true` if this is the stored response to the same `Idempotency-Key`.",
 }
 const COUNTED = {
-  "x-gateway-count": "Who counted: `upstream`, or `estimated` here.",
+  "x-gateway-count": "Source of the count: `upstream`, or `estimated` by the gateway.",
 }
 const FAILED = {
-  "retry-after": "Seconds to wait, where that is known.",
-  "x-should-retry": "`false` where waiting will not mend it.",
+  "retry-after": "Seconds to wait, if known.",
+  "x-should-retry": "`false` if a retry cannot succeed.",
 }
 const VENDORS = {
-  "request-id": "As `x-request-id`.",
+  "request-id": "Same as `x-request-id`.",
 }
 
 const ALL = { ...ALWAYS, ...LIMITS, ...ORIGIN, ...GENERATED, ...COUNTED, ...FAILED, ...VENDORS }
@@ -65,12 +65,12 @@ function references(names: readonly string[]): JsonObject {
 }
 
 const attempts = about(
-  "The providers that were tried and failed.",
+  "The failed attempts.",
   listOf(objectOf({ required: { model: text, provider: text, reason: text }, optional: { status: integerFrom(100) } })),
 )
 const saying = {
-  code: about("What went wrong, from a closed list.", oneOf(Object.keys(ERROR_CODES))),
-  message: about("What is wrong and how to mend it.", text),
+  code: about("The error code, from a fixed list.", oneOf(Object.keys(ERROR_CODES))),
+  message: about("What is wrong and how to fix it.", text),
   type: oneOf([...new Set(Object.values(ERROR_CODES).map(({ kind }) => kind))]),
 }
 

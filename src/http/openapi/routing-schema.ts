@@ -15,36 +15,36 @@ const price: JsonObject = {
 
 const wishes = objectOf({
   optional: {
-    routing: about("What the places that serve the model are ordered by.", oneOf(STRATEGIES)),
-    sort: about("OpenRouter's words for `routing`.", oneOf(["price", "latency"])),
-    allow_fallbacks: about("False: only the first provider is tried, or those in `order`.", flag),
-    fallback: about("Models to turn to, in this order, when nobody serves the one before.", models),
+    routing: about("The criterion that orders the model's providers.", oneOf(STRATEGIES)),
+    sort: about("OpenRouter's name for `routing`.", oneOf(["price", "latency"])),
+    allow_fallbacks: about("If false, the gateway tries only the first provider, or those in `order`.", flag),
+    fallback: about("Fallback models, tried in this order when no provider can serve the previous model.", models),
     order: about("Providers to try first, in this order.", providers),
-    only: about("The only providers that may answer.", providers),
-    ignore: about("Providers that may not answer.", providers),
-    max_price: about("The most a million tokens may cost, in USD.", {
+    only: about("The only providers that may serve the request.", providers),
+    ignore: about("Providers that may not serve the request.", providers),
+    max_price: about("The maximum price per million tokens, in USD.", {
       ...objectOf({ optional: { prompt: price, completion: price } }),
       additionalProperties: false,
     }),
-    require_parameters: about("Leaves out providers that would not be told every parameter.", flag),
-    strict: about("Refuses what cannot be said to the provider without loss.", flag),
-    hedge: about("Makes a second attempt beside one that takes long.", flag),
+    require_parameters: about("Exclude providers that do not support every parameter of the request.", flag),
+    strict: about("Reject the request if it cannot be translated for the provider without loss.", flag),
+    hedge: about("Start a second attempt in parallel if the first is slow.", flag),
     explain: about(
-      "Answers where the request would go and what it would cost; no call is made, nothing charged.",
+      "Return where the request would be routed and what it would cost, without calling a provider or charging anything.",
       flag,
     ),
-    report: about("Every loss is told on the receipt.", flag),
+    report: about("List every loss on the receipt.", flag),
   },
 })
 
 /** Members of other gateways that mean `provider.fallback`. */
 export const fallbackLists: Readonly<Record<string, JsonObject>> = {
   models: about(
-    "The same as `provider.fallback`, which it may not stand beside; without `model`, the first is the model.",
+    "Same as `provider.fallback`, and cannot be combined with it; without `model`, the first entry is the model.",
     models,
   ),
   fallbacks: about(
-    "The same as `provider.fallback`, which it may not stand beside, with a model's name or an object that holds it.",
+    "Same as `provider.fallback`, and cannot be combined with it; each entry is a model name or an object with `model`.",
     {
       ...listOf({
         anyOf: [filledText, { ...objectOf({ required: { model: filledText } }), additionalProperties: false }],
@@ -63,6 +63,6 @@ export function withModelName(body: JsonObject): JsonObject {
 }
 
 export const routing: JsonObject = about(
-  "Where the request may go. It is the gateway's own and reaches no provider; members it does not know are refused.",
+  "Routing options for this request. The gateway reads them and sends them to no provider; unknown members are rejected.",
   { ...wishes, additionalProperties: false },
 )

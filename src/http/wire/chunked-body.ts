@@ -57,7 +57,7 @@ export class ChunkedBody {
   private endLine(line: string): void {
     if (this.state === "size") {
       const size = SIZE_LINE.exec(line)?.[1]
-      if (size === undefined) throw new ChunkFault("a size is none")
+      if (size === undefined) throw new ChunkFault("a chunk size is invalid")
       this.left = Number.parseInt(size, 16)
       this.state = this.left > 0 ? "data" : "trailers"
     } else if (this.state === "data-end") {
@@ -69,6 +69,6 @@ export class ChunkedBody {
 
   private skipTrailer(line: string): void {
     this.trailerBytes += line.length
-    if (this.trailerBytes > MAX_TRAILERS || !TRAILER_LINE.test(line)) throw new ChunkFault("a trailer is none")
+    if (this.trailerBytes > MAX_TRAILERS || !TRAILER_LINE.test(line)) throw new ChunkFault("a trailer is invalid")
   }
 }

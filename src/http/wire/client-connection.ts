@@ -314,7 +314,7 @@ export class ClientConnection implements ListWaiter<ClientConnection> {
       this.terminate()
       return false
     }
-    request?.leave(new Error("the client has sent what is no HTTP"))
+    request?.leave(new Error("the client sent invalid HTTP"))
     if (request) this.endRequest()
     this.write(bareAnswer(status))
     this.close()

@@ -55,7 +55,7 @@ class CacheMarkLimiter {
     if (!cacheMark) return whole
     const path = memberPath(at, "cache_control")
     if (this.tooMany-- > 0) {
-      this.losses.push(dropped.hint(path, `the vendor takes at most ${MOST} cache marks; the last ones are kept`))
+      this.losses.push(dropped.hint(path, `the vendor accepts at most ${MOST} cache marks; the last ones are kept`))
       const { cacheMark: _, ...bare } = whole
       return bare as Whole
     }

@@ -14,17 +14,15 @@ export function textsOf({ inputs }: EmbeddingBatch, losses: Losses): string[] {
 export function textOf(content: EmbeddingContent, losses: Losses): string {
   if (content.kind === "text") return content.text
   if (content.kind === "tokens") {
-    throw unsupportedEmbeddingInput(
-      "holds numbers of tokens, and this model's provider takes text alone. Send the text",
-    )
+    throw unsupportedEmbeddingInput("holds token ids, and this model's provider accepts only text. Send the text")
   }
   const texts = content.parts.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : undefined))
   if (texts.includes(undefined)) {
     throw unsupportedEmbeddingInput(
-      "holds more than text, and this model's provider takes text alone. Leave the rest out",
+      "holds more than text, and this model's provider accepts only text. Leave the rest out",
     )
   }
-  losses.push(approximated.hint("input", "several parts are embedded as one text, a line each"))
+  losses.push(approximated.hint("input", "several parts are embedded as one text, one line each"))
   return texts.join("\n")
 }
 
@@ -50,9 +48,9 @@ export function taskWord(words: TaskWords, { task, losses }: { task?: EmbeddingT
   const word = task && words[task]
   if (task === undefined || typeof word === "string") return word
   if (!word) {
-    losses.push(dropped.meaning("task", `there is no word for ${task}`))
+    losses.push(dropped.meaning("task", `there is no task type for ${task}`))
     return undefined
   }
-  losses.push(approximated.meaning("task", `${task} is said as ${word.near}`))
+  losses.push(approximated.meaning("task", `${task} is sent as ${word.near}`))
   return word.near
 }

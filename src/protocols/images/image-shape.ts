@@ -32,9 +32,9 @@ export function shapeOf(size: ImageSize, { ratios, resolutions }: SupportedShape
   const resolution = resolutions.find((each) => longest <= REACH[each]) ?? resolutions.at(-1) ?? resolutions[0]
   const isExact = width === height && ratio === "1:1" && width === SIDE[resolution]
   if (distance(ratio) > SAME_SHAPE) {
-    losses.push(approximated.meaning("size", `the nearest shape this model draws in is ${ratio}`))
+    losses.push(approximated.meaning("size", `the nearest aspect ratio this model supports is ${ratio}`))
   } else if (!isExact) {
-    losses.push(approximated.hint("size", `it is ${ratio}, in as many pixels as this model draws`))
+    losses.push(approximated.hint("size", `the image is ${ratio}, at this model's resolution`))
   }
   return { ratio, resolution }
 }

@@ -77,7 +77,7 @@ function splitPassthrough({ extra }: EmbeddingBatch, { onlyFloats = {}, takesMem
   for (const [name, values] of Object.entries(onlyFloats)) {
     const value = extra.members[name]
     if (value === undefined || value === null || values.includes(value)) continue
-    const message = `\`${name}\` may be ${values.join(" or ")} here, or left out: vectors are made of floats.`
+    const message = `\`${name}\` must be ${values.join(" or ")}, or left out: embeddings are floats.`
     throw new GatewayError("unsupported_parameter", message, { param: name })
   }
   if (!takesMembers) return { own: extra.members, extra: undefined }

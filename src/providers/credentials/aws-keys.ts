@@ -19,7 +19,7 @@ export function makeKeys({
 }: AwsKeyMembers): IssuedCredential<AwsKeys> {
   const expiresAt = typeof end === "string" ? Date.parse(end) : Number.NaN
   if (!isHeaderText(id) || !isHeaderText(key) || !isHeaderText(token) || Number.isNaN(expiresAt)) {
-    throw new CredentialError("its answer holds no credential")
+    throw new CredentialError("its response contains no credential")
   }
   const credential = {
     accessKeyId: new Secret(id),

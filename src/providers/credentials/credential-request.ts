@@ -61,7 +61,7 @@ export function responseMembers({ text }: CredentialResponse): Readonly<Record<s
 /** What an answer without a credential amounts to; of its words only a short code is told. */
 export function credentialRefusal({ status }: CredentialResponse, code: unknown): CredentialError {
   const word = typeof code === "string" && /^[A-Za-z0-9_.-]{1,60}$/.test(code) ? ` (${code})` : ""
-  const what = status >= 200 && status < 300 ? "its answer holds no credential" : `it answered ${status}${word}`
+  const what = status >= 200 && status < 300 ? "its response contains no credential" : `it answered ${status}${word}`
   return new CredentialError(what, status >= 500 || status === 429)
 }
 

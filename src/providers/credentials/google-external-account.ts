@@ -35,7 +35,7 @@ async function readSubjectToken(source: SubjectTokenSource, abort: Abort): Promi
   const text = "file" in source ? await readTokenFile(source.file) : await fetchSubjectToken(source, abort)
   const token = source.field === undefined ? text.trim() : responseMembers({ status: 200, text })[source.field]
   if (typeof token === "string" && token !== "") return token
-  throw new CredentialError("its credential_source holds no token")
+  throw new CredentialError("its credential_source contains no token")
 }
 
 async function fetchSubjectToken(

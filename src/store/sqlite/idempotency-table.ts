@@ -88,7 +88,7 @@ function createKeepWithin(database: Database): IdempotencyTable["keepWithin"] {
       else if (own.bytes) dropped = dropAnswer.run(tenant)
       else if (all.bytes) dropped = dropAnswer.run(mostBytes.get()?.tenant ?? tenant)
       else return
-      if (dropped.changes === 0) throw new Error("what is remembered is not what its sums say")
+      if (dropped.changes === 0) throw new Error("the memtable does not match its sums")
     }
   }
 }

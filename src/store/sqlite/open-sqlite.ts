@@ -96,7 +96,7 @@ function createSyncAndClose(database: Database, { marker, position }: StoreClosi
   return {
     sync: () =>
       marker.sync().catch((cause) => {
-        throw new StoreError(`The store cannot be brought to disk: ${String(cause)}`, { cause })
+        throw new StoreError(`The store cannot be synced to disk: ${String(cause)}`, { cause })
       }),
     close: () => {
       const last = readLastPosition(position)

@@ -103,7 +103,7 @@ export function withoutServers(request: ChatRequest, losses: Losses): ChatReques
   if (toolChoice) refuseForced(toolChoice, kept)
   const paths = tools.filter(isServer).map(({ at = "tools" }) => at)
   if (listed !== undefined) paths.push("mcp_servers")
-  for (const path of paths) losses.push(dropped.meaning(path, "this model's provider calls no remote servers"))
+  for (const path of paths) losses.push(dropped.meaning(path, "this model's provider does not call remote servers"))
   return { ...request, tools: kept, ...(isOwn(extra) && { extra: { protocol: PROTOCOL, members } }) }
 }
 

@@ -102,5 +102,8 @@ function modelName(path: string): string {
 function unknownMethod(word: string): GatewayError {
   const said = word === "" ? "The path names no method" : `There is no method \`${excerpt(word)}\``
   const known = [...METHODS, ...EMBEDDING_METHODS]
-  return new GatewayError("route_not_found", `${said}. After the model's name stands one of :${known.join(", :")}.`)
+  return new GatewayError(
+    "route_not_found",
+    `${said}. The model's name must be followed by one of :${known.join(", :")}.`,
+  )
 }

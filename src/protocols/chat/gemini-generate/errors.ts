@@ -86,7 +86,7 @@ function geminiError({ message, status: word }: JsonObject, circumstances: Upstr
 
 /** Where the account is, or that it pays nothing, is the operator's to mend, although it comes with status 400. */
 function accountRefused({ status, retryAfterMs }: UpstreamErrorContext): GatewayError {
-  const message = "The provider does not serve the gateway's account."
+  const message = "The provider rejects the gateway's account."
   return new GatewayError("upstream_unavailable", message, { owner: "gateway", upstreamStatus: status, retryAfterMs })
 }
 

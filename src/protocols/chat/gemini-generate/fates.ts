@@ -9,7 +9,7 @@ export const fates: SettingFates = {
   frequencyPenalty: { fate: "mapped", note: "`generationConfig.frequencyPenalty`" },
   presencePenalty: { fate: "mapped", note: "`generationConfig.presencePenalty`" },
   stop: { fate: "mapped", note: "`generationConfig.stopSequences`; more than five are refused" },
-  seed: { fate: "mapped", note: "`generationConfig.seed`; one of more than 31 bits is shortened, and reported" },
+  seed: { fate: "mapped", note: "`generationConfig.seed`; a seed of more than 31 bits is shortened, and reported" },
   candidates: { fate: "mapped", note: "`generationConfig.candidateCount`" },
   logprobs: { fate: "mapped", note: "`generationConfig.responseLogprobs` and `logprobs`" },
   format: {
@@ -18,11 +18,11 @@ export const fates: SettingFates = {
   },
   reasoning: {
     fate: "approximated",
-    note: "`generationConfig.thinkingConfig`: a level from Gemini 3 on, a number of tokens before; thoughts are shown summed up",
+    note: "`generationConfig.thinkingConfig`: a level from Gemini 3 on, a token budget before; reasoning is shown as a summary",
   },
-  parallelToolCalls: { fate: "dropped", note: "there is no way to have one call at a time" },
-  verbosity: { fate: "dropped", note: "there is no such wish" },
+  parallelToolCalls: { fate: "dropped", note: "parallel tool calls cannot be disabled" },
+  verbosity: { fate: "dropped", note: "there is no verbosity setting" },
   modalities: { fate: "mapped", note: "`generationConfig.responseModalities`" },
-  cacheKey: { fate: "dropped", note: "the vendor finds what it has cached by itself" },
+  cacheKey: { fate: "dropped", note: "the vendor finds cached prompts on its own" },
   endUser: { fate: "dropped", note: "there is no such member" },
 }

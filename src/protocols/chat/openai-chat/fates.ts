@@ -2,7 +2,7 @@
 import type { SettingFates } from "../../../canonical/setting-fates.ts"
 
 export const fates: SettingFates = {
-  maxOutputTokens: { fate: "mapped", note: "`max_completion_tokens` for models that reason, else `max_tokens`" },
+  maxOutputTokens: { fate: "mapped", note: "`max_completion_tokens` for models that reason, otherwise `max_tokens`" },
   temperature: { fate: "mapped", note: "`temperature`" },
   topP: { fate: "mapped", note: "`top_p`" },
   topK: { fate: "dropped", note: "OpenAI refuses `top_k`" },
@@ -15,11 +15,14 @@ export const fates: SettingFates = {
   format: { fate: "mapped", note: "`response_format`" },
   reasoning: {
     fate: "approximated",
-    note: "`reasoning_effort`; a number of tokens becomes the nearest word, whether it is shown is not asked",
+    note: "`reasoning_effort`; a token budget becomes the nearest level, and whether reasoning is shown is not set",
   },
-  parallelToolCalls: { fate: "mapped", note: "`parallel_tool_calls`, where there are tools" },
+  parallelToolCalls: { fate: "mapped", note: "`parallel_tool_calls`, if there are tools" },
   verbosity: { fate: "mapped", note: "`verbosity`" },
-  modalities: { fate: "refused", note: "images are; audio is asked for in a voice of ours, text is what comes anyhow" },
+  modalities: {
+    fate: "refused",
+    note: "images are; audio uses a voice that the gateway chooses, and text is the default",
+  },
   cacheKey: { fate: "mapped", note: "`prompt_cache_key`" },
   endUser: { fate: "mapped", note: "`user`" },
 }

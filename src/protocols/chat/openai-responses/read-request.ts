@@ -204,7 +204,7 @@ const toolChoice = optional("tool_choice", (value) => {
 })
 
 function backgroundUnsupported(): GatewayError {
-  const message = "`background` is not supported: an answer is given while the caller waits. Leave it out, or stream."
+  const message = "`background` is not supported. Leave it out, or stream the response."
   return new GatewayError("unsupported_parameter", message, { param: "background" })
 }
 

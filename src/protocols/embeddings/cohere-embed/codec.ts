@@ -24,7 +24,7 @@ const DEFAULT_TASK = "search_document"
 export const cohereEmbedUpstream: EmbeddingUpstream = {
   fates: {
     dimensions: { fate: "mapped", note: "`output_dimension`" },
-    task: { fate: "approximated", note: "`input_type`; without one `search_document`, as one is required" },
+    task: { fate: "approximated", note: "`input_type`; `search_document` if none is set, because one is required" },
     title: { fate: "dropped", note: "there is no such member" },
     endUser: { fate: "dropped", note: "there is no such member" },
   },

@@ -5,7 +5,7 @@ import { vectorCodec } from "../../openai/openai-vectors.ts"
 export const jinaEmbeddingsUpstream: EmbeddingUpstream = vectorCodec({
   fates: {
     dimensions: { fate: "mapped", note: "`dimensions`" },
-    task: { fate: "approximated", note: "`task`; questions and facts are said as queries" },
+    task: { fate: "approximated", note: "`task`; questions and facts are sent as queries" },
     title: { fate: "dropped", note: "there is no such member" },
     endUser: { fate: "dropped", note: "there is no such member" },
   },

@@ -23,7 +23,7 @@ const DEFAULT_TASK = "GENERIC_INDEX"
 export const novaEmbedUpstream: EmbeddingUpstream = {
   fates: {
     dimensions: { fate: "mapped", note: "`embeddingDimension`" },
-    task: { fate: "approximated", note: "`embeddingPurpose`; without one `GENERIC_INDEX`, as one is required" },
+    task: { fate: "approximated", note: "`embeddingPurpose`; `GENERIC_INDEX` if none is set, because one is required" },
     title: { fate: "dropped", note: "there is no such member" },
     endUser: { fate: "dropped", note: "there is no such member" },
   },

@@ -5,7 +5,7 @@ import { vectorCodec } from "../../openai/openai-vectors.ts"
 export const voyageEmbeddingsUpstream: EmbeddingUpstream = vectorCodec({
   fates: {
     dimensions: { fate: "mapped", note: "`output_dimension`" },
-    task: { fate: "approximated", note: "`input_type`, which tells queries from documents and nothing else" },
+    task: { fate: "approximated", note: "`input_type`, which distinguishes only queries and documents" },
     title: { fate: "dropped", note: "there is no such member" },
     endUser: { fate: "dropped", note: "there is no such member" },
   },

@@ -83,7 +83,7 @@ function fatesOf({ fates }: UpstreamCodec, vendor: string): ImageFates {
     quality: { fate: "dropped", note: `${vendor} has no such setting` },
     format: chooses,
     compression: chooses,
-    background: { fate: "refused", note: `${vendor} draws no transparent background` },
+    background: { fate: "refused", note: `${vendor} does not support transparent backgrounds` },
     // The codec for chat names it where it is lost.
     endUser: { fate: "mapped", note: fates.endUser.note },
   }

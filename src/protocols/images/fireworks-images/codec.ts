@@ -17,7 +17,7 @@ export const fireworksImagesUpstream: ImageUpstream = {
     quality: { fate: "dropped", note: "Fireworks has no such setting" },
     format: { fate: "dropped", note: "Fireworks chooses the format" },
     compression: { fate: "dropped", note: "Fireworks chooses the format" },
-    background: { fate: "refused", note: "Fireworks draws no transparent background" },
+    background: { fate: "refused", note: "Fireworks does not support transparent backgrounds" },
     endUser: { fate: "dropped", note: "there is no such member" },
   },
   mostAtOnce: () => 1,

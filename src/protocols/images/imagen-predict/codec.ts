@@ -16,7 +16,7 @@ const fates: ImageFates = {
   quality: { fate: "dropped", note: "Imagen has no such setting" },
   format: { fate: "mapped", note: "`parameters.outputOptions.mimeType`; no webp" },
   compression: { fate: "mapped", note: "`parameters.outputOptions.compressionQuality`" },
-  background: { fate: "refused", note: "Imagen draws no transparent background" },
+  background: { fate: "refused", note: "Imagen does not support transparent backgrounds" },
   endUser: { fate: "dropped", note: "there is no such member" },
 }
 
@@ -61,7 +61,7 @@ function sizeOf(
 
 function outputOf({ settings: { format, compression } }: ImageRequest): JsonObject {
   if (format === "webp") {
-    const message = "`format` is webp, which Imagen does not write. Ask for png or jpeg."
+    const message = "`format` is webp, which Imagen does not support. Ask for png or jpeg."
     throw new GatewayError("unsupported_parameter", message, { param: "format" })
   }
   return {

@@ -108,7 +108,7 @@ function backgroundOf(value: Json | undefined): ImageSettings["background"] {
 }
 
 function unknownWord(param: string, known: string): GatewayError {
-  const message = `\`${param}\` must be ${known} for this model's provider to be told it.`
+  const message = `\`${param}\` must be ${known} for this model's provider.`
   return new GatewayError("invalid_parameter", message, { param })
 }
 

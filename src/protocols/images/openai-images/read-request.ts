@@ -56,6 +56,6 @@ const user = optional("user", string)
 const stream = optional("stream", boolean)
 
 function streamingUnsupported(): GatewayError {
-  const message = "`stream` is not supported for images: they come whole. Leave it out."
+  const message = "`stream` is not supported for images. Leave it out."
   return new GatewayError("unsupported_parameter", message, { param: "stream" })
 }

@@ -11,7 +11,7 @@ export const togetherImagesUpstream: ImageUpstream = {
     quality: { fate: "dropped", note: "Together has no such setting" },
     format: { fate: "mapped", note: "`output_format`; no webp" },
     compression: { fate: "dropped", note: "Together has no such setting" },
-    background: { fate: "refused", note: "Together draws no transparent background" },
+    background: { fate: "refused", note: "Together does not support transparent backgrounds" },
     endUser: { fate: "dropped", note: "there is no such member" },
   },
   mostAtOnce: () => 4,
@@ -38,6 +38,6 @@ export const togetherImagesUpstream: ImageUpstream = {
 }
 
 function unsupportedWebp(): GatewayError {
-  const message = "`format` is webp, which Together does not write. Ask for png or jpeg."
+  const message = "`format` is webp, which Together does not support. Ask for png or jpeg."
   return new GatewayError("unsupported_parameter", message, { param: "format" })
 }

@@ -18,7 +18,7 @@ const QUALITIES: Readonly<Record<string, string>> = { low: "low", medium: "mediu
 function qualityOf(word: string | undefined, losses: Losses): string | undefined {
   if (word === undefined || word === "standard") return undefined
   const known = Object.hasOwn(QUALITIES, word) ? QUALITIES[word] : undefined
-  if (known === undefined) losses.push(dropped.meaning("quality", "xAI knows low, medium and high"))
+  if (known === undefined) losses.push(dropped.meaning("quality", "xAI supports low, medium and high"))
   return known
 }
 
@@ -28,7 +28,7 @@ export const xaiImagesUpstream: ImageUpstream = {
     quality: { fate: "mapped", note: "`quality`" },
     format: { fate: "dropped", note: "xAI chooses the format" },
     compression: { fate: "dropped", note: "xAI chooses the format" },
-    background: { fate: "refused", note: "xAI draws no transparent background" },
+    background: { fate: "refused", note: "xAI does not support transparent backgrounds" },
     endUser: { fate: "mapped", note: "`user`" },
   },
   mostAtOnce: () => 10,

@@ -98,7 +98,7 @@ export class LedgerState {
   /** At the end of a transaction. */
   write(): void {
     if (this.memtables.active.entries > MAX_UNFLUSHED && this.entries.unwritten.length > 0)
-      throw new StoreError("The store has not taken the sums of what was booked for too long.")
+      throw new StoreError("The store has not accepted the ledger's sums for too long.")
     this.accounts.check()
     this.holds.write()
     this.entries.write()

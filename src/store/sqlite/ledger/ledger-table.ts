@@ -125,7 +125,7 @@ class LedgerTransactions {
       standing.forget()
       this.undo()
       throw isStoreFailure(thrown)
-        ? new StoreError(`The store does not take what is written: ${String(thrown)}`, { cause: thrown })
+        ? new StoreError(`The store rejects writes: ${String(thrown)}`, { cause: thrown })
         : thrown
     }
   }

@@ -16,14 +16,15 @@ const PLAIN = "text/plain"
 export function mediaBlock(part: MediaPart, writing: AnthropicEncodeContext): JsonObject {
   const { media, name, at } = part
   if (part.detail !== undefined && part.detail !== "auto") {
-    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the messages protocol has no detail of a picture"))
+    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the messages protocol has no image detail"))
   }
   if (media !== "image" && media !== "document")
-    throw refuseMedia(part, `${media} cannot be sent to this model's provider`)
+    throw refuseMedia(part, `this model's provider does not accept ${media}`)
   const rest = isOwn(part.extra) && isObject(part.extra.members.source) ? part.extra.members.source : {}
   const source = { ...encodeSource(part, writing), ...rest }
   if (media === "image") {
-    if (name !== undefined) writing.losses.push(dropped.hint(memberPath(at, "name"), "a picture has no name here"))
+    if (name !== undefined)
+      writing.losses.push(dropped.hint(memberPath(at, "name"), "images have no name in the messages protocol"))
     return { type: "image", source }
   }
   return { type: "document", source, ...(name !== undefined && name !== "" && { title: name }) }
@@ -73,12 +74,12 @@ function inlineSource(
 ): JsonObject {
   const mediaType = bareType(source.mediaType)
   if (part.media === "image") {
-    if (!IMAGES.has(mediaType)) throw refuseMedia(part, `pictures may be ${[...IMAGES].join(", ")}, not ${mediaType}`)
+    if (!IMAGES.has(mediaType)) throw refuseMedia(part, `images must be ${[...IMAGES].join(", ")}, not ${mediaType}`)
     return { type: "base64", media_type: mediaType, data: plainBase64(source.base64) }
   }
   if (mediaType === PDF) return { type: "base64", media_type: PDF, data: plainBase64(source.base64) }
   if (!mediaType.startsWith("text/") && mediaType !== "application/json") {
-    throw refuseMedia(part, `documents may be PDF or text, not ${mediaType}`)
+    throw refuseMedia(part, `documents must be PDF or text, not ${mediaType}`)
   }
   const text = Buffer.from(source.base64, "base64").toString("utf8")
   return textSource(part, { at: "text", mediaType, text }, writing)

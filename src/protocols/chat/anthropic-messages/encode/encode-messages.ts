@@ -31,7 +31,7 @@ function withoutLastSpace(messages: JsonObject[], { turn, writing }: LastMessage
   if (last?.role !== "assistant") return messages
   const content = trimContentEnd(last.content ?? "")
   if (content === last.content) return messages
-  const why = "the vendor takes no white space at the end of an answer that was begun"
+  const why = "the vendor accepts no white space at the end of a prefilled response"
   writing.losses.push(approximated.hint(turn?.at ?? "messages", why))
   return messages.with(-1, { ...last, content })
 }
@@ -47,13 +47,15 @@ function trimContentEnd(content: Json): Json {
 /** Only the newest models take instructions amid the turns. */
 function instructionAsUser(turn: ConversationTurn, { losses }: AnthropicEncodeContext): ConversationTurn {
   if (turn.role !== "instruction") return turn
-  const why = "an instruction amid the turns is said as the user"
+  const why = "an instruction in the middle of the conversation is sent as a user message"
   losses.push(approximated.meaning(turn.at ?? "messages", why))
   return { ...turn, role: "user" }
 }
 
 function openingUserMessage({ losses }: AnthropicEncodeContext): JsonObject {
-  losses.push(approximated.hint("messages", "a conversation begins with the user: an empty remark was put first"))
+  losses.push(
+    approximated.hint("messages", "a conversation must begin with a user message: a placeholder was inserted"),
+  )
   return { role: "user", content: "." }
 }
 

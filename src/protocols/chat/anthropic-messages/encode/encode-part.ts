@@ -45,7 +45,7 @@ function encodePart(part: ContentPart, { place, writing }: BlockContext): JsonOb
   if (part.kind === "foreign") return foreignBlock(part, writing)
   const isRemote = part.kind === "tool-result" && part.isRemote && place === "assistant"
   if (!writing.own && !isRemote && !PLACES[place].includes(part.kind)) {
-    const why = `a ${part.kind} cannot stand here in the messages protocol`
+    const why = `the messages protocol does not allow a ${part.kind} here`
     writing.losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](part.at ?? place, why))
     return undefined
   }
@@ -91,7 +91,7 @@ function foreignBlock(
   writing: AnthropicEncodeContext,
 ) {
   if (protocol === PROTOCOL) return value as JsonObject
-  writing.losses.push(dropped.meaning(at ?? "messages", "only the protocol it was written in knows this content"))
+  writing.losses.push(dropped.meaning(at ?? "messages", "this content exists only in the protocol it was written in"))
   return undefined
 }
 
@@ -106,7 +106,7 @@ function textBlock(part: TextPart, { own, losses }: AnthropicEncodeContext): Jso
     return wire && isVendorCitation(wire) ? [wire] : []
   })
   if (known.length < citations.length) {
-    const why = "the vendor takes back only citations it made"
+    const why = "the vendor accepts only its own citations"
     losses.push(dropped.hint(memberPath(part.at, "citations"), why))
   }
   const cited = known.length > 0 || citations.length === 0
@@ -122,7 +122,7 @@ function reasoningBlock(part: ReasoningPart, writing: AnthropicEncodeContext): J
       : { type: "redacted_thinking", data }
   }
   if (!sealed && writing.own) return { type: "thinking", thinking: text, signature: "" }
-  const why = sealed ? "only its minter reads this seal" : "the vendor takes back only reasoning it has signed"
+  const why = sealed ? "only its minter can read this seal" : "the vendor accepts only reasoning that it signed"
   writing.losses.push(dropped.hint(at ?? "messages", why))
   return undefined
 }
@@ -137,10 +137,10 @@ function callBlock(part: ToolCallPart, writing: AnthropicEncodeContext): JsonObj
     writing.losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
     return undefined
   }
-  if (sealed) writing.losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter reads this seal"))
+  if (sealed) writing.losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter can read this seal"))
   const { input, exact } = toolInput(part)
   if (!exact) {
-    const why = "its arguments are no JSON object, and are sent as the text they are"
+    const why = "its arguments are not a JSON object and are sent as text"
     writing.losses.push(approximated.meaning(memberPath(at, "arguments"), why))
   }
   if (part.server !== undefined) {

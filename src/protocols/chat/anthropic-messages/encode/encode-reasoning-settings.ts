@@ -52,15 +52,15 @@ export function encodeThinking(wish: ReasoningSettings, around: ThinkingContext)
 function byBudget(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
   const { losses, efforts } = around.writing
   if (isUnsigned(around)) {
-    losses.push(dropped.hint("reasoning", "what the model thought before it called its tools is not there"))
+    losses.push(dropped.hint("reasoning", "the reasoning before the tool calls is missing"))
     return {}
   }
   const { effort, budgetTokens, show } = wish
   const asked = budgetTokens ?? budgetOf(effort ?? "medium")
   if (budgetTokens === undefined && effort !== undefined && !efforts) {
-    losses.push(approximated.hint("reasoning.effort", `the model takes a number of tokens; ${effort} is ${asked}`))
+    losses.push(approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${asked}`))
   }
-  if (show === "hidden") losses.push(dropped.hint("reasoning.show", "the model shows what it thinks"))
+  if (show === "hidden") losses.push(dropped.hint("reasoning.show", "the model always shows its reasoning"))
   const budget = fitThinkingBudget(asked, around)
   const word = efforts && wordFor(effort, around)
   return {
@@ -83,13 +83,13 @@ function isUnsigned({ turns, writing: { minter } }: ThinkingContext): boolean {
 function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicThinking {
   const { losses, efforts } = around.writing
   const { budgetTokens, show } = wish
-  if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
+  if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
   const display = show === undefined ? undefined : (DISPLAYS[show] ?? "summarized")
   const shown = display !== undefined && { display }
   const counted = budgetTokens !== undefined && budgetTokens > 0 ? budgetTokens : undefined
   const budget = counted !== undefined && !efforts ? fitThinkingBudget(counted, around) : undefined
   if (counted !== undefined && efforts) {
-    losses.push(approximated.hint("reasoning.budgetTokens", "the model is told how hard to think, not how long"))
+    losses.push(approximated.hint("reasoning.budgetTokens", "the model accepts an effort level, not a token budget"))
   }
   const word = wordFor(wish.effort ?? (efforts && counted !== undefined ? effortOf(counted) : undefined), around)
   const thinking =
@@ -100,7 +100,8 @@ function byEffort(wish: ReasoningSettings, around: ThinkingContext): AnthropicTh
 function wordFor(effort: ReasoningSettings["effort"], { writing }: ThinkingContext): string | undefined {
   if (effort === undefined) return undefined
   const word = nearestEffort(effort, writing.efforts ?? EFFORTS)
-  if (word !== effort) writing.losses.push(approximated.hint("reasoning.effort", `the nearest it takes is \`${word}\``))
+  if (word !== effort)
+    writing.losses.push(approximated.hint("reasoning.effort", `the nearest supported value is \`${word}\``))
   return word
 }
 
@@ -109,13 +110,15 @@ function fitThinkingBudget(asked: number, { maxTokens, forced, writing }: Thinki
   const { losses, thinkingTokens } = writing
   const { min: least = LEAST_BUDGET, max: most = maxTokens - 1 } = thinkingTokens ?? {}
   if (forced || maxTokens <= least) {
-    const why = forced ? "a budget does not go with a tool that must be called" : "the answer's limit leaves no room"
+    const why = forced
+      ? "a reasoning budget cannot be combined with a required tool"
+      : "the output limit is too low for reasoning"
     losses.push(approximated.hint("reasoning.budgetTokens", why))
     return undefined
   }
   const budget = Math.min(Math.max(Math.floor(asked), least), most, maxTokens - 1)
   if (budget !== asked) {
-    const why = `a budget is at least ${least} tokens and below the answer's limit`
+    const why = `a reasoning budget must be at least ${least} tokens and below the output limit`
     losses.push(approximated.hint("reasoning.budgetTokens", why))
   }
   return budget

@@ -371,7 +371,7 @@ describe("content", () => {
       ["dropped p (meaning)"],
     ],
     [
-      "what only another protocol knows",
+      "content that exists only in another protocol",
       { kind: "foreign", at: "p", protocol: "gemini-generate", value: {} },
       "user",
       undefined,

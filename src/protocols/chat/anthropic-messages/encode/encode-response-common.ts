@@ -62,7 +62,7 @@ export function reportResponseLoss(
   { losses }: ClientResponseContext,
   { path, what }: { path: string; what: string },
 ): void {
-  losses.push(dropped.meaning(path, `an answer of the messages protocol cannot hold ${what}`))
+  losses.push(dropped.meaning(path, `a messages response cannot contain ${what}`))
 }
 
 interface StopContext {
@@ -89,7 +89,7 @@ export function stopMembers(finish: CandidateFinish | undefined, { calls, refuse
   const isPlain = reason === "stop" || reason === "other" || reason === "tool-calls"
   const isVendors = word !== undefined && finishOf(word) === reason
   if (reason === "other" && plain === "end_turn") {
-    const why = `the messages protocol has no word for an answer that ends with ${word ?? reason}`
+    const why = `the messages protocol has no stop reason for ${word ?? reason}`
     losses.push(approximated.meaning("stop_reason", why))
   }
   return { stop_reason: isPlain ? plain : isVendors ? word : WORDS[reason], stop_sequence: stopSequence ?? null }

@@ -22,7 +22,7 @@ export function encodeResponse(response: ChatResponse, context: ClientResponseCo
   const [candidate, ...others] = response.candidates
   for (const { index } of others)
     reportResponseLoss(context, { path: `candidates[${index}]`, what: "a second candidate" })
-  if (candidate?.logprobs) context.losses.push(dropped.hint("logprobs", "an answer tells no probabilities here"))
+  if (candidate?.logprobs) context.losses.push(dropped.hint("logprobs", "a messages response has no log probabilities"))
   const parts = candidate?.parts ?? []
   const blocks = parts.flatMap((part, index) => encodePart(part, { index, context }))
   const content = blocks.slice(0, blocks.findLastIndex(({ type }) => type !== "redacted_thinking") + 1)
@@ -64,7 +64,7 @@ function encodePart(part: ContentPart, { index, context }: ResponsePartContext):
       if (!block)
         reportResponseLoss(context, {
           path,
-          what: part.kind === "media" ? part.media : "what only another protocol knows",
+          what: part.kind === "media" ? part.media : "content that exists only in another protocol",
         })
       return block ? [block] : []
     }
@@ -79,7 +79,9 @@ function textBlock(
 ): JsonObject[] {
   if (text === "") return []
   if (citations?.some(({ start }) => start !== undefined)) {
-    losses.push(approximated.hint(`${path}.citations`, "a citation is of its whole text here"))
+    losses.push(
+      approximated.hint(`${path}.citations`, "a citation covers the whole text block in the messages protocol"),
+    )
   }
   // The vendor leaves the member out where nothing is cited, and clients refuse it as null.
   const cited = citations && citations.length > 0 && { citations: citations.map(encodeCitation) }
@@ -95,12 +97,12 @@ function reasoningBlock({ form, text, sealed }: ReasoningPart): JsonObject[] {
 function callBlocks(part: ToolCallPart, { index, context }: ResponsePartContext): JsonObject[] {
   const opening = callOpening(part, { id: context.id, number: index })
   if (!opening) {
-    reportResponseLoss(context, { path: `content[${index}]`, what: "a call that another provider ran" })
+    reportResponseLoss(context, { path: `content[${index}]`, what: "a tool call that another provider ran" })
     return []
   }
   const { input, exact } = toolInput(part)
   if (!exact) {
-    const why = "its arguments are no JSON object, and are told as the text they are"
+    const why = "its arguments are not a JSON object and are returned as text"
     context.losses.push(approximated.meaning(`content[${index}].input`, why))
   }
   const { sealed } = part

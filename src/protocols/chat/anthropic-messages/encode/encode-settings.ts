@@ -72,7 +72,7 @@ function maxTokens(
   { maxOutputTokens: most, losses }: AnthropicEncodeContext,
 ): number {
   if (asked === undefined || asked <= most) return asked ?? most
-  losses.push(approximated.hint("maxOutputTokens", `the model puts out at most ${most} tokens`))
+  losses.push(approximated.hint("maxOutputTokens", `the model generates at most ${most} tokens`))
   return most
 }
 
@@ -83,7 +83,7 @@ function refuseUnsupported({ candidates = 1, logprobs, modalities }: ChatSetting
 }
 
 function refuseSetting(param: "candidates" | "logprobs" | "modalities"): GatewayError {
-  const message = `\`${param}\` cannot be asked of this model's provider: ${fates[param].note}. Leave it out.`
+  const message = `\`${param}\` is not supported by this model's provider: ${fates[param].note}. Leave it out.`
   return new GatewayError("unsupported_parameter", message, { param })
 }
 
@@ -97,8 +97,8 @@ function dropHints(settings: ChatSettings, { losses }: AnthropicEncodeContext): 
 
 /** Why nobody may say how tokens are chosen; undefined where anybody may. */
 function fixedWhy(thinks: boolean, { fixedSampling }: AnthropicEncodeContext): string | undefined {
-  if (fixedSampling) return "the model lets nobody set it"
-  return thinks ? "the vendor sets it while the model thinks" : undefined
+  if (fixedSampling) return "the model does not allow setting it"
+  return thinks ? "the vendor sets it while the model reasons" : undefined
 }
 
 function sampling(
@@ -117,7 +117,7 @@ function sampling(
     losses.push(approximated.meaning("temperature", "a temperature is at most 1"))
   }
   const both = temperature !== undefined && topP !== undefined
-  if (both && topP !== 1) lose("topP", "the vendor takes a temperature or a nucleus, not both")
+  if (both && topP !== 1) lose("topP", "the vendor accepts temperature or top_p, not both")
   return {
     ...(temperature !== undefined && { temperature: Math.min(temperature, 1) }),
     ...(topP !== undefined && !both && { top_p: topP }),
@@ -128,7 +128,8 @@ function sampling(
 function stopSequences(stop: ChatSettings["stop"], { losses }: AnthropicEncodeContext): JsonObject {
   if (!stop) return {}
   const said = stop.filter((sequence) => sequence.trim() !== "")
-  if (said.length < stop.length) losses.push(dropped.meaning("stop", "the vendor does not stop at white space"))
+  if (said.length < stop.length)
+    losses.push(dropped.meaning("stop", "the vendor does not accept white space as a stop sequence"))
   return said.length > 0 ? { stop_sequences: said } : {}
 }
 
@@ -142,13 +143,14 @@ interface AnthropicFormat {
 function encodeFormat(format: OutputFormat | undefined, { losses }: AnthropicEncodeContext): AnthropicFormat {
   if (!format || format.kind === "text") return {}
   if (format.kind !== "schema") {
-    losses.push(approximated.meaning("format", "JSON without a schema is asked for in words"))
+    losses.push(approximated.meaning("format", "JSON without a schema is requested in the prompt"))
     return { instruction: JSON_ONLY }
   }
-  if (format.name !== undefined) losses.push(dropped.hint("format.name", "a format has no name here"))
-  if (format.strict === false) losses.push(approximated.hint("format.strict", "an answer is always held to its schema"))
+  if (format.name !== undefined)
+    losses.push(dropped.hint("format.name", "formats have no name in the messages protocol"))
+  if (format.strict === false) losses.push(approximated.hint("format.strict", "the vendor always enforces the schema"))
   const report = (path: string, keyword: string) => {
-    const why = `the vendor does not hold an answer to \`${keyword}\``
+    const why = `the vendor does not enforce \`${keyword}\``
     losses.push(approximated.meaning(`format.schema${path}.${keyword}`, why))
   }
   const whole = isObject(format.schema) ? resolveReference(format.schema, format.schema) : format.schema

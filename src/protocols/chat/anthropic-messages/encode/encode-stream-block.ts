@@ -58,7 +58,9 @@ export class StreamedBlock {
     if (this.start.kind !== "text") return
     if (citation.start !== undefined) {
       const path = `content[${this.place.number}].citations`
-      this.place.context.losses.push(approximated.hint(path, "a citation is of its whole text here"))
+      this.place.context.losses.push(
+        approximated.hint(path, "a citation covers the whole text block in the messages protocol"),
+      )
     }
     this.citations.push(citation)
   }
@@ -132,14 +134,17 @@ function openingOf(start: PartStart, { number, context }: BlockPosition): JsonOb
   const path = `content[${number}]`
   if (start.kind === "tool-call") {
     const opening = callOpening(start as ToolCallPart, { id: context.id, number })
-    if (!opening) reportResponseLoss(context, { path, what: "a call that another provider ran" })
+    if (!opening) reportResponseLoss(context, { path, what: "a tool call that another provider ran" })
     return opening
   }
   if (start.kind !== "whole") return undefined
   const { part } = start
   const block = wholeBlock(part)
   if (!block)
-    reportResponseLoss(context, { path, what: part.kind === "media" ? part.media : "what only another protocol knows" })
+    reportResponseLoss(context, {
+      path,
+      what: part.kind === "media" ? part.media : "content that exists only in another protocol",
+    })
   return block
 }
 

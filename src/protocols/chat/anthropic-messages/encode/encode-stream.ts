@@ -62,7 +62,7 @@ class MessageStreamEncoder {
         return this.isShown(event.candidate) ? [...this.open(), ...this.conclude(event.finish)] : []
       case "logprobs":
         this.loseOnce("logprobs", () =>
-          this.context.losses.push(dropped.hint("logprobs", "an answer tells no probabilities here")),
+          this.context.losses.push(dropped.hint("logprobs", "a messages response has no log probabilities")),
         )
         return []
       case "stream-end":
@@ -79,7 +79,7 @@ class MessageStreamEncoder {
     if (protocol === PROTOCOL && isObject(value)) this.beside = { ...this.beside, ...value }
     if (protocol === PROTOCOL) return
     for (const path of foreignPaths(value)) {
-      this.loseOnce(path, () => this.context.losses.push(dropped.hint(path, `only ${protocol} tells this`)))
+      this.loseOnce(path, () => this.context.losses.push(dropped.hint(path, `only ${protocol} has this`)))
     }
   }
 

@@ -54,7 +54,9 @@ function allowedToolFilter(
   { names }: { names: readonly string[] },
   { losses }: AnthropicEncodeContext,
 ): (tool: ToolDefinition) => boolean {
-  losses.push(approximated.hint("toolChoice", "tools that may not be called are left out, which prompt caches notice"))
+  losses.push(
+    approximated.hint("toolChoice", "tools that may not be called are left out, which can miss the prompt cache"),
+  )
   return ({ name }) => names.includes(name)
 }
 
@@ -72,7 +74,7 @@ function encodeFunction(tool: FunctionTool, writing: AnthropicEncodeContext): Js
     return { name, ...described, input_schema: parameters ?? {}, ...(strict !== undefined && { strict }) }
   }
   const report = (path: string, keyword: string) => {
-    const why = `the vendor does not hold a tool's input to \`${keyword}\``
+    const why = `the vendor does not enforce \`${keyword}\` in tool input`
     writing.losses.push(approximated.meaning(`${memberPath(tool.at, "parameters")}${path}.${keyword}`, why))
   }
   const schema = toolSchema(parameters, report)
@@ -83,7 +85,9 @@ function encodeFunction(tool: FunctionTool, writing: AnthropicEncodeContext): Js
 
 function encodeCustom({ name, description, format, at }: CustomTool, { losses }: AnthropicEncodeContext): JsonObject {
   if (format !== undefined) {
-    losses.push(dropped.meaning(memberPath(at, "format"), "a tool of plain text becomes a function of one string"))
+    losses.push(
+      dropped.meaning(memberPath(at, "format"), "a plain-text tool becomes a function with one string parameter"),
+    )
   }
   const input_schema = { type: "object", properties: { [TEXT_INPUT]: { type: "string" } }, required: [TEXT_INPUT] }
   return { name, ...(description !== undefined && { description }), input_schema }
@@ -105,13 +109,15 @@ function encodeHosted(tool: HostedTool, { losses }: AnthropicEncodeContext): Jso
   if (tool.server) return undefined
   const counterpart = COUNTERPARTS[does]
   if (!counterpart) {
-    losses.push(dropped.meaning(path, "this model's provider has no tool that does the same"))
+    losses.push(dropped.meaning(path, "this model's provider has no equivalent tool"))
     return undefined
   }
   const known = does === "web-search" ? searchOptions(value) : {}
   const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
-    losses.push(approximated.hint(memberPath(path, name), "the provider's own tool of this kind is used as it is"))
+    losses.push(
+      approximated.hint(memberPath(path, name), "the provider's equivalent tool is used with its default settings"),
+    )
   }
   return { ...counterpart, ...known, ...(cacheMark && { cache_control: cacheControl(cacheMark) }) }
 }

@@ -10,12 +10,12 @@ import type { PlacedBlock } from "./encode-part.ts"
 export function cachePoint({ ttl }: CacheMark, { at, writing }: { at: string; writing: BedrockEncodeContext }) {
   const { family, losses } = writing
   if (!family.caches) {
-    losses.push(dropped.hint(`${at}.cache_control`, "the model keeps no prompts"))
+    losses.push(dropped.hint(`${at}.cache_control`, "the model does not cache prompts"))
     return undefined
   }
   const hour = ttl === "1h" && family.caches.hour
   if (ttl === "1h" && !hour) {
-    losses.push(approximated.hint(`${at}.cache_control.ttl`, "the model keeps prompts for five minutes"))
+    losses.push(approximated.hint(`${at}.cache_control.ttl`, "the model caches prompts for five minutes"))
   }
   return { cachePoint: { type: "default", ...(hour && { ttl: "1h" }) } }
 }
@@ -33,7 +33,7 @@ export function withCachePoints(placed: readonly PlacedBlock[], writing: Bedrock
     let place = blocks.length
     while (place > 0 && isMedia(blocks[place - 1])) place--
     if (place < blocks.length) {
-      const why = "no cache border may stand behind media"
+      const why = "a cache mark cannot follow media"
       writing.losses.push((place === 0 ? dropped : approximated).hint(`${mark.at}.cache_control`, why))
     }
     if (place > 0 && blocks[place - 1]?.cachePoint === undefined) blocks.splice(place, 0, point)

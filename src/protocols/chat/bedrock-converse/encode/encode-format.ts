@@ -28,30 +28,32 @@ export function encodeFormat(request: ChatRequest, { thinks, writing }: FormatCo
   const { losses, family } = writing
   if (!format || format.kind === "text") return {}
   if (format.kind !== "schema") {
-    losses.push(approximated.meaning("format", "JSON without a schema is asked for in words"))
+    losses.push(approximated.meaning("format", "JSON without a schema is requested in the prompt"))
     return { instruction: `Answer with one JSON object ${ONLY}` }
   }
   if (family.format === "config") return { outputConfig: encodeConfig(format, writing) }
-  if (format.name !== undefined) losses.push(dropped.hint("format.name", "the form has no name here"))
+  if (format.name !== undefined)
+    losses.push(dropped.hint("format.name", "this format has no name in the Converse protocol"))
   if (request.toolChoice && isForced(request.toolChoice)) {
-    losses.push(dropped.hint("format", "a tool must be called, so that no answer is given"))
+    losses.push(dropped.hint("format", "a tool must be called, so the response has no text to format"))
     return {}
   }
   const takesTool = family.format === "tool" && !thinks && isObject(format.schema)
   const isFree = request.tools.every(({ name }) => name !== ANSWER_TOOL)
   if (takesTool && isFree && describesObject(format.schema)) return { answer: answerTool(format.schema, writing) }
-  losses.push(approximated.meaning("format.schema", "the model is asked in words to keep to it"))
+  losses.push(approximated.meaning("format.schema", "the schema is sent in the prompt and not enforced"))
   return { instruction: `Answer with JSON that fits this JSON Schema ${ONLY}\n${JSON.stringify(format.schema)}` }
 }
 
 type SchemaOutputFormat = Extract<OutputFormat, { kind: "schema" }>
 
 function encodeConfig({ name, schema, strict }: SchemaOutputFormat, { losses }: BedrockEncodeContext): JsonObject {
-  if (strict === false) losses.push(approximated.hint("format.strict", "an answer is always held to its schema"))
+  if (strict === false) losses.push(approximated.hint("format.strict", "the vendor always enforces the schema"))
   const fits = name !== undefined && /^[\w-]{1,64}$/.test(name)
-  if (name !== undefined && !fits) losses.push(dropped.hint("format.name", "a name is of letters, digits, `_` and `-`"))
+  if (name !== undefined && !fits)
+    losses.push(dropped.hint("format.name", "a name may contain only letters, digits, `_` and `-`"))
   const report = (path: string, keyword: string) => {
-    const why = `the vendor does not hold an answer to \`${keyword}\``
+    const why = `the vendor does not enforce \`${keyword}\``
     losses.push(approximated.meaning(`format.schema${path}.${keyword}`, why))
   }
   const whole = strictSchema(isObject(schema) ? resolveReference(schema, schema) : schema, { report })
@@ -66,9 +68,9 @@ function describesObject(schema: Json): boolean {
 }
 
 function answerTool(schema: Json, { losses }: BedrockEncodeContext): JsonObject {
-  losses.push(approximated.hint("format", "the answer is asked for as a tool's input"))
+  losses.push(approximated.hint("format", "the response is requested as the input of a tool"))
   const report = (path: string, keyword: string) => {
-    const why = `the vendor does not hold a tool's input to \`${keyword}\``
+    const why = `the vendor does not enforce \`${keyword}\` in tool input`
     losses.push(approximated.meaning(`format.schema${path}.${keyword}`, why))
   }
   const json = toolSchema(schema, report)

@@ -55,28 +55,27 @@ const FORMS: Readonly<Record<MediaPart["media"], MediaFormats>> = {
 export function mediaBlock(part: MediaPart, writing: BedrockEncodeContext): JsonObject {
   const { media, detail, at } = part
   if (detail !== undefined && detail !== "auto") {
-    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the Converse protocol has no detail of a picture"))
+    writing.losses.push(dropped.hint(memberPath(at, "detail"), "the Converse protocol has no image detail"))
   }
   const { format, bytes } = content(part, writing)
   const source = { bytes }
   if (media === "document") return { document: { format, name: documentName(part, writing), source } }
   if (part.name !== undefined) {
-    writing.losses.push(dropped.hint(memberPath(at, "name"), "only documents have a name here"))
+    writing.losses.push(dropped.hint(memberPath(at, "name"), "only documents have a name in the Converse protocol"))
   }
   return { [media]: { format, source } }
 }
 
 function content(part: MediaPart, writing: BedrockEncodeContext): { format: string; bytes: string } {
   const { source, media } = part
-  if (source.at === "url")
-    throw refuseMedia(part, "this model's provider does not fetch what an address names; send it inline")
+  if (source.at === "url") throw refuseMedia(part, "this model's provider does not fetch URLs; send the content inline")
   if (source.at === "stored") throw refuseMedia(part, "a file that is stored elsewhere cannot be sent; send it inline")
   const known = FORMS[media]
   const type = bareType(source.mediaType)
   const isText = media === "document" && (source.at === "text" || /^text\/|^application\/(?:json|xml)$/.test(type))
   const format = Object.hasOwn(known, type) ? known[type] : isText ? "txt" : undefined
   if (format === undefined) {
-    throw refuseMedia(part, `${media} may be ${Object.keys(known).join(", ")}, not ${type}`)
+    throw refuseMedia(part, `${media} must be ${Object.keys(known).join(", ")}, not ${type}`)
   }
   if (isText && known[type] === undefined) {
     writing.losses.push(approximated.hint(memberPath(part.at, "mediaType"), "text is sent as text/plain"))
@@ -112,7 +111,7 @@ function documentName({ name, at }: MediaPart, { documents, losses }: BedrockEnc
   for (let copy = 2; documents.has(unique); copy++) unique = `${base} (${copy})`
   documents.add(unique)
   if (name !== undefined && name !== unique) {
-    losses.push(approximated.hint(memberPath(at, "name"), `the document is called \`${unique}\``))
+    losses.push(approximated.hint(memberPath(at, "name"), `the document is renamed to \`${unique}\``))
   }
   return unique
 }

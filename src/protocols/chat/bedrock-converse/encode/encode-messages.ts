@@ -21,7 +21,7 @@ export function encodeMessages(turns: readonly ConversationTurn[], writing: Bedr
   const spoken: ConverseMessage[] = []
   for (const turn of turns) appendTurn(turn, { spoken, writing })
   if (spoken[0]?.role !== "user") {
-    const why = "a conversation begins with the user: an empty remark was put first"
+    const why = "a conversation must begin with a user message: a placeholder was inserted"
     writing.losses.push(approximated.hint("messages", why))
     spoken.unshift({ role: "user", results: [], others: [{ block: PLACEHOLDER_TEXT }] })
   }
@@ -43,7 +43,7 @@ function endWithoutSpace(
   const trimmed = typeof text === "string" ? text.trimEnd() : text
   last.others.push(trimmed === undefined ? placed : { ...placed, block: { ...placed.block, text: trimmed } })
   if (trimmed === text) return
-  writing.losses.push(approximated.hint(at, "no white space may stand at the end of an answer that was begun"))
+  writing.losses.push(approximated.hint(at, "white space is not allowed at the end of a prefilled response"))
 }
 
 function appendTurn(
@@ -54,7 +54,7 @@ function appendTurn(
   const { losses } = writing
   reportForeignFields(extra, { at, losses })
   if (said === "instruction") {
-    losses.push(approximated.meaning(at, "an instruction amid the turns is said as the user"))
+    losses.push(approximated.meaning(at, "an instruction in the middle of the conversation is sent as a user message"))
   }
   const role = said === "assistant" ? "assistant" : "user"
   const placed = encodeParts(parts, { place: role, writing })
@@ -72,6 +72,6 @@ function withText(content: JsonObject[], { losses }: BedrockEncodeContext): Json
   const alone =
     content.some(({ document }) => document !== undefined) && !content.some(({ text }) => text !== undefined)
   if (!alone) return content
-  losses.push(approximated.hint("messages", "a document needs a word beside it: an empty remark was put there"))
+  losses.push(approximated.hint("messages", "a document needs accompanying text: a placeholder was inserted"))
   return [...content, PLACEHOLDER_TEXT]
 }

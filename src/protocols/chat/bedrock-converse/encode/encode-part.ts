@@ -45,11 +45,11 @@ function encodePart(part: ContentPart, { place, writing }: ConverseBlockContext)
   const { losses } = writing
   const at = part.at ?? place
   if (part.kind === "foreign") {
-    losses.push(dropped.meaning(at, "only the protocol it was written in knows this content"))
+    losses.push(dropped.meaning(at, "this content exists only in the protocol it was written in"))
     return []
   }
   if (!PLACES[place].includes(part.kind)) {
-    const why = `a ${part.kind} cannot stand here in the Converse protocol`
+    const why = `the Converse protocol does not allow a ${part.kind} here`
     losses.push(dropped[part.kind === "reasoning" ? "hint" : "meaning"](at, why))
     return []
   }
@@ -72,7 +72,12 @@ function blocksOf(part: Exclude<ContentPart, { kind: "foreign" }>, writing: Bedr
   switch (part.kind) {
     case "text":
       if (part.citations && part.citations.length > 0) {
-        writing.losses.push(dropped.hint(memberPath(part.at, "citations"), "the models are not told what they cited"))
+        writing.losses.push(
+          dropped.hint(
+            memberPath(part.at, "citations"),
+            "the Converse protocol does not accept citations in a request",
+          ),
+        )
       }
       return textBlocks(part.text)
     case "refusal":
@@ -100,7 +105,7 @@ function reasoningBlocks({ sealed, text, at }: ReasoningPart, { minter, losses }
       redacted === undefined ? { reasoningText: { text, signature: sealed.data } } : { redactedContent: redacted }
     return [{ reasoningContent }]
   }
-  const why = sealed ? "only its minter reads this seal" : "the models take back only reasoning they have signed"
+  const why = sealed ? "only its minter can read this seal" : "the models accept only reasoning that they signed"
   losses.push(dropped.hint(at ?? "messages", why))
   return []
 }
@@ -111,10 +116,10 @@ function callBlocks(part: ToolCallPart, { losses }: BedrockEncodeContext): JsonO
     losses.push(dropped.meaning(at ?? "messages", "another provider ran this tool"))
     return []
   }
-  if (sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter reads this seal"))
+  if (sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "only its minter can read this seal"))
   const { input, exact } = toolInput(part)
   if (!exact) {
-    const why = "its arguments are no JSON object, and are sent as the text they are"
+    const why = "its arguments are not a JSON object and are sent as text"
     losses.push(approximated.meaning(memberPath(at, "arguments"), why))
   }
   return [{ toolUse: { toolUseId: id, name, input } }]
@@ -128,13 +133,13 @@ function resultBlocks(part: ToolResultPart, writing: BedrockEncodeContext): Json
     each.kind === "media" && !family.inResults.includes(each.media)
   const beside = part.parts.filter(isBeside)
   for (const { at, media } of beside) {
-    losses.push(approximated.hint(at ?? part.at ?? "messages", `${media} of a result is said behind it`))
+    losses.push(approximated.hint(at ?? part.at ?? "messages", `${media} in a tool result is sent after the result`))
   }
   const inside = part.parts.filter((each) => !isBeside(each))
   const content = encodeParts(inside, { place: "result", writing }).map(({ block }) => block)
   if (content.length === 0) content.push({ text: beside.length > 0 ? "(see below)" : "(nothing)" })
   if (isError && !family.failures) {
-    losses.push(approximated.hint(memberPath(part.at, "isError"), "that it is an error is said in words"))
+    losses.push(approximated.hint(memberPath(part.at, "isError"), "the error is described in the text"))
     content.unshift({ text: "The tool failed:" })
   }
   const toolResult = { toolUseId: callId, content, ...(isError && family.failures && { status: "error" }) }

@@ -37,15 +37,15 @@ export function encodeThinking(request: ChatRequest, writing: BedrockEncodeConte
     return NONE
   }
   if (!reasons) return lose("the model does not reason")
-  if (!family.thinking) return lose("how hard the model thinks cannot be set")
-  if (family.isClaude && forced) return lose("the model does not think where it must call a tool")
+  if (!family.thinking) return lose("the reasoning effort of this model cannot be set")
+  if (family.isClaude && forced) return lose("the model does not reason when it must call a tool")
   if (family.thinking === "budget") {
-    if (isUnsigned(request.turns, writing))
-      return lose("what the model thought before it called its tools is not there")
+    if (isUnsigned(request.turns, writing)) return lose("the reasoning before the tool calls is missing")
     return encodeBudget(wish, request, writing)
   }
   if (family.thinking === "adaptive") return encodeAdaptive(wish, writing)
-  if (wish.show !== undefined) losses.push(dropped.hint("reasoning.show", "what is shown of it is the model's to say"))
+  if (wish.show !== undefined)
+    losses.push(dropped.hint("reasoning.show", "the model decides how much reasoning it shows"))
   return encodeEffort(wish, request, writing)
 }
 
@@ -57,7 +57,7 @@ function encodeNone({ family, efforts, losses, reasons }: BedrockEncodeContext):
     if (family.thinking === "reasoning_effort") return { fields: { reasoning_effort: "none" }, thinks: false }
     if (family.thinking === "reasoning.effort") return { fields: { reasoning: { effort: "none" } }, thinks: false }
   }
-  losses.push(dropped.hint("reasoning", "that the model shall not think cannot be said: it is not asked to"))
+  losses.push(dropped.hint("reasoning", "reasoning cannot be disabled explicitly; it is not requested"))
   return NONE
 }
 
@@ -79,26 +79,26 @@ function encodeBudget(
   const { losses, maxOutputTokens, thinkingTokens } = writing
   const { effort, budgetTokens, show } = wish
   if (show !== undefined && show !== "full") {
-    losses.push(dropped.hint("reasoning.show", "the model shows all of its thoughts"))
+    losses.push(dropped.hint("reasoning.show", "the model shows its full reasoning"))
   }
   const asked = budgetTokens ?? (effort && budgetOf(effort))
   if (asked === undefined) {
-    losses.push(dropped.hint("reasoning", "the model thinks where it is told how long"))
+    losses.push(dropped.hint("reasoning", "the model reasons only with a token budget"))
     return NONE
   }
   if (budgetTokens === undefined) {
-    losses.push(approximated.hint("reasoning.effort", `the model takes a number of tokens: ${effort} is ${asked}`))
-  } else if (effort !== undefined) losses.push(dropped.hint("reasoning.effort", "the number of tokens says it"))
+    losses.push(approximated.hint("reasoning.effort", `the model accepts a token budget; ${effort} becomes ${asked}`))
+  } else if (effort !== undefined) losses.push(dropped.hint("reasoning.effort", "the token budget sets the effort"))
   const maxTokens = Math.min(settings.maxOutputTokens ?? maxOutputTokens, maxOutputTokens)
   const least = Math.max(LEAST_BUDGET, thinkingTokens?.min ?? 0)
   const most = Math.min(maxTokens - 1, thinkingTokens?.max ?? Number.POSITIVE_INFINITY)
   if (most < least) {
-    losses.push(dropped.hint("reasoning", "the answer's limit leaves no room to think"))
+    losses.push(dropped.hint("reasoning", "the output limit is too low for reasoning"))
     return NONE
   }
   const budget = Math.min(Math.max(Math.floor(asked), least), most)
   if (budget !== asked) {
-    const why = `the model thinks for ${least} tokens or more, and fewer than the answer's limit`
+    const why = `a reasoning budget must be at least ${least} tokens and below the output limit`
     losses.push(approximated.hint(budgetTokens === undefined ? "reasoning.effort" : "reasoning.budgetTokens", why))
   }
   const thinking = { type: "enabled", budget_tokens: budget }
@@ -107,7 +107,7 @@ function encodeBudget(
 
 function encodeAdaptive(wish: ReasoningSettings, writing: BedrockEncodeContext): ConverseThinking {
   const { show } = wish
-  if (show === "full") writing.losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
+  if (show === "full") writing.losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
   const effort = effortWord(wish, writing)
   const display = show === undefined ? {} : { display: DISPLAYS[show] }
   const fields = { thinking: { type: "adaptive", ...display }, ...(effort && { output_config: { effort } }) }
@@ -126,7 +126,7 @@ function encodeEffort(
   const isMost = word === "high"
   const limited = isMost && settings.maxOutputTokens !== undefined
   if (limited) {
-    const why = "the most effort goes with no limit of the answer: it is asked for less"
+    const why = "the highest effort cannot be combined with an output limit; a lower effort is requested"
     writing.losses.push(approximated.hint("reasoning.effort", why))
   }
   const reasoningConfig = { type: "enabled", maxReasoningEffort: limited ? "medium" : word }
@@ -143,10 +143,10 @@ function effortWord(
   const known = efforts?.filter((each) => each !== "none") ?? []
   const word = nearestEffort(meant, known.length > 0 ? known : EFFORTS)
   if (budgetTokens !== undefined) {
-    losses.push(approximated.hint("reasoning.budgetTokens", `the model takes a word for effort: ${word}`))
+    losses.push(approximated.hint("reasoning.budgetTokens", `the model accepts an effort level: ${word}`))
   }
   if (effort !== undefined && word !== effort) {
-    losses.push(approximated.hint("reasoning.effort", `the nearest the model takes is ${word}`))
+    losses.push(approximated.hint("reasoning.effort", `the nearest supported value is ${word}`))
   }
   return word
 }

@@ -33,7 +33,7 @@ function refuseUnsupported({ candidates = 1, logprobs, modalities }: ChatSetting
 }
 
 function refuseSetting(param: "candidates" | "logprobs" | "modalities"): GatewayError {
-  const message = `\`${param}\` cannot be asked of this model's provider: ${fates[param].note}. Leave it out.`
+  const message = `\`${param}\` is not supported by this model's provider: ${fates[param].note}. Leave it out.`
   return new GatewayError("unsupported_parameter", message, { param })
 }
 
@@ -48,7 +48,7 @@ function dropHints(settings: ChatSettings, { losses }: BedrockEncodeContext): vo
 /** Left out, the vendor's own limit counts: what is named here is held against the account's quota at once. */
 function maxTokens({ maxOutputTokens: asked }: ChatSettings, { maxOutputTokens: most, losses }: BedrockEncodeContext) {
   if (asked === undefined || asked <= most) return asked
-  losses.push(approximated.hint("maxOutputTokens", `the model puts out at most ${most} tokens`))
+  losses.push(approximated.hint("maxOutputTokens", `the model generates at most ${most} tokens`))
   return most
 }
 
@@ -66,7 +66,7 @@ function encodeSampling(
   const { family, losses, fixedSampling } = writing
   const lose = (name: string, why: string) => losses.push(dropped.hint(name, why))
   if (thought.samples === "itself" || fixedSampling) {
-    const why = fixedSampling ? "the model does not let it be set" : "the model sets it while it thinks"
+    const why = fixedSampling ? "the model does not allow setting it" : "the model sets it while it reasons"
     if (temperature !== undefined && temperature !== 1) lose("temperature", why)
     if (topP !== undefined && topP !== 1) lose("topP", why)
     if (topK !== undefined) lose("topK", why)
@@ -76,8 +76,8 @@ function encodeSampling(
     losses.push(approximated.meaning("temperature", "a temperature is at most 1"))
   }
   const excluded = family.isClaude && temperature !== undefined && topP !== undefined
-  if (excluded && topP !== 1) lose("topP", "the model takes a temperature or a nucleus, not both")
-  if (topK !== undefined && !family.topK) lose("topK", "the model is not known to take it")
+  if (excluded && topP !== 1) lose("topP", "the model accepts temperature or top_p, not both")
+  if (topK !== undefined && !family.topK) lose("topK", "the model is not known to support it")
   return {
     inference: {
       ...(temperature !== undefined && { temperature: Math.min(temperature, 1) }),
@@ -95,7 +95,7 @@ function topKField(word: NonNullable<BedrockEncodeContext["family"]["topK"]>, to
 function encodeStop({ stop }: ChatSettings, { family, losses, stream }: BedrockEncodeContext) {
   const said = stop?.filter((sequence) => (family.isClaude ? sequence.trim() : sequence) !== "") ?? []
   if (stop && said.length < stop.length) {
-    losses.push(dropped.meaning("stop", "the model does not stop at white space alone"))
+    losses.push(dropped.meaning("stop", "the model does not accept white space as a stop sequence"))
   }
   if (said.length === 0) return { stopSequences: {}, paths: {} }
   const path = stream ? "/delta/stop_sequence" : "/stop_sequence"

@@ -34,7 +34,7 @@ export function encodeChoice(
   if (choice && isForced(choice)) return encodeForced(choice, names, writing)
   if (answer) return { toolChoice: names.length > 0 ? { any: {} } : { tool: { name: ANSWER_TOOL } } }
   if (choice?.mode !== "none" || names.length === 0) return {}
-  const why = "tools that were called before must be declared: that none may be called is said in words"
+  const why = "tools that were called before must be declared; the prompt says that none may be called"
   writing.losses.push(approximated.meaning("toolChoice", why))
   return { instruction: "Do not call any tool now." }
 }
@@ -47,12 +47,12 @@ function encodeForced(
   const name = choice.mode === "tool" ? choice.name : undefined
   if (names.length === 0 || (name !== undefined && !names.includes(name))) throw unforceable()
   if (family.forces) return { toolChoice: name === undefined ? { any: {} } : { tool: { name } } }
-  losses.push(approximated.meaning("toolChoice", "the model cannot be made to call a tool, and is asked to in words"))
+  losses.push(approximated.meaning("toolChoice", "the model cannot be forced to call a tool; the prompt asks for it"))
   return { instruction: name === undefined ? "Call one of the tools now." : `Call the tool \`${name}\` now.` }
 }
 
 function unforceable(): GatewayError {
   const message =
-    "`tool_choice` demands a tool that this model's provider cannot be made to run. Choose another tool or model."
+    "`tool_choice` demands a tool that this model's provider cannot be forced to run. Choose another tool or model."
   return new GatewayError("unsupported_parameter", message, { param: "tool_choice" })
 }

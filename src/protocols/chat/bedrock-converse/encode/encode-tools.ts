@@ -64,7 +64,7 @@ function offeredTools(
   })
   for (const tool of tools) {
     if (kept.includes(tool)) continue
-    writing.losses.push(dropped.hint(tool.at ?? "tools", "it may not be called, so it is not offered"))
+    writing.losses.push(dropped.hint(tool.at ?? "tools", "it may not be called, so it is not sent"))
   }
   return kept
 }
@@ -108,7 +108,7 @@ function toolPoint(
   { at, writing }: { at: string; writing: BedrockEncodeContext },
 ): JsonObject | undefined {
   if (writing.family.caches?.tools !== false) return cachePoint(cacheMark, { at, writing })
-  writing.losses.push(dropped.hint(`${at}.cache_control`, "the model keeps no tools"))
+  writing.losses.push(dropped.hint(`${at}.cache_control`, "the model does not cache tools"))
   return undefined
 }
 
@@ -116,10 +116,10 @@ function encodeFunction(tool: FunctionTool, { family, losses }: BedrockEncodeCon
   const { name, description, parameters, at } = tool
   const strict = tool.strict === true && family.format === "config"
   if (tool.strict === true && !strict) {
-    losses.push(dropped.hint(memberPath(at, "strict"), "the model is not held to a tool's schema"))
+    losses.push(dropped.hint(memberPath(at, "strict"), "the vendor does not enforce tool schemas"))
   }
   const report: KeywordReport = (path, keyword) => {
-    const why = `the vendor does not hold a tool's input to \`${keyword}\``
+    const why = `the vendor does not enforce \`${keyword}\` in tool input`
     losses.push(approximated.meaning(`${memberPath(at, "parameters")}${path}.${keyword}`, why))
   }
   const schema: Json = toolSchema(parameters, report)
@@ -133,7 +133,7 @@ function encodeFunction(tool: FunctionTool, { family, losses }: BedrockEncodeCon
 
 function encodeCustom({ name, description, format, at }: CustomTool, { losses }: BedrockEncodeContext): JsonObject {
   const weight = isObject(format) && format.type !== "text" ? "meaning" : "hint"
-  losses.push(approximated[weight](at ?? "tools", "a tool of plain text becomes a function of one string"))
+  losses.push(approximated[weight](at ?? "tools", "a plain-text tool becomes a function with one string parameter"))
   const json = { type: "object", properties: { [TEXT_INPUT]: { type: "string" } }, required: [TEXT_INPUT] }
   return { name, ...(description !== undefined && description !== "" && { description }), inputSchema: { json } }
 }
@@ -142,11 +142,13 @@ function encodeHosted(tool: HostedTool, { family, losses }: BedrockEncodeContext
   const { does, at = "tools" } = tool
   const name = family.systemTools?.[does]
   if (name === undefined) {
-    losses.push(dropped.meaning(at, "this model's provider has no tool that does the same"))
+    losses.push(dropped.meaning(at, "this model's provider has no equivalent tool"))
     return undefined
   }
   for (const each of Object.keys(hostedSettings(tool))) {
-    losses.push(approximated.hint(memberPath(at, each), "the provider's own tool of this kind is used as it is"))
+    losses.push(
+      approximated.hint(memberPath(at, each), "the provider's equivalent tool is used with its default settings"),
+    )
   }
   return { systemTool: { name } }
 }

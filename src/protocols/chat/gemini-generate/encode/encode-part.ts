@@ -52,7 +52,7 @@ export class PartEncoder {
 
   /** What stands beside a part's content and has no place on this wire. */
   private reportBeside(part: ContentPart, at: string): void {
-    if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides itself what it caches.")
+    if (part.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides on its own what it caches.")
     reportForeignFields(part.extra, { at, losses: this.encoding.losses })
     if (part.kind === "text" && part.citations) this.citations(part.citations.length, at)
   }
@@ -62,7 +62,7 @@ export class PartEncoder {
       case "text":
         return part.text === "" && !isNative(part.at) ? [] : [{ text: part.text }]
       case "refusal":
-        this.lose(at, "Gemini has no refusals; it is sent as text.", { how: "approximated" })
+        this.lose(at, "Gemini has no refusals; the refusal is sent as text.", { how: "approximated" })
         return part.text === "" ? [] : [{ text: part.text }]
       case "reasoning":
         return this.thought(part, at)
@@ -84,7 +84,8 @@ export class PartEncoder {
 
   /** In answers citations are told beside the content, by whoever writes it. */
   private citations(count: number, at: string): void {
-    if (count > 0 && !at.startsWith("candidates[")) this.lose(`${at}.citations`, "Gemini takes no citations back.")
+    if (count > 0 && !at.startsWith("candidates["))
+      this.lose(`${at}.citations`, "Gemini does not accept citations in a request.")
   }
 
   private thought(part: ReasoningPart, at: string): JsonObject[] {
@@ -110,7 +111,7 @@ export class PartEncoder {
 
   private signed(sealed: SealedContent | undefined, at: string): string | undefined {
     const signature = sealed && this.signature(sealed)
-    if (sealed && signature === undefined) this.lose(at, "Its seal is of another maker, who alone can read it.")
+    if (sealed && signature === undefined) this.lose(at, "Only its minter can read this seal.")
     return signature
   }
 
@@ -119,12 +120,12 @@ export class PartEncoder {
   }
 
   private media(part: MediaPart, at: string): JsonObject[] {
-    if (part.detail !== undefined && part.detail !== "auto")
-      this.lose(`${at}.detail`, "Gemini takes no wish for how closely to look.")
-    if (part.name !== undefined) this.lose(`${at}.name`, "Gemini takes no names of files.")
+    if (part.detail !== undefined && part.detail !== "auto") this.lose(`${at}.detail`, "Gemini has no image detail.")
+    if (part.name !== undefined) this.lose(`${at}.name`, "Gemini has no file names.")
     const written = encodeMedia(part, { mayRead: this.encoding.isOurs })
     if (!written) this.lose(at, "It is a file in another provider's account.", { weight: "meaning" })
-    if (written?.guessed) this.lose(at, "Its media type is not told, and was guessed.", { how: "approximated" })
+    if (written?.guessed)
+      this.lose(at, "The request does not state its media type; the gateway guessed it.", { how: "approximated" })
     return written ? [written.part] : []
   }
 
@@ -141,8 +142,8 @@ export class PartEncoder {
     if (exact) return exact
     const how = { weight: "meaning", how: "approximated" } as const
     const near = parseJson(text)
-    if (isObject(near)) this.lose(`${at}.arguments`, "Its numbers are longer than JSON's are read.", how)
-    else this.lose(`${at}.arguments`, "They are no JSON object; they are sent as the text `input` of one.", how)
+    if (isObject(near)) this.lose(`${at}.arguments`, "It contains numbers that exceed JSON precision.", how)
+    else this.lose(`${at}.arguments`, "They are not a JSON object; they are sent as the string `input` of one.", how)
     return isObject(near) ? near : { input: text }
   }
 
@@ -185,19 +186,21 @@ export class PartEncoder {
   }
 
   private foreignRun(at: string): JsonObject[] {
-    this.lose(at, "It is of a tool that another provider ran.", { weight: this.encoding.foreignRuns })
+    this.lose(at, "It belongs to a tool that another provider ran.", { weight: this.encoding.foreignRuns })
     return []
   }
 
   private result(part: ToolResultPart, at: string): JsonObject[] {
     const name = part.name ?? this.calls.get(part.callId)?.name
-    if (name === undefined) this.lose(at, "It answers no call that is told, so its tool's name is not known.")
+    if (name === undefined) this.lose(at, "Its call is not in the request, so the tool's name is unknown.")
     const texts = this.texts(part, at)
     const others = part.parts.filter((each) => each.kind !== "text" && each.kind !== "refusal")
     const media = this.encode(others, `${at}.content`)
     const inside = media.length > 0 && (this.encoding.mediaInResults || isNative(part.at))
     if (media.length > 0 && !inside) {
-      this.lose(at, "This model's tools give back text alone; the rest stands beside it.", { how: "approximated" })
+      this.lose(at, "This model accepts only text as a tool result; the rest is sent next to it.", {
+        how: "approximated",
+      })
     }
     const response = texts.length === 0 ? {} : encodeResult({ text: texts.join("\n"), isError: part.isError })
     const functionResponse = {
@@ -211,7 +214,7 @@ export class PartEncoder {
 
   private foreign({ protocol, value }: Extract<ContentPart, { kind: "foreign" }>, at: string): JsonObject[] {
     if (protocol === PROTOCOL && isObject(value)) return [this.unsealed(value)]
-    this.lose(at, `It is a part that only ${protocol} knows.`, { weight: "meaning" })
+    this.lose(at, `Only ${protocol} has this kind of part.`, { weight: "meaning" })
     return []
   }
 

@@ -415,7 +415,7 @@ describe("tools", () => {
     })
     expect(tools([shell]).losses).toEqual(["tools[1] meaning dropped"])
     const force = { toolChoice: { mode: "tool", name: "shell" } } as const
-    expect(() => tools([lookup, shell], force)).toThrow("cannot be made to call it")
+    expect(() => tools([lookup, shell], force)).toThrow("cannot be forced to call it")
     expect(() => tools([lookup, search], { toolChoice: { mode: "tool", name: "web_search" } }, NEWER)).toThrow(
       "cannot be made",
     )

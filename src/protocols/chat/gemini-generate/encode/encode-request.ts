@@ -62,7 +62,7 @@ class ContentsEncoder {
     const { losses } = this.context
     reportForeignFields(turn.extra, { at, losses })
     if (turn.role === "instruction") {
-      const why = "Gemini takes instructions only at the beginning; this one is said by the user."
+      const why = "Gemini accepts instructions only at the beginning; this one is sent as a user message."
       losses.push({ path: at, weight: "meaning", how: "approximated", why })
     }
     const role = turn.role === "assistant" ? "model" : "user"
@@ -82,7 +82,7 @@ class ContentsEncoder {
   }
 
   sayInstructions(parts: JsonObject[]): void {
-    const why = "Gemini wants something said; the instructions are said by the user."
+    const why = "Gemini requires at least one message; the instructions are sent as a user message."
     this.context.losses.push({ path: "instructions", weight: "meaning", how: "approximated", why })
     this.grow({ role: "user", results: false, parts })
   }
@@ -126,7 +126,7 @@ class ContentsEncoder {
     const first = parts.findIndex(({ functionCall }) => functionCall !== undefined)
     const call = parts[first]
     if (!call || call.thoughtSignature !== undefined || this.goesOn()) return parts
-    const why = "This model wants each call signed by itself; the value that stands for no signature is sent."
+    const why = "This model requires a signature on each call; the placeholder for a missing signature is sent."
     this.context.losses.push({ path: at, weight: "hint", how: "approximated", why })
     return parts.with(first, { ...call, thoughtSignature: NO_SIGNATURE })
   }

@@ -41,7 +41,7 @@ interface GeminiFinishContext {
 export function encodeFinish(finish: CandidateFinish | undefined, { calls, losses }: GeminiFinishContext): string {
   const { reason = "stop", word, stopSequence } = finish ?? {}
   if (stopSequence !== undefined) {
-    const why = "Gemini does not tell which stop sequence ended the answer."
+    const why = "Gemini does not report which stop sequence ended the response."
     losses.push({ path: "finish.stopSequence", weight: "hint", how: "dropped", why })
   }
   if (word !== undefined && /^[A-Z][A-Z_]*$/.test(word)) return word
@@ -51,7 +51,7 @@ export function encodeFinish(finish: CandidateFinish | undefined, { calls, losse
 /** Whether there was something to report. */
 export function reportUsage({ cacheWrite, cacheWrite1h }: Usage, losses: Loss[]): boolean {
   if (!cacheWrite && !cacheWrite1h) return false
-  const why = "Gemini counts what was written to a cache with the rest of the prompt."
+  const why = "Gemini includes cache writes in the prompt tokens."
   losses.push({ path: "usage.cacheWrite", weight: "hint", how: "approximated", why })
   return true
 }

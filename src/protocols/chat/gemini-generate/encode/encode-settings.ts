@@ -51,13 +51,13 @@ function reportUnsaid({ parallelToolCalls, verbosity, cacheKey, endUser }: ChatS
   const lose = (path: keyof ChatSettings, weight: Loss["weight"], why: string) =>
     losses.push({ path, weight, how: "dropped", why })
   if (parallelToolCalls === false) lose("parallelToolCalls", "meaning", "Gemini may call several tools at once.")
-  if (verbosity !== undefined) lose("verbosity", "hint", "Gemini takes no wish for the answer's length.")
-  if (cacheKey !== undefined) lose("cacheKey", "hint", "Gemini finds what it has cached by itself.")
-  if (endUser !== undefined) lose("endUser", "hint", "Gemini is not told who asks.")
+  if (verbosity !== undefined) lose("verbosity", "hint", "Gemini has no verbosity setting.")
+  if (cacheKey !== undefined) lose("cacheKey", "hint", "Gemini has no cache key; it finds cached prompts on its own.")
+  if (endUser !== undefined) lose("endUser", "hint", "Gemini has no end-user member.")
 }
 
 function tooManyStops(count: number): GatewayError {
-  const message = `This model takes at most ${MAX_STOPS} stop sequences; the request has ${count}. Send fewer.`
+  const message = `This model accepts at most ${MAX_STOPS} stop sequences; the request has ${count}. Send fewer.`
   return new GatewayError("unsupported_parameter", message, { param: "stop" })
 }
 
@@ -77,7 +77,12 @@ function encodeFormat(
     losses.push({ path: "format.name", weight: "hint", how: "dropped", why: "Gemini's schemas have no names." })
   }
   if (format.strict === false) {
-    losses.push({ path: "format.strict", weight: "hint", how: "approximated", why: "Gemini always keeps to a schema." })
+    losses.push({
+      path: "format.strict",
+      weight: "hint",
+      how: "approximated",
+      why: "Gemini always enforces the schema.",
+    })
   }
   if (native) return { responseMimeType: "application/json", responseJsonSchema: format.schema }
   const { schema, dropped } = projectSchema(format.schema)
@@ -99,7 +104,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamR
       path: "reasoning",
       weight: "hint",
       how: "dropped",
-      why: "The model does not think before it answers.",
+      why: "The model does not reason.",
     })
     return undefined
   }
@@ -108,7 +113,7 @@ function encodeReasoning(wish: ReasoningSettings | undefined, context: UpstreamR
       path: "reasoning.show",
       weight: "hint",
       how: "approximated",
-      why: "Gemini shows thoughts summed up.",
+      why: "Gemini shows reasoning as a summary.",
     })
   }
   return { ...encodeShow(wish, context), ...encodeDepth(wish, context) }
@@ -148,7 +153,7 @@ function encodeLevel(
 ): JsonObject {
   const wanted = effort ?? effortOf(budgetTokens ?? 0)
   const level = nearestEffort(wanted, levels.length > 0 ? levels : LEVELS)
-  const why = `The nearest this model has is ${level}.`
+  const why = `The nearest supported value is ${level}.`
   const path = effort === undefined ? "reasoning.budgetTokens" : "reasoning.effort"
   if (level !== effort) losses.push({ path, weight: "hint", how: "approximated", why })
   return { thinkingLevel: level.toUpperCase() }
@@ -169,9 +174,9 @@ function encodeBudget(
   // What is negative lets the model think as long as it likes.
   const budget = asked < 0 ? asked : Math.max(min, Math.min(max, asked))
   if (budgetTokens === undefined) {
-    near("reasoning.effort", `This model takes a number of tokens; ${effort} is sent as ${budget}.`)
+    near("reasoning.effort", `This model accepts a token budget; ${effort} is sent as ${budget}.`)
   } else if (budget !== budgetTokens) {
-    near("reasoning.budgetTokens", `This model takes ${min} to ${max}.`)
-  } else if (effort !== undefined) near("reasoning.effort", "Gemini takes one of the two; the budget is sent.")
+    near("reasoning.budgetTokens", `This model accepts ${min} to ${max}.`)
+  } else if (effort !== undefined) near("reasoning.effort", "Gemini accepts only one of the two; the budget is sent.")
   return { thinkingBudget: budget }
 }

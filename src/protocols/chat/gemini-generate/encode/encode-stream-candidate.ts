@@ -72,7 +72,7 @@ export class GeminiCandidateEncoder {
   private begin({ part: number, start }: Extract<StreamEvent, { type: "part-start" }>): JsonObject[] {
     if (this.parts.has(number)) return []
     if (start.kind === "refusal") {
-      const why = "Gemini has no refusals; it is sent as text."
+      const why = "Gemini has no refusals; the refusal is sent as text."
       this.context.losses.push({ path: this.place(number), weight: "hint", how: "approximated", why })
     }
     if (start.kind === "tool-call" && start.runsAt === "client") this.calls = true

@@ -90,7 +90,7 @@ class GeminiStreamEncoder implements StreamWriter {
 
   private loseForeign(protocol: string, value: Json): void {
     const { losses } = this.context
-    const why = `Only ${protocol} tells this.`
+    const why = `Only ${protocol} has this.`
     for (const path of foreignPaths(value)) {
       if (!losses.some((loss) => loss.path === path)) losses.push({ path, weight: "hint", how: "dropped", why })
     }

@@ -51,7 +51,7 @@ class GeminiToolEncoder {
   }
 
   add(tool: ToolDefinition, at: string): void {
-    if (tool.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides itself what it caches.")
+    if (tool.cacheMark) this.lose(`${at}.cache_control`, "Gemini decides on its own what it caches.")
     reportForeignFields(tool.extra, { at, losses: this.context.losses })
     if (tool.kind === "hosted") this.addHosted(tool, at)
     else
@@ -117,16 +117,16 @@ class GeminiToolEncoder {
     }
     const own = OWN[tool.does]
     const alone = this.functions.size === 0
-    if (own === undefined) this.dropHosted(tool, { at, why: "Gemini has no tool that does this." })
+    if (own === undefined) this.dropHosted(tool, { at, why: "Gemini has no equivalent tool." })
     else if (!alone && !generationOf(this.context.model).mixesTools) {
-      this.dropHosted(tool, { at, why: "This model takes no tool of its own beside functions." })
+      this.dropHosted(tool, { at, why: "This model does not combine built-in tools with functions." })
     } else this.mapHosted(tool, { at, own })
   }
 
   private mapHosted(tool: HostedTool, { at, own }: { at: string; own: string }): void {
     this.mixed ||= this.functions.size > 0
     if (Object.keys(hostedSettings(tool)).length > 0)
-      this.lose(at, `It is Gemini's own ${own}, without its settings.`, "hint", "approximated")
+      this.lose(at, `Gemini's ${own} is used with its default settings.`, "hint", "approximated")
     this.entry(own)[own] = {}
   }
 
@@ -160,7 +160,7 @@ class GeminiToolEncoder {
       return { mode, allowedFunctionNames: names }
     }
     if (known.length === 0) throw forcedToolMissing(other)
-    this.lose("toolChoice", "Gemini's own tools cannot be chosen.", "meaning", "approximated")
+    this.lose("toolChoice", "Gemini's built-in tools cannot be chosen by `tool_choice`.", "meaning", "approximated")
     return { mode, allowedFunctionNames: known }
   }
 
@@ -174,6 +174,6 @@ function nativeEntry(at: string): string | undefined {
 }
 
 function forcedToolMissing(name: string): GatewayError {
-  const message = `The tool \`${name}\` is run by another provider, and this model cannot be made to call it. Choose another tool or model.`
+  const message = `The tool \`${name}\` is run by another provider, and this model cannot be forced to call it. Choose another tool or model.`
   return new GatewayError("unsupported_parameter", message, { param: "tool_choice" })
 }

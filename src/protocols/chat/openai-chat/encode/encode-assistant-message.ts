@@ -24,9 +24,9 @@ export function encodeAssistant(turn: ConversationTurn, saying: ChatEncodeContex
       called.refusal = `${called.refusal ?? ""}${part.text}`
     else if (part.kind === "foreign" && writingOf(part.extra).word === "tool_calls") addCall(called, part.value)
     else if (part.kind === "media" && !saying.own)
-      reportPartLoss(part, saying, "an assistant's message cannot hold media here")
+      reportPartLoss(part, saying, "an assistant message cannot contain media in chat completions")
     else if (part.kind === "tool-result")
-      reportPartLoss(part, saying, "chat completions knows no results of tools that ran there")
+      reportPartLoss(part, saying, "chat completions has no results of provider-run tools")
     else spoken.push(part)
   }
   const draft: JsonDraft = { role: "assistant" }
@@ -49,7 +49,7 @@ function thinkingPart(part: ReasoningPart, thought: JsonDraft, saying: ChatEncod
   if (as !== undefined) return [part]
   const seal = sealOf(part, { word, saying })
   if (!seal) {
-    const why = "reasoning goes back only to the provider it came from"
+    const why = "reasoning is returned only to the provider it came from"
     saying.context.losses.push(dropped.hint(part.at ?? "", why))
     return []
   }
@@ -77,7 +77,7 @@ function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeCont
   const { losses } = saying.context
   const at = part.at ?? ""
   if (part.runsAt === "provider") {
-    reportPartLoss(part, saying, "chat completions knows no calls of tools that ran there")
+    reportPartLoss(part, saying, "chat completions has no calls of provider-run tools")
     return
   }
   const { legacy, word } = writingOf(part.extra)
@@ -90,7 +90,7 @@ function writeCall(part: ToolCallPart, called: JsonDraft, saying: ChatEncodeCont
   for (const name of ["id", "type"]) if (absent.includes(name)) delete call[name]
   const extraContent = part.sealed && maySendSeal(part.sealed, saying) ? openCall(part.sealed) : undefined
   if (extraContent) call.extra_content = extraContent
-  else if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal goes back only to who made it"))
+  else if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal is returned only to its minter"))
   addCall(called, restorePassthrough(call, part.extra, { at, losses }))
 }
 

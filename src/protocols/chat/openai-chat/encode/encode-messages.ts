@@ -47,7 +47,7 @@ function lacksWord({ settings: { format }, instructions, turns }: ChatRequest, {
 }
 
 function jsonInstruction({ context: { losses } }: ChatEncodeContext): Json {
-  losses.push(approximated.hint("format", "JSON is given only where the word is said: an instruction was added"))
+  losses.push(approximated.hint("format", "JSON mode requires the word JSON in the prompt: an instruction was added"))
   return { role: "system", content: "Answer in JSON." }
 }
 
@@ -135,11 +135,11 @@ function encodeResult(part: ToolResultPart, saying: ChatEncodeContext): { messag
   const media = part.parts.filter((each) => each.kind === "media" && textOf(each.source) === undefined)
   const texts = part.parts.filter((each) => !media.includes(each))
   if (media.length > 0) {
-    const why = "a tool's result is text in chat completions: the rest follows in a message of the user"
+    const why = "a tool result is text only in chat completions: the rest follows in a user message"
     losses.push(approximated.meaning(memberPath(at, "content"), why))
   }
   const said = encodeContent(texts, saying, { content: undefined, between: PARAGRAPH })
-  if (part.isError) losses.push(approximated.hint(at, "that the tool failed is said in the text of its result"))
+  if (part.isError) losses.push(approximated.hint(at, "the text of the result says that the tool failed"))
   const content = part.isError && typeof said === "string" ? `Error: ${said}` : said
   const message = restorePassthrough({ role: "tool", tool_call_id: part.callId, content }, part.extra, { at, losses })
   return { message, media: media.flatMap((each) => encodePart(each, saying) ?? []) }

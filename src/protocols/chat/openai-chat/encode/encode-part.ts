@@ -39,7 +39,7 @@ export function encodePart(part: ContentPart, saying: ChatEncodeContext): Json |
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
-    losses.push(dropped.meaning(at, `a block that only ${part.protocol} knows`))
+    losses.push(dropped.meaning(at, `only ${part.protocol} has this kind of block`))
     return undefined
   }
   const written = writingOf(part.extra)
@@ -63,14 +63,14 @@ function encodeKind(part: Exclude<ContentPart, { kind: "foreign" }>, saying: Cha
   const at = part.at ?? ""
   if (part.kind === "text") {
     if (part.citations?.length) {
-      losses.push(dropped.hint(memberPath(at, "citations"), "a message sent to chat completions has no citations"))
+      losses.push(dropped.hint(memberPath(at, "citations"), "chat completions does not accept citations in a request"))
     }
     return { type: "text", text: part.text }
   }
   if (part.kind === "refusal") return { type: "refusal", refusal: part.text }
   if (part.kind === "media") return encodeMedia(part, saying)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
-  losses.push(dropped[weight](at, `a ${part.kind} cannot stand here in chat completions`))
+  losses.push(dropped[weight](at, `chat completions does not allow a ${part.kind} here`))
   return undefined
 }
 
@@ -91,23 +91,30 @@ function encodeMedia(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
     return { type: "image_url", image_url: { url, ...(part.detail !== undefined && { detail: part.detail }) } }
   }
   if (!saying.own)
-    throw unsupportedSetting(at, "is a video, which this model's provider takes none of. Send single images of it.")
+    throw unsupportedSetting(
+      at,
+      "is a video, which this model's provider does not accept. Send single frames as images.",
+    )
   return { type: "video_url", video_url: { url } }
 }
 
 function storedElsewhere(at: string): Error {
-  return unsupportedSetting(at, "names a file that this model's provider does not hold. Send its content instead.")
+  return unsupportedSetting(at, "references a file that this model's provider does not have. Send its content instead.")
 }
 
 function encodeAudio({ at = "", source }: MediaPart, { own }: ChatEncodeContext): JsonDraft {
   if (source.at === "stored" || source.at === "text") throw storedElsewhere(at)
   const format = audioFormat(source.mediaType ?? "")
   if (source.at === "url") {
-    if (!own) throw unsupportedSetting(at, "is audio at an address. Send the audio itself, as wav or mp3.")
+    if (!own)
+      throw unsupportedSetting(
+        at,
+        "is an audio URL, which this model's provider does not accept. Send the audio itself, as wav or mp3.",
+      )
     return { type: "input_audio", input_audio: { data: source.url, format } }
   }
   if (!own && format !== "wav" && format !== "mp3") {
-    throw unsupportedSetting(at, `is audio of type ${source.mediaType}; this model's provider takes wav and mp3.`)
+    throw unsupportedSetting(at, `is audio of type ${source.mediaType}; this model's provider accepts wav and mp3.`)
   }
   return { type: "input_audio", input_audio: { data: source.base64, format } }
 }
@@ -120,10 +127,14 @@ function encodeFile(part: MediaPart, saying: ChatEncodeContext): JsonDraft {
     return { type: "file", file: { ...(name !== undefined && { filename: name }), file_id: source.id } }
   }
   if (!own) {
-    if (source.at === "url") throw unsupportedSetting(at, "is a file at an address. Send the file itself, in base64.")
+    if (source.at === "url")
+      throw unsupportedSetting(
+        at,
+        "is a file URL, which this model's provider does not accept. Send the file itself, in base64.",
+      )
     const spelledOut = textOf(source)
     if (spelledOut !== undefined) {
-      context.losses.push(approximated.hint(at, "a file of text is sent as text"))
+      context.losses.push(approximated.hint(at, "a text file is sent as text"))
       return { type: "text", text: name === undefined ? spelledOut : `${name}\n\n${spelledOut}` }
     }
   }

@@ -143,7 +143,7 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning dropped c", "meaning dropped r"])
   })
 
-  test("marks, citations, names and what only another protocol knows are named as lost", () => {
+  test("marks, citations, names and content that exists only in another protocol are named as lost", () => {
     const extra = { protocol: "anthropic-messages", members: { context_management: {}, x: 1 } }
     const { losses } = messagesOf({
       extra,

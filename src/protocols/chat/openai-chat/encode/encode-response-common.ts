@@ -72,7 +72,7 @@ export function reportFinish(
     path: `${path}.finish`,
     weight: "meaning",
     how: "approximated",
-    why: `chat completions has no word for an answer that ends with ${finish.word ?? finish.reason}`,
+    why: `chat completions has no finish reason for ${finish.word ?? finish.reason}`,
   })
 }
 
@@ -82,7 +82,7 @@ export function unsupportedReason(
 ): string | undefined {
   if (part.kind === "tool-call" && part.runsAt === "provider") return "a call of a tool that the provider ran itself"
   if (part.kind === "tool-result") return "the result of a tool that the provider ran itself"
-  if (part.kind === "foreign") return "a block that only its own protocol knows"
+  if (part.kind === "foreign") return "a block that exists only in its own protocol"
   if (part.kind === "media" && part.media !== "image" && part.media !== "audio") return `a ${part.media}`
   return undefined
 }

@@ -119,7 +119,7 @@ class ChoiceEncoder {
       if (annotation) this.annotations.push(annotation)
       else {
         const place = { path: `${path}.citations[${index}]`, losses: this.context.losses }
-        reportPart("a citation without an address", place)
+        reportPart("a citation without a URL", place)
       }
     }
   }

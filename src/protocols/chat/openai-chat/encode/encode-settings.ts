@@ -54,7 +54,7 @@ function encodeSampling(
 ): { readonly [name: string]: Json | undefined } {
   const { temperature, topP, topK, frequencyPenalty, presencePenalty } = settings
   if (!own && context.fixedSampling) {
-    const lose = (name: string) => context.losses.push(dropped.hint(name, "the model lets nobody set it"))
+    const lose = (name: string) => context.losses.push(dropped.hint(name, "the model does not allow setting it"))
     if (temperature !== undefined && temperature !== 1) lose("temperature")
     if (topP !== undefined && topP !== 1) lose("topP")
     if (frequencyPenalty) lose("frequencyPenalty")
@@ -78,7 +78,7 @@ function encodeStop({ stop }: ChatSettings, { own, written }: ChatEncodeContext)
   if (stop.length > MAX_STOPS) {
     throw unsupportedSetting(
       "stop",
-      `holds ${stop.length} sequences; this model's provider takes at most ${MAX_STOPS}.`,
+      `has ${stop.length} sequences; this model's provider accepts at most ${MAX_STOPS}.`,
     )
   }
   return stop
@@ -92,7 +92,7 @@ function encodeLogprobs(
   if (logprobs === undefined) return {}
   const others = own ? logprobs : Math.min(logprobs, MAX_ALTERNATIVES)
   if (others < logprobs) {
-    const why = `chat completions tells at most ${MAX_ALTERNATIVES} alternatives`
+    const why = `chat completions returns at most ${MAX_ALTERNATIVES} alternatives`
     context.losses.push(approximated.hint("logprobs", why))
   }
   return { logprobs: true, ...(plain?.top_logprobs !== "absent" && { top_logprobs: others }) }
@@ -117,18 +117,20 @@ function encodeReasoning(wish: ReasoningSettings | undefined, { own, written, co
   const { effort, budgetTokens, show } = wish
   if (own) return effort ? { reasoning_effort: effort } : {}
   const { losses, reasons } = context
-  if (show) losses.push(dropped.hint("reasoning.show", "whether reasoning is shown is the provider's to say"))
+  if (show) losses.push(dropped.hint("reasoning.show", "the provider decides whether reasoning is shown"))
   const word = effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens))
   if (!reasons) {
     if (word && word !== "none") losses.push(dropped.hint("reasoning", "the model does not reason"))
     return {}
   }
   if (budgetTokens !== undefined && budgetTokens > 0) {
-    losses.push(approximated.hint("reasoning.budgetTokens", "chat completions knows words for effort, not numbers"))
+    losses.push(
+      approximated.hint("reasoning.budgetTokens", "chat completions accepts effort levels, not token budgets"),
+    )
   }
   if (!word) return {}
   const taken = context.efforts ? nearestEffort(word, context.efforts) : word
-  if (taken !== word) losses.push(approximated.hint("reasoning.effort", `the nearest the model takes is ${taken}`))
+  if (taken !== word) losses.push(approximated.hint("reasoning.effort", `the nearest supported value is ${taken}`))
   return { reasoning_effort: taken }
 }
 
@@ -136,9 +138,12 @@ function encodeModalities({ modalities }: ChatSettings, { own, context }: ChatEn
   if (!modalities) return {}
   if (own) return { modalities }
   if (modalities.includes("image")) {
-    throw unsupportedSetting("modalities", "asks for images, which this model's provider does not answer with here.")
+    throw unsupportedSetting(
+      "modalities",
+      "asks for images, which this model's provider does not return over this protocol.",
+    )
   }
   if (!modalities.includes("audio")) return {}
-  context.losses.push(approximated.hint("modalities", "a voice must be named, so one is chosen"))
+  context.losses.push(approximated.hint("modalities", "a voice is required, so the gateway chose one"))
   return { modalities: ["text", "audio"], audio: { voice: "alloy", format: SPOKEN.format } }
 }

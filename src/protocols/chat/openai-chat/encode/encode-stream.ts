@@ -94,7 +94,7 @@ class ChatStreamEncoder implements StreamWriter {
     for (const path of foreignPaths(value)) {
       if (this.lost.has(path)) continue
       this.lost.add(path)
-      this.context.losses.push(dropped.hint(path, `only ${protocol} tells this`))
+      this.context.losses.push(dropped.hint(path, `only ${protocol} has this`))
     }
   }
 
@@ -187,7 +187,7 @@ class ChatStreamEncoder implements StreamWriter {
     if (!open) return
     if (citation.url === undefined) {
       const place = { path: `candidates[${candidate}].parts[${part}].citations`, losses: this.context.losses }
-      reportPart("a citation without an address", place)
+      reportPart("a citation without a URL", place)
     } else if (citation.end === undefined) open.cited.push(citation)
     else this.annotate(candidate, [encodeAnnotation(citation, { start: open.start, end: choice.textLength })], out)
   }

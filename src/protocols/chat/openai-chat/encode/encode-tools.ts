@@ -37,7 +37,7 @@ function encodeHosted(
 ): Json | undefined {
   if (protocol === PROTOCOL) return value
   const what = does === "other" ? "such tool" : `tool for ${does}`
-  context.losses.push(dropped.meaning(at, `over chat completions a provider has no ${what} that it runs itself`))
+  context.losses.push(dropped.meaning(at, `chat completions has no provider-run ${what}`))
   return undefined
 }
 
@@ -71,14 +71,14 @@ function functionOf(tool: Exclude<ToolDefinition, HostedToolEntry>, { own, conte
   if (tool.kind === "custom") {
     // Of the hosts that are spoken to in chat completions only OpenAI's own knows tools that take text.
     const weight = isObject(tool.format) && tool.format.type !== "text" ? "meaning" : "hint"
-    const why = "a tool that takes text is sent as a function of one string"
+    const why = "a plain-text tool becomes a function with one string parameter"
     context.losses.push(approximated[weight](tool.at ?? "", why))
     return { ...named, parameters: ONE_STRING }
   }
   const parameters = own ? tool.parameters : objectSchema(tool.parameters)
   const isHeld = own || !tool.strict || isStrict(parameters)
   if (!isHeld) {
-    const why = "a schema that leaves something open is not held to there"
+    const why = "a schema with open members is not enforced"
     context.losses.push(approximated.meaning(memberPath(tool.at ?? "", "strict"), why))
   }
   return {
@@ -123,7 +123,7 @@ function encodeToolChoice(choice: ToolChoice, { said, saying }: ToolChoiceContex
 function missingForcedTool(): Error {
   return unsupportedSetting(
     "tool_choice",
-    "asks for a tool that this model's provider does not have. Leave it out, or name another.",
+    "asks for a tool that this model's provider does not have. Leave it out, or choose another.",
   )
 }
 

@@ -88,7 +88,7 @@ function jsonInstruction(
   const [first] = turns
   const says = first?.parts.some((part) => part.kind === "text" && /json/i.test(part.text))
   if (own || settings.format?.kind !== "json" || says) return []
-  losses.push(approximated.hint("format", "JSON is given only where the word is said: an instruction was added"))
+  losses.push(approximated.hint("format", "JSON mode requires the word JSON in the prompt: an instruction was added"))
   return [{ type: "message", role: "developer", content: [{ type: "input_text", text: "Answer in JSON." }] }]
 }
 
@@ -144,7 +144,7 @@ class ItemEncoder {
     const isSpoken = part.kind === "text" || part.kind === "refusal" || part.kind === "media" || part.kind === "foreign"
     if (isSpoken && !isItem) {
       if (part.kind === "media" && turn.role === "assistant")
-        this.lose(part, "an assistant's message cannot hold media there")
+        this.lose(part, "an assistant message cannot contain media in the responses interface")
       else this.spoken.push(part)
       return
     }
@@ -176,7 +176,7 @@ class ItemEncoder {
       else this.remoteCalls.set(part.id, part)
       return
     }
-    if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal goes back only to who made it"))
+    if (part.sealed) losses.push(dropped.hint(memberPath(at, "sealed"), "a seal is returned only to its minter"))
     const { as, plain, namespace } = writingOf(part.extra)
     const named = namespace ? { name: namespace.inner, namespace: namespace.name } : { name: part.name }
     if (part.input === "text") this.textCalls.add(part.id)
@@ -208,7 +208,7 @@ class ItemEncoder {
     const { item, plain, content, word } = writingOf(part.extra)
     const type = item ?? (this.textCalls.has(part.callId) ? "custom_tool_call_output" : "function_call_output")
     const said = encodeContent(part.parts, this.saying, { ...(content && { content }), word: "input_text" })
-    if (part.isError) losses.push(approximated.hint(at, "that the tool failed is said in the text of its result"))
+    if (part.isError) losses.push(approximated.hint(at, "the text of the result says that the tool failed"))
     const output = part.isError ? markFailedOutput(said) : said
     const named = word === "id" ? {} : { call_id: part.callId }
     this.items.push(restorePassthrough({ type, ...named, output, ...plain }, part.extra, { at, losses }))

@@ -49,7 +49,7 @@ function encodePart(
   const at = part.at ?? ""
   if (part.kind === "foreign") {
     if (part.protocol === PROTOCOL) return part.value
-    losses.push(dropped.meaning(at, `a block that only ${part.protocol} knows`))
+    losses.push(dropped.meaning(at, `only ${part.protocol} has this kind of block`))
     return undefined
   }
   const draft = encodeKind(part, saying, word)
@@ -79,7 +79,9 @@ function encodeKind(
   }
   if (part.kind === "media") return encodeMedia(part, saying)
   const weight = part.kind === "reasoning" ? "hint" : "meaning"
-  saying.context.losses.push(dropped[weight](part.at ?? "", `a ${part.kind} cannot stand in a message there`))
+  saying.context.losses.push(
+    dropped[weight](part.at ?? "", `the responses interface does not allow a ${part.kind} in a message`),
+  )
   return undefined
 }
 
@@ -91,7 +93,9 @@ function encodeText(
   const { word: other, plain } = writingOf(part.extra)
   if (own) return { type: other ?? word, text: part.text, ...plain }
   if (part.citations?.length) {
-    context.losses.push(dropped.hint(memberPath(part.at, "citations"), "a message that is sent has no citations"))
+    context.losses.push(
+      dropped.hint(memberPath(part.at, "citations"), "the responses interface does not accept citations in a request"),
+    )
   }
   return { type: word, text: part.text, ...(word === "output_text" && { annotations: [] }) }
 }
@@ -107,11 +111,11 @@ function encodeMedia(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft
   if (part.media === "audio") return encodeAudio(part, saying)
   const url = addressOf(part.source)
   if (saying.own && url !== undefined) return { type: "input_video", video_url: url }
-  throw unsupportedSetting(at, "is a video, which this model's provider takes none of. Send single images of it.")
+  throw unsupportedSetting(at, "is a video, which this model's provider does not accept. Send single frames as images.")
 }
 
 function storedElsewhere(at: string): Error {
-  return unsupportedSetting(at, "names a file that this model's provider does not hold. Send its content instead.")
+  return unsupportedSetting(at, "references a file that this model's provider does not have. Send its content instead.")
 }
 
 function encodeImage({ at = "", source, detail }: MediaPart, { own, context }: ResponsesEncodeContext): JsonDraft {
@@ -125,9 +129,12 @@ function encodeImage({ at = "", source, detail }: MediaPart, { own, context }: R
 
 function encodeAudio({ at = "", source }: MediaPart, { own }: ResponsesEncodeContext): JsonDraft {
   if (!own)
-    throw unsupportedSetting(at, "is audio, which this model's provider does not take. Send what was said as text.")
+    throw unsupportedSetting(at, "is audio, which this model's provider does not accept. Send a transcript as text.")
   if (source.at !== "inline")
-    throw unsupportedSetting(at, "is audio at an address. Send the audio itself, as wav or mp3.")
+    throw unsupportedSetting(
+      at,
+      "is an audio URL, which this model's provider does not accept. Send the audio itself, as wav or mp3.",
+    )
   return { type: "input_audio", input_audio: { data: source.base64, format: audioFormat(source.mediaType) } }
 }
 
@@ -142,13 +149,13 @@ function encodeFile(part: MediaPart, saying: ResponsesEncodeContext): JsonDraft 
     return { type: "input_file", ...named, file_id: source.id, ...shown }
   }
   if (source.at === "url") {
-    const why = "a file at an address has its name there"
+    const why = "a file URL has no separate name"
     if (!own && name !== undefined) context.losses.push(dropped.hint(memberPath(at, "name"), why))
     return { type: "input_file", ...(own && named), file_url: source.url, ...shown }
   }
   const spelledOut = own ? undefined : textOf(source)
   if (spelledOut !== undefined) {
-    context.losses.push(approximated.hint(at, "a file of text is sent as text"))
+    context.losses.push(approximated.hint(at, "a text file is sent as text"))
     return { type: "input_text", text: name === undefined ? spelledOut : `${name}\n\n${spelledOut}` }
   }
   const isBare = writingOf(part.extra).word === "bare" && source.at === "inline"

@@ -60,7 +60,7 @@ export class ResponseBuilder {
         this.usage = event.usage
         return
       case "foreign":
-        for (const path of foreignPaths(event.value)) this.loseOnce(path, `only ${event.protocol} tells this`)
+        for (const path of foreignPaths(event.value)) this.loseOnce(path, `only ${event.protocol} has this`)
         return
       case "stream-end":
         this.conclude(this.finish)
@@ -147,7 +147,7 @@ export class ResponseBuilder {
   private likely({ tokens }: Extract<StreamEvent, { type: "logprobs" }>): void {
     const { spoken } = this
     if (!spoken || spoken.ended) {
-      if (tokens.length > 0) this.loseOnce("logprobs", "they belong to no text that is being said")
+      if (tokens.length > 0) this.loseOnce("logprobs", "they belong to no open text part")
       return
     }
     spoken.likely(tokens)
@@ -180,7 +180,7 @@ export class ResponseBuilder {
     for (const index of [...this.parts.keys()]) this.endPart(index, status)
     this.output.endMessage(status)
     if (!this.finish && (finish?.reason === "paused" || finish?.reason === "other")) {
-      const why = `there is no word for an answer that ends with ${finish.word ?? finish.reason}`
+      const why = `the responses interface has no status for ${finish.word ?? finish.reason}`
       this.context.losses.push(approximated.meaning("finish", why))
     }
     this.finish ??= finish

@@ -53,7 +53,7 @@ function refuseUnsupported({ stop, candidates = 1, modalities }: ChatSettings): 
 }
 
 function unsupportedSettingError(param: "stop" | "candidates" | "modalities"): Error {
-  return unsupportedSetting(param, `cannot be asked of this model's provider: ${fates[param].note}. Leave it out.`)
+  return unsupportedSetting(param, `is not supported by this model's provider: ${fates[param].note}. Leave it out.`)
 }
 
 function dropHints(settings: ChatSettings, { context }: ResponsesEncodeContext): void {
@@ -70,7 +70,7 @@ function samplingOf(
   { context }: ResponsesEncodeContext,
 ): Pick<ChatSettings, "temperature" | "topP" | "logprobs"> {
   if (!context.fixedSampling) return settings
-  const why = "the model lets nobody set it"
+  const why = "the model does not allow setting it"
   const { temperature, topP, logprobs } = settings
   if (temperature !== undefined && temperature !== 1) context.losses.push(dropped.hint("temperature", why))
   if (topP !== undefined && topP !== 1) context.losses.push(dropped.hint("topP", why))
@@ -80,7 +80,7 @@ function samplingOf(
 
 function encodeLimit(limit: number | undefined, { own, context }: ResponsesEncodeContext): number | undefined {
   if (limit === undefined || own || limit >= LEAST_TOKENS) return limit
-  const why = `the least that this model's provider can be limited to is ${LEAST_TOKENS} tokens`
+  const why = `this model's provider accepts a limit of at least ${LEAST_TOKENS} tokens`
   context.losses.push(approximated.meaning("maxOutputTokens", why))
   return LEAST_TOKENS
 }
@@ -92,14 +92,14 @@ function fitLength(
   { own, context }: ResponsesEncodeContext,
 ): string | undefined {
   if (value === undefined || own || value.length <= MAX_NAME) return value
-  context.losses.push(dropped.hint(name, `it may have ${MAX_NAME} characters there`))
+  context.losses.push(dropped.hint(name, `this model's provider accepts at most ${MAX_NAME} characters`))
   return undefined
 }
 
 function encodeLogprobs(logprobs: number | undefined, { own, written, context }: ResponsesEncodeContext): JsonDraft {
   if (logprobs === undefined || written.alternatives === "absent") return {}
   if (own || logprobs <= MAX_ALTERNATIVES) return { top_logprobs: logprobs }
-  const why = `at most ${MAX_ALTERNATIVES} alternatives are told`
+  const why = `at most ${MAX_ALTERNATIVES} alternatives are returned`
   context.losses.push(approximated.hint("logprobs", why))
   return { top_logprobs: MAX_ALTERNATIVES }
 }
@@ -134,11 +134,11 @@ function encodeFormat(format: OutputFormat, losses: Losses): JsonObject {
   if (format.kind !== "schema") return ownFormat(format)
   const { name, schema, strict } = format
   if (name === undefined) {
-    losses.push(approximated.hint("format.name", "a schema must have a name there, so one is given"))
+    losses.push(approximated.hint("format.name", "a schema name is required, so the gateway chose one"))
   }
   const isHeld = strict !== false && isStrict(schema)
   if (strict !== false && !isHeld) {
-    const why = "a schema that leaves something open is shown to the model, and the answer not held to it"
+    const why = "a schema with open members is sent to the model but not enforced"
     losses.push(approximated[strict ? "meaning" : "hint"]("format.strict", why))
   }
   const known = name?.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, MAX_NAME) ?? "answer"
@@ -158,9 +158,11 @@ function encodeReasoning(wish: ReasoningSettings | undefined, saying: ResponsesE
     return undefined
   }
   if (budgetTokens !== undefined && budgetTokens > 0 && effort === undefined) {
-    losses.push(approximated.hint("reasoning.budgetTokens", "there are words for effort there, not numbers"))
+    losses.push(
+      approximated.hint("reasoning.budgetTokens", "the responses interface accepts effort levels, not token budgets"),
+    )
   }
-  if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown in summary"))
+  if (show === "full") losses.push(approximated.hint("reasoning.show", "reasoning is shown as a summary"))
   // Who names a number of tokens comes from where reasoning is shown unasked.
   const isShown = show === "summary" || show === "full" || (show === undefined && budgetTokens !== undefined)
   const said = {
@@ -182,6 +184,6 @@ function nearestEffortWord(
   const { efforts, losses } = context
   if (own || !efforts || efforts.length === 0) return effort
   const word = nearestEffort(effort, efforts)
-  if (word !== effort) losses.push(approximated.hint("reasoning.effort", `the nearest the model has is ${word}`))
+  if (word !== effort) losses.push(approximated.hint("reasoning.effort", `the nearest supported value is ${word}`))
   return word
 }

@@ -275,5 +275,7 @@ function asNamedItem(value: Json): JsonObject | undefined {
 
 function describePart(part: MediaPart | ForeignPart | ToolResultPart): string {
   if (part.kind === "media") return `${part.media} among an answer`
-  return part.kind === "foreign" ? "what only another protocol knows" : "the result of a tool that another provider ran"
+  return part.kind === "foreign"
+    ? "content that exists only in another protocol"
+    : "the result of a tool that another provider ran"
 }

@@ -132,7 +132,7 @@ export class TextPartEncoder extends StreamPartEncoder {
     for (const citation of known) {
       const annotation = encodeAnnotation(citation, this.text.length)
       if (!annotation) {
-        this.lose("a citation without an address")
+        this.lose("a citation without a URL")
         continue
       }
       const annotation_index = this.annotations.push(annotation) - 1

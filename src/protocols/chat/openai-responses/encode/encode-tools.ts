@@ -81,9 +81,7 @@ function encodeTool(tool: ToolDefinition, saying: ResponsesEncodeContext): Json 
     // The vendor holds a function to its schema unless told not to, and few schemas are such as it then takes.
     draft.strict = tool.strict === true && isStrict(draft.parameters)
     if (tool.strict && !draft.strict) {
-      losses.push(
-        approximated.meaning(memberPath(at, "strict"), "a schema that leaves something open is not held to there"),
-      )
+      losses.push(approximated.meaning(memberPath(at, "strict"), "a schema with open members is not enforced"))
     }
   }
   return restorePassthrough(draft, tool.extra, { at, losses })
@@ -109,13 +107,15 @@ function encodeHosted(tool: HostedTool, { context }: ResponsesEncodeContext): Js
   if (tool.server) return serverTool(tool.server)
   const counterpart = COUNTERPARTS[does]
   if (!counterpart) {
-    losses.push(dropped.meaning(at, "this model's provider has no tool that does the same"))
+    losses.push(dropped.meaning(at, "this model's provider has no equivalent tool"))
     return undefined
   }
   const known = does === "web-search" ? searchOptions(value) : {}
   const others = Object.keys(hostedSettings(tool)).filter((name) => !(name in known))
   for (const name of others) {
-    losses.push(approximated.hint(memberPath(at, name), "the provider's own tool of this kind is used as it is"))
+    losses.push(
+      approximated.hint(memberPath(at, name), "the provider's equivalent tool is used with its default settings"),
+    )
   }
   return { ...counterpart, ...known }
 }
@@ -158,7 +158,7 @@ function encodeAllowedTools(names: readonly string[], required: boolean, tools: 
 function missingForcedTool(): Error {
   return unsupportedSetting(
     "tool_choice",
-    "asks for a tool that this model's provider does not have. Leave it out, or name another.",
+    "asks for a tool that this model's provider does not have. Leave it out, or choose another.",
   )
 }
 

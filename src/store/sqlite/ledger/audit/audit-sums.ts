@@ -99,7 +99,7 @@ export class AuditSums {
     for (; row && this.summed < until; row = this.next.get(this.summed)) this.addRow(row)
     for (const [id, { nano, owedNano }] of this.accounts) {
       this.addAccount.run(id, nano, owedNano)
-      if (this.account.get(id) === null) this.report("I2", `Entries book on account ${id}, which is not there.`)
+      if (this.account.get(id) === null) this.report("I2", `Entries refer to account ${id}, which does not exist.`)
     }
     this.accounts.clear()
     return true
@@ -107,7 +107,7 @@ export class AuditSums {
 
   private addRow(row: JournalSumColumns): void {
     if (row.first !== this.summed + 1n)
-      this.report("I14", `The entries ${this.summed + 1n} to ${row.first - 1n} are gone.`)
+      this.report("I14", `The entries ${this.summed + 1n} to ${row.first - 1n} are missing.`)
     let id = row.first - 1n
     let all = NOTHING
     for (const entry of entriesOf(row)) {
@@ -123,7 +123,7 @@ export class AuditSums {
       if (told[name] !== summed[name])
         this.report(
           "I14",
-          `The entries ${row.first} to ${id} move ${summed[name]} on ${name}, and not ${told[name]} as booked.`,
+          `The entries ${row.first} to ${id} move ${summed[name]} on ${name}, but ${told[name]} was booked.`,
         )
     this.summed = id
   }
@@ -132,9 +132,9 @@ export class AuditSums {
     const { kind, nano, requestId, accountId, tenant, keyId, day } = entry
     const { account, funding, revenue, suspense, writeOff, debt } = nano
     const sum = account + funding + revenue + suspense + writeOff + debt
-    if (sum !== 0n) this.report("I1", `Entry ${id} sums to ${sum} and not to zero.`)
+    if (sum !== 0n) this.report("I1", `Entry ${id} sums to ${sum} instead of zero.`)
     if (debt < 0n && kind !== "settled")
-      this.report("I10", `Entry ${id} makes a debt of ${-debt}, and is not a settlement but ${kind}.`)
+      this.report("I10", `Entry ${id} makes a debt of ${-debt}, but it is a ${kind} and not a settlement.`)
     if (suspense !== 0n) this.checkSuspense(id, entry)
     if (requestId !== null && !this.hasEndedAs(Number(id), requestId))
       this.report("I5", `Request ${requestId} is not known to have ended as entry ${id}.`)
@@ -158,13 +158,13 @@ export class AuditSums {
     if (!endsSuspense(kind)) {
       this.suspended.begun += 1
       if (row?.entry !== id || suspense < 0n)
-        this.report("I5", `What entry ${id} has put in suspense is not known to be there.`)
+        this.report("I5", `The amount that entry ${id} put in suspense is not listed.`)
       return
     }
     this.suspended.ended += 1
     const begun = row && entries.get(Number(row.entry))
     if (row?.endedBy !== id || begun?.nano.suspense !== -suspense)
-      this.report("I5", `Entry ${id} ends ${-suspense} in suspense, which was ended otherwise or never there.`)
+      this.report("I5", `Entry ${id} ends ${-suspense} in suspense, which another entry ended or which never existed.`)
   }
 
   /** Once, and as nothing else. */

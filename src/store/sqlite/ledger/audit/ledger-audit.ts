@@ -54,7 +54,8 @@ function checkTriggersAndHolds({ database, state, openSince }: AuditOptions, tel
   const epoch = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'epoch'")
   return () => {
     for (const name of TRIGGERS)
-      if (trigger.get(name) === null) tell("I14", `The trigger ${name}, which keeps what is booked as it is, is gone.`)
+      if (trigger.get(name) === null)
+        tell("I14", `The trigger ${name}, which protects booked entries from changes, is missing.`)
     const { entries, holds } = state.ready()
     const durable = new OpenHolds(database, entries)
     durable.load()
@@ -206,10 +207,7 @@ function checkUsageLines({ database, state }: AuditOptions, tell: ReportProblem)
     runs: state.usage,
     lineKeyOf: (line) => line.split("\t", 2).join("\t"),
     report: (day, [tenant = "", key = ""]) =>
-      tell(
-        "I15",
-        `Key ${unescapeName(key)} of ${unescapeName(tenant)} used something on day ${day}, which was never booked.`,
-      ),
+      tell("I15", `Key ${unescapeName(key)} of ${unescapeName(tenant)} has usage on day ${day} that was never booked.`),
   })
 }
 
