@@ -7,8 +7,8 @@ import type { Json } from "../../src/canonical/json.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { sendRaw } from "../stage/raw-exchange.ts"
-import { Upstream } from "../stage/upstream.ts"
-import { bookCall, inBooks } from "./books.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
+import { bookCall, withOfflineLedger } from "./offline-store.ts"
 import { allAdminRoutes } from "./routes.ts"
 
 const CANARY = "sk-canary-credential"
@@ -26,11 +26,11 @@ models:
 }
 
 const data = mkdtempSync(join(tmpdir(), "trivium-administration-"))
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 beforeAll(async () => {
-  upstream = await Upstream.start()
-  await inBooks({ dataDir: data }, async (ledger) => {
+  upstream = await ScriptedUpstream.start()
+  await withOfflineLedger({ dataDir: data }, async (ledger) => {
     await bookCall(ledger, { requestId: "booked", tenant: "acme", keyId: "key_1" })
     const wish = { tenant: "acme", keyId: "key_1", amountNano: 1000n, at: Date.now() }
     for (const requestId of ["killed-1", "killed-2"]) await ledger.hold({ requestId, ...wish })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import type { HeardPart } from "../matrix/conversation.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
-import type { Steps, ToolUse } from "./task.ts"
+import type { ToolSteps, ToolUse } from "./task.ts"
 
 const read = (file: string): ToolUse => ({ tool: "read", arguments: { file }, tells: `content of ${file}` })
-const steps: Steps = [[read("a"), read("b")], [read("c")]]
+const steps: ToolSteps = [[read("a"), read("b")], [read("c")]]
 
 /** The conversation as it should come back. */
 const faithful = (): HeardPart[] =>

@@ -112,13 +112,13 @@ async function streamed(body: JsonObject): Promise<JsonObject[]> {
   return events
 }
 
-interface Item {
+interface ResponseOutputItem {
   readonly type: string
   readonly [member: string]: Json
 }
 
-function itemsOf(response: Json | undefined, type: string): Item[] {
-  const { output } = response as { output: Item[] }
+function itemsOf(response: Json | undefined, type: string): ResponseOutputItem[] {
+  const { output } = response as { output: ResponseOutputItem[] }
   return output.filter((item) => item.type === type)
 }
 

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { ANTHROPIC_VERSIONS, hello, textOf } from "./anthropic-versions.ts"
 
 const HI = hello("test/model")
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin) })
 })
 beforeEach(() => {
@@ -23,14 +23,14 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-interface Posted {
+interface PostOptions {
   readonly path?: string
   readonly headers?: Record<string, string>
   readonly body?: unknown
 }
 
 /** A request as bare as it can be: only the headers given beside the body's type. */
-function post({ path = "/anthropic/v1/messages", headers = {}, body = HI }: Posted = {}): Promise<Response> {
+function post({ path = "/anthropic/v1/messages", headers = {}, body = HI }: PostOptions = {}): Promise<Response> {
   return fetch(gateway.url + path, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },

@@ -2,21 +2,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { ANTHROPIC_VERSIONS, hello, type MessageParams, textOf } from "./anthropic-versions.ts"
 
 const HI = hello("test/model")
 const folder = new KeyFolder()
 const keys = folder.eachKind()
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const config = vendorsConfig(upstream.origin, "", ["anthropic-like"])
   gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
 })
@@ -51,7 +51,7 @@ for (const version of ANTHROPIC_VERSIONS) {
           baseURL: `${gateway.url}/anthropic`,
           defaultHeaders: { authorization: null, "x-api-key": null },
         })
-        const error = await raised(keyless.messages.create(HI))
+        const error = await rejectionOf(keyless.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
         expect(error).toMatchObject({ status: 401, error: told("missing_api_key", "authentication_error") })
       })
@@ -64,7 +64,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       ] as const
       for (const [what, key, code] of opensNothing) {
         test(`that ${what} is an AuthenticationError`, async () => {
-          const error = await raised(connect(key()).messages.create(HI))
+          const error = await rejectionOf(connect(key()).messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
           expect(error).toMatchObject({ status: 401, error: told(code, "authentication_error") })
           expect(upstream.requests).toHaveLength(0)
@@ -72,14 +72,14 @@ for (const version of ANTHROPIC_VERSIONS) {
       }
 
       test("whose scope lacks the model is a PermissionDeniedError", async () => {
-        const error = await raised(connect(keys.narrow).messages.create(HI))
+        const error = await rejectionOf(connect(keys.narrow).messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.PermissionDeniedError)
         expect(error).toMatchObject({ status: 403, error: told("model_not_allowed", "permission_error") })
         expect(upstream.requests).toHaveLength(0)
       })
 
       test("whose scope lacks a model does not find it, either", async () => {
-        const error = await raised(connect(keys.narrow).models.retrieve("test/model"))
+        const error = await rejectionOf(connect(keys.narrow).models.retrieve("test/model"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect((await connect(keys.narrow).models.list()).data).toEqual([])
       })
@@ -100,7 +100,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       ]
       for (const [what, members, { code, param }] of refused) {
         test(`${what} is a BadRequestError that names ${param}`, async () => {
-          const error = await raised(client.messages.create({ ...HI, ...members } as MessageParams))
+          const error = await rejectionOf(client.messages.create({ ...HI, ...members } as MessageParams))
           expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
           expect(error).toMatchObject({ status: 400, error: told(code, "invalid_request_error") })
           expect(error).toMatchObject({ error: { error: { param } } })
@@ -109,21 +109,21 @@ for (const version of ANTHROPIC_VERSIONS) {
       }
 
       test("for an unknown model is a NotFoundError that names model", async () => {
-        const error = await raised(client.messages.create({ ...HI, model: "no/such" }))
+        const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such" }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("model_not_found", "not_found_error") })
         expect(error).toMatchObject({ error: { error: { param: "model" } } })
       })
 
       test("that is refused streams nothing: the error comes before any event", async () => {
-        const error = await raised(client.messages.create({ ...HI, model: "no/such", stream: true }))
+        const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such", stream: true }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         const helper = client.messages.stream({ ...HI, model: "no/such" })
-        expect(await raised(helper.finalMessage())).toBeInstanceOf(version.Anthropic.NotFoundError)
+        expect(await rejectionOf(helper.finalMessage())).toBeInstanceOf(version.Anthropic.NotFoundError)
       })
 
       test("to count tokens is checked as the call it counts for", async () => {
-        const error = await raised(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
+        const error = await rejectionOf(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ error: told("model_not_found", "not_found_error") })
       })
@@ -131,13 +131,13 @@ for (const version of ANTHROPIC_VERSIONS) {
 
     describe("what is not there", () => {
       test("is a NotFoundError: a model", async () => {
-        const error = await raised(client.models.retrieve("no/such"))
+        const error = await rejectionOf(client.models.retrieve("no/such"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("resource_not_found", "not_found_error") })
       })
 
       test("is a NotFoundError: a route", async () => {
-        const error = await raised(client.get("/v1/nowhere"))
+        const error = await rejectionOf(client.get("/v1/nowhere"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("route_not_found", "not_found_error") })
       })
@@ -158,7 +158,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       ]
       for (const [what, fail] of failures) {
         test(`of ${what} is where the client looks for it, and in the body`, async () => {
-          const error = await raised(fail())
+          const error = await rejectionOf(fail())
           if (!(error instanceof version.Anthropic.APIError)) throw error
           expect(error.requestID).toMatch(/\S/)
           expect(error.requestID).toBe(error.headers?.get("x-request-id"))
@@ -173,7 +173,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         upstream.script = (_, reply) => {
           reply.json({ type: "error", error: { type: "invalid_request_error", message }, request_id: "req_011" }, 400)
         }
-        const error = await raised(client.messages.create(HI))
+        const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
         expect(error).toMatchObject({ status: 400, message: expect.stringContaining("must follow") })
         expect(upstream.requests).toHaveLength(1)
@@ -183,7 +183,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         const message = "prompt is too long: 210000 tokens > 200000 maximum"
         upstream.script = (_, reply) =>
           reply.json({ type: "error", error: { type: "invalid_request_error", message } }, 400)
-        const error = await raised(client.messages.create(HI))
+        const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
         expect(error).toMatchObject({
           error: {
@@ -200,17 +200,17 @@ for (const version of ANTHROPIC_VERSIONS) {
       for (const [what, status, type] of failures) {
         test(`that ${what} is not called again by the client, which raises a 503`, async () => {
           upstream.script = (_, reply) => reply.json({ type: "error", error: { type, message: "4711" } }, status)
-          const error = await raised(client.messages.create(HI))
+          const error = await rejectionOf(client.messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
           expect(JSON.stringify(error)).not.toContain("4711")
           expect(error).toMatchObject({ status: 503, error: told("upstream_unavailable", "service_unavailable_error") })
-          expect(upstream.requests).toHaveLength(attemptsTold((error as { error?: unknown }).error))
+          expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
         })
       }
 
       test("that limits us without saying until when is called once", async () => {
         upstream.script = (_, reply) => reply.json({ type: "error", error: { type: "rate_limit_error" } }, 429)
-        const error = await raised(client.messages.create(HI))
+        const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
         expect(error).toMatchObject({ status: 503, error: told("upstream_rate_limited", "service_unavailable_error") })
         expect(upstream.requests).toHaveLength(1)

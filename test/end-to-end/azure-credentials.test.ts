@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { answersWith, CloudHost, formOf, statusesOf } from "../stage/cloud-host.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, type Script } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, type UpstreamReply, type UpstreamScript } from "../stage/upstream.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-azure-"))
 const RESOURCE = "https://cognitiveservices.azure.com"
@@ -39,7 +39,7 @@ function token(): { access_token: string } {
   return { access_token: text }
 }
 
-function giveManaged(_: ReceivedRequest, reply: Reply, sound: boolean): void {
+function giveManaged(_: ReceivedRequest, reply: UpstreamReply, sound: boolean): void {
   const expiresOn = String(Math.floor(Date.now() / 1000) + 86_400)
   reply.json(
     sound ? { ...token(), expires_on: expiresOn, resource: RESOURCE, token_type: "Bearer" } : {},
@@ -56,12 +56,15 @@ models:
 `
 }
 
-interface Start {
+interface AzureStartOptions {
   readonly members?: string
   readonly environment?: Record<string, string>
 }
 
-async function withGateway({ members, environment = {} }: Start, act: (gateway: RunningGateway) => Promise<void>) {
+async function withGateway(
+  { members, environment = {} }: AzureStartOptions,
+  act: (gateway: RunningGateway) => Promise<void>,
+) {
   const gateway = await RunningGateway.start({ config: config(members), environment })
   try {
     await act(gateway)
@@ -74,7 +77,7 @@ async function withGateway({ members, environment = {} }: Start, act: (gateway: 
 const ask = (gateway: RunningGateway) => () =>
   gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
 
-async function check({ members, environment = {} }: Start) {
+async function check({ members, environment = {} }: AzureStartOptions) {
   writeFileSync(join(folder, "trivium.yaml"), config(members))
   const { code, stdout, stderr } = await runCommand(["check", "--json"], { folder, environment })
   expect(stdout + stderr).not.toMatch(SECRETS)
@@ -123,7 +126,7 @@ describe("an application's secret", () => {
 
   test("that is refused is told of with Entra's number", async () => {
     const body = { error: "invalid_client", error_description: "secret-of-app", error_codes: [7000215] }
-    const refuse: Script = (_, reply) => reply.json(body, 401)
+    const refuse: UpstreamScript = (_, reply) => reply.json(body, 401)
     await cloud.during({ "/tenant/oauth2/v2.0/token": refuse }, async () => {
       const { code, verdict } = await check({ members: members() })
       expect(code).toBe(1)

@@ -10,7 +10,7 @@ import { KeyFolder } from "../stage/keys.ts"
 const MODEL = "openai/gpt-4o-mini"
 const HI = { model: MODEL, messages: [{ role: "user", content: "hi" }], max_tokens: 100 }
 
-type Answer = Record<string, Json>
+type BalanceAnswer = Record<string, Json>
 
 const folder = new KeyFolder()
 let gateway: RunningGateway
@@ -25,17 +25,17 @@ afterAll(async () => {
 
 const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })
 
-async function administer(method: string, path: string, body?: Json): Promise<Answer & { status: number }> {
+async function administer(method: string, path: string, body?: Json): Promise<BalanceAnswer & { status: number }> {
   const sent = body === undefined ? { method } : { method, body: JSON.stringify(body) }
   const response = await gateway.administer(`/admin/v1${path}`, sent)
-  return { ...((await response.json()) as Answer), status: response.status }
+  return { ...((await response.json()) as BalanceAnswer), status: response.status }
 }
 
 let made = 0
-async function newKey(wish: Record<string, Json> = {}): Promise<{ id: string; key: string } & Answer> {
+async function newKey(wish: Record<string, Json> = {}): Promise<{ id: string; key: string } & BalanceAnswer> {
   const { status, ...key } = await administer("POST", "/keys", { name: "payer", tenant: `tenant ${++made}`, ...wish })
   expect(status).toBe(201)
-  return key as { id: string; key: string } & Answer
+  return key as { id: string; key: string } & BalanceAnswer
 }
 
 function call(key: string, more: Record<string, Json> = {}, init: RequestInit = {}): Promise<Response> {
@@ -55,7 +55,7 @@ const code = async (response: Response) =>
   `${response.status} ${((await response.json()) as { error?: { code: string } }).error?.code ?? "ok"}`
 
 const own = async (key: string) =>
-  (await (await fetch(`${gateway.url}/v1/key`, { headers: { "x-api-key": key } })).json()) as Answer
+  (await (await fetch(`${gateway.url}/v1/key`, { headers: { "x-api-key": key } })).json()) as BalanceAnswer
 
 const nano = (amount: Json | undefined) => nanoOfUsd(String(amount)) ?? -1n
 
@@ -218,7 +218,7 @@ describe("the command line", () => {
     expect(await code(await call(key))).toBe("403 insufficient_balance")
     expect((await run("keys", "topup", id, "2.50")).stdout).toBe(`${id} (typed) has 2.5 USD to spend.\n`)
     const cost = await spend(key)
-    const [listed] = (await folder.json<Answer[]>("list")).filter((each) => each.id === id)
+    const [listed] = (await folder.json<BalanceAnswer[]>("list")).filter((each) => each.id === id)
     expect(nano(listed?.balance)).toBe(2_500_000_000n - cost)
     expect((await run("keys", "list")).stdout).toMatch(new RegExp(`${id} .* balance ${listed?.balance} USD +valid`))
     const missing = await run("tenants", "topup", "typed", "10")
@@ -237,7 +237,7 @@ describe("the command line", () => {
     try {
       const { id } = await store.create("resting", "--balance", "3", "--strict-balance")
       expect((await store.run("topup", id, "0.25")).stdout).toBe(`${id} (resting) has 3.25 USD to spend.\n`)
-      expect(await store.json<Answer[]>("list")).toMatchObject([{ id, balance: "3.25", strict_balance: true }])
+      expect(await store.json<BalanceAnswer[]>("list")).toMatchObject([{ id, balance: "3.25", strict_balance: true }])
       const none = await store.run("topup", id, "none")
       expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/^`usd` must be an amount in USD/) as never])
     } finally {

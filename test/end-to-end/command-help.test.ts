@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-help-"))
 let gateway: RunningGateway
@@ -154,7 +154,7 @@ describe("trivium check", () => {
   })
 
   test("does not offer a model without a price, and neither do the listings", async () => {
-    const upstream = await Upstream.start((_, reply) => reply.json({ data: [] }))
+    const upstream = await ScriptedUpstream.start((_, reply) => reply.json({ data: [] }))
     const model = (id: string, more: string) =>
       `  - { id: ${id}, kind: chat, context_window: 8192, max_output_tokens: 1024, targets: [{ provider: host, model: x }]${more} }`
     const config = [

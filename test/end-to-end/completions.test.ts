@@ -3,18 +3,18 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { raised } from "../stage/raised.ts"
-import { DONE, type Script, streams, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { DONE, ScriptedUpstream, streams, type UpstreamScript } from "../stage/upstream.ts"
 
 const PRICES = 'pricing: { input: "1", output: "2", cache_read: "0.5" }'
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let simulator: SimulatorServer
 let gateway: RunningGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0 })
   const config = `
 providers:
@@ -56,7 +56,7 @@ const TOLD = `data: {${HEAD},"choices":[],${USAGE}}\n\n`
 /** 3 fresh at 1, 2 cached at 0.5, 2 made at 2 USD per million. */
 const COST = "0.000008"
 
-const whole: Script = (_, reply) => reply.raw(WHOLE)
+const whole: UpstreamScript = (_, reply) => reply.raw(WHOLE)
 
 async function receipt({ headers }: Response): Promise<unknown> {
   const url = `${gateway.url}/v1/receipts/${headers.get("x-request-id")}`
@@ -122,7 +122,7 @@ describe("a completion that is streamed", () => {
     const reading = (async () => {
       for await (const { choices } of stream) heard.push(choices[0]?.text ?? "")
     })()
-    expect(await raised(reading)).toBeInstanceOf(OpenAI.APIError)
+    expect(await rejectionOf(reading)).toBeInstanceOf(OpenAI.APIError)
     expect(heard).toEqual([" there"])
   })
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { completion, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream, streamedWords, type UpstreamReply } from "../stage/upstream.ts"
 
 const PATIENCE_MS = 10_000
 const BODY = '{"model":"test/model","messages":[{"role":"user","content":"hi"}]}'
@@ -11,14 +11,14 @@ const STREAMED = BODY.replace("}]}", '}],"stream":true}')
 const IDLE_SECONDS = 2
 const MOST = 5
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 /** One that keeps connections for a short while, and few of them. */
 let strict: RunningGateway
 const clients: RawClient[] = []
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const config = upstreamConfig(upstream.baseUrl)
   const server = `server: { idle_timeout: ${IDLE_SECONDS}, max_connections: ${MOST} }\n`
   gateway = await RunningGateway.start({ config })
@@ -96,7 +96,7 @@ describe("a body in chunks", () => {
 
 describe("a request that is sent while the one before runs", () => {
   test("is answered behind it, in whatever pieces they come", async () => {
-    const held: Reply[] = []
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     for (const apart of [false, true]) {
       const client = await connected()
@@ -134,7 +134,7 @@ describe("a request that is sent while the one before runs", () => {
   })
 
   test("waits in the client where it is large, and comes whole", async () => {
-    const held: Reply[] = []
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const client = await connected()
     const large = BODY.replace("hi", "a".repeat(3_000_000))
@@ -157,7 +157,7 @@ describe("a request that is sent while the one before runs", () => {
   })
 
   test("that is no HTTP does not take the answer before away", async () => {
-    const held: Reply[] = []
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const client = await connected()
     await client.send(`${whole()}NONSENSE\r\n\r\n`)
@@ -296,7 +296,7 @@ describe("an idle connection", () => {
   })
 
   test("never makes room in the place of one that is busy", async () => {
-    const held: Reply[] = []
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const busy = await connected(strict)
     await busy.send(whole().replace(gateway.key, strict.key))

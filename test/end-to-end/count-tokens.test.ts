@@ -6,7 +6,7 @@ import { GoogleGenAI } from "@google/genai"
 import OpenAI from "openai"
 import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 const PATHS = {
   messages: "/v1/messages/count_tokens",
@@ -18,7 +18,7 @@ const COUNTS: Readonly<Record<string, unknown>> = {
   [PATHS.generate]: { totalTokens: 42, promptTokensDetails: [{ modality: "TEXT", tokenCount: 42 }] },
   [PATHS.responses]: { object: "response.input_tokens", input_tokens: 43 },
 }
-const counting: Script = ({ path }, reply) => reply.json(COUNTS[path] ?? {}, COUNTS[path] ? 200 : 404)
+const counting: UpstreamScript = ({ path }, reply) => reply.json(COUNTS[path] ?? {}, COUNTS[path] ? 200 : 404)
 
 /** Each model is served by one host: which speaks chat alone and has no counter, or has the counter of its protocol. */
 function config(origin: string): string {
@@ -49,11 +49,11 @@ function config(origin: string): string {
   ].join("\n")
 }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 let demo: RunningGateway
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
   demo = await RunningGateway.start()
 })
@@ -66,7 +66,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-interface Counted {
+interface CountResult {
   readonly tokens: number | undefined
   readonly by: string | null | undefined
   readonly provider: string | null | undefined
@@ -76,7 +76,7 @@ const SYSTEM = "You answer in one sentence."
 const TEXT = "How many tokens does this question have, counted by you?"
 
 /** The same question, asked by each vendor's own client. */
-const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<Counted>>> = {
+const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<CountResult>>> = {
   async anthropic({ url, key }, model) {
     const client = new Anthropic({ baseURL: `${url}/anthropic`, apiKey: key, maxRetries: 0 })
     const asked = { model, system: SYSTEM, messages: [{ role: "user" as const, content: TEXT }] }
@@ -97,7 +97,7 @@ const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Pr
   },
 }
 
-function counted(tokens: number | undefined, headers: Headers): Counted {
+function counted(tokens: number | undefined, headers: Headers): CountResult {
   expect(headers.has("x-gateway-cost")).toBe(false)
   return { tokens, by: headers.get("x-gateway-count"), provider: headers.get("x-gateway-provider") }
 }
@@ -113,13 +113,13 @@ function post(path: string, body: unknown, key = gateway.key): Promise<Response>
   return fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
 }
 
-interface Told {
+interface CountResponseBody {
   readonly input_tokens: number
   readonly totalTokens: number
   readonly error: { readonly code: string }
 }
 
-const told = async (answer: Response) => (await answer.json()) as Told
+const told = async (answer: Response) => (await answer.json()) as CountResponseBody
 
 const asMessages = (model: string, content: string = TEXT) => ({ model, messages: [{ role: "user", content }] })
 const countMessages = (model: string, content?: string) =>
@@ -213,7 +213,7 @@ describe("an upstream that is asked in another protocol", () => {
 })
 
 describe("an upstream whose counter fails is no reason to fail", () => {
-  const FAILURES: Readonly<Record<string, Script>> = {
+  const FAILURES: Readonly<Record<string, UpstreamScript>> = {
     "answers 500": (_, reply) => reply.json({ error: { message: "no" } }, 500),
     "answers 400": (_, reply) => reply.json({ error: { message: "no" } }, 400),
     "refuses our credential": (_, reply) => reply.json({ error: { message: "no" } }, 401),

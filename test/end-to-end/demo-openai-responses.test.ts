@@ -7,7 +7,7 @@ import { VERSIONS } from "./client-versions.ts"
 import { fits, TEXT_FORMAT } from "./parseable.ts"
 import { PNG } from "./pictures.ts"
 
-type Params = OpenAI.Responses.ResponseCreateParamsNonStreaming
+type DemoResponseParams = OpenAI.Responses.ResponseCreateParamsNonStreaming
 
 const MODEL = "openai/gpt-5"
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-function hello(input: string, members: Partial<Params> = {}): Params {
+function hello(input: string, members: Partial<DemoResponseParams> = {}): DemoResponseParams {
   return { model: MODEL, input, ...members }
 }
 
@@ -56,7 +56,7 @@ for (const version of VERSIONS) {
       client = new version.OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
     })
 
-    const eventsOf = async (params: Params) => {
+    const eventsOf = async (params: DemoResponseParams) => {
       const events: OpenAI.Responses.ResponseStreamEvent[] = []
       for await (const event of await client.responses.create({ ...params, stream: true })) events.push(event)
       return events
@@ -138,7 +138,7 @@ for (const version of VERSIONS) {
         if (thought?.type !== "reasoning") throw new Error("no reasoning")
         expect(thought.encrypted_content).toMatch(/\S/)
         const input = [...response.output, { role: "user" as const, content: "Go on." }]
-        const next = await client.responses.create({ ...asked, input } as Params)
+        const next = await client.responses.create({ ...asked, input } as DemoResponseParams)
         expect(next.output_text).toContain("Go on.")
       })
 
@@ -278,7 +278,7 @@ for (const version of VERSIONS) {
           include: ["reasoning.encrypted_content"],
           prompt_cache_key: "0199a213-81c0-7800-8aa1-bbab2a035a53",
           client_metadata: { "x-codex-installation-id": "1" },
-        } as unknown as Params
+        } as unknown as DemoResponseParams
         expect(callIn(await client.responses.create(asked)).name).toBe("get_weather")
         const events = await eventsOf(asked)
         expect(events.at(-1)?.type).toBe("response.completed")

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type DialectBody = Record<string, unknown>
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 const config = (origin: string) => `
@@ -27,7 +27,7 @@ defaults: { image_model: t/draws }
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
 })
 beforeEach(() => {
@@ -41,13 +41,13 @@ afterAll(async () => {
 
 const PIXEL = "iVBORw0KGgo="
 
-function answerInKind({ path }: ReceivedRequest, reply: Reply): void {
+function answerInKind({ path }: ReceivedRequest, reply: UpstreamReply): void {
   if (path.endsWith("/images/generations")) reply.json({ created: 1, data: [{ b64_json: PIXEL }] })
   else reply.json(path.endsWith("/messages") ? anthropicMessage("Hello.") : completion("Hello."))
 }
 
-const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as Body
-const chat = (body: Body) => gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body })
+const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as DialectBody
+const chat = (body: DialectBody) => gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body })
 const lossesOf = (response: Response) => response.headers.get("x-gateway-losses")
 
 describe("what only other gateways know", () => {
@@ -68,7 +68,7 @@ describe("what only other gateways know", () => {
 })
 
 describe("how hard to think", () => {
-  const wishes: readonly (readonly [string, Body, string, number | null])[] = [
+  const wishes: readonly (readonly [string, DialectBody, string, number | null])[] = [
     ["OpenRouter's effort", { reasoning: { effort: "high" } }, "high", null],
     ["OpenRouter's budget", { reasoning: { max_tokens: 2000 } }, "low", 2000],
     ["LiteLLM's budget", { thinking: { type: "enabled", budget_tokens: 8000 } }, "medium", 8000],
@@ -124,7 +124,7 @@ describe("a picture whose address is a plain string", () => {
 
   test("reaches Claude as a block", async () => {
     await chat({ model: "t/claude", messages })
-    const [turn] = sent().messages as { content: Body[] }[]
+    const [turn] = sent().messages as { content: DialectBody[] }[]
     expect(turn?.content[0]).toMatchObject({ type: "image", source: { data: PIXEL } })
   })
 })
@@ -147,7 +147,7 @@ describe("the older functions", () => {
 
   test("are answered as a function call, whole", async () => {
     upstream.script = (_, reply) => reply.json({ ...anthropicMessage(""), content: [called], stop_reason: "tool_use" })
-    const { choices } = (await (await chat({ model: "t/claude", functions })).json()) as { choices: Body[] }
+    const { choices } = (await (await chat({ model: "t/claude", functions })).json()) as { choices: DialectBody[] }
     expect(choices[0]).toMatchObject({
       finish_reason: "function_call",
       message: { function_call: { name: "f", arguments: '{"a":1}' } },
@@ -156,7 +156,7 @@ describe("the older functions", () => {
   })
 
   test("are answered as a function call, streamed", async () => {
-    const event = (data: Body) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+    const event = (data: DialectBody) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
     upstream.script = async (_, reply) => {
       reply.stream()
       const message = { ...anthropicMessage(""), content: [], stop_reason: null }
@@ -176,7 +176,8 @@ describe("the older functions", () => {
       .split("\n\n")
       .filter((frame) => frame.startsWith("data: {"))
       .flatMap(
-        (frame) => (JSON.parse(frame.slice(6)) as { choices: { delta: Body; finish_reason: unknown }[] }).choices,
+        (frame) =>
+          (JSON.parse(frame.slice(6)) as { choices: { delta: DialectBody; finish_reason: unknown }[] }).choices,
       )
     const pieces = choices.flatMap(({ delta }) => (delta.function_call as { arguments: string }) ?? [])
     expect(pieces[0]).toMatchObject({ name: "f" })
@@ -192,7 +193,7 @@ describe("the older functions", () => {
       { role: "function", name: "f", content: "42" },
     ]
     expect((await chat({ model: "t/claude", functions, messages })).status).toBe(200)
-    const [, call, result] = sent().messages as { content: Body[] }[]
+    const [, call, result] = sent().messages as { content: DialectBody[] }[]
     expect(call?.content[0]).toMatchObject({ type: "tool_use", name: "f", input: { a: 1 } })
     expect(result?.content[0]).toMatchObject({ type: "tool_result", tool_use_id: call?.content[0]?.id })
     expect((await chat({ model: "t/openai", functions, messages })).status).toBe(200)

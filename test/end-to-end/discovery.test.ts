@@ -7,7 +7,7 @@ import { eventually } from "../stage/eventually.ts"
 import { freePort } from "../stage/free-port.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { llamacpp, lmstudio, localServer, ollama, openaiListing, vllm } from "../stage/local-server.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const LISTINGS = {
   ollama: ollama("llama3.2:1b", "nomic-embed-text:latest"),
@@ -16,7 +16,7 @@ const LISTINGS = {
   lmstudio,
   mine: openaiListing({ id: "custom@v1" }, { id: "../../etc/passwd" }, { id: "a\u0007b" }, { id: "custom@v1" }),
 }
-type Entry = keyof typeof LISTINGS
+type ListingName = keyof typeof LISTINGS
 
 const MODELS = [
   "llamacpp/ggml-org/gemma-3-4b-it-GGUF:Q4_K_M",
@@ -27,11 +27,11 @@ const MODELS = [
 ]
 const EMBEDDING_MODELS = ["lmstudio/text-embedding-nomic-embed-text-v1.5", "ollama/nomic-embed-text:latest"]
 
-const servers = new Map<Entry, Upstream>()
+const servers = new Map<ListingName, ScriptedUpstream>()
 let gateway: RunningGateway
 
 function config(more = ""): string {
-  const at = (entry: Entry) => `base_url: "${servers.get(entry)?.baseUrl}"`
+  const at = (entry: ListingName) => `base_url: "${servers.get(entry)?.baseUrl}"`
   return `
 providers:
   ollama: { ${at("ollama")} }
@@ -55,7 +55,7 @@ async function discovered(there: RunningGateway, count: number): Promise<void> {
 
 beforeAll(async () => {
   for (const [entry, documents] of Object.entries(LISTINGS)) {
-    servers.set(entry as Entry, await Upstream.start(localServer(documents)))
+    servers.set(entry as ListingName, await ScriptedUpstream.start(localServer(documents)))
   }
   gateway = await RunningGateway.start({ config: config() })
   await discovered(gateway, 5)
@@ -219,12 +219,12 @@ describe("a server", () => {
   test("that is down at the start is logged once, and found when it comes", async () => {
     const port = await freePort()
     const there = await RunningGateway.start({ environment: { OLLAMA_HOST: `127.0.0.1:${port}` } })
-    let server: Upstream | undefined
+    let server: ScriptedUpstream | undefined
     try {
       expect(there.output.stdout).not.toContain("Demo mode")
       expect(await listed(there)).toEqual([])
       await eventually(() => there.logged("models-not-discovered").length > 0)
-      server = await Upstream.start(localServer(ollama("late:1b")), port)
+      server = await ScriptedUpstream.start(localServer(ollama("late:1b")), port)
       await discovered(there, 1)
       expect(await listed(there)).toEqual(["ollama/late:1b"])
       const lines = there.logged("models-not-discovered")
@@ -242,7 +242,7 @@ describe("a server", () => {
     ["that answers with something else", { "/v1/models": "<html>" }, "its answer is not JSON"],
     ["that answers with 50 MB", { "/v1/models": `{"data":["${"x".repeat(50_000_000)}"]}` }, "larger than 4 MiB"],
   ])("%s does no harm", async (_, documents, failure) => {
-    const hostile = await Upstream.start(localServer(documents))
+    const hostile = await ScriptedUpstream.start(localServer(documents))
     const entry = `providers:\n  big: { type: openai-compatible, base_url: "${hostile.baseUrl}", discover: true }\n`
     const there = await RunningGateway.start({ config: entry })
     try {

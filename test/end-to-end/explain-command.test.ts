@@ -5,14 +5,14 @@ import { writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
-import { type Body, type Explanation, explainConfig, HI } from "./explain-stage.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
+import { type ExplainAnswer, type ExplainBody, explainConfig, HI } from "./explain-stage.ts"
 
 describe("trivium explain", () => {
-  let upstream: Upstream
+  let upstream: ScriptedUpstream
   let running: RunningGateway
   beforeAll(async () => {
-    upstream = await Upstream.start()
+    upstream = await ScriptedUpstream.start()
     running = await RunningGateway.start({ config: explainConfig(upstream.origin) })
   })
   afterAll(async () => {
@@ -20,7 +20,7 @@ describe("trivium explain", () => {
     await upstream.stop()
   })
 
-  async function run(body: Body, words: readonly string[] = [], environment = { TRIVIUM_KEY: running.key }) {
+  async function run(body: ExplainBody, words: readonly string[] = [], environment = { TRIVIUM_KEY: running.key }) {
     writeFileSync(join(running.folder, "request.json"), JSON.stringify(body))
     return runCommand(["explain", "request.json", ...words], { folder: running.folder, environment })
   }
@@ -53,7 +53,7 @@ describe("trivium explain", () => {
   ])("%j %p is asked over %s", async (body, words, protocol) => {
     const { stdout, stderr } = await run(body, [...words, "--json"])
     expect(stderr).toBe("")
-    const { attempts, ...document } = JSON.parse(stdout) as Explanation
+    const { attempts, ...document } = JSON.parse(stdout) as ExplainAnswer
     expect(document).toMatchObject({ object: "explanation", protocol })
     expect(attempts[0]?.request.body).toStartWith("{")
   })

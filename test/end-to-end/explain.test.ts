@@ -4,7 +4,7 @@ import Anthropic from "@anthropic-ai/sdk"
 import { GoogleGenAI } from "@google/genai"
 import OpenAI from "openai"
 import { completion } from "../stage/upstream.ts"
-import { type Body, ExplainStage, type Explanation, HI, provider, SECRET } from "./explain-stage.ts"
+import { type ExplainAnswer, type ExplainBody, ExplainStage, HI, provider, SECRET } from "./explain-stage.ts"
 
 let stage: ExplainStage
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe("an official client is explained its request", () => {
       test(`over ${protocol}, ${stream ? "streamed" : "whole"}`, async () => {
         const answer = await call(stream)
         expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"])
-        const document = (await answer.json()) as Explanation
+        const document = (await answer.json()) as ExplainAnswer
         expect(document).toMatchObject({ object: "explanation", requested_model: "t/both", protocol, refusal: null })
         expect(document.attempts.map((each) => each.provider)).toEqual(["messages", "chat"])
       })
@@ -96,7 +96,7 @@ describe("an official client is explained its request", () => {
     ["/v1/images/generations", { model: "t/image", prompt: "A cat", n: 2 }],
   ])("also at %s", async (path, body) => {
     const answer = await stage.post(path, { ...body, provider })
-    const { attempts, money } = (await answer.json()) as Explanation
+    const { attempts, money } = (await answer.json()) as ExplainAnswer
     expect(attempts).toMatchObject([{ provider: "chat", lane: "relay", losses: [] }])
     expect(money).toMatchObject({ balance: null, affordable_output_tokens: null })
     expect(stage.upstream.requests).toEqual([])
@@ -209,7 +209,7 @@ describe("an explanation", () => {
     const content = [{ type: "document", source: { type: "url", url: "https://example.invalid/a.pdf" } }]
     const body = { model: "t/chat", max_tokens: 5, messages: [{ role: "user", content }], provider }
     const headers = { "anthropic-version": "2023-06-01" }
-    const { attempts } = (await (await stage.post("/anthropic/v1/messages", body, { headers })).json()) as Explanation
+    const { attempts } = (await (await stage.post("/anthropic/v1/messages", body, { headers })).json()) as ExplainAnswer
     expect(attempts).toMatchObject([{ provider: "chat", lane: "translate", losses: null }])
     expect(attempts[0]?.request).toEqual({ note: expect.stringContaining("were not now") } as never)
   })
@@ -235,7 +235,7 @@ describe("an explanation", () => {
       { ...HI, model: "t/messages", provider },
       { headers },
     )
-    expect([answer.status, ((await answer.json()) as { error: Body }).error.code]).toEqual([
+    expect([answer.status, ((await answer.json()) as { error: ExplainBody }).error.code]).toEqual([
       400,
       "unsupported_parameter",
     ])
@@ -261,7 +261,7 @@ describe("money in an explanation", () => {
     expect((await held(most)).refusal).toBeNull()
     expect((await held(most + 1)).refusal?.code).toBe("insufficient_balance")
     const answer = await stage.chat({ model: "t/messages", max_tokens: 900 }, { key: text })
-    expect(((await answer.json()) as { error: Body }).error.code).toBe("insufficient_balance")
+    expect(((await answer.json()) as { error: ExplainBody }).error.code).toBe("insufficient_balance")
   })
 
   test("tells of a budget that would not do", async () => {

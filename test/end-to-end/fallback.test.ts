@@ -7,14 +7,14 @@ import { loadConfig } from "../../src/config/load-config.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import { eventually } from "../stage/eventually.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { chunk, completion, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, ScriptedUpstream, streamedWords, streams, type UpstreamScript } from "../stage/upstream.ts"
 
 const KEYS = ["first-credential", "second-credential"]
-const OVERLOADED: Script = (_, reply) => reply.json({ error: { message: "no", type: "server_error" } }, 503)
-const ANSWERS: Script = (_, reply) => reply.json(completion("Hello."))
+const OVERLOADED: UpstreamScript = (_, reply) => reply.json({ error: { message: "no", type: "server_error" } }, 503)
+const ANSWERS: UpstreamScript = (_, reply) => reply.json(completion("Hello."))
 
-let one: Upstream
-let two: Upstream
+let one: ScriptedUpstream
+let two: ScriptedUpstream
 let gateway: InProcessGateway
 
 const config = (more = "") => `
@@ -29,8 +29,8 @@ models:
 ${more}`
 
 beforeEach(async () => {
-  one = await Upstream.start()
-  two = await Upstream.start()
+  one = await ScriptedUpstream.start()
+  two = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({ config: config() })
 })
 afterEach(async () => {
@@ -39,7 +39,7 @@ afterEach(async () => {
   await two.stop()
 })
 
-interface Told {
+interface FallbackAnswer {
   readonly status: number
   readonly provider: string | null
   readonly attempts: string | null
@@ -49,11 +49,11 @@ interface Told {
   }
 }
 
-async function ask(model: string, more: object = {}): Promise<Told> {
+async function ask(model: string, more: object = {}): Promise<FallbackAnswer> {
   const answer = await gateway.chat({ model, messages: [{ role: "user", content: "Hi" }], ...more })
   const { headers, status } = answer
   const text = await answer.text()
-  const { error } = text.startsWith("data:") ? {} : (JSON.parse(text) as Pick<Told, "error">)
+  const { error } = text.startsWith("data:") ? {} : (JSON.parse(text) as Pick<FallbackAnswer, "error">)
   return {
     status,
     provider: headers.get("x-gateway-provider"),
@@ -69,7 +69,7 @@ function reload(text: string): void {
   rmSync(workingDir, { recursive: true })
 }
 
-const credentialsAt = ({ requests }: Upstream) =>
+const credentialsAt = ({ requests }: ScriptedUpstream) =>
   requests.map(({ headers }) => headers.authorization?.replace("Bearer ", ""))
 
 describe("a credential of ours that is refused", () => {
@@ -172,7 +172,7 @@ describe("a provider that fails", () => {
 
 describe("a provider that limits us", () => {
   const limited =
-    (headers: Record<string, string>, times = 1): Script =>
+    (headers: Record<string, string>, times = 1): UpstreamScript =>
     (_, reply) =>
       two.requests.length <= times
         ? reply.json({ error: { message: "Slow down.", type: "rate_limit_error" } }, 429, headers)

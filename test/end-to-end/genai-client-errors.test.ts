@@ -2,23 +2,23 @@
 // put its key.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GenerateContentParameters, GoogleGenAI } from "@google/genai"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { geminiResponse } from "../stage/gemini-wire.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { GENAI_VERSIONS, toldBy, withOurCode } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
 const BODY = JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] })
 const folder = new KeyFolder()
 const keys = folder.eachKind()
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const config = vendorsConfig(upstream.origin, "", ["gemini-like"])
   gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
 })
@@ -42,7 +42,7 @@ for (const version of GENAI_VERSIONS) {
     })
 
     const expectError = async (asked: PromiseLike<unknown>, status: number) => {
-      const error = await raised(asked)
+      const error = await rejectionOf(asked)
       expect(error).toBeInstanceOf(version.ApiError)
       expect(error).toMatchObject({ status })
       return toldBy(error)
@@ -159,7 +159,7 @@ for (const version of GENAI_VERSIONS) {
           const told = await expectError(client.models.generateContent(HI), 503)
           expect(JSON.stringify(told)).not.toContain("4711")
           expect(told).toMatchObject({ code, type: "service_unavailable_error", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(attemptsTold(told))
+          expect(upstream.requests).toHaveLength(countReportedAttempts(told))
         })
       }
     })

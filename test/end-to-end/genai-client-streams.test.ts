@@ -2,19 +2,19 @@
 // clean end is always read as success: what came before is delivered, then the client's own error is raised.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GoogleGenAI } from "@google/genai"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { geminiEvent, geminiHalf, geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
-import { raised } from "../stage/raised.ts"
-import { type Script, streams, streamsThen, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { ScriptedUpstream, streams, streamsThen, type UpstreamScript } from "../stage/upstream.ts"
 import { GENAI_VERSIONS, toldBy } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, "", ["gemini-like"]) })
 })
 beforeEach(() => {
@@ -29,13 +29,13 @@ const half = geminiHalf("The quick")
 const unavailable = { error: { code: 503, message: "The model is overloaded. 4711", status: "UNAVAILABLE" } }
 
 /** Apart from what was said before: the client reads no error in the midst of other bytes. */
-const goesOnWith = (text: string): Script =>
+const goesOnWith = (text: string): UpstreamScript =>
   streamsThen(half, async (reply) => {
     await reply.write(text)
     reply.end()
   })
 
-const FAILURES: readonly [string, Script][] = [
+const FAILURES: readonly [string, UpstreamScript][] = [
   ["whose connection is reset", streamsThen(half, (reply) => reply.cut("reset"))],
   ["whose connection is closed", streamsThen(half, (reply) => reply.cut("fin"))],
   ["that ends before it is finished", streamsThen(half, (reply) => reply.end())],
@@ -78,7 +78,7 @@ for (const version of GENAI_VERSIONS) {
           const reading = (async () => {
             for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
           })()
-          const error = await raised(reading)
+          const error = await rejectionOf(reading)
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
           expect(JSON.stringify(toldBy(error))).not.toContain("4711")
@@ -98,11 +98,11 @@ for (const version of GENAI_VERSIONS) {
         const reading = (async () => {
           for await (const _ of await chat.sendMessageStream({ message: "hi" }));
         })()
-        expect(await raised(reading)).toBeInstanceOf(version.ApiError)
+        expect(await rejectionOf(reading)).toBeInstanceOf(version.ApiError)
         expect(chat.getHistory(true)).toEqual([])
       })
 
-      const atOnce: readonly [string, Script][] = [
+      const atOnce: readonly [string, UpstreamScript][] = [
         ["right behind its text", streams([...half, JSON.stringify(unavailable)])],
         ["in one piece with its text", streams([half.join("") + JSON.stringify(unavailable)])],
       ]
@@ -116,12 +116,12 @@ for (const version of GENAI_VERSIONS) {
             for await (const chunk of stream) text += chunk.text ?? ""
           })()
           // Where both came in one read it cannot tell that this is an error of the API's, only that it is one.
-          expect(await raised(reading)).toBeInstanceOf(Error)
+          expect(await rejectionOf(reading)).toBeInstanceOf(Error)
           expect(text).toBe("The quick")
         })
       }
 
-      const early: readonly [string, Script][] = [
+      const early: readonly [string, UpstreamScript][] = [
         ["with its first event", streams([geminiEvent(unavailable)])],
         ["with its first bytes", streams([JSON.stringify(unavailable)])],
         ["by ending at once", streams([])],
@@ -130,11 +130,11 @@ for (const version of GENAI_VERSIONS) {
       for (const [what, script] of early) {
         test(`that fails ${what} is an ApiError of status 503, and no stream begins`, async () => {
           upstream.script = script
-          const error = await raised(client.models.generateContentStream(HI))
+          const error = await rejectionOf(client.models.generateContentStream(HI))
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
           expect(toldBy(error)).toMatchObject({ code: "upstream_unavailable", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(attemptsTold(toldBy(error)))
+          expect(upstream.requests).toHaveLength(countReportedAttempts(toldBy(error)))
         })
       }
     })

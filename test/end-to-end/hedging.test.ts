@@ -3,22 +3,29 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { completion, type Reply, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import {
+  completion,
+  ScriptedUpstream,
+  streamedWords,
+  streams,
+  type UpstreamReply,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
 const HI = { model: "t/both", messages: [{ role: "user" as const, content: "Hi" }] }
 const HEDGED = { ...HI, provider: { hedge: true } }
 
-let slow: Upstream
-let quick: Upstream
+let slow: ScriptedUpstream
+let quick: ScriptedUpstream
 let gateway: InProcessGateway
 let books: Ledger
 /** How long the second target is not asked: what nine of ten answers of the first take. */
 const USUAL_MS = 60
 
 beforeEach(async () => {
-  slow = await Upstream.start()
-  quick = await Upstream.start()
-  const provider = (upstream: Upstream) =>
+  slow = await ScriptedUpstream.start()
+  quick = await ScriptedUpstream.start()
+  const provider = (upstream: ScriptedUpstream) =>
     `{ type: openai-compatible, protocols: [openai-chat], base_url: "${upstream.baseUrl}", api_key: "k" }`
   const config = `
 admin: { port: 0 }
@@ -44,12 +51,12 @@ afterEach(async () => {
 
 const said = (text: string) => completion(text)
 const after =
-  (ms: number, answer: (reply: Reply) => void): Script =>
+  (ms: number, answer: (reply: UpstreamReply) => void): UpstreamScript =>
   async (_, reply) => {
     await Bun.sleep(ms)
     answer(reply)
   }
-const never: Script = () => {}
+const never: UpstreamScript = () => {}
 
 /** So that it is known how long the first target usually takes. */
 async function warmUp(stream = false): Promise<void> {
@@ -59,7 +66,7 @@ async function warmUp(stream = false): Promise<void> {
 }
 
 const streamed =
-  (text: string, afterMs = USUAL_MS): Script =>
+  (text: string, afterMs = USUAL_MS): UpstreamScript =>
   async (request, reply) => {
     await Bun.sleep(afterMs)
     await streams(streamedWords(text))(request, reply)

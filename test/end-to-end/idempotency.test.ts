@@ -4,17 +4,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 import { completion, streamedWords, streamsThen } from "../stage/upstream.ts"
 import {
   ASKS,
-  type Ask,
-  type Caller,
   COUNTS,
   chat,
   chatStreamed,
   IdempotencyStage,
   newIdempotencyKey,
+  type RepeatableRequest,
+  type StagedCaller,
 } from "./idempotency-stage.ts"
 
 let stage: IdempotencyStage
@@ -140,7 +140,9 @@ describe("an idempotency key", () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(chat, caller, once)
     const path = `/admin/v1/keys/${caller.id}/rotate`
-    const rotated = (await (await stage.gateway.administer(path, { method: "POST", body: "{}" })).json()) as Caller
+    const rotated = (await (
+      await stage.gateway.administer(path, { method: "POST", body: "{}" })
+    ).json()) as StagedCaller
     expect(rotated.key).not.toBe(caller.key)
     expect((await stage.send(chat, rotated, once)).text).toBe(first.text)
   })
@@ -166,7 +168,7 @@ describe("an idempotency key", () => {
 
   test("is not used up by a request that is refused before anybody is asked", async () => {
     const [caller, once] = [await stage.newCaller({ balance: "0.000000001" }), newIdempotencyKey()]
-    const refusals: [Ask, string][] = [
+    const refusals: [RepeatableRequest, string][] = [
       [{ ...chat, body: { ...chat.body, model: "test/none" } }, "400 model_not_found"],
       [{ ...chat, body: { ...chat.body, temperature: 9 } }, "400 invalid_parameter"],
       [chat, "403 insufficient_balance"],
@@ -283,7 +285,7 @@ describe("a gateway that begins anew", () => {
   test("after a kill has nothing running: what was not answered is asked anew", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const { arrived } = stage.holdBack()
-    const lost = raised(stage.send(chat, caller, once))
+    const lost = rejectionOf(stage.send(chat, caller, once))
     await arrived
     process.kill(stage.gateway.pid, "SIGKILL")
     await lost

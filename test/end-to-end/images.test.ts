@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { keyFile, TokenOffice } from "../providers/google.ts"
 import { eventually } from "../stage/eventually.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { VERSIONS } from "./client-versions.ts"
 import { GENAI_VERSIONS } from "./genai-versions.ts"
 import {
@@ -22,18 +22,18 @@ import {
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-images-"))
 let office: TokenOffice
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let heard: HeardCall[] = []
 
-const asUsual: Script = (request, reply) => {
+const asUsual: UpstreamScript = (request, reply) => {
   const call = answerAs(request, reply)
   if (call) heard.push(call)
 }
 
 beforeAll(async () => {
   office = new TokenOffice()
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const file = join(folder, "key.json")
   writeFileSync(file, JSON.stringify(keyFile(`${upstream.origin}${office.path}`)))
   gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
@@ -48,7 +48,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function script(answer: Script): void {
+function script(answer: UpstreamScript): void {
   upstream.script = (request, reply) =>
     request.path === office.path ? office.exchange(request, reply) : answer(request, reply)
 }
@@ -62,13 +62,13 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
 }
 const draw = (body: object, headers?: Record<string, string>) => post("/v1/images/generations", body, headers)
 
-interface Images {
+interface ImagesBody {
   created: number
   data: { b64_json?: string; url?: string }[]
   usage?: { input_tokens: number; output_tokens: number; total_tokens: number }
 }
 const read = async (answer: Response) =>
-  (await answer.json()) as Images & { error: { code: string; param: string; message: string } }
+  (await answer.json()) as ImagesBody & { error: { code: string; param: string; message: string } }
 
 /** The receipt of an answer, once it is written. */
 async function receiptOf(answer: Response): Promise<Record<string, unknown>> {

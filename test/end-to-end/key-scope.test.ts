@@ -9,7 +9,7 @@ import type { Json } from "../../src/canonical/json.ts"
 import { protocols } from "../../src/protocols.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 
 const MODEL = "openai/gpt-4o"
 const MESSAGES = [{ role: "user" as const, content: "hi" }]
@@ -70,8 +70,8 @@ const CLASSES = {
   anthropic: { 401: Anthropic.AuthenticationError, 403: Anthropic.PermissionDeniedError },
   gemini: { 401: ApiError, 403: ApiError },
 }
-type Family = keyof typeof clients
-const FAMILIES: readonly Family[] = ["openai", "anthropic", "gemini"]
+type ClientFamily = keyof typeof clients
+const FAMILIES: readonly ClientFamily[] = ["openai", "anthropic", "gemini"]
 
 test("the protocols a key may be bound to are those there are", () => {
   expect([...PROTOCOL_IDS].sort()).toEqual(protocols.map(({ id }) => id).sort())
@@ -87,7 +87,7 @@ describe.each(FAMILIES)("the client of %s", (family) => {
   ]
   test.each(refusals)("raises its own class for %s", async (_, wish, status) => {
     const { key } = await newKey(wish)
-    const error = await raised(clients[family](key))
+    const error = await rejectionOf(clients[family](key))
     expect(error).toBeInstanceOf(CLASSES[family][status])
     expect(error).toMatchObject({ status })
   })
@@ -107,7 +107,7 @@ describe("a key of some protocols", () => {
     expect(ids).not.toContain(MODEL)
     expect(code(await ask("/anthropic/v1/models", key))).toBe("403 route_not_allowed")
     expect(code(await ask("/v1/key", key))).toBe("200 ok")
-    expect(await raised(clients.openai(key))).toMatchObject({ status: 403, code: "route_not_allowed" })
+    expect(await rejectionOf(clients.openai(key))).toMatchObject({ status: 403, code: "route_not_allowed" })
   })
 
   test("is not drained by who may not use it", async () => {
@@ -207,7 +207,7 @@ describe("a change holds from the next request on", () => {
     await clients.openai(one.key)
     const made = await administer("POST", "/tenants", { name: "acme", models: ["meta/*"], requests_per_minute: 4 })
     expect(made).toMatchObject({ status: 201, body: { name: "acme", models: ["meta/*"], requests_per_minute: 4 } })
-    expect(await raised(clients.openai(one.key))).toMatchObject({ status: 403, code: "model_not_allowed" })
+    expect(await rejectionOf(clients.openai(one.key))).toMatchObject({ status: 403, code: "model_not_allowed" })
     expect((await ask("/v1/models", two.key)).body.data).not.toContainEqual(
       expect.objectContaining({ id: MODEL }) as never,
     )

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const KEY = /trv_[0-9A-Za-z]{49}/
 const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
@@ -202,11 +202,11 @@ describe("trivium keys", () => {
 describe("a gateway on a store that holds keys", () => {
   const folder = new KeyFolder()
   const keys = { whole: "", scoped: "", expired: "", future: "", old: "", new: "", cut: "", replaced: "" }
-  let upstream: Upstream
+  let upstream: ScriptedUpstream
   let gateway: RunningGateway
 
   beforeAll(async () => {
-    upstream = await Upstream.start()
+    upstream = await ScriptedUpstream.start()
     keys.whole = (await folder.create("whole")).key
     keys.scoped = (await folder.create("scoped", "--models", "other/*,test/mod*")).key
     keys.expired = (await folder.create("expired", "--expires", "2020-01-31")).key
@@ -334,7 +334,7 @@ describe("the first start", () => {
   })
 
   test("with a provider configured prints a curl line that works as it is, too", async () => {
-    const upstream = await Upstream.start()
+    const upstream = await ScriptedUpstream.start()
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
       expect(gateway.output.stdout).not.toContain("Demo mode")
@@ -384,7 +384,7 @@ describe("trivium check", () => {
   })
 
   test("says of each provider whether it takes its credential, and never shows one", async () => {
-    const upstream = await Upstream.start((request, reply) => {
+    const upstream = await ScriptedUpstream.start((request, reply) => {
       reply.json({}, request.headers.authorization === "Bearer upstream-credential" ? 200 : 401)
     })
     try {

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { raised } from "../stage/raised.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let simulator: SimulatorServer
 let gateway: RunningGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0 })
   const config = `
 providers:
@@ -98,17 +98,17 @@ describe("a judgement", () => {
 
 describe("is refused", () => {
   test("for a model of another kind, and a moderation model elsewhere", async () => {
-    const chat = await raised(client.moderations.create({ model: "test/chat", input: "x" }))
+    const chat = await rejectionOf(client.moderations.create({ model: "test/chat", input: "x" }))
     expect(chat).toMatchObject({ status: 400, param: "model" })
     const talk = { model: "test/simulated", messages: [{ role: "user" as const, content: "x" }] }
-    const talked = await raised(client.chat.completions.create(talk))
+    const talked = await rejectionOf(client.chat.completions.create(talk))
     expect(talked).toMatchObject({ status: 400, param: "model" })
     expect(String(talked)).toContain("/v1/moderations")
   })
 
   test("where no provider of the model has it, without a call", async () => {
     const before = upstream.requests.length
-    const refused = await raised(client.moderations.create({ model: "test/elsewhere", input: "x" }))
+    const refused = await rejectionOf(client.moderations.create({ model: "test/elsewhere", input: "x" }))
     expect(refused).toMatchObject({ status: 400, code: "model_not_found" })
     expect(upstream.requests.length).toBe(before)
   })

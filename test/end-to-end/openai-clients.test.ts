@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { chunk, completion, DONE, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, streamedWords, streams } from "../stage/upstream.ts"
 import { HI, VERSIONS } from "./client-versions.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {

@@ -13,13 +13,13 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-interface Operation {
+interface OpenapiEndpoint {
   readonly method: string
   readonly path: string
   readonly told: JsonObject
 }
 
-function operations(): Operation[] {
+function operations(): OpenapiEndpoint[] {
   return Object.entries(description.paths as JsonObject).flatMap(([path, methods]) =>
     Object.entries(methods as JsonObject).map(([method, told]) => ({
       method: method.toUpperCase(),
@@ -29,7 +29,7 @@ function operations(): Operation[] {
   )
 }
 
-const paths = ({ path, told }: Operation) => [path, ...((told["x-spellings"] ?? []) as string[])]
+const paths = ({ path, told }: OpenapiEndpoint) => [path, ...((told["x-spellings"] ?? []) as string[])]
 const asked = (path: string) => gateway.url + path.replace("{model}", "openai/gpt-4o-mini").replace("{id}", "none")
 
 function referencesIn(value: Json): string[] {

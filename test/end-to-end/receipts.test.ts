@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Json } from "../../src/canonical/json.ts"
-import { bookCall, COST, FACTS, inBooks, PRICING } from "../administration/books.ts"
+import { bookCall, COST, FACTS, PRICING, withOfflineLedger } from "../administration/offline-store.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
@@ -11,7 +11,7 @@ const MODEL = "openai/gpt-4o-mini"
 const HI = { model: MODEL, messages: [{ role: "user", content: "hi" }], max_tokens: 100 }
 const TIER = { aboveInputTokens: 1000, input: "5", output: "20" }
 
-type Receipt = Record<string, Json>
+type ReceiptJson = Record<string, Json>
 
 const folder = new KeyFolder()
 const keys = { mine: "", sister: "", stranger: "" }
@@ -27,11 +27,11 @@ beforeAll(async () => {
     keys.stranger = store.create({ name: "stranger", tenant: "other" }).text
   })
   const who = { tenant: "acme", keyId }
-  await inBooks({ dataDir: folder.path, now: () => 1000 }, async (ledger) => {
+  await withOfflineLedger({ dataDir: folder.path, now: () => 1000 }, async (ledger) => {
     await bookCall(ledger, { requestId: "old", ...who })
     expect(await ledger.dropReceiptsBefore(2000, 1)).toBe(1)
   })
-  await inBooks({ dataDir: folder.path }, async (ledger) => {
+  await withOfflineLedger({ dataDir: folder.path }, async (ledger) => {
     await bookCall(ledger, { requestId: "plain", ...who })
     await bookCall(ledger, { requestId: "tiered", ...who, pricing: { ...PRICING, tiers: [TIER] } })
     await bookCall(ledger, { requestId: "drawn", ...who, usage: {}, images: 3, pricing: { perImage: "0.04" } })
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 async function receipt(id: string, headers: Record<string, string> = { authorization: `Bearer ${keys.mine}` }) {
   const response = await fetch(`${gateway.url}/v1/receipts/${id}`, { headers })
-  return { status: response.status, body: (await response.json()) as Receipt }
+  return { status: response.status, body: (await response.json()) as ReceiptJson }
 }
 
 const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })

@@ -4,15 +4,15 @@ import { isUtf8 } from "node:buffer"
 import fc from "fast-check"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
-import { completion, DONE, Upstream } from "../stage/upstream.ts"
+import { completion, DONE, ScriptedUpstream } from "../stage/upstream.ts"
 import { jsonObject, type MemberText, objectText } from "./json-text.ts"
 import { STREAMS } from "./sse-streams.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {

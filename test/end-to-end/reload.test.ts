@@ -4,14 +4,14 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { chunk, completion, DONE, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 let file: string
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
   file = join(gateway.folder, "trivium.yaml")
 })
@@ -131,7 +131,7 @@ test("a stream that began before a change ends as it began", async () => {
 })
 
 test("another credential and another address are used from then on", async () => {
-  const other = await Upstream.start()
+  const other = await ScriptedUpstream.start()
   try {
     const config = upstreamConfig(other.baseUrl).replace("upstream-credential", "second-credential")
     await change("config-reloaded", () => writeFileSync(file, config))

@@ -83,17 +83,17 @@ describe("`provider.require_parameters`", () => {
 })
 
 describe("`provider.report`", () => {
-  interface Loss {
+  interface ReportedLoss {
     path: string
     weight: string
     how: string
     why: string
   }
 
-  async function lossesOf(answer: Response): Promise<Loss[]> {
+  async function lossesOf(answer: Response): Promise<ReportedLoss[]> {
     await answer.text()
     const receipt = await stage.receiptOf(answer)
-    return ((await receipt.json()) as { facts: { losses: Loss[] } }).facts.losses
+    return ((await receipt.json()) as { facts: { losses: ReportedLoss[] } }).facts.losses
   }
 
   test.each([false, true])("has every loss on the receipt, the answer's too; streamed: %p", async (stream) => {

@@ -10,8 +10,8 @@ import { responseHalf, responseObject } from "../stage/responses-wire.ts"
 import { fits, TEXT_FORMAT } from "./parseable.ts"
 import { MODELS, ResponsesStage, tellTurns } from "./responses-stage.ts"
 
-type Params = OpenAI.Responses.ResponseCreateParamsNonStreaming
-type Told = OpenAI.Responses.Response
+type StoredResponseParams = OpenAI.Responses.ResponseCreateParamsNonStreaming
+type StoredClientResponse = OpenAI.Responses.Response
 
 let stage: ResponsesStage
 beforeAll(async () => {
@@ -22,9 +22,9 @@ beforeEach(() => {
   stage.upstream.script = tellTurns
 })
 
-const create = (params: Params): Promise<Told> => stage.client.responses.create(params)
+const create = (params: StoredResponseParams): Promise<StoredClientResponse> => stage.client.responses.create(params)
 
-async function streamed(params: Params): Promise<OpenAI.Responses.ResponseStreamEvent[]> {
+async function streamed(params: StoredResponseParams): Promise<OpenAI.Responses.ResponseStreamEvent[]> {
   const events: OpenAI.Responses.ResponseStreamEvent[] = []
   for await (const event of await stage.client.responses.create({ ...params, stream: true })) events.push(event)
   return events
@@ -60,7 +60,7 @@ for (const [name, model] of Object.entries(MODELS)) {
       if (ended?.type !== "response.completed") throw new Error("the stream did not complete")
       const turns = [first, ended.response].map(({ output }) => output.map(({ id = "" }) => id))
       const reference = (id: string) => ({ type: "item_reference" as const, id })
-      const input: Params["input"] = [
+      const input: StoredResponseParams["input"] = [
         { role: "user", content: "hi" },
         ...(turns[0] ?? []).map(reference),
         { role: "user", content: "ho" },
@@ -378,7 +378,7 @@ describe("over the simulator", () => {
     test(`${model}: create, go on, stream, parse, retrieve, delete`, async () => {
       const first = await client.responses.create({ model, input: "Good morning!" })
       const second = await client.responses.create({ model, input: "And now?", previous_response_id: first.id })
-      const spent = ({ usage }: Told) => usage?.input_tokens ?? 0
+      const spent = ({ usage }: StoredClientResponse) => usage?.input_tokens ?? 0
       expect(spent(second)).toBeGreaterThan(spent(first))
       const stream = client.responses.stream({ model, input: "On!", previous_response_id: second.id })
       const third = await stream.finalResponse()

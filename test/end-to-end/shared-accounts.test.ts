@@ -2,9 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { chunk, completion, DONE, type ReceivedRequest, type Script, Upstream } from "../stage/upstream.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  type ReceivedRequest,
+  ScriptedUpstream,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 
 const config = (origin: string) => `
@@ -24,7 +31,7 @@ models:
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({ config: config(upstream.origin) })
 })
 afterAll(async () => {
@@ -57,7 +64,7 @@ const chat = (more: object, key?: string) =>
   post("/v1/chat/completions", { model: "lab/cheap", messages: MESSAGES, ...more }, key)
 
 /** The bodies that reach the provider while `act` runs, which answers as `script` says. */
-async function sentDuring(act: () => Promise<unknown>, script?: Script): Promise<Record<string, unknown>[]> {
+async function sentDuring(act: () => Promise<unknown>, script?: UpstreamScript): Promise<Record<string, unknown>[]> {
   upstream.requests.length = 0
   upstream.script = script ?? ((_, reply) => reply.json(completion("Hello.")))
   await act()
@@ -70,7 +77,7 @@ async function receipt(id: string | null, key = gateway.key): Promise<Record<str
 }
 
 describe("models that a request lists", () => {
-  const fails: Script = ({ body }, reply) =>
+  const fails: UpstreamScript = ({ body }, reply) =>
     body.includes("up-cheap") ? reply.json({ error: { message: "no" } }, 503) : reply.json(completion("Hello."))
 
   test("are tried in order by the gateway, and priced each for itself", async () => {
@@ -170,7 +177,7 @@ describe("identifiers of callers", () => {
     const named = sent.map((body) => body.safety_identifier ?? body.user)
     expect(new Set(named)).toEqual(new Set([direct?.user]))
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
-    const echo: Script = ({ body }, reply) => {
+    const echo: UpstreamScript = ({ body }, reply) => {
       const { user, prompt_cache_key } = JSON.parse(body.toString())
       reply.json({ id: "r", object: "response", status: "completed", output: [], user, prompt_cache_key })
     }
@@ -237,7 +244,7 @@ describe("another model than the one that was called", () => {
 
   test("is seen in a stream as well", async () => {
     let id: string | null = null
-    const streamed: Script = async (_, reply) => {
+    const streamed: UpstreamScript = async (_, reply) => {
       reply.stream()
       const extra = { model: "up-dear" }
       await reply.write(chunk({ role: "assistant", content: "Hello." }, null, extra) + chunk({}, "stop", extra))

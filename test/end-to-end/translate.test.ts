@@ -5,11 +5,11 @@ import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type TranslatedBody = Record<string, unknown>
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 const config = (origin: string) => `
@@ -29,7 +29,7 @@ models:
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
 })
 beforeEach(() => {
@@ -41,16 +41,16 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-function answerInKind({ path }: ReceivedRequest, reply: Reply): void {
+function answerInKind({ path }: ReceivedRequest, reply: UpstreamReply): void {
   reply.json(path.endsWith("/messages") ? anthropicMessage("Hello.") : completion("Hello."))
 }
 
-const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as Body
+const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as TranslatedBody
 
-const chat = (body: Body, init: RequestInit = {}) =>
+const chat = (body: TranslatedBody, init: RequestInit = {}) =>
   gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body }, init)
 
-function messages(body: Body, key = gateway.key): Promise<Response> {
+function messages(body: TranslatedBody, key = gateway.key): Promise<Response> {
   return fetch(`${gateway.url}/anthropic/v1/messages`, {
     method: "POST",
     headers: { "x-api-key": key, "anthropic-version": "2023-06-01", "content-type": "application/json" },
@@ -58,7 +58,7 @@ function messages(body: Body, key = gateway.key): Promise<Response> {
   })
 }
 
-const errorOf = async (response: Response) => ((await response.json()) as { error: Body }).error
+const errorOf = async (response: Response) => ((await response.json()) as { error: TranslatedBody }).error
 
 describe("what cannot be said", () => {
   test("is named in a header by where the caller wrote it, and counted in the log", async () => {
@@ -153,7 +153,7 @@ describe("a strict request", () => {
 
   test("is every request of a strict key", async () => {
     const words = ["keys", "create", "--name", "strict", "--strict", "--json", "--data", gateway.dataDir]
-    const { key, strict } = JSON.parse((await runCommand(words, { folder: gateway.folder })).stdout) as Body
+    const { key, strict } = JSON.parse((await runCommand(words, { folder: gateway.folder })).stdout) as TranslatedBody
     expect(strict).toBe(true)
     const response = await chat(lossy, {
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -200,7 +200,7 @@ describe("tools", () => {
     })
     const [tool] = sent().tools as { function: { name: string } }[]
     expect(tool?.function.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
-    const { candidates } = (await response.json()) as { candidates: { content: { parts: Body[] } }[] }
+    const { candidates } = (await response.json()) as { candidates: { content: { parts: TranslatedBody[] } }[] }
     expect(candidates[0]?.content.parts[0]?.functionCall).toMatchObject({ name, args: { a: 1 } })
   })
 
@@ -222,7 +222,7 @@ describe("tools", () => {
         tools: [{ type: "custom", name: "apply_patch", description: "Edits" }],
       }),
     })
-    const { output } = (await response.json()) as { output: Body[] }
+    const { output } = (await response.json()) as { output: TranslatedBody[] }
     expect(output).toMatchObject([{ type: "custom_tool_call", call_id: "t1", name: "apply_patch", input: patch }])
     expect(sent().tools).toMatchObject([
       { name: "apply_patch", input_schema: { properties: { input: { type: "string" } } } },
@@ -237,7 +237,7 @@ describe("ids of calls", () => {
     upstream.script = (_, reply) =>
       reply.json({ id: "1", choices: [{ index: 0, message, finish_reason: "tool_calls" }] })
     const tools = [{ name: "f", input_schema: { type: "object", properties: {} } }]
-    const { content } = (await (await messages({ model: "t/chat", tools })).json()) as { content: Body[] }
+    const { content } = (await (await messages({ model: "t/chat", tools })).json()) as { content: TranslatedBody[] }
     const id = content[0]?.id
     expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
     upstream.script = answerInKind
@@ -261,7 +261,7 @@ describe("seals", () => {
     content: null,
     tool_calls: [{ id: "toolu_1", type: "function", function: { name: "f", arguments: "{}" } }],
   }
-  const again = (more: Body) =>
+  const again = (more: TranslatedBody) =>
     chat({
       model: "t/messages",
       tools,
@@ -275,7 +275,7 @@ describe("seals", () => {
     await chat({ model: "t/messages", tools })
     upstream.script = answerInKind
     await again({})
-    const [, assistant] = sent().messages as { content: Body[] }[]
+    const [, assistant] = sent().messages as { content: TranslatedBody[] }[]
     expect(assistant?.content).toEqual([thinking, call])
   })
 
@@ -288,7 +288,7 @@ describe("seals", () => {
     upstream.script = (_, reply) => reply.json(geminiThought())
     const first = (await (
       await messages({ model: "t/gemini", thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 2000 })
-    ).json()) as { content: Body[] }
+    ).json()) as { content: TranslatedBody[] }
     const envelope = JSON.stringify(first.content)
     expect(envelope).toContain("dHJ2LXNlYWw6djI7")
     upstream.script = answerInKind

@@ -2,13 +2,13 @@
 // provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential there.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { chunk, type Script, Upstream } from "../stage/upstream.ts"
+import { chunk, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -25,14 +25,14 @@ const BODY = {
   error: { message: `Account org-4711, key ${CREDENTIAL}: no.`, type: "secret_type", code: "secret_code", param: null },
 }
 
-interface Told {
+interface UpstreamErrorAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly error: Record<string, unknown>
 }
 
-async function ask(script: Script, stream = false): Promise<Told> {
+async function ask(script: UpstreamScript, stream = false): Promise<UpstreamErrorAnswer> {
   upstream.script = script
   const response = await gateway.chat({ ...HI, stream })
   const text = await response.text()
@@ -41,7 +41,7 @@ async function ask(script: Script, stream = false): Promise<Told> {
 }
 
 /** Everything the caller gets to see. */
-function seen({ headers, text }: Told): string {
+function seen({ headers, text }: UpstreamErrorAnswer): string {
   return `${JSON.stringify([...headers])}\n${text}`
 }
 
@@ -160,7 +160,7 @@ test("an error told in a stream as a bare sentence ends it as any other error do
 })
 
 describe("an answer that is none", () => {
-  const answers: readonly [string, Script][] = [
+  const answers: readonly [string, UpstreamScript][] = [
     ["an error with status 200", (_, reply) => reply.json(BODY)],
     ["no JSON", (_, reply) => reply.raw("<html>org-4711</html>", { "content-type": "text/html" })],
     ["JSON that breaks off", (_, reply) => reply.raw('{"choices": [{"message": "org-4711"')],

@@ -4,8 +4,8 @@ import { createServer } from "node:net"
 import { gzipSync } from "node:zlib"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { completion, type Reply, Upstream } from "../stage/upstream.ts"
-import { CANARY, CREDENTIAL, expectUnavailable, readTold, type Told } from "./told.ts"
+import { completion, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
+import { CANARY, CREDENTIAL, type ErrorResponse, expectUnavailable, readTold } from "./error-response.ts"
 
 const MIB = 1024 * 1024
 
@@ -13,11 +13,11 @@ const messages = [{ role: "user" as const, content: "hi" }]
 const unary = { model: "test/model", messages }
 const streamed = { ...unary, stream: true }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const closed = createServer()
   await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve))
   const { port } = closed.address() as { port: number }
@@ -37,13 +37,13 @@ afterAll(async () => {
   await gateway.stop()
   await upstream.stop()
 })
-async function ask(body: unknown = unary): Promise<Told> {
+async function ask(body: unknown = unary): Promise<ErrorResponse> {
   return readTold(await gateway.chat(body))
 }
 
 describe("a unary answer", () => {
   const whole = JSON.stringify(completion(CANARY))
-  const answers: Record<string, (reply: Reply) => void> = {
+  const answers: Record<string, (reply: UpstreamReply) => void> = {
     "reset before its headers": (reply) => reply.cut("reset"),
     "closed before its headers": (reply) => reply.cut("fin"),
     "reset in the middle": async (reply) => {
@@ -244,7 +244,7 @@ describe("an upstream's status", () => {
   })
 
   test("of an error whose body is large frees its connection", async () => {
-    const called = Promise.withResolvers<Reply>()
+    const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => {
       called.resolve(reply)
       reply.raw("<html>", { "content-length": String(MIB) }, 500)

@@ -12,19 +12,19 @@ import { HAS_LAUNCHER, RunningGateway, runCommand } from "../stage/gateway.ts"
 const PATIENCE_MS = 20_000
 const root = join(import.meta.dir, "..", "..")
 
-interface Exit {
+interface LauncherExit {
   readonly code: number | null
   readonly signal: string | null
 }
 
-const SEGV: Exit = { code: null, signal: "SIGSEGV" }
-const KILLED: Exit = { code: null, signal: "SIGKILL" }
-const FAULT: Exit = { code: 70, signal: null }
+const SEGV: LauncherExit = { code: null, signal: "SIGSEGV" }
+const KILLED: LauncherExit = { code: null, signal: "SIGKILL" }
+const FAULT: LauncherExit = { code: 70, signal: null }
 
 /** A supervisor with processes, a clock and timers that the test moves. */
 function supervised({ serves = true } = {}) {
-  const state = { starts: 0, nowMs: 0, waits: [] as number[], ends: [] as Exit[], kills: [] as string[] }
-  let exit: (how: Exit) => void = () => {}
+  const state = { starts: 0, nowMs: 0, waits: [] as number[], ends: [] as LauncherExit[], kills: [] as string[] }
+  let exit: (how: LauncherExit) => void = () => {}
   let due: (() => void) | undefined
   const supervisor = new Supervisor({
     start: (onExit) => {
@@ -44,7 +44,7 @@ function supervised({ serves = true } = {}) {
     },
   })
   supervisor.run()
-  const crash = (how: Exit, { afterMs = 0 } = {}) => {
+  const crash = (how: LauncherExit, { afterMs = 0 } = {}) => {
     state.nowMs += afterMs
     exit(how)
   }
@@ -77,7 +77,7 @@ describe("a supervisor", () => {
     expect(state.waits).toEqual([200, 400, 800, 200, 400])
   })
 
-  test.each<[string, Exit]>([
+  test.each<[string, LauncherExit]>([
     ["a clean stop", { code: 0, signal: null }],
     ["a start that failed, or a second signal", { code: 1, signal: null }],
   ])("starts nothing after %s", (_, how) => {

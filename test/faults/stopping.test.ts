@@ -7,19 +7,19 @@ import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, DONE, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, streamedWords, type UpstreamReply } from "../stage/upstream.ts"
 
 const messages = [{ role: "user", content: "hi" }]
 const unary = { model: "test/model", messages }
 const streamed = { ...unary, stream: true }
 const [OPENER = "", FIRST = "", ...REST] = streamedWords("until the end")
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let config: string
 const started: RunningGateway[] = []
 
 beforeEach(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   config = upstreamConfig(upstream.baseUrl)
 })
 afterEach(async () => {
@@ -112,7 +112,7 @@ describe("SIGINT", () => {
   test("lets the last answer arrive whole, however large it is", async () => {
     const gateway = await start()
     const content = "0123456789".repeat(2 * 1024 * 1024)
-    const asked = Promise.withResolvers<Reply>()
+    const asked = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => asked.resolve(reply)
     const answer = gateway.chat(unary)
     const reply = await asked.promise
@@ -150,7 +150,7 @@ describe("SIGINT", () => {
 describe("when draining has lasted long enough", () => {
   test("streams end in an error frame, and their upstreams are freed", async () => {
     const gateway = InProcessGateway.start({ config })
-    const replies: Reply[] = []
+    const replies: UpstreamReply[] = []
     upstream.script = async (_, reply) => {
       replies.push(reply)
       reply.stream()
@@ -178,7 +178,7 @@ describe("when draining has lasted long enough", () => {
 
   test("unary calls are answered 503, and clients may try again", async () => {
     const gateway = InProcessGateway.start({ config })
-    const asked = Promise.withResolvers<Reply>()
+    const asked = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => asked.resolve(reply)
     const answers = Array.from({ length: 5 }, () => gateway.chat(unary))
     const reply = await asked.promise

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, DONE, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, streamedWords, type UpstreamReply } from "../stage/upstream.ts"
 
 const MAX_IN_FLIGHT = 2000
 const ABORT_MS = 200
@@ -13,11 +13,11 @@ const messages = [{ role: "user", content: "hi" }]
 const streamed = { model: "test/model", messages, stream: true }
 const unary = { model: "test/model", messages }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -60,7 +60,7 @@ describe("a reader that stalls", () => {
 
   test("slows the upstream down instead of filling memory", async () => {
     let written = 0
-    let reply: Reply | undefined
+    let reply: UpstreamReply | undefined
     upstream.script = async (_, opened) => {
       reply = opened
       let open = true
@@ -152,11 +152,11 @@ describe("as many streams as the gateway takes", () => {
 
 describe("a client that leaves", () => {
   const silent = () => {}
-  const beforeFirstEvent = (reply: Reply) => {
+  const beforeFirstEvent = (reply: UpstreamReply) => {
     reply.stream()
     void reply.write(chunk({ role: "assistant", content: "" }))
   }
-  const midStream = (reply: Reply) => {
+  const midStream = (reply: UpstreamReply) => {
     reply.stream()
     void reply.write(chunk({ role: "assistant", content: "" }) + chunk({ content: "Hello" }))
   }
@@ -170,7 +170,7 @@ describe("a client that leaves", () => {
   test.each(cases)("$when frees the upstream within 200 ms", async ({ when, body, answer, seen }) => {
     const latencies: number[] = []
     for (let round = 0; round < REPETITIONS; round++) {
-      const called = Promise.withResolvers<Reply>()
+      const called = Promise.withResolvers<UpstreamReply>()
       upstream.script = (_, reply) => {
         answer(reply)
         called.resolve(reply)

@@ -7,7 +7,15 @@ import { FullHost } from "../stage/full-host.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, DONE, type Reply, type Script, streamedWords, Upstream } from "../stage/upstream.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  ScriptedUpstream,
+  streamedWords,
+  type UpstreamReply,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
 const LIMIT_MS = 400
 const SLACK_MS = 500
@@ -19,13 +27,13 @@ const streamed = { ...unary, stream: true }
 const OPENER = chunk({ role: "assistant", content: "" })
 const BEGUN = OPENER + chunk({ content: "Hello" })
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway | undefined
 /** The upstream's side of the last call. */
-let called: PromiseWithResolvers<Reply>
+let called: PromiseWithResolvers<UpstreamReply>
 
 beforeEach(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   called = Promise.withResolvers()
 })
 afterEach(async () => {
@@ -39,7 +47,7 @@ function start(timeouts: Partial<ExchangeTimeouts>, { reasoning = false } = {}):
   return gateway
 }
 
-function answer(script: (reply: Reply) => void | Promise<void>): void {
+function answer(script: (reply: UpstreamReply) => void | Promise<void>): void {
   upstream.script = (_, reply) => {
     called.resolve(reply)
     return script(reply)
@@ -51,7 +59,7 @@ async function released(): Promise<void> {
 }
 
 /** Says something again and again until the gateway has gone, at most for five seconds. */
-async function repeat(reply: Reply, piece: string, everyMs: number): Promise<void> {
+async function repeat(reply: UpstreamReply, piece: string, everyMs: number): Promise<void> {
   let open = true
   void reply.closed.then(() => {
     open = false
@@ -62,32 +70,32 @@ async function repeat(reply: Reply, piece: string, everyMs: number): Promise<voi
   }
 }
 
-interface Timed {
+interface TimedAnswer {
   readonly status: number
   readonly text: string
   readonly tookMs: number
 }
 
-async function timed(asked: Promise<Response>): Promise<Timed> {
+async function timed(asked: Promise<Response>): Promise<TimedAnswer> {
   const began = performance.now()
   const response = await asked
   const text = await response.text()
   return { status: response.status, text, tookMs: performance.now() - began }
 }
 
-function expectTimely({ tookMs }: Timed, limitMs = LIMIT_MS): void {
+function expectTimely({ tookMs }: TimedAnswer, limitMs = LIMIT_MS): void {
   expect(tookMs).toBeGreaterThan(limitMs - 50)
   expect(tookMs).toBeLessThan(limitMs + SLACK_MS)
 }
 
-function expectRefusal({ status, text }: Timed): void {
+function expectRefusal({ status, text }: TimedAnswer): void {
   expect(status).toBe(503)
   expect(JSON.parse(text)).toMatchObject({
     error: { code: "upstream_unavailable", attempts: [{ model: "test/model" }] },
   })
 }
 
-function expectErrorFrame({ status, text }: Timed): void {
+function expectErrorFrame({ status, text }: TimedAnswer): void {
   expect(status).toBe(200)
   expect(text.match(/^data: \{"error".*"upstream_unavailable".*$/gm)).toHaveLength(1)
   expect(text).not.toContain("[DONE]")
@@ -120,7 +128,7 @@ describe("connecting", () => {
 })
 
 describe("the first meaningful event", () => {
-  const silences: Record<string, Script> = {
+  const silences: Record<string, UpstreamScript> = {
     "no headers": () => {},
     "headers and nothing else": (_, reply) => reply.stream(),
     "the opener and nothing else": (_, reply) => {
@@ -307,7 +315,7 @@ describe("a heart-beat", () => {
     client.leave()
   })
 
-  const failures: Record<string, (reply: Reply) => void> = {
+  const failures: Record<string, (reply: UpstreamReply) => void> = {
     "status 500": (reply) => reply.json({ error: { message: "no" } }, 500),
     "status 400": (reply) => reply.json({ error: { message: "no" } }, 400),
     "a reset": (reply) => reply.cut("reset"),

@@ -24,14 +24,14 @@ function ingress(id: string): EmbeddingIngress {
   return codec
 }
 
-interface Wire {
+interface EmbeddingRoute {
   readonly protocol: string
   readonly host: HostName
   readonly model?: string
   readonly path?: string
 }
 
-const WIRES: readonly Wire[] = [
+const WIRES: readonly EmbeddingRoute[] = [
   { protocol: "openai-embeddings", host: "openai" },
   { protocol: "mistral-embeddings", host: "mistral" },
   { protocol: "voyage-embeddings", host: "voyage" },

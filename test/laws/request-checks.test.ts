@@ -57,7 +57,7 @@ describe("a description", () => {
   ])("says %s", (fault, value) => expect(faults(value)).toEqual([fault]))
 })
 
-interface Case {
+interface RequestCheckCase {
   readonly sound: JsonObject
   /** What each breaks, by what is changed of the sound one. */
   readonly broken: Readonly<Record<string, JsonObject>>
@@ -77,7 +77,7 @@ const hi = { role: "user", content: "hi" }
 const content = (role: string, ...parts: JsonObject[]) => ({ role, parts })
 const open = { type: "object", properties: { a: { type: "string" } } }
 
-const CASES: Readonly<Record<string, Case>> = {
+const CASES: Readonly<Record<string, RequestCheckCase>> = {
   "openai-chat": {
     sound: { messages: [hi, called, { role: "tool", tool_call_id: "1", content: "" }] },
     broken: {

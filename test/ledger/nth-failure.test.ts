@@ -24,15 +24,15 @@ const wish = (requestId: string, amountNano: bigint) => ({
   budgets: [{ period: "day", limitNano: 10_000n } as const],
 })
 
-type Act = (ledger: Ledger, store: FaultyStore) => Promise<unknown>
+type LedgerAction = (ledger: Ledger, store: FaultyStore) => Promise<unknown>
 
-const fold: Act = async (_, { table }) => {
+const fold: LedgerAction = async (_, { table }) => {
   table.beginFlush()
   while (table.flush(0));
 }
 
 /** Every one may be done again when it failed; what stands in one list is done in one turn. */
-const STORY: readonly (readonly Act[])[] = [
+const STORY: readonly (readonly LedgerAction[])[] = [
   [(ledger) => ledger.topUp({ account: "key:k1", amountNano: 1000n, eventId: "e1", at: AT })],
   [(ledger) => ledger.hold(wish("r1", 300n)), (ledger) => ledger.hold(wish("r2", 200n))],
   [(ledger) => ledger.extend("r1", 100n), (ledger) => ledger.hold(wish("r3", 50n))],
@@ -42,12 +42,12 @@ const STORY: readonly (readonly Act[])[] = [
   [fold],
 ]
 
-interface Failure {
+interface InjectedFailure {
   readonly at: number
   readonly lasts: boolean
 }
 
-async function tell(path: string, failure?: Failure) {
+async function tell(path: string, failure?: InjectedFailure) {
   const store = openFaulty(path)
   const { faults, table } = store
   const ledger = new Ledger({ table, now: () => AT })

@@ -1,12 +1,18 @@
 // What proves the invariants has to notice when one is broken: sound evidence, spoilt in one place at a time.
 import { describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
-import type { Errand } from "./errands.ts"
-import { billedUnbooked, type Evidence, invariantFigures, overBudget, recoveredOtherwise } from "./invariants.ts"
+import {
+  billedUnbooked,
+  type InvariantEvidence,
+  invariantFigures,
+  overBudget,
+  recoveredOtherwise,
+} from "./invariants.ts"
+import type { BookedEntry, OpenHold } from "./offline-ledger.ts"
 import { isKept } from "./row.ts"
-import type { BookedEntry, OpenHold } from "./stopped-books.ts"
+import type { TracedRequest } from "./traced-requests.ts"
 
-function errand(name: string, seen: Errand["seen"], stream = false): Errand {
+function errand(name: string, seen: TracedRequest["seen"], stream = false): TracedRequest {
   const asked = { protocol: "openai-chat", text: "", words: "", upstream: undefined, leavesAfterMs: undefined } as const
   return { ...asked, name, keyId: `key-${name}`, key: "", stream, seen }
 }
@@ -49,7 +55,7 @@ const leftOpen: OpenHold = {
   isForgotten: false,
 }
 
-const sound: Evidence = {
+const sound: InvariantEvidence = {
   errands: [
     errand("whole", { how: "whole", status: 200, cost: "0.00005" }),
     errand("streamed", { how: "whole", status: 200, cost: null }, true),
@@ -71,12 +77,15 @@ const sound: Evidence = {
   leftOpen: [leftOpen],
 }
 
-const withEntries = (entries: readonly BookedEntry[]): Evidence => ({ ...sound, books: { ...sound.books, entries } })
-const withEntry = (each: BookedEntry): Evidence => withEntries([...sound.books.entries, each])
-const changed = (change: Partial<BookedEntry>): Evidence =>
+const withEntries = (entries: readonly BookedEntry[]): InvariantEvidence => ({
+  ...sound,
+  books: { ...sound.books, entries },
+})
+const withEntry = (each: BookedEntry): InvariantEvidence => withEntries([...sound.books.entries, each])
+const changed = (change: Partial<BookedEntry>): InvariantEvidence =>
   withEntries(sound.books.entries.map((each, at) => (at === 0 ? { ...each, ...change } : each)))
 
-function broken(evidence: Evidence): string[] {
+function broken(evidence: InvariantEvidence): string[] {
   const figures = invariantFigures([evidence], () => {})
   return figures.filter((figure) => !isKept(figure)).map(({ what }) => what.split(",")[0] ?? "")
 }
@@ -89,7 +98,7 @@ describe("the invariants of money", () => {
     expect(overBudget(sound)).toEqual([])
   })
 
-  const spoilt: readonly [string, Evidence, string[]][] = [
+  const spoilt: readonly [string, InvariantEvidence, string[]][] = [
     ["an entry that does not sum to zero", changed({ amount: -COST - 1n }), ["I1"]],
     ["accounts that do not sum to zero", { ...sound, books: { ...sound.books, postedNano: 1n } }, ["I1"]],
     ["an account that was below its floor for a while", changed({ floor: 0n }), ["I4"]],

@@ -3,16 +3,24 @@ import OpenAI from "openai"
 import { recorded, recordings, wholeText } from "../conformance/recorded.ts"
 import { HI } from "../end-to-end/client-versions.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 import { responseWords } from "../stage/responses-wire.ts"
-import { chunk, completion, DONE, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  ScriptedUpstream,
+  streamedWords,
+  streams,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let openai: OpenAI
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({
     config: `
 providers:
@@ -34,7 +42,7 @@ afterAll(async () => {
 })
 
 /** Answers who has the key by this script. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers["api-key"] === "azure-key" && request.headers.authorization === undefined) {
       return script(request, reply)
@@ -91,7 +99,7 @@ describe("Azure's interface without versions", () => {
   test("refuses what its filter does not let pass as the caller's", async () => {
     const filtered = { message: "The response was filtered.", type: null, param: "prompt", code: "content_filter" }
     answer((_, reply) => reply.json({ error: { ...filtered, status: 400 } }, 400))
-    expect(await raised(chat())).toMatchObject({ status: 400, code: "content_refused" })
+    expect(await rejectionOf(chat())).toMatchObject({ status: 400, code: "content_refused" })
   })
 
   test("ends a stream that its filter stops as the vendor does", async () => {

@@ -15,20 +15,20 @@ import { toByteText } from "../../src/transport/json/byte-text.ts"
 import { readAll } from "../../src/transport/read-all.ts"
 import { retryAfterMs } from "../../src/transport/retry-after.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
-import { type Recording, recorded, recordings } from "../conformance/recorded.ts"
-import { raised } from "../stage/raised.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { type RecordedExchange, recorded, recordings } from "../conformance/recorded.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { converseEvent, FRAMED, framedException, refuse, signatureFault } from "./aws.ts"
 
 const credential = { accessKeyId: "AKIDTESTTESTTEST", secretAccessKey: "test/secret+access/key" }
 const MODEL = "us.amazon.nova-2-lite-v1:0"
 const context = { id: "abcdefghijklmnopqrstuvwx", minter: "bedrock" }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let faults: (string | undefined)[] = []
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
 })
 afterAll(() => upstream.stop())
 beforeEach(() => {
@@ -36,7 +36,7 @@ beforeEach(() => {
 })
 
 /** Answers by this script, and notes what is wrong with each signature. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers.authorization?.startsWith("AWS4")) faults.push(signatureFault(request, credential))
     return script(request, reply)
@@ -143,12 +143,12 @@ describe("a conversation", () => {
     [424, "ModelErrorException", "The model failed.", { code: "upstream_unavailable", owner: "upstream" }],
   ] as const)("that is refused with %d %s (%s) fails so", async (status, type, message, expected) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
-    expect(await raised(whole())).toMatchObject(expected)
+    expect(await rejectionOf(whole())).toMatchObject(expected)
   })
 
   test("that is refused with anything else fails all the same", async () => {
     answer((_, reply) => reply.raw("<html>", { "content-type": "text/html" }, 500))
-    expect(await raised(whole())).toMatchObject({ code: "upstream_unavailable" })
+    expect(await rejectionOf(whole())).toMatchObject({ code: "upstream_unavailable" })
   })
 })
 
@@ -215,7 +215,7 @@ describe("a stream", () => {
     expect((await streamed()).at(-1)).toMatchObject({ type: "stream-error", error: { code } })
   })
 
-  const framedOf = ({ response }: Recording) => {
+  const framedOf = ({ response }: RecordedExchange) => {
     const { base64 } = response.body as { base64?: string }
     return typeof base64 === "string" ? [Buffer.from(base64, "base64")] : []
   }

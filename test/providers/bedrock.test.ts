@@ -4,19 +4,19 @@ import { recorded, recordings, streamText, wholeText } from "../conformance/reco
 import { hello, textOf } from "../end-to-end/anthropic-versions.ts"
 import { anthropicEvent, anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { raised } from "../stage/raised.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { dataOf, FRAMED, framedEvent, framedException, refuse, signatureFault, streamFramed } from "./aws.ts"
 
 const credential = { accessKeyId: "AKIDTESTTESTTEST", secretAccessKey: "test/secret+access/key" }
 const ARN = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let faults: (string | undefined)[] = []
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({
     config: `
 providers:
@@ -48,7 +48,7 @@ beforeEach(() => {
 })
 
 /** Answers by this script, and notes what is wrong with each signature. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers.authorization?.startsWith("AWS4")) faults.push(signatureFault(request, credential))
     return script(request, reply)
@@ -120,7 +120,7 @@ describe("a message through Bedrock", () => {
   })
 
   test("is not offered for models of other makers, where no more than it is spoken", async () => {
-    const error = await raised(client().messages.create(hello("test/foreign")))
+    const error = await rejectionOf(client().messages.create(hello("test/foreign")))
     expect(error).toMatchObject({ status: 404, error: { error: { code: "model_not_found" } } })
   })
 
@@ -207,7 +207,7 @@ describe("a stream through Bedrock", () => {
       await reply.write(framedException(type, "The model stopped."))
       reply.end()
     })
-    const error = await raised(stream().finalMessage())
+    const error = await rejectionOf(stream().finalMessage())
     expect(error).toBeInstanceOf(Anthropic.APIError)
     expect(String(error)).toContain(code)
   })
@@ -233,7 +233,7 @@ describe("a stream through Bedrock", () => {
       await reply.write(spoil(framedEvent('{"type":"message_stop"}')))
       reply.end()
     })
-    const error = await raised(stream().finalMessage())
+    const error = await rejectionOf(stream().finalMessage())
     expect(error).toBeInstanceOf(Anthropic.APIError)
     expect(String(error)).toContain("overloaded_error")
   })
@@ -272,7 +272,7 @@ describe("a stream through Bedrock", () => {
 describe("Bedrock's refusal", () => {
   const asked = async (status: number, type: string, message: string) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
-    const error = await raised(client().messages.create(hello("test/model")))
+    const error = await rejectionOf(client().messages.create(hello("test/model")))
     const { status: told, error: said } = error as {
       status: number
       error: { error: { code: string; message: string } }
@@ -314,8 +314,8 @@ describe("Bedrock's refusal", () => {
 
   test("is read whatever its body is", async () => {
     answer((_, reply) => reply.raw("<html>", { "content-type": "text/html" }, 500))
-    expect(await raised(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
+    expect(await rejectionOf(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
     answer((_, reply) => reply.raw("x".repeat(100_000), {}, 500))
-    expect(await raised(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
+    expect(await rejectionOf(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
   })
 })

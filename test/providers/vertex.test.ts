@@ -11,13 +11,13 @@ import { HI } from "../end-to-end/client-versions.ts"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { raised } from "../stage/raised.ts"
-import { completion, type Script, streams, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { completion, ScriptedUpstream, streams, type UpstreamScript } from "../stage/upstream.ts"
 import { keyFile, TokenOffice } from "./google.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-vertex-"))
 const PLACE = "projects/test-project/locations/europe-west4"
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let office: TokenOffice
 
@@ -42,7 +42,7 @@ models:
   })
 })
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
 })
 afterAll(async () => {
   await gateway.stop()
@@ -51,7 +51,7 @@ afterAll(async () => {
 })
 
 /** Answers calls that bear a valid token by this script, and exchanges of tokens as Google does. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.path === office.path) return office.exchange(request, reply)
     if (request.path.startsWith("/spare") || office.knows(request)) return script(request, reply)
@@ -111,11 +111,11 @@ describe("Gemini on Vertex", () => {
     }
     for (const told of [error, [error]]) {
       answer((_, reply) => reply.json(told, 400))
-      expect(await raised(ask())).toMatchObject({ status: 400 })
-      expect(String(await raised(ask()))).toContain("Cannot fetch content from the provided URL.")
+      expect(await rejectionOf(ask())).toMatchObject({ status: 400 })
+      expect(String(await rejectionOf(ask()))).toContain("Cannot fetch content from the provided URL.")
     }
     answer((_, reply) => reply.json([{ error: { code: 429, message: "Quota.", status: "RESOURCE_EXHAUSTED" } }], 429))
-    expect(String(await raised(ask()))).toContain("upstream_rate_limited")
+    expect(String(await rejectionOf(ask()))).toContain("upstream_rate_limited")
   })
 
   test("answers OpenAI's clients too, there by its maker's name; others by their own", async () => {
@@ -242,7 +242,7 @@ describe("a token", () => {
     hello()
     await ask()
     office.revokeAll()
-    expect(String(await raised(ask()))).toContain("The provider refused the gateway's credential.")
+    expect(String(await rejectionOf(ask()))).toContain("The provider refused the gateway's credential.")
     expect((await ask()).text).toBe("Hello.")
   })
 
@@ -250,7 +250,7 @@ describe("a token", () => {
     hello()
     upstream.requests.length = 0
     office.refusal = { status: 400, body: { error: "invalid_grant", error_description: "Invalid JWT Signature." } }
-    const error = String(await raised(ask()))
+    const error = String(await rejectionOf(ask()))
     expect(error).toContain("The provider refused the gateway's credential.")
     expect(error).toContain("upstream_unavailable")
     expect(error).not.toContain("Invalid JWT")
@@ -276,7 +276,7 @@ describe("a token", () => {
       const message = `The request with ${headers.authorization} has no contents.`
       reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
     })
-    expect(String(await raised(ask()))).toContain("Bearer [secret] has no contents")
+    expect(String(await rejectionOf(ask()))).toContain("Bearer [secret] has no contents")
   })
 
   test("is not waited for by a client that has left", async () => {
@@ -288,7 +288,7 @@ describe("a token", () => {
     const asked = post("generateContent", abort.signal)
     while (!closed) await Bun.sleep(5)
     abort.abort()
-    await raised(asked)
+    await rejectionOf(asked)
     while (gateway.logged("exchange").length === 0) await Bun.sleep(10)
     expect(gateway.logged("exchange")).toMatchObject([{ outcome: "client-gone" }])
   })

@@ -51,9 +51,9 @@ const occasion = fc.record({
   chance: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   isHome: fc.boolean(),
 })
-type Generated = typeof occasion extends fc.Arbitrary<infer Value> ? Value : never
+type GeneratedInput = typeof occasion extends fc.Arbitrary<infer Value> ? Value : never
 
-function stagedTable({ rows, accounts, alike }: Generated["world"]): StagedTable {
+function stagedTable({ rows, accounts, alike }: GeneratedInput["world"]): StagedTable {
   const models = MODELS.map((name, index) => {
     const served = PROVIDERS.flatMap((provider, at) => {
       const found = rows[index]?.[at]
@@ -70,7 +70,7 @@ function stagedTable({ rows, accounts, alike }: Generated["world"]): StagedTable
   return new StagedTable({ models, groups: [GROUP], accounts: Object.fromEntries(opened) })
 }
 
-function stagedHealth(table: StagedTable, events: Generated["events"]): StagedHealth {
+function stagedHealth(table: StagedTable, events: GeneratedInput["events"]): StagedHealth {
   const stage = new StagedHealth()
   for (const { model, provider, account, kind, times, afterMs } of events) {
     stage.now += afterMs
@@ -86,19 +86,19 @@ function stagedHealth(table: StagedTable, events: Generated["events"]): StagedHe
 const losesParameters = ({ account }: Target) => account.baseUrl.endsWith("/1")
 
 /** The wishes as they reach the plan: what is not asked for is not there. */
-function asked(generated: Generated["wishes"]): Partial<RoutingOptions> {
+function asked(generated: GeneratedInput["wishes"]): Partial<RoutingOptions> {
   return Object.fromEntries(Object.entries(generated).filter(([, value]) => value !== undefined))
 }
 
-interface Made {
-  readonly generated: Generated
+interface GeneratedPlan {
+  readonly generated: GeneratedInput
   readonly table: StagedTable
   readonly stage: StagedHealth
   readonly plan: (more?: Partial<RoutingOptions>) => RoutePlan
 }
 
 /** Checks what shall hold in every generated world. */
-function always(check: (made: Made) => void): void {
+function always(check: (made: GeneratedPlan) => void): void {
   fc.assert(
     fc.property(occasion, (generated) => {
       const table = stagedTable(generated.world)
@@ -123,7 +123,7 @@ function always(check: (made: Made) => void): void {
 const nameOf = ({ account, upstreamModel }: Target) => `${upstreamModel} ${account.baseUrl}`
 
 /** All places that a name stands for, by what is written in the world alone. */
-function placesOf(name: string, { generated, table }: Made): Target[] {
+function placesOf(name: string, { generated, table }: GeneratedPlan): Target[] {
   const models = name === GROUP.id ? GROUP.models : [name]
   return models.flatMap((model) => {
     const served = generated.world.rows[MODELS.indexOf(model)] ?? []
@@ -137,7 +137,11 @@ function placesOf(name: string, { generated, table }: Made): Target[] {
   })
 }
 
-function isAllowed(provider: string, price: number | null, { only, ignore, maxPrice }: Generated["wishes"]): boolean {
+function isAllowed(
+  provider: string,
+  price: number | null,
+  { only, ignore, maxPrice }: GeneratedInput["wishes"],
+): boolean {
   if (only && !only.includes(provider)) return false
   if (ignore?.includes(provider)) return false
   return maxPrice === undefined || (price !== null && price <= maxPrice.prompt)

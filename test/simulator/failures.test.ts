@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { eventsIn, readStream, simulated } from "./simulated-call.ts"
-import { asked, SPOKEN } from "./voices.ts"
+import { questionFor, SPOKEN } from "./simulated-protocols.ts"
 
 const lost = expect.objectContaining({ code: "ECONNRESET" })
 
@@ -34,14 +34,14 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
 
     test("is asked for by the model's name as well, whatever else the name holds", async () => {
       for (const model of ["m@status-503", "openai/gpt-4o@status-503", "claude@20240620@status-503"]) {
-        expect((await simulated(asked(stream, model))).status).toBe(503)
-        expect((await simulated(asked(whole, model))).status).toBe(503)
+        expect((await simulated(questionFor(stream, model))).status).toBe(503)
+        expect((await simulated(questionFor(whole, model))).status).toBe(503)
       }
     })
 
     test("is not asked for by a name that only looks like it", async () => {
       for (const model of ["m@20240620", "m@status-50x", "m@status-999", "m@status-503.never", "m@"]) {
-        const response = await simulated(asked(whole, model))
+        const response = await simulated(questionFor(whole, model))
         expect(response.status).toBe(200)
         expect(await response.text()).toContain(`in place of ${model}.`)
       }
@@ -210,7 +210,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   test("bytes split into pieces are the same bytes", async () => {
-    const question = asked(stream, "grüße-😀")
+    const question = questionFor(stream, "grüße-😀")
     const sound = await readStream(await simulated(question))
     const timeless = (text: string) => text.replace(/"(created|created_at|completed_at)":\d+/g, "")
     for (const size of [1, 7]) {
@@ -307,7 +307,9 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   test("words of the name and of the header hold together", async () => {
-    const { chunks, failure } = await readStream(await simulated(asked(stream, "m@cut-after-2"), { words: "split-5" }))
+    const { chunks, failure } = await readStream(
+      await simulated(questionFor(stream, "m@cut-after-2"), { words: "split-5" }),
+    )
     expect(failure).toEqual(lost)
     expect(chunks.every(({ length }) => length <= 5)).toBe(true)
   })

@@ -3,7 +3,7 @@ import { TokenPace } from "../../src/simulator/playback/token-pace.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
-import { SPOKEN } from "./voices.ts"
+import { SPOKEN } from "./simulated-protocols.ts"
 
 const [{ stream: chat, whole: unary }] = SPOKEN as [(typeof SPOKEN)[number]]
 const tenWords = { ...chat, body: { ...chat.body, max_tokens: 10 } }

@@ -2,15 +2,15 @@ import { afterEach, describe, expect, test } from "bun:test"
 import { type ExporterOptions, OtlpExporter } from "../../src/telemetry/otlp-exporter.ts"
 import { retryAfterMs } from "../../src/transport/retry-after.ts"
 import { eventually } from "../stage/eventually.ts"
-import { Collector } from "./collector.ts"
+import { OtlpCollector } from "./collector.ts"
 
 const ends: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-function collect(respond?: ConstructorParameters<typeof Collector>[0]): Collector {
-  const collector = new Collector(respond)
+function collect(respond?: ConstructorParameters<typeof OtlpCollector>[0]): OtlpCollector {
+  const collector = new OtlpCollector(respond)
   ends.push(() => collector.stop())
   return collector
 }
@@ -37,7 +37,7 @@ function exporterTo(url: string, options: Partial<ExporterOptions> = {}) {
 
 const span = (name: string) => JSON.stringify({ name, kind: 3, attributes: [], status: {} })
 const spans = (count: number) => Array.from({ length: count }, (_, turn) => span(`s${turn}`))
-const names = (collector: Collector) => collector.spans.map(({ name }) => name)
+const names = (collector: OtlpCollector) => collector.spans.map(({ name }) => name)
 
 describe("spans", () => {
   test("are gathered and posted as one request, with the resource and the headers", async () => {

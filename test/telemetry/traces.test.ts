@@ -2,22 +2,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { eventually } from "../stage/eventually.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { chunk, completion, streamedWords, streams, streamsThen, Upstream } from "../stage/upstream.ts"
-import { CLIENT, Collector, SERVER, type Span } from "./collector.ts"
+import { chunk, completion, ScriptedUpstream, streamedWords, streams, streamsThen } from "../stage/upstream.ts"
+import { CLIENT, type CollectedSpan, OtlpCollector, SERVER } from "./collector.ts"
 import { parseExposition, valueAt } from "./exposition.ts"
 
-let collector: Collector
-let upstream: Upstream
-let other: Upstream
+let collector: OtlpCollector
+let upstream: ScriptedUpstream
+let other: ScriptedUpstream
 let gateway: InProcessGateway
 let running = false
 
 const ask = { model: "test/model", messages: [{ role: "user", content: "Hello" }] }
 
 beforeAll(async () => {
-  collector = new Collector()
-  upstream = await Upstream.start()
-  other = await Upstream.start()
+  collector = new OtlpCollector()
+  upstream = await ScriptedUpstream.start()
+  other = await ScriptedUpstream.start()
 })
 
 /** A gateway of its own for each test: what it has traced is there as soon as it has stopped. */
@@ -54,7 +54,7 @@ async function stopGateway(): Promise<void> {
 }
 
 /** The one exchange that was traced, and its attempts, in order. The gateway has stopped then. */
-async function traced(): Promise<{ exchange: Span; attempts: Span[] }> {
+async function traced(): Promise<{ exchange: CollectedSpan; attempts: CollectedSpan[] }> {
   await eventually(() => gateway.logged("exchange").length > 0, { what: "an exchange" })
   await stopGateway()
   const [exchange, ...more] = collector.exchanges
@@ -279,8 +279,8 @@ describe("a gateway of another configuration", () => {
   })
 
   test("serves as well as ever while its collector is dead, silent or refuses", async () => {
-    const silent = new Collector(() => new Promise<Response>(() => {}))
-    const refusing = new Collector(() => new Response(null, { status: 429, headers: { "retry-after": "60" } }))
+    const silent = new OtlpCollector(() => new Promise<Response>(() => {}))
+    const refusing = new OtlpCollector(() => new Response(null, { status: 429, headers: { "retry-after": "60" } }))
     for (const url of ["http://127.0.0.1:1", silent.url, refusing.url]) {
       const serving = started(`traces: "${url}"`)
       for (let round = 0; round < 20; round++) {
