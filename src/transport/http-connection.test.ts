@@ -66,7 +66,7 @@ describe("what comes at once", () => {
     expect(played.isPaused).toBe(false)
   })
 
-  test("is not worked on while nobody reads it", async () => {
+  test("received bytes are not parsed while the reader waits", async () => {
     const { played, say, answering } = await asked()
     say(OPEN)
     const reader = (await answering).body?.getReader()

@@ -92,7 +92,7 @@ describe("the description", () => {
 describe("what may be asked behind a path", () => {
   const asked = async (query: string) => (await gateway.administer(`/admin/v1/usage?${query}`)).status
 
-  test("is described", async () => {
+  test("every query parameter is described", async () => {
     const { paths } = (await (await fetch(`${gateway.adminUrl}/openapi.json`)).json()) as {
       paths: Record<string, { get: { parameters: unknown[] } }>
     }
@@ -128,7 +128,7 @@ describe("a provider's credential", () => {
   }
   const call = () => gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
 
-  test("is used from the next request on, rests sealed, and is told to nobody", async () => {
+  test("a stored credential is used from the next request on, is encrypted at rest and is never returned", async () => {
     expect(await state()).toMatchObject({ credential: "none", accounts: 0 })
     expect((await call()).status).toBe(400)
     expect(await ask("PUT", credential, { api_key: CANARY })).toMatchObject({
@@ -156,7 +156,7 @@ describe("a provider's credential", () => {
     expect(upstream.requests.length).toBe(asked)
   })
 
-  test("can be forgotten", async () => {
+  test("a stored credential can be deleted", async () => {
     await ask("PUT", credential, { api_key: CANARY })
     expect(await ask("DELETE", credential)).toMatchObject({ status: 200, body: { credential: "none" } })
     expect((await call()).status).toBe(400)

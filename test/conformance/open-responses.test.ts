@@ -145,7 +145,7 @@ for (const { name } of HOSTS) {
   const model = `test/${name}`
 
   describe(name, () => {
-    test("basic text", async () => {
+    test("a basic text response conforms", async () => {
       const response = await answered({ model, input: [{ type: "message", role: "user", content: "Say hello." }] })
       expect(response).toMatchObject({ object: "response", status: "completed", model })
       const [message] = itemsOf(response, "message")

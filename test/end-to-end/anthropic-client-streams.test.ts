@@ -154,7 +154,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("passes whole", async () => {
+      test("a unary answer is relayed unchanged", async () => {
         upstream.script = (_, reply) => reply.json(anthropicMessage("Hello.", { x_new: [1] }))
         const { _request_id: _, ...message } = await client.messages.create(HI)
         expect(message).toMatchObject({ ...anthropicMessage("Hello.", { x_new: [1] }), model: "test/model" })

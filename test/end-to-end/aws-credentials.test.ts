@@ -277,7 +277,7 @@ test("keys of the environment come before a role's", async () => {
   expect(await check(environment)).toMatchObject({ source: "environment variable AWS_ACCESS_KEY_ID" })
 })
 
-test("variables of AWS alone configure nothing, and ask nobody", async () => {
+test("AWS environment variables alone configure no provider and cause no call", async () => {
   const before = cloud.upstream.requests.length
   const environment = {
     AWS_REGION: "eu-west-1",

@@ -223,7 +223,7 @@ describe("a connection", () => {
     expect(client.received.match(/\{"status":"ok"\}/g)).toHaveLength(1)
   })
 
-  test("is kept behind a small body that nobody read, and what follows is read as it was meant", async () => {
+  test("a connection survives a small unread body, and the next request on it is parsed correctly", async () => {
     const client = await connected()
     const unread = `GET /healthz HTTP/1.1\r\nHost: g\r\nContent-Length: 40\r\n\r\n`
     await client.send(unread)
@@ -275,7 +275,7 @@ describe("an idle connection", () => {
     expect(performance.now() - since).toBeGreaterThan(2 * (IDLE_SECONDS * 1000 - 300))
   })
 
-  test("makes room for a new one where there are too many, the one idle longest first", async () => {
+  test("at the connection limit the longest idle connection is closed for a new one", async () => {
     const idle: RawClient[] = []
     for (let made = 0; made < MOST; made++) {
       const client = await connected(strict)
@@ -295,7 +295,7 @@ describe("an idle connection", () => {
     }
   })
 
-  test("never makes room in the place of one that is busy", async () => {
+  test("a busy connection is never closed for a new one", async () => {
     const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const busy = await connected(strict)

@@ -126,7 +126,7 @@ const countMessages = (model: string, content?: string) =>
   post("/msgapi/v1/messages/count_tokens", asMessages(model, content))
 
 describe.each(clients)("asked by %s", (_, ask) => {
-  test("a model without a counter is counted here, and nobody is called", async () => {
+  test("tokens of a model without a counter are counted locally, without an upstream call", async () => {
     const { tokens, by, provider } = await ask(gateway, "openai/over-chat")
     expect({ by, provider }).toEqual({ by: "estimated", provider: null })
     expect(tokens).toBeWithin(24, 30)
@@ -243,7 +243,7 @@ describe("an upstream whose counter fails is no reason to fail", () => {
     expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
   })
 
-  test("and one that fails to answer requests is not asked", async () => {
+  test("an upstream that is out of rotation is not called for a count", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "no" } }, 500)
     for (let times = 0; times < 5; times++) {
       const failed = await post("/msgapi/v1/messages", { ...asMessages("test/over-failing"), max_tokens: 1 })
@@ -255,7 +255,7 @@ describe("an upstream whose counter fails is no reason to fail", () => {
     expect(upstream.requests).toEqual([])
   })
 
-  test("and one that has none is not asked again and again", async () => {
+  test("an upstream without a counter is not called repeatedly", async () => {
     for (let times = 0; times < 3; times++) {
       const answer = await countMessages("openai/over-counterless")
       expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])

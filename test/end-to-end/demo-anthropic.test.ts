@@ -47,7 +47,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(message.model).toStartWith("anthropic/claude-haiku-4")
       })
 
-      test("the headers say that nobody but the simulator was asked, and under which id", async () => {
+      test("the headers name the simulator as the only provider, and the request id", async () => {
         const { response, request_id } = await client.messages.create(hello(MODEL)).withResponse()
         expect(response.headers.get("x-gateway-provider")).toBe("simulator")
         expect(request_id).toMatch(/\S/)

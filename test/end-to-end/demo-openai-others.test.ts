@@ -77,7 +77,7 @@ for (const version of VERSIONS) {
     })
 
     describe("images", () => {
-      test("are real pictures", async () => {
+      test("simulated images are valid image files", async () => {
         const model = "openai/gpt-image-1"
         const answer = await client.images.generate({ model, prompt: "A red fox in the snow.", n: 2 })
         expect(answer.data).toHaveLength(2)

@@ -291,7 +291,7 @@ for (const version of VERSIONS) {
         expect(response.output_parsed).toSatisfy(fits)
       })
 
-      test("so does the stream helper", async () => {
+      test("the stream helper returns the structured output", async () => {
         const stream = client.responses.stream({ ...hello("hi"), text: { format: TEXT_FORMAT } } as never)
         expect((await stream.finalResponse()).output_parsed).toSatisfy(fits)
       })

@@ -76,14 +76,14 @@ describe("how hard to think", () => {
     ["Google's level", { extra_body: { google: { thinking_config: { thinking_level: "HIGH" } } } }, "high", null],
   ]
 
-  test.each(wishes)("as %s says it, reaches OpenAI as its own word", async (_, wish, effort) => {
+  test.each(wishes)("the reasoning effort of %s reaches OpenAI as its own setting", async (_, wish, effort) => {
     const response = await chat({ model: "t/openai", ...wish })
     expect(sent()).toMatchObject({ reasoning_effort: effort })
     expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "reasoning_effort"])
     expect(lossesOf(response)).toContain(Object.keys(wish)[0] ?? "")
   })
 
-  test.each(wishes)("as %s says it, reaches Claude in its own words", async (_, wish, effort, budget) => {
+  test.each(wishes)("the reasoning effort of %s reaches Claude as its own setting", async (_, wish, effort, budget) => {
     await chat({ model: "t/claude", max_tokens: 40_000, ...wish })
     const { thinking, output_config } = sent()
     if (budget === null) expect([thinking, output_config]).toMatchObject([{ type: "adaptive" }, { effort }])

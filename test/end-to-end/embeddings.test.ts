@@ -236,7 +236,7 @@ describe("said again", () => {
     expect(heard).toEqual([])
   })
 
-  test("pictures go to Google's own, and to nobody else", async () => {
+  test("images are embedded only by Google's own protocol", async () => {
     const body = { content: { parts: [{ inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }] } }
     const { error } = await read(await post("/genapi/v1beta/models/test/openai:embedContent", body))
     expect([error.code, error.message]).toEqual([
@@ -272,7 +272,7 @@ describe("a part that fails", () => {
     ["too few vectors", { embeddings: [{ values: [1] }] }],
     ["no vectors", { embeddings: [{ values: ["x"] }] }],
     ["an error with status 200", { error: { code: 500, message: "Oops.", status: "INTERNAL" } }],
-  ])("as %s does, is not taken for an answer", async (_, body) => {
+  ])("a failed part like %s is not taken for an answer", async (_, body) => {
     script((request, reply) => (request.path.startsWith("/google") ? reply.json(body) : asUsual(request, reply)))
     const answer = await embed({ model: "test/several", input })
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "openai"])
@@ -288,7 +288,7 @@ describe("a part that fails", () => {
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "openai"])
   })
 
-  test("as the caller's own does, is the caller's error", async () => {
+  test("a part that fails through the caller's input is the caller's error", async () => {
     const status = "INVALID_ARGUMENT"
     script((_, reply) => reply.json({ error: { code: 400, message: "Too long.", status } }, 400))
     const answer = await embed({ model: "test/google", input })
@@ -319,7 +319,7 @@ describe("money", () => {
   test.each([
     ["/v1/embeddings", { model: "test/google", input: text }],
     ["/genapi/v1beta/models/test/google:batchEmbedContents", { requests }],
-  ])("at %s what nobody counts is counted here", async (path, body) => {
+  ])("at %s tokens that the host does not report are counted locally", async (path, body) => {
     script((_, reply) => reply.json({ embeddings: [{ values: [0.5, 0.25] }] }))
     const answer = await post(path, body)
     expect(answer.status).toBe(200)

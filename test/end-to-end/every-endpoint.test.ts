@@ -176,7 +176,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect((await ask(endpoint, { model: "no/such" })).code).toBe("model_not_found")
   })
 
-  test("is refused where the balance does not cover it, and nobody is called", async () => {
+  test("a request beyond the balance is rejected without an upstream call", async () => {
     const { key, text } = gateway.gateway.keys.create({ name: "poor", tenant: `poor-${endpoint.name}` })
     await books.setFloor(`tenant:${key.tenant}`, 0n)
     const refused = await ask(endpoint, { key: text })
@@ -202,7 +202,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(receipt?.facts.attempts[0]).toMatchObject({ error: "upstream_unavailable" })
   })
 
-  test("that nobody answers is 503 with every attempt, and free", async () => {
+  test("a request that every target fails ends in 503 with all attempts, and is free", async () => {
     const told = await ask(endpoint, { model: downOf(endpoint) })
     expect(told).toMatchObject({ status: 503, code: "upstream_unavailable" })
     expect(JSON.stringify(told.body)).toContain('"attempts":[{')
@@ -210,7 +210,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(await receiptOf(told)).toMatchObject({ outcome: "released", cost: "0" })
   })
 
-  test("takes the wishes of `provider`: none that is unknown, nobody who is ruled out, and no call to explain", async () => {
+  test("the `provider` options are applied: unknown ones are rejected, excluded providers are not called, and explain calls none", async () => {
     expect(await ask(endpoint, { provider: { zone: "x" } })).toMatchObject({ status: 400, code: "invalid_parameter" })
     const ruledOut = await ask(endpoint, { provider: { only: ["nobody"] } })
     expect(ruledOut.code).toBe("model_not_found")

@@ -58,7 +58,7 @@ describe("an official client is explained its request", () => {
     }
   }
 
-  test("which calls nobody, holds nothing, and leaves no receipt", async () => {
+  test("an explained request makes no upstream call, no hold and no receipt", async () => {
     for (const call of Object.values(CLIENTS)) {
       const answer = await call(false)
       expect(answer.headers.get("x-gateway-cost")).toBeNull()
@@ -70,7 +70,7 @@ describe("an official client is explained its request", () => {
     expect(new Set(stage.asked)).toEqual(new Set(["balance"]))
   })
 
-  test("and no idempotency key is used up", async () => {
+  test("an explained request does not use up its idempotency key", async () => {
     const headers = { "idempotency-key": "once" }
     const body = { ...HI, model: "t/both" }
     expect((await stage.post("/v1/chat/completions", { ...body, provider }, { headers })).status).toBe(200)
@@ -83,7 +83,7 @@ describe("an official client is explained its request", () => {
     }
   })
 
-  test("and no secret stands in it", async () => {
+  test("an explanation contains no secret", async () => {
     for (const call of Object.values(CLIENTS)) {
       const text = await (await call(false)).text()
       expect(text).not.toContain(SECRET)
@@ -94,7 +94,7 @@ describe("an official client is explained its request", () => {
   test.each([
     ["/v1/embeddings", { model: "t/embedding", input: "Hi" }],
     ["/v1/images/generations", { model: "t/image", prompt: "A cat", n: 2 }],
-  ])("also at %s", async (path, body) => {
+  ])("a request is explained at %s", async (path, body) => {
     const answer = await stage.post(path, { ...body, provider })
     const { attempts, money } = (await answer.json()) as ExplainAnswer
     expect(attempts).toMatchObject([{ provider: "chat", lane: "relay", losses: [] }])
@@ -169,7 +169,7 @@ describe("an explanation", () => {
     expect(halfPriced.excluded).toMatchObject([{ provider: "chat", why: "unpriced", reason: "It has no price." }])
   })
 
-  test("says what the request would be refused with where nobody is left", async () => {
+  test("an explanation states the error of a request that no provider can serve", async () => {
     const { attempts, refusal, excluded } = await stage.explained({ model: "t/both" }, { only: ["nobody"] })
     expect([attempts.length, excluded.length, refusal?.code]).toEqual([0, 2, "model_not_found"])
     expect(refusal?.message).toBe((await stage.refused({ model: "t/both" }, { only: ["nobody"] })).message)

@@ -145,7 +145,7 @@ describe("a provider that fails", () => {
     expect(await ask("t/both", { stream: true })).toMatchObject({ status: 200, provider: "two", attempts: "3" })
   })
 
-  test("and whose fallbacks fail ends in 503 that names every attempt", async () => {
+  test("when all fallbacks fail the response is 503 and names every attempt", async () => {
     one.script = OVERLOADED
     two.script = OVERLOADED
     const { status, error } = await ask("t/one", { provider: { fallback: ["t/two"] } })
@@ -178,7 +178,7 @@ describe("a provider that limits us", () => {
         ? reply.json({ error: { message: "Slow down.", type: "rate_limit_error" } }, 429, headers)
         : reply.json(completion("Hello."))
 
-  test("for a short time is waited for, where there is nobody else", async () => {
+  test("a short provider limit is waited for if there is no other target", async () => {
     two.script = limited({ "retry-after-ms": "300" })
     const began = performance.now()
     expect(await ask("t/two")).toMatchObject({ status: 200, attempts: "2" })
@@ -196,7 +196,7 @@ describe("a provider that limits us", () => {
     expect(one.requests).toHaveLength(2)
   })
 
-  test("is not waited for by who has left: nobody is called again, and nothing is owed", async () => {
+  test("after the client disconnects, the wait ends without another call or a charge", async () => {
     two.script = limited({ "retry-after-ms": "1500" })
     const leaving = new AbortController()
     const asked = gateway.chat(

@@ -83,7 +83,7 @@ describe("an answer with a call", () => {
 
 describe("an answer in which nothing is said", () => {
   test.each(["MALFORMED_FUNCTION_CALL", "TOO_MANY_TOOL_CALLS", "OTHER"])(
-    "and that Gemini ends by %s is an error that names it, to every client",
+    "an empty answer that Gemini ends with %s is an error that names it, for every client",
     async (finishReason) => {
       upstream.script = ({ path }, reply) =>
         path.includes("stream")
@@ -98,7 +98,7 @@ describe("an answer in which nothing is said", () => {
     },
   )
 
-  test("but thoughts ends in an error frame", async () => {
+  test("a stream with nothing but thoughts ends in an error frame", async () => {
     const thought = geminiEvent(said([{ text: "hm", thought: true }]))
     upstream.script = (_, reply) => streamed(reply, [thought, geminiEvent(said([], "MALFORMED_FUNCTION_CALL"))])
     const error = await raised(anthropic.messages.stream(ask).finalMessage())

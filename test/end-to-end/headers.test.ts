@@ -123,7 +123,7 @@ describe("towards the client", () => {
     expect(JSON.stringify([...headers])).not.toContain("4711")
   })
 
-  test("a stream says the same, and that nobody shall keep it", async () => {
+  test("a stream has the same headers, and cache-control forbids storing it", async () => {
     words()
     const { headers } = await gateway.chat({ ...HI, stream: true })
     expect(names(headers)).toEqual([...OURS, "cache-control", "x-accel-buffering"].sort())

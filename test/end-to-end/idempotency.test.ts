@@ -71,7 +71,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(await stage.paid(caller)).toBeCloseTo(2 * paid, 9)
   })
 
-  test("with another body is a conflict, and asks nobody", async () => {
+  test("an idempotency key with another body is a conflict, without an upstream call", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     await stage.send(ask, caller, once)
     const paid = await stage.paid(caller)
@@ -264,7 +264,7 @@ describe("answers that are kept", () => {
 })
 
 describe("a gateway that begins anew", () => {
-  test("knows what was answered, and nobody reads answers or idempotency keys in its files", async () => {
+  test("a restarted gateway replays answers, and its files contain no readable answer or idempotency key", async () => {
     const [plain, keeper] = [await stage.newCaller(), await stage.newKeeper()]
     const once = `canary-4711-${newIdempotencyKey()}`
     await stage.send(chat, plain, once)

@@ -136,7 +136,7 @@ describe.each(HOST_NAMES)("over %s", (name) => {
     expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, usage: { images: many } })
   })
 
-  test("or by the token, as the host tells it, or as it is counted here", async () => {
+  test("images are charged by the token, as reported by the host or counted locally", async () => {
     const answer = await draw({ model, prompt, n: many })
     const { usage } = await read(answer)
     const receipt = await receiptOf(answer)
@@ -205,7 +205,7 @@ describe("said again", () => {
     expect(heard).toEqual([])
   })
 
-  test("an address is told in the place of bytes that nobody fetches, and named", async () => {
+  test("a URL is returned where bytes cannot be fetched, and reported as a loss", async () => {
     script((_, reply) => reply.json({ data: [{ url: "https://images.example/only.png" }] }))
     const answer = await draw({ model: "test/xai", prompt, response_format: "b64_json" })
     expect((await read(answer)).data).toEqual([{ url: "https://images.example/only.png" }])
@@ -269,7 +269,7 @@ describe("what is not drawn", () => {
     ])
   })
 
-  test("as the host refuses it, is refused in its words", async () => {
+  test("a rejection by the host is relayed with its message", async () => {
     const status = "INVALID_ARGUMENT"
     script((_, reply) => reply.json({ error: { code: 400, message: "Too long a prompt.", status } }, 400))
     const answer = await draw({ model: "test/imagen", prompt })
@@ -396,7 +396,7 @@ test("a gateway without any configuration draws with every maker's models", asyn
   }
 })
 
-test("models are listed wherever they are drawn by, and none that nobody reaches", async () => {
+test("image models are listed for every host that serves them, and unreachable ones are not", async () => {
   const headers = { authorization: `Bearer ${gateway.key}` }
   const { data } = (await (await fetch(`${gateway.url}/v1/models`, { headers })).json()) as { data: { id: string }[] }
   const ids = data.map(({ id }) => id)

@@ -162,7 +162,7 @@ describe("GET /v1/key", () => {
     expect(text).not.toContain(key)
   })
 
-  test("is nobody's without one key", async () => {
+  test("GET /v1/key is rejected without a key", async () => {
     const other = (await newKey()).key
     expect((await fetch(`${gateway.url}/v1/key`)).status).toBe(401)
     expect(code(await ask("/v1/key", gateway.key, { "x-api-key": other }))).toBe("400 invalid_parameter")
@@ -221,7 +221,7 @@ describe("a change holds from the next request on", () => {
     await clients.openai(two.key)
   })
 
-  test("but no key is given more than its tenant has", async () => {
+  test("a key cannot get a higher limit than its tenant", async () => {
     await administer("POST", "/tenants", { name: "small", requests_per_minute: 5 })
     const { id } = await newKey({ tenant: "small" })
     for (const refused of [
@@ -259,7 +259,7 @@ describe("the command line", () => {
     })
   })
 
-  test("limits tenants", async () => {
+  test("the command line sets limits of tenants", async () => {
     const { key } = await newKey({ tenant: "typed" })
     expect((await run("tenants", "create", "typed", "--rpm", "7")).stdout).toBe("Created typed.\n")
     expect((await ask("/v1/key", key)).body).toMatchObject({ limits: { requests: { limit: 7 } } })

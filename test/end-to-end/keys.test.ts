@@ -236,7 +236,7 @@ describe("a gateway on a store that holds keys", () => {
     return error ? `${response.status} ${error.code}` : String(response.status)
   }
 
-  test("prints no key", () => {
+  test("a gateway with stored keys prints no key at start", () => {
     expect(gateway.output.stdout).not.toMatch(KEY)
     expect(gateway.output.stdout).not.toContain("curl")
   })
@@ -401,7 +401,7 @@ describe("trivium check", () => {
     }
   })
 
-  test("says of a provider that nobody answers", async () => {
+  test("trivium check reports a provider that does not answer", async () => {
     const { code, stdout } = await check(upstreamConfig("http://127.0.0.1:9/v1"))
     expect(code).toBe(1)
     expect(stdout).toContain("no answer")

@@ -149,7 +149,7 @@ for (const version of VERSIONS) {
         expect(received().stream_options).toEqual({ include_usage: true })
       })
 
-      test("stands in the last event of a stream that asked for it", async () => {
+      test("usage is in the last event of a stream that requested it", async () => {
         upstream.script = streams(events)
         const asking = { ...HI, stream: true, stream_options: { include_usage: true } } as const
         const chunks = []

@@ -122,7 +122,7 @@ for (const version of VERSIONS) {
         })
       }
 
-      test("that nobody keeps is a NotFoundError", async () => {
+      test("an unknown response id raises a NotFoundError", async () => {
         const error = await rejectionOf(client.responses.retrieve("resp_1"))
         expect(error).toBeInstanceOf(version.OpenAI.NotFoundError)
         expect(error).toMatchObject({ status: 404 })

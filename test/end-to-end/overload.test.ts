@@ -89,7 +89,7 @@ test("a key that holds most places leaves the last to others", async () => {
   await answerAll([...(await occupy(PLACES / 2)), ...(await occupy(PLACES / 2, other))])
 })
 
-test("an event loop that is late for long turns most away, and nobody when it has recovered", async () => {
+test("an event loop that is late for long sheds most requests, and none after it has recovered", async () => {
   const asked = await occupy(1)
   for (let turn = 0; turn < 6; turn++) {
     await Bun.sleep(60)

@@ -94,7 +94,7 @@ describe("without a gateway", () => {
     expect((await run(["check", "open", "--json"])).stdout).toContain('"sound":true')
   })
 
-  test("a key beside a configured one is stored and not used, and the answer says why", async () => {
+  test("a stored key is not used while one is configured, and the answer says why", async () => {
     const filed = await run(["add", "filed"], { input: SECRET })
     expect(filed.stdout).toBe("Stored the key of filed. It is not used as long as the configuration file holds one.\n")
     const named = await run(["add", "openai"], { input: SECRET, environment })

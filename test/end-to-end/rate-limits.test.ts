@@ -133,7 +133,7 @@ function post(path: string, key: string, body: unknown): Promise<Response> {
 const standing = ({ headers }: Response, of: "requests" | "tokens") =>
   ["limit", "remaining", "reset"].map((what) => headers.get(`x-ratelimit-${what}-${of}`))
 
-describe("every answer to somebody who is known says how the limit stands", () => {
+describe("every response to an authenticated request reports the limit", () => {
   const chat = "/v1/chat/completions"
   const calls: readonly [string, number, (key: string) => Promise<Response>][] = [
     ["an answer", 200, (key) => post(chat, key, HI)],
@@ -159,12 +159,12 @@ describe("every answer to somebody who is known says how the limit stands", () =
     expect(standing(response, "tokens")).toEqual([null, null, null])
   })
 
-  test("and of tokens, where they are limited", async () => {
+  test("token limits are reported if there are any", async () => {
     const key = await newKey({ tokens_per_minute: 1000 })
     expect(standing(await get("/v1/models/count", key), "tokens")).toEqual(["1000", "1000", "0s"])
   })
 
-  test("but nobody else", async () => {
+  test("an unauthenticated response reports no limit", async () => {
     for (const response of [await get("/v1/models", "sk-abc"), await get("/healthz", gateway.key)]) {
       expect(standing(response, "requests")).toEqual([null, null, null])
     }

@@ -135,14 +135,14 @@ describe("a receipt", () => {
 })
 
 describe("who may see it", () => {
-  test("every key of its tenant, wherever the key stands", async () => {
+  test("a receipt is visible to every key of its tenant, in any header", async () => {
     expect((await receipt("plain", { authorization: `Bearer ${keys.sister}` })).body).toMatchObject({ key: keyId })
     expect((await receipt("plain", { "x-api-key": keys.sister })).status).toBe(200)
     expect((await receipt("plain", { "x-goog-api-key": keys.sister })).status).toBe(200)
     expect((await receipt(`plain?key=${keys.sister}`, {})).status).toBe(200)
   })
 
-  test("nobody else: another's is as if it were not there", async () => {
+  test("a receipt of another tenant is reported as not found", async () => {
     expect((await receipt("plain", {})).status).toBe(401)
     const stranger = { authorization: `Bearer ${keys.stranger}` }
     const others = await receipt("plain", stranger)
@@ -174,7 +174,7 @@ describe("every answer's x-request-id is a receipt's id", () => {
     if (!stream) expect(body.cost as string).toBe(response.headers.get("x-gateway-cost") ?? "")
   })
 
-  test("also of one that failed", async () => {
+  test("the x-request-id of a failed request is a receipt's id", async () => {
     const response = await gateway.chat({ ...HI, model: `${MODEL}@status-503` })
     expect(response.status).toBe(503)
     const id = response.headers.get("x-request-id") ?? ""

@@ -54,7 +54,7 @@ describe("a request", () => {
     expect(await relayed(body('"test/model"'))).toBe(body('"upstream-model"'))
   })
 
-  test("loses its provider object and one comma with it, wherever it stands", async () => {
+  test("the provider object and one comma are cut from a relayed request, at any position", async () => {
     const model = '"model": "upstream-model"'
     const wish = String.raw`"pr\u006fvider" : {"routing":"cost" , "fallback":[ ]}`
     const asked = '"model": "test/model"'

@@ -24,7 +24,7 @@ describe("`provider.require_parameters`", () => {
     expect(excluded[0]?.reason).toBe("It could not be told all parameters of the request: `seed`.")
   })
 
-  test("names the parameters where nobody is left", async () => {
+  test("`require_parameters` names the parameters if no provider is left", async () => {
     const error = await stage.refused({ model: "t/messages", seed: 5, n: 1 }, requires)
     expect([error.status, error.code, error.param]).toEqual([400, "model_not_found", "provider"])
     expect(error.message).toContain("messages (require_parameters `seed`)")

@@ -105,7 +105,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
     expect(JSON.stringify(sentContents())).not.toContain("Q0hBTkdF")
   })
 
-  test("the seal of a call stands before it, and goes back with the call", async () => {
+  test("the seal of a call precedes it and is sent back with the call", async () => {
     const tools: Anthropic.Tool[] = [{ name: "f", input_schema: { type: "object", properties: {} } }]
     const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "Q0FMTA==" }
     upstream.script = ({ path }, reply) =>

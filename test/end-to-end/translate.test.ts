@@ -78,7 +78,7 @@ describe("what cannot be said", () => {
     })
   })
 
-  test("is named by where it stands in what the caller wrote", async () => {
+  test("a loss is reported by its path in the caller's request", async () => {
     const thinking = { type: "enabled", budget_tokens: 1024, display: "summarized" }
     const response = await messages({ model: "t/messages-by-chat", thinking, max_tokens: 2000 })
     const told = "2; thinking.display, thinking.budget_tokens"
@@ -104,7 +104,7 @@ describe("what cannot be said", () => {
     expect(told.length).toBeLessThanOrEqual(2048)
   })
 
-  test("is refused by the caller's own name for it where the caller would notice, and nobody is called", async () => {
+  test("a serious loss is rejected by the caller's name for it, without an upstream call", async () => {
     const response = await chat({ model: "t/messages", n: 2 })
     expect(response.status).toBe(400)
     expect(await errorOf(response)).toMatchObject({

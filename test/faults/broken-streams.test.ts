@@ -197,7 +197,7 @@ describe("a stream that fails after its first meaningful event ends in one error
   test.each([
     { what: "an error", event: error },
     { what: "garbage", event: "data: {\n\n" },
-  ])("and $what frees an upstream that stays connected", async ({ event }) => {
+  ])("$what releases an upstream that stays connected", async ({ event }) => {
     const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (request, reply) => {
       called.resolve(reply)

@@ -90,7 +90,7 @@ describe("a unary answer", () => {
     expect((await ask()).status).toBe(503)
   })
 
-  test("that was compressed although nobody asked arrives plain", async () => {
+  test("an answer that was compressed without being requested arrives decompressed", async () => {
     upstream.script = (_, reply) =>
       reply.raw(gzipSync(JSON.stringify(completion("plain"))), { "content-encoding": "gzip" })
     const response = await gateway.chat(unary)

@@ -101,7 +101,7 @@ describe("a body that is not one JSON object", () => {
     '"stream":false,"stream":true',
     '"provider":{},"provider":{}',
     '"stream_options":{},"stream_options":{}',
-  ])("a member that stands twice is refused, since two parsers may read it differently: %s", async (member) => {
+  ])("a duplicate member is rejected, since two parsers may read it differently: %s", async (member) => {
     expect(await refusal(withMember(member))).toMatchObject(invalidJson)
   })
 
@@ -188,7 +188,7 @@ describe("a member of the wrong type or out of bounds", () => {
     }
   })
 
-  test("a call to a tool stands on an assistant's message only", async () => {
+  test("tool calls are accepted only on an assistant message", async () => {
     const calls = [{ id: "call_1", type: "function", function: { name: "f", arguments: "{}" } }]
     const error = { code: "invalid_parameter", param: "messages[0].tool_calls" }
     const body = { ...good, messages: [{ ...good.messages[0], tool_calls: calls }] }

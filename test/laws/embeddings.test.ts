@@ -158,7 +158,7 @@ describe("said to its own kind again, a request is the same", () => {
     })
   })
 
-  test("in Google's", () => {
+  test("a Google embedding request stays the same in its own protocol", () => {
     const content = { parts: [{ text: "a" }, { inlineData: { mimeType: "image/png", data: "iVBO" } }] }
     const whole = { model: "models/m", content, taskType: "FACT_VERIFICATION", title: "t", outputDimensionality: 5 }
     const requests = [{ ...whole, autoTruncate: false }]

@@ -79,7 +79,7 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
     )
   })
 
-  test("every tool's result stands with its call", () => {
+  test("every tool result keeps its call", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
         const said = say(request, { upstream })

@@ -115,7 +115,7 @@ describe.each(protocols)("opaque members in %s", (protocol) => {
   })
 })
 
-test("no answer ends in a seal, whoever made it", () => {
+test("no answer ends in a seal, from any provider", () => {
   fc.assert(
     fc.property(sealedAnswers, (events) => {
       const { content } = wholeIn("anthropic-messages", assembleResponse(events)) as { content: { type: string }[] }

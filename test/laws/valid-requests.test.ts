@@ -154,7 +154,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
     fc.assert(plain, { numRuns: 150 })
   })
 
-  test("and with every setting that its receiver takes", () => {
+  test("a request with every supported setting is valid", () => {
     // Those that are refused are tried where nothing is lost in silence.
     const isTaken = (name: string) => upstream.fates[name as keyof ChatSettings].fate !== "refused"
     const taken = settings.map((wished) => Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))))
@@ -164,7 +164,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
     fc.assert(wishing, { numRuns: 200 })
   })
 
-  test("and where a client says it oddly", () => {
+  test("a request with unusual but legal input is valid", () => {
     fc.assert(fc.property(odd(conversations()), contexts(protocol), holds), { numRuns: 200 })
   })
 })

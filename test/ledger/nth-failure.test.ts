@@ -97,7 +97,7 @@ function isTold(result: PromiseSettledResult<unknown>): boolean {
 test.each([
   ["once", false],
   ["from then on, for a while", true],
-])("a store that fails at its n-th statement, %s, costs nobody anything", async (_, lasts) => {
+])("a store that fails at its n-th statement, %s, causes no charge", async (_, lasts) => {
   const whole = await tell(join(folder, "whole.db"))
   expect(whole.end.receipts.map((receipt) => receipt?.paidNano)).toEqual([390n, 0n, 610n])
   expect(whole.end.usage).toMatchObject([{ requests: 2, paidNano: 1000n }])

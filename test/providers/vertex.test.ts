@@ -185,7 +185,7 @@ describe("Claude on Vertex", () => {
         body: JSON.stringify({ ...hello("test/claude"), ...servers, ...more }),
       })
 
-    test("so they are left out and named", async () => {
+    test("remote servers are left out and reported as losses", async () => {
       answer((_, reply) => reply.json(anthropicMessage("Hello.")))
       const answered = await send({})
       expect([answered.status, answered.headers.get("x-gateway-losses")]).toEqual([200, "1; mcp_servers[0]"])
@@ -193,7 +193,7 @@ describe("Claude on Vertex", () => {
       expect(body()).toEqual({ messages, max_tokens, anthropic_version: "vertex-2023-10-16" })
     })
 
-    test("so a request that is strict, or demands their tools, is refused without a call", async () => {
+    test("a strict request, or one that requires remote tools, is rejected without a call", async () => {
       answer((_, reply) => reply.json(anthropicMessage("Hello.")))
       const before = calls().length
       const refused = await Promise.all([send({ provider: { strict: true } }), send({ tool_choice: { type: "any" } })])
@@ -213,7 +213,7 @@ describe("Claude on Vertex", () => {
     expect(body()).toMatchObject({ model: "claude-test@20260101", anthropic_version: "vertex-2023-10-16" })
   })
 
-  test("is spoken to in Anthropic's words whoever calls, and Gemini in Google's", async () => {
+  test("Claude is called in Anthropic's protocol for every client, and Gemini in Google's", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     expect((await ask("test/claude")).text).toBe("Hello.")
     expect(upstream.lastRequest().path).toContain("/publishers/anthropic/models/")

@@ -22,7 +22,7 @@ providers:
 const accounts = (table: GatewayTable, provider: string) => table.accounts.get(provider) ?? []
 
 describe("an account", () => {
-  test("stays the same through a reload, in whichever order its entry is written, and beside others that change", () => {
+  test("an account survives a reload with reordered members and other changed accounts", () => {
     const after = tableOf(
       `
 providers:

@@ -184,7 +184,7 @@ describe("every plan", () => {
     })
   })
 
-  test("tries nobody who is out before somebody of the same name who is not", () => {
+  test("a plan tries available targets before unavailable ones of the same model", () => {
     always((made) => {
       const { attempts } = made.plan()
       const isOut = (target: Target) => !made.stage.health.accepts(target)

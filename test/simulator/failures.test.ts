@@ -67,7 +67,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(Date.parse(date) - Date.now()).toBeWithin(57_000, 61_000)
     })
 
-    test("as the two vendors' limits", async () => {
+    test("429 has the limit headers of both vendors", async () => {
       const openai = (await retry("x-ratelimit-90")).headers
       expect(openai.get("x-ratelimit-reset-requests")).toBe("1m30s")
       expect(openai.get("x-ratelimit-reset-tokens")).toBe("1m30s")
@@ -259,7 +259,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       })
     const streamed = async (words: string) => (await readStream(await simulated(stream, { words }))).text
 
-    test("is left out", async () => {
+    test("usage can be left out", async () => {
       expect(await usageOf("usage-missing")).toBeUndefined()
       const text = await streamed("usage-missing")
       expect(usagesIn(text)).toEqual([])
@@ -275,14 +275,14 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(usagesIn(await streamed(`usage-${fault}`)).at(-1)).toMatchObject({ [input]: value, [output]: value })
     })
 
-    test("is negative", async () => {
+    test("usage can be negative", async () => {
       const sound = await usageOf("split-1000")
       const negative = { [input]: -Number(sound?.[input]) - 1, [output]: -Number(sound?.[output]) - 1 }
       expect(await usageOf("usage-negative")).toMatchObject(negative)
       expect(usagesIn(await streamed("usage-negative")).at(-1)).toMatchObject(negative)
     })
 
-    test("comes twice", async () => {
+    test("usage can come twice", async () => {
       const sound = usagesIn(await streamed("tokens-per-second-1000000"))
       const twice = usagesIn(await streamed("usage-twice"))
       expect(twice).toEqual([...sound, ...sound.slice(-1)])

@@ -150,7 +150,7 @@ test("a list of models is there below any prefix, and nothing else to GET", asyn
   expect((await fetch(`${server.url}/v1/models`, { method: "DELETE" })).status).toBe(404)
 })
 
-test("a reader that stops holds up its stream, and nobody else's", async () => {
+test("a stalled reader stalls only its own stream", async () => {
   const long = { ...chat, body: { ...chat.body, messages: [{ role: "user", content: "Write 20000 words" }] } }
   const slow = await RawClient.connect(server.url)
   slow.stopReading()

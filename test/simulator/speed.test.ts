@@ -44,7 +44,7 @@ test("what is created slow is slow, and a request may ask for another speed", as
   expect((await arrivals("first-token-ms-0", send)).at(-1)).toBeLessThan(100)
 })
 
-test("an error does not wait for tokens that nobody says", async () => {
+test("an error is sent without the delay of tokens", async () => {
   const begun = performance.now()
   await simulated(chat, { words: "status-503.first-token-ms-5000" })
   expect(performance.now() - begun).toBeLessThan(1000)

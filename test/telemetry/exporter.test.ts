@@ -125,7 +125,7 @@ describe("a collector", () => {
     expect(collector.requests).toHaveLength(1)
   })
 
-  test("that points elsewhere is not followed: what opens it is for nobody else", async () => {
+  test("a collector's redirect is not followed, since its credentials are for one host", async () => {
     const elsewhere = collect()
     const collector = collect(() => Response.redirect(`${elsewhere.url}/v1/traces`, 307))
     const { exporter, counts } = exporterTo(collector.url)
@@ -134,7 +134,7 @@ describe("a collector", () => {
     expect(elsewhere.requests).toHaveLength(0)
   })
 
-  test("that nobody runs loses spans, and costs no more memory than the queue has room for", async () => {
+  test("an unreachable collector loses spans, and memory stays within the queue limit", async () => {
     const { exporter, counts, changes } = exporterTo("http://127.0.0.1:1", { maxQueued: 500, retryMs: 20 })
     for (let turn = 0; turn < 10_000; turn++) exporter.add(spans(2))
     expect(counts.dropped).toBeGreaterThanOrEqual(20_000 - 500 - 256)

@@ -156,7 +156,7 @@ describe("the process", () => {
   })
 })
 
-test("a caller cannot make more series than there is room for", () => {
+test("a caller cannot create more metric series than the limit", () => {
   const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
   opened.push(metrics)
   for (let turn = 0; turn < 25_000; turn++) metrics.observe({ ...answered, model: `a/m${turn}` })

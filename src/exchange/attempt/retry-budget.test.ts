@@ -22,7 +22,7 @@ describe("retries", () => {
     expect(taken(100)).toBe(30)
   })
 
-  test("are a tenth of the attempts of the last ten seconds beside that", () => {
+  test("retries are limited to that and a tenth of the attempts of the last ten seconds", () => {
     const { clock, attempted, taken } = staged()
     attempted(1000)
     expect(taken(1000)).toBe(130)
