@@ -269,7 +269,7 @@ describe("a clock that is set back", () => {
     await hold({ budgets, tenant: "beta", keyId: "k9" })
   })
 
-  test("open holds count toward the day's budget, and a hold keeps its day over a restart", async () => {
+  test("after the clock is set back, open holds count toward the budget, and a hold keeps its day over a restart", async () => {
     await hold({ budgets })
     now -= 3 * DAY_MS
     await expect(hold({ budgets, amountNano: 1n })).rejects.toMatchObject({ code: "budget_exceeded" })

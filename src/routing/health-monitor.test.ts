@@ -207,7 +207,7 @@ describe("a target that hangs", () => {
     expect(silentFor()).toBeWithin(11_400, 12_700)
   })
 
-  test("a hanging target stays in use if fewer calls wait, if the usual latency is unknown, or if one call gets a byte", () => {
+  test("a hanging target stays in use if fewer calls wait, if the usual latency is unknown, or if one call gets its first token", () => {
     usual(100)
     stage.beginAttempt(4, place)
     expect(silentFor()).toBe(50_000)

@@ -29,7 +29,7 @@ function faultless(scenario: ClientScenario): ClientObservation {
 const answered = scenarios.filter(({ failure }) => !failure)
 
 describe("the judge of the client matrix", () => {
-  test.each(answered)("accepts a faultless $name", (scenario) => {
+  test.each(answered)("the judge of the client matrix accepts a faultless $name", (scenario) => {
     expect(problemsOf(faultless(scenario), scenario)).toEqual([])
   })
 

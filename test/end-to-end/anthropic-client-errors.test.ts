@@ -45,7 +45,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("the key", () => {
-      test("that is missing is an AuthenticationError", async () => {
+      test("the key that is missing is an AuthenticationError", async () => {
         const keyless = new version.Anthropic({
           apiKey: "unused",
           baseURL: `${gateway.url}/anthropic`,
@@ -63,7 +63,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["was revoked", () => keys.revoked, "revoked_api_key"],
       ] as const
       for (const [what, key, code] of opensNothing) {
-        test(`that ${what} is an AuthenticationError`, async () => {
+        test(`the key that ${what} is an AuthenticationError`, async () => {
           const error = await rejectionOf(connect(key()).messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
           expect(error).toMatchObject({ status: 401, error: told(code, "authentication_error") })
@@ -71,14 +71,14 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("whose scope lacks the model is a PermissionDeniedError", async () => {
+      test("the key whose scope lacks the model is a PermissionDeniedError", async () => {
         const error = await rejectionOf(connect(keys.narrow).messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.PermissionDeniedError)
         expect(error).toMatchObject({ status: 403, error: told("model_not_allowed", "permission_error") })
         expect(upstream.requests).toHaveLength(0)
       })
 
-      test("whose scope lacks a model does not find it, either", async () => {
+      test("the key whose scope lacks a model does not find it, either", async () => {
         const error = await rejectionOf(connect(keys.narrow).models.retrieve("test/model"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect((await connect(keys.narrow).models.list()).data).toEqual([])
@@ -108,21 +108,21 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("for an unknown model is a NotFoundError that names model", async () => {
+      test("a request for an unknown model is a NotFoundError that names model", async () => {
         const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such" }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("model_not_found", "not_found_error") })
         expect(error).toMatchObject({ error: { error: { param: "model" } } })
       })
 
-      test("that is refused streams nothing: the error comes before any event", async () => {
+      test("a request that is refused streams nothing: the error comes before any event", async () => {
         const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such", stream: true }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         const helper = client.messages.stream({ ...HI, model: "no/such" })
         expect(await rejectionOf(helper.finalMessage())).toBeInstanceOf(version.Anthropic.NotFoundError)
       })
 
-      test("to count tokens is checked as the call it counts for", async () => {
+      test("a request to count tokens is checked as the call it counts for", async () => {
         const error = await rejectionOf(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ error: told("model_not_found", "not_found_error") })
@@ -130,13 +130,13 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("what is not there", () => {
-      test("is a NotFoundError: a model", async () => {
+      test("what is not there is a NotFoundError: a model", async () => {
         const error = await rejectionOf(client.models.retrieve("no/such"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("resource_not_found", "not_found_error") })
       })
 
-      test("is a NotFoundError: a route", async () => {
+      test("what is not there is a NotFoundError: a route", async () => {
         const error = await rejectionOf(client.get("/v1/nowhere"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("route_not_found", "not_found_error") })
@@ -144,7 +144,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("the request id", () => {
-      test("of an answer is where the client looks for it", async () => {
+      test("the request id of an answer is where the client looks for it", async () => {
         const message = await client.messages.create(HI)
         expect(message._request_id).toMatch(/\S/)
       })
@@ -157,7 +157,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["a method that is not allowed", () => client.post("/v1/models")],
       ]
       for (const [what, fail] of failures) {
-        test(`of ${what} is where the client looks for it, and in the body`, async () => {
+        test(`the request id of ${what} is where the client looks for it, and in the body`, async () => {
           const error = await rejectionOf(fail())
           if (!(error instanceof version.Anthropic.APIError)) throw error
           expect(error.requestID).toMatch(/\S/)
@@ -168,7 +168,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("an upstream", () => {
-      test("that refuses the request is a BadRequestError in the upstream's words", async () => {
+      test("an upstream that refuses the request is a BadRequestError in the upstream's words", async () => {
         const message = "messages.0: `tool_result` blocks must follow a `tool_use` block."
         upstream.script = (_, reply) => {
           reply.json({ type: "error", error: { type: "invalid_request_error", message }, request_id: "req_011" }, 400)
@@ -179,7 +179,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(upstream.requests).toHaveLength(1)
       })
 
-      test("that finds the prompt too long says so in the words coding agents wait for", async () => {
+      test("an upstream that finds the prompt too long says so in the words coding agents wait for", async () => {
         const message = "prompt is too long: 210000 tokens > 200000 maximum"
         upstream.script = (_, reply) =>
           reply.json({ type: "error", error: { type: "invalid_request_error", message } }, 400)
@@ -198,7 +198,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["refuses the gateway's credential", 401, "authentication_error"],
       ] as const
       for (const [what, status, type] of failures) {
-        test(`that ${what} is not called again by the client, which raises a 503`, async () => {
+        test(`an upstream that ${what} is not called again by the client, which raises a 503`, async () => {
           upstream.script = (_, reply) => reply.json({ type: "error", error: { type, message: "4711" } }, status)
           const error = await rejectionOf(client.messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
@@ -208,7 +208,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("that limits us without saying until when is called once", async () => {
+      test("an upstream that limits us without saying until when is called once", async () => {
         upstream.script = (_, reply) => reply.json({ type: "error", error: { type: "rate_limit_error" } }, 429)
         const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
@@ -216,7 +216,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(upstream.requests).toHaveLength(1)
       })
 
-      test("that says when to come back is called again by the client", async () => {
+      test("an upstream that says when to come back is called again by the client", async () => {
         upstream.script = (_, reply) => {
           const limited = { type: "error", error: { type: "rate_limit_error", message: "slow" } }
           if (upstream.requests.length === 1) reply.json(limited, 429, { "retry-after": "1" })

@@ -85,7 +85,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("that fails tells its request id", async () => {
+      test("a stream that fails tells its request id", async () => {
         upstream.script = streams([...half, failed])
         const error = await rejectionOf(client.messages.stream(HI).finalMessage())
         if (!(error instanceof version.Anthropic.APIError)) throw error
@@ -93,7 +93,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(error.error).toMatchObject({ request_id: error.requestID })
       })
 
-      test("that fails while a tool is called raises an error and gives no call", async () => {
+      test("a stream that fails while a tool is called raises an error and gives no call", async () => {
         const call = { type: "tool_use", id: "toolu_01", name: "get_weather", input: {} }
         const input = { type: "input_json_delta", partial_json: '{"city":"Os' }
         upstream.script = streamsThen(
@@ -119,7 +119,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["with a status", (_, reply) => reply.json({ type: "error", error: { type: "overloaded_error" } }, 529)],
       ]
       for (const [what, script] of early) {
-        test(`that fails ${what} is an InternalServerError, and no stream begins`, async () => {
+        test(`a stream that fails ${what} is an InternalServerError, and no stream begins`, async () => {
           upstream.script = script
           const error = await rejectionOf(client.messages.create({ ...HI, stream: true }))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
@@ -128,7 +128,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("that leaves out only the terminal event, having said why it stopped, is whole", async () => {
+      test("a stream that leaves out only the terminal event, having said why it stopped, is whole", async () => {
         upstream.script = streams(anthropicWords("The quick").slice(0, -1))
         const message = await client.messages.stream(HI).finalMessage()
         expect(textOf(message)).toBe("The quick")

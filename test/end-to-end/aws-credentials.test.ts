@@ -101,7 +101,7 @@ describe("container credentials", () => {
   const give: UpstreamScript = ({ headers }, reply) =>
     reply.json(headers.authorization === "authorization-of-container" ? keys() : {}, 200)
 
-  test("are fetched once for fifty calls, and signed with", async () => {
+  test("container credentials are fetched once for fifty calls, and signed with", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -113,7 +113,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("serve while they are valid and cannot be refreshed, then the answer is 503, until they are given again", async () => {
+  test("container credentials serve while they are valid and cannot be refreshed, then the answer is 503, until they are given again", async () => {
     lifetimeMs = 3000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -138,7 +138,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("are fetched anew when the provider does not know them any more", async () => {
+  test("container credentials are fetched anew when the provider does not know them any more", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -156,7 +156,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("are never asked for at a host that is neither this machine nor AWS's", async () => {
+  test("container credentials are never asked for at a host that is neither this machine nor AWS's", async () => {
     const { code, source, verdict } = await check({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://example.com/keys" })
     expect([code, source]).toEqual([1, "container credentials"])
     expect(verdict).toContain("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither an https address, nor on this machine")
@@ -186,7 +186,7 @@ describe("a web identity", () => {
     )
   }
 
-  test("is exchanged for a role's keys, before a container's are thought of", async () => {
+  test("a web identity is exchanged for a role's keys, before a container's are thought of", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/sts": assume }, () =>
       withGateway(environment(), async (gateway) => {
@@ -206,7 +206,7 @@ describe("a web identity", () => {
     )
   })
 
-  test("that is refused is told of by check, with the source, the code and what to do, and moves calls on", async () => {
+  test("a web identity that is refused is reported by check, with the source, the code and what to do, and moves calls on", async () => {
     const refuse: UpstreamScript = (_, reply) =>
       reply.raw(
         "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidIdentityToken</Code><Message>identity-token</Message></Error></ErrorResponse>",
@@ -245,7 +245,7 @@ describe("instance metadata", () => {
     },
   })
 
-  test("is asked in its second version, where nothing else is named", async () => {
+  test("instance metadata is asked in its second version, where nothing else is named", async () => {
     lifetimeMs = 3_600_000
     await cloud.during(routes(), async () => {
       const environment = { AWS_EC2_METADATA_SERVICE_ENDPOINT: `${cloud.origin}/` }
@@ -261,7 +261,7 @@ describe("instance metadata", () => {
     })
   })
 
-  test("is not asked where it is disabled, and an instance without a role is told of", async () => {
+  test("instance metadata is not asked where it is disabled, and an instance without a role is reported", async () => {
     const endpoint = { AWS_EC2_METADATA_SERVICE_ENDPOINT: cloud.origin }
     const disabled = await check({ ...endpoint, AWS_EC2_METADATA_DISABLED: "true" })
     expect(disabled.verdict).toContain("instance metadata: nothing names a credential, and AWS_EC2_METADATA_DISABLED")

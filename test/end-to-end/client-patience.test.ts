@@ -197,7 +197,7 @@ describe("a silent stream", () => {
       return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text()
     }
 
-    test(`of ${speaker.protocol} is sent nothing but ${JSON.stringify(beat)}`, async () => {
+    test(`a silent stream of ${speaker.protocol} is sent nothing but ${JSON.stringify(beat)}`, async () => {
       hesitates(speaker, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
       const text = await bytesOf(start())
       hesitates(speaker, {})
@@ -208,7 +208,7 @@ describe("a silent stream", () => {
     })
   }
 
-  test("of an array is sent blank lines, and stays an array", async () => {
+  test("a silent stream of an array is sent blank lines, and stays an array", async () => {
     hesitates({ events: [geminiHalf("The quick"), geminiWords("!")] }, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
     const { url, key } = start()
     const path = WIRES.generate.path.replace("?alt=sse", "")

@@ -159,7 +159,7 @@ describe.each(clients)("asked by %s", (_, ask) => {
 describe("an upstream that is asked in another protocol", () => {
   const weather = { name: "weather", description: "Looks up", parameters: { type: "object", properties: {} } }
 
-  test("is sent what it counts, and nothing that it would refuse", async () => {
+  test("an upstream that is asked in another protocol is sent what it counts, and nothing that it would refuse", async () => {
     const asked = {
       model: "test/over-messages",
       instructions: SYSTEM,
@@ -175,7 +175,7 @@ describe("an upstream that is asked in another protocol", () => {
     expect(upstream.lastRequest().headers["anthropic-version"]).toBe("2023-06-01")
   })
 
-  test("is sent a whole request where that is what it counts", async () => {
+  test("an upstream that is asked in another protocol is sent a whole request where that is what it counts", async () => {
     expect((await countMessages("test/over-gemini")).status).toBe(200)
     const { generateContentRequest } = JSON.parse(upstream.lastRequest().body.toString())
     expect(generateContentRequest).toMatchObject({
@@ -184,7 +184,7 @@ describe("an upstream that is asked in another protocol", () => {
     })
   })
 
-  test("is sent it in its provider's own form", async () => {
+  test("an upstream that is asked in another protocol is sent it in its provider's own form", async () => {
     upstream.script = (_, reply) => reply.json({ inputTokens: 44 })
     const answer = await post("/v1/responses/input_tokens", { model: "test/over-bedrock", input: TEXT })
     expect(await told(answer)).toMatchObject({ input_tokens: 44 })
@@ -195,7 +195,7 @@ describe("an upstream that is asked in another protocol", () => {
     expect(inner).toEqual({ messages, anthropic_version: "bedrock-2023-05-31", max_tokens: 1 })
   })
 
-  test("is never sent a thought that another sealed", async () => {
+  test("an upstream that is asked in another protocol is never sent a thought that another sealed", async () => {
     const signature = encloseSeal({ mintedBy: "gemini-generate/google", data: "hidden" })
     const thought = { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature }] }
     const { messages } = asMessages("")
@@ -205,7 +205,7 @@ describe("an upstream that is asked in another protocol", () => {
     expect(upstream.lastRequest().body.toString()).not.toContain(signature)
   })
 
-  test("is sent large requests too", async () => {
+  test("an upstream that is asked in another protocol is sent large requests too", async () => {
     const answer = await countMessages("test/over-gemini", "word ".repeat(100_000))
     expect(answer.headers.get("x-gateway-count")).toBe("upstream")
     expect(upstream.lastRequest().body.length).toBeGreaterThan(500_000)
@@ -264,12 +264,12 @@ describe("an upstream whose counter fails is no reason to fail", () => {
   })
 })
 
-describe("a count of our own", () => {
+describe("a local count", () => {
   const tokensOf = async (answer: Response) => (await told(answer)).totalTokens
   const at = (model: string) => `/genapi/v1beta/models/${model}:countTokens`
   const contents = [{ role: "user", parts: [{ text: TEXT }] }]
 
-  test("is of the request, however it is wrapped, and of its instructions and tools", async () => {
+  test("a local count is of the request, however it is wrapped, and of its instructions and tools", async () => {
     const plain = await tokensOf(await post(at("openai/over-chat"), { contents }))
     const wrapped = { model: "models/openai/over-chat", contents }
     expect(await tokensOf(await post(at("openai/over-chat"), { generateContentRequest: wrapped }))).toBe(plain)
@@ -280,7 +280,7 @@ describe("a count of our own", () => {
     expect(await tokensOf(await post(at("openai/over-chat"), { contents, tools }))).toBeGreaterThan(plain + 8)
   })
 
-  test("is of what is to be embedded, where the protocol counts that", async () => {
+  test("a local count is of what is to be embedded, where the protocol counts that", async () => {
     const answer = await post(at("test/embedding"), { contents })
     expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
     expect(await tokensOf(answer)).toBeGreaterThan(10)
@@ -288,14 +288,14 @@ describe("a count of our own", () => {
     expect([elsewhere.status, (await told(elsewhere)).error.code]).toEqual([400, "invalid_parameter"])
   })
 
-  test("is of letters of every alphabet, and of large requests", async () => {
+  test("a local count is of letters of every alphabet, and of large requests", async () => {
     const few = await told(await countMessages("openai/over-chat", "naïve 温度 🦊"))
     expect(few.input_tokens).toBeWithin(12, 20)
     const many = await told(await countMessages("openai/over-chat", "naïve word ".repeat(100_000)))
     expect(many.input_tokens).toBeWithin(300_000, 500_000)
   })
 
-  test("is free, and counts as a request but not by its tokens", async () => {
+  test("a local count is free, and counts as a request but not by its tokens", async () => {
     const limits = { name: "poor", balance: "0", requests_per_minute: 5, tokens_per_minute: 1 }
     const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: JSON.stringify(limits) })
     const { key } = (await made.json()) as { key: string }

@@ -55,7 +55,7 @@ test("a rotated credential is used without a restart, and appears in no log", as
   expect(gateway.output.stdout + gateway.output.stderr).not.toMatch(/first-key|second-key/)
 })
 
-test("a file that has become empty or is gone changes nothing, and is told of", async () => {
+test("a file that has become empty or is gone changes nothing, and is reported", async () => {
   const rejections = () => gateway.logged("config-rejected").map(({ reason }) => String(reason))
   mount("version-3", "")
   await eventually(() => rejections().some((reason) => reason.includes(`the file ${file} is empty`)), {

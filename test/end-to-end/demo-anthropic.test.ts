@@ -188,7 +188,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("counting tokens", () => {
-      test("counts what a call with the same input would be charged for", async () => {
+      test("counting tokens counts what a call with the same input would be charged for", async () => {
         const { max_tokens: _, ...input } = ASK_WEATHER
         const { usage } = await client.messages.create({ ...ASK_WEATHER, tools: [WEATHER] })
         expect(await client.messages.countTokens({ ...input, tools: [WEATHER] })).toEqual({

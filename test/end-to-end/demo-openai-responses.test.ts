@@ -122,7 +122,7 @@ for (const version of VERSIONS) {
     describe("reasoning", () => {
       const reasoning = { effort: "low", summary: "auto" } as const
 
-      test("comes as an item of its own before the message, and is counted", async () => {
+      test("reasoning comes as an item of its own before the message, and is counted", async () => {
         const response = await client.responses.create(hello("hi", { reasoning }))
         expect(response.output.map(({ type }) => type)).toEqual(["reasoning", "message"])
         expect(response.output[0]).toMatchObject({
@@ -131,7 +131,7 @@ for (const version of VERSIONS) {
         expect(response.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThan(0)
       })
 
-      test("comes encrypted where that is asked for, and may be sent back", async () => {
+      test("reasoning comes encrypted where that is asked for, and may be sent back", async () => {
         const asked = hello("hi", { reasoning, include: ["reasoning.encrypted_content"], store: false })
         const response = await client.responses.create(asked)
         const [thought] = response.output
@@ -142,12 +142,12 @@ for (const version of VERSIONS) {
         expect(next.output_text).toContain("Go on.")
       })
 
-      test("is not encrypted where it is not", async () => {
+      test("reasoning is not encrypted where it is not", async () => {
         const response = await client.responses.create(hello("hi", { reasoning, store: false }))
         expect(response.output[0]).not.toHaveProperty("encrypted_content")
       })
 
-      test("is streamed as a summary", async () => {
+      test("reasoning is streamed as a summary", async () => {
         const events = await eventsOf(hello("hi", { reasoning }))
         const summary = events
           .map((event) => (event.type === "response.reasoning_summary_text.delta" ? event.delta : ""))

@@ -53,14 +53,14 @@ const lossesOf = (response: Response) => response.headers.get("x-gateway-losses"
 describe("what only other gateways know", () => {
   const habits = { transforms: ["middle-out"], usage: { include: true }, num_retries: 2, timeout: 5, drop_params: true }
 
-  test("is left out and named where the provider refuses what it does not know", async () => {
+  test("what only other gateways know is left out and named where the provider refuses what it does not know", async () => {
     const response = await chat({ model: "t/openai", seed: 1, ...habits })
     expect(response.status).toBe(200)
     expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "seed"])
     for (const name of Object.keys(habits)) expect(lossesOf(response)).toContain(name)
   })
 
-  test("passes to hosts that may know it", async () => {
+  test("what only other gateways know passes to hosts that may know it", async () => {
     const response = await chat({ model: "t/lenient", ...habits })
     expect(sent()).toMatchObject(habits)
     expect(lossesOf(response)).toBeNull()
@@ -76,19 +76,25 @@ describe("how hard to think", () => {
     ["Google's level", { extra_body: { google: { thinking_config: { thinking_level: "HIGH" } } } }, "high", null],
   ]
 
-  test.each(wishes)("the reasoning effort of %s reaches OpenAI as its own setting", async (_, wish, effort) => {
-    const response = await chat({ model: "t/openai", ...wish })
-    expect(sent()).toMatchObject({ reasoning_effort: effort })
-    expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "reasoning_effort"])
-    expect(lossesOf(response)).toContain(Object.keys(wish)[0] ?? "")
-  })
+  test.each(wishes)(
+    "the reasoning effort as %s writes it reaches OpenAI as its own setting",
+    async (_, wish, effort) => {
+      const response = await chat({ model: "t/openai", ...wish })
+      expect(sent()).toMatchObject({ reasoning_effort: effort })
+      expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "reasoning_effort"])
+      expect(lossesOf(response)).toContain(Object.keys(wish)[0] ?? "")
+    },
+  )
 
-  test.each(wishes)("the reasoning effort of %s reaches Claude as its own setting", async (_, wish, effort, budget) => {
-    await chat({ model: "t/claude", max_tokens: 40_000, ...wish })
-    const { thinking, output_config } = sent()
-    if (budget === null) expect([thinking, output_config]).toMatchObject([{ type: "adaptive" }, { effort }])
-    else expect(thinking).toMatchObject({ type: "enabled", budget_tokens: budget })
-  })
+  test.each(wishes)(
+    "the reasoning effort as %s writes it reaches Claude as its own setting",
+    async (_, wish, effort, budget) => {
+      await chat({ model: "t/claude", max_tokens: 40_000, ...wish })
+      const { thinking, output_config } = sent()
+      if (budget === null) expect([thinking, output_config]).toMatchObject([{ type: "adaptive" }, { effort }])
+      else expect(thinking).toMatchObject({ type: "enabled", budget_tokens: budget })
+    },
+  )
 
   test("is not said to a model that does not think", async () => {
     const response = await chat({ model: "t/plain", reasoning: { effort: "high" } })
@@ -109,20 +115,23 @@ describe("a picture whose address is a plain string", () => {
     },
   ]
 
-  test.each(["t/openai", "t/lenient"])("reaches %s in an object", async (model) => {
-    expect((await chat({ model, messages })).status).toBe(200)
-    expect(sent().messages).toEqual([
-      {
-        role: "user",
-        content: [
-          { type: "image_url", image_url: { url } },
-          { type: "text", text: "?" },
-        ],
-      },
-    ])
-  })
+  test.each(["t/openai", "t/lenient"])(
+    "a picture whose address is a plain string reaches %s in an object",
+    async (model) => {
+      expect((await chat({ model, messages })).status).toBe(200)
+      expect(sent().messages).toEqual([
+        {
+          role: "user",
+          content: [
+            { type: "image_url", image_url: { url } },
+            { type: "text", text: "?" },
+          ],
+        },
+      ])
+    },
+  )
 
-  test("reaches Claude as a block", async () => {
+  test("a picture whose address is a plain string reaches Claude as a block", async () => {
     await chat({ model: "t/claude", messages })
     const [turn] = sent().messages as { content: DialectBody[] }[]
     expect(turn?.content[0]).toMatchObject({ type: "image", source: { data: PIXEL } })
@@ -145,7 +154,7 @@ describe("the older functions", () => {
   const functions = [{ name: "f", parameters: { type: "object" } }]
   const called = { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } }
 
-  test("are answered as a function call, whole", async () => {
+  test("the older functions are answered as a function call, whole", async () => {
     upstream.script = (_, reply) => reply.json({ ...anthropicMessage(""), content: [called], stop_reason: "tool_use" })
     const { choices } = (await (await chat({ model: "t/claude", functions })).json()) as { choices: DialectBody[] }
     expect(choices[0]).toMatchObject({
@@ -155,7 +164,7 @@ describe("the older functions", () => {
     expect(choices[0]?.message).not.toHaveProperty("tool_calls")
   })
 
-  test("are answered as a function call, streamed", async () => {
+  test("the older functions are answered as a function call, streamed", async () => {
     const event = (data: DialectBody) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
     upstream.script = async (_, reply) => {
       reply.stream()
@@ -186,7 +195,7 @@ describe("the older functions", () => {
     expect(text).not.toContain("tool_calls")
   })
 
-  test("go on with the message that holds the result", async () => {
+  test("the older functions go on with the message that holds the result", async () => {
     const messages = [
       { role: "user", content: "Hi" },
       { role: "assistant", content: null, function_call: { name: "f", arguments: '{"a":1}' } },

@@ -66,7 +66,7 @@ afterAll(async () => {
 })
 
 describe("discovered models", () => {
-  test("are listed on every protocol, counted, and demo mode is off", async () => {
+  test("discovered models are listed on every protocol, counted, and demo mode is off", async () => {
     expect(await listed()).toEqual([...MODELS, ...EMBEDDING_MODELS].sort())
     const headers = { authorization: `Bearer ${gateway.key}` }
     const json = async (path: string) => (await fetch(gateway.url + path, { headers })).json() as Promise<never>
@@ -79,7 +79,7 @@ describe("discovered models", () => {
     expect(gateway.output.stdout).toMatch(/Discovering the models of .*ollama \(http:\/\/127.0.0.1:\d+\/v1\)/)
   })
 
-  test("are listed by `trivium models` through the gateway, with their context windows", async () => {
+  test("discovered models are listed by `trivium models` through the gateway, with their context windows", async () => {
     const words = ["models", "--json", "--data", gateway.dataDir]
     const { stdout } = await runCommand(words, { folder: gateway.folder })
     const windows = (JSON.parse(stdout) as { id: string; context_window: number }[]).map(
@@ -123,12 +123,12 @@ describe("discovered models", () => {
     expect([response.status, response.headers.get("x-gateway-cost")]).toEqual([200, "0"])
   })
 
-  test("are asked for with the entry's credential", () => {
+  test("discovered models are asked for with the entry's credential", () => {
     const [request] = servers.get("vllm")?.requests ?? []
     expect([request?.path, request?.headers.authorization]).toEqual(["/v1/models", "Bearer local-key"])
   })
 
-  test("whose names do not fit are left out and counted in the log, which does not repeat them", () => {
+  test("discovered models whose names do not fit are left out and counted in the log, which does not repeat them", () => {
     const line = gateway.logged("models-left-out").find(({ provider }) => provider === "mine")
     expect(line).toMatchObject({ level: "warn", models: 2, reason: expect.stringContaining("names do not fit") })
     expect(gateway.output.stderr).not.toContain("passwd")
@@ -136,7 +136,7 @@ describe("discovered models", () => {
 })
 
 describe("a check", () => {
-  test("lists what each server offers, and says which is not reachable, with its address", async () => {
+  test("a check lists what each server offers, and says which is not reachable, with its address", async () => {
     const folder = mkdtempSync(join(tmpdir(), "trivium-check-"))
     writeFileSync(join(folder, "trivium.yaml"), config('  gone: { type: ollama, base_url: "http://127.0.0.1:1/v1" }\n'))
     const { code, stdout } = await runCommand(["check"], { folder })
@@ -149,7 +149,7 @@ describe("a check", () => {
     rmSync(folder, { recursive: true })
   })
 
-  test("of a running gateway lists them as JSON", async () => {
+  test("a check of a running gateway lists them as JSON", async () => {
     const response = await gateway.administer("/admin/v1/check", { method: "POST" })
     const { models, providers } = (await response.json()) as {
       models: { callable: number }
@@ -167,7 +167,7 @@ describe("a reload", () => {
     await eventually(() => there.logged("config-reloaded").length > before, { what: "the reload" })
   }
 
-  test("keeps what was known while a listing takes long, then takes it over", async () => {
+  test("a reload keeps what was known while a listing takes long, then takes it over", async () => {
     const server = servers.get("mine")
     if (!server) throw new Error("there is no such server")
     let go = () => {}
@@ -187,7 +187,7 @@ describe("a reload", () => {
     expect(await listed()).not.toContain("mine/custom@v1")
   })
 
-  test("lets a configured model win, with its price", async () => {
+  test("a reload lets a configured model win, with its price", async () => {
     const models = `models:
   - { id: ollama/llama3.2:1b, pricing: { input: "1", output: "2" }, targets: [{ provider: ollama, model: "llama3.2:1b" }] }
   - { id: acme/large, pricing: { input: "3", output: "4" }, targets: [{ provider: vllm, model: meta-llama/Llama-3.3-70B-Instruct }] }
@@ -216,7 +216,7 @@ describe("a reload", () => {
 })
 
 describe("a server", () => {
-  test("that is down at the start is logged once, and found when it comes", async () => {
+  test("a server that is down at the start is logged once, and found when it comes", async () => {
     const port = await freePort()
     const there = await RunningGateway.start({ environment: { OLLAMA_HOST: `127.0.0.1:${port}` } })
     let server: ScriptedUpstream | undefined

@@ -252,7 +252,7 @@ describe("said again", () => {
 describe("a part that fails", () => {
   const input = Array.from({ length: 250 }, (_, index) => `text ${index}`)
 
-  test("fails the attempt, and the next target makes all vectors", async () => {
+  test("a part that fails fails the attempt, and the next target makes all vectors", async () => {
     let calls = 0
     script((request, reply) => {
       if (request.path.startsWith("/google") && ++calls === 2) {
@@ -272,7 +272,7 @@ describe("a part that fails", () => {
     ["too few vectors", { embeddings: [{ values: [1] }] }],
     ["no vectors", { embeddings: [{ values: ["x"] }] }],
     ["an error with status 200", { error: { code: 500, message: "Oops.", status: "INTERNAL" } }],
-  ])("a failed part like %s is not taken for an answer", async (_, body) => {
+  ])("a batch part with %s is not taken for an answer", async (_, body) => {
     script((request, reply) => (request.path.startsWith("/google") ? reply.json(body) : asUsual(request, reply)))
     const answer = await embed({ model: "test/several", input })
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "openai"])
@@ -404,14 +404,14 @@ describe("Google's side", () => {
     expect([chat.error.code, asked.error.code]).toEqual(["invalid_parameter", "invalid_parameter"])
   })
 
-  test("lists what can be conversed with: its entries promise that", async () => {
+  test("Google's side lists what can be conversed with: its entries promise that", async () => {
     const headers = { "x-goog-api-key": gateway.key }
     const list = await fetch(`${gateway.url}/genapi/v1beta/models`, { headers })
     const { models = [] } = (await list.json()) as { models?: { name: string }[] }
     expect(models.map(({ name }) => name)).not.toContain("models/test/cohere")
   })
 
-  test("takes the usual size where none is asked for", async () => {
+  test("Google's side takes the usual size where none is asked for", async () => {
     const answer = await post(`${path}:embedContent`, { content })
     const { embedding } = (await answer.json()) as { embedding: { values: number[] } }
     expect(embedding.values).toHaveLength(USUAL_DIMENSIONS)

@@ -156,7 +156,7 @@ const newKey = (wish: Parameters<InProcessGateway["gateway"]["keys"]["create"]>[
 describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("%s", (_, endpoint) => {
   const { kind } = endpoint
 
-  test("says who answered, how limits stand and what it cost, and its receipt says the same", async () => {
+  test("names the provider that answered, the state of the limits and what it cost, and its receipt says the same", async () => {
     const told = await ask(endpoint)
     expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
     expect(told.headers.get("x-gateway-provider")).toBe("sim")
@@ -220,6 +220,6 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
   })
 })
 
-test("all of it is in the books, and they are sound", async () => {
+test("every exchange is in the ledger, and the ledger is sound", async () => {
   expect(await books.verify()).toEqual([])
 })

@@ -25,7 +25,7 @@ describe("trivium explain", () => {
     return runCommand(["explain", "request.json", ...words], { folder: running.folder, environment })
   }
 
-  test("shows a table of attempts, losses, who is left out, and the money", async () => {
+  test("trivium explain shows a table of attempts, losses, the excluded providers, and the money", async () => {
     const body = { ...HI, model: "t/both", seed: 5, provider: { ignore: ["nobody"] } }
     const { code, stdout, stderr } = await run(body)
     expect([code, stderr]).toEqual([0, ""])
@@ -58,7 +58,7 @@ describe("trivium explain", () => {
     expect(attempts[0]?.request.body).toStartWith("{")
   })
 
-  test("reads standard input, and asks a gateway elsewhere", async () => {
+  test("trivium explain reads standard input, and asks a gateway elsewhere", async () => {
     const words = ["explain", "--json", "--url", running.url, "--key", running.key]
     const child = spawn("node", [join(import.meta.dir, "..", "..", "bin", "trivium.mjs"), ...words], {
       env: { PATH: process.env.PATH ?? "", HOME: running.folder },
@@ -73,7 +73,7 @@ describe("trivium explain", () => {
     expect(JSON.parse(stdout)).toMatchObject({ object: "explanation", requested_model: "t/both" })
   })
 
-  test("says what is wrong, and how to mend it", async () => {
+  test("trivium explain says what is wrong, and how to fix it", async () => {
     const body = { ...HI, model: "t/both" }
     const told = async (...asking: Parameters<typeof run>) => {
       const { code, stdout, stderr } = await run(...asking)

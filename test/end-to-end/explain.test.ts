@@ -104,7 +104,7 @@ describe("an official client is explained its request", () => {
 })
 
 describe("an explanation", () => {
-  test("shows what would be sent, byte for byte, and what would be lost", async () => {
+  test("an explanation shows what would be sent, byte for byte, and what would be lost", async () => {
     const body = { model: "t/both", logit_bias: { "5": 1 }, seed: 5, max_tokens: 50 }
     const { attempts } = await stage.explained(body)
     expect(attempts).toMatchObject([
@@ -126,7 +126,7 @@ describe("an explanation", () => {
     expect(attempts[1]?.request.body).toBe(stage.upstream.lastRequest().body.toString())
   })
 
-  test("tells the cost as a range that the charge is in", async () => {
+  test("an explanation tells the cost as a range that the charge is in", async () => {
     const { attempts } = await stage.explained({ model: "t/messages", max_tokens: 50 })
     const answer = await stage.chat({ model: "t/messages", max_tokens: 50 })
     const cost = Number(answer.headers.get("x-gateway-cost"))
@@ -150,13 +150,13 @@ describe("an explanation", () => {
     }
   })
 
-  test("is given of a request too large for the event loop", async () => {
+  test("an explanation is given of a request too large for the event loop", async () => {
     const content = "word ".repeat(100_000)
     const { attempts } = await stage.explained({ model: "t/both", messages: [{ role: "user", content }] })
     expect(attempts.map(({ lane }) => lane)).toEqual(["translate", "relay"])
   })
 
-  test("names who is left out, and why in words", async () => {
+  test("names the excluded providers and the reasons", async () => {
     const { attempts, excluded } = await stage.explained({ model: "t/both" }, { ignore: ["messages"], routing: "cost" })
     expect(attempts.map((each) => each.provider)).toEqual(["chat"])
     expect(excluded).toEqual([
@@ -180,7 +180,7 @@ describe("an explanation", () => {
     expect(untold.excluded).toMatchObject([{ provider: "messages", why: error.code, reason: error.message }])
   })
 
-  test("says who is out, and is no trial of it", async () => {
+  test("an explanation names the providers out of rotation, and is no trial of it", async () => {
     stage.upstream.script = ({ path }, reply) =>
       path.endsWith("/messages") ? reply.json({ type: "error" }, 500) : reply.json(completion("Hello."))
     for (let call = 0; call < 5; call++) await (await stage.chat({ model: "t/failing" })).text()
@@ -195,7 +195,7 @@ describe("an explanation", () => {
     expect(stage.upstream.requests.length).toBe(called)
   })
 
-  test("says of a strict request who would change its meaning", async () => {
+  test("an explanation says of a strict request who would change its meaning", async () => {
     const { attempts, excluded, refusal } = await stage.explained(
       { model: "t/messages", temperature: 2 },
       { strict: true },
@@ -214,7 +214,7 @@ describe("an explanation", () => {
     expect(attempts[0]?.request).toEqual({ note: expect.stringContaining("were not now") } as never)
   })
 
-  test("repeats the wishes as they were understood", async () => {
+  test("an explanation repeats the options as they were understood", async () => {
     const wishes = { routing: "cost", order: ["chat"], max_price: { prompt: "3" }, fallback: ["t/messages"] }
     expect(await stage.explained({ model: "t/both" }, { ...wishes, strict: true, ignore: [] })).toMatchObject({
       strategy: "cost",
@@ -222,13 +222,13 @@ describe("an explanation", () => {
     })
   })
 
-  test("is not given where the model is unknown, unpriced or nowhere: the error is the request's own", async () => {
+  test("an explanation is not given where the model is unknown, unpriced or nowhere: the error is the request's own", async () => {
     for (const model of ["t/none", "t/unpriced", "t/nowhere", "t/image"]) {
       expect(await stage.refused({ model })).toEqual(await stage.refused({ model }, {}))
     }
   })
 
-  test("is not given of a count of tokens", async () => {
+  test("an explanation is not given of a count of tokens", async () => {
     const headers = { "anthropic-version": "2023-06-01" }
     const answer = await stage.post(
       "/anthropic/v1/messages/count_tokens",
@@ -246,7 +246,7 @@ describe("money in an explanation", () => {
   const minted = (grant: Parameters<typeof stage.gateway.gateway.keys.create>[0]) =>
     stage.gateway.gateway.keys.create(grant)
 
-  test("is what would be held, what is left, and how much output that is enough for", async () => {
+  test("money in an explanation is what would be held, what is left, and how much output that is enough for", async () => {
     const { key, text } = minted({ name: "poor", tenant: "poor", budgets: { day: 1_000_000n } })
     await stage.gateway.gateway.keys.topUp(key.id, { nanoUsd: 600_000n, eventId: "explain" })
     const { money, refusal } = await stage.explained({ model: "t/messages", max_tokens: 100 }, {}, text)
@@ -264,13 +264,13 @@ describe("money in an explanation", () => {
     expect(((await answer.json()) as { error: ExplainBody }).error.code).toBe("insufficient_balance")
   })
 
-  test("tells of a budget that would not do", async () => {
+  test("money in an explanation tells of a budget that would not do", async () => {
     const { text } = minted({ name: "tight", tenant: "tight", budgets: { month: 100n } })
     const { refusal, money } = await stage.explained({ model: "t/messages" }, {}, text)
     expect([refusal?.code, money.affordable_output_tokens]).toEqual(["budget_exceeded", 0])
   })
 
-  test("leaves the allowance of tokens as it is, and counts as one request", async () => {
+  test("money in an explanation leaves the allowance of tokens as it is, and counts as one request", async () => {
     const { text } = minted({ name: "limited", tokensPerMinute: 100_000, requestsPerMinute: 50 })
     const answer = await stage.chat({ model: "t/both", provider }, { key: text })
     expect(answer.headers.get("x-ratelimit-remaining-tokens")).toBe("100000")

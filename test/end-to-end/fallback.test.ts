@@ -87,7 +87,7 @@ describe("a credential of ours that is refused", () => {
     expect(credentialsAt(one).filter((credential) => credential === KEYS[1])).toHaveLength(4)
   })
 
-  test("is told to the operator once, with what to do, and without the credential", async () => {
+  test("a credential of ours that is refused is reported to the operator once, with what to do, and without the credential", async () => {
     one.script = (_, reply) => reply.json({ error: { message: `Bad key ${KEYS[0]}` } }, 401)
     for (let each = 0; each < 4; each++) await ask("t/one")
     await eventually(() => gateway.logged("account-set-aside").length === 2)
@@ -106,7 +106,7 @@ describe("a credential of ours that is refused", () => {
 })
 
 describe("a provider that fails", () => {
-  test("is followed by the next at once, and left alone after five failures", async () => {
+  test("a provider that fails is followed by the next at once, and left alone after five failures", async () => {
     one.script = OVERLOADED
     for (let each = 0; each < 20; each++) {
       expect(await ask("t/both")).toMatchObject({ status: 200, provider: "two" })
@@ -116,7 +116,7 @@ describe("a provider that fails", () => {
     expect(await ask("t/both")).toMatchObject({ attempts: "1" })
   })
 
-  test("is asked all the same where it is the only one: up to three times, and once while it is out", async () => {
+  test("a provider that fails is asked all the same where it is the only one: up to three times, and once while it is out", async () => {
     two.script = OVERLOADED
     expect(await ask("t/two")).toMatchObject({ status: 503, attempts: "3" })
     for (let each = 0; each < 4; each++) await ask("t/two")
@@ -127,7 +127,7 @@ describe("a provider that fails", () => {
     expect(await ask("t/two")).toMatchObject({ status: 200 })
   })
 
-  test("stays what it is known for when the configuration is read again", async () => {
+  test("a provider that fails stays what it is known for when the configuration is read again", async () => {
     one.script = OVERLOADED
     for (let each = 0; each < 10; each++) await ask("t/both")
     expect(one.requests).toHaveLength(10)
@@ -139,7 +139,7 @@ describe("a provider that fails", () => {
     expect(credentialsAt(one).at(-1)).toBe("a-new-credential")
   })
 
-  test("with an error as the first event of a stream is followed by the next", async () => {
+  test("a provider that fails with an error as the first event of a stream is followed by the next", async () => {
     one.script = streams([chunk({ role: "assistant" }), `data: {"error":{"message":"no","type":"server_error"}}\n\n`])
     two.script = streams(streamedWords("Hello there."))
     expect(await ask("t/both", { stream: true })).toMatchObject({ status: 200, provider: "two", attempts: "3" })
@@ -158,7 +158,7 @@ describe("a provider that fails", () => {
     ])
   })
 
-  test("is given up when the budget for retries is spent", async () => {
+  test("a provider that fails is given up when the budget for retries is spent", async () => {
     one.script = OVERLOADED
     two.script = OVERLOADED
     const told = await Promise.all(
@@ -190,7 +190,7 @@ describe("a provider that limits us", () => {
     expect(await ask("t/two")).toMatchObject({ status: 503, attempts: "1", error: { code: "upstream_rate_limited" } })
   })
 
-  test("is not waited for where another answers, and is left alone until it is over", async () => {
+  test("a provider that limits us is not waited for where another answers, and is left alone until it is over", async () => {
     one.script = (_, reply) => reply.json({ error: { message: "Slow down." } }, 429, { "retry-after": "60" })
     for (let each = 0; each < 5; each++) expect(await ask("t/both")).toMatchObject({ status: 200, provider: "two" })
     expect(one.requests).toHaveLength(2)
@@ -217,7 +217,7 @@ describe("a provider that limits us", () => {
     expect(receipt).toMatchObject({ cost: "0" })
   })
 
-  test("is not waited for when the gateway stops", async () => {
+  test("a provider that limits us is not waited for when the gateway stops", async () => {
     two.script = limited({ "retry-after-ms": "2000" }, 9)
     const asked = ask("t/two")
     await eventually(() => two.requests.length === 1)

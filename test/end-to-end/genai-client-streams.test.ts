@@ -56,7 +56,7 @@ for (const version of GENAI_VERSIONS) {
     })
 
     describe("a stream", () => {
-      test("that ends well is whole", async () => {
+      test("a stream that ends well is whole", async () => {
         upstream.script = streams(geminiWords("The quick brown fox"))
         let text = ""
         for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
@@ -64,7 +64,7 @@ for (const version of GENAI_VERSIONS) {
         expect(upstream.lastRequest().path).toBe("/v1beta/models/upstream-model:streamGenerateContent?alt=sse")
       })
 
-      test("that closes as other hosts do is whole all the same", async () => {
+      test("a stream that closes as other hosts do is whole all the same", async () => {
         upstream.script = streams([": a comment\n\n", ...geminiWords("The quick"), "data: [DONE]\n\n"])
         let text = ""
         for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
@@ -92,7 +92,7 @@ for (const version of GENAI_VERSIONS) {
         })
       }
 
-      test("that fails leaves no answer in a chat's history", async () => {
+      test("a stream that fails leaves no answer in a chat's history", async () => {
         upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
         const chat = client.chats.create({ model: "test/model" })
         const reading = (async () => {
@@ -107,7 +107,7 @@ for (const version of GENAI_VERSIONS) {
         ["in one piece with its text", streams([half.join("") + JSON.stringify(unavailable)])],
       ]
       for (const [what, script] of atOnce) {
-        test(`that fails ${what}, and is read late, raises an error and loses nothing of the text`, async () => {
+        test(`a stream that fails ${what}, and is read late, raises an error and loses nothing of the text`, async () => {
           upstream.script = script
           const stream = await client.models.generateContentStream(HI)
           await Bun.sleep(300)
@@ -128,7 +128,7 @@ for (const version of GENAI_VERSIONS) {
         ["with a status", (_, reply) => reply.json([unavailable], 503)],
       ]
       for (const [what, script] of early) {
-        test(`that fails ${what} is an ApiError of status 503, and no stream begins`, async () => {
+        test(`a stream that fails ${what} is an ApiError of status 503, and no stream begins`, async () => {
           upstream.script = script
           const error = await rejectionOf(client.models.generateContentStream(HI))
           expect(error).toBeInstanceOf(version.ApiError)
@@ -152,7 +152,7 @@ describe("an array", () => {
     return JSON.parse(await response.text())
   }
 
-  test("that ends well holds the whole answer", async () => {
+  test("an array that ends well holds the whole answer", async () => {
     upstream.script = streams(geminiWords("The quick"))
     expect(await ask()).toEqual([
       { ...geminiResponse("The"), modelVersion: "test/model" },
@@ -161,7 +161,7 @@ describe("an array", () => {
   })
 
   for (const [what, script] of FAILURES) {
-    test(`of a stream ${what} ends in the error, and is still an array`, async () => {
+    test(`an array of a stream ${what} ends in the error, and is still an array`, async () => {
       upstream.script = script
       const elements = await ask()
       expect(elements).toHaveLength(3)

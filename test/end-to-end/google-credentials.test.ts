@@ -166,7 +166,7 @@ describe("workload identity", () => {
     })
   })
 
-  test("without its token is told of by check, with the file that is missing", async () => {
+  test("trivium check reports a missing token file by its path", async () => {
     const file = write("lost.json", externalAccount({ file: join(folder, "none") }))
     const { code, verdict } = await check({ file })
     expect(code).toBe(1)
@@ -207,7 +207,7 @@ test("a person's own credential is exchanged for a token", async () => {
 describe("the metadata server", () => {
   const environment = () => ({ GCE_METADATA_HOST: cloud.authority })
 
-  test("gives the token where no file is named", async () => {
+  test("the metadata server gives the token where no file is named", async () => {
     await withGateway({ environment: environment() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.metadata")
@@ -218,7 +218,7 @@ describe("the metadata server", () => {
     expect(await check({ environment: environment() })).toMatchObject({ code: 0, source: "metadata server" })
   })
 
-  test("that cannot be reached fails the call with 503, is told of with what to do, and asked again soon", async () => {
+  test("the metadata server that cannot be reached fails the call with 503, is reported with what to do, and asked again soon", async () => {
     const down: UpstreamScript = (_, reply) => reply.cut("reset")
     await withGateway({ environment: environment() }, async (gateway) => {
       await cloud.during({ [METADATA_PATH]: down }, async () => {

@@ -85,7 +85,7 @@ async function receiptOf(headers: Headers) {
 }
 
 describe("a request that is hedged", () => {
-  test("is answered by another where the first takes longer than usual, and paid for once", async () => {
+  test("a request that is hedged is answered by another where the first takes longer than usual, and paid for once", async () => {
     await warmUp()
     let wasLetGo: Promise<number> | undefined
     slow.script = (_, reply) => {
@@ -110,7 +110,7 @@ describe("a request that is hedged", () => {
     expect(await books.verify()).toEqual([])
   })
 
-  test("is not where it does not wish it, where the first is in time, or where the first answers after all", async () => {
+  test("a request that is hedged is not where it does not wish it, where the first is in time, or where the first answers after all", async () => {
     await warmUp()
     slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
     expect((await ask(HI)).headers.get("x-gateway-attempts")).toBe("1")
@@ -127,7 +127,7 @@ describe("a request that is hedged", () => {
     expect(facts.attempts).toEqual([expect.objectContaining({ provider: "quick", outrun: true }), expect.anything()])
   })
 
-  test("is answered by the second where the first fails meanwhile, and refused in the words of a first that says no", async () => {
+  test("a request that is hedged is answered by the second where the first fails meanwhile, and refused in the words of a first that says no", async () => {
     await warmUp()
     slow.script = after(3 * USUAL_MS, (reply) => reply.json({ error: { message: "no" } }, 503))
     quick.script = after(6 * USUAL_MS, (reply) => reply.json(said("quick")))
@@ -154,7 +154,7 @@ describe("a request that is hedged", () => {
 })
 
 describe("a stream that is hedged", () => {
-  test("is the second's from its first word on, as the official client reads it", async () => {
+  test("a stream that is hedged is the second's from its first word on, as the official client reads it", async () => {
     await warmUp(true)
     slow.script = streamed("slow", 8 * USUAL_MS)
     quick.script = streamed("quick", 0)

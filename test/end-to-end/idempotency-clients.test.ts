@@ -56,7 +56,7 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     expect([seen.keys.length, stage.asked]).toEqual([2, 1])
   })
 
-  test("is told of the receipt where answers are not kept, tries no more, and pays once", async () => {
+  test("a client gets the receipt if answers are not stored, stops retrying, and pays once", async () => {
     const caller = await stage.newCaller()
     const { client, seen } = clientOf(caller)
     const error = await rejectionOf(client.chat.completions.create(HI, once()))

@@ -156,7 +156,7 @@ describe("an idempotency key", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("is not looked at where nothing is generated", async () => {
+  test("an idempotency key is not looked at where nothing is generated", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     for (const count of [...COUNTS, ...COUNTS]) expect((await stage.send(count, caller, once)).outcome).toBe("200")
     for (const count of COUNTS) expect((await stage.send(count, caller, "x".repeat(300))).outcome).toBe("200")
@@ -166,7 +166,7 @@ describe("an idempotency key", () => {
     expect((await stage.send(chat, caller, once)).outcome).toBe("200")
   })
 
-  test("is not used up by a request that is refused before anybody is asked", async () => {
+  test("an idempotency key is not used up by a request that is rejected before any upstream call", async () => {
     const [caller, once] = [await stage.newCaller({ balance: "0.000000001" }), newIdempotencyKey()]
     const refusals: [RepeatableRequest, string][] = [
       [{ ...chat, body: { ...chat.body, model: "test/none" } }, "400 model_not_found"],
@@ -185,7 +185,7 @@ describe("an idempotency key", () => {
 describe("a stream", () => {
   const half = streamedWords("Half of an answer").slice(0, 4)
 
-  test("that broke off is no answer: it is asked anew", async () => {
+  test("a stream that broke off is no answer: it is asked anew", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
     const broken = await stage.send(chatStreamed, caller, once)
@@ -199,7 +199,7 @@ describe("a stream", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("that is being sent still runs", async () => {
+  test("a stream that is being sent still runs", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const go = Promise.withResolvers<void>()
     const words = streamedWords("All of an answer")
@@ -218,7 +218,7 @@ describe("a stream", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("whose client left is paid once, and its half is not given again", async () => {
+  test("a stream whose client left is paid once, and its half is not given again", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, async (reply) => void (await reply.closed))
     const client = await stage.sendRaw(chatStreamed.body, caller, once)

@@ -205,7 +205,7 @@ describe("said again", () => {
     expect(heard).toEqual([])
   })
 
-  test("a URL is returned where bytes cannot be fetched, and reported as a loss", async () => {
+  test("a URL is returned if the host sends no bytes, and reported as a loss", async () => {
     script((_, reply) => reply.json({ data: [{ url: "https://images.example/only.png" }] }))
     const answer = await draw({ model: "test/xai", prompt, response_format: "b64_json" })
     expect((await read(answer)).data).toEqual([{ url: "https://images.example/only.png" }])

@@ -98,7 +98,7 @@ describe.each(FAMILIES)("the client of %s", (family) => {
 })
 
 describe("a key of some protocols", () => {
-  test("may call over those only, and list whatever it may call", async () => {
+  test("a key of some protocols may call over those only, and list whatever it may call", async () => {
     const { key } = await newKey({ protocols: ["openai-embeddings"] })
     const { status, body } = await ask("/v1/models", key)
     expect(status).toBe(200)
@@ -110,7 +110,7 @@ describe("a key of some protocols", () => {
     expect(await rejectionOf(clients.openai(key))).toMatchObject({ status: 403, code: "route_not_allowed" })
   })
 
-  test("is not drained by who may not use it", async () => {
+  test("a key of some protocols is not drained by who may not use it", async () => {
     const { key } = await newKey({ addresses: ["10.1.0.0/16"], requests_per_minute: 5 })
     for (let n = 0; n < 10; n++) expect(code(await ask("/v1/key", key))).toBe("403 route_not_allowed")
     const inside = await ask("/v1/key", key, { "x-forwarded-for": "10.1.2.3" })
@@ -122,7 +122,7 @@ describe("a key of some protocols", () => {
 })
 
 describe("GET /v1/key", () => {
-  test("tells a caller of its own key, wherever it presents it", async () => {
+  test("GET /v1/key describes the caller's own key, in any key header", async () => {
     const { id, key } = await newKey({
       tenant: "told",
       models: ["openai/*"],
@@ -162,7 +162,7 @@ describe("GET /v1/key", () => {
     expect(text).not.toContain(key)
   })
 
-  test("GET /v1/key is rejected without a key", async () => {
+  test("GET /v1/key is rejected without a key and with two different keys", async () => {
     const other = (await newKey()).key
     expect((await fetch(`${gateway.url}/v1/key`)).status).toBe(401)
     expect(code(await ask("/v1/key", gateway.key, { "x-api-key": other }))).toBe("400 invalid_parameter")
@@ -278,7 +278,7 @@ describe("the command line", () => {
     [["keys", "create", "--name", "x", "--protocols", "http"], /anthropic/],
     [["tenants", "create"], /name/],
   ]
-  test.each(mistakes)("refuses %p with a hint", async (words, hint) => {
+  test.each(mistakes)("the command line refuses %p with a hint", async (words, hint) => {
     const { code: ended, stderr } = await run(...words)
     expect(ended).toBe(1)
     expect(stderr).toMatch(hint)

@@ -255,7 +255,7 @@ describe("a gateway on a store that holds keys", () => {
     expect(await knock(keys[name])).toBe(expected)
   })
 
-  test("is told of keys by the command line while it runs, and obeys at once", async () => {
+  test("a running gateway applies key changes of the command line at once", async () => {
     const { id, key } = await folder.create("late", "--models", "test/*", "--expires", "1h")
     expect(await knock(key)).toBe("200")
     expect(await folder.json<ShownKey[]>("list")).toContainEqual(
@@ -268,13 +268,13 @@ describe("a gateway on a store that holds keys", () => {
     expect(await knock(rotated.key ?? "")).toBe("401 revoked_api_key")
   })
 
-  test("refuses an unknown id as the store itself would", async () => {
+  test("a gateway on a store that holds keys refuses an unknown id as the store itself would", async () => {
     const { code, stdout, stderr } = await folder.run("revoke", "key_nobody/../../x")
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr).toMatch(/^There is no key key_nobody.*\n$/)
   })
 
-  test("lists its models to the command line", async () => {
+  test("a gateway on a store that holds keys lists its models to the command line", async () => {
     const { code, stdout } = await runCommand(["models", "--data", folder.path], { folder: folder.path })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^MODEL +KIND +CONTEXT +SERVED BY\ntest\/model +chat +1000 +scripted\n$/)
@@ -282,7 +282,7 @@ describe("a gateway on a store that holds keys", () => {
     expect(JSON.parse(all.stdout).length).toBeGreaterThan(150)
   })
 
-  test("can be spoken to from elsewhere, by its address and its administration key", async () => {
+  test("a gateway on a store that holds keys can be spoken to from elsewhere, by its address and its administration key", async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), "trivium-elsewhere-"))
     try {
       const words = ["keys", "list", "--json", "--url", gateway.adminUrl]
@@ -302,7 +302,7 @@ describe("a gateway on a store that holds keys", () => {
     }
   })
 
-  test("keeps its administration key to its owner", () => {
+  test("a gateway on a store that holds keys keeps its administration key to its owner", () => {
     expect(statSync(join(folder.path, "admin-key")).mode & 0o777).toBe(0o600)
     expect(gateway.output.stdout + gateway.output.stderr).not.toContain(
       readFileSync(join(folder.path, "admin-key"), "utf8").trim(),
@@ -311,7 +311,7 @@ describe("a gateway on a store that holds keys", () => {
 })
 
 describe("the first start", () => {
-  test("prints one key and a curl line that works as it is; the second prints none", async () => {
+  test("the first start prints one key and a curl line that works as it is; the second prints none", async () => {
     const data = mkdtempSync(join(tmpdir(), "trivium-first-"))
     const first = await RunningGateway.start({ dataDir: data })
     try {
@@ -377,13 +377,13 @@ describe("trivium check", () => {
     return runCommand(["check"], { folder, environment })
   }
 
-  test("takes an empty configuration for demo mode", async () => {
+  test("trivium check takes an empty configuration for demo mode", async () => {
     const { code, stdout } = await check("")
     expect(code).toBe(0)
     expect(stdout).toContain("demo mode")
   })
 
-  test("says of each provider whether it takes its credential, and never shows one", async () => {
+  test("trivium check says of each provider whether it takes its credential, and never shows one", async () => {
     const upstream = await ScriptedUpstream.start((request, reply) => {
       reply.json({}, request.headers.authorization === "Bearer upstream-credential" ? 200 : 401)
     })

@@ -41,7 +41,7 @@ async function refusedUnread(key: string, framing: string, at = gateway): Promis
   return client.received
 }
 
-test("announced bodies do not reserve memory of another key", async () => {
+test("bodies that are only announced take no memory from another key", async () => {
   const greedy = await newKey()
   const hogs = await Promise.all(
     Array.from({ length: 4 }, async () => {

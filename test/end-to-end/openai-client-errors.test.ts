@@ -166,7 +166,7 @@ for (const version of VERSIONS) {
         })
       }
 
-      test("makes the stream helper's final message fail", async () => {
+      test("a stream that fails makes the stream helper's final message fail", async () => {
         upstream.script = (_, reply) => sendHalf(reply, () => reply.cut("reset"))
         const error = await rejectionOf(helpers.stream({ ...HI, stream: true }).finalMessage())
         expect(error).toBeInstanceOf(version.OpenAI.APIError)

@@ -140,7 +140,7 @@ for (const version of VERSIONS) {
         DONE,
       ]
 
-      test("is hidden from a stream that did not ask for it, though the upstream was asked", async () => {
+      test("usage is hidden from a stream that did not ask for it, though the upstream was asked", async () => {
         upstream.script = streams(events)
         const chunks = []
         for await (const each of await client.chat.completions.create({ ...HI, stream: true })) chunks.push(each)
@@ -159,7 +159,7 @@ for (const version of VERSIONS) {
         expect(upstream.lastRequest().body.toString()).toBe(expectedBody() ?? "")
       })
 
-      test("is in every unary answer", async () => {
+      test("usage is in every unary answer", async () => {
         const answer = await client.chat.completions.create(HI)
         expect(answer.usage).toEqual({ prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 })
       })

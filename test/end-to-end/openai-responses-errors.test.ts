@@ -80,7 +80,7 @@ for (const version of VERSIONS) {
     })
 
     describe("a response", () => {
-      test("comes back whole, under the name the caller gave the model", async () => {
+      test("a response comes back whole, under the name the caller gave the model", async () => {
         const response = await client.responses.create(HI)
         const { id } = response
         expect(id).toMatch(/^resp_[0-9a-f]{24}$/)
@@ -128,7 +128,7 @@ for (const version of VERSIONS) {
         expect(error).toMatchObject({ status: 404 })
       })
 
-      test("of an upstream that is overloaded is an InternalServerError that the client does not retry", async () => {
+      test("a response of an upstream that is overloaded is an InternalServerError that the client does not retry", async () => {
         upstream.script = (_, reply) => reply.json({ error: { message: "4711", code: "server_is_overloaded" } }, 503)
         const error = await rejectionOf(client.responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
@@ -136,7 +136,7 @@ for (const version of VERSIONS) {
         expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
       })
 
-      test("of an upstream that says when to come back is asked for again by the client", async () => {
+      test("a response of an upstream that says when to come back is asked for again by the client", async () => {
         upstream.script = (_, reply) => {
           if (upstream.requests.length === 1) reply.json({ error: { message: "slow" } }, 429, { "retry-after": "1" })
           else reply.json(responseObject("Hello."))
@@ -147,7 +147,7 @@ for (const version of VERSIONS) {
     })
 
     describe("a stream", () => {
-      test("passes whole, and is numbered as it was", async () => {
+      test("a stream passes whole, and is numbered as it was", async () => {
         upstream.script = streams(responseWords("The quick"))
         const stream = client.responses.stream(HI as never)
         const numbers: number[] = []
@@ -183,7 +183,7 @@ for (const version of VERSIONS) {
         })
       }
 
-      test("that fails says so of the response, too, under the same id and in the next number", async () => {
+      test("a stream that fails says so of the response, too, under the same id and in the next number", async () => {
         upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
         const events: OpenAI.Responses.ResponseStreamEvent[] = []
         const reading = (async () => {
@@ -203,7 +203,7 @@ for (const version of VERSIONS) {
         })
       })
 
-      test("that fails with its first event is an InternalServerError, and no stream begins", async () => {
+      test("a stream that fails with its first event is an InternalServerError, and no stream begins", async () => {
         upstream.script = streams([errorEvent])
         const error = await rejectionOf(client.responses.create({ ...HI, stream: true }))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
@@ -216,7 +216,7 @@ for (const version of VERSIONS) {
       const embedding = { object: "embedding", index: 0, embedding: "AACAPwAAAAA=" }
       const usage = { prompt_tokens: 1, total_tokens: 1 }
 
-      test("of an upstream come decoded, under the name the caller gave the model", async () => {
+      test("embeddings of an upstream come decoded, under the name the caller gave the model", async () => {
         upstream.script = (_, reply) =>
           reply.json({ object: "list", data: [embedding], model: "upstream-vectors-3", usage })
         const answer = await client.embeddings.create(asked)
@@ -231,7 +231,7 @@ for (const version of VERSIONS) {
         ["a model that makes none", { model: "test/model" }, invalid("model")],
       ]
       for (const [what, members, expected] of refused) {
-        test(`of ${what} are a BadRequestError that names ${expected.param}`, async () => {
+        test(`embeddings of ${what} are a BadRequestError that names ${expected.param}`, async () => {
           const error = await rejectionOf(client.embeddings.create({ ...asked, ...members }))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, ...expected })
@@ -241,7 +241,7 @@ for (const version of VERSIONS) {
     })
 
     describe("images", () => {
-      test("of an upstream come as they are", async () => {
+      test("images of an upstream come as they are", async () => {
         const data = [{ b64_json: "aGVsbG8=" }]
         upstream.script = (_, reply) => reply.json({ created: 1_756_315_696, data })
         expect((await client.images.generate({ model: "test/pictures", prompt: "A fox." })).data).toEqual(data)

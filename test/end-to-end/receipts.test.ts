@@ -56,7 +56,7 @@ async function receipt(id: string, headers: Record<string, string> = { authoriza
 const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })
 
 describe("a receipt", () => {
-  test("shows what was booked, the usage, the prices, the formula line by line, and the facts", async () => {
+  test("a receipt shows what was booked, the usage, the prices, the formula line by line, and the facts", async () => {
     const { status, body } = await receipt("plain")
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -92,24 +92,24 @@ describe("a receipt", () => {
     expect(body).toMatchObject({ cost: "0.01302", recomputed_cost: "0.01302", as_booked: true })
   })
 
-  test("of images counts them", async () => {
+  test("a receipt of images counts them", async () => {
     const { body } = await receipt("drawn")
     expect(body).toMatchObject({ cost: "0.12", usage: { images: 3 }, prices: { per_image: "0.04" }, as_booked: true })
     expect(body.formula).toEqual([{ bucket: "per_image", units: 3, price: "0.04", tier: null, amount: "0.12" }])
   })
 
-  test("says where what was booked is not what the prices make", async () => {
+  test("a receipt says where what was booked is not what the prices make", async () => {
     const { body } = await receipt("wrong")
     expect(body).toMatchObject({ cost: "0.000000001", recomputed_cost: COST, as_booked: false })
   })
 
-  test("of a request that failed costs nothing, and tells who was tried", async () => {
+  test("a receipt of a request that failed costs nothing, and lists the attempted providers", async () => {
     const { body } = await receipt("failed")
     expect(body).toMatchObject({ outcome: "released", cost: "0", paid: "0", model: null, formula: [], as_booked: null })
     expect(body.facts).toMatchObject({ attempts: FACTS.attempts, requested_model: "gpt-4o" })
   })
 
-  test("whose facts were dropped still shows what was booked", async () => {
+  test("a receipt whose facts were dropped still shows what was booked", async () => {
     const { body } = await receipt("old")
     expect(body).toMatchObject({
       id: "old",
@@ -122,7 +122,7 @@ describe("a receipt", () => {
     })
   })
 
-  test("of a request the gateway died of shows what is owed and what is in suspense", async () => {
+  test("a receipt of a request the gateway died of shows what is owed and what is in suspense", async () => {
     const { body } = await receipt("killed")
     expect(body).toMatchObject({
       outcome: "recovered",
@@ -135,14 +135,14 @@ describe("a receipt", () => {
 })
 
 describe("who may see it", () => {
-  test("a receipt is visible to every key of its tenant, in any header", async () => {
+  test("a receipt is visible to every key of its tenant, in any key header and in the query", async () => {
     expect((await receipt("plain", { authorization: `Bearer ${keys.sister}` })).body).toMatchObject({ key: keyId })
     expect((await receipt("plain", { "x-api-key": keys.sister })).status).toBe(200)
     expect((await receipt("plain", { "x-goog-api-key": keys.sister })).status).toBe(200)
     expect((await receipt(`plain?key=${keys.sister}`, {})).status).toBe(200)
   })
 
-  test("a receipt of another tenant is reported as not found", async () => {
+  test("a receipt is not visible without a key, and another tenant's is reported as not found", async () => {
     expect((await receipt("plain", {})).status).toBe(401)
     const stranger = { authorization: `Bearer ${keys.stranger}` }
     const others = await receipt("plain", stranger)
@@ -184,7 +184,7 @@ describe("every answer's x-request-id is a receipt's id", () => {
 })
 
 describe("trivium receipt", () => {
-  test("shows it to people", async () => {
+  test("trivium receipt shows it to people", async () => {
     const { code, stdout } = await run("receipt", "plain")
     expect(code).toBe(0)
     const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, "  "))
@@ -209,7 +209,7 @@ describe("trivium receipt", () => {
     expect((await run("receipt", "old")).stdout).toContain("has been dropped")
   })
 
-  test("shows it to scripts, and says where there is none", async () => {
+  test("trivium receipt shows it to scripts, and says where there is none", async () => {
     const { stdout } = await run("receipt", "plain", "--json")
     expect(JSON.parse(stdout)).toEqual((await receipt("plain")).body)
     const none = await run("receipt", "nobody's")

@@ -146,7 +146,7 @@ describe("the simulator", () => {
   const FIRST = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
   const provider = async (at: RunningGateway) => (await at.chat(FIRST)).headers.get("x-gateway-provider")
 
-  test("gives way to a provider that is added, and does not come back when that is taken away", async () => {
+  test("the simulator gives way to a provider that is added, and does not come back when that is taken away", async () => {
     const demo = await RunningGateway.start()
     try {
       expect(await provider(demo)).toBe("simulator")
@@ -163,7 +163,7 @@ describe("the simulator", () => {
     }
   })
 
-  test("does not come back when the last credential is removed by the administration", async () => {
+  test("the simulator does not come back when the last credential is removed by the administration", async () => {
     const demo = await RunningGateway.start()
     try {
       const path = "/admin/v1/providers/openai/credential"

@@ -175,7 +175,7 @@ for (const [name, model] of Object.entries(MODELS)) {
 describe("what a relayed upstream is told", () => {
   const model = MODELS.relayed
 
-  test("is that it keeps nothing, and nothing of an earlier response but what was said", async () => {
+  test("what a relayed upstream is told is that it keeps nothing, and nothing of an earlier response but what was said", async () => {
     const { id } = await create({ model, input: "One?", store: true })
     expect(stage.lastBody()).toEqual({ model: "up", input: "One?", store: false })
     await create({ model, input: "Two?", previous_response_id: id })
@@ -190,7 +190,7 @@ describe("what a relayed upstream is told", () => {
     })
   })
 
-  test("holds a tool's result behind the call that its id alone names", async () => {
+  test("what a relayed upstream is told holds a tool's result behind the call that its id alone names", async () => {
     const call = {
       type: "function_call",
       id: "fc_1",
@@ -210,7 +210,7 @@ describe("what a relayed upstream is told", () => {
     expect(items[2]).toMatchObject({ call_id: "c1", output: "Grün." })
   })
 
-  test("holds reasoning that is sealed, which is asked for, and none that is not", async () => {
+  test("what a relayed upstream is told holds reasoning that is sealed, which is asked for, and none that is not", async () => {
     const reasoning = (id: string, more: object) => ({ type: "reasoning", id, summary: [], ...more })
     const output = [reasoning("rs_1", { encrypted_content: "sealed" }), reasoning("rs_2", {})]
     stage.upstream.script = (_, reply) => reply.json(responseObject("", { output }))
@@ -221,7 +221,7 @@ describe("what a relayed upstream is told", () => {
     expect(ids).toEqual([undefined, "rs_1", undefined])
   })
 
-  test("goes to the host that answered before, whose seals it can read", async () => {
+  test("what a relayed upstream is told goes to the host that answered before, whose seals it can read", async () => {
     const hosts = new Set<string>()
     const host = () => stage.upstream.lastRequest().path.split("/")[1] ?? ""
     for (let turn = 0; turn < 12; turn++) {

@@ -140,7 +140,7 @@ describe("by quality", () => {
     })
   }
 
-  test("what was not asked for is not held against anybody", async () => {
+  test("an answer without JSON does not count against a provider if JSON was not requested", async () => {
     one.script = script(says("no JSON"))
     two.script = script(says('{"a": 1}'))
     await asked(8, { tools })
@@ -159,7 +159,7 @@ describe("a conversation", () => {
     { role: "user", content: "More." },
   ]
 
-  test("stays where its prompt cache is, and others take their turns", async () => {
+  test("a conversation stays where its prompt cache is, and others take their turns", async () => {
     const homes = new Map<string, string | null>()
     for (const word of ["a", "b", "c", "d"]) homes.set(word, await ask({ messages: beginning(word) }))
     expect([...homes.values()].filter((home) => home === "one")).toHaveLength(2)
@@ -174,7 +174,7 @@ describe("a conversation", () => {
     expect([0, 6]).toContain(named)
   })
 
-  test("moves where its home is gone", async () => {
+  test("a conversation moves where its home is gone", async () => {
     const home = await ask({ messages: beginning("a") })
     const [gone, other] = home === "one" ? [one, "two"] : [two, "one"]
     gone.script = (_, reply) => reply.json({ error: { message: "no" } }, 503)

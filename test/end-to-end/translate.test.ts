@@ -61,7 +61,7 @@ function messages(body: TranslatedBody, key = gateway.key): Promise<Response> {
 const errorOf = async (response: Response) => ((await response.json()) as { error: TranslatedBody }).error
 
 describe("what cannot be said", () => {
-  test("is named in a header by where the caller wrote it, and counted in the log", async () => {
+  test("what cannot be said is named in a header by where the caller wrote it, and counted in the log", async () => {
     const response = await messages({
       model: "t/chat",
       top_k: 5,
@@ -85,13 +85,13 @@ describe("what cannot be said", () => {
     expect(response.headers.get("x-gateway-losses")).toBe(told)
   })
 
-  test("makes no header where all was said, nor where bytes passed", async () => {
+  test("what cannot be said makes no header where all was said, nor where bytes passed", async () => {
     for (const model of ["t/chat", "t/messages"]) {
       expect((await messages({ model })).headers.get("x-gateway-losses")).toBeNull()
     }
   })
 
-  test("takes no more than 2 KiB of a header", async () => {
+  test("what cannot be said takes no more than 2 KiB of a header", async () => {
     const parts = Array.from({ length: 300 }, (_, index) => ({
       type: "text",
       text: `${index}`,
@@ -135,7 +135,7 @@ describe("what cannot be said", () => {
 describe("a strict request", () => {
   const lossy = { model: "t/messages", response_format: { type: "json_object" } }
 
-  test("is refused where its meaning would change, before anybody is called", async () => {
+  test("a strict request is rejected if its meaning would change, before any upstream call", async () => {
     expect((await chat(lossy)).status).toBe(200)
     upstream.requests.length = 0
     const response = await chat({ ...lossy, provider: { strict: true } })
@@ -144,14 +144,14 @@ describe("a strict request", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("is not refused for a hint", async () => {
+  test("a strict request is not refused for a hint", async () => {
     const response = await chat({ model: "t/messages", seed: 7, provider: { strict: true } })
     expect(response.status).toBe(200)
     expect(response.headers.get("x-gateway-losses")).toBe("1; seed")
     expect(sent()).not.toHaveProperty("provider")
   })
 
-  test("is every request of a strict key", async () => {
+  test("a strict request is every request of a strict key", async () => {
     const words = ["keys", "create", "--name", "strict", "--strict", "--json", "--data", gateway.dataDir]
     const { key, strict } = JSON.parse((await runCommand(words, { folder: gateway.folder })).stdout) as TranslatedBody
     expect(strict).toBe(true)
@@ -164,14 +164,14 @@ describe("a strict request", () => {
 })
 
 describe("a large request", () => {
-  test("is translated off the event loop, to the last character", async () => {
+  test("a large request is translated off the event loop, to the last character", async () => {
     const text = "naïve 🦊 ".repeat(60_000)
     const response = await messages({ model: "t/chat", messages: [{ role: "user", content: text }] })
     expect(response.status).toBe(200)
     expect(sent().messages).toEqual([{ role: "user", content: text }])
   })
 
-  test("is refused there in the same words", async () => {
+  test("a large request is refused there in the same words", async () => {
     const response = await chat({
       model: "t/messages",
       n: 2,
@@ -182,7 +182,7 @@ describe("a large request", () => {
 })
 
 describe("tools", () => {
-  test("whose names the provider would refuse are renamed, and named back", async () => {
+  test("tools whose names the provider would refuse are renamed, and named back", async () => {
     const name = "mcp.files/read:all"
     upstream.script = (_, reply) => {
       const [tool] = sent().tools as { function: { name: string } }[]
@@ -204,7 +204,7 @@ describe("tools", () => {
     expect(candidates[0]?.content.parts[0]?.functionCall).toMatchObject({ name, args: { a: 1 } })
   })
 
-  test("whose input is text are functions of one string to the provider, and text again to the caller", async () => {
+  test("tools whose input is text are functions of one string to the provider, and text again to the caller", async () => {
     const patch = '*** Begin Patch\n"quoted" — naïve\n*** End Patch'
     upstream.script = (_, reply) =>
       reply.json(
@@ -231,7 +231,7 @@ describe("tools", () => {
 })
 
 describe("ids of calls", () => {
-  test("that the client's protocol does not take are made to fit, and name the same call when they return", async () => {
+  test("ids of calls that the client's protocol does not take are made to fit, and name the same call when they return", async () => {
     const called = { id: "functions.f:0", type: "function", function: { name: "f", arguments: "{}" } }
     const message = { role: "assistant", content: null, tool_calls: [called] }
     upstream.script = (_, reply) =>
@@ -269,7 +269,7 @@ describe("seals", () => {
       ...more,
     })
 
-  test("that a chat client drops return to their maker with the call they stood with", async () => {
+  test("seals that a chat client drops return to their maker with the call they stood with", async () => {
     upstream.script = (_, reply) =>
       reply.json(anthropicMessage("", { content: [thinking, call], stop_reason: "tool_use" }))
     await chat({ model: "t/messages", tools })
@@ -279,7 +279,7 @@ describe("seals", () => {
     expect(assistant?.content).toEqual([thinking, call])
   })
 
-  test("do not go to anybody else", async () => {
+  test("seals are not sent to another provider", async () => {
     await again({ model: "t/chat" })
     expect(JSON.stringify(sent())).not.toContain("c2VhbA==")
   })
@@ -326,14 +326,14 @@ describe("a file at an address", () => {
   const content = [{ type: "document", source: { type: "url", url: "http://127.0.0.1:9/a.pdf" } }]
   const ask = () => messages({ model: "t/chat", messages: [{ role: "user", content }] })
 
-  test("is refused where the provider does not fetch it", async () => {
+  test("a file at an address is refused where the provider does not fetch it", async () => {
     const response = await ask()
     expect(response.status).toBe(400)
     expect(await errorOf(response)).toMatchObject({ code: "unsupported_parameter" })
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("is fetched by the gateway where that is configured, but never from inside", async () => {
+  test("a file at an address is fetched by the gateway where that is configured, but never from inside", async () => {
     const fetching = await RunningGateway.start({ config: `${config(upstream.origin)}\nmedia: { fetch: true }\n` })
     try {
       const response = await fetch(`${fetching.url}/anthropic/v1/messages`, {
@@ -357,7 +357,7 @@ describe("a file at an address", () => {
 })
 
 describe("an upstream's error", () => {
-  test("is told in the client's shape, whatever protocol it came in", async () => {
+  test("an upstream's error is told in the client's shape, whatever protocol it came in", async () => {
     upstream.script = (_, reply) =>
       reply.json(
         { error: { message: "too long", type: "invalid_request_error", code: "context_length_exceeded" } },
@@ -368,7 +368,7 @@ describe("an upstream's error", () => {
     expect(await response.json()).toMatchObject({ type: "error", error: { code: "context_length_exceeded" } })
   })
 
-  test("that waits for better times moves on to a target of another protocol", async () => {
+  test("an upstream's error that waits for better times moves on to a target of another protocol", async () => {
     upstream.script = (request, reply) =>
       request.path.endsWith("/messages")
         ? reply.json({ type: "error", error: { type: "overloaded_error", message: "busy" } }, 529)
@@ -378,7 +378,7 @@ describe("an upstream's error", () => {
     expect(response.headers.get("x-gateway-provider")).toBe("chat")
   })
 
-  test("with status 200 is an error", async () => {
+  test("an upstream's error with status 200 is an error", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "no", type: "server_error" } })
     expect((await messages({ model: "t/chat" })).status).toBe(503)
     upstream.script = (_, reply) => reply.raw("<html>", { "content-type": "text/html" })

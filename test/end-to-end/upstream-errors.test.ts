@@ -70,7 +70,7 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
 )
 
 describe("how long to wait", () => {
-  test("is passed on where the upstream says it, and then the caller may try again", async () => {
+  test("how long to wait is passed on where the upstream says it, and then the caller may try again", async () => {
     const { status, headers } = await ask((_, reply) => reply.json(BODY, 429, { "retry-after": "7" }))
     expect(status).toBe(503)
     expect(headers.get("retry-after")).toBe("7")
@@ -98,21 +98,21 @@ describe("the caller's own mistake", () => {
     })
   })
 
-  test("of asking for too much context has its own code", async () => {
+  test("the caller's own mistake of asking for too much context has its own code", async () => {
     const body = said("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
     const { status, error } = await ask((_, reply) => reply.json(body, 400))
     expect(status).toBe(400)
     expect(error.code).toBe("context_length_exceeded")
   })
 
-  test("comes back without the gateway's credential, should the upstream repeat it", async () => {
+  test("the caller's own mistake comes back without the gateway's credential, should the upstream repeat it", async () => {
     const told = await ask((_, reply) => reply.json(said(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
     expect(told.status).toBe(400)
     expect(told.error.message).toBe("Key [secret] may not set `n`.")
     expect(seen(told)).not.toContain(CREDENTIAL)
   })
 
-  test("in a stream's first event comes back as 400 without the gateway's credential", async () => {
+  test("the caller's own mistake in a stream's first event comes back as 400 without the gateway's credential", async () => {
     const told = await ask(async (_, reply) => {
       reply.stream()
       await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
@@ -122,7 +122,7 @@ describe("the caller's own mistake", () => {
     expect(seen(told)).not.toContain(CREDENTIAL)
   })
 
-  test("in the middle of a stream comes without the gateway's credential", async () => {
+  test("the caller's own mistake in the middle of a stream comes without the gateway's credential", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(chunk({ role: "assistant", content: "Hello." }))

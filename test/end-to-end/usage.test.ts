@@ -44,7 +44,7 @@ async function rows(...words: string[]): Promise<UsageReportRow[]> {
 
 /** The same whether a gateway runs or not. */
 function usageTests(): void {
-  test("usage is shown per day, key, model and provider, of this month unless told otherwise", async () => {
+  test("usage is shown per day, key, model and provider, of this month by default", async () => {
     const all = await rows()
     expect(all).toHaveLength(4)
     expect(all[0]).toEqual({
@@ -124,7 +124,7 @@ describe("over the administration port", () => {
 })
 
 describe("a ledger that is not sound", () => {
-  test("is told of, each problem on its line, with exit code 1", async () => {
+  test("a ledger that is not sound is reported, each problem on its line, with exit code 1", async () => {
     const database = new Database(join(folder.path, "trivium.db"))
     database.run("UPDATE account_rows SET posted = posted + 1, before = before + 1 WHERE name = 'revenue'")
     database.close()

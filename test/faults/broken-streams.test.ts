@@ -227,7 +227,7 @@ describe("a stream cut at any byte", () => {
   const positions = Array.from({ length: 24 }, (_, index) => Math.round((whole.length * index) / 24))
   const character = whole.indexOf("😀")
 
-  test.each(["fin", "reset"] as const)("by %s is told, once", async (how) => {
+  test.each(["fin", "reset"] as const)("a stream cut by %s is reported once", async (how) => {
     const outcomes = new Set<string>()
     for (const position of [...positions, character + 1, finishEnd, whole.length - 1, whole.length]) {
       upstream.script = streaming(position === 0 ? [] : [whole.subarray(0, position)], how)
@@ -365,7 +365,7 @@ describe("a stream without end", () => {
     expect(gateway.memoryMb - before).toBeLessThan(300)
   })
 
-  test("an event of a million lines does not hold up everybody else", async () => {
+  test("an event of a million lines does not hold up other clients", async () => {
     const event = `${"data: {\n"}${"data: \n".repeat(1_000_000)}data: }\n\n`
     upstream.script = streaming([BEGUN, event, chunk({}, "stop"), DONE])
     const reading = askStream()

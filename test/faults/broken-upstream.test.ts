@@ -80,12 +80,12 @@ describe("a unary answer", () => {
     expectUnavailable(told, told.error.attempts?.[0]?.status)
   })
 
-  test("from a host that refuses connections is 503", async () => {
+  test("a unary answer from a host that refuses connections is 503", async () => {
     expectUnavailable(await ask({ ...unary, model: "test/nowhere" }))
     expectUnavailable(await ask({ ...streamed, model: "test/nowhere" }))
   })
 
-  test("with choices and an error is an error", async () => {
+  test("a unary answer with choices and an error is an error", async () => {
     upstream.script = (_, reply) => reply.json({ choices: [], error: { message: CANARY, code: 500 } })
     expect((await ask()).status).toBe(503)
   })
@@ -99,14 +99,14 @@ describe("a unary answer", () => {
     expect(await response.json()).toMatchObject({ choices: [{ message: { content: "plain" } }] })
   })
 
-  test("of 10 MB arrives whole", async () => {
+  test("a unary answer of 10 MB arrives whole", async () => {
     const content = "0123456789".repeat(MIB)
     upstream.script = (_, reply) => reply.json(completion(content))
     const body = (await (await gateway.chat(unary)).json()) as { choices: { message: { content: string } }[] }
     expect(body.choices[0]?.message.content === content).toBe(true)
   })
 
-  test("that would fill the memory is refused, announced or not, and its connection is freed", async () => {
+  test("a unary answer that would fill the memory is refused, announced or not, and its connection is freed", async () => {
     const closings: Promise<number>[] = []
     const before = gateway.memoryMb
     upstream.script = (_, reply) => {
@@ -132,7 +132,7 @@ describe("a unary answer", () => {
     for (const closing of closings) await within(closing, 2000, "the release of the connection")
   })
 
-  test("that unpacks to more than the gateway takes is refused", async () => {
+  test("a unary answer that unpacks to more than the gateway takes is refused", async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.alloc(128 * MIB, " "), Buffer.from(JSON.stringify(completion("x")))]))
     upstream.script = (_, reply) => reply.raw(bomb, { "content-encoding": "gzip" })
     expectUnavailable(await ask())
@@ -168,7 +168,7 @@ describe("an upstream's status", () => {
     expectUnavailable(await ask(streamed))
   })
 
-  test("of a redirect is not followed", async () => {
+  test("an upstream's status of a redirect is not followed", async () => {
     const location = `${upstream.baseUrl}/elsewhere`
     for (const status of [301, 302, 303, 307, 308]) {
       upstream.requests.length = 0
@@ -243,7 +243,7 @@ describe("an upstream's status", () => {
     }
   })
 
-  test("of an error whose body is large frees its connection", async () => {
+  test("an upstream's status of an error whose body is large frees its connection", async () => {
     const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => {
       called.resolve(reply)

@@ -310,7 +310,7 @@ describe("a body that is deep, wide or large", () => {
   })
 })
 
-describe("everybody else, while bodies that are costly to read come in", () => {
+describe("other clients, while bodies that are costly to read come in", () => {
   const members = (count: number) => Array.from({ length: count }, (_, index) => `"m${index}":1`).join(",")
   const cases: { what: string; build: () => string; status: number }[] = [
     { what: "one long string", build: () => withMember(`"user":"${"x".repeat(31 * MIB)}"`), status: 200 },

@@ -56,7 +56,7 @@ async function isRefused(url: string): Promise<boolean> {
 }
 
 describe("SIGTERM", () => {
-  test("turns readiness off at once, serves on for a while, lets streams end, and ends with code 0", async () => {
+  test("SIGTERM turns readiness off at once, serves on for a while, lets streams end, and ends with code 0", async () => {
     const gateway = await start()
     const { complete } = heldStream()
     const stream = await gateway.chat(streamed)
@@ -82,14 +82,14 @@ describe("SIGTERM", () => {
 })
 
 describe("SIGINT", () => {
-  test("ends an idle gateway at once, with code 0", async () => {
+  test("SIGINT ends an idle gateway at once, with code 0", async () => {
     const gateway = await start()
     expect((await gateway.chat(unary)).status).toBe(200)
     gateway.signal("SIGINT")
     expect(await within(gateway.exited(), 2000, "the end")).toBe(0)
   })
 
-  test("is heard from the moment the gateway says that it listens", async () => {
+  test("SIGINT is heard from the moment the gateway says that it listens", async () => {
     const codes = Array.from({ length: 10 }, async () => {
       const gateway = await start()
       gateway.signal("SIGINT")
@@ -98,7 +98,7 @@ describe("SIGINT", () => {
     expect(new Set(await Promise.all(codes))).toEqual(new Set([0]))
   })
 
-  test("refuses new connections at once, and lets streams end", async () => {
+  test("SIGINT refuses new connections at once, and lets streams end", async () => {
     const gateway = await start()
     const { complete } = heldStream()
     const stream = await gateway.chat(streamed)
@@ -109,7 +109,7 @@ describe("SIGINT", () => {
     expect(await within(gateway.exited(), 3000, "the end")).toBe(0)
   })
 
-  test("lets the last answer arrive whole, however large it is", async () => {
+  test("SIGINT lets the last answer arrive whole, however large it is", async () => {
     const gateway = await start()
     const content = "0123456789".repeat(2 * 1024 * 1024)
     const asked = Promise.withResolvers<UpstreamReply>()
@@ -124,7 +124,7 @@ describe("SIGINT", () => {
     expect(await within(gateway.exited(), 5000, "the end")).toBe(0)
   })
 
-  test("lets the last stream arrive whole, however slow its reader is", async () => {
+  test("SIGINT lets the last stream arrive whole, however slow its reader is", async () => {
     const gateway = await start()
     const EVENT = chunk({ content: "x".repeat(64 * 1024) })
     const count = 200

@@ -89,7 +89,7 @@ describe("a reader that stalls", () => {
     expect((await within(reply.closed, 5000)) - left).toBeLessThan(1000)
   })
 
-  test("reads on where it stopped, and gets everything", async () => {
+  test("a reader that stalls reads on where it stopped, and gets everything", async () => {
     const count = 400
     upstream.script = async (_, reply) => {
       reply.stream()

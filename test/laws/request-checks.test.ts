@@ -42,7 +42,7 @@ describe("a description", () => {
   test.each<Json>([
     { parts: [said] },
     { parts: [said, { type: "image", url: null }], limit: null, labels: { a: "b" }, free: { any: ["thing"] } },
-  ])("finds nothing in %j", (value) => expect(faults(value)).toEqual([]))
+  ])("a description finds nothing in %j", (value) => expect(faults(value)).toEqual([]))
 
   test.each<[fault: string, value: Json]>([
     ["$: parts is missing", {}],
@@ -54,7 +54,7 @@ describe("a description", () => {
     ["$.limit: must be 1 at least, but it is 0", { parts: [said], limit: 0 }],
     ['$.labels.a: must be 3 characters at most, but it is "long"', { parts: [said], labels: { a: "long" } }],
     ['$.free: must be "object", but it is []', { parts: [said], free: [] }],
-  ])("says %s", (fault, value) => expect(faults(value)).toEqual([fault]))
+  ])("a description says %s", (fault, value) => expect(faults(value)).toEqual([fault]))
 })
 
 interface RequestCheckCase {

@@ -97,17 +97,20 @@ function isTold(result: PromiseSettledResult<unknown>): boolean {
 test.each([
   ["once", false],
   ["from then on, for a while", true],
-])("a store that fails at its n-th statement, %s, causes no charge", async (_, lasts) => {
-  const whole = await tell(join(folder, "whole.db"))
-  expect(whole.end.receipts.map((receipt) => receipt?.paidNano)).toEqual([390n, 0n, 610n])
-  expect(whole.end.usage).toMatchObject([{ requests: 2, paidNano: 1000n }])
-  expect(whole.statements).toBeGreaterThan(50)
-  for (let at = 0; at < whole.statements; at++) {
-    const { end, failed } = await tell(join(folder, `${at}.db`), { at, lasts })
-    expect(failed).toBe(true)
-    expect(end).toEqual(whole.end)
-  }
-})
+])(
+  "a store that fails at its n-th statement, %s, ends with the same ledger as without the failure",
+  async (_, lasts) => {
+    const whole = await tell(join(folder, "whole.db"))
+    expect(whole.end.receipts.map((receipt) => receipt?.paidNano)).toEqual([390n, 0n, 610n])
+    expect(whole.end.usage).toMatchObject([{ requests: 2, paidNano: 1000n }])
+    expect(whole.statements).toBeGreaterThan(50)
+    for (let at = 0; at < whole.statements; at++) {
+      const { end, failed } = await tell(join(folder, `${at}.db`), { at, lasts })
+      expect(failed).toBe(true)
+      expect(end).toEqual(whole.end)
+    }
+  },
+)
 
 test("a fold that is told to have failed and has not is not done again", async () => {
   let at = 0

@@ -131,7 +131,7 @@ describe("a cell notices a gateway that", () => {
   const run = (feature: MatrixFeature) => runCell({ client: "openai-chat", upstream: "openai-chat", feature }, stage)
 
   const features = FEATURE_NAMES.filter((feature) => isSpokenBy(feature, "openai-chat"))
-  test.each(features)("is faithful about %s", async (feature) => {
+  test.each(features)("a cell notices a gateway that is faithful about %s", async (feature) => {
     stage.lie = {}
     expect((await run(feature)).problems).toEqual([])
   })

@@ -91,7 +91,7 @@ function broken(evidence: InvariantEvidence): string[] {
 }
 
 describe("the invariants of money", () => {
-  test("hold over sound evidence", () => {
+  test("the invariants of money hold over sound evidence", () => {
     expect(broken(sound)).toEqual([])
     expect(billedUnbooked(sound)).toBe(0)
     expect(recoveredOtherwise(sound)).toEqual([])
@@ -123,7 +123,7 @@ describe("the invariants of money", () => {
       ["I2"],
     ],
   ]
-  test.each(spoilt)("are broken by %s", (_, evidence, names) => {
+  test.each(spoilt)("the invariants of money are broken by %s", (_, evidence, names) => {
     expect(broken(evidence)).toEqual(names)
   })
 
@@ -131,12 +131,12 @@ describe("the invariants of money", () => {
     expect(billedUnbooked(withEntries(sound.books.entries.slice(1)))).toBe(1)
   })
 
-  test("know a budget that was overspent", () => {
+  test("the invariants of money know a budget that was overspent", () => {
     const spent = entry("whole", "settled", { tenant: "frugal-1", amount: -50_000_001n, revenue: 50_000_001n })
     expect(overBudget(withEntry(spent))).toHaveLength(1)
   })
 
-  test("know what was recovered otherwise than as its lower bound and suspense", () => {
+  test("the invariants of money know what was recovered otherwise than as its lower bound and suspense", () => {
     const [whole, streamed] = sound.books.entries
     const all = [whole, streamed].flatMap((each) => each ?? [])
     const recovered = (change: Partial<BookedEntry>) => withEntries([...all, entry("killed", "recovered", change)])

@@ -37,7 +37,7 @@ const keyOf = ({ headers }: ReceivedRequest) => headers.authorization?.replace("
 const ask = () => gateway.chat(HI)
 
 describe("two accounts of one provider", () => {
-  test("are called in turn", async () => {
+  test("two accounts of one provider are called in turn", async () => {
     byKey(well)
     for (let call = 0; call < 4; call++) expect((await ask()).headers.get("x-gateway-attempts")).toBe("1")
     const keys = upstream.requests.map(keyOf)
@@ -53,14 +53,14 @@ describe("two accounts of one provider", () => {
     expect(answers[0]?.headers.get("x-gateway-provider")).toBe("several")
   })
 
-  test("are not both asked what only the caller can mend", async () => {
+  test("two accounts of one provider are not both asked what only the caller can fix", async () => {
     const refuse = (reply: UpstreamReply) => reply.json({ error: { message: "`n` is too large.", param: "n" } }, 400)
     byKey(refuse, refuse)
     expect((await ask()).status).toBe(400)
     expect(upstream.requests).toHaveLength(1)
   })
 
-  test("when both fail are both told of, and neither key is", async () => {
+  test("when both accounts fail, both are reported, and neither key is", async () => {
     const refuse = (reply: UpstreamReply, request: ReceivedRequest) =>
       reply.json({ error: { message: `Key ${keyOf(request)} is disabled.`, type: "server_error" } }, 500)
     byKey(refuse, refuse)

@@ -55,7 +55,7 @@ const body = () => JSON.parse(upstream.lastRequest().body.toString())
 const chat = (model = "test/model") => openai.chat.completions.create({ ...HI, model })
 
 describe("Azure's interface without versions", () => {
-  test("is given the key in its own header, and the deployment as the model", async () => {
+  test("Azure's interface without versions is given the key in its own header, and the deployment as the model", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     const { model, choices } = await chat()
     expect(model).toBe("test/model")
@@ -76,7 +76,7 @@ describe("Azure's interface without versions", () => {
     expect(pieces.join("")).toBe("One two three.")
   })
 
-  test("serves responses, embeddings and images", async () => {
+  test("Azure's interface without versions serves responses, embeddings and images", async () => {
     answer(streams(responseWords("One two.")))
     const stream = await openai.responses.create({ model: "test/model", input: "hi", stream: true })
     const types = []
@@ -96,13 +96,13 @@ describe("Azure's interface without versions", () => {
     expect(upstream.lastRequest().path).toBe("/openai/v1/images/generations")
   })
 
-  test("refuses what its filter does not let pass as the caller's", async () => {
+  test("Azure's interface without versions refuses what its filter does not let pass as the caller's", async () => {
     const filtered = { message: "The response was filtered.", type: null, param: "prompt", code: "content_filter" }
     answer((_, reply) => reply.json({ error: { ...filtered, status: 400 } }, 400))
     expect(await rejectionOf(chat())).toMatchObject({ status: 400, code: "content_refused" })
   })
 
-  test("ends a stream that its filter stops as the vendor does", async () => {
+  test("Azure's interface without versions ends a stream that its filter stops as the vendor does", async () => {
     answer(streams([chunk({ role: "assistant", content: "One" }), chunk({}, "content_filter"), DONE]))
     const stream = await openai.chat.completions.create({ ...HI, stream: true })
     const finishes = []
@@ -137,7 +137,7 @@ describe("Azure's interface of a version", () => {
     expect(upstream.lastRequest().path).toBe("/openai/deployments/my-embeddings/embeddings?api-version=2024-10-21")
   })
 
-  test("has no responses of its own, so they go to the other", async () => {
+  test("Azure's interface of a version has no responses of its own, so they go to the other", async () => {
     answer(streams(responseWords("One.")))
     const stream = await openai.responses.create({ model: "test/old", input: "hi", stream: true })
     for await (const _ of stream);

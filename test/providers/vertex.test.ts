@@ -75,7 +75,7 @@ const body = () => JSON.parse(upstream.lastRequest().body.toString())
 const calls = () => upstream.requests.filter(({ path }) => path !== office.path)
 
 describe("Gemini on Vertex", () => {
-  test("is called with a token, which many calls share", async () => {
+  test("Gemini on Vertex is called with a token, which many calls share", async () => {
     answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask()))
     expect(answers.map(({ text }) => text)).toEqual(Array.from({ length: 20 }, () => "Hello."))
@@ -95,7 +95,7 @@ describe("Gemini on Vertex", () => {
     expect(await (await post("streamGenerateContent")).json()).toHaveLength(3)
   })
 
-  test("counts tokens, and calls tools", async () => {
+  test("Gemini on Vertex counts tokens, and calls tools", async () => {
     answer((_, reply) => reply.json({ totalTokens: 13, totalBillableCharacters: 47 }))
     expect((await google().models.countTokens({ model: "test/gemini", contents: "hi" })).totalTokens).toBe(13)
     expect(upstream.lastRequest().path).toEndWith("/models/gemini-test:countTokens")
@@ -105,7 +105,7 @@ describe("Gemini on Vertex", () => {
     expect((await ask()).functionCalls).toEqual([{ name: "weather", args: { city: "Köln" } }])
   })
 
-  test("tells its errors, in an array or without", async () => {
+  test("Gemini on Vertex tells its errors, in an array or without", async () => {
     const error = {
       error: { code: 400, message: "Cannot fetch content from the provided URL.", status: "INVALID_ARGUMENT" },
     }
@@ -127,7 +127,7 @@ describe("Gemini on Vertex", () => {
     expect(body().model).toBe("meta/llama-test-maas")
   })
 
-  test("is called by clients of other protocols where it is served, in the words spoken there", async () => {
+  test("Gemini on Vertex is called by clients of other protocols where it is served, in the words spoken there", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     expect((await ask("test/maas")).text).toBe("Hello.")
     expect(body()).toMatchObject({ model: "meta/llama-test-maas", messages: [{ role: "user" }] })
@@ -156,7 +156,7 @@ describe("Gemini on Vertex", () => {
 })
 
 describe("Claude on Vertex", () => {
-  test("is named in the path, Vertex's version in the body, the betas that Vertex knows in the header", async () => {
+  test("Claude on Vertex is named in the path, Vertex's version in the body, the betas that Vertex knows in the header", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     const betas = ["claude-code-20250219", "context-1m-2025-08-07"]
     const message = await anthropic().beta.messages.create({ ...hello("test/claude"), betas } as never)
@@ -205,7 +205,7 @@ describe("Claude on Vertex", () => {
     })
   })
 
-  test("counts tokens at a path of its own, the model in the body", async () => {
+  test("Claude on Vertex counts tokens at a path of its own, the model in the body", async () => {
     answer((_, reply) => reply.json({ input_tokens: 14 }))
     const { max_tokens: _, ...request } = hello("test/claude")
     expect(await anthropic().messages.countTokens(request)).toMatchObject({ input_tokens: 14 })
@@ -229,7 +229,7 @@ describe("Claude on Vertex", () => {
 describe("a token", () => {
   const hello = () => answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
 
-  test("that has expired is replaced before the next call", async () => {
+  test("a token that has expired is replaced before the next call", async () => {
     hello()
     office.expiresIn = 20
     await ask()
@@ -238,7 +238,7 @@ describe("a token", () => {
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer ya29.token-2")
   })
 
-  test("that is refused is replaced before the next call", async () => {
+  test("a token that is refused is replaced before the next call", async () => {
     hello()
     await ask()
     office.revokeAll()
@@ -246,7 +246,7 @@ describe("a token", () => {
     expect((await ask()).text).toBe("Hello.")
   })
 
-  test("that is not given fails the call as a refused credential, or moves it on, and is soon asked for again", async () => {
+  test("a token that is not given fails the call as a refused credential, or moves it on, and is soon asked for again", async () => {
     hello()
     upstream.requests.length = 0
     office.refusal = { status: 400, body: { error: "invalid_grant", error_description: "Invalid JWT Signature." } }
@@ -261,7 +261,7 @@ describe("a token", () => {
     expect((await ask()).text).toBe("Hello.")
   })
 
-  test("whose office is broken moves the call on, too", async () => {
+  test("a token whose issuer fails moves the call on, too", async () => {
     hello()
     office.refusal = { status: 500, body: "" }
     expect((await ask("test/two")).text).toBe("Hello.")
@@ -271,7 +271,7 @@ describe("a token", () => {
     expect((await ask("test/two")).text).toBe("Spare.")
   })
 
-  test("is not told to callers, should the provider repeat it", async () => {
+  test("a token is not told to callers, should the provider repeat it", async () => {
     answer(({ headers }, reply) => {
       const message = `The request with ${headers.authorization} has no contents.`
       reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
@@ -279,7 +279,7 @@ describe("a token", () => {
     expect(String(await rejectionOf(ask()))).toContain("Bearer [secret] has no contents")
   })
 
-  test("is not waited for by a client that has left", async () => {
+  test("a token is not waited for by a client that has left", async () => {
     let closed: Promise<number> | undefined
     upstream.script = (_, reply) => {
       closed = reply.closed

@@ -148,7 +148,7 @@ function isAllowed(
 }
 
 describe("every plan", () => {
-  test("keeps the limits: eight in all, six names, three of each, none twice", () => {
+  test("every plan keeps the limits: eight in all, six names, three of each, none twice", () => {
     always((made) => {
       const { attempts } = made.plan()
       expect(attempts.length).toBeLessThanOrEqual(8)
@@ -167,14 +167,14 @@ describe("every plan", () => {
     })
   })
 
-  test("tries nothing that the caller ruled out", () => {
+  test("every plan tries nothing that the caller ruled out", () => {
     always((made) => {
       const allowed = new Set(made.generated.asked.flatMap((name) => placesOf(name, made)).map(nameOf))
       for (const attempt of made.plan().attempts) expect(allowed).toContain(nameOf(attempt))
     })
   })
 
-  test("tries something of every name that has something to try: never the last one is out", () => {
+  test("every plan tries something of every name that has something to try: never the last one is out", () => {
     always((made) => {
       const tried = new Set(made.plan().attempts.map(nameOf))
       for (const name of made.generated.asked.slice(0, 6)) {
@@ -202,7 +202,7 @@ describe("every plan", () => {
     })
   })
 
-  test("is the same for the same occasion, and leaves nothing behind", () => {
+  test("every plan is the same for the same occasion, and leaves nothing behind", () => {
     always(({ plan }) => {
       const names = () => plan().attempts.map(nameOf)
       expect(names()).toEqual(names())
@@ -220,7 +220,7 @@ describe("every plan", () => {
     })
   })
 
-  test("has figures for each of its attempts", () => {
+  test("every plan has figures for each of its attempts", () => {
     always(({ plan }) => {
       const planned = plan()
       for (const attempt of planned.attempts) {

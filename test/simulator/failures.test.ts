@@ -32,14 +32,14 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       },
     )
 
-    test("is asked for by the model's name as well, whatever else the name holds", async () => {
+    test("a status is asked for by the model's name as well, whatever else the name holds", async () => {
       for (const model of ["m@status-503", "openai/gpt-4o@status-503", "claude@20240620@status-503"]) {
         expect((await simulated(questionFor(stream, model))).status).toBe(503)
         expect((await simulated(questionFor(whole, model))).status).toBe(503)
       }
     })
 
-    test("is not asked for by a name that only looks like it", async () => {
+    test("a status is not asked for by a name that only looks like it", async () => {
       for (const model of ["m@20240620", "m@status-50x", "m@status-999", "m@status-503.never", "m@"]) {
         const response = await simulated(questionFor(whole, model))
         expect(response.status).toBe(200)
@@ -47,7 +47,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("may break off like any answer", async () => {
+    test("a status may break off like any answer", async () => {
       const broken = await readStream(await simulated(whole, { words: "status-500.cut-after-1" }))
       expect(broken.failure).toEqual(lost)
     })
@@ -93,22 +93,25 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("a connection", () => {
-    test.each(["cut", "reset"])("that is %s before the headers rejects", async (how) => {
+    test.each(["cut", "reset"])("a connection that is %s before the headers rejects", async (how) => {
       for (const question of [stream, whole]) {
         const answer = simulated(question, { words: `${how}-before-headers` })
         expect(await answer.catch((thrown: unknown) => thrown)).toEqual(lost)
       }
     })
 
-    test.each(["cut", "reset"])("that is %s after events fails there, and those have come", async (how) => {
-      for (const count of [0, 1, 3]) {
-        const { chunks, failure } = await readStream(await simulated(stream, { words: `${how}-after-${count}` }))
-        expect(chunks).toHaveLength(count)
-        expect(failure).toEqual(lost)
-      }
-    })
+    test.each(["cut", "reset"])(
+      "a connection that is %s after events fails there, and those have come",
+      async (how) => {
+        for (const count of [0, 1, 3]) {
+          const { chunks, failure } = await readStream(await simulated(stream, { words: `${how}-after-${count}` }))
+          expect(chunks).toHaveLength(count)
+          expect(failure).toEqual(lost)
+        }
+      },
+    )
 
-    test("that is cut breaks a whole answer off", async () => {
+    test("a connection that is cut breaks a whole answer off", async () => {
       const sound = await (await simulated(whole)).text()
       const response = await simulated(whole, { words: "cut-after-1" })
       expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(sound)))
@@ -170,7 +173,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("garbage", () => {
-    test("comes in place of an event, and ends the stream", async () => {
+    test("garbage comes in place of an event, and ends the stream", async () => {
       const sound = await readStream(await simulated(stream))
       const { chunks, failure, text } = await readStream(await simulated(stream, { words: "garbage-after-2" }))
       expect(failure).toBeUndefined()
@@ -180,7 +183,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(text).not.toContain(terminal)
     })
 
-    test("may be one event whose JSON is broken", async () => {
+    test("garbage may be one event whose JSON is broken", async () => {
       const sound = await readStream(await simulated(stream))
       const { chunks, text } = await readStream(await simulated(stream, { words: "broken-json-after-2" }))
       expect(chunks).toHaveLength(sound.chunks.length)
@@ -190,7 +193,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       if (!isArray) expect(chunks[2]).toEndWith("\n\n")
     })
 
-    test("may be all of a whole answer", async () => {
+    test("garbage may be all of a whole answer", async () => {
       for (const words of ["garbage-after-0", "broken-json-after-1"]) {
         const response = await simulated(whole, { words })
         expect(response.status).toBe(200)
@@ -199,7 +202,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("may be a page", async () => {
+    test("garbage may be a page", async () => {
       for (const question of [stream, whole]) {
         const response = await simulated(question, { words: "html" })
         expect(response.status).toBe(200)
@@ -223,7 +226,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("an error inside a 200", () => {
-    test("comes first, or after events, and nothing after it", async () => {
+    test("an error inside a 200 comes first, or after events, and nothing after it", async () => {
       for (const count of [0, 3]) {
         const response = await simulated(stream, { words: `status-503.error-after-${count}` })
         expect(response.status).toBe(200)
@@ -239,7 +242,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("is all of a whole answer", async () => {
+    test("an error inside a 200 is all of a whole answer", async () => {
       const response = await simulated(whole, { words: "error-after-0" })
       expect(response.status).toBe(200)
       expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining("500") } })
@@ -270,7 +273,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       ["zero", 0],
       ["huge", 1e12],
       ["text", "NaN"],
-    ] as const)("is %s", async (fault, value) => {
+    ] as const)("usage is %s", async (fault, value) => {
       expect(await usageOf(`usage-${fault}`)).toMatchObject({ [input]: value, [output]: value })
       expect(usagesIn(await streamed(`usage-${fault}`)).at(-1)).toMatchObject({ [input]: value, [output]: value })
     })
@@ -291,7 +294,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(JSON.parse(text)[member]).toEqual(await usageOf("split-1000"))
     })
 
-    test("comes after the end", async () => {
+    test("usage comes after the end", async () => {
       const { chunks } = await readStream(await simulated(stream, { words: "usage-after-end" }))
       const before = chunks.slice(0, -1).join("")
       expect(before).toContain(terminal)

@@ -17,7 +17,7 @@ async function arrivals(words: string | undefined, send = createSimulator()): Pr
   return times
 }
 
-test("unless told otherwise it is instant", async () => {
+test("by default it is instant", async () => {
   expect((await arrivals(undefined)).at(-1)).toBeLessThan(100)
 })
 

@@ -3,7 +3,7 @@ import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { ScriptedUpstream } from "../stage/upstream.ts"
 
-test("what makes traces is loaded only where somebody says where they go", async () => {
+test("the tracing modules are loaded only if a collector is configured", async () => {
   let loaded = 0
   const traced: unknown[] = []
   mock.module("../../src/telemetry/tracer.ts", () => {

@@ -368,7 +368,7 @@ test("a process that dies leaves nothing running", () => {
   expect(outcome()).toBe("runs")
 })
 
-test("a late release does not free another request's slot", () => {
+test("a second release of one request does not free the next request's claim", () => {
   const first = expectClaim(repeats.begin(asked()))
   first.end()
   const second = expectClaim(repeats.begin(asked({ requestId: "r2" })))

@@ -151,7 +151,7 @@ test("the migrated file has a row for each entry, receipt and hold", () => {
 
 const BEFORE_SHARES = 12
 
-test("stored idempotent answers are migrated without a tenant and expire like a tenant's", () => {
+test("stored idempotent answers are migrated without a tenant and evicted like a tenant's", () => {
   createOlderStore(BEFORE_SHARES, (database) => {
     for (const id of [1, 2, 3, 4])
       database.query("INSERT INTO repeats VALUES (?, ?, 'body', 'r', 7)").run(id, `hash-${id}`)

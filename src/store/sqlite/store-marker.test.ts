@@ -174,7 +174,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     expect(() => openSqlite(gone)).toThrow("lacks the last 200 ledger entries of 210")
   })
 
-  test("a store that has lost all its data is not opened", () => {
+  test("a store whose file is missing or empty is not opened", () => {
     bookAndClose(7)
     rmSync(path)
     expect(() => openSqlite(path)).toThrow(/trivium.db is missing or empty. It had 7 ledger entries .*--accept-loss/)
@@ -221,7 +221,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     expect(() => openSqlite(path)).toThrow("lacks the last 1 change to keys, tenants or credentials")
   })
 
-  test("a store whose marker is empty is not opened", () => {
+  test("a store whose marker is unreadable is not opened", () => {
     bookAndClose(1)
     writeFileSync(`${path}-marker`, "scribbled over")
     expect(() => openSqlite(path)).toThrow("cannot be read")

@@ -91,7 +91,7 @@ describe("a tool's result", () => {
     expect(result({ output: "21°" })).toEqual({ text: "21°", isError: false })
     expect(result({ error: "no such town" })).toEqual({ text: "no such town", isError: true })
   })
-  test("a tool result that is not text is JSON", () => {
+  test("a tool result with other members is read as JSON text", () => {
     expect(result({ temp: 21 })).toEqual({ text: '{"temp":21}', isError: false })
     expect(result({ output: '{"a":1}' })).toEqual({ text: '{"output":"{\\"a\\":1}"}', isError: false })
     expect(result({ error: { code: 1 } })).toEqual({ text: '{"error":{"code":1}}', isError: true })

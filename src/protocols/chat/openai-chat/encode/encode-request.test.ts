@@ -92,7 +92,7 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning approximated r.content", "hint approximated r"])
   })
 
-  test("a file is sent as a part, and a text file as text", () => {
+  test("a file in a tool result follows it in a user message, and a text file is inlined", () => {
     const file = (mediaType: string): MediaPart => ({
       ...{ kind: "media", at: "f", media: "document" },
       source: { at: "inline", mediaType, base64: "aGk=" },
@@ -247,7 +247,7 @@ describe("seals", () => {
     ])
   })
 
-  test("seals are not sent to other providers", () => {
+  test("reasoning that is unsealed, or sealed for another provider, is not sent", () => {
     for (const sealed of [undefined, sealReasoning({ member: "reasoning" }, "x"), { mintedBy: "host", data: "sig" }]) {
       expect(back(thought(sealed))).toEqual({
         message: { role: "assistant", content: "b" },
