@@ -8,14 +8,14 @@ type AnswerEvents = {
   onEnd(): void
 }
 
-type Phase = "head" | "fixed" | "chunk-size" | "chunk-data" | "chunk-end" | "last-line"
+type ReaderPhase = "head" | "fixed" | "chunk-size" | "chunk-data" | "chunk-end" | "last-line"
 
 const headEnd = Buffer.from("\r\n\r\n")
 const LINE_FEED = 10
 
 export class AnswerReader {
   readonly #events: AnswerEvents
-  #phase: Phase = "head"
+  #phase: ReaderPhase = "head"
   #line = ""
   #head: Buffer = Buffer.alloc(0)
   #left = 0

@@ -1,6 +1,6 @@
 // What the figures must keep to, and the verdict.
 import type { CandidateName } from "./candidate.ts"
-import type { Sample } from "./measure.ts"
+import type { BenchSample } from "./measure.ts"
 import { median } from "./statistics.ts"
 import { cpuDifference, cpuRatio, figures, quietShare } from "./summary.ts"
 import type { CaseName } from "./workload.ts"
@@ -20,7 +20,7 @@ const SEPARATE_CHUNKS = 0.9
 /** With fewer turns than this share the rest says little. */
 const QUIET_TURNS = 0.5
 
-export type Bound = {
+export type BenchBound = {
   name: string
   value: number
   /** Absent: told, not judged. */
@@ -30,17 +30,17 @@ export type Bound = {
   yardstick: boolean
 }
 
-export type Verdict = "held" | "missed" | "void"
+export type BenchVerdict = "held" | "missed" | "void"
 
-export type Memory = { idleMb: number; loadedMb: number }
+export type MemoryReading = { idleMb: number; loadedMb: number }
 
-export type Evidence = {
-  samples: Sample[]
-  memory: Partial<Record<CandidateName, Memory>>
+export type BenchEvidence = {
+  samples: BenchSample[]
+  memory: Partial<Record<CandidateName, MemoryReading>>
   startsMs: number[]
 }
 
-export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
+export function checkBounds({ samples, memory, startsMs }: BenchEvidence): BenchBound[] {
   const overBare = (of: CaseName) => cpuRatio(samples, { above: "unbooked", below: "bare", of })
   const overNginx = (of: CaseName) => cpuRatio(samples, { above: "bare", below: "nginx", of })
   const overRelayed = (of: CaseName) => cpuRatio(samples, { above: "translated", below: "unbooked", of })
@@ -80,24 +80,24 @@ export function checkBounds({ samples, memory, startsMs }: Evidence): Bound[] {
   ].flat()
 }
 
-export function verdictOf(bounds: Bound[]): Verdict {
+export function verdictOf(bounds: BenchBound[]): BenchVerdict {
   const missed = bounds.filter((each) => !each.held)
   if (missed.some((each) => each.yardstick)) return "void"
   return missed.length > 0 ? "missed" : "held"
 }
 
 /** None if the value was not measured in this run. A value that is no number is missed, not held. */
-function bound(name: string, value: number | undefined, limit: Bound["limit"]): Bound[] {
+function bound(name: string, value: number | undefined, limit: BenchBound["limit"]): BenchBound[] {
   if (value === undefined) return []
   const held = limit === undefined || ("most" in limit ? value <= limit.most : value >= limit.least)
   return [{ name, value, limit, held, yardstick: false }]
 }
 
-function yardstick(bounds: Bound[]): Bound[] {
+function yardstick(bounds: BenchBound[]): BenchBound[] {
   return bounds.map((each) => ({ ...each, yardstick: true }))
 }
 
-function chunksApart(samples: Sample[], candidate: CandidateName): Bound[] {
+function chunksApart(samples: BenchSample[], candidate: CandidateName): BenchBound[] {
   const value = figures(samples, { candidate, of: "stream" })?.chunksPerPiece
   return bound(`${candidate}, chunks kept apart`, value, { least: SEPARATE_CHUNKS })
 }

@@ -1,5 +1,5 @@
 // Something that answers chat completions and is measured: the upstream itself, nginx, the bare proxy, the gateway.
-import type { Children } from "./children.ts"
+import type { ChildProcesses } from "./children.ts"
 
 /**
  * `unbooked` is the gateway without its books, `filled` the one with many keys and a long ledger, of which as few call as
@@ -16,7 +16,7 @@ export type CandidateName =
   | "translated"
   | "before"
 
-export type Candidate = {
+export type BenchCandidate = {
   name: CandidateName
   port: number
   headers: Record<string, string>
@@ -27,7 +27,7 @@ export type Candidate = {
 }
 
 export type StartOptions = {
-  children: Children
+  children: ChildProcesses
   upstreamPort: number
   /** A folder of this run's own, removed at its end. */
   folder: string
@@ -54,11 +54,14 @@ export async function waitFor<T>(what: string, ready: () => T | undefined | Prom
   }
 }
 
-export type Probe = { path: string; body: string; endMark: string }
+export type BenchProbe = { path: string; body: string; endMark: string }
 
 /** Proves before any load that the candidate answers as it should, in both ways. */
-export async function probe({ name, port, headers }: Candidate, { unary, stream }: { unary: Probe; stream: Probe }) {
-  const ask = async ({ path, body }: Probe) => {
+export async function probe(
+  { name, port, headers }: BenchCandidate,
+  { unary, stream }: { unary: BenchProbe; stream: BenchProbe },
+) {
+  const ask = async ({ path, body }: BenchProbe) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },

@@ -1,5 +1,5 @@
 // What the fixed upstream says in each protocol: one unary answer and one stream, as bytes ready to be written.
-import type { SpokenProtocol } from "./spoken.ts"
+import type { BenchProtocolName } from "./protocols.ts"
 
 export const CONTENT_CHUNKS = 200
 
@@ -44,9 +44,9 @@ export type CannedAnswers = {
   minimumEvents: number
 }
 
-type Said = { unary: object; events: readonly string[] }
+type CannedAnswer = { unary: object; events: readonly string[] }
 
-export function cannedAnswers(protocol: SpokenProtocol): CannedAnswers {
+export function cannedAnswers(protocol: BenchProtocolName): CannedAnswers {
   const { unary, events } = SAID[protocol]()
   const text = events.join("")
   const [, ending = ""] = /([^\n]{1,24}\n\n)$/.exec(text) ?? []
@@ -58,14 +58,14 @@ const content = Array.from({ length: 90 }, (_, index) => words[index % words.len
 const chunks = Array.from({ length: CONTENT_CHUNKS }, (_, index) => words[index % words.length] ?? "")
 
 /** Openers come with the first token: a gateway may hold them back, and what is measured is how long that token takes. */
-const SAID: Record<SpokenProtocol, () => Said> = {
+const SAID: Record<BenchProtocolName, () => CannedAnswer> = {
   "openai-chat": chat,
   "openai-responses": responses,
   "anthropic-messages": messages,
   "gemini-generate": generate,
 }
 
-function chat(): Said {
+function chat(): CannedAnswer {
   const delta = (said: object, finish_reason: string | null) => {
     const choices = [{ index: 0, delta: said, logprobs: null, finish_reason }]
     return dataFrame({ ...shared, object: "chat.completion.chunk", choices })
@@ -84,7 +84,7 @@ function chat(): Said {
   }
 }
 
-function responses(): Said {
+function responses(): CannedAnswer {
   const item = "msg_BenchFixedAnswer0000000001"
   const counted = {
     input_tokens: 231,
@@ -117,7 +117,7 @@ function responses(): Said {
   }
 }
 
-function messages(): Said {
+function messages(): CannedAnswer {
   const counted = { input_tokens: 231, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 }
   const message = { id: "msg_Bench01", type: "message", role: "assistant", model: shared.model }
   const whole = { ...message, content: [{ type: "text", text: content }], stop_reason: "end_turn", usage: counted }
@@ -141,7 +141,7 @@ function messages(): Said {
   }
 }
 
-function generate(): Said {
+function generate(): CannedAnswer {
   const counted = (made: number) => ({
     promptTokenCount: 231,
     candidatesTokenCount: made,

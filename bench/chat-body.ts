@@ -1,5 +1,5 @@
 // Request bodies as chat clients send them: several messages of prose and code, with escapes and more than ASCII.
-import type { Spoken } from "./spoken.ts"
+import type { BenchProtocol } from "./protocols.ts"
 
 const passages = [
   'The quarterly figures arrived late; "late", said Zoë, "is a word for trains". We kept the table as it was.\n',
@@ -14,7 +14,7 @@ const passages = [
 type ChatBodyOptions = { model: string; bytes: number; stream: boolean }
 
 /** A request body of about `bytes` bytes. */
-export function chatBody(spoken: Spoken, { model, bytes, stream }: ChatBodyOptions): string {
+export function chatBody(spoken: BenchProtocol, { model, bytes, stream }: ChatBodyOptions): string {
   const messages = [{ role: "system", content: "You are a careful assistant. Answer in the user's language." }]
   const messageBytes = Math.max(300, bytes / 20)
   let passage = 0

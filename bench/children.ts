@@ -15,16 +15,16 @@ type SpawnOptions = {
   onMessage?: (message: unknown) => void
 }
 
-export type Child = Bun.Subprocess<"ignore", number | "ignore", number | "ignore">
+export type ChildProcess = Bun.Subprocess<"ignore", number | "ignore", number | "ignore">
 
-export class Children {
-  readonly #running = new Set<Child>()
+export class ChildProcesses {
+  readonly #running = new Set<ChildProcess>()
 
-  spawn(command: string[], options: SpawnOptions = {}): Child {
+  spawn(command: string[], options: SpawnOptions = {}): ChildProcess {
     const { cpu, cwd, env, log, onMessage } = options
     const pinned = taskset && cpu !== undefined ? [taskset, "-c", String(cpu), ...command] : command
     const output = log ? openSync(log, "a") : "ignore"
-    const child: Child = Bun.spawn(pinned, {
+    const child: ChildProcess = Bun.spawn(pinned, {
       stdin: "ignore",
       stdout: output,
       stderr: output,
@@ -38,11 +38,11 @@ export class Children {
   }
 
   /** Runs one of this folder's programs on the project's Bun, as the gateway's launcher would. */
-  spawnBun([script, ...rest]: string[], options: SpawnOptions = {}): Child {
+  spawnBun([script, ...rest]: string[], options: SpawnOptions = {}): ChildProcess {
     return this.spawn([findBun(), ...isolation, `${import.meta.dir}/${script}`, ...rest], options)
   }
 
-  async end(child: Child): Promise<void> {
+  async end(child: ChildProcess): Promise<void> {
     const pids = processTree(child.pid)
     if (child.exitCode === null) signal(child.pid, "SIGTERM")
     const deadline = performance.now() + 3000

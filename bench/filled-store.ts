@@ -9,14 +9,14 @@ import { openSqlite } from "../src/store/sqlite/open-sqlite.ts"
 const MOST_ACTIVE = 10_000
 const GROUP = 256
 
-interface Filling {
+interface StoreFilling {
   readonly data: string
   readonly keys: number
   readonly rows: number
 }
 
 /** The texts of the keys that call. */
-export async function fillStore({ data, keys, rows }: Filling): Promise<string[]> {
+export async function fillStore({ data, keys, rows }: StoreFilling): Promise<string[]> {
   const flags = { data }
   const config = loadConfig({ flags, environment: {}, workingDir: data, knownProviders })
   const opened = openKeys(config, {})

@@ -1,19 +1,19 @@
 // Starts the gateway under test as an operator would: a configuration file, a key, the launcher.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Candidate, freePort, type StartOptions, waitFor } from "./candidate.ts"
+import { type BenchCandidate, freePort, type StartOptions, waitFor } from "./candidate.ts"
 import { fillStore } from "./filled-store.ts"
 import { childPids } from "./process-stat.ts"
-import type { Spoken } from "./spoken.ts"
+import type { BenchProtocol } from "./protocols.ts"
 
 export const GATEWAY_MODEL = "bench/fixed"
 
 const ownRoot = join(import.meta.dir, "..")
 
-type Tested = {
+type GatewayVariant = {
   /** What it is spoken to in, and what stands behind it. */
-  spoken: Spoken
-  behind: Spoken
+  spoken: BenchProtocol
+  behind: BenchProtocol
   name: "unbooked" | "gateway" | "filled" | "translated" | "before"
   /** The checkout whose gateway it is; left out, this one. */
   root?: string
@@ -24,9 +24,9 @@ type Tested = {
 }
 
 export async function startGateway(
-  { spoken, behind, name, books, filled, root = ownRoot }: Tested,
+  { spoken, behind, name, books, filled, root = ownRoot }: GatewayVariant,
   { children, upstreamPort, folder, cpu }: StartOptions,
-): Promise<Candidate> {
+): Promise<BenchCandidate> {
   const home = join(folder, name)
   const data = join(home, "data")
   mkdirSync(data, { recursive: true })
@@ -78,7 +78,7 @@ function createKey(data: string, { env, books, root }: KeyOptions): string {
   return key
 }
 
-function configuration({ protocol, type, base }: Spoken, upstreamPort: number): string {
+function configuration({ protocol, type, base }: BenchProtocol, upstreamPort: number): string {
   return `defaults: { requests_per_minute: none }
 providers:
   bench: { type: ${type}, protocols: [${protocol}], base_url: "http://127.0.0.1:${upstreamPort}${base}", api_key: "upstream-secret" }

@@ -23,7 +23,7 @@ export type LoadJob = {
   endMark: string
 }
 
-type Latency = { p50: number; p99: number }
+type LatencyPercentiles = { p50: number; p99: number }
 
 export type LoadResult = {
   requests: number
@@ -35,7 +35,7 @@ export type LoadResult = {
   chunks: number
   reads: number
   events: number
-  latencyMs: Latency
+  latencyMs: LatencyPercentiles
   /** Until the first byte of the answer's body. */
-  firstByteMs: Latency
+  firstByteMs: LatencyPercentiles
 }

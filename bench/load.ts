@@ -6,7 +6,7 @@ import { LoadTally } from "./load-tally.ts"
 const STALL_MS = 30_000
 
 /** Decides what an idle connection does next. */
-type Drive = (connection: LoadConnection) => void
+type DriveConnection = (connection: LoadConnection) => void
 
 process.on("disconnect", () => process.exit())
 process.on("message", async (job: LoadJob) => process.send?.(await run(job)))
@@ -14,7 +14,7 @@ process.send?.({ ready: true })
 
 async function run(job: LoadJob): Promise<LoadResult> {
   const tally = new LoadTally()
-  let drive: Drive = () => {}
+  let drive: DriveConnection = () => {}
   const next = requestsInTurn(job)
   const connections = Array.from(
     { length: job.connections },
@@ -57,13 +57,13 @@ function encodeRequest({ port, path, headers, body }: LoadJob): Buffer {
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines}\r\n${body}`)
 }
 
-function driveBy(plan: LoadPlan): Drive {
+function driveBy(plan: LoadPlan): DriveConnection {
   if (plan.kind === "closed") return driveClosed(plan.durationMs)
   if (plan.kind === "paced") return drivePaced(plan)
   return driveCounted(plan)
 }
 
-function driveClosed(durationMs: number): Drive {
+function driveClosed(durationMs: number): DriveConnection {
   const deadline = performance.now() + durationMs
   return (connection) => {
     if (performance.now() < deadline) connection.send()
@@ -71,7 +71,7 @@ function driveClosed(durationMs: number): Drive {
   }
 }
 
-function driveCounted({ perConnection, staggerMs }: { perConnection: number; staggerMs: number }): Drive {
+function driveCounted({ perConnection, staggerMs }: { perConnection: number; staggerMs: number }): DriveConnection {
   const sent = new Map<LoadConnection, number>()
   return (connection) => {
     const before = sent.get(connection)
@@ -82,7 +82,7 @@ function driveCounted({ perConnection, staggerMs }: { perConnection: number; sta
   }
 }
 
-function drivePaced({ perSecond, durationMs }: { perSecond: number; durationMs: number }): Drive {
+function drivePaced({ perSecond, durationMs }: { perSecond: number; durationMs: number }): DriveConnection {
   const start = performance.now()
   const idle: LoadConnection[] = []
   const due: number[] = []

@@ -2,11 +2,11 @@
 // candidate many short turns instead of one long one: a noisy machine then slows all of them alike. On a machine that is
 // itself a guest, the host gives the core to others now and then, which costs more than the time: caches are cold after
 // it. A turn of which much was taken is taken again.
-import type { Candidate, CandidateName } from "./candidate.ts"
+import type { BenchCandidate, CandidateName } from "./candidate.ts"
 import type { LoadPlan, LoadResult } from "./load-job.ts"
 import { cpuMicros, stolenMicros } from "./process-stat.ts"
 import type { LoadTool } from "./workers.ts"
-import type { Case, CaseName } from "./workload.ts"
+import type { BenchCase, CaseName } from "./workload.ts"
 
 /** Work put off until after the answer (writes in groups, collection) is charged too. */
 const SETTLE_MS = 150
@@ -15,7 +15,7 @@ const MOST_STOLEN = 0.02
 const TRIES = 3
 
 /** One turn of one candidate. */
-export type Sample = {
+export type BenchSample = {
   candidate: CandidateName
   case: CaseName
   /** The same for all that took turns with each other. */
@@ -29,8 +29,8 @@ export type Sample = {
 }
 
 type MeasureOptions = {
-  candidates: Candidate[]
-  cases: Case[]
+  candidates: BenchCandidate[]
+  cases: BenchCase[]
   load: LoadTool
   /** What the candidates run on; undefined where they run on any. */
   cpu: number | undefined
@@ -38,12 +38,12 @@ type MeasureOptions = {
   turns: number
 }
 
-export async function measure({ candidates, cases, load, cpu, rounds, turns }: MeasureOptions): Promise<Sample[]> {
+export async function measure({ candidates, cases, load, cpu, rounds, turns }: MeasureOptions): Promise<BenchSample[]> {
   for (const one of cases) {
     for (const candidate of candidates)
       await takeTurn({ load, cpu }, { candidate, one, plan: one.warmUp, turn: "warm-up" })
   }
-  const samples: Sample[] = []
+  const samples: BenchSample[] = []
   for (let round = 1; round <= rounds; round++) {
     process.stderr.write(`round ${round} of ${rounds}\n`)
     for (const one of cases) {
@@ -57,16 +57,16 @@ export async function measure({ candidates, cases, load, cpu, rounds, turns }: M
   return samples
 }
 
-type Turn = { candidate: Candidate; one: Case; plan: LoadPlan; turn: string }
-type Driven = Pick<MeasureOptions, "load" | "cpu">
+type BenchTurn = { candidate: BenchCandidate; one: BenchCase; plan: LoadPlan; turn: string }
+type LoadTarget = Pick<MeasureOptions, "load" | "cpu">
 
-async function takeQuietTurn(driven: Driven, turn: Turn): Promise<Sample> {
+async function takeQuietTurn(driven: LoadTarget, turn: BenchTurn): Promise<BenchSample> {
   let sample = await takeTurn(driven, turn)
   for (let tries = 1; sample.isDisturbed && tries < TRIES; tries++) sample = await takeTurn(driven, turn)
   return sample
 }
 
-async function takeTurn({ load, cpu }: Driven, { candidate, one, plan, turn }: Turn): Promise<Sample> {
+async function takeTurn({ load, cpu }: LoadTarget, { candidate, one, plan, turn }: BenchTurn): Promise<BenchSample> {
   const { port, headers, keys = [], pid, name } = candidate
   const { path, body, connections, minimumEvents, endMark } = one
   const spent = () => (pid === undefined ? Number.NaN : cpuMicros(pid))

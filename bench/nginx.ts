@@ -1,14 +1,14 @@
 // nginx as the limit of what a proxy can cost: one worker, keep-alive on both sides, nothing buffered, nothing logged.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Candidate, freePort, type StartOptions, waitFor } from "./candidate.ts"
+import { type BenchCandidate, freePort, type StartOptions, waitFor } from "./candidate.ts"
 import { childPids } from "./process-stat.ts"
 
 export function findNginx(): string | undefined {
   return Bun.which("nginx", { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }) ?? undefined
 }
 
-export async function startNginx(binary: string, options: StartOptions): Promise<Candidate> {
+export async function startNginx(binary: string, options: StartOptions): Promise<BenchCandidate> {
   const folder = join(options.folder, "nginx")
   mkdirSync(folder)
   const port = freePort()

@@ -1,20 +1,20 @@
 // The flags of a run.
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { PROTOCOLS, type SpokenProtocol } from "./spoken.ts"
+import { type BenchProtocolName, PROTOCOLS } from "./protocols.ts"
 
-export type Filling = { keys: number; rows: number }
+export type FillingOptions = { keys: number; rows: number }
 
-export type Options = {
+export type BenchOptions = {
   json: string
   rounds: number
   quick: boolean
   only: "unary" | "stream" | undefined
-  protocol: SpokenProtocol
+  protocol: BenchProtocolName
   /** Measures the translate lane to this protocol beside the relay lane, in the place of the yardsticks. */
-  to: SpokenProtocol | undefined
+  to: BenchProtocolName | undefined
   /** Measures a store of this size beside an empty one, in the place of the yardsticks. */
-  filled: Filling | undefined
+  filled: FillingOptions | undefined
   /** Measures the gateway of another checkout beside this one's, in the place of the yardsticks. */
   before: string | undefined
   /** Leaves the gateway out, to see how steady the machine and the yardsticks are. */
@@ -22,7 +22,7 @@ export type Options = {
   pin: boolean
 }
 
-export function readOptions(args: string[]): Options {
+export function readOptions(args: string[]): BenchOptions {
   const { values } = parseArgs({
     args,
     options: {

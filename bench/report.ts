@@ -1,17 +1,17 @@
 // The figures as a table for people.
-import { type Bound, type Evidence, verdictOf } from "./bounds.ts"
+import { type BenchBound, type BenchEvidence, verdictOf } from "./bounds.ts"
 import type { CandidateName } from "./candidate.ts"
 import { percentile } from "./statistics.ts"
-import { type Figures, figures } from "./summary.ts"
+import { type BenchFigures, figures } from "./summary.ts"
 import type { CaseName } from "./workload.ts"
 
 const columns: CandidateName[] = ["direct", "nginx", "bare", "unbooked", "gateway", "filled", "crowd", "translated"]
 
-type Row = [label: string, ...cells: string[]]
+type ReportRow = [label: string, ...cells: string[]]
 /** One line of the table: what it says of a candidate's figures, given those of the upstream itself. */
-type Line = { label: string; of: CaseName; cell: (own: Figures, direct: Figures) => string }
+type ReportLine = { label: string; of: CaseName; cell: (own: BenchFigures, direct: BenchFigures) => string }
 
-const lines: Line[] = [
+const lines: ReportLine[] = [
   { label: "CPU µs per request, 1 KB", of: "unary 1 KB", cell: (own) => decimal(own.cpuMicros) },
   { label: "  middle half of the turns", of: "unary 1 KB", cell: cpuRange },
   { label: "CPU µs per request, 50 KB", of: "unary 50 KB", cell: (own) => decimal(own.cpuMicros) },
@@ -36,7 +36,7 @@ const lines: Line[] = [
   },
 ]
 
-export function report(evidence: Evidence, bounds: Bound[]): string {
+export function report(evidence: BenchEvidence, bounds: BenchBound[]): string {
   const present = columns.filter((name) => evidence.samples.some((sample) => sample.candidate === name))
   const starts = evidence.startsMs.map((ms) => ms.toFixed(0)).join(" ")
   return [
@@ -50,8 +50,8 @@ export function report(evidence: Evidence, bounds: Bound[]): string {
   ].join("\n")
 }
 
-function figureRows({ samples, memory }: Evidence, present: CandidateName[]): Row[] {
-  const rows = lines.flatMap(({ label, of, cell }): Row[] => {
+function figureRows({ samples, memory }: BenchEvidence, present: CandidateName[]): ReportRow[] {
+  const rows = lines.flatMap(({ label, of, cell }): ReportRow[] => {
     const direct = figures(samples, { candidate: "direct", of })
     if (!direct) return []
     const cells = present.map((candidate) => {
@@ -64,12 +64,12 @@ function figureRows({ samples, memory }: Evidence, present: CandidateName[]): Ro
   return [...rows, ["resident MB, idle", ...megabytes("idleMb")], ["resident MB, after load", ...megabytes("loadedMb")]]
 }
 
-function boundRow({ name, value, limit, held }: Bound): Row {
+function boundRow({ name, value, limit, held }: BenchBound): ReportRow {
   if (!limit) return [name, decimal(value), "none", ""]
   return [name, decimal(value), "most" in limit ? `≤ ${limit.most}` : `≥ ${limit.least}`, held ? "held" : "MISSED"]
 }
 
-function conclusion(present: CandidateName[], bounds: Bound[]): string[] {
+function conclusion(present: CandidateName[], bounds: BenchBound[]): string[] {
   const verdict = verdictOf(bounds)
   const said = {
     held: present.includes("gateway") ? "All bounds held." : "The yardsticks are sound; the gateway was left out.",
@@ -80,7 +80,7 @@ function conclusion(present: CandidateName[], bounds: Bound[]): string[] {
   return ["nginx is not installed: whether the bare proxy is a fair yardstick could not be checked.", said]
 }
 
-function table(rows: Row[], heads: string[]): string[] {
+function table(rows: ReportRow[], heads: string[]): string[] {
   const all = [["", ...heads], ...rows]
   const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
   const align = (cell: string, column: number) =>
@@ -88,7 +88,7 @@ function table(rows: Row[], heads: string[]): string[] {
   return all.map((row) => row.map(align).join("  ").trimEnd())
 }
 
-function cpuRange({ cpuMicrosOfTurns }: Figures): string {
+function cpuRange({ cpuMicrosOfTurns }: BenchFigures): string {
   const [least, most] = [percentile(cpuMicrosOfTurns, 0.25), percentile(cpuMicrosOfTurns, 0.75)]
   return Number.isNaN(least) ? "" : `${decimal(least)}–${decimal(most)}`
 }

@@ -4,19 +4,19 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { checkBounds, type Evidence, type Memory, verdictOf } from "./bounds.ts"
-import { type Candidate, type CandidateName, probe, type StartOptions } from "./candidate.ts"
-import { Children } from "./children.ts"
+import { type BenchEvidence, checkBounds, type MemoryReading, verdictOf } from "./bounds.ts"
+import { type BenchCandidate, type CandidateName, probe, type StartOptions } from "./candidate.ts"
+import { ChildProcesses } from "./children.ts"
 import { GATEWAY_MODEL, startGateway } from "./gateway.ts"
 import { measure } from "./measure.ts"
 import { findNginx, startNginx } from "./nginx.ts"
-import { type Filling, type Options, readOptions } from "./options.ts"
+import { type BenchOptions, type FillingOptions, readOptions } from "./options.ts"
 import { residentMb } from "./process-stat.ts"
+import { type BenchProtocol, spokenIn } from "./protocols.ts"
 import { report } from "./report.ts"
-import { type Spoken, spokenIn } from "./spoken.ts"
 import { startTimes } from "./start-time.ts"
 import { startBare, startLoadTool, startUpstream } from "./workers.ts"
-import { type Case, workload } from "./workload.ts"
+import { type BenchCase, workload } from "./workload.ts"
 
 const STARTS = 5
 /** Of each candidate in one round of one case. */
@@ -29,7 +29,7 @@ const FEW_KEYS = 10
 const TESTED_CPU = 0
 const DRIVING_CPU = 1
 
-const children = new Children()
+const children = new ChildProcesses()
 const folder = mkdtempSync(join(tmpdir(), "trivium-bench-"))
 
 let stopped = false
@@ -52,7 +52,7 @@ try {
   }
 }
 
-async function main(options: Options): Promise<number> {
+async function main(options: BenchOptions): Promise<number> {
   const evidence = await gather(options)
   const bounds = checkBounds(evidence)
   process.stdout.write(report(evidence, bounds))
@@ -64,7 +64,7 @@ async function main(options: Options): Promise<number> {
   return { held: 0, missed: 1, void: 2 }[verdict]
 }
 
-async function gather(options: Options): Promise<Evidence> {
+async function gather(options: BenchOptions): Promise<BenchEvidence> {
   const { quick, only, rounds, calibrate } = options
   const startsMs = calibrate || only ? [] : await startTimes({ children, folder, times: STARTS })
   const spoken = spokenIn(options.protocol)
@@ -76,7 +76,7 @@ async function gather(options: Options): Promise<Evidence> {
   const cpu = options.pin ? TESTED_CPU : undefined
   const samples = await measure({ candidates, cases, load, cpu, rounds, turns: quick ? 1 : TURNS })
   await Bun.sleep(1000)
-  const memory: Partial<Record<CandidateName, Memory>> = {}
+  const memory: Partial<Record<CandidateName, MemoryReading>> = {}
   for (const { name, pid } of candidates) {
     const idleMb = idle.get(name)
     if (pid !== undefined && idleMb !== undefined) memory[name] = { idleMb, loadedMb: residentMb(pid) }
@@ -84,12 +84,15 @@ async function gather(options: Options): Promise<Evidence> {
   return { samples, memory, startsMs }
 }
 
-async function startCandidates({ pin, calibrate, to, filled, before }: Options, spoken: Spoken): Promise<Candidate[]> {
+async function startCandidates(
+  { pin, calibrate, to, filled, before }: BenchOptions,
+  spoken: BenchProtocol,
+): Promise<BenchCandidate[]> {
   const driving = { children, cpu: pin ? DRIVING_CPU : undefined }
   const upstream = await startUpstream(spoken.protocol, driving)
   const options: StartOptions = { children, upstreamPort: upstream.port, folder, cpu: pin ? TESTED_CPU : undefined }
   const candidates = [upstream]
-  const start = (name: "unbooked" | "gateway" | "filled", size?: Filling) =>
+  const start = (name: "unbooked" | "gateway" | "filled", size?: FillingOptions) =>
     startGateway({ spoken, behind: spoken, name, books: name !== "unbooked", ...(size && { filled: size }) }, options)
   if (filled) {
     const [unbooked, empty] = [await start("unbooked"), await start("gateway", { keys: FEW_KEYS, rows: 0 })]
@@ -120,7 +123,7 @@ async function startCandidates({ pin, calibrate, to, filled, before }: Options, 
 }
 
 /** What each holds once it has answered a few requests, before any load. */
-async function idleMemory(candidates: Candidate[], cases: Case[]): Promise<Map<CandidateName, number>> {
+async function idleMemory(candidates: BenchCandidate[], cases: BenchCase[]): Promise<Map<CandidateName, number>> {
   const unary = cases.find(({ kind }) => kind === "unary")
   const stream = cases.find(({ kind }) => kind === "stream")
   if (!unary || !stream) throw new Error("a run has both kinds of case")

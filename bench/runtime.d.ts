@@ -5,13 +5,13 @@ declare module "*/bin/runtime.mjs" {
   export const environment: Record<string, string>
 }
 declare module "*/bin/supervisor.mjs" {
-  interface Exit {
+  interface SupervisedExit {
     readonly code: number | null
     readonly signal: string | null
   }
   interface SupervisorOptions {
-    start(onExit: (exit: Exit) => void): { kill(signal: string): void; hasServed(): boolean }
-    end(exit: Exit): void
+    start(onExit: (exit: SupervisedExit) => void): { kill(signal: string): void; hasServed(): boolean }
+    end(exit: SupervisedExit): void
     report(crash: { readonly reason: string; readonly waitMs: number }): void
     now?(): number
     later?(act: () => void, ms: number): unknown

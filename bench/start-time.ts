@@ -2,10 +2,10 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { freePort, waitFor } from "./candidate.ts"
-import type { Children } from "./children.ts"
+import type { ChildProcesses } from "./children.ts"
 import { scratchEnvironment } from "./gateway.ts"
 
-type StartTimeOptions = { children: Children; folder: string; times: number }
+type StartTimeOptions = { children: ChildProcesses; folder: string; times: number }
 
 /** Milliseconds of each start, in order; each has a fresh data folder. */
 export async function startTimes({ children, folder, times }: StartTimeOptions): Promise<number[]> {
@@ -18,7 +18,7 @@ export async function startTimes({ children, folder, times }: StartTimeOptions):
   return taken
 }
 
-async function startOnce(children: Children, home: string): Promise<number> {
+async function startOnce(children: ChildProcesses, home: string): Promise<number> {
   const port = freePort()
   const command = ["npm", "start", "--", "--port", String(port), "--data", join(home, "data")]
   const options = { cwd: join(import.meta.dir, ".."), env: scratchEnvironment(home), log: join(home, "output.log") }

@@ -1,11 +1,11 @@
 // The medians of all turns, per candidate and case.
 import type { CandidateName } from "./candidate.ts"
 import type { LoadResult } from "./load-job.ts"
-import type { Sample } from "./measure.ts"
+import type { BenchSample } from "./measure.ts"
 import { median } from "./statistics.ts"
 import type { CaseName } from "./workload.ts"
 
-export type Figures = {
+export type BenchFigures = {
   /** Per request, per chunk for streams: one for each turn, and their median. */
   cpuMicrosOfTurns: number[]
   cpuMicros: number
@@ -19,9 +19,9 @@ export type Figures = {
   readsPerPiece: number
 }
 
-type Which = { candidate: CandidateName; of: CaseName }
+type FigureKey = { candidate: CandidateName; of: CaseName }
 
-export function figures(samples: Sample[], { candidate, of }: Which): Figures | undefined {
+export function figures(samples: BenchSample[], { candidate, of }: FigureKey): BenchFigures | undefined {
   const own = undisturbed(samples, { candidate, of })
   if (own.length === 0) return undefined
   const middle = (pick: (load: LoadResult, units: number) => number) =>
@@ -40,21 +40,21 @@ export function figures(samples: Sample[], { candidate, of }: Which): Figures | 
   }
 }
 
-type Both = { above: CandidateName; below: CandidateName; of: CaseName }
+type FigurePair = { above: CandidateName; below: CandidateName; of: CaseName }
 
 /** The median of the turns' own ratios: what slows the machine for a while slows both sides of a turn. */
-export function cpuRatio(samples: Sample[], both: Both): number | undefined {
+export function cpuRatio(samples: BenchSample[], both: FigurePair): number | undefined {
   return medianOfTurns(samples, { ...both, compare: (above, below) => above / below })
 }
 
 /** The median of the turns' own differences, in µs. */
-export function cpuDifference(samples: Sample[], both: Both): number | undefined {
+export function cpuDifference(samples: BenchSample[], both: FigurePair): number | undefined {
   return medianOfTurns(samples, { ...both, compare: (above, below) => above - below })
 }
 
 function medianOfTurns(
-  samples: Sample[],
-  { above, below, of, compare }: Both & { compare: (above: number, below: number) => number },
+  samples: BenchSample[],
+  { above, below, of, compare }: FigurePair & { compare: (above: number, below: number) => number },
 ): number | undefined {
   const perUnit = (candidate: CandidateName) =>
     new Map(undisturbed(samples, { candidate, of }).map(({ turn, cpuMicros, units }) => [turn, cpuMicros / units]))
@@ -67,12 +67,12 @@ function medianOfTurns(
 }
 
 /** Of the turns that each candidate took in each case, the share that the host did not disturb: the least of them. */
-export function quietShare(samples: Sample[]): number {
+export function quietShare(samples: BenchSample[]): number {
   const taken = Map.groupBy(samples, (sample) => `${sample.candidate}, ${sample.case}`).values()
   const shares = [...taken].map((own) => own.filter(({ isDisturbed }) => !isDisturbed).length / own.length)
   return Math.min(...shares)
 }
 
-function undisturbed(samples: Sample[], { candidate, of }: Which): Sample[] {
+function undisturbed(samples: BenchSample[], { candidate, of }: FigureKey): BenchSample[] {
   return samples.filter((sample) => sample.candidate === candidate && sample.case === of && !sample.isDisturbed)
 }

@@ -2,21 +2,21 @@
 // one piece per write and spreads the streams over the pace, so that each piece reaches a proxy as a read of its own.
 import type { Socket } from "bun"
 import { cannedAnswers } from "./canned-answers.ts"
+import type { BenchProtocolName } from "./protocols.ts"
 import { RequestReader } from "./request-reader.ts"
-import type { SpokenProtocol } from "./spoken.ts"
 import { STREAM_PACE_MS } from "./workload.ts"
 
-type Connection = { reader: RequestReader; nextPiece: number }
+type UpstreamConnection = { reader: RequestReader; nextPiece: number }
 
-const { unary: unaryAnswer, pieces: streamPieces } = cannedAnswers(process.argv[2] as SpokenProtocol)
+const { unary: unaryAnswer, pieces: streamPieces } = cannedAnswers(process.argv[2] as BenchProtocolName)
 const streamMark = Buffer.from('"stream":true')
 /** Streams under way; each is written once in `STREAM_PACE_MS` ticks of one millisecond. */
-const slots = Array.from({ length: STREAM_PACE_MS }, () => new Set<Socket<Connection>>())
+const slots = Array.from({ length: STREAM_PACE_MS }, () => new Set<Socket<UpstreamConnection>>())
 let turn = 0
 let started = 0
 let ticking = false
 
-const server = Bun.listen<Connection>({
+const server = Bun.listen<UpstreamConnection>({
   hostname: "127.0.0.1",
   port: 0,
   socket: {
@@ -36,12 +36,12 @@ process.on("disconnect", () => process.exit())
 process.send?.({ port: server.port })
 
 /** One protocol asks for a stream in the path alone. */
-function answer(socket: Socket<Connection>, body: Buffer, head: string): void {
+function answer(socket: Socket<UpstreamConnection>, body: Buffer, head: string): void {
   if (body.includes(streamMark) || head.includes(":streamGenerateContent")) beginStream(socket)
   else write(socket, unaryAnswer)
 }
 
-function beginStream(socket: Socket<Connection>): void {
+function beginStream(socket: Socket<UpstreamConnection>): void {
   socket.data.nextPiece = 0
   writeNextPiece(socket)
   slots[started++ % slots.length]?.add(socket)
@@ -59,16 +59,16 @@ function tick(): void {
   if (ticking) setTimeout(tick, 1)
 }
 
-function writeNextPiece(socket: Socket<Connection>): void {
+function writeNextPiece(socket: Socket<UpstreamConnection>): void {
   const piece = streamPieces[socket.data.nextPiece++]
   if (piece) write(socket, piece)
 }
 
 /** A short write means that a reader stalls, which no run should see: break the connection, so that it is counted. */
-function write(socket: Socket<Connection>, bytes: Buffer): void {
+function write(socket: Socket<UpstreamConnection>, bytes: Buffer): void {
   if (socket.write(bytes) !== bytes.length) socket.terminate()
 }
 
-function forget(socket: Socket<Connection>): void {
+function forget(socket: Socket<UpstreamConnection>): void {
   for (const slot of slots) slot.delete(socket)
 }

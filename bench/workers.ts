@@ -1,17 +1,20 @@
 // The benchmark's own programs, each a process that reports over IPC: the upstream, the bare proxy, the load tool.
-import type { Candidate, StartOptions } from "./candidate.ts"
-import type { Children } from "./children.ts"
+import type { BenchCandidate, StartOptions } from "./candidate.ts"
+import type { ChildProcesses } from "./children.ts"
 import type { LoadJob, LoadResult } from "./load-job.ts"
-import type { SpokenProtocol } from "./spoken.ts"
+import type { BenchProtocolName } from "./protocols.ts"
 
-type WorkerOptions = { children: Children; cpu: number | undefined }
+type WorkerOptions = { children: ChildProcesses; cpu: number | undefined }
 
-export async function startUpstream(protocol: SpokenProtocol, { children, cpu }: WorkerOptions): Promise<Candidate> {
+export async function startUpstream(
+  protocol: BenchProtocolName,
+  { children, cpu }: WorkerOptions,
+): Promise<BenchCandidate> {
   const { port } = await listening(["upstream.ts", protocol], { children, cpu })
   return { name: "direct", port, headers: {}, pid: undefined }
 }
 
-export async function startBare({ children, cpu, upstreamPort }: StartOptions): Promise<Candidate> {
+export async function startBare({ children, cpu, upstreamPort }: StartOptions): Promise<BenchCandidate> {
   const { port, pid } = await listening(["bare.ts", `http://127.0.0.1:${upstreamPort}/v1`], { children, cpu })
   return { name: "bare", port, headers: {}, pid }
 }

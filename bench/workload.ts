@@ -2,7 +2,7 @@
 import { CONTENT_CHUNKS, cannedAnswers } from "./canned-answers.ts"
 import { chatBody } from "./chat-body.ts"
 import type { LoadPlan } from "./load-job.ts"
-import type { Spoken } from "./spoken.ts"
+import type { BenchProtocol } from "./protocols.ts"
 
 /** The upstream writes one piece of each stream in this many milliseconds. */
 export const STREAM_PACE_MS = 4
@@ -16,7 +16,7 @@ const WARM_UP_STREAMS = 8
 
 export type CaseName = "unary 1 KB" | "unary 50 KB" | "latency 1 KB" | "stream"
 
-export type Case = {
+export type BenchCase = {
   name: CaseName
   kind: "unary" | "stream"
   path: string
@@ -31,7 +31,7 @@ export type Case = {
 }
 
 type WorkloadOptions = {
-  spoken: Spoken
+  spoken: BenchProtocol
   model: string
   quick: boolean
   only: "unary" | "stream" | undefined
@@ -39,7 +39,7 @@ type WorkloadOptions = {
   translated: boolean
 }
 
-export function workload({ spoken, model, quick, only, translated }: WorkloadOptions): Case[] {
+export function workload({ spoken, model, quick, only, translated }: WorkloadOptions): BenchCase[] {
   const small = chatBody(spoken, { model, bytes: 1024, stream: false })
   const large = chatBody(spoken, { model, bytes: 50 * 1024, stream: false })
   const streamed = chatBody(spoken, { model, bytes: 1024, stream: true })
@@ -54,7 +54,7 @@ export function workload({ spoken, model, quick, only, translated }: WorkloadOpt
   const told = { endMark, pieces: pieces.length }
   const path = spoken.path({ model, stream: false })
   const unary = { kind: "unary", path, connections: 64, plan: closed, warmUp, minimumEvents: 0, ...told } as const
-  const cases: Case[] = [
+  const cases: BenchCase[] = [
     { ...unary, name: "unary 1 KB", body: small },
     { ...unary, name: "unary 50 KB", body: large },
     { ...unary, name: "latency 1 KB", body: small, connections: 32, plan: paced, warmUp: paced },

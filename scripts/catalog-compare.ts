@@ -1,29 +1,29 @@
 // Holds the catalogue's files against facts: what costs something else now, has other limits, is gone or is new.
-import { type Fact, plain } from "./catalog-facts.ts"
+import { type CatalogFact, plain } from "./catalog-facts.ts"
 
 /** A file of src/catalog/models, as far as this needs to know it. */
 export interface ModelFile {
   readonly author: string
-  readonly models: Entry[]
+  readonly models: CatalogEntryJson[]
 }
 
-interface Entry {
+interface CatalogEntryJson {
   readonly id: string
   readonly kind: string
   readonly aliases?: readonly string[]
   context_window?: number
   max_output_tokens?: number
   pricing: Record<string, unknown>
-  readonly targets: Target[]
+  readonly targets: CatalogTargetJson[]
 }
 
-interface Target {
+interface CatalogTargetJson {
   readonly provider: string
   readonly model: string
   pricing?: Record<string, unknown>
 }
 
-export interface Difference {
+export interface CatalogDifference {
   readonly author: string
   readonly message: string
   /** Makes the entry say what the facts say; absent where a person has to decide. */
@@ -33,7 +33,7 @@ export interface Difference {
 /** What should have a price wherever somebody knows one. */
 const USUAL: ReadonlySet<string> = new Set(["input", "output", "cache_read"])
 
-export function compare(files: readonly ModelFile[], facts: readonly Fact[]): Difference[] {
+export function compare(files: readonly ModelFile[], facts: readonly CatalogFact[]): CatalogDifference[] {
   const known = new Map(facts.map((fact) => [`${fact.provider}/${fact.model}`, fact]))
   const told = new Set(facts.map(({ provider }) => provider))
   return files.flatMap(({ author, models }) => {
@@ -42,16 +42,16 @@ export function compare(files: readonly ModelFile[], facts: readonly Fact[]): Di
   })
 }
 
-interface Knowledge {
+interface AuthorKnowledge {
   readonly author: string
-  readonly known: ReadonlyMap<string, Fact>
+  readonly known: ReadonlyMap<string, CatalogFact>
   /** Providers the facts say anything of. */
   readonly told: ReadonlySet<string>
 }
 
-type Found = Omit<Difference, "author">
+type FoundDifference = Omit<CatalogDifference, "author">
 
-function entryDifferences(entry: Entry, { author, known, told }: Knowledge): Found[] {
+function entryDifferences(entry: CatalogEntryJson, { author, known, told }: AuthorKnowledge): FoundDifference[] {
   return entry.targets.flatMap((target) => {
     const fact = known.get(`${target.provider}/${target.model}`)
     const where = `${entry.id} at ${target.provider}`
@@ -62,7 +62,11 @@ function entryDifferences(entry: Entry, { author, known, told }: Knowledge): Fou
   })
 }
 
-function priceDifferences(entry: Entry, target: Target, { fact, where }: { fact: Fact; where: string }): Found[] {
+function priceDifferences(
+  entry: CatalogEntryJson,
+  target: CatalogTargetJson,
+  { fact, where }: { fact: CatalogFact; where: string },
+): FoundDifference[] {
   const ours = target.pricing ?? entry.pricing
   const changed = Object.entries(fact.prices).filter(([name, theirs]) => {
     const own = ours[name]
@@ -80,7 +84,7 @@ function priceDifferences(entry: Entry, target: Target, { fact, where }: { fact:
   return [{ message: `${where}: ${list}`, apply }]
 }
 
-function limitDifferences(entry: Entry, fact: Fact): Found[] {
+function limitDifferences(entry: CatalogEntryJson, fact: CatalogFact): FoundDifference[] {
   const limits = [
     ["context_window", fact.contextWindow],
     ["max_output_tokens", fact.maxOutputTokens],
@@ -96,7 +100,7 @@ function limitDifferences(entry: Entry, fact: Fact): Found[] {
 }
 
 /** Models at the author's own host that no entry names. */
-function newModels({ author, models }: ModelFile, facts: readonly Fact[]): Found[] {
+function newModels({ author, models }: ModelFile, facts: readonly CatalogFact[]): FoundDifference[] {
   const carried = new Set(models.flatMap(({ id, aliases = [] }) => [id.slice(author.length + 1), ...aliases]))
   for (const { targets } of models)
     for (const { provider, model } of targets) if (provider === author) carried.add(model)

@@ -2,7 +2,7 @@
 import { PRICE_NAMES } from "../src/canonical/model.ts"
 
 /** What somebody says of one model at one host, in the words of the catalogue's files. */
-export interface Fact {
+export interface CatalogFact {
   readonly provider: string
   /** The model's name there. */
   readonly model: string
@@ -13,7 +13,7 @@ export interface Fact {
   readonly prices: Readonly<Record<string, string>>
 }
 
-type Row = Readonly<Record<string, unknown>>
+type FactRow = Readonly<Record<string, unknown>>
 
 /** Providers that models.dev calls otherwise. */
 const MODELS_DEV_NAMES: Readonly<Record<string, string>> = {
@@ -39,12 +39,12 @@ const PRICE_SPELLINGS: Readonly<Record<string, string>> = {
   outputImage: "image_output",
 }
 
-export function readFacts(json: unknown): Fact[] {
+export function readFacts(json: unknown): CatalogFact[] {
   const root = row(json)
   return Array.isArray(root.models) ? root.models.map((each) => flatFact(row(each))) : modelsDevFacts(root)
 }
 
-function flatFact(fact: Row): Fact {
+function flatFact(fact: FactRow): CatalogFact {
   return {
     provider: String(fact.provider),
     model: String(fact.upstreamId ?? fact.model),
@@ -55,7 +55,7 @@ function flatFact(fact: Row): Fact {
   }
 }
 
-function modelsDevFacts(root: Row): Fact[] {
+function modelsDevFacts(root: FactRow): CatalogFact[] {
   return Object.entries(root).flatMap(([provider, entry]) =>
     Object.entries(row(row(entry).models)).map(([name, each]) => {
       const { limit, cost, modalities } = row(each)
@@ -72,7 +72,7 @@ function modelsDevFacts(root: Row): Fact[] {
   )
 }
 
-function prices(given: Row): Record<string, string> {
+function prices(given: FactRow): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [spelling, value] of Object.entries(given)) {
     const name = PRICE_SPELLINGS[spelling]
@@ -87,8 +87,8 @@ export function plain(value: string | number): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text
 }
 
-function row(value: unknown): Row {
-  return typeof value === "object" && value !== null ? (value as Row) : {}
+function row(value: unknown): FactRow {
+  return typeof value === "object" && value !== null ? (value as FactRow) : {}
 }
 
 function number(value: unknown): number | undefined {

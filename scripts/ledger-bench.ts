@@ -19,7 +19,7 @@ const budgets = [
   { of: "key", period: "month", limitNano: 10n ** 15n },
 ] as const
 
-interface Size {
+interface BenchSize {
   readonly keys: number
   readonly entries: number
   /** How many of the keys call while it is measured. */
@@ -49,9 +49,9 @@ function keyId(number: number): string {
   return `key_${Bun.hash(String(number)).toString(16).padStart(16, "0")}`
 }
 
-type Books = Pick<Ledger, "hold" | "settle">
+type LedgerUnderTest = Pick<Ledger, "hold" | "settle">
 
-async function pairs(books: Books, { count, group, keys }: { count: number; group: number; keys: number }) {
+async function pairs(books: LedgerUnderTest, { count, group, keys }: { count: number; group: number; keys: number }) {
   for (let done = 0; done < count; done += group) {
     const ids = Array.from({ length: Math.min(group, count - done) }, newRequestId)
     await Promise.all(
@@ -71,7 +71,7 @@ async function pairs(books: Books, { count, group, keys }: { count: number; grou
   }
 }
 
-function settle(books: Books, requestId: string) {
+function settle(books: LedgerUnderTest, requestId: string) {
   const chargeNano = chargeOf({ usage }, pricing) ?? 0n
   const told = { model: "openai/gpt-4o", provider: "openai", protocol: "openai-chat" }
   return books.settle(requestId, { chargeNano, ...told, usage, pricing })
@@ -103,7 +103,7 @@ function watched(table: LedgerTable) {
   return { folds, table: { ...table, fold: watch(table.flush), tidy: watch(table.compact) } }
 }
 
-const nobody: Books = {
+const nobody: LedgerUnderTest = {
   hold: async () => {},
   settle: async () => ({
     ...{ outcome: "settled", chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n },
@@ -111,7 +111,7 @@ const nobody: Books = {
   }),
 }
 
-async function cpuOf(books: Books, { group, keys }: { group: number; keys: number }): Promise<number> {
+async function cpuOf(books: LedgerUnderTest, { group, keys }: { group: number; keys: number }): Promise<number> {
   const count = REQUESTS_A_ROUND[group] ?? group
   const cpu = process.cpuUsage()
   await pairs(books, { count, group, keys })
@@ -132,7 +132,7 @@ async function measure(ledger: Ledger, { group, keys }: { group: number; keys: n
   return `group ${group}: ${us(median)} (least ${us((numbers) => Math.min(...numbers))})`
 }
 
-async function run({ keys, entries, active }: Size): Promise<void> {
+async function run({ keys, entries, active }: BenchSize): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "trivium-ledger-bench-"))
   try {
     const path = join(folder, "trivium.db")
@@ -172,7 +172,7 @@ const [keys, entries = 0, active = keys] = process.argv
   .filter((word) => /^\d/.test(word))
   .map(Number)
 const many = 1_000_000
-const sizes: Size[] =
+const sizes: BenchSize[] =
   keys !== undefined && active !== undefined
     ? [{ keys, entries, active }]
     : [

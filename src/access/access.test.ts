@@ -32,7 +32,7 @@ describe("a key's text", () => {
     )
   })
 
-  test("never comes twice", () => {
+  test("no two generated keys are equal", () => {
     expect(new Set(Array.from({ length: 1000 }, mintKey)).size).toBe(1000)
   })
 })
@@ -58,7 +58,7 @@ describe("keys", () => {
     expect(codeOf(() => keys.authenticate(mintKey()))).toBe("invalid_api_key")
   })
 
-  test("a key expires", () => {
+  test("a key is rejected after its expiry date", () => {
     const { text } = keys.create({ name: "a", expiresAt: now + 10 })
     expect(codeOf(() => keys.authenticate(text))).toBe("ok")
     now += 10

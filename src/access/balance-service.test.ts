@@ -63,7 +63,7 @@ describe("a balance of a key's own", () => {
     expect(keys.get(key.id).ownBalance).toBe(false)
   })
 
-  test("of nobody is not topped up", async () => {
+  test("a top-up of an unknown key is rejected", async () => {
     const money = fakeBalances()
     const keys = createKeyRegistry({ balances: money })
     await expect(keys.topUp("key_0", { nanoUsd: 5n, eventId: "e" })).rejects.toThrow("no key key_0")

@@ -61,7 +61,7 @@ describe("the administration", () => {
     expect(answer).toEqual({ status: 201, body: { name: "x" } })
   })
 
-  test("decodes what stands in the path, once", async () => {
+  test("a path parameter is percent-decoded exactly once", async () => {
     expect(await ask("GET", "/open/a%2Fb%252F")).toEqual({ status: 200, body: { id: "a/b%2F" } })
   })
 
@@ -107,7 +107,7 @@ describe("the administration", () => {
     expect(() => adminOf(holed)).toThrow(message)
   })
 
-  test("does not start with a route that stands twice", () => {
+  test("a route that is declared twice prevents the start", () => {
     expect(() => adminOf(open, open)).toThrow("is declared twice")
   })
 })

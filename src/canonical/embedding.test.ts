@@ -34,7 +34,7 @@ describe("a vector", () => {
     expect(floatsOf([0.1, 1e-9])).toEqual([0.1, 1e-9])
   })
 
-  test("is nothing else", () => {
+  test("a value that is neither numbers nor base64 is not a vector", () => {
     for (const value of [null, 5, {}, [], ["x"], [1, null], "", "AAA", "AACAPw==AA", "not base64"]) {
       expect([value, vectorIn(value)]).toEqual([value, undefined])
     }

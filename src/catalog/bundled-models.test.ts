@@ -141,14 +141,14 @@ describe("a file that is not sound stops the start", () => {
     expect(problem(entry(rest))).toStartWith(message)
   })
 
-  test("also where only the whole is wrong", () => {
+  test("a file whose entries are valid alone but not together stops the start", () => {
     const second = entry({ id: "acme/chat-2", aliases: ["chat-1"] })
     expect(problem(entry(), entry())).toStartWith("acme/chat-1: id: another entry has the same id")
     expect(problem(entry(), second)).toStartWith("acme/chat-2: aliases: chat-1 is also a name of acme/chat-1")
     expect(problem("text")).toStartWith('a model without id: expected an object, found "text"')
   })
 
-  test("and every problem is told at once", () => {
+  test("every problem of an invalid file is reported at once", () => {
     expect(
       String(problem(entry({ quality: -1, version: "" }), entry({ id: "acme/b", kind: 1 }))).split("\n"),
     ).toHaveLength(3)

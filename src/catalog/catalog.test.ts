@@ -19,13 +19,13 @@ describe("a model is found", () => {
     expect(catalog.find(name)).toBe(catalog.models[0])
   })
 
-  test("not by half a name, another case or nothing", () => {
+  test("a model is not found by half a name, another case or an empty name", () => {
     for (const name of ["meta/llama", "llama-3.3", "Meta/llama-3.3-70b", "", "/", "meta/", "/llama-3.3-70b"]) {
       expect(catalog.find(name)).toBeUndefined()
     }
   })
 
-  test("not by the names of an object's own machinery", () => {
+  test("a model is not found by names such as constructor or __proto__", () => {
     for (const name of ["__proto__", "constructor", "groq/__proto__", "groq/constructor"]) {
       expect(catalog.find(name)).toBeUndefined()
     }
@@ -75,13 +75,13 @@ describe("a host in front pins it", () => {
     expect(catalog.find("together/llama-3.3-70b")?.pricing).toEqual({ input: "1.04" })
   })
 
-  test("but not a host that does not serve it, and not a host's name for it without the host", () => {
+  test("a model is not found at a host that does not serve it, nor by a host's model name without the host", () => {
     expect(catalog.find("openai/llama-3.3-70b")).toBeUndefined()
     expect(catalog.find("groq/meta-llama/Llama-3.3-70B-Instruct-Turbo")).toBeUndefined()
     expect(catalog.find("llama-3.3-70b-versatile")).toBeUndefined()
   })
 
-  test("and is not listed", () => {
+  test("a model pinned to a host is not listed separately", () => {
     expect(catalog.models.map(({ id }) => id)).toEqual(["meta/llama-3.3-70b"])
   })
 

@@ -42,7 +42,7 @@ describe("an entry with the id of a bundled model", () => {
 })
 
 describe("an entry with an id of its own", () => {
-  test("is a model beside the others", () => {
+  test("an entry with a new id is added to the bundled models", () => {
     const mine = { id: "acme/chat", targets: [target("mine", "x")] }
     const known = { targets: mine.targets, guessedModalities: true } as const
     expect(joinModels([gpt], [mine])).toEqual([gpt, model("acme/chat", known)])

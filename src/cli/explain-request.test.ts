@@ -18,7 +18,7 @@ test.each([
   ["a/b", "a/b"],
   ["models/a/b", "a/b"],
   ["a/b:free?x", "a/b%3Afree%3Fx"],
-])("over gemini %s stands in the path, and not in the body", (model, named) => {
+])("over gemini, %s is sent in the path and not in the body", (model, named) => {
   const { path, body } = buildExplainRequest({ contents: [], model }, { protocol: "gemini" })
   expect(path).toBe(`/gemini/v1beta/models/${named}:generateContent`)
   expect(body).toEqual({ contents: [], provider: { explain: true } })

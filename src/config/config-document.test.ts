@@ -23,7 +23,7 @@ describe("variables", () => {
     ])
   })
 
-  test("are plain names; $${ stands for the characters themselves", () => {
+  test("variables are plain names, and $${ is the escape for a literal dollar brace", () => {
     for (const text of [`\${A:-b}`, "${", `\${}`, "${A"]) {
       expect(problems(acme(`display_name: "${text}"`), { environment: { A: "x" } })[0]).toContain(
         "must be followed by a variable name",
@@ -126,7 +126,7 @@ describe("whatever the file holds", () => {
     )
   })
 
-  test("a credential is never part of an error, unless it stands where a name belongs", () => {
+  test("a credential is never part of an error message, unless it was written in the place of a name", () => {
     const key = "sk-SECRET"
     const valueOnly = [...words.split(" "), ...layout].filter((each) => !/[:?{]/.test(each) || each.startsWith("$"))
     const around = fc.array(fc.constantFrom(...valueOnly), { maxLength: 6 }).map((parts) => parts.join(""))

@@ -38,7 +38,7 @@ describe("providers", () => {
     ])
   })
 
-  test("openai-compatible needs a base_url, which is said beside the entry's other problems", () => {
+  test("openai-compatible needs a base_url, and its absence is reported with the entry's other problems", () => {
     expect(problems("providers:\n  vllm: { type: openai-compatible, api_key: [] }\n")).toEqual([
       'trivium.yaml:2:3 providers.vllm: the type "openai-compatible" needs a "base_url"',
       "trivium.yaml:2:45 providers.vllm.api_key: expected a string, found a list",

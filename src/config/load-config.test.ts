@@ -160,7 +160,7 @@ test("the configuration is frozen through and through", () => {
   expect(unfrozen(config)).toBe(false)
 })
 
-describe("what stands at the gateway's edge", () => {
+describe("CORS origins, trusted proxies and the limit of concurrent requests", () => {
   test("origins, proxies and the number of requests at once are taken as they are", () => {
     const yaml = `server:
   cors: ["https://app.example.com", "http://localhost:3000"]

@@ -153,7 +153,7 @@ providers:
     expect(problems("models: {}")[0]).toEndWith("models: expected a list, found a mapping")
   })
 
-  test("knows its words", () => {
+  test("an entry under models rejects unknown values and values out of range", () => {
     expect(problems(acme("capabilities: [tool]"))[0]).toEndWith('unknown value "tool"; did you mean "tools"?')
     expect(problems(acme("modalities: { input: [smell], output: [text] }"))[0]).toContain(
       'unknown value "smell"; known:',

@@ -78,7 +78,7 @@ describe("several keys", () => {
     expect(JSON.stringify(openai)).not.toContain("one")
   })
 
-  test("do not stand beside a single one, and are not joined by the environment's", () => {
+  test("a list of keys excludes a single key and the key of the environment", () => {
     expect(problems("providers:\n  openai: { api_key: one, api_keys: [two] }")).toEqual([
       'trivium.yaml:2:3 providers.openai: it may have only one of "api_key" or "api_keys"',
     ])
@@ -138,7 +138,7 @@ providers:
     ])
   })
 
-  test("that make the address are not needed beside one, the others are", () => {
+  test("members that make up the address are optional when base_url is set, the others stay required", () => {
     expect(plain(load("providers: { azure: { base_url: http://proxy, api_key: k } }"))).toMatchObject([
       { baseUrl: "http://proxy", apiKey: "k" },
     ])

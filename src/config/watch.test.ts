@@ -98,7 +98,7 @@ describe("a change is seen once", () => {
     await expectChanges(1)
   })
 
-  test("when the file is a link to another beside it, which is written in place", async () => {
+  test("a change is seen once when the file is a symbolic link whose target is written in place", async () => {
     writeFileSync(join(folder, "real.yaml"), "one")
     symlinkSync("real.yaml", file)
     await start()

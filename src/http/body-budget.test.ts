@@ -89,7 +89,7 @@ test("an announced body takes only what has arrived of it", async () => {
   expect(budget.inUse).toBe(2_000_000)
 })
 
-test("a key is refused, before a byte is read, what it cannot have beside its own announced bodies", async () => {
+test("a body that exceeds the key's budget together with its other announced bodies is rejected before a byte is read", async () => {
   const budget = new BodyBudget(300_000)
   const first = read(dripping(100_000).request, budget)
   const second = read(announced(100_000), budget)

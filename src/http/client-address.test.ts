@@ -17,7 +17,7 @@ describe("the client's address", () => {
     expect(proxies.clientOf(peer, forwarded)).toBe(client)
   })
 
-  test("nobody is trusted unless configured", () => {
+  test("no proxy is trusted unless configured", () => {
     expect(new TrustedProxies([]).clientOf("127.0.0.1", "198.51.100.1")).toBe("127.0.0.1")
   })
 })

@@ -52,7 +52,7 @@ describe("places", () => {
     expect([held, 50 - places.taken]).toEqual([24, 23])
   })
 
-  test("are refused to nobody while there are many keys with little each", () => {
+  test("no request is rejected while many keys have few requests each", () => {
     const places = new SlotPool(2000)
     for (let key = 0; key < 1500; key++) places.enter(`k${key}`)
     for (let more = 0; more < 20; more++) {
@@ -130,7 +130,7 @@ class SlotWatcher {
   }
 }
 
-test("whoever comes and goes, places keep their rule", () => {
+test("the slot rule holds for any order of arrivals and departures", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 40 }), steps, (count, taken) => {
       const places = new SlotPool(count)
@@ -197,7 +197,7 @@ describe("a loop", () => {
     ["many short ones", Array.from({ length: 1000 }, (_, look) => (look % 4 === 0 ? 400 : 0))],
     ["long turns that are bearable", Array.from({ length: 1000 }, () => 190)],
     ["a clock that is set back", [-5000, -5000, Number.NEGATIVE_INFINITY]],
-  ])("with %s turns nobody away", (_, looks) => {
+  ])("an event loop with %s sheds no request", (_, looks) => {
     const loop = new LoopDelayGuard()
     for (const look of looks) {
       loop.onLoopDelay(look)
@@ -205,7 +205,7 @@ describe("a loop", () => {
     }
   })
 
-  test("that has recovered turns nobody away within a second", () => {
+  test("an event loop that has recovered sheds no request after one second", () => {
     const loop = new LoopDelayGuard()
     for (let look = 0; look < 100; look++) loop.onLoopDelay(10_000)
     for (let look = 0; look < 20; look++) loop.onLoopDelay(0)

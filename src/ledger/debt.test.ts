@@ -263,13 +263,13 @@ describe("a clock that is set back", () => {
     }
   })
 
-  test("closes nobody out who has not spent yet", async () => {
+  test("a clock set back does not block a key that has not spent yet", async () => {
     await ledger.settle(await hold({ budgets }), reported(100n))
     now -= DAY_MS
     await hold({ budgets, tenant: "beta", keyId: "k9" })
   })
 
-  test("also counts what is only held, and the hold keeps its day over a restart", async () => {
+  test("after the clock is set back, open holds count toward the budget, and a hold keeps its day over a restart", async () => {
     await hold({ budgets })
     now -= 3 * DAY_MS
     await expect(hold({ budgets, amountNano: 1n })).rejects.toMatchObject({ code: "budget_exceeded" })

@@ -39,7 +39,7 @@ test("what comes in one turn is written in one transaction, in order", async () 
   expect(store.durable).toEqual([["a", "b", "c"], ["d"]])
 })
 
-test("nobody is told before it is durable", async () => {
+test("no write is acknowledged before it is durable", async () => {
   const { store, group } = setUp()
   const told: number[] = []
   const both = ["a", "b"].map((word) => group.add(() => store.write(word)).then(() => told.push(store.durable.length)))
@@ -80,7 +80,7 @@ test("flush writes all that waits, at once", async () => {
 })
 
 describe("who fails", () => {
-  test("is refused alone", async () => {
+  test("a failing write does not fail the others of its batch", async () => {
     const { store, group } = setUp()
     const refusal = new GatewayError("insufficient_balance", "no")
     const refused = group.add(() => {

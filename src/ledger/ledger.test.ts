@@ -222,7 +222,7 @@ describe("what is written with a settlement", () => {
   })
 
   test.each([new TypeError("a bug"), new GatewayError("idempotency_conflict", "no")])(
-    "and fails leaves neither itself nor the settlement, and the others of the turn are written: %p",
+    "a write that fails with its settlement rolls both back and leaves the others of the batch: %p",
     async (thrown) => {
       const [requestId, other] = [await hold(), await hold()]
       const also = () => {

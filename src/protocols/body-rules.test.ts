@@ -153,7 +153,7 @@ const ACCOUNT_MEMBERS = ["file_id", "file_ids", "container_id", "vector_store_id
 
 describe("an object of the provider's account", () => {
   test.each(ACCOUNT_PLACES.map(([guard, place, body]) => [place, guard, body] as const))(
-    "is refused wherever it stands: %s",
+    "an object of the provider's account is rejected at any depth: %s",
     (_, guard, bodyWith) => {
       for (const member of ACCOUNT_MEMBERS) {
         const body = bodyWith({ [member]: "x" })

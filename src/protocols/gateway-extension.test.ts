@@ -51,7 +51,7 @@ describe("the `provider` object", () => {
     })
   })
 
-  test("asks for nothing by false, and by a list of nobody", () => {
+  test("`provider` options that are false or an empty list have no effect", () => {
     const empty = { order: [], only: [], ignore: [] }
     const refused = { strict: false, require_parameters: false, explain: false, report: false }
     expect(read({ ...empty, ...refused })).toEqual({ fallback: [] })

@@ -43,7 +43,7 @@ describe("a framed stream", () => {
     expect(seen.pulls).toBeLessThan(8)
   })
 
-  test("ends the upstream's when nobody wants more", async () => {
+  test("a framed stream closes the upstream when its reader cancels", async () => {
     const { body, seen } = endless()
     const reader = (await reframeAsAnthropic(body)).getReader()
     await reader.read()
@@ -51,7 +51,7 @@ describe("a framed stream", () => {
     expect(seen.cancelled).toBe(true)
   })
 
-  test("passes an event's bytes on behind a line with its type, wherever that stands", async () => {
+  test("a framed stream relays an event's bytes after a line with its type, wherever the type is written", async () => {
     const events = ['{"type":"ping"}', '{"index":0,"type":"content_block_stop","t":"Grüße \\n"}', '{"other":1}']
     const body = await reframeAsAnthropic(
       new Response(Buffer.concat(events.map(frameEvent))).body ?? new ReadableStream(),

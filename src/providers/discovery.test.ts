@@ -143,7 +143,7 @@ describe("followed anew", () => {
   })
 })
 
-test("after a stop nobody is asked", async () => {
+test("no server is queried after a stop", async () => {
   const one = host("one", new Error("no answer"))
   open().follow([[one.account]])
   await eventually(() => one.asked > 1)

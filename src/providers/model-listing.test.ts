@@ -188,7 +188,7 @@ describe("Ollama's own listing", () => {
     ])
   })
 
-  test("may be empty", async () => {
+  test("an empty Ollama listing is valid", async () => {
     documents["/api/tags"] = { models: null }
     expect(await listOllama(host)).toEqual({ models: [], unnameable: 0, excess: 0 })
   })

@@ -45,7 +45,7 @@ describe("an account's address", () => {
     expect(open(id, options).map(({ baseUrl }) => baseUrl)).toEqual([address])
   })
 
-  test("has beside it what else the vendor speaks, unless it was moved", () => {
+  test("an account includes the vendor's other protocols unless its address was changed", () => {
     const [azure] = open("azure", { apiKey, resource: "mine" })
     const line = azure?.lines["anthropic-messages"]
     expect(line?.baseUrl).toBe("https://mine.services.ai.azure.com/anthropic")

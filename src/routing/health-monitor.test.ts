@@ -27,7 +27,7 @@ describe("a target goes out", () => {
     expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
   })
 
-  test("not where an answer came between", () => {
+  test("a target stays in use if an answer came between the failures", () => {
     for (let round = 0; round < 9; round++) {
       stage.failTimes(4, place)
       stage.answer(place)
@@ -207,7 +207,7 @@ describe("a target that hangs", () => {
     expect(silentFor()).toBeWithin(11_400, 12_700)
   })
 
-  test("is not, where fewer wait, where nobody knows what is usual, and where one of them gets a sign", () => {
+  test("a hanging target stays in use if fewer calls wait, if the usual latency is unknown, or if one call gets its first token", () => {
     usual(100)
     stage.beginAttempt(4, place)
     expect(silentFor()).toBe(50_000)
@@ -236,7 +236,7 @@ describe("a target that hangs", () => {
     expect(stage.health.accepts(place)).toBe(true)
   })
 
-  test("is asked again when nobody has asked it for a minute", () => {
+  test("a hanging target is tried again after a minute without calls", () => {
     usual(100)
     stage.beginAttempt(5, place)
     stage.now += 5000

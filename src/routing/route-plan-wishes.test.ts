@@ -21,11 +21,11 @@ describe("the caller's wishes", () => {
     expect(excluded(both)).toEqual(["m@a: only", "m@b: ignore", "m@c: only"])
   })
 
-  test("that nobody fulfils leave nothing to try", () => {
+  test("provider options that no target satisfies leave an empty plan", () => {
     expect(stage.plan("m", { wishes: { only: ["nobody"] } }).attempts).toEqual([])
   })
 
-  test("name a provider by its id in the catalogue also where another stands in for it", () => {
+  test("provider options use the catalogue id even if another provider substitutes for it", () => {
     const simulated = new StagedTable({
       models: [modelOf("m", { a: {}, b: {} })],
       accounts: { a: accountsAt("simulator") },
@@ -62,7 +62,7 @@ describe("the caller's wishes", () => {
     expect(stage.order("m", { wishes: { requireParameters: true } })[0]).toBe("m@a")
   })
 
-  test("that the plan be explained has it tell for whom there is no room", () => {
+  test("an explained plan names the targets beyond the attempt limit", () => {
     expect(excluded(stage.plan("m", { wishes: { explain: true } }))).toEqual(["m@d: enough"])
     expect(excluded(stage.plan("m"))).toEqual([])
   })

@@ -45,7 +45,7 @@ test("tokens joined again are the text", () => {
 })
 
 describe("text", () => {
-  test("says what it is, whom it stands in for, and what it heard", () => {
+  test("the simulated text names the simulator, the simulated model and the prompt", () => {
     expect(ask().text).toBe(
       'This is Trivium\'s simulator answering in place of acme/one. You said: "Hello there". No provider was called and ' +
         "none bills this; configure a provider credential to reach the real model.",
@@ -208,7 +208,7 @@ describe("the prompt cache", () => {
     expect(kept.implicit("m", short).read).toBe(0)
   })
 
-  test("tells images apart", () => {
+  test("the prompt cache distinguishes images", () => {
     const kept = cache()
     const shown = (data: string) => [{ text: data, isImage: true as const }, { text: words(2000) }]
     kept.implicit("m", shown("a"))

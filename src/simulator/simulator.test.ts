@@ -18,7 +18,7 @@ const streams: Record<string, [path: string, body: JsonObject]> = {
 const timeless = (said: string) => said.replace(/"(created|created_at|completed_at)":\d+/g, "")
 
 describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
-  test("streams events", async () => {
+  test("a streamed answer is a sequence of events", async () => {
     expect((await call(path, body)).headers.get("content-type")).toBe("text/event-stream")
   })
 

@@ -111,7 +111,7 @@ describe.each([
   })
 
   describe("a connection", () => {
-    test("is used again", async () => {
+    test("a connection is reused", async () => {
       const host = await start((socket, index) => socket.write(okResponseText(String(index))))
       for (let index = 0; index < 5; index++)
         expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe(String(index))
@@ -231,7 +231,7 @@ describe.each([
       expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("all of it")
     })
 
-    test("that was compressed although nobody asked arrives plain", async () => {
+    test("an answer that was compressed without being requested arrives decompressed", async () => {
       const packed = gzipSync("hello ".repeat(1000))
       const host = await start((socket) => {
         socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`)
@@ -240,7 +240,7 @@ describe.each([
       expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("hello ".repeat(1000))
     })
 
-    test("that nobody reads makes the host wait", async () => {
+    test("an answer that is not read applies back-pressure to the host", async () => {
       let written = 0
       const host = await start((socket) => {
         socket.write("HTTP/1.1 200 OK\r\n\r\n")
@@ -374,7 +374,7 @@ describe.each([
   })
 
   describe("a host", () => {
-    test("where nobody listens cannot be reached", async () => {
+    test("a host without a listener is unreachable", async () => {
       const host = await start(() => {})
       host.stop()
       expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("connect")

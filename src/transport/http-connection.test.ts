@@ -66,7 +66,7 @@ describe("what comes at once", () => {
     expect(played.isPaused).toBe(false)
   })
 
-  test("is not worked on while nobody reads it", async () => {
+  test("the socket is paused while the reader does not read", async () => {
     const { played, say, answering } = await asked()
     say(OPEN)
     const reader = (await answering).body?.getReader()

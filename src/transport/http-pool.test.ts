@@ -60,7 +60,7 @@ describe.each([
     expect([await socketOf("a"), await socketOf("b")]).toEqual([own, others])
   })
 
-  test("of the gateway's own calls is nobody's who has a name", async () => {
+  test("a connection of the gateway's own calls is not shared with a tenant", async () => {
     const send = httpSender({ dial })
     const host = await echo()
     await call(send, { url: host.url })

@@ -40,7 +40,7 @@ const why = (fetching: Promise<unknown>) =>
     (error: Error) => `${error.name}: ${error.message}`,
   )
 
-test("what stands at an address is told with its type", async () => {
+test("a fetched medium is returned with its type", async () => {
   const { port, heard } = await hostOf(PICTURE)
   const media = await fetchMedia(`http://pictures.test:${port}/a%20b?c=d#e`, reaching(port))
   expect(media.mediaType).toBe("image/png")
@@ -67,7 +67,7 @@ describe("nobody is connected to", () => {
     expect(await why(fetchMedia("http://both.test/", { addressesOf }))).toContain("not on the public internet")
   })
 
-  test("but at the address that was checked: a name is looked up once", async () => {
+  test("the connection uses the address that was checked, since a name is resolved once", async () => {
     const { port } = await hostOf(PICTURE)
     let asked = 0
     const addressesOf = async () => (asked++ === 0 ? ["127.0.0.1"] : ["127.0.0.2"])

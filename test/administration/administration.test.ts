@@ -7,8 +7,8 @@ import type { Json } from "../../src/canonical/json.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { sendRaw } from "../stage/raw-exchange.ts"
-import { Upstream } from "../stage/upstream.ts"
-import { bookCall, inBooks } from "./books.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
+import { bookCall, withOfflineLedger } from "./offline-store.ts"
 import { allAdminRoutes } from "./routes.ts"
 
 const CANARY = "sk-canary-credential"
@@ -26,11 +26,11 @@ models:
 }
 
 const data = mkdtempSync(join(tmpdir(), "trivium-administration-"))
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 beforeAll(async () => {
-  upstream = await Upstream.start()
-  await inBooks({ dataDir: data }, async (ledger) => {
+  upstream = await ScriptedUpstream.start()
+  await withOfflineLedger({ dataDir: data }, async (ledger) => {
     await bookCall(ledger, { requestId: "booked", tenant: "acme", keyId: "key_1" })
     const wish = { tenant: "acme", keyId: "key_1", amountNano: 1000n, at: Date.now() }
     for (const requestId of ["killed-1", "killed-2"]) await ledger.hold({ requestId, ...wish })
@@ -63,7 +63,7 @@ describe("the description", () => {
     }
   })
 
-  test("is true: what each route answers is what it says", async () => {
+  test("the description is true: what each route answers is what it says", async () => {
     const made = await ask("POST", "/admin/v1/keys", { name: "described" })
     await ask("POST", "/admin/v1/tenants", { name: "acme" })
     const limits = { requests_per_minute: 10, budgets: { day: "1.50" }, protocols: ["openai"] }
@@ -89,10 +89,10 @@ describe("the description", () => {
   })
 })
 
-describe("what may be asked behind a path", () => {
+describe("a query parameter", () => {
   const asked = async (query: string) => (await gateway.administer(`/admin/v1/usage?${query}`)).status
 
-  test("is described", async () => {
+  test("the OpenAPI document describes path and query parameters", async () => {
     const { paths } = (await (await fetch(`${gateway.adminUrl}/openapi.json`)).json()) as {
       paths: Record<string, { get: { parameters: unknown[] } }>
     }
@@ -108,13 +108,13 @@ describe("what may be asked behind a path", () => {
   })
 
   test.each(["from=soon", "from=2026-02-30", "to=1", "limit=0", "limit=many", "limit=1e3", "after=x", "month=11"])(
-    "is refused where it makes no sense: %s",
+    "a query parameter is refused where it makes no sense: %s",
     async (query) => {
       expect(await asked(query)).toBe(400)
     },
   )
 
-  test("is refused where it is asked for twice", async () => {
+  test("a query parameter is refused where it is given twice", async () => {
     expect(await asked("limit=5")).toBe(200)
     expect(await asked("limit=5&limit=6")).toBe(400)
   })
@@ -128,7 +128,7 @@ describe("a provider's credential", () => {
   }
   const call = () => gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
 
-  test("is used from the next request on, rests sealed, and is told to nobody", async () => {
+  test("a stored credential is used from the next request on, is encrypted at rest and is never returned", async () => {
     expect(await state()).toMatchObject({ credential: "none", accounts: 0 })
     expect((await call()).status).toBe(400)
     expect(await ask("PUT", credential, { api_key: CANARY })).toMatchObject({
@@ -144,7 +144,7 @@ describe("a provider's credential", () => {
     expect(gateway.output.stderr).not.toContain(CANARY)
   })
 
-  test("does not follow the provider to another address", async () => {
+  test("a provider's credential does not follow the provider to another address", async () => {
     const file = join(gateway.folder, "trivium.yaml")
     const asked = upstream.requests.length
     writeFileSync(file, config(upstream.baseUrl.replace("127.0.0.1", "localhost")))
@@ -156,7 +156,7 @@ describe("a provider's credential", () => {
     expect(upstream.requests.length).toBe(asked)
   })
 
-  test("can be forgotten", async () => {
+  test("a stored credential can be deleted", async () => {
     await ask("PUT", credential, { api_key: CANARY })
     expect(await ask("DELETE", credential)).toMatchObject({ status: 200, body: { credential: "none" } })
     expect((await call()).status).toBe(400)
@@ -166,14 +166,14 @@ describe("a provider's credential", () => {
     })
   })
 
-  test("is not kept for one that is not there", async () => {
+  test("a provider's credential is not kept for one that is not there", async () => {
     const { status, body } = await ask("PUT", "/admin/v1/providers/nobody/credential", { api_key: CANARY })
     expect({ status, body }).toMatchObject({ status: 404, body: { error: { code: "resource_not_found" } } })
   })
 })
 
 describe("the configuration", () => {
-  test("is checked without being changed", async () => {
+  test("the configuration is checked without being changed", async () => {
     const text = 'providers:\n  opanai: { api_key: "sk-very-secret" }\n'
     const { body } = await ask("POST", "/admin/v1/config/check", { text })
     expect(body).toMatchObject({
@@ -204,7 +204,7 @@ describe("bodies", () => {
     expect(await response.json()).toMatchObject({ error: { code: "body_too_large" } })
   })
 
-  test("of another media type are refused", async () => {
+  test("bodies of another media type are refused", async () => {
     const key = readFileSync(join(gateway.dataDir, "admin-key"), "utf8").trim()
     const headers = { authorization: `Bearer ${key}`, "content-type": "text/plain" }
     const response = await gateway.administer("/admin/v1/keys", { method: "POST", body: '{"name":"x"}', headers })

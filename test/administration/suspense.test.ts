@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { inBooks } from "./books.ts"
+import { withOfflineLedger } from "./offline-store.ts"
 
 let data: string
 beforeEach(async () => {
   data = mkdtempSync(join(tmpdir(), "trivium-suspense-"))
-  await inBooks({ dataDir: data }, async (ledger) => {
+  await withOfflineLedger({ dataDir: data }, async (ledger) => {
     await ledger.topUp({ account: "tenant:acme", amountNano: 1_000_000_000n, eventId: "first", at: Date.now() })
     for (const requestId of ["killed-1", "killed-2", "killed-3"])
       await ledger.hold({ requestId, tenant: "acme", keyId: "key_1", amountNano: 100_000_000n, at: Date.now() })
@@ -26,7 +26,7 @@ async function json<Result>(...words: string[]): Promise<Result> {
   return JSON.parse(stdout)
 }
 
-interface Listed {
+interface SuspenseBody {
   readonly suspense: { readonly id: string; readonly amount: string; readonly since: string; returns_at: string }[]
   readonly count: number
   readonly total: string
@@ -48,7 +48,7 @@ test("while a gateway runs, it is listed, settled and returned through its admin
   try {
     expect(await balanceOf(gateway)).toBe("0.7")
     expect(await metric(gateway)).toBe("0.28")
-    const listed = await json<Listed>("list")
+    const listed = await json<SuspenseBody>("list")
     expect(listed).toMatchObject({ count: 3, total: "0.28" })
     expect(listed.suspense.map(({ id, amount }) => `${id} ${amount}`)).toEqual([
       ...["killed-1 0.08", "killed-2 0.1", "killed-3 0.1"],

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { addressesAt } from "../matrix/stage.ts"
 import type { RunningGateway } from "../stage/gateway.ts"
-import type { Agent, AgentModel, Command, Pointed } from "./agent.ts"
+import type { AgentCommand, AgentConnection, AgentModel, CodingAgent } from "./agent.ts"
 import type { ScriptedModel } from "./scripted-model.ts"
-import { Tap } from "./tap.ts"
+import { LossTap } from "./tap.ts"
 import { ANSWER, FILES, MENDED, PROMPT } from "./task.ts"
 
 const TIME_LIMIT_MS = 120_000
@@ -33,9 +33,12 @@ export interface RunResult {
   readonly output: string
 }
 
-export async function runAgent(agent: Agent, { model, upstream, gateway, program }: RunOptions): Promise<RunResult> {
+export async function runAgent(
+  agent: CodingAgent,
+  { model, upstream, gateway, program }: RunOptions,
+): Promise<RunResult> {
   const scratch = mkdtempSync(join(tmpdir(), `trivium-agent-${agent.name}-`))
-  const tap = await Tap.before(gateway.url)
+  const tap = await LossTap.before(gateway.url)
   try {
     const pointed = { gateway: addressesAt(tap.url), key: gateway.key, model: model.id, prompt: PROMPT }
     const place = workplace(scratch, agent.homeFiles?.(pointed) ?? {})
@@ -64,12 +67,12 @@ export async function runAgent(agent: Agent, { model, upstream, gateway, program
 }
 
 interface CommandPlace {
-  readonly pointed: Pointed
+  readonly pointed: AgentConnection
   readonly program: readonly string[]
-  readonly place: Workplace
+  readonly place: AgentWorkspace
 }
 
-async function runCommands(agent: Agent, { pointed, program, place }: CommandPlace): Promise<Ended> {
+async function runCommands(agent: CodingAgent, { pointed, program, place }: CommandPlace): Promise<FinishedProcess> {
   if (agent.setup) {
     const ready = await ran(agent.setup(pointed), { program, ...place })
     if (ready.code !== 0) return ready
@@ -82,12 +85,12 @@ function isPrinted(stdout: string): boolean {
   return Bun.stripANSI(stdout).replace(/\s+/g, " ").includes(ANSWER)
 }
 
-interface Workplace {
+interface AgentWorkspace {
   readonly folder: string
   readonly home: string
 }
 
-function workplace(scratch: string, homeFiles: Readonly<Record<string, string>>): Workplace {
+function workplace(scratch: string, homeFiles: Readonly<Record<string, string>>): AgentWorkspace {
   const folder = join(scratch, "work")
   const home = join(scratch, "home")
   const files = [
@@ -103,7 +106,7 @@ function workplace(scratch: string, homeFiles: Readonly<Record<string, string>>)
   return { folder, home }
 }
 
-interface Ended {
+interface FinishedProcess {
   readonly code: number | null
   readonly stdout: string
   /** Also what it printed as errors. */
@@ -112,9 +115,9 @@ interface Ended {
 
 /** Nothing of the environment reaches an agent, so that it cannot find a credential and call its vendor. */
 function ran(
-  { words, environment }: Command,
-  { program: [file = "", ...before], folder, home }: Workplace & { program: readonly string[] },
-): Promise<Ended> {
+  { words, environment }: AgentCommand,
+  { program: [file = "", ...before], folder, home }: AgentWorkspace & { program: readonly string[] },
+): Promise<FinishedProcess> {
   const child = spawn(file, [...before, ...words], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? "", HOME: home, ...environment },

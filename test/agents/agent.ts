@@ -1,21 +1,21 @@
 // What the runs know of a coding agent: where it comes from, how it is pointed at the gateway, how its tools are called.
 import type { GatewayAddress } from "../matrix/clients/client.ts"
 import type { ModelProtocol } from "./scripted-model.ts"
-import type { Steps } from "./task.ts"
+import type { ToolSteps } from "./task.ts"
 
-export interface Agent {
+export interface CodingAgent {
   readonly name: string
   readonly version: string
   readonly source: AgentSource
   /** The models it is run with, each at an upstream of another protocol than its own. */
   readonly models: readonly AgentModel[]
   /** Settings it can be given in no other way, by their path in the home folder. */
-  homeFiles?(pointed: Pointed): Readonly<Record<string, string>>
+  homeFiles?(pointed: AgentConnection): Readonly<Record<string, string>>
   /** What has to be run once before, such as signing in. */
-  setup?(pointed: Pointed): Command
-  command(pointed: Pointed): Command
+  setup?(pointed: AgentConnection): AgentCommand
+  command(pointed: AgentConnection): AgentCommand
   /** What a model calls to do the task in this folder. */
-  steps(folder: string, model: AgentModel): Steps
+  steps(folder: string, model: AgentModel): ToolSteps
   /** The model's last answer, of an agent that takes its edits from the text. */
   readonly reply?: string
 }
@@ -34,14 +34,14 @@ export interface AgentModel {
   readonly upstream: ModelProtocol
 }
 
-export interface Pointed {
+export interface AgentConnection {
   readonly gateway: GatewayAddress
   readonly key: string
   readonly model: string
   readonly prompt: string
 }
 
-export interface Command {
+export interface AgentCommand {
   readonly words: readonly string[]
   readonly environment: Readonly<Record<string, string>>
 }

@@ -1,5 +1,5 @@
 // The coding agents that are run.
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { aider } from "./aider.ts"
 import { claude, claudeAgentSdk, claudeAgentSdkPython } from "./claude.ts"
 import { cline } from "./cline.ts"
@@ -10,7 +10,7 @@ import { gemini } from "./gemini.ts"
 import { opencode } from "./opencode.ts"
 import { qwen } from "./qwen.ts"
 
-export const agents: readonly Agent[] = [
+export const agents: readonly CodingAgent[] = [
   claude,
   claudeAgentSdk,
   claudeAgentSdkPython,

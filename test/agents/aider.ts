@@ -1,9 +1,9 @@
 // aider, which has no tools: the model writes the change into its answer. By chat completions.
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { ANSWER, FILES, MENDED } from "./task.ts"
 
-export const aider: Agent = {
+export const aider: CodingAgent = {
   name: "aider",
   version: "0.86.2",
   source: { pip: "aider-chat", command: "aider" },

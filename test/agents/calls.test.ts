@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import type { HeardPart } from "../matrix/conversation.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
-import type { Steps, ToolUse } from "./task.ts"
+import type { ToolSteps, ToolUse } from "./task.ts"
 
 const read = (file: string): ToolUse => ({ tool: "read", arguments: { file }, tells: `content of ${file}` })
-const steps: Steps = [[read("a"), read("b")], [read("c")]]
+const steps: ToolSteps = [[read("a"), read("b")], [read("c")]]
 
 /** The conversation as it should come back. */
 const faithful = (): HeardPart[] =>
@@ -18,11 +18,11 @@ function resultOf(callId: string, text: string): HeardPart {
 }
 
 describe("what a model hears of its calls", () => {
-  test("is right where each comes back as it was, with its own result", () => {
+  test("what a model hears of its calls is right where each comes back as it was, with its own result", () => {
     expect(wrongCalls(faithful(), { steps, haveIds: true })).toEqual([])
   })
 
-  test("is wrong where two results were exchanged", () => {
+  test("what a model hears of its calls is wrong where two results were exchanged", () => {
     const parts = faithful().map((part) => {
       if (part.kind !== "result" || part.callId === "call_1_0") return part
       return { ...part, callId: part.callId === "call_0_0" ? "call_0_1" : "call_0_0" }
@@ -30,7 +30,7 @@ describe("what a model hears of its calls", () => {
     expect(wrongCalls(parts, { steps, haveIds: true })).toHaveLength(2)
   })
 
-  test("is wrong where a call is missing, has other arguments, another name or another id", () => {
+  test("what a model hears of its calls is wrong where a call is missing, has other arguments, another name or another id", () => {
     const [first, ...rest] = faithful()
     expect(wrongCalls(rest, { steps, haveIds: true })).toHaveLength(1)
     if (first?.kind !== "call") throw new Error("it begins with a call")
@@ -40,7 +40,7 @@ describe("what a model hears of its calls", () => {
     }
   })
 
-  test("goes by the order where a vendor gives its calls no ids", () => {
+  test("what a model hears of its calls goes by the order where a vendor gives its calls no ids", () => {
     const renamed = (id: string) => `unnamed ${id}`
     const parts = faithful().map((part): HeardPart => {
       if (part.kind === "call") return { ...part, call: { ...part.call, id: renamed(part.call.id) } }

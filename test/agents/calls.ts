@@ -1,14 +1,14 @@
 // What a model says of its calls, and whether it hears the same of them again, each with its own result.
-import type { Call, HeardPart, Tool } from "../matrix/conversation.ts"
+import type { HeardPart, MatrixTool, MatrixToolCall } from "../matrix/conversation.ts"
 import { list, members } from "../matrix/wire.ts"
-import type { Steps, ToolUse } from "./task.ts"
+import type { ToolSteps, ToolUse } from "./task.ts"
 
-export function callsOf(uses: readonly ToolUse[], step: number): Call[] {
+export function callsOf(uses: readonly ToolUse[], step: number): MatrixToolCall[] {
   return uses.map(({ tool: name, arguments: said }, index) => ({ id: `call_${step}_${index}`, name, arguments: said }))
 }
 
 /** Why these arguments would not be a model's for this tool. */
-export function misfits({ tool: name, arguments: said }: ToolUse, tool: Tool | undefined): string[] {
+export function misfits({ tool: name, arguments: said }: ToolUse, tool: MatrixTool | undefined): string[] {
   if (!tool) return [`no tool ${name} was offered`]
   const { properties, required } = members(tool.schema)
   const known = members(properties)
@@ -18,13 +18,13 @@ export function misfits({ tool: name, arguments: said }: ToolUse, tool: Tool | u
   ]
 }
 
-interface Said {
-  readonly steps: Steps
+interface TurnScript {
+  readonly steps: ToolSteps
   /** Whether the vendor gives its calls ids; else they go by their order. */
   readonly haveIds: boolean
 }
 
-export function wrongCalls(parts: readonly HeardPart[], { steps, haveIds }: Said): string[] {
+export function wrongCalls(parts: readonly HeardPart[], { steps, haveIds }: TurnScript): string[] {
   const told = parts.flatMap((part) => (part.kind === "call" ? [part.call] : []))
   const expected = steps.flatMap((uses, step) => callsOf(uses, step).map((call, at) => ({ call, use: uses[at] })))
   if (told.length !== expected.length) return [`${expected.length} calls were made, and ${told.length} are told of`]

@@ -1,8 +1,8 @@
 // Claude Code, which speaks Anthropic's messages, and the Agent SDKs, which run it inside other programs.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent, Command, Pointed } from "./agent.ts"
-import { FILES, MENDED, type Steps } from "./task.ts"
+import type { AgentCommand, AgentConnection, CodingAgent } from "./agent.ts"
+import { FILES, MENDED, type ToolSteps } from "./task.ts"
 
 const common = {
   models: [
@@ -12,7 +12,7 @@ const common = {
   steps: stepsIn,
 } as const
 
-export const claude: Agent = {
+export const claude: CodingAgent = {
   ...common,
   name: "claude",
   version: "2.1.325",
@@ -24,7 +24,7 @@ export const claude: Agent = {
   }),
 }
 
-export const claudeAgentSdk: Agent = {
+export const claudeAgentSdk: CodingAgent = {
   ...common,
   name: "claude-agent-sdk",
   version: "0.3.325",
@@ -39,14 +39,14 @@ export const claudeAgentSdk: Agent = {
   }),
 }
 
-export const claudeAgentSdkPython: Agent = {
+export const claudeAgentSdkPython: CodingAgent = {
   ...claudeAgentSdk,
   name: "claude-agent-sdk-python",
   version: "0.2.182",
   source: { pip: "claude-agent-sdk", script: join(import.meta.dir, "claude-agent-sdk.py") },
 }
 
-function environmentFor({ gateway, key, model }: Omit<Pointed, "prompt">): Command["environment"] {
+function environmentFor({ gateway, key, model }: Omit<AgentConnection, "prompt">): AgentCommand["environment"] {
   return {
     ANTHROPIC_BASE_URL: gateway.anthropic,
     ANTHROPIC_API_KEY: key,
@@ -58,7 +58,7 @@ function environmentFor({ gateway, key, model }: Omit<Pointed, "prompt">): Comma
   }
 }
 
-function stepsIn(folder: string): Steps {
+function stepsIn(folder: string): ToolSteps {
   const greeting = join(folder, MENDED.file)
   const notes = join(folder, "notes.txt")
   return [

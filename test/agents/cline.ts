@@ -1,12 +1,12 @@
 // Cline's command line, signed in to a provider of OpenAI's kind, by chat completions.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED } from "./task.ts"
 
 const ENVIRONMENT = { CLINE_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" }
 
-export const cline: Agent = {
+export const cline: CodingAgent = {
   name: "cline",
   version: "3.0.65",
   source: { npm: "cline", entry: "cline/bin/cline" },

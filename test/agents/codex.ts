@@ -1,7 +1,7 @@
 // Codex, which speaks OpenAI's responses. Its tools go by the model's name: where it knows that, it has a tool for patches
 // that takes plain text, else patches go through the shell and other tools come in a namespace.
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED, type ToolUse } from "./task.ts"
 
 const UPSTREAMS = ["anthropic-messages", "openai-chat"] as const
@@ -17,7 +17,7 @@ const PATCH = `*** Begin Patch
 *** End Patch
 `
 
-export const codex: Agent = {
+export const codex: CodingAgent = {
   name: "codex",
   version: "0.166.0",
   source: { npm: "@openai/codex", entry: "@openai/codex/bin/codex.js" },

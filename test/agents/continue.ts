@@ -1,10 +1,10 @@
 // Continue's command line, with a model of OpenAI's kind in its settings, by chat completions.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED, type ToolUse } from "./task.ts"
 
-export const continueCli: Agent = {
+export const continueCli: CodingAgent = {
   name: "continue",
   version: "1.5.47",
   source: { npm: "@continuedev/cli", entry: "@continuedev/cli/dist/cn.js" },

@@ -1,10 +1,10 @@
 // GitHub's Copilot CLI with a provider of one's own: no account, no network but the gateway; by chat completions.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED } from "./task.ts"
 
-export const copilot: Agent = {
+export const copilot: CodingAgent = {
   name: "copilot",
   version: "1.0.102",
   source: { npm: "@github/copilot", entry: "@github/copilot/npm-loader.js" },

@@ -1,7 +1,7 @@
 // Gemini CLI, which speaks generateContent.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED } from "./task.ts"
 
 /** Without a way to sign in that was chosen before, it takes another address for one that needs none, and refuses it. */
@@ -11,7 +11,7 @@ const SETTINGS = {
   general: { enableAutoUpdate: false },
 }
 
-export const gemini: Agent = {
+export const gemini: CodingAgent = {
   name: "gemini",
   version: "0.61.0",
   source: { npm: "@google/gemini-cli", entry: "@google/gemini-cli/bundle/gemini.js" },

@@ -3,12 +3,12 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 
 /** The words of its program, or why it cannot be installed. */
-export type Installed = { readonly program: readonly string[] } | { readonly reason: string }
+export type AgentInstallation = { readonly program: readonly string[] } | { readonly reason: string }
 
-export function install({ name, version, source }: Agent): Installed {
+export function install({ name, version, source }: CodingAgent): AgentInstallation {
   const folder = join(tmpdir(), "trivium-agents", `${name}-${version}`)
   const program = programOf(source, folder)
   const done = join(folder, "installed")
@@ -24,7 +24,7 @@ export function install({ name, version, source }: Agent): Installed {
   return { program }
 }
 
-function programOf(source: Agent["source"], folder: string): string[] {
+function programOf(source: CodingAgent["source"], folder: string): string[] {
   if ("npm" in source) {
     const entry = join(folder, "node_modules", source.entry)
     if ("script" in source) return ["node", source.script, entry]

@@ -1,10 +1,10 @@
 // opencode, which is told of a provider in its settings; here one of OpenAI's kind, by chat completions.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED } from "./task.ts"
 
-export const opencode: Agent = {
+export const opencode: CodingAgent = {
   name: "opencode",
   version: "1.18.33",
   // The package's own command is put in place by an install script, which is not run.

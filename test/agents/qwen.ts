@@ -1,12 +1,12 @@
 // Qwen Code, by chat completions.
 import { join } from "node:path"
 import { modelOf } from "../matrix/axes.ts"
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { FILES, MENDED } from "./task.ts"
 
 const SETTINGS = { privacy: { usageStatisticsEnabled: false }, general: { enableAutoUpdate: false } }
 
-export const qwen: Agent = {
+export const qwen: CodingAgent = {
   name: "qwen",
   version: "0.24.4",
   source: { npm: "@qwen-code/qwen-code", entry: "@qwen-code/qwen-code/cli-entry.js" },

@@ -1,6 +1,6 @@
 // npm run agents [-- NAME …]: real coding agents do a task through the gateway with models of other protocols. Ends with
 // 1 where one does not.
-import type { Agent } from "./agent.ts"
+import type { CodingAgent } from "./agent.ts"
 import { type RunResult, runAgent } from "./agent-run.ts"
 import { agents } from "./agents.ts"
 import { install } from "./install.ts"
@@ -24,7 +24,7 @@ try {
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
 process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
 
-async function runWithModels(agent: Agent): Promise<void> {
+async function runWithModels(agent: CodingAgent): Promise<void> {
   const installed = install(agent)
   if ("reason" in installed) {
     counts.skipped += agent.models.length

@@ -1,18 +1,18 @@
 // A model behind a real socket that does the task: it looks at the tools it is offered, calls them step by step in its
 // own protocol, and notes where what it hears of its calls is not what it said.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { type Answer, type Heard, type HeardPart, UNSEEN_SEAL } from "../matrix/conversation.ts"
+import { type HeardPart, type ReceivedConversation, type ScriptedAnswer, UNSEEN_SEAL } from "../matrix/conversation.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
 import { voices } from "../matrix/upstreams/voices.ts"
-import { type Members, members, parsed, text } from "../matrix/wire.ts"
+import { members, parsed, text, type WireMembers } from "../matrix/wire.ts"
 import { callsOf, misfits, wrongCalls } from "./calls.ts"
-import { ANSWER, type Steps } from "./task.ts"
+import { ANSWER, type ToolSteps } from "./task.ts"
 
 /** The protocols a model can be scripted in here. */
 export type ModelProtocol = "openai-chat" | "anthropic-messages" | "gemini-generate"
 
 /** Whether a request asks to see thoughts; hosts of open models always show them. */
-const SHOWS_THOUGHTS: Readonly<Record<ModelProtocol, (body: Members) => boolean>> = {
+const SHOWS_THOUGHTS: Readonly<Record<ModelProtocol, (body: WireMembers) => boolean>> = {
   "openai-chat": () => true,
   "anthropic-messages": ({ thinking }) => ["enabled", "adaptive"].includes(text(members(thinking).type)),
   "gemini-generate": ({ generationConfig }) =>
@@ -24,7 +24,7 @@ export class ScriptedModel {
   readonly faults = new Set<string>()
   /** Whether it has said that the task is done. */
   isDone = false
-  private steps: Steps = []
+  private steps: ToolSteps = []
   private reply = ANSWER
   /** What it has signed, and wants to see again. */
   readonly seals = new Set<string>()
@@ -48,7 +48,7 @@ export class ScriptedModel {
   }
 
   /** Calls these tools, and then replies; without any tools it replies at once. */
-  willDo(steps: Steps, reply = ANSWER): void {
+  willDo(steps: ToolSteps, reply = ANSWER): void {
     this.steps = steps
     this.reply = reply
     this.isDone = false
@@ -84,7 +84,7 @@ export class ScriptedModel {
     }
   }
 
-  private answerTo(heard: Heard, body: Members): Answer {
+  private answerTo(heard: ReceivedConversation, body: WireMembers): ScriptedAnswer {
     const offered = new Map(heard.tools.map((tool) => [tool.name, tool]))
     // Agents also ask for a title or a summary, without tools.
     const isAside = this.steps.length > 0 && !this.steps.flat().some(({ tool }) => offered.has(tool))
@@ -104,13 +104,13 @@ export class ScriptedModel {
   }
 
   /** It thinks before its last answer too, as models do. */
-  private lastAnswer(step: number, body: Members): Answer {
+  private lastAnswer(step: number, body: WireMembers): ScriptedAnswer {
     const thoughts = this.thoughts(step, body)
     const isUnseen = thoughts.length === 0 && this.protocol === "gemini-generate"
     return { parts: [...thoughts, { text: this.reply, ...(isUnseen && { seal: UNSEEN_SEAL }) }], finish: "stop" }
   }
 
-  private thoughts(step: number, body: Members): Answer["parts"] {
+  private thoughts(step: number, body: WireMembers): ScriptedAnswer["parts"] {
     const isShown = SHOWS_THOUGHTS[this.protocol](body)
     const seal = Buffer.from(`sealed thought ${step}`).toString("base64")
     if (isShown && this.protocol !== "openai-chat") this.seals.add(seal)

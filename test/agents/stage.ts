@@ -5,13 +5,13 @@ import { RunningGateway } from "../stage/gateway.ts"
 import type { AgentModel } from "./agent.ts"
 import { type ModelProtocol, ScriptedModel } from "./scripted-model.ts"
 
-export interface Stage {
+export interface AgentStage {
   readonly gateway: RunningGateway
   readonly upstreams: Readonly<Record<ModelProtocol, ScriptedModel>>
   stop(): Promise<void>
 }
 
-export async function startStage(models: readonly AgentModel[]): Promise<Stage> {
+export async function startStage(models: readonly AgentModel[]): Promise<AgentStage> {
   const upstreams = {
     "openai-chat": await ScriptedModel.start("openai-chat"),
     "anthropic-messages": await ScriptedModel.start("anthropic-messages"),

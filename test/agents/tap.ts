@@ -1,7 +1,7 @@
 // A wire between an agent and the gateway that passes every byte as it is, and reads along what was lost.
 import { connect, createServer, type Server, type Socket } from "node:net"
 
-export class Tap {
+export class LossTap {
   /** Where in the agent's requests something was lost. */
   readonly losses = new Set<string>()
   private readonly sockets = new Set<Socket>()
@@ -11,9 +11,9 @@ export class Tap {
     private readonly to: URL,
   ) {}
 
-  static async before(gatewayUrl: string): Promise<Tap> {
+  static async before(gatewayUrl: string): Promise<LossTap> {
     const server = createServer((client) => tap.pass(client))
-    const tap = new Tap(server, new URL(gatewayUrl))
+    const tap = new LossTap(server, new URL(gatewayUrl))
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     return tap
   }

@@ -23,4 +23,4 @@ export interface ToolUse {
 }
 
 /** The turns of a model: the calls of each are made at once, and the next one waits for their results. */
-export type Steps = readonly (readonly ToolUse[])[]
+export type ToolSteps = readonly (readonly ToolUse[])[]

@@ -2,7 +2,7 @@
 import type { ApiFamily, ScenarioCall } from "./scenarios.ts"
 
 /** One line that a driver prints. */
-export interface Observation {
+export interface ClientObservation {
   readonly library: string
   readonly version: string
   readonly api: ApiFamily
@@ -30,7 +30,11 @@ interface ObservedError {
 }
 
 /** The tag by which the scripted host knows a cell's requests: drivers put it before the first prompt. */
-export function cellTag({ library, model, scenario }: Pick<Observation, "library" | "model" | "scenario">): string {
+export function cellTag({
+  library,
+  model,
+  scenario,
+}: Pick<ClientObservation, "library" | "model" | "scenario">): string {
   return `[cell ${library} | ${model} | ${scenario}]`
 }
 

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "bun:test"
-import type { Observation } from "./cell.ts"
+import type { ClientObservation } from "./cell.ts"
 import { problemsOf } from "./judge.ts"
 import { thoughtOf } from "./scenario-host.ts"
-import { type Scenario, scenarios } from "./scenarios.ts"
+import { type ClientScenario, scenarios } from "./scenarios.ts"
 
 const HEAD = { library: "some library", version: "1", api: "anthropic", model: "a/model" } as const
 
-function named(name: string): Scenario {
+function named(name: string): ClientScenario {
   const scenario = scenarios.find((each) => each.name === name)
   if (!scenario) throw new Error(`there is no scenario ${name}`)
   return scenario
 }
 
 /** What a faultless library reports of a scenario that does not fail. */
-function faultless(scenario: Scenario): Observation {
+function faultless(scenario: ClientScenario): ClientObservation {
   const texts = scenario.steps.flatMap((step) => ("text" in step ? [step.text] : []))
   const last = texts.at(-1) ?? ""
   return {
@@ -29,7 +29,7 @@ function faultless(scenario: Scenario): Observation {
 const answered = scenarios.filter(({ failure }) => !failure)
 
 describe("the judge of the client matrix", () => {
-  test.each(answered)("accepts a faultless $name", (scenario) => {
+  test.each(answered)("the judge of the client matrix accepts a faultless $name", (scenario) => {
     expect(problemsOf(faultless(scenario), scenario)).toEqual([])
   })
 

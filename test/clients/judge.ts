@@ -1,10 +1,10 @@
 // Compares what a driver reports of one cell with what its scenario expects.
 import { isDeepStrictEqual } from "node:util"
-import type { Observation } from "./cell.ts"
+import type { ClientObservation } from "./cell.ts"
 import { thoughtOf } from "./scenario-host.ts"
-import type { ExpectedFailure, Scenario } from "./scenarios.ts"
+import type { ClientScenario, ExpectedFailure } from "./scenarios.ts"
 
-export function problemsOf(seen: Observation, scenario: Scenario): string[] {
+export function problemsOf(seen: ClientObservation, scenario: ClientScenario): string[] {
   const { failure } = scenario
   if (failure) return failureProblems(seen, { failure, scenario })
   if (seen.error) return [`raised ${seen.error.class} ${seen.error.status ?? ""}: ${seen.error.message}`]
@@ -12,8 +12,8 @@ export function problemsOf(seen: Observation, scenario: Scenario): string[] {
 }
 
 function failureProblems(
-  { error, api, pieces = [] }: Observation,
-  { failure, scenario }: { failure: ExpectedFailure; scenario: Scenario },
+  { error, api, pieces = [] }: ClientObservation,
+  { failure, scenario }: { failure: ExpectedFailure; scenario: ClientScenario },
 ): string[] {
   if (!error) return ["raised no error"]
   const status = failure.status?.[api]
@@ -31,7 +31,7 @@ function failureProblems(
   ]
 }
 
-function textProblems({ texts = [], pieces = [] }: Observation, { steps, stream }: Scenario): string[] {
+function textProblems({ texts = [], pieces = [] }: ClientObservation, { steps, stream }: ClientScenario): string[] {
   const expected = steps.flatMap((step) => ("text" in step ? [step.text] : []))
   const last = expected.at(-1) ?? ""
   return [
@@ -44,14 +44,14 @@ function textProblems({ texts = [], pieces = [] }: Observation, { steps, stream 
 }
 
 /** Calls of one step may be run in any order. */
-function callProblems({ calls = [] }: Observation, { steps }: Scenario): string[] {
+function callProblems({ calls = [] }: ClientObservation, { steps }: ClientScenario): string[] {
   const sorted = (list: readonly unknown[]) => list.map((each) => JSON.stringify(each)).sort()
   const expected = steps.flatMap((step) => ("calls" in step ? step.calls : []))
   const isSame = isDeepStrictEqual(sorted(calls), sorted(expected))
   return isSame ? [] : [`called ${JSON.stringify(calls)} instead of ${JSON.stringify(expected)}`]
 }
 
-function thoughtProblems({ reasoning }: Observation, { thinking, steps }: Scenario): string[] {
+function thoughtProblems({ reasoning }: ClientObservation, { thinking, steps }: ClientScenario): string[] {
   const thought = thoughtOf(steps.length - 1)
   if (!thinking || reasoning === undefined || reasoning.includes(thought)) return []
   return [`the thoughts lack “${thought}”: ${JSON.stringify(reasoning)}`]

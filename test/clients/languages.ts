@@ -9,7 +9,7 @@ const folder = import.meta.dir
 /** Installs outlive a run, outside the repository. */
 const cache = join(tmpdir(), "trivium-clients")
 
-export interface Language {
+export interface DriverLanguage {
   readonly name: string
   /** The command that drives the libraries, or why it cannot be run here. */
   prepare(): DriverCommand | SkipReason
@@ -23,7 +23,7 @@ interface SkipReason {
   readonly reason: string
 }
 
-export const languages: readonly Language[] = [
+export const languages: readonly DriverLanguage[] = [
   { name: "javascript", prepare: prepareJavascript },
   { name: "python", prepare: preparePython },
   { name: "go", prepare: prepareGo },

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { parseArgs } from "node:util"
 import { RunningGateway } from "../stage/gateway.ts"
-import { cellTag, type Observation } from "./cell.ts"
+import { type ClientObservation, cellTag } from "./cell.ts"
 import { problemsOf } from "./judge.ts"
 import { type DriverCommand, languages } from "./languages.ts"
 import { clientsConfig, models } from "./models.ts"
@@ -57,7 +57,7 @@ async function drive(language: string, { words }: DriverCommand): Promise<void> 
   )
   const tallies = new Map<string, { passed: number; all: number; version: string }>()
   for await (const line of createInterface({ input: child.stdout })) {
-    const observation = JSON.parse(line) as Observation
+    const observation = JSON.parse(line) as ClientObservation
     const isFine = settle(observation)
     const { library, version } = observation
     const tally = tallies.get(library) ?? { passed: 0, all: 0, version }
@@ -85,7 +85,7 @@ function cells(): object[] {
 }
 
 /** Whether it passes. */
-function settle(observation: Observation): boolean {
+function settle(observation: ClientObservation): boolean {
   const tag = cellTag(observation)
   const scenario = scenarios.find(({ name }) => name === observation.scenario)
   if (!scenario) throw new Error(`a driver reports an unknown scenario: ${observation.scenario}`)

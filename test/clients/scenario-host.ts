@@ -3,20 +3,20 @@
 import { createHash } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { UpstreamProtocol } from "../matrix/axes.ts"
-import type { Answer, Call, Heard, HeardPart } from "../matrix/conversation.ts"
+import type { HeardPart, MatrixToolCall, ReceivedConversation, ScriptedAnswer } from "../matrix/conversation.ts"
 import { REASONING_ID } from "../matrix/upstreams/openai-responses-heard.ts"
+import type { EventBytes, RequestTarget, UpstreamFormat } from "../matrix/upstreams/upstream-format.ts"
 import { brokenRules } from "../matrix/upstreams/vendor-rules.ts"
-import type { Addressed, Bytes, Voice } from "../matrix/upstreams/voice.ts"
 import { voices } from "../matrix/upstreams/voices.ts"
-import { type Members, members, parsed, text } from "../matrix/wire.ts"
+import { members, parsed, text, type WireMembers } from "../matrix/wire.ts"
 import { tagIn } from "./cell.ts"
-import { REFUSAL, type Scenario, type ScenarioCall, scenarios, toolResult } from "./scenarios.ts"
+import { type ClientScenario, REFUSAL, type ScenarioCall, scenarios, toolResult } from "./scenarios.ts"
 
 /** What the ids of all scripted answers have in common: responses, chat completions, messages, Gemini's. */
 const SHARED_IDS = /0a1b2c|AbC123|AbCdEf|mOsAaf/g
 
 /** Whether a request asks to see thoughts; hosts of open models always show them. */
-const SHOWS_THOUGHTS: Readonly<Record<UpstreamProtocol, (body: Members) => boolean>> = {
+const SHOWS_THOUGHTS: Readonly<Record<UpstreamProtocol, (body: WireMembers) => boolean>> = {
   "openai-chat": () => true,
   "openai-responses": ({ reasoning }) => members(reasoning).summary !== undefined,
   "anthropic-messages": ({ thinking }) => isThinking(thinking),
@@ -37,12 +37,12 @@ export function thoughtOf(step: number): string {
 }
 
 interface HeardRequest {
-  readonly voice: Voice
-  readonly addressed: Addressed
-  readonly body: Members
-  readonly heard: Heard
+  readonly voice: UpstreamFormat
+  readonly addressed: RequestTarget
+  readonly body: WireMembers
+  readonly heard: ReceivedConversation
   readonly tag: string
-  readonly scenario: Scenario
+  readonly scenario: ClientScenario
 }
 
 export class ScenarioHost {
@@ -90,7 +90,7 @@ export class ScenarioHost {
     const answer = nextAnswer(request)
     // Stored items are found again by their ids, and some libraries take two answers of one id for one.
     const number = (++this.answers).toString(16).padStart(6, "0")
-    const own = (bytes: Bytes) => (typeof bytes === "string" ? bytes.replaceAll(SHARED_IDS, number) : bytes)
+    const own = (bytes: EventBytes) => (typeof bytes === "string" ? bytes.replaceAll(SHARED_IDS, number) : bytes)
     if (!addressed.stream) {
       response.writeHead(200, { "content-type": "application/json" })
       response.end(own(JSON.stringify(voice.whole(answer, body))))
@@ -127,11 +127,11 @@ function readRequest(path: string, raw: string): HeardRequest | string {
   return `a call to ${path}, which generates nothing`
 }
 
-function stepOf({ turns }: Heard): number {
+function stepOf({ turns }: ReceivedConversation): number {
   return turns.filter(({ by }) => by === "assistant").length
 }
 
-function nextAnswer(request: HeardRequest): Answer {
+function nextAnswer(request: HeardRequest): ScriptedAnswer {
   const { scenario, heard } = request
   const step = stepOf(heard)
   const next = scenario.steps[step]
@@ -150,7 +150,7 @@ function sealOf(tag: string, step: number): string {
   return createHash("sha512").update(`${tag} ${step}`).digest("base64")
 }
 
-function callsOf({ scenario, tag }: HeardRequest, step: number): (Call & ScenarioCall)[] {
+function callsOf({ scenario, tag }: HeardRequest, step: number): (MatrixToolCall & ScenarioCall)[] {
   const uses = scenario.steps[step]
   const cell = createHash("sha256").update(tag).digest("hex").slice(0, 12)
   return uses && "calls" in uses ? uses.calls.map((use, at) => ({ id: `call_${cell}_${step}_${at}`, ...use })) : []

@@ -1,14 +1,14 @@
 // The conversations that every library holds with every model: what is asked, what the model answers step by step, or
 // how the call fails. A driver reads the asking side, the scripted host the answering side, the judge both.
-import type { JsonObject, Tool } from "../matrix/conversation.ts"
+import type { JsonObject, MatrixTool } from "../matrix/conversation.ts"
 
-export interface Scenario {
+export interface ClientScenario {
   readonly name: string
   readonly stream: boolean
   readonly thinking: boolean
   /** What the user says; a second prompt continues the conversation behind the answer to the first. */
   readonly prompts: readonly string[]
-  readonly tools: readonly Tool[]
+  readonly tools: readonly MatrixTool[]
   /** The model's answers in order; an answer with calls is followed by one that has their results. */
   readonly steps: readonly ScenarioStep[]
   readonly failure?: ExpectedFailure
@@ -37,7 +37,7 @@ export const REFUSAL = "The parameter `temperature` is out of range for this mod
 
 const CITY_SCHEMA = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
 
-const TOOLS: readonly Tool[] = [
+const TOOLS: readonly MatrixTool[] = [
   { name: "get_weather", description: "Get the current weather in a city.", schema: CITY_SCHEMA },
   { name: "get_time", description: "Get the current time in a city.", schema: CITY_SCHEMA },
 ]
@@ -55,7 +55,7 @@ const PLAIN = { stream: false, thinking: false, tools: [], prompts: ["Say hello.
 const GREETING = { text: "Hello, I am a scripted model." }
 const sameStatus = (status: number) => ({ openai: status, anthropic: status, gemini: status })
 
-export const scenarios: readonly Scenario[] = [
+export const scenarios: readonly ClientScenario[] = [
   { ...PLAIN, name: "text", steps: [GREETING] },
   { ...PLAIN, name: "streamed text", stream: true, steps: [GREETING] },
   { ...PLAIN, name: "thinking", thinking: true, steps: [GREETING] },

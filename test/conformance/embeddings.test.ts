@@ -3,7 +3,7 @@ import { expect } from "bun:test"
 import { floatsOf } from "../../src/canonical/embedding.ts"
 import { isObject, type JsonObject } from "../../src/canonical/json.ts"
 import { codecs } from "../../src/protocols.ts"
-import { type Recording, recorded, recordings } from "./recorded.ts"
+import { type RecordedExchange, recorded, recordings } from "./recorded.ts"
 
 const OF_PROVIDER: Readonly<Record<string, string>> = {
   openai: "openai-embeddings",
@@ -15,15 +15,15 @@ const OF_PROVIDER: Readonly<Record<string, string>> = {
 }
 
 /** Vectors are made by one of several makers at Bedrock. */
-function protocolOf({ provider, request }: Recording): string {
+function protocolOf({ provider, request }: RecordedExchange): string {
   if (provider !== "bedrock") return OF_PROVIDER[provider] ?? ""
   return request?.url?.includes("cohere.") ? "cohere-embed" : "nova-embed"
 }
 
-const embeds = ({ request }: Recording) => request?.url?.includes("embed") === true
+const embeds = ({ request }: RecordedExchange) => request?.url?.includes("embed") === true
 const exchanges = () => ["embeddings", "embedContent", "invoke"].flatMap(recordings).filter(embeds)
 
-const upstreamOf = (recording: Recording) => codecs.embedding?.upstream.get(protocolOf(recording))
+const upstreamOf = (recording: RecordedExchange) => codecs.embedding?.upstream.get(protocolOf(recording))
 
 function askedFor(body: JsonObject = {}): number {
   if (Array.isArray(body.requests)) return body.requests.length

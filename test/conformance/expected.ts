@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Usage } from "../../src/canonical/usage.ts"
 
-export interface Expected {
+export interface ExpectedUsage {
   readonly endpoint: string
   readonly provider: string
   /** Where it was recorded, and which exchange of those there. */
@@ -19,7 +19,7 @@ const [, ...lines] = readFileSync(join(import.meta.dir, "expected.tsv"), "utf8")
   .trimEnd()
   .split("\n")
 
-export const EXPECTED: readonly Expected[] = lines.map((line) => {
+export const EXPECTED: readonly ExpectedUsage[] = lines.map((line) => {
   const [endpoint = "", provider = "", source = "", exchange, usage = "", finish = "-"] = line.split("\t")
   const buckets = usage.split(" ").map((bucket) => bucket.split("="))
   return {

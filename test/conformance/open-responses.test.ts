@@ -112,13 +112,13 @@ async function streamed(body: JsonObject): Promise<JsonObject[]> {
   return events
 }
 
-interface Item {
+interface ResponseOutputItem {
   readonly type: string
   readonly [member: string]: Json
 }
 
-function itemsOf(response: Json | undefined, type: string): Item[] {
-  const { output } = response as { output: Item[] }
+function itemsOf(response: Json | undefined, type: string): ResponseOutputItem[] {
+  const { output } = response as { output: ResponseOutputItem[] }
   return output.filter((item) => item.type === type)
 }
 
@@ -145,7 +145,7 @@ for (const { name } of HOSTS) {
   const model = `test/${name}`
 
   describe(name, () => {
-    test("basic text", async () => {
+    test("a basic text response conforms", async () => {
       const response = await answered({ model, input: [{ type: "message", role: "user", content: "Say hello." }] })
       expect(response).toMatchObject({ object: "response", status: "completed", model })
       const [message] = itemsOf(response, "message")

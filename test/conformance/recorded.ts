@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from "../../src/canonical/json.ts"
 import { encodeByteText } from "../../src/transport/json/byte-text.ts"
 import { encodeSse } from "../../src/transport/streams/sse.ts"
 
-export interface Recording {
+export interface RecordedExchange {
   readonly source: string
   readonly n?: number
   readonly provider: string
@@ -24,15 +24,15 @@ if (!available)
 export const recorded = test.skipIf(!available)
 
 /** The exchanges of one interface with all providers, such as `chat`. */
-export function recordings(endpoint: string): Recording[] {
+export function recordings(endpoint: string): RecordedExchange[] {
   const read = known.get(endpoint) ?? (available ? readRecordings(endpoint) : [])
   known.set(endpoint, read)
   return read
 }
 
-const known = new Map<string, Recording[]>()
+const known = new Map<string, RecordedExchange[]>()
 
-function readRecordings(endpoint: string): Recording[] {
+function readRecordings(endpoint: string): RecordedExchange[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(`.${endpoint}.jsonl`))
     .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
@@ -40,7 +40,7 @@ function readRecordings(endpoint: string): Recording[] {
 }
 
 /** A streamed answer as the bytes it came in; undefined for one that came whole. */
-export function streamText({ response: { body } }: Recording): string | undefined {
+export function streamText({ response: { body } }: RecordedExchange): string | undefined {
   if (typeof body === "string") return body.includes("data:") ? encodeByteText(body) : undefined
   // A chunk that was kept as text was not JSON, which is the recorder's doing.
   if (!isObject(body) || !Array.isArray(body.chunks) || !body.chunks.every(isObject)) return undefined
@@ -59,6 +59,6 @@ function frameOf(chunk: JsonObject): string {
 }
 
 /** A whole answer; its own bytes are not kept, so it is written anew. */
-export function wholeText({ response: { body } }: Recording): string | undefined {
+export function wholeText({ response: { body } }: RecordedExchange): string | undefined {
   return isObject(body) && !Array.isArray(body.chunks) ? encodeByteText(JSON.stringify(body)) : undefined
 }

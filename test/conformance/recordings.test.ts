@@ -14,9 +14,9 @@ import { outlineJson } from "../../src/transport/json/json-scan.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { Tee } from "../../src/transport/streams/tee.ts"
 import { EXPECTED } from "./expected.ts"
-import { type Recording, recorded, recordings, streamText, wholeText } from "./recorded.ts"
+import { type RecordedExchange, recorded, recordings, streamText, wholeText } from "./recorded.ts"
 
-interface Suite {
+interface RecordingSuite {
   readonly protocol: Protocol
   readonly endpoint: string
   readonly operation: string
@@ -33,7 +33,7 @@ interface Suite {
 const sum = (...counts: (Json | undefined)[]): number =>
   counts.reduce<number>((all, count) => all + (typeof count === "number" ? count : 0), 0)
 
-const suites: readonly Suite[] = [
+const suites: readonly RecordingSuite[] = [
   {
     protocol: openaiChat,
     endpoint: "chat",
@@ -88,7 +88,7 @@ function rulesBroken(text: string): string[] {
     ([, data = ""]) => (JSON.parse(data) as { response?: { id?: string } }).response?.id,
   )
   const chunks = [...text.matchAll(/^data: (\{.*"object": ?"chat\.completion\.chunk".*\})$/gm)].map(
-    ([, data = ""]) => JSON.parse(data) as Chunk,
+    ([, data = ""]) => JSON.parse(data) as RecordedChunk,
   )
   const ids = new Set(chunks.map(({ id }) => id).filter((id) => id))
   const deltas = chunks.flatMap(({ choices }) => (choices ?? []).map(({ index = 0, delta }) => ({ index, delta })))
@@ -103,7 +103,7 @@ function rulesBroken(text: string): string[] {
   return Object.entries(broken).flatMap(([rule, isBroken]) => (isBroken ? rule : []))
 }
 
-interface Chunk {
+interface RecordedChunk {
   readonly id?: string
   readonly choices?: readonly {
     readonly index?: number
@@ -113,7 +113,7 @@ interface Chunk {
 
 for (const suite of suites) describe(suite.protocol.id, () => conforms(suite))
 
-function conforms(suite: Suite): void {
+function conforms(suite: RecordingSuite): void {
   const { protocol, operation } = suite
   const good = recordings(suite.endpoint).filter((recording) => recording.status === 200 && isOf(recording, suite))
   const streams = good.flatMap((recording) => {
@@ -213,7 +213,7 @@ function readingOf(operation: string): RequestSummary {
   }
 }
 
-function refusal({ source, request }: Recording, { protocol, headers, refused }: Suite): string[] {
+function refusal({ source, request }: RecordedExchange, { protocol, headers, refused }: RecordingSuite): string[] {
   // OpenRouter's own `provider` object is not ours.
   const { provider: _, ...body } = request?.body ?? {}
   if (!body.messages && !body.input) return []
@@ -249,7 +249,7 @@ function relay(protocol: Protocol, operation: string, pieces: readonly string[])
   return { passed: passed.map((bytes) => (bytes ? toByteText(bytes) : "")).join(""), events }
 }
 
-function usageOf(recording: Recording, protocol: Protocol, operation: string) {
+function usageOf(recording: RecordedExchange, protocol: Protocol, operation: string) {
   const text = streamText(recording)
   if (text !== undefined) {
     const decoded = assembleResponse(relay(protocol, operation, [text]).events).usage
@@ -278,7 +278,7 @@ function usageIn(text: string): JsonObject | undefined {
   return found
 }
 
-function isOf(recording: Recording, { mark, streamMark }: Suite): boolean {
+function isOf(recording: RecordedExchange, { mark, streamMark }: RecordingSuite): boolean {
   const { body } = recording.response
   const text = streamText(recording)
   if (text !== undefined) return text.includes(streamMark)

@@ -3,13 +3,13 @@ import { expect } from "bun:test"
 import { bundledModels } from "../../src/catalog/bundled-models.ts"
 import { Catalog } from "../../src/catalog/catalog.ts"
 import { findOtherModel } from "../../src/catalog/reported-model.ts"
-import { type Recording, recorded, recordings } from "./recorded.ts"
+import { type RecordedExchange, recorded, recordings } from "./recorded.ts"
 
 const PROVIDERS: Readonly<Record<string, string>> = { gemini: "google" }
 const ENDPOINTS = ["chat", "responses", "messages", "generateContent", "streamGenerateContent"]
 const catalog = new Catalog(bundledModels())
 
-function askedFor({ provider, request }: Recording) {
+function askedFor({ provider, request }: RecordedExchange) {
   const [, inPath] = /models\/([^:/]+):/.exec(request?.url ?? "") ?? []
   const name = typeof request?.body?.model === "string" ? request.body.model : inPath
   const host = PROVIDERS[provider] ?? provider
@@ -18,7 +18,7 @@ function askedFor({ provider, request }: Recording) {
   return model && row && { model, provider: host, upstreamModel: row.model }
 }
 
-function reportedIn({ response: { body } }: Recording): string | undefined {
+function reportedIn({ response: { body } }: RecordedExchange): string | undefined {
   const text = typeof body === "string" ? body : JSON.stringify(body)
   return /"(?:model|modelVersion)": ?"([^"]+)"/.exec(text)?.[1]
 }

@@ -13,7 +13,7 @@ import type { UpstreamCodec } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
 import { decodeByteText } from "../../src/transport/json/byte-text.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
-import { type Recording, recordings, streamText, wholeText } from "../conformance/recorded.ts"
+import { type RecordedExchange, recordings, streamText, wholeText } from "../conformance/recorded.ts"
 
 export interface RecordedInput {
   readonly source: string
@@ -42,7 +42,10 @@ export function recordedInputs(): RecordedInput[] {
   )
 }
 
-function inputOf(recording: Recording & { readonly model?: string }, protocol: string): RecordedInput | undefined {
+function inputOf(
+  recording: RecordedExchange & { readonly model?: string },
+  protocol: string,
+): RecordedInput | undefined {
   const { source, provider, status, request: { body } = {}, model = "" } = recording
   const upstream = codecs.upstream.get(protocol)
   if (!isObject(body) || status !== 200 || !upstream) return undefined
@@ -83,7 +86,7 @@ function isWhole({ tools }: ChatRequest, { model, body }: { model: string; body:
   return !tools.some(({ kind }) => kind === "hosted") && !ELSEWHERE.test(body) && !SEARCHING.test(model)
 }
 
-function usageIn(recording: Recording, upstream: UpstreamCodec): Usage | undefined {
+function usageIn(recording: RecordedExchange, upstream: UpstreamCodec): Usage | undefined {
   const context = { id: "id", minter: "" }
   const stream = streamText(recording)
   try {

@@ -17,7 +17,7 @@ function isOpenAiText({ modelId, isPlain, isWhole, told }: RecordedInput): boole
   return modelId.startsWith("openai/") && !modelId.startsWith("openai/gpt-oss") && isPlain && isWhole && told >= LONG
 }
 
-describe("a count of our own", () => {
+describe("a local count", () => {
   recorded("of text for a model of OpenAI's is within 2 % of what was reported", () => {
     const judged = inputs.filter(isOpenAiText)
     expect(judged.length).toBeGreaterThanOrEqual(10)

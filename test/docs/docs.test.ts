@@ -24,7 +24,7 @@ test("the page of providers is what the table says; npm run docs writes it", () 
   expect(read("docs/providers.md")).toBe(providersPage())
 })
 
-test("ARCHITECTURE.md names every room there is, and no other", () => {
+test("ARCHITECTURE.md names every module of src/, and no other", () => {
   const rooms = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const named = [...read("ARCHITECTURE.md").matchAll(/^ {2}([a-z]+)\/ /gm)].map(([, name]) => name)
   expect(named.sort()).toEqual(rooms.map(({ name }) => name).sort())

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { ANTHROPIC_VERSIONS, hello, textOf } from "./anthropic-versions.ts"
 
 const HI = hello("test/model")
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin) })
 })
 beforeEach(() => {
@@ -23,14 +23,14 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-interface Posted {
+interface PostOptions {
   readonly path?: string
   readonly headers?: Record<string, string>
   readonly body?: unknown
 }
 
 /** A request as bare as it can be: only the headers given beside the body's type. */
-function post({ path = "/anthropic/v1/messages", headers = {}, body = HI }: Posted = {}): Promise<Response> {
+function post({ path = "/anthropic/v1/messages", headers = {}, body = HI }: PostOptions = {}): Promise<Response> {
   return fetch(gateway.url + path, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
@@ -122,7 +122,7 @@ describe("the key", () => {
     ["in x-api-key", own],
     ["in both, where they are the same", () => ({ ...bearer(), ...own() })],
   ]
-  test.each(accepted)("may come %s", async (_, headers) => {
+  test.each(accepted)("the key may come %s", async (_, headers) => {
     expect((await post({ headers: { ...VERSION, ...headers() } })).status).toBe(200)
     expect(upstream.lastRequest().head).not.toContain(gateway.key)
   })
@@ -178,13 +178,13 @@ describe("the version", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test.each(["models", "models/count", "models/test/model"])("is required on %s, too", async (path) => {
+  test.each(["models", "models/count", "models/test/model"])("the version is required on %s, too", async (path) => {
     const url = `${gateway.url}/anthropic/v1/${path}`
     expect((await fetch(url, { headers: own() })).status).toBe(400)
     expect((await fetch(url, { headers: { ...own(), ...VERSION } })).status).toBe(200)
   })
 
-  test("in the specification's own spelling keeps to its roles", async () => {
+  test("the version in the specification's own spelling keeps to its roles", async () => {
     const body = { ...HI, messages: [...HI.messages, { role: "system", content: "Be brief." }] }
     const response = await post({ headers: { ...own(), "msg-version": "2026-10-21" }, body })
     expect(response.status).toBe(400)
@@ -217,7 +217,7 @@ describe("the path", () => {
     },
   )
 
-  test("that finds a single model takes its slash as it is or encoded", async () => {
+  test("the path that finds a single model takes its slash as it is or encoded", async () => {
     for (const path of ["test/model", "test%2Fmodel"]) {
       const url = `${gateway.url}/anthropic/v1/models/${path}`
       const response = await fetch(url, { headers: { ...own(), ...VERSION } })

@@ -2,21 +2,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { ANTHROPIC_VERSIONS, hello, type MessageParams, textOf } from "./anthropic-versions.ts"
 
 const HI = hello("test/model")
 const folder = new KeyFolder()
 const keys = folder.eachKind()
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const config = vendorsConfig(upstream.origin, "", ["anthropic-like"])
   gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
 })
@@ -45,13 +45,13 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("the key", () => {
-      test("that is missing is an AuthenticationError", async () => {
+      test("the key that is missing is an AuthenticationError", async () => {
         const keyless = new version.Anthropic({
           apiKey: "unused",
           baseURL: `${gateway.url}/anthropic`,
           defaultHeaders: { authorization: null, "x-api-key": null },
         })
-        const error = await raised(keyless.messages.create(HI))
+        const error = await rejectionOf(keyless.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
         expect(error).toMatchObject({ status: 401, error: told("missing_api_key", "authentication_error") })
       })
@@ -63,23 +63,23 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["was revoked", () => keys.revoked, "revoked_api_key"],
       ] as const
       for (const [what, key, code] of opensNothing) {
-        test(`that ${what} is an AuthenticationError`, async () => {
-          const error = await raised(connect(key()).messages.create(HI))
+        test(`the key that ${what} is an AuthenticationError`, async () => {
+          const error = await rejectionOf(connect(key()).messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.AuthenticationError)
           expect(error).toMatchObject({ status: 401, error: told(code, "authentication_error") })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
-      test("whose scope lacks the model is a PermissionDeniedError", async () => {
-        const error = await raised(connect(keys.narrow).messages.create(HI))
+      test("the key whose scope lacks the model is a PermissionDeniedError", async () => {
+        const error = await rejectionOf(connect(keys.narrow).messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.PermissionDeniedError)
         expect(error).toMatchObject({ status: 403, error: told("model_not_allowed", "permission_error") })
         expect(upstream.requests).toHaveLength(0)
       })
 
-      test("whose scope lacks a model does not find it, either", async () => {
-        const error = await raised(connect(keys.narrow).models.retrieve("test/model"))
+      test("the key whose scope lacks a model does not find it, either", async () => {
+        const error = await rejectionOf(connect(keys.narrow).models.retrieve("test/model"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect((await connect(keys.narrow).models.list()).data).toEqual([])
       })
@@ -100,7 +100,7 @@ for (const version of ANTHROPIC_VERSIONS) {
       ]
       for (const [what, members, { code, param }] of refused) {
         test(`${what} is a BadRequestError that names ${param}`, async () => {
-          const error = await raised(client.messages.create({ ...HI, ...members } as MessageParams))
+          const error = await rejectionOf(client.messages.create({ ...HI, ...members } as MessageParams))
           expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
           expect(error).toMatchObject({ status: 400, error: told(code, "invalid_request_error") })
           expect(error).toMatchObject({ error: { error: { param } } })
@@ -108,43 +108,43 @@ for (const version of ANTHROPIC_VERSIONS) {
         })
       }
 
-      test("for an unknown model is a NotFoundError that names model", async () => {
-        const error = await raised(client.messages.create({ ...HI, model: "no/such" }))
+      test("a request for an unknown model is a NotFoundError that names model", async () => {
+        const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such" }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("model_not_found", "not_found_error") })
         expect(error).toMatchObject({ error: { error: { param: "model" } } })
       })
 
-      test("that is refused streams nothing: the error comes before any event", async () => {
-        const error = await raised(client.messages.create({ ...HI, model: "no/such", stream: true }))
+      test("a request that is refused streams nothing: the error comes before any event", async () => {
+        const error = await rejectionOf(client.messages.create({ ...HI, model: "no/such", stream: true }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         const helper = client.messages.stream({ ...HI, model: "no/such" })
-        expect(await raised(helper.finalMessage())).toBeInstanceOf(version.Anthropic.NotFoundError)
+        expect(await rejectionOf(helper.finalMessage())).toBeInstanceOf(version.Anthropic.NotFoundError)
       })
 
-      test("to count tokens is checked as the call it counts for", async () => {
-        const error = await raised(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
+      test("a request to count tokens is checked as the call it counts for", async () => {
+        const error = await rejectionOf(client.messages.countTokens({ model: "no/such", messages: HI.messages }))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ error: told("model_not_found", "not_found_error") })
       })
     })
 
     describe("what is not there", () => {
-      test("is a NotFoundError: a model", async () => {
-        const error = await raised(client.models.retrieve("no/such"))
+      test("what is not there is a NotFoundError: a model", async () => {
+        const error = await rejectionOf(client.models.retrieve("no/such"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("resource_not_found", "not_found_error") })
       })
 
-      test("is a NotFoundError: a route", async () => {
-        const error = await raised(client.get("/v1/nowhere"))
+      test("what is not there is a NotFoundError: a route", async () => {
+        const error = await rejectionOf(client.get("/v1/nowhere"))
         expect(error).toBeInstanceOf(version.Anthropic.NotFoundError)
         expect(error).toMatchObject({ status: 404, error: told("route_not_found", "not_found_error") })
       })
     })
 
     describe("the request id", () => {
-      test("of an answer is where the client looks for it", async () => {
+      test("the request id of an answer is where the client looks for it", async () => {
         const message = await client.messages.create(HI)
         expect(message._request_id).toMatch(/\S/)
       })
@@ -157,8 +157,8 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["a method that is not allowed", () => client.post("/v1/models")],
       ]
       for (const [what, fail] of failures) {
-        test(`of ${what} is where the client looks for it, and in the body`, async () => {
-          const error = await raised(fail())
+        test(`the request id of ${what} is where the client looks for it, and in the body`, async () => {
+          const error = await rejectionOf(fail())
           if (!(error instanceof version.Anthropic.APIError)) throw error
           expect(error.requestID).toMatch(/\S/)
           expect(error.requestID).toBe(error.headers?.get("x-request-id"))
@@ -168,22 +168,22 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("an upstream", () => {
-      test("that refuses the request is a BadRequestError in the upstream's words", async () => {
+      test("an upstream that refuses the request is a BadRequestError in the upstream's words", async () => {
         const message = "messages.0: `tool_result` blocks must follow a `tool_use` block."
         upstream.script = (_, reply) => {
           reply.json({ type: "error", error: { type: "invalid_request_error", message }, request_id: "req_011" }, 400)
         }
-        const error = await raised(client.messages.create(HI))
+        const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
         expect(error).toMatchObject({ status: 400, message: expect.stringContaining("must follow") })
         expect(upstream.requests).toHaveLength(1)
       })
 
-      test("that finds the prompt too long says so in the words coding agents wait for", async () => {
+      test("an upstream that finds the prompt too long says so in the words coding agents wait for", async () => {
         const message = "prompt is too long: 210000 tokens > 200000 maximum"
         upstream.script = (_, reply) =>
           reply.json({ type: "error", error: { type: "invalid_request_error", message } }, 400)
-        const error = await raised(client.messages.create(HI))
+        const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.BadRequestError)
         expect(error).toMatchObject({
           error: {
@@ -198,25 +198,25 @@ for (const version of ANTHROPIC_VERSIONS) {
         ["refuses the gateway's credential", 401, "authentication_error"],
       ] as const
       for (const [what, status, type] of failures) {
-        test(`that ${what} is not called again by the client, which raises a 503`, async () => {
+        test(`an upstream that ${what} is not called again by the client, which raises a 503`, async () => {
           upstream.script = (_, reply) => reply.json({ type: "error", error: { type, message: "4711" } }, status)
-          const error = await raised(client.messages.create(HI))
+          const error = await rejectionOf(client.messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
           expect(JSON.stringify(error)).not.toContain("4711")
           expect(error).toMatchObject({ status: 503, error: told("upstream_unavailable", "service_unavailable_error") })
-          expect(upstream.requests).toHaveLength(attemptsTold((error as { error?: unknown }).error))
+          expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
         })
       }
 
-      test("that limits us without saying until when is called once", async () => {
+      test("an upstream that limits us without saying until when is called once", async () => {
         upstream.script = (_, reply) => reply.json({ type: "error", error: { type: "rate_limit_error" } }, 429)
-        const error = await raised(client.messages.create(HI))
+        const error = await rejectionOf(client.messages.create(HI))
         expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
         expect(error).toMatchObject({ status: 503, error: told("upstream_rate_limited", "service_unavailable_error") })
         expect(upstream.requests).toHaveLength(1)
       })
 
-      test("that says when to come back is called again by the client", async () => {
+      test("an upstream that says when to come back is called again by the client", async () => {
         upstream.script = (_, reply) => {
           const limited = { type: "error", error: { type: "rate_limit_error", message: "slow" } }
           if (upstream.requests.length === 1) reply.json(limited, 429, { "retry-after": "1" })

@@ -3,18 +3,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type Anthropic from "@anthropic-ai/sdk"
 import { anthropicEvent, anthropicHalf, anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
-import { raised } from "../stage/raised.ts"
-import { type Script, streams, streamsThen, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { ScriptedUpstream, streams, streamsThen, type UpstreamScript } from "../stage/upstream.ts"
 import { ANTHROPIC_VERSIONS, hello, textOf } from "./anthropic-versions.ts"
 
 const HI = hello("test/model")
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, "", ["anthropic-like"]) })
 })
 beforeEach(() => {
@@ -30,7 +30,7 @@ const blockEnd = anthropicEvent("content_block_stop", { index: 0 })
 const overloaded = anthropicEvent("error", { error: { type: "overloaded_error", message: "Overloaded" } })
 const failed = anthropicEvent("error", { error: { type: "api_error", message: "Internal server error" } })
 
-const FAILURES: readonly [string, Script][] = [
+const FAILURES: readonly [string, UpstreamScript][] = [
   ["whose connection is reset", streamsThen(half, (reply) => reply.cut("reset"))],
   ["whose connection is closed", streamsThen(half, (reply) => reply.cut("fin"))],
   ["that ends within its block", streamsThen(half, (reply) => reply.end())],
@@ -65,7 +65,7 @@ for (const version of ANTHROPIC_VERSIONS) {
               if (event.type === "content_block_delta" && event.delta.type === "text_delta") text += event.delta.text
             }
           })()
-          const error = await raised(reading)
+          const error = await rejectionOf(reading)
           expect(error).toBeInstanceOf(version.Anthropic.APIError)
           expect(error).toMatchObject({
             type: "overloaded_error",
@@ -80,20 +80,20 @@ for (const version of ANTHROPIC_VERSIONS) {
           upstream.script = script
           const pieces: string[] = []
           const stream = client.messages.stream(HI).on("text", (piece) => pieces.push(piece))
-          expect(await raised(stream.finalMessage())).toBeInstanceOf(version.Anthropic.APIError)
+          expect(await rejectionOf(stream.finalMessage())).toBeInstanceOf(version.Anthropic.APIError)
           expect(pieces).toEqual(["The", " quick"])
         })
       }
 
-      test("that fails tells its request id", async () => {
+      test("a stream that fails tells its request id", async () => {
         upstream.script = streams([...half, failed])
-        const error = await raised(client.messages.stream(HI).finalMessage())
+        const error = await rejectionOf(client.messages.stream(HI).finalMessage())
         if (!(error instanceof version.Anthropic.APIError)) throw error
         expect(error.requestID).toMatch(/\S/)
         expect(error.error).toMatchObject({ request_id: error.requestID })
       })
 
-      test("that fails while a tool is called raises an error and gives no call", async () => {
+      test("a stream that fails while a tool is called raises an error and gives no call", async () => {
         const call = { type: "tool_use", id: "toolu_01", name: "get_weather", input: {} }
         const input = { type: "input_json_delta", partial_json: '{"city":"Os' }
         upstream.script = streamsThen(
@@ -108,27 +108,27 @@ for (const version of ANTHROPIC_VERSIONS) {
         const stream = client.messages.stream(HI)
         const blocks: string[] = []
         stream.on("contentBlock", ({ type }) => blocks.push(type))
-        expect(await raised(stream.finalMessage())).toBeInstanceOf(version.Anthropic.APIError)
+        expect(await rejectionOf(stream.finalMessage())).toBeInstanceOf(version.Anthropic.APIError)
         expect(blocks).toEqual(["text"])
       })
 
-      const early: readonly [string, Script][] = [
+      const early: readonly [string, UpstreamScript][] = [
         ["with its first event", streams([overloaded])],
         ["after its opener", streams([...anthropicWords("").slice(0, 1), overloaded])],
         ["by ending after its opener", streams(anthropicWords("").slice(0, 2))],
         ["with a status", (_, reply) => reply.json({ type: "error", error: { type: "overloaded_error" } }, 529)],
       ]
       for (const [what, script] of early) {
-        test(`that fails ${what} is an InternalServerError, and no stream begins`, async () => {
+        test(`a stream that fails ${what} is an InternalServerError, and no stream begins`, async () => {
           upstream.script = script
-          const error = await raised(client.messages.create({ ...HI, stream: true }))
+          const error = await rejectionOf(client.messages.create({ ...HI, stream: true }))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
           expect(error).toMatchObject({ status: 503, error: { error: { code: "upstream_unavailable" } } })
-          expect(upstream.requests).toHaveLength(attemptsTold((error as { error?: unknown }).error))
+          expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
         })
       }
 
-      test("that leaves out only the terminal event, having said why it stopped, is whole", async () => {
+      test("a stream that leaves out only the terminal event, having said why it stopped, is whole", async () => {
         upstream.script = streams(anthropicWords("The quick").slice(0, -1))
         const message = await client.messages.stream(HI).finalMessage()
         expect(textOf(message)).toBe("The quick")
@@ -137,7 +137,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("an unary answer", () => {
-      const broken: readonly [string, Script][] = [
+      const broken: readonly [string, UpstreamScript][] = [
         ["that breaks off", (_, reply) => reply.raw('{"id":"msg_01", "ty', { "content-length": "100" })],
         ["that is no JSON", (_, reply) => reply.raw("<html>", { "content-type": "text/html" })],
         ["that is no message", (_, reply) => reply.json({ id: "chatcmpl-abc123", object: "chat.completion" })],
@@ -148,13 +148,13 @@ for (const version of ANTHROPIC_VERSIONS) {
             void script(request, reply)
             if (what === "that breaks off") setTimeout(() => reply.cut("reset"), 20)
           }
-          const error = await raised(client.messages.create(HI))
+          const error = await rejectionOf(client.messages.create(HI))
           expect(error).toBeInstanceOf(version.Anthropic.InternalServerError)
           expect(error).toMatchObject({ status: 503 })
         })
       }
 
-      test("passes whole", async () => {
+      test("a unary answer is relayed unchanged", async () => {
         upstream.script = (_, reply) => reply.json(anthropicMessage("Hello.", { x_new: [1] }))
         const { _request_id: _, ...message } = await client.messages.create(HI)
         expect(message).toMatchObject({ ...anthropicMessage("Hello.", { x_new: [1] }), model: "test/model" })

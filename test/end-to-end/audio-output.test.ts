@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { geminiResponse } from "../stage/gemini-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({
     config: `
 providers:

@@ -8,7 +8,7 @@ import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { answersWith, CloudHost, formOf, statusesOf } from "../stage/cloud-host.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, type Script } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, type UpstreamReply, type UpstreamScript } from "../stage/upstream.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-aws-"))
 const ROLE = "arn:aws:iam::123456789012:role/gateway"
@@ -47,7 +47,7 @@ function faultOf(request: ReceivedRequest): string | undefined {
   return signatureFault(request, { accessKeyId: `ASIA${number}`, secretAccessKey: `secret-of-role-${number}` })
 }
 
-function invoke(request: ReceivedRequest, reply: Reply): void {
+function invoke(request: ReceivedRequest, reply: UpstreamReply): void {
   const fault = faultOf(request)
   if (fault === undefined) reply.json(anthropicMessage("Hello."))
   else reply.json({ message: fault }, 403, { "x-amzn-errortype": "UnrecognizedClientException:http://x/" })
@@ -98,10 +98,10 @@ describe("container credentials", () => {
       AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file,
     }
   }
-  const give: Script = ({ headers }, reply) =>
+  const give: UpstreamScript = ({ headers }, reply) =>
     reply.json(headers.authorization === "authorization-of-container" ? keys() : {}, 200)
 
-  test("are fetched once for fifty calls, and signed with", async () => {
+  test("container credentials are fetched once for fifty calls, and signed with", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
@@ -113,13 +113,14 @@ describe("container credentials", () => {
     )
   })
 
-  test("serve while they are valid and cannot be refreshed, then the answer is 503, until they are given again", async () => {
+  test("container credentials serve while they are valid and cannot be refreshed, then the answer is 503, until they are given again", async () => {
     lifetimeMs = 3000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
         const call = ask(gateway)
         expect(await statusesOf(1, call)).toEqual([200])
-        const down: Script = (_, reply) => reply.json({ code: "InternalFailure", message: "session-of-role" }, 500)
+        const down: UpstreamScript = (_, reply) =>
+          reply.json({ code: "InternalFailure", message: "session-of-role" }, 500)
         await cloud.during({ "/v1/credentials": down }, async () => {
           expect(await statusesOf(5, call)).toEqual([200, 200, 200, 200, 200])
           const response = await answersWith(503, call)
@@ -137,13 +138,13 @@ describe("container credentials", () => {
     )
   })
 
-  test("are fetched anew when the provider does not know them any more", async () => {
+  test("container credentials are fetched anew when the provider does not know them any more", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/v1/credentials": give }, () =>
       withGateway(environment(), async (gateway) => {
         const call = ask(gateway)
         expect(await statusesOf(1, call)).toEqual([200])
-        const expired: Script = (_, reply) =>
+        const expired: UpstreamScript = (_, reply) =>
           reply.json({ message: "expired" }, 403, { "x-amzn-errortype": "ExpiredTokenException:http://x/" })
         await cloud.during({ "/model/": expired }, async () => {
           expect(await statusesOf(1, call)).toEqual([503])
@@ -155,7 +156,7 @@ describe("container credentials", () => {
     )
   })
 
-  test("are never asked for at a host that is neither this machine nor AWS's", async () => {
+  test("container credentials are never asked for at a host that is neither this machine nor AWS's", async () => {
     const { code, source, verdict } = await check({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://example.com/keys" })
     expect([code, source]).toEqual([1, "container credentials"])
     expect(verdict).toContain("AWS_CONTAINER_CREDENTIALS_FULL_URI is neither an https address, nor on this machine")
@@ -174,7 +175,7 @@ describe("a web identity", () => {
       AWS_CONTAINER_CREDENTIALS_FULL_URI: `${cloud.origin}/unused`,
     }
   }
-  const assume: Script = (_, reply) => {
+  const assume: UpstreamScript = (_, reply) => {
     const { AccessKeyId, SecretAccessKey, Token, Expiration } = keys()
     reply.raw(
       `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult>
@@ -185,7 +186,7 @@ describe("a web identity", () => {
     )
   }
 
-  test("is exchanged for a role's keys, before a container's are thought of", async () => {
+  test("a web identity is exchanged for a role's keys, before a container's are thought of", async () => {
     lifetimeMs = 3_600_000
     await cloud.during({ "/sts": assume }, () =>
       withGateway(environment(), async (gateway) => {
@@ -205,8 +206,8 @@ describe("a web identity", () => {
     )
   })
 
-  test("that is refused is told of by check, with the source, the code and what to do, and moves calls on", async () => {
-    const refuse: Script = (_, reply) =>
+  test("a web identity that is refused is reported by check, with the source, the code and what to do, and moves calls on", async () => {
+    const refuse: UpstreamScript = (_, reply) =>
       reply.raw(
         "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidIdentityToken</Code><Message>identity-token</Message></Error></ErrorResponse>",
         { "content-type": "text/xml" },
@@ -232,7 +233,7 @@ describe("a web identity", () => {
 })
 
 describe("instance metadata", () => {
-  const routes = (): Record<string, Script> => ({
+  const routes = (): Record<string, UpstreamScript> => ({
     "/latest/api/token": ({ method, headers }, reply) => {
       const sound = method === "PUT" && headers["x-aws-ec2-metadata-token-ttl-seconds"] === "21600"
       reply.raw(sound ? "metadata-session" : "", { "content-type": "text/plain" }, sound ? 200 : 400)
@@ -244,7 +245,7 @@ describe("instance metadata", () => {
     },
   })
 
-  test("is asked in its second version, where nothing else is named", async () => {
+  test("instance metadata is asked in its second version, where nothing else is named", async () => {
     lifetimeMs = 3_600_000
     await cloud.during(routes(), async () => {
       const environment = { AWS_EC2_METADATA_SERVICE_ENDPOINT: `${cloud.origin}/` }
@@ -260,11 +261,11 @@ describe("instance metadata", () => {
     })
   })
 
-  test("is not asked where it is disabled, and an instance without a role is told of", async () => {
+  test("instance metadata is not asked where it is disabled, and an instance without a role is reported", async () => {
     const endpoint = { AWS_EC2_METADATA_SERVICE_ENDPOINT: cloud.origin }
     const disabled = await check({ ...endpoint, AWS_EC2_METADATA_DISABLED: "true" })
     expect(disabled.verdict).toContain("instance metadata: nothing names a credential, and AWS_EC2_METADATA_DISABLED")
-    const none: Script = (_, reply) => reply.raw("", {}, 404)
+    const none: UpstreamScript = (_, reply) => reply.raw("", {}, 404)
     await cloud.during({ ...routes(), "/latest/meta-data/iam/security-credentials/": none }, async () => {
       expect((await check(endpoint)).verdict).toContain("instance metadata: the instance has no role. On EC2, attach")
     })
@@ -276,7 +277,7 @@ test("keys of the environment come before a role's", async () => {
   expect(await check(environment)).toMatchObject({ source: "environment variable AWS_ACCESS_KEY_ID" })
 })
 
-test("variables of AWS alone configure nothing, and ask nobody", async () => {
+test("AWS environment variables alone configure no provider and cause no call", async () => {
   const before = cloud.upstream.requests.length
   const environment = {
     AWS_REGION: "eu-west-1",

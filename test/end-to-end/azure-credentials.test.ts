@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { answersWith, CloudHost, formOf, statusesOf } from "../stage/cloud-host.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, type Script } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, type UpstreamReply, type UpstreamScript } from "../stage/upstream.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-azure-"))
 const RESOURCE = "https://cognitiveservices.azure.com"
@@ -39,7 +39,7 @@ function token(): { access_token: string } {
   return { access_token: text }
 }
 
-function giveManaged(_: ReceivedRequest, reply: Reply, sound: boolean): void {
+function giveManaged(_: ReceivedRequest, reply: UpstreamReply, sound: boolean): void {
   const expiresOn = String(Math.floor(Date.now() / 1000) + 86_400)
   reply.json(
     sound ? { ...token(), expires_on: expiresOn, resource: RESOURCE, token_type: "Bearer" } : {},
@@ -56,12 +56,15 @@ models:
 `
 }
 
-interface Start {
+interface AzureStartOptions {
   readonly members?: string
   readonly environment?: Record<string, string>
 }
 
-async function withGateway({ members, environment = {} }: Start, act: (gateway: RunningGateway) => Promise<void>) {
+async function withGateway(
+  { members, environment = {} }: AzureStartOptions,
+  act: (gateway: RunningGateway) => Promise<void>,
+) {
   const gateway = await RunningGateway.start({ config: config(members), environment })
   try {
     await act(gateway)
@@ -74,7 +77,7 @@ async function withGateway({ members, environment = {} }: Start, act: (gateway: 
 const ask = (gateway: RunningGateway) => () =>
   gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
 
-async function check({ members, environment = {} }: Start) {
+async function check({ members, environment = {} }: AzureStartOptions) {
   writeFileSync(join(folder, "trivium.yaml"), config(members))
   const { code, stdout, stderr } = await runCommand(["check", "--json"], { folder, environment })
   expect(stdout + stderr).not.toMatch(SECRETS)
@@ -89,7 +92,7 @@ describe("an application's secret", () => {
     return `, tenant_id: tenant, client_id: app, client_secret: "${secret}", authority_host: "${cloud.origin}"`
   }
 
-  test("is exchanged for a token, once for fifty calls, and anew when the token is refused", async () => {
+  test("an application's secret is exchanged for a token, once for fifty calls, and anew when the token is refused", async () => {
     await withGateway({ members: members() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(cloud.asked("/tenant/").map(formOf)).toEqual([
@@ -111,7 +114,7 @@ describe("an application's secret", () => {
     })
   })
 
-  test("of the environment is used by an entry that has none", async () => {
+  test("an application's secret of the environment is used by an entry that has none", async () => {
     const environment = {
       AZURE_TENANT_ID: "tenant",
       AZURE_CLIENT_ID: "app",
@@ -121,9 +124,9 @@ describe("an application's secret", () => {
     expect(await check({ environment })).toMatchObject({ code: 0, source: "Entra client secret (application app)" })
   })
 
-  test("that is refused is told of with Entra's number", async () => {
+  test("an application's secret that is refused is reported with Entra's number", async () => {
     const body = { error: "invalid_client", error_description: "secret-of-app", error_codes: [7000215] }
-    const refuse: Script = (_, reply) => reply.json(body, 401)
+    const refuse: UpstreamScript = (_, reply) => reply.json(body, 401)
     await cloud.during({ "/tenant/oauth2/v2.0/token": refuse }, async () => {
       const { code, verdict } = await check({ members: members() })
       expect(code).toBe(1)
@@ -160,7 +163,7 @@ test("a workload's federated token is exchanged for a token", async () => {
 })
 
 describe("a managed identity", () => {
-  test("of App Service is asked for a token at the address and with the header of the environment", async () => {
+  test("a managed identity of App Service is asked for a token at the address and with the header of the environment", async () => {
     const environment = { IDENTITY_ENDPOINT: `${cloud.origin}/msi/token`, IDENTITY_HEADER: "identity-header" }
     await withGateway({ environment }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
@@ -172,7 +175,7 @@ describe("a managed identity", () => {
     expect(await check({ environment })).toMatchObject({ code: 0, source: "managed identity (App Service)" })
   })
 
-  test("of a virtual machine is asked for by its client_id where the entry names one", async () => {
+  test("a managed identity of a virtual machine is asked for by its client_id where the entry names one", async () => {
     const environment = { AZURE_POD_IDENTITY_AUTHORITY_HOST: cloud.origin }
     await withGateway({ members: ", client_id: chosen", environment }, async (gateway) => {
       expect(await statusesOf(1, ask(gateway))).toEqual([200])

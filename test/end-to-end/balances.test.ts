@@ -10,7 +10,7 @@ import { KeyFolder } from "../stage/keys.ts"
 const MODEL = "openai/gpt-4o-mini"
 const HI = { model: MODEL, messages: [{ role: "user", content: "hi" }], max_tokens: 100 }
 
-type Answer = Record<string, Json>
+type BalanceAnswer = Record<string, Json>
 
 const folder = new KeyFolder()
 let gateway: RunningGateway
@@ -25,17 +25,17 @@ afterAll(async () => {
 
 const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })
 
-async function administer(method: string, path: string, body?: Json): Promise<Answer & { status: number }> {
+async function administer(method: string, path: string, body?: Json): Promise<BalanceAnswer & { status: number }> {
   const sent = body === undefined ? { method } : { method, body: JSON.stringify(body) }
   const response = await gateway.administer(`/admin/v1${path}`, sent)
-  return { ...((await response.json()) as Answer), status: response.status }
+  return { ...((await response.json()) as BalanceAnswer), status: response.status }
 }
 
 let made = 0
-async function newKey(wish: Record<string, Json> = {}): Promise<{ id: string; key: string } & Answer> {
+async function newKey(wish: Record<string, Json> = {}): Promise<{ id: string; key: string } & BalanceAnswer> {
   const { status, ...key } = await administer("POST", "/keys", { name: "payer", tenant: `tenant ${++made}`, ...wish })
   expect(status).toBe(201)
-  return key as { id: string; key: string } & Answer
+  return key as { id: string; key: string } & BalanceAnswer
 }
 
 function call(key: string, more: Record<string, Json> = {}, init: RequestInit = {}): Promise<Response> {
@@ -55,12 +55,12 @@ const code = async (response: Response) =>
   `${response.status} ${((await response.json()) as { error?: { code: string } }).error?.code ?? "ok"}`
 
 const own = async (key: string) =>
-  (await (await fetch(`${gateway.url}/v1/key`, { headers: { "x-api-key": key } })).json()) as Answer
+  (await (await fetch(`${gateway.url}/v1/key`, { headers: { "x-api-key": key } })).json()) as BalanceAnswer
 
 const nano = (amount: Json | undefined) => nanoOfUsd(String(amount)) ?? -1n
 
 describe("a key's own balance", () => {
-  test("is there when it is made, is spent, and is told to its holder and the operator", async () => {
+  test("a key's own balance is there when it is made, is spent, and is reported to its holder and the operator", async () => {
     const { id, key, ...shown } = await newKey({ balance: "1.5" })
     expect(shown).toMatchObject({ own_balance: true, balance: "1.5", held: "0" })
     const cost = await spend(key)
@@ -84,7 +84,7 @@ describe("a key's own balance", () => {
     await spend(key)
   })
 
-  test("is topped up once for one event, and the event is no other's", async () => {
+  test("a key's own balance is topped up once for one event, and the event is no other's", async () => {
     const { id } = await newKey()
     const paid = { usd: "2", event_id: `invoice ${id}` }
     for (const _ of [1, 2, 3]) {
@@ -97,20 +97,20 @@ describe("a key's own balance", () => {
     expect(await administer("POST", `/keys/${id}/topup`, { usd: "0.5" })).toMatchObject({ balance: "2.5" })
   })
 
-  test.each(["0", "-1", "1e3", "100000000", "ten"])("is not topped up by %p", async (usd) => {
+  test.each(["0", "-1", "1e3", "100000000", "ten"])("a key's own balance is not topped up by %p", async (usd) => {
     const { id } = await newKey()
     expect(await administer("POST", `/keys/${id}/topup`, { usd })).toMatchObject({ status: 400 })
     expect(await administer("GET", `/keys/${id}`)).toMatchObject({ own_balance: false, balance: null })
   })
 
-  test("that is given later is its own from then on", async () => {
+  test("a key's own balance that is given later is its own from then on", async () => {
     const { id, key } = await newKey()
     await spend(key)
     expect(await administer("PATCH", `/keys/${id}`, { own_balance: true })).toMatchObject({ balance: "0" })
     expect(await code(await call(key))).toBe("403 insufficient_balance")
   })
 
-  test("that is taken away leaves its tenant to pay, and is there when it is given back", async () => {
+  test("a key's own balance that is taken away leaves its tenant to pay, and is there when it is given back", async () => {
     await administer("POST", "/tenants", { name: "parent" })
     await administer("POST", "/tenants/parent/topup", { usd: "1" })
     const { id, key } = await newKey({ tenant: "parent", balance: "3" })
@@ -125,7 +125,7 @@ describe("a key's own balance", () => {
     expect(nano((await own(key)).balance)).toBe(3_000_000_000n)
   })
 
-  test("shows what is held while a request runs, and frees what is not owed when the caller leaves", async () => {
+  test("a key's own balance shows what is held while a request runs, and frees what is not owed when the caller leaves", async () => {
     const { id, key } = await newKey({ balance: "1" })
     const leaving = new AbortController()
     const pending = call(key, { model: `${MODEL}@stall-before-headers` }, { signal: leaving.signal }).catch(() => {})
@@ -140,7 +140,7 @@ describe("a key's own balance", () => {
 })
 
 describe("a tenant's balance", () => {
-  test("is what its keys pay from, once it was topped up; before, nothing limits them", async () => {
+  test("a tenant's balance is what its keys pay from, once it was topped up; before, nothing limits them", async () => {
     const [one, two] = [await newKey({ tenant: "acme" }), await newKey({ tenant: "acme" })]
     await spend(one.key)
     await administer("POST", "/tenants", { name: "acme" })
@@ -159,7 +159,7 @@ describe("a tenant's balance", () => {
     expect(await code(await call(one.key, { max_tokens: 10_000 }))).toBe("200 ok")
   })
 
-  test("is not touched by a key that has its own", async () => {
+  test("a tenant's balance is not touched by a key that has its own", async () => {
     await administer("POST", "/tenants", { name: "apart" })
     await administer("POST", "/tenants/apart/topup", { usd: "5" })
     const { key } = await newKey({ tenant: "apart", balance: "1" })
@@ -167,7 +167,7 @@ describe("a tenant's balance", () => {
     expect(await administer("GET", "/tenants/apart")).toMatchObject({ balance: "5" })
   })
 
-  test("is for a tenant that there is", async () => {
+  test("a tenant's balance is for a tenant that there is", async () => {
     expect(await administer("POST", "/tenants/nobody/topup", { usd: "5" })).toMatchObject({
       status: 404,
       error: { message: expect.stringContaining("trivium tenants create nobody") as never },
@@ -176,7 +176,7 @@ describe("a tenant's balance", () => {
 })
 
 describe("budgets", () => {
-  test("are told with what is left of each and when it begins anew", async () => {
+  test("budgets are reported with what is left of each and when it begins anew", async () => {
     await administer("POST", "/tenants", { name: "thrifty", budgets: { month: "9" } })
     const { id, key } = await newKey({ tenant: "thrifty", budgets: { day: "2", total: "5" } })
     const other = await newKey({ tenant: "thrifty" })
@@ -198,7 +198,7 @@ describe("budgets", () => {
     expect(await administer("GET", "/tenants/thrifty")).toMatchObject({ spending: [{ of: "tenant", limit: "9" }] })
   })
 
-  test("of key and tenant are both kept, from the next request on", async () => {
+  test("budgets of key and tenant are both kept, from the next request on", async () => {
     await administer("POST", "/tenants", { name: "spent" })
     const { id, key } = await newKey({ tenant: "spent" })
     await spend(key)
@@ -213,12 +213,12 @@ describe("budgets", () => {
 })
 
 describe("the command line", () => {
-  test("tops up and shows balances of the running gateway, which holds them at once", async () => {
+  test("the command line tops up and shows balances of the running gateway, which holds them at once", async () => {
     const { key, id } = await folder.create("typed", "--balance", "0", "--tenant", "typed")
     expect(await code(await call(key))).toBe("403 insufficient_balance")
     expect((await run("keys", "topup", id, "2.50")).stdout).toBe(`${id} (typed) has 2.5 USD to spend.\n`)
     const cost = await spend(key)
-    const [listed] = (await folder.json<Answer[]>("list")).filter((each) => each.id === id)
+    const [listed] = (await folder.json<BalanceAnswer[]>("list")).filter((each) => each.id === id)
     expect(nano(listed?.balance)).toBe(2_500_000_000n - cost)
     expect((await run("keys", "list")).stdout).toMatch(new RegExp(`${id} .* balance ${listed?.balance} USD +valid`))
     const missing = await run("tenants", "topup", "typed", "10")
@@ -232,12 +232,12 @@ describe("the command line", () => {
     expect(JSON.parse((await run("tenants", "topup", "typed", "1", "--json")).stdout)).toMatchObject({ balance: "11" })
   })
 
-  test("does the same on the store itself where no gateway runs", async () => {
+  test("the command line does the same on the store itself where no gateway runs", async () => {
     const store = new KeyFolder()
     try {
       const { id } = await store.create("resting", "--balance", "3", "--strict-balance")
       expect((await store.run("topup", id, "0.25")).stdout).toBe(`${id} (resting) has 3.25 USD to spend.\n`)
-      expect(await store.json<Answer[]>("list")).toMatchObject([{ id, balance: "3.25", strict_balance: true }])
+      expect(await store.json<BalanceAnswer[]>("list")).toMatchObject([{ id, balance: "3.25", strict_balance: true }])
       const none = await store.run("topup", id, "none")
       expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/^`usd` must be an amount in USD/) as never])
     } finally {

@@ -7,7 +7,7 @@ import { vendorsConfig } from "../stage/gateway.ts"
 import { geminiHalf, geminiWords } from "../stage/gemini-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { responseWords } from "../stage/responses-wire.ts"
-import { streamedWords, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, streamedWords } from "../stage/upstream.ts"
 import { ANTHROPIC_VERSIONS, hello } from "./anthropic-versions.ts"
 import { HI, VERSIONS } from "./client-versions.ts"
 import { GENAI_VERSIONS } from "./genai-versions.ts"
@@ -17,7 +17,7 @@ const SILENCE_MS = BEAT_MS * 6
 const LIMIT_MS = BEAT_MS * 5
 
 /** One client of one protocol. */
-interface Speaker {
+interface StreamingClient {
   readonly name: string
   /** The events of an answer of two words, cut after the second. */
   readonly events: readonly [half: readonly string[], rest: readonly string[]]
@@ -45,11 +45,11 @@ const WIRES = {
   generate: { path: "/gemini/v1beta/models/test/model:streamGenerateContent?alt=sse", body: CONTENTS, beat: "\n" },
 } as const
 
-function cut(events: readonly string[], restLength: number): Speaker["events"] {
+function cut(events: readonly string[], restLength: number): StreamingClient["events"] {
   return [events.slice(0, -restLength), events.slice(-restLength)]
 }
 
-const chats = VERSIONS.map((version): Speaker => {
+const chats = VERSIONS.map((version): StreamingClient => {
   return {
     name: `${version.name}, chat`,
     events: cut(streamedWords("The quick"), 2),
@@ -63,7 +63,7 @@ const chats = VERSIONS.map((version): Speaker => {
   }
 })
 
-const responses = VERSIONS.map((version): Speaker => {
+const responses = VERSIONS.map((version): StreamingClient => {
   return {
     name: `${version.name}, responses`,
     events: cut(responseWords("The quick"), 4),
@@ -78,7 +78,7 @@ const responses = VERSIONS.map((version): Speaker => {
   }
 })
 
-const messages = ANTHROPIC_VERSIONS.map((version): Speaker => {
+const messages = ANTHROPIC_VERSIONS.map((version): StreamingClient => {
   return {
     name: version.name,
     events: cut(anthropicWords("The quick"), 3),
@@ -91,7 +91,7 @@ const messages = ANTHROPIC_VERSIONS.map((version): Speaker => {
   }
 })
 
-const generates = GENAI_VERSIONS.map((version): Speaker => {
+const generates = GENAI_VERSIONS.map((version): StreamingClient => {
   return {
     name: version.name,
     events: [geminiHalf("The quick"), geminiWords("!").map((event) => event.replace('"!"', '""'))],
@@ -105,11 +105,11 @@ const generates = GENAI_VERSIONS.map((version): Speaker => {
   }
 })
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 const running: InProcessGateway[] = []
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
 })
 afterEach(async () => {
   await Promise.all(running.splice(0).map((gateway) => gateway.stop()))
@@ -124,7 +124,7 @@ function start(timeouts: Parameters<typeof InProcessGateway.start>[0]["timeouts"
 }
 
 /** An upstream that falls silent before its stream, and again in the midst of it. */
-function hesitates({ events: [half, rest] }: Pick<Speaker, "events">, { beforeMs = 0, amidstMs = 0 }): void {
+function hesitates({ events: [half, rest] }: Pick<StreamingClient, "events">, { beforeMs = 0, amidstMs = 0 }): void {
   upstream.script = async (_, reply) => {
     await Bun.sleep(beforeMs)
     reply.stream()
@@ -197,7 +197,7 @@ describe("a silent stream", () => {
       return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text()
     }
 
-    test(`of ${speaker.protocol} is sent nothing but ${JSON.stringify(beat)}`, async () => {
+    test(`a silent stream of ${speaker.protocol} is sent nothing but ${JSON.stringify(beat)}`, async () => {
       hesitates(speaker, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
       const text = await bytesOf(start())
       hesitates(speaker, {})
@@ -208,7 +208,7 @@ describe("a silent stream", () => {
     })
   }
 
-  test("of an array is sent blank lines, and stays an array", async () => {
+  test("a silent stream of an array is sent blank lines, and stays an array", async () => {
     hesitates({ events: [geminiHalf("The quick"), geminiWords("!")] }, { beforeMs: SILENCE_MS, amidstMs: SILENCE_MS })
     const { url, key } = start()
     const path = WIRES.generate.path.replace("?alt=sse", "")

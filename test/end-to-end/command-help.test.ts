@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-help-"))
 let gateway: RunningGateway
@@ -31,7 +31,7 @@ describe("a command", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(advice)])
   })
 
-  test("is completed by a shell", async () => {
+  test("a command is completed by a shell", async () => {
     const { stdout } = await run("completion", "bash")
     const script = `${stdout}\nCOMP_WORDS=(trivium keys rot); COMP_CWORD=2; _trivium; echo "\${COMPREPLY[@]}"`
     expect(spawnSync("bash", ["-c", script], { encoding: "utf8" }).stdout.trim()).toBe("rotate")
@@ -63,7 +63,7 @@ describe("a start", () => {
     ])
   })
 
-  test("in demo mode that makes no key says how to get one", async () => {
+  test("a start in demo mode that makes no key says how to get one", async () => {
     const again = await RunningGateway.start({ dataDir: join(folder, "twice") })
     await again.stop()
     const second = await RunningGateway.start({ dataDir: join(folder, "twice") })
@@ -85,7 +85,7 @@ describe("a start", () => {
 })
 
 describe("a key", () => {
-  test("whose models match nothing is made with a warning, one that matches without", async () => {
+  test("a key whose models match nothing is made with a warning, one that matches without", async () => {
     const warned = await runThere("keys", "create", "--name", "x", "--models", "opnai/*,openai/gpt-4o-mimi,google/*")
     expect(warned.code).toBe(0)
     expect(warned.stderr).toContain('"opnai/*". Did you mean openai/*?')
@@ -99,7 +99,7 @@ describe("a key", () => {
     expect(tenant.stderr).toContain("Did you mean openai/*?")
   })
 
-  test("that is rotated says until when the old one is accepted", async () => {
+  test("a key that is rotated says until when the old one is accepted", async () => {
     const made = JSON.parse((await runThere("keys", "create", "--name", "r", "--json")).stdout) as { id: string }
     const rotated = await runThere("keys", "rotate", made.id)
     expect(rotated.stdout).toMatch(/The old key is valid until \d{4}-\d\d-\d\d \d\d:\d\d UTC\./)
@@ -109,7 +109,7 @@ describe("a key", () => {
     expect((await runThere("keys", "rotate", made.id, "--grace", "0m")).stdout).toContain("no longer valid")
   })
 
-  test("is not found at the callers' port, which says where the administration is", async () => {
+  test("a key is not found at the callers' port, which says where the administration is", async () => {
     const { code, stderr } = await runThere("keys", "list", "--url", gateway.url)
     expect([code, stderr]).toEqual([1, expect.stringContaining("administration has its own port")])
   })
@@ -119,7 +119,7 @@ describe("JSON with a fault", () => {
   const BROKEN = '{\n  "model": "openai/gpt-4o-mini",\n  messages: []\n}'
   const WHERE = "(line 3, column 3)"
 
-  test("is refused with its position, by callers' routes, the administration and trivium explain", async () => {
+  test("JSON with a fault is refused with its position, by callers' routes, the administration and trivium explain", async () => {
     const called = await gateway.chat(BROKEN)
     expect(await called.json()).toMatchObject({
       error: { code: "invalid_json", message: expect.stringContaining(WHERE) },
@@ -130,7 +130,7 @@ describe("JSON with a fault", () => {
     expect((await run("explain", "request.json")).stderr).toContain(WHERE)
   })
 
-  test("has its position in characters, also behind others than ASCII and in a large body", async () => {
+  test("JSON with a fault has its position in characters, also behind others than ASCII and in a large body", async () => {
     const wide = await gateway.chat('{"model": "é€", oops}')
     expect(await wide.text()).toContain("(line 1, column 17)")
     const large = await gateway.chat(`{"model": "m",\n"messages": "${"é".repeat(300_000)}",\n oops}`)
@@ -144,7 +144,7 @@ describe("trivium check", () => {
     return run("check", "--config", "check.yaml", ...words)
   }
 
-  test("says which line a host of one's own lacks", async () => {
+  test("trivium check says which line a host of one's own lacks", async () => {
     const { code, stderr } = await check('providers:\n  custom: { base_url: "http://127.0.0.1:9/v1" }\n')
     expect([code, stderr]).toEqual([1, expect.stringMatching(/check\.yaml:2:3 .*add `type: openai-compatible`/)])
     const misspelt = await check('providers:\n  opnai: { base_url: "http://127.0.0.1:9/v1" }\n')
@@ -153,8 +153,8 @@ describe("trivium check", () => {
     expect(problems).toMatchObject({ valid: false, problems: [{ path: "providers.opnai", line: 2 }] })
   })
 
-  test("does not offer a model without a price, and neither do the listings", async () => {
-    const upstream = await Upstream.start((_, reply) => reply.json({ data: [] }))
+  test("trivium check does not offer a model without a price, and neither do the listings", async () => {
+    const upstream = await ScriptedUpstream.start((_, reply) => reply.json({ data: [] }))
     const model = (id: string, more: string) =>
       `  - { id: ${id}, kind: chat, context_window: 8192, max_output_tokens: 1024, targets: [{ provider: host, model: x }]${more} }`
     const config = [
@@ -182,7 +182,7 @@ describe("trivium check", () => {
     }
   })
 
-  test("says what to do where no model can be called", async () => {
+  test("trivium check says what to do where no model can be called", async () => {
     const { stdout } = await check(
       'providers:\n  host: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1" }\n',
     )

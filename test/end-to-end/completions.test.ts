@@ -3,18 +3,18 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { raised } from "../stage/raised.ts"
-import { DONE, type Script, streams, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { DONE, ScriptedUpstream, streams, type UpstreamScript } from "../stage/upstream.ts"
 
 const PRICES = 'pricing: { input: "1", output: "2", cache_read: "0.5" }'
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let simulator: SimulatorServer
 let gateway: RunningGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0 })
   const config = `
 providers:
@@ -56,7 +56,7 @@ const TOLD = `data: {${HEAD},"choices":[],${USAGE}}\n\n`
 /** 3 fresh at 1, 2 cached at 0.5, 2 made at 2 USD per million. */
 const COST = "0.000008"
 
-const whole: Script = (_, reply) => reply.raw(WHOLE)
+const whole: UpstreamScript = (_, reply) => reply.raw(WHOLE)
 
 async function receipt({ headers }: Response): Promise<unknown> {
   const url = `${gateway.url}/v1/receipts/${headers.get("x-request-id")}`
@@ -64,7 +64,7 @@ async function receipt({ headers }: Response): Promise<unknown> {
 }
 
 describe("a completion that comes whole", () => {
-  test("passes with the names changed and nothing else, and costs what it used", async () => {
+  test("a completion that comes whole passes with the names changed and nothing else, and costs what it used", async () => {
     upstream.script = whole
     const answer = await ask({ model: "test/base", prompt: "Once", provider: { fallback: [] }, odd: 1.0 })
     expect(await answer.text()).toBe(WHOLE.replace("upstream-base-2026", "test/base"))
@@ -78,7 +78,7 @@ describe("a completion that comes whole", () => {
     expect(await receipt(answer)).toMatchObject({ cost: COST, usage: { input: 3, cache_read: 2, output: 2 } })
   })
 
-  test("is read by the official client, from each prompt as many as were asked for", async () => {
+  test("a completion that comes whole is read by the official client, from each prompt as many as were asked for", async () => {
     const answer = await client.completions.create({ model: "test/simulated", prompt: ["One", "Two"], n: 2 })
     expect(answer.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
     expect(answer.model).toBe("test/simulated")
@@ -89,7 +89,7 @@ describe("a completion that comes whole", () => {
 describe("a completion that is streamed", () => {
   const EVENTS = [said(" there", null), said(" was", null), said("", "stop"), TOLD, DONE]
 
-  test("asks for usage and hides it, and costs the same", async () => {
+  test("a completion that is streamed asks for usage and hides it, and costs the same", async () => {
     upstream.script = streams(EVENTS)
     const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
     const renamed = [...EVENTS.slice(0, 3), DONE].join("").replaceAll("upstream-base-2026", "test/base")
@@ -98,20 +98,20 @@ describe("a completion that is streamed", () => {
     expect(await receipt(answer)).toMatchObject({ cost: COST, outcome: "settled" })
   })
 
-  test("shows usage to who asks for it", async () => {
+  test("a completion that is streamed shows usage to a client that requests it", async () => {
     upstream.script = streams(EVENTS)
     const more = { stream: true, stream_options: { include_usage: true } }
     const answer = await ask({ model: "test/base", prompt: "Once", ...more })
     expect(await answer.text()).toBe(EVENTS.join("").replaceAll("upstream-base-2026", "test/base"))
   })
 
-  test("is whole without its last event where every candidate has ended", async () => {
+  test("a completion that is streamed is whole without its last event where every candidate has ended", async () => {
     upstream.script = streams([said(" there", null), said("", "stop")])
     const answer = await ask({ model: "test/base", prompt: "Once", stream: true })
     expect(await answer.text()).toEndWith(DONE)
   })
 
-  test("raises in the official client where it breaks off", async () => {
+  test("a completion that is streamed raises in the official client where it breaks off", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(said(" there", null))
@@ -122,11 +122,11 @@ describe("a completion that is streamed", () => {
     const reading = (async () => {
       for await (const { choices } of stream) heard.push(choices[0]?.text ?? "")
     })()
-    expect(await raised(reading)).toBeInstanceOf(OpenAI.APIError)
+    expect(await rejectionOf(reading)).toBeInstanceOf(OpenAI.APIError)
     expect(heard).toEqual([" there"])
   })
 
-  test("says the same as the one that comes whole", async () => {
+  test("a completion that is streamed says the same as the one that comes whole", async () => {
     const asked = { model: "test/simulated", prompt: "Tell me of foxes", max_tokens: 30 }
     const alone = await client.completions.create(asked)
     let text = ""

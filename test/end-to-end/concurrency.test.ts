@@ -3,16 +3,16 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { completion, type Script, streamedWords, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream, streamedWords, type UpstreamScript } from "../stage/upstream.ts"
 
 const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
 const PLACES = 3
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let key: string
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({
     config: upstreamConfig(upstream.baseUrl),
     timeouts: { firstEventMs: 300, gapMs: 300, unaryMs: 600, streamMs: 600 },
@@ -50,12 +50,12 @@ async function freePlaces(): Promise<number> {
   return statuses.filter((status) => status === 200).length
 }
 
-async function words(reply: Parameters<Script>[1], count: number): Promise<void> {
+async function words(reply: Parameters<UpstreamScript>[1], count: number): Promise<void> {
   reply.stream()
   for (const event of streamedWords("one two three four").slice(0, count)) await reply.write(event)
 }
 
-const endings: readonly [string, Script, (controller: AbortController) => Promise<unknown>][] = [
+const endings: readonly [string, UpstreamScript, (controller: AbortController) => Promise<unknown>][] = [
   ["answered", (_, reply) => reply.json(completion("Hello.")), () => call(HI).then((it) => it.text())],
   [
     "answered as a stream",

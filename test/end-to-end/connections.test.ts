@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { completion, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream, streamedWords, type UpstreamReply } from "../stage/upstream.ts"
 
 const PATIENCE_MS = 10_000
 const BODY = '{"model":"test/model","messages":[{"role":"user","content":"hi"}]}'
@@ -11,14 +11,14 @@ const STREAMED = BODY.replace("}]}", '}],"stream":true}')
 const IDLE_SECONDS = 2
 const MOST = 5
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 /** One that keeps connections for a short while, and few of them. */
 let strict: RunningGateway
 const clients: RawClient[] = []
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const config = upstreamConfig(upstream.baseUrl)
   const server = `server: { idle_timeout: ${IDLE_SECONDS}, max_connections: ${MOST} }\n`
   gateway = await RunningGateway.start({ config })
@@ -78,7 +78,7 @@ describe("a body in chunks", () => {
     expect(await answers(client, 2)).toEqual([200, 200])
   })
 
-  test("that is framed wrongly is refused before anybody is called or charged", async () => {
+  test("a body in chunks that is framed wrongly is refused before any call or charge", async () => {
     const called = upstream.requests.length
     for (const broken of [chunked.replace("X-Checksum:", "X-Checksum :"), chunked.replace("\r\n0\r\n", "\r\nzz\r\n")]) {
       for (const apart of [0, 30]) {
@@ -95,8 +95,8 @@ describe("a body in chunks", () => {
 })
 
 describe("a request that is sent while the one before runs", () => {
-  test("is answered behind it, in whatever pieces they come", async () => {
-    const held: Reply[] = []
+  test("a request that is sent while the one before runs is answered behind it, in whatever pieces they come", async () => {
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     for (const apart of [false, true]) {
       const client = await connected()
@@ -115,7 +115,7 @@ describe("a request that is sent while the one before runs", () => {
     }
   })
 
-  test("costs what it costs, each once", async () => {
+  test("a request that is sent while the one before runs costs what it costs, each once", async () => {
     upstream.script = async (request, reply) => {
       if (!request.body.includes('"stream":true')) return reply.json(completion("Hello."))
       reply.stream()
@@ -133,8 +133,8 @@ describe("a request that is sent while the one before runs", () => {
     expect(upstream.requests.length).toBe(called + 3)
   })
 
-  test("waits in the client where it is large, and comes whole", async () => {
-    const held: Reply[] = []
+  test("a request that is sent while the one before runs waits in the client where it is large, and comes whole", async () => {
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const client = await connected()
     const large = BODY.replace("hi", "a".repeat(3_000_000))
@@ -148,7 +148,7 @@ describe("a request that is sent while the one before runs", () => {
     expect((await answers(client, 2)).length).toBe(2)
   })
 
-  test("is one of thousands, and all are answered while others are served", async () => {
+  test("a request that is sent while the one before runs is one of thousands, and all are answered while others are served", async () => {
     const client = await connected()
     const count = 5000
     await client.send(get("/healthz").repeat(count))
@@ -157,7 +157,7 @@ describe("a request that is sent while the one before runs", () => {
   })
 
   test("that is no HTTP does not take the answer before away", async () => {
-    const held: Reply[] = []
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const client = await connected()
     await client.send(`${whole()}NONSENSE\r\n\r\n`)
@@ -177,7 +177,7 @@ describe("a connection", () => {
     ["HTTP/1.1 that wants it closed", get("/healthz", "Connection: close\r\n"), false],
     ["HTTP/1.0", get("/healthz", "", "1.0"), false],
     ["HTTP/1.0 that wants it kept", get("/healthz", "Connection: keep-alive\r\n", "1.0"), true],
-  ])("of %s is kept or closed as its answer says", async (_, request, isKept) => {
+  ])("a connection of %s is kept or closed as its answer says", async (_, request, isKept) => {
     const client = await connected()
     await client.send(request)
     if (isKept) {
@@ -191,7 +191,7 @@ describe("a connection", () => {
     }
   })
 
-  test("of HTTP/1.0 gets a stream that ends with it, without chunks", async () => {
+  test("a connection of HTTP/1.0 gets a stream that ends with it, without chunks", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       for (const word of streamedWords("one two")) await reply.write(word)
@@ -204,7 +204,7 @@ describe("a connection", () => {
     expect(client.received).toEndWith("data: [DONE]\n\n")
   })
 
-  test("whose client waits for a word before it sends its body gets it, and none where it is refused", async () => {
+  test("a connection whose client waits for a word before it sends its body gets it, and none where it is refused", async () => {
     const client = await connected()
     await client.send(post(`Content-Length: ${BODY.length}`, "Expect: 100-continue\r\n"))
     await client.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/)
@@ -216,14 +216,14 @@ describe("a connection", () => {
     expect(await answers(refused, 1)).toEqual([401])
   })
 
-  test("is kept behind an answer to HEAD, which has no body", async () => {
+  test("a connection is kept behind an answer to HEAD, which has no body", async () => {
     const client = await connected()
     await client.send(`HEAD /api/hello HTTP/1.1\r\nHost: g\r\n\r\n${get("/healthz")}`)
     expect(await answers(client, 2)).toEqual([200, 200])
     expect(client.received.match(/\{"status":"ok"\}/g)).toHaveLength(1)
   })
 
-  test("is kept behind a small body that nobody read, and what follows is read as it was meant", async () => {
+  test("a connection survives a small unread body, and the next request on it is parsed correctly", async () => {
     const client = await connected()
     const unread = `GET /healthz HTTP/1.1\r\nHost: g\r\nContent-Length: 40\r\n\r\n`
     await client.send(unread)
@@ -233,7 +233,7 @@ describe("a connection", () => {
     expect(client.received).toContain("ready")
   })
 
-  test("that is refused with a large body under way is closed, and its client can read why", async () => {
+  test("a connection that is refused with a large body under way is closed, and its client can read why", async () => {
     const client = await connected()
     const sending = client.send(post("Content-Length: 30000000").replace(gateway.key, "wrong") + "a".repeat(5_000_000))
     await ended(client)
@@ -242,13 +242,13 @@ describe("a connection", () => {
     expect(client.received).toContain("invalid_api_key")
   })
 
-  test("takes an empty line behind a body, as clients of old sent it", async () => {
+  test("a connection takes an empty line behind a body, as clients of old sent it", async () => {
     const client = await connected()
     await client.send(`${whole()}\r\n${get("/healthz")}`)
     expect(await answers(client, 2)).toEqual([200, 200])
   })
 
-  test("gets a large answer whole, however slowly it is read", async () => {
+  test("a connection gets a large answer whole, however slowly it is read", async () => {
     const content = "0123456789ü".repeat(1_000_000)
     upstream.script = (_, reply) => reply.json(completion(content))
     const client = await connected()
@@ -263,7 +263,7 @@ describe("a connection", () => {
 })
 
 describe("an idle connection", () => {
-  test("is told how long it is kept, is kept as long, and then closed", async () => {
+  test("an idle connection is told how long it is kept, is kept as long, and then closed", async () => {
     const client = await connected(strict)
     await client.send(get("/healthz"))
     await client.until(/^keep-alive: timeout=2\r$/im)
@@ -275,7 +275,7 @@ describe("an idle connection", () => {
     expect(performance.now() - since).toBeGreaterThan(2 * (IDLE_SECONDS * 1000 - 300))
   })
 
-  test("makes room for a new one where there are too many, the one idle longest first", async () => {
+  test("an idle connection at the connection limit the longest idle connection is closed for a new one", async () => {
     const idle: RawClient[] = []
     for (let made = 0; made < MOST; made++) {
       const client = await connected(strict)
@@ -295,8 +295,8 @@ describe("an idle connection", () => {
     }
   })
 
-  test("never makes room in the place of one that is busy", async () => {
-    const held: Reply[] = []
+  test("a busy connection is never closed for a new one", async () => {
+    const held: UpstreamReply[] = []
     upstream.script = (_, reply) => void held.push(reply)
     const busy = await connected(strict)
     await busy.send(whole().replace(gateway.key, strict.key))
@@ -310,7 +310,7 @@ describe("an idle connection", () => {
     expect(await answers(busy, 1)).toEqual([200])
   })
 
-  test("that begins to send a request has to send it at once, as a new one", async () => {
+  test("an idle connection that begins to send a request has to send it at once, as a new one", async () => {
     const client = await connected()
     await client.send(get("/healthz"))
     await client.until(/ok/)

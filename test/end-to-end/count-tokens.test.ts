@@ -6,7 +6,7 @@ import { GoogleGenAI } from "@google/genai"
 import OpenAI from "openai"
 import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 const PATHS = {
   messages: "/v1/messages/count_tokens",
@@ -18,7 +18,7 @@ const COUNTS: Readonly<Record<string, unknown>> = {
   [PATHS.generate]: { totalTokens: 42, promptTokensDetails: [{ modality: "TEXT", tokenCount: 42 }] },
   [PATHS.responses]: { object: "response.input_tokens", input_tokens: 43 },
 }
-const counting: Script = ({ path }, reply) => reply.json(COUNTS[path] ?? {}, COUNTS[path] ? 200 : 404)
+const counting: UpstreamScript = ({ path }, reply) => reply.json(COUNTS[path] ?? {}, COUNTS[path] ? 200 : 404)
 
 /** Each model is served by one host: which speaks chat alone and has no counter, or has the counter of its protocol. */
 function config(origin: string): string {
@@ -49,11 +49,11 @@ function config(origin: string): string {
   ].join("\n")
 }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 let demo: RunningGateway
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
   demo = await RunningGateway.start()
 })
@@ -66,7 +66,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-interface Counted {
+interface CountResult {
   readonly tokens: number | undefined
   readonly by: string | null | undefined
   readonly provider: string | null | undefined
@@ -76,7 +76,7 @@ const SYSTEM = "You answer in one sentence."
 const TEXT = "How many tokens does this question have, counted by you?"
 
 /** The same question, asked by each vendor's own client. */
-const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<Counted>>> = {
+const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Promise<CountResult>>> = {
   async anthropic({ url, key }, model) {
     const client = new Anthropic({ baseURL: `${url}/anthropic`, apiKey: key, maxRetries: 0 })
     const asked = { model, system: SYSTEM, messages: [{ role: "user" as const, content: TEXT }] }
@@ -97,7 +97,7 @@ const CLIENTS: Readonly<Record<string, (at: RunningGateway, model: string) => Pr
   },
 }
 
-function counted(tokens: number | undefined, headers: Headers): Counted {
+function counted(tokens: number | undefined, headers: Headers): CountResult {
   expect(headers.has("x-gateway-cost")).toBe(false)
   return { tokens, by: headers.get("x-gateway-count"), provider: headers.get("x-gateway-provider") }
 }
@@ -113,20 +113,20 @@ function post(path: string, body: unknown, key = gateway.key): Promise<Response>
   return fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
 }
 
-interface Told {
+interface CountResponseBody {
   readonly input_tokens: number
   readonly totalTokens: number
   readonly error: { readonly code: string }
 }
 
-const told = async (answer: Response) => (await answer.json()) as Told
+const told = async (answer: Response) => (await answer.json()) as CountResponseBody
 
 const asMessages = (model: string, content: string = TEXT) => ({ model, messages: [{ role: "user", content }] })
 const countMessages = (model: string, content?: string) =>
   post("/msgapi/v1/messages/count_tokens", asMessages(model, content))
 
 describe.each(clients)("asked by %s", (_, ask) => {
-  test("a model without a counter is counted here, and nobody is called", async () => {
+  test("tokens of a model without a counter are counted locally, without an upstream call", async () => {
     const { tokens, by, provider } = await ask(gateway, "openai/over-chat")
     expect({ by, provider }).toEqual({ by: "estimated", provider: null })
     expect(tokens).toBeWithin(24, 30)
@@ -159,7 +159,7 @@ describe.each(clients)("asked by %s", (_, ask) => {
 describe("an upstream that is asked in another protocol", () => {
   const weather = { name: "weather", description: "Looks up", parameters: { type: "object", properties: {} } }
 
-  test("is sent what it counts, and nothing that it would refuse", async () => {
+  test("an upstream that is asked in another protocol is sent what it counts, and nothing that it would refuse", async () => {
     const asked = {
       model: "test/over-messages",
       instructions: SYSTEM,
@@ -175,7 +175,7 @@ describe("an upstream that is asked in another protocol", () => {
     expect(upstream.lastRequest().headers["anthropic-version"]).toBe("2023-06-01")
   })
 
-  test("is sent a whole request where that is what it counts", async () => {
+  test("an upstream that is asked in another protocol is sent a whole request where that is what it counts", async () => {
     expect((await countMessages("test/over-gemini")).status).toBe(200)
     const { generateContentRequest } = JSON.parse(upstream.lastRequest().body.toString())
     expect(generateContentRequest).toMatchObject({
@@ -184,7 +184,7 @@ describe("an upstream that is asked in another protocol", () => {
     })
   })
 
-  test("is sent it in its provider's own form", async () => {
+  test("an upstream that is asked in another protocol is sent it in its provider's own form", async () => {
     upstream.script = (_, reply) => reply.json({ inputTokens: 44 })
     const answer = await post("/v1/responses/input_tokens", { model: "test/over-bedrock", input: TEXT })
     expect(await told(answer)).toMatchObject({ input_tokens: 44 })
@@ -195,7 +195,7 @@ describe("an upstream that is asked in another protocol", () => {
     expect(inner).toEqual({ messages, anthropic_version: "bedrock-2023-05-31", max_tokens: 1 })
   })
 
-  test("is never sent a thought that another sealed", async () => {
+  test("an upstream that is asked in another protocol is never sent a thought that another sealed", async () => {
     const signature = encloseSeal({ mintedBy: "gemini-generate/google", data: "hidden" })
     const thought = { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature }] }
     const { messages } = asMessages("")
@@ -205,7 +205,7 @@ describe("an upstream that is asked in another protocol", () => {
     expect(upstream.lastRequest().body.toString()).not.toContain(signature)
   })
 
-  test("is sent large requests too", async () => {
+  test("an upstream that is asked in another protocol is sent large requests too", async () => {
     const answer = await countMessages("test/over-gemini", "word ".repeat(100_000))
     expect(answer.headers.get("x-gateway-count")).toBe("upstream")
     expect(upstream.lastRequest().body.length).toBeGreaterThan(500_000)
@@ -213,7 +213,7 @@ describe("an upstream that is asked in another protocol", () => {
 })
 
 describe("an upstream whose counter fails is no reason to fail", () => {
-  const FAILURES: Readonly<Record<string, Script>> = {
+  const FAILURES: Readonly<Record<string, UpstreamScript>> = {
     "answers 500": (_, reply) => reply.json({ error: { message: "no" } }, 500),
     "answers 400": (_, reply) => reply.json({ error: { message: "no" } }, 400),
     "refuses our credential": (_, reply) => reply.json({ error: { message: "no" } }, 401),
@@ -243,7 +243,7 @@ describe("an upstream whose counter fails is no reason to fail", () => {
     expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
   })
 
-  test("and one that fails to answer requests is not asked", async () => {
+  test("an upstream that is out of rotation is not called for a count", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "no" } }, 500)
     for (let times = 0; times < 5; times++) {
       const failed = await post("/msgapi/v1/messages", { ...asMessages("test/over-failing"), max_tokens: 1 })
@@ -255,7 +255,7 @@ describe("an upstream whose counter fails is no reason to fail", () => {
     expect(upstream.requests).toEqual([])
   })
 
-  test("and one that has none is not asked again and again", async () => {
+  test("an upstream without a counter is not called repeatedly", async () => {
     for (let times = 0; times < 3; times++) {
       const answer = await countMessages("openai/over-counterless")
       expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
@@ -264,12 +264,12 @@ describe("an upstream whose counter fails is no reason to fail", () => {
   })
 })
 
-describe("a count of our own", () => {
+describe("a local count", () => {
   const tokensOf = async (answer: Response) => (await told(answer)).totalTokens
   const at = (model: string) => `/genapi/v1beta/models/${model}:countTokens`
   const contents = [{ role: "user", parts: [{ text: TEXT }] }]
 
-  test("is of the request, however it is wrapped, and of its instructions and tools", async () => {
+  test("a local count is of the request, however it is wrapped, and of its instructions and tools", async () => {
     const plain = await tokensOf(await post(at("openai/over-chat"), { contents }))
     const wrapped = { model: "models/openai/over-chat", contents }
     expect(await tokensOf(await post(at("openai/over-chat"), { generateContentRequest: wrapped }))).toBe(plain)
@@ -280,7 +280,7 @@ describe("a count of our own", () => {
     expect(await tokensOf(await post(at("openai/over-chat"), { contents, tools }))).toBeGreaterThan(plain + 8)
   })
 
-  test("is of what is to be embedded, where the protocol counts that", async () => {
+  test("a local count is of what is to be embedded, where the protocol counts that", async () => {
     const answer = await post(at("test/embedding"), { contents })
     expect([answer.status, answer.headers.get("x-gateway-count")]).toEqual([200, "estimated"])
     expect(await tokensOf(answer)).toBeGreaterThan(10)
@@ -288,14 +288,14 @@ describe("a count of our own", () => {
     expect([elsewhere.status, (await told(elsewhere)).error.code]).toEqual([400, "invalid_parameter"])
   })
 
-  test("is of letters of every alphabet, and of large requests", async () => {
+  test("a local count is of letters of every alphabet, and of large requests", async () => {
     const few = await told(await countMessages("openai/over-chat", "naïve 温度 🦊"))
     expect(few.input_tokens).toBeWithin(12, 20)
     const many = await told(await countMessages("openai/over-chat", "naïve word ".repeat(100_000)))
     expect(many.input_tokens).toBeWithin(300_000, 500_000)
   })
 
-  test("is free, and counts as a request but not by its tokens", async () => {
+  test("a local count is free, and counts as a request but not by its tokens", async () => {
     const limits = { name: "poor", balance: "0", requests_per_minute: 5, tokens_per_minute: 1 }
     const made = await gateway.administer("/admin/v1/keys", { method: "POST", body: JSON.stringify(limits) })
     const { key } = (await made.json()) as { key: string }

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-credential-files-"))
 const file = join(folder, "key")
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 /** A mounted secret of Kubernetes: a link through a folder that is replaced as a whole. */
@@ -28,7 +28,7 @@ models:
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start((_, reply) => reply.json(completion("Hello.")))
+  upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("Hello.")))
   mount("version-1", "first-key\n")
   symlinkSync("..data/key", file)
   gateway = await RunningGateway.start({ config: config() })
@@ -55,7 +55,7 @@ test("a rotated credential is used without a restart, and appears in no log", as
   expect(gateway.output.stdout + gateway.output.stderr).not.toMatch(/first-key|second-key/)
 })
 
-test("a file that has become empty or is gone changes nothing, and is told of", async () => {
+test("a file that has become empty or is gone changes nothing, and is reported", async () => {
   const rejections = () => gateway.logged("config-rejected").map(({ reason }) => String(reason))
   mount("version-3", "")
   await eventually(() => rejections().some((reason) => reason.includes(`the file ${file} is empty`)), {

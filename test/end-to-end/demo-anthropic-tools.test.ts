@@ -133,7 +133,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(message.parsed_output).toEqual(fitting)
       })
 
-      test("so does the stream helper", async () => {
+      test("the stream helper returns the structured output", async () => {
         const output_config = { format: version.jsonSchemaOutputFormat(schema, { transform: false }) }
         const message = await client.messages.stream({ ...hello(MODEL), output_config }).finalMessage()
         expect(message.parsed_output).toEqual(fitting)

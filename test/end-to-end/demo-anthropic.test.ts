@@ -47,7 +47,7 @@ for (const version of ANTHROPIC_VERSIONS) {
         expect(message.model).toStartWith("anthropic/claude-haiku-4")
       })
 
-      test("the headers say that nobody but the simulator was asked, and under which id", async () => {
+      test("the headers name the simulator as the only provider, and the request id", async () => {
         const { response, request_id } = await client.messages.create(hello(MODEL)).withResponse()
         expect(response.headers.get("x-gateway-provider")).toBe("simulator")
         expect(request_id).toMatch(/\S/)
@@ -188,7 +188,7 @@ for (const version of ANTHROPIC_VERSIONS) {
     })
 
     describe("counting tokens", () => {
-      test("counts what a call with the same input would be charged for", async () => {
+      test("counting tokens counts what a call with the same input would be charged for", async () => {
         const { max_tokens: _, ...input } = ASK_WEATHER
         const { usage } = await client.messages.create({ ...ASK_WEATHER, tools: [WEATHER] })
         expect(await client.messages.countTokens({ ...input, tools: [WEATHER] })).toEqual({

@@ -157,7 +157,7 @@ for (const version of GENAI_VERSIONS) {
     })
 
     describe("counting tokens", () => {
-      test("counts what a call with the same input would be charged for", async () => {
+      test("counting tokens counts what a call with the same input would be charged for", async () => {
         const { totalTokens } = await client.models.countTokens({ model: MODEL, contents: ASK_WEATHER })
         expect(totalTokens).toBe((await ask(ASK_WEATHER)).usageMetadata?.promptTokenCount ?? 0)
       })

@@ -68,7 +68,7 @@ for (const version of VERSIONS) {
         expect((await ask(hello("hi", { model: "gpt-4o-mini" }))).answer.model).toBe(MODEL)
       })
 
-      test("the headers say that nobody but the simulator was asked, and under which id", async () => {
+      test("the headers name the simulator as the only provider, and the request id", async () => {
         const { response, request_id } = await client.chat.completions.create(hello("hi")).withResponse()
         expect(response.headers.get("x-gateway-provider")).toBe("simulator")
         expect(request_id).toMatch(/\S/)
@@ -219,7 +219,7 @@ for (const version of VERSIONS) {
         expect(answer.choices[0]?.message.parsed).toSatisfy(fits)
       })
 
-      test("so does the stream helper", async () => {
+      test("the stream helper returns the structured output", async () => {
         const stream = helpers.stream({ ...hello("hi"), response_format: CHAT_FORMAT, stream: true })
         const { parsed } = (await stream.finalMessage()) as { parsed?: unknown }
         expect(parsed).toSatisfy(fits)

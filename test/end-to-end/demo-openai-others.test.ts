@@ -36,7 +36,7 @@ for (const version of VERSIONS) {
     })
 
     describe("embeddings", () => {
-      test("are asked for in base64 unless told otherwise, and become unit vectors of floats", async () => {
+      test("embeddings are asked for in base64 by default, and become unit vectors of floats", async () => {
         const answer = await client.embeddings.create({ model: EMBEDDING, input: "The quick brown fox" })
         expect(JSON.parse(sent)).toMatchObject({ encoding_format: "base64" })
         expect(answer).toMatchObject({ object: "list", model: EMBEDDING })
@@ -46,7 +46,7 @@ for (const version of VERSIONS) {
         expect(norm(first?.embedding ?? [])).toBeCloseTo(1, 3)
       })
 
-      test("are the same in floats", async () => {
+      test("embeddings are the same in floats", async () => {
         const asked = { model: EMBEDDING, input: "The quick brown fox" }
         const packed = await client.embeddings.create(asked)
         const plain = await client.embeddings.create({ ...asked, encoding_format: "float" })
@@ -55,7 +55,7 @@ for (const version of VERSIONS) {
         for (const [index, value] of other.entries()) expect(value).toBeCloseTo(one[index] ?? Number.NaN, 5)
       })
 
-      test("come one for each input, in its order, and usage counts them all", async () => {
+      test("embeddings come one for each input, in its order, and usage counts them all", async () => {
         const alone = await client.embeddings.create({ model: EMBEDDING, input: "beta" })
         const answer = await client.embeddings.create({ model: EMBEDDING, input: ["alpha", "beta", "gamma delta"] })
         expect(answer.data.map(({ index }) => index)).toEqual([0, 1, 2])
@@ -64,20 +64,20 @@ for (const version of VERSIONS) {
         expect(answer.usage.total_tokens).toBe(answer.usage.prompt_tokens)
       })
 
-      test("have the dimensions asked for", async () => {
+      test("embeddings have the dimensions asked for", async () => {
         const { data } = await client.embeddings.create({ model: EMBEDDING, input: "alpha", dimensions: 256 })
         expect(data[0]?.embedding).toHaveLength(256)
         expect(norm(data[0]?.embedding ?? [])).toBeCloseTo(1, 3)
       })
 
-      test("are made of tokens, too", async () => {
+      test("embeddings are made of tokens, too", async () => {
         const { data } = await client.embeddings.create({ model: EMBEDDING, input: [[1, 2, 3], [4]] })
         expect(data).toHaveLength(2)
       })
     })
 
     describe("images", () => {
-      test("are real pictures", async () => {
+      test("simulated images are valid image files", async () => {
         const model = "openai/gpt-image-1"
         const answer = await client.images.generate({ model, prompt: "A red fox in the snow.", n: 2 })
         expect(answer.data).toHaveLength(2)
@@ -87,7 +87,7 @@ for (const version of VERSIONS) {
         }
       })
 
-      test("are so at an address, too", async () => {
+      test("images are so at an address, too", async () => {
         const asked = { model: "openai/dall-e-3", prompt: "A red fox.", response_format: "url" } as const
         const [image] = (await client.images.generate(asked)).data ?? []
         const bytes = Buffer.from(await (await fetch(image?.url ?? "")).arrayBuffer())

@@ -7,7 +7,7 @@ import { VERSIONS } from "./client-versions.ts"
 import { fits, TEXT_FORMAT } from "./parseable.ts"
 import { PNG } from "./pictures.ts"
 
-type Params = OpenAI.Responses.ResponseCreateParamsNonStreaming
+type DemoResponseParams = OpenAI.Responses.ResponseCreateParamsNonStreaming
 
 const MODEL = "openai/gpt-5"
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-function hello(input: string, members: Partial<Params> = {}): Params {
+function hello(input: string, members: Partial<DemoResponseParams> = {}): DemoResponseParams {
   return { model: MODEL, input, ...members }
 }
 
@@ -56,7 +56,7 @@ for (const version of VERSIONS) {
       client = new version.OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
     })
 
-    const eventsOf = async (params: Params) => {
+    const eventsOf = async (params: DemoResponseParams) => {
       const events: OpenAI.Responses.ResponseStreamEvent[] = []
       for await (const event of await client.responses.create({ ...params, stream: true })) events.push(event)
       return events
@@ -122,7 +122,7 @@ for (const version of VERSIONS) {
     describe("reasoning", () => {
       const reasoning = { effort: "low", summary: "auto" } as const
 
-      test("comes as an item of its own before the message, and is counted", async () => {
+      test("reasoning comes as an item of its own before the message, and is counted", async () => {
         const response = await client.responses.create(hello("hi", { reasoning }))
         expect(response.output.map(({ type }) => type)).toEqual(["reasoning", "message"])
         expect(response.output[0]).toMatchObject({
@@ -131,23 +131,23 @@ for (const version of VERSIONS) {
         expect(response.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThan(0)
       })
 
-      test("comes encrypted where that is asked for, and may be sent back", async () => {
+      test("reasoning comes encrypted where that is asked for, and may be sent back", async () => {
         const asked = hello("hi", { reasoning, include: ["reasoning.encrypted_content"], store: false })
         const response = await client.responses.create(asked)
         const [thought] = response.output
         if (thought?.type !== "reasoning") throw new Error("no reasoning")
         expect(thought.encrypted_content).toMatch(/\S/)
         const input = [...response.output, { role: "user" as const, content: "Go on." }]
-        const next = await client.responses.create({ ...asked, input } as Params)
+        const next = await client.responses.create({ ...asked, input } as DemoResponseParams)
         expect(next.output_text).toContain("Go on.")
       })
 
-      test("is not encrypted where it is not", async () => {
+      test("reasoning is not encrypted where it is not", async () => {
         const response = await client.responses.create(hello("hi", { reasoning, store: false }))
         expect(response.output[0]).not.toHaveProperty("encrypted_content")
       })
 
-      test("is streamed as a summary", async () => {
+      test("reasoning is streamed as a summary", async () => {
         const events = await eventsOf(hello("hi", { reasoning }))
         const summary = events
           .map((event) => (event.type === "response.reasoning_summary_text.delta" ? event.delta : ""))
@@ -278,7 +278,7 @@ for (const version of VERSIONS) {
           include: ["reasoning.encrypted_content"],
           prompt_cache_key: "0199a213-81c0-7800-8aa1-bbab2a035a53",
           client_metadata: { "x-codex-installation-id": "1" },
-        } as unknown as Params
+        } as unknown as DemoResponseParams
         expect(callIn(await client.responses.create(asked)).name).toBe("get_weather")
         const events = await eventsOf(asked)
         expect(events.at(-1)?.type).toBe("response.completed")
@@ -291,7 +291,7 @@ for (const version of VERSIONS) {
         expect(response.output_parsed).toSatisfy(fits)
       })
 
-      test("so does the stream helper", async () => {
+      test("the stream helper returns the structured output", async () => {
         const stream = client.responses.stream({ ...hello("hi"), text: { format: TEXT_FORMAT } } as never)
         expect((await stream.finalResponse()).output_parsed).toSatisfy(fits)
       })

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type DialectBody = Record<string, unknown>
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 const config = (origin: string) => `
@@ -27,7 +27,7 @@ defaults: { image_model: t/draws }
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
 })
 beforeEach(() => {
@@ -41,26 +41,26 @@ afterAll(async () => {
 
 const PIXEL = "iVBORw0KGgo="
 
-function answerInKind({ path }: ReceivedRequest, reply: Reply): void {
+function answerInKind({ path }: ReceivedRequest, reply: UpstreamReply): void {
   if (path.endsWith("/images/generations")) reply.json({ created: 1, data: [{ b64_json: PIXEL }] })
   else reply.json(path.endsWith("/messages") ? anthropicMessage("Hello.") : completion("Hello."))
 }
 
-const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as Body
-const chat = (body: Body) => gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body })
+const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as DialectBody
+const chat = (body: DialectBody) => gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body })
 const lossesOf = (response: Response) => response.headers.get("x-gateway-losses")
 
 describe("what only other gateways know", () => {
   const habits = { transforms: ["middle-out"], usage: { include: true }, num_retries: 2, timeout: 5, drop_params: true }
 
-  test("is left out and named where the provider refuses what it does not know", async () => {
+  test("what only other gateways know is left out and named where the provider refuses what it does not know", async () => {
     const response = await chat({ model: "t/openai", seed: 1, ...habits })
     expect(response.status).toBe(200)
     expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "seed"])
     for (const name of Object.keys(habits)) expect(lossesOf(response)).toContain(name)
   })
 
-  test("passes to hosts that may know it", async () => {
+  test("what only other gateways know passes to hosts that may know it", async () => {
     const response = await chat({ model: "t/lenient", ...habits })
     expect(sent()).toMatchObject(habits)
     expect(lossesOf(response)).toBeNull()
@@ -68,7 +68,7 @@ describe("what only other gateways know", () => {
 })
 
 describe("how hard to think", () => {
-  const wishes: readonly (readonly [string, Body, string, number | null])[] = [
+  const wishes: readonly (readonly [string, DialectBody, string, number | null])[] = [
     ["OpenRouter's effort", { reasoning: { effort: "high" } }, "high", null],
     ["OpenRouter's budget", { reasoning: { max_tokens: 2000 } }, "low", 2000],
     ["LiteLLM's budget", { thinking: { type: "enabled", budget_tokens: 8000 } }, "medium", 8000],
@@ -76,19 +76,25 @@ describe("how hard to think", () => {
     ["Google's level", { extra_body: { google: { thinking_config: { thinking_level: "HIGH" } } } }, "high", null],
   ]
 
-  test.each(wishes)("as %s says it, reaches OpenAI as its own word", async (_, wish, effort) => {
-    const response = await chat({ model: "t/openai", ...wish })
-    expect(sent()).toMatchObject({ reasoning_effort: effort })
-    expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "reasoning_effort"])
-    expect(lossesOf(response)).toContain(Object.keys(wish)[0] ?? "")
-  })
+  test.each(wishes)(
+    "the reasoning effort as %s writes it reaches OpenAI as its own setting",
+    async (_, wish, effort) => {
+      const response = await chat({ model: "t/openai", ...wish })
+      expect(sent()).toMatchObject({ reasoning_effort: effort })
+      expect(Object.keys(sent()).sort()).toEqual(["messages", "model", "reasoning_effort"])
+      expect(lossesOf(response)).toContain(Object.keys(wish)[0] ?? "")
+    },
+  )
 
-  test.each(wishes)("as %s says it, reaches Claude in its own words", async (_, wish, effort, budget) => {
-    await chat({ model: "t/claude", max_tokens: 40_000, ...wish })
-    const { thinking, output_config } = sent()
-    if (budget === null) expect([thinking, output_config]).toMatchObject([{ type: "adaptive" }, { effort }])
-    else expect(thinking).toMatchObject({ type: "enabled", budget_tokens: budget })
-  })
+  test.each(wishes)(
+    "the reasoning effort as %s writes it reaches Claude as its own setting",
+    async (_, wish, effort, budget) => {
+      await chat({ model: "t/claude", max_tokens: 40_000, ...wish })
+      const { thinking, output_config } = sent()
+      if (budget === null) expect([thinking, output_config]).toMatchObject([{ type: "adaptive" }, { effort }])
+      else expect(thinking).toMatchObject({ type: "enabled", budget_tokens: budget })
+    },
+  )
 
   test("is not said to a model that does not think", async () => {
     const response = await chat({ model: "t/plain", reasoning: { effort: "high" } })
@@ -109,22 +115,25 @@ describe("a picture whose address is a plain string", () => {
     },
   ]
 
-  test.each(["t/openai", "t/lenient"])("reaches %s in an object", async (model) => {
-    expect((await chat({ model, messages })).status).toBe(200)
-    expect(sent().messages).toEqual([
-      {
-        role: "user",
-        content: [
-          { type: "image_url", image_url: { url } },
-          { type: "text", text: "?" },
-        ],
-      },
-    ])
-  })
+  test.each(["t/openai", "t/lenient"])(
+    "a picture whose address is a plain string reaches %s in an object",
+    async (model) => {
+      expect((await chat({ model, messages })).status).toBe(200)
+      expect(sent().messages).toEqual([
+        {
+          role: "user",
+          content: [
+            { type: "image_url", image_url: { url } },
+            { type: "text", text: "?" },
+          ],
+        },
+      ])
+    },
+  )
 
-  test("reaches Claude as a block", async () => {
+  test("a picture whose address is a plain string reaches Claude as a block", async () => {
     await chat({ model: "t/claude", messages })
-    const [turn] = sent().messages as { content: Body[] }[]
+    const [turn] = sent().messages as { content: DialectBody[] }[]
     expect(turn?.content[0]).toMatchObject({ type: "image", source: { data: PIXEL } })
   })
 })
@@ -145,9 +154,9 @@ describe("the older functions", () => {
   const functions = [{ name: "f", parameters: { type: "object" } }]
   const called = { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } }
 
-  test("are answered as a function call, whole", async () => {
+  test("the older functions are answered as a function call, whole", async () => {
     upstream.script = (_, reply) => reply.json({ ...anthropicMessage(""), content: [called], stop_reason: "tool_use" })
-    const { choices } = (await (await chat({ model: "t/claude", functions })).json()) as { choices: Body[] }
+    const { choices } = (await (await chat({ model: "t/claude", functions })).json()) as { choices: DialectBody[] }
     expect(choices[0]).toMatchObject({
       finish_reason: "function_call",
       message: { function_call: { name: "f", arguments: '{"a":1}' } },
@@ -155,8 +164,8 @@ describe("the older functions", () => {
     expect(choices[0]?.message).not.toHaveProperty("tool_calls")
   })
 
-  test("are answered as a function call, streamed", async () => {
-    const event = (data: Body) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+  test("the older functions are answered as a function call, streamed", async () => {
+    const event = (data: DialectBody) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
     upstream.script = async (_, reply) => {
       reply.stream()
       const message = { ...anthropicMessage(""), content: [], stop_reason: null }
@@ -176,7 +185,8 @@ describe("the older functions", () => {
       .split("\n\n")
       .filter((frame) => frame.startsWith("data: {"))
       .flatMap(
-        (frame) => (JSON.parse(frame.slice(6)) as { choices: { delta: Body; finish_reason: unknown }[] }).choices,
+        (frame) =>
+          (JSON.parse(frame.slice(6)) as { choices: { delta: DialectBody; finish_reason: unknown }[] }).choices,
       )
     const pieces = choices.flatMap(({ delta }) => (delta.function_call as { arguments: string }) ?? [])
     expect(pieces[0]).toMatchObject({ name: "f" })
@@ -185,14 +195,14 @@ describe("the older functions", () => {
     expect(text).not.toContain("tool_calls")
   })
 
-  test("go on with the message that holds the result", async () => {
+  test("the older functions go on with the message that holds the result", async () => {
     const messages = [
       { role: "user", content: "Hi" },
       { role: "assistant", content: null, function_call: { name: "f", arguments: '{"a":1}' } },
       { role: "function", name: "f", content: "42" },
     ]
     expect((await chat({ model: "t/claude", functions, messages })).status).toBe(200)
-    const [, call, result] = sent().messages as { content: Body[] }[]
+    const [, call, result] = sent().messages as { content: DialectBody[] }[]
     expect(call?.content[0]).toMatchObject({ type: "tool_use", name: "f", input: { a: 1 } })
     expect(result?.content[0]).toMatchObject({ type: "tool_result", tool_use_id: call?.content[0]?.id })
     expect((await chat({ model: "t/openai", functions, messages })).status).toBe(200)

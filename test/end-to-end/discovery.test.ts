@@ -7,7 +7,7 @@ import { eventually } from "../stage/eventually.ts"
 import { freePort } from "../stage/free-port.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { llamacpp, lmstudio, localServer, ollama, openaiListing, vllm } from "../stage/local-server.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const LISTINGS = {
   ollama: ollama("llama3.2:1b", "nomic-embed-text:latest"),
@@ -16,7 +16,7 @@ const LISTINGS = {
   lmstudio,
   mine: openaiListing({ id: "custom@v1" }, { id: "../../etc/passwd" }, { id: "a\u0007b" }, { id: "custom@v1" }),
 }
-type Entry = keyof typeof LISTINGS
+type ListingName = keyof typeof LISTINGS
 
 const MODELS = [
   "llamacpp/ggml-org/gemma-3-4b-it-GGUF:Q4_K_M",
@@ -27,11 +27,11 @@ const MODELS = [
 ]
 const EMBEDDING_MODELS = ["lmstudio/text-embedding-nomic-embed-text-v1.5", "ollama/nomic-embed-text:latest"]
 
-const servers = new Map<Entry, Upstream>()
+const servers = new Map<ListingName, ScriptedUpstream>()
 let gateway: RunningGateway
 
 function config(more = ""): string {
-  const at = (entry: Entry) => `base_url: "${servers.get(entry)?.baseUrl}"`
+  const at = (entry: ListingName) => `base_url: "${servers.get(entry)?.baseUrl}"`
   return `
 providers:
   ollama: { ${at("ollama")} }
@@ -55,7 +55,7 @@ async function discovered(there: RunningGateway, count: number): Promise<void> {
 
 beforeAll(async () => {
   for (const [entry, documents] of Object.entries(LISTINGS)) {
-    servers.set(entry as Entry, await Upstream.start(localServer(documents)))
+    servers.set(entry as ListingName, await ScriptedUpstream.start(localServer(documents)))
   }
   gateway = await RunningGateway.start({ config: config() })
   await discovered(gateway, 5)
@@ -66,7 +66,7 @@ afterAll(async () => {
 })
 
 describe("discovered models", () => {
-  test("are listed on every protocol, counted, and demo mode is off", async () => {
+  test("discovered models are listed on every protocol, counted, and demo mode is off", async () => {
     expect(await listed()).toEqual([...MODELS, ...EMBEDDING_MODELS].sort())
     const headers = { authorization: `Bearer ${gateway.key}` }
     const json = async (path: string) => (await fetch(gateway.url + path, { headers })).json() as Promise<never>
@@ -79,7 +79,7 @@ describe("discovered models", () => {
     expect(gateway.output.stdout).toMatch(/Discovering the models of .*ollama \(http:\/\/127.0.0.1:\d+\/v1\)/)
   })
 
-  test("are listed by `trivium models` through the gateway, with their context windows", async () => {
+  test("discovered models are listed by `trivium models` through the gateway, with their context windows", async () => {
     const words = ["models", "--json", "--data", gateway.dataDir]
     const { stdout } = await runCommand(words, { folder: gateway.folder })
     const windows = (JSON.parse(stdout) as { id: string; context_window: number }[]).map(
@@ -123,12 +123,12 @@ describe("discovered models", () => {
     expect([response.status, response.headers.get("x-gateway-cost")]).toEqual([200, "0"])
   })
 
-  test("are asked for with the entry's credential", () => {
+  test("discovered models are asked for with the entry's credential", () => {
     const [request] = servers.get("vllm")?.requests ?? []
     expect([request?.path, request?.headers.authorization]).toEqual(["/v1/models", "Bearer local-key"])
   })
 
-  test("whose names do not fit are left out and counted in the log, which does not repeat them", () => {
+  test("discovered models whose names do not fit are left out and counted in the log, which does not repeat them", () => {
     const line = gateway.logged("models-left-out").find(({ provider }) => provider === "mine")
     expect(line).toMatchObject({ level: "warn", models: 2, reason: expect.stringContaining("names do not fit") })
     expect(gateway.output.stderr).not.toContain("passwd")
@@ -136,7 +136,7 @@ describe("discovered models", () => {
 })
 
 describe("a check", () => {
-  test("lists what each server offers, and says which is not reachable, with its address", async () => {
+  test("a check lists what each server offers, and says which is not reachable, with its address", async () => {
     const folder = mkdtempSync(join(tmpdir(), "trivium-check-"))
     writeFileSync(join(folder, "trivium.yaml"), config('  gone: { type: ollama, base_url: "http://127.0.0.1:1/v1" }\n'))
     const { code, stdout } = await runCommand(["check"], { folder })
@@ -149,7 +149,7 @@ describe("a check", () => {
     rmSync(folder, { recursive: true })
   })
 
-  test("of a running gateway lists them as JSON", async () => {
+  test("a check of a running gateway lists them as JSON", async () => {
     const response = await gateway.administer("/admin/v1/check", { method: "POST" })
     const { models, providers } = (await response.json()) as {
       models: { callable: number }
@@ -167,7 +167,7 @@ describe("a reload", () => {
     await eventually(() => there.logged("config-reloaded").length > before, { what: "the reload" })
   }
 
-  test("keeps what was known while a listing takes long, then takes it over", async () => {
+  test("a reload keeps what was known while a listing takes long, then takes it over", async () => {
     const server = servers.get("mine")
     if (!server) throw new Error("there is no such server")
     let go = () => {}
@@ -187,7 +187,7 @@ describe("a reload", () => {
     expect(await listed()).not.toContain("mine/custom@v1")
   })
 
-  test("lets a configured model win, with its price", async () => {
+  test("a reload lets a configured model win, with its price", async () => {
     const models = `models:
   - { id: ollama/llama3.2:1b, pricing: { input: "1", output: "2" }, targets: [{ provider: ollama, model: "llama3.2:1b" }] }
   - { id: acme/large, pricing: { input: "3", output: "4" }, targets: [{ provider: vllm, model: meta-llama/Llama-3.3-70B-Instruct }] }
@@ -216,15 +216,15 @@ describe("a reload", () => {
 })
 
 describe("a server", () => {
-  test("that is down at the start is logged once, and found when it comes", async () => {
+  test("a server that is down at the start is logged once, and found when it comes", async () => {
     const port = await freePort()
     const there = await RunningGateway.start({ environment: { OLLAMA_HOST: `127.0.0.1:${port}` } })
-    let server: Upstream | undefined
+    let server: ScriptedUpstream | undefined
     try {
       expect(there.output.stdout).not.toContain("Demo mode")
       expect(await listed(there)).toEqual([])
       await eventually(() => there.logged("models-not-discovered").length > 0)
-      server = await Upstream.start(localServer(ollama("late:1b")), port)
+      server = await ScriptedUpstream.start(localServer(ollama("late:1b")), port)
       await discovered(there, 1)
       expect(await listed(there)).toEqual(["ollama/late:1b"])
       const lines = there.logged("models-not-discovered")
@@ -242,7 +242,7 @@ describe("a server", () => {
     ["that answers with something else", { "/v1/models": "<html>" }, "its response is not JSON"],
     ["that answers with 50 MB", { "/v1/models": `{"data":["${"x".repeat(50_000_000)}"]}` }, "larger than 4 MiB"],
   ])("%s does no harm", async (_, documents, failure) => {
-    const hostile = await Upstream.start(localServer(documents))
+    const hostile = await ScriptedUpstream.start(localServer(documents))
     const entry = `providers:\n  big: { type: openai-compatible, base_url: "${hostile.baseUrl}", discover: true }\n`
     const there = await RunningGateway.start({ config: entry })
     try {

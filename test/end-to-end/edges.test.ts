@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const PAGE = "https://app.example.com"
 const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const edges = `server: { cors: ["${PAGE}"], trusted_proxies: ["127.0.0.0/8"], max_in_flight: 2 }`
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl, edges) })
 })

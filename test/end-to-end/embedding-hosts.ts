@@ -1,10 +1,10 @@
 // Every kind of host that makes vectors, scripted on one real socket: each takes its own wire's words alone, refuses more
 // than it takes in one call, and answers with a vector that follows from the text.
-import type { ReceivedRequest, Reply } from "../stage/upstream.ts"
+import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type EmbeddingHostBody = Record<string, unknown>
 
-export interface Embedded {
+export interface EmbeddedText {
   readonly text: string
   readonly dimensions: number
 }
@@ -12,10 +12,10 @@ export interface Embedded {
 /** What one call was understood as. */
 export interface HeardCall {
   readonly host: HostName
-  readonly inputs: readonly Embedded[]
+  readonly inputs: readonly EmbeddedText[]
   /** In the wire's own word, where it has one. */
   readonly task?: string | undefined
-  readonly body: Body
+  readonly body: EmbeddingHostBody
 }
 
 export const USUAL_DIMENSIONS = 8
@@ -35,20 +35,20 @@ export function tokensFor(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.split(" ").length, 0)
 }
 
-interface Host {
+interface EmbeddingHost {
   /** The most inputs in a call. */
   readonly most: number
   /** Throws where the wire does not allow it. */
-  hear(body: Body, path: string): Omit<HeardCall, "host" | "body">
-  answer(inputs: readonly Embedded[], body: Body): Body
-  readonly headers?: (inputs: readonly Embedded[]) => Record<string, string>
+  hear(body: EmbeddingHostBody, path: string): Omit<HeardCall, "host" | "body">
+  answer(inputs: readonly EmbeddedText[], body: EmbeddingHostBody): EmbeddingHostBody
+  readonly headers?: (inputs: readonly EmbeddedText[]) => Record<string, string>
 }
 
-function only(body: Body, names: readonly string[]): void {
+function only(body: EmbeddingHostBody, names: readonly string[]): void {
   for (const name of Object.keys(body)) if (!names.includes(name)) throw new Error(`extra_forbidden: ${name}`)
 }
 
-function texts(value: unknown, dimensions: unknown): Embedded[] {
+function texts(value: unknown, dimensions: unknown): EmbeddedText[] {
   const several = typeof value === "string" ? [value] : value
   if (!Array.isArray(several)) throw new Error("no list of texts")
   return several.map((text) => {
@@ -58,7 +58,7 @@ function texts(value: unknown, dimensions: unknown): Embedded[] {
 }
 
 /** Numbers of tokens are as good as words. */
-function textsOrTokens(value: unknown, dimensions: unknown): Embedded[] {
+function textsOrTokens(value: unknown, dimensions: unknown): EmbeddedText[] {
   const isTokens = (each: unknown) => Array.isArray(each) && each.every((token) => typeof token === "number")
   const several = isTokens(value) || typeof value === "string" ? [value] : (value as unknown[])
   return texts(
@@ -71,11 +71,14 @@ function packed(vector: readonly number[]): string {
   return Buffer.from(Float32Array.from(vector).buffer).toString("base64")
 }
 
-const vectors = (inputs: readonly Embedded[]) => inputs.map(({ text, dimensions }) => vectorFor(text, dimensions))
-const count = (inputs: readonly Embedded[]) => tokensFor(inputs.map(({ text }) => text))
+const vectors = (inputs: readonly EmbeddedText[]) => inputs.map(({ text, dimensions }) => vectorFor(text, dimensions))
+const count = (inputs: readonly EmbeddedText[]) => tokensFor(inputs.map(({ text }) => text))
 
 /** As OpenAI writes them. */
-function listed(inputs: readonly Embedded[], { packs, usage }: { packs: boolean; usage: Body }): Body {
+function listed(
+  inputs: readonly EmbeddedText[],
+  { packs, usage }: { packs: boolean; usage: EmbeddingHostBody },
+): EmbeddingHostBody {
   const data = vectors(inputs).map((vector, index) => {
     return { object: "embedding", index, embedding: packs ? packed(vector) : vector }
   })
@@ -83,11 +86,11 @@ function listed(inputs: readonly Embedded[], { packs, usage }: { packs: boolean;
 }
 
 /** As one could, who has them ready in another order: their index tells. */
-function reversed({ data, ...rest }: Body): Body {
+function reversed({ data, ...rest }: EmbeddingHostBody): EmbeddingHostBody {
   return { ...rest, data: (data as unknown[]).toReversed() }
 }
 
-function google(request: Body): Embedded & { task: string | undefined } {
+function google(request: EmbeddingHostBody): EmbeddedText & { task: string | undefined } {
   only(request, ["model", "content", "taskType", "title", "outputDimensionality", "autoTruncate"])
   const { parts } = request.content as { parts: { text: string }[] }
   const [part] = texts(
@@ -187,7 +190,7 @@ export const HOSTS = {
         return { inputs: [alone], task: alone.task }
       }
       if (!path.endsWith("/v1beta/models/upstream-model:batchEmbedContents")) throw new Error(`nothing is at ${path}`)
-      const requests = body.requests as Body[]
+      const requests = body.requests as EmbeddingHostBody[]
       const heard = requests.map(google)
       if (requests.some(({ model }) => model !== "models/upstream-model")) throw new Error("another model")
       return { inputs: heard, task: heard[0]?.task }
@@ -217,7 +220,7 @@ export const HOSTS = {
     hear(body, path) {
       if (!/\/v1\/projects\/.*\/models\/text-upstream-model:predict$/.test(path))
         throw new Error(`nothing is at ${path}`)
-      const { instances, parameters } = body as { instances: Body[]; parameters?: Body }
+      const { instances, parameters } = body as { instances: EmbeddingHostBody[]; parameters?: EmbeddingHostBody }
       const inputs = texts(
         instances.map(({ content }) => content),
         parameters?.outputDimensionality,
@@ -245,7 +248,11 @@ export const HOSTS = {
     hear(body, path) {
       if (!path.endsWith("/model/amazon.nova-2-multimodal-embeddings-v1%3A0/invoke"))
         throw new Error(`nothing at ${path}`)
-      const said = body.singleEmbeddingParams as { embeddingPurpose: string; text: Body; embeddingDimension?: number }
+      const said = body.singleEmbeddingParams as {
+        embeddingPurpose: string
+        text: EmbeddingHostBody
+        embeddingDimension?: number
+      }
       return { inputs: texts(said.text.value, said.embeddingDimension), task: said.embeddingPurpose }
     },
     answer: (inputs) => ({ embeddings: [{ embeddingType: "TEXT", embedding: vectors(inputs)[0] }] }),
@@ -261,16 +268,16 @@ export const HOSTS = {
     answer: (inputs) => ({ embeddings: vectors(inputs), id: "7160", response_type: "embeddings_floats" }),
     headers: (inputs) => ({ "x-amzn-bedrock-input-token-count": String(count(inputs)) }),
   },
-} as const satisfies Record<string, Host>
+} as const satisfies Record<string, EmbeddingHost>
 
 export type HostName = keyof typeof HOSTS
 export const HOST_NAMES = Object.keys(HOSTS) as HostName[]
 
 /** Answers as the host whose name the path begins with; what it does not take is its error. */
-export function answerAs(request: ReceivedRequest, reply: Reply): HeardCall | undefined {
+export function answerAs(request: ReceivedRequest, reply: UpstreamReply): HeardCall | undefined {
   const name = request.path.split("/")[1] as HostName
-  const host: Host = HOSTS[name]
-  const body = JSON.parse(request.body.toString()) as Body
+  const host: EmbeddingHost = HOSTS[name]
+  const body = JSON.parse(request.body.toString()) as EmbeddingHostBody
   try {
     const heard = host.hear(body, request.path)
     if (heard.inputs.length > host.most) throw new Error(`at most ${host.most} inputs`)

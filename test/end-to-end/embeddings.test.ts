@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { keyFile, TokenOffice } from "../providers/google.ts"
 import { eventually } from "../stage/eventually.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { VERSIONS } from "./client-versions.ts"
 import {
   answerAs,
@@ -23,18 +23,18 @@ import { GENAI_VERSIONS } from "./genai-versions.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-embeddings-"))
 let office: TokenOffice
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let heard: HeardCall[] = []
 
-const asUsual: Script = (request, reply) => {
+const asUsual: UpstreamScript = (request, reply) => {
   const call = answerAs(request, reply)
   if (call) heard.push(call)
 }
 
 beforeAll(async () => {
   office = new TokenOffice()
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const file = join(folder, "key.json")
   writeFileSync(file, JSON.stringify(keyFile(`${upstream.origin}${office.path}`)))
   gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function script(answer: Script): void {
+function script(answer: UpstreamScript): void {
   upstream.script = (request, reply) =>
     request.path === office.path ? office.exchange(request, reply) : answer(request, reply)
 }
@@ -63,12 +63,12 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
 }
 const embed = (body: object, headers?: Record<string, string>) => post("/v1/embeddings", body, headers)
 
-interface Embeddings {
+interface EmbeddingsBody {
   data: { index: number; embedding: number[] }[]
   usage?: { prompt_tokens: number; total_tokens: number }
 }
 const read = async (answer: Response) =>
-  (await answer.json()) as Embeddings & { error: { code: string; param: string; message: string } }
+  (await answer.json()) as EmbeddingsBody & { error: { code: string; param: string; message: string } }
 
 /** The receipt of an answer, once it is written. */
 async function receiptOf(answer: Response): Promise<Record<string, unknown> & { facts: { basis: string } }> {
@@ -236,7 +236,7 @@ describe("said again", () => {
     expect(heard).toEqual([])
   })
 
-  test("pictures go to Google's own, and to nobody else", async () => {
+  test("images are embedded only by Google's own protocol", async () => {
     const body = { content: { parts: [{ inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }] } }
     const { error } = await read(await post("/genapi/v1beta/models/test/openai:embedContent", body))
     expect([error.code, error.message]).toEqual([
@@ -252,7 +252,7 @@ describe("said again", () => {
 describe("a part that fails", () => {
   const input = Array.from({ length: 250 }, (_, index) => `text ${index}`)
 
-  test("fails the attempt, and the next target makes all vectors", async () => {
+  test("a part that fails fails the attempt, and the next target makes all vectors", async () => {
     let calls = 0
     script((request, reply) => {
       if (request.path.startsWith("/google") && ++calls === 2) {
@@ -272,7 +272,7 @@ describe("a part that fails", () => {
     ["too few vectors", { embeddings: [{ values: [1] }] }],
     ["no vectors", { embeddings: [{ values: ["x"] }] }],
     ["an error with status 200", { error: { code: 500, message: "Oops.", status: "INTERNAL" } }],
-  ])("as %s does, is not taken for an answer", async (_, body) => {
+  ])("a batch part with %s is not taken for an answer", async (_, body) => {
     script((request, reply) => (request.path.startsWith("/google") ? reply.json(body) : asUsual(request, reply)))
     const answer = await embed({ model: "test/several", input })
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "openai"])
@@ -288,7 +288,7 @@ describe("a part that fails", () => {
     expect([answer.status, answer.headers.get("x-gateway-provider")]).toEqual([200, "openai"])
   })
 
-  test("as the caller's own does, is the caller's error", async () => {
+  test("a part that fails through the caller's input is the caller's error", async () => {
     const status = "INVALID_ARGUMENT"
     script((_, reply) => reply.json({ error: { code: 400, message: "Too long.", status } }, 400))
     const answer = await embed({ model: "test/google", input })
@@ -319,7 +319,7 @@ describe("money", () => {
   test.each([
     ["/v1/embeddings", { model: "test/google", input: text }],
     ["/genapi/v1beta/models/test/google:batchEmbedContents", { requests }],
-  ])("at %s what nobody counts is counted here", async (path, body) => {
+  ])("at %s tokens that the host does not report are counted locally", async (path, body) => {
     script((_, reply) => reply.json({ embeddings: [{ values: [0.5, 0.25] }] }))
     const answer = await post(path, body)
     expect(answer.status).toBe(200)
@@ -404,14 +404,14 @@ describe("Google's side", () => {
     expect([chat.error.code, asked.error.code]).toEqual(["invalid_parameter", "invalid_parameter"])
   })
 
-  test("lists what can be conversed with: its entries promise that", async () => {
+  test("Google's side lists what can be conversed with: its entries promise that", async () => {
     const headers = { "x-goog-api-key": gateway.key }
     const list = await fetch(`${gateway.url}/genapi/v1beta/models`, { headers })
     const { models = [] } = (await list.json()) as { models?: { name: string }[] }
     expect(models.map(({ name }) => name)).not.toContain("models/test/cohere")
   })
 
-  test("takes the usual size where none is asked for", async () => {
+  test("Google's side takes the usual size where none is asked for", async () => {
     const answer = await post(`${path}:embedContent`, { content })
     const { embedding } = (await answer.json()) as { embedding: { values: number[] } }
     expect(embedding.values).toHaveLength(USUAL_DIMENSIONS)

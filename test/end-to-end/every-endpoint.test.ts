@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 
-type Kind = "chat" | "embedding" | "image" | "moderation"
+type EndpointKind = "chat" | "embedding" | "image" | "moderation"
 
-interface Endpoint {
+interface EndpointSample {
   readonly name: string
-  readonly kind: Kind
+  readonly kind: EndpointKind
   path(model: string): string
   body(model: string): object
 }
@@ -17,7 +17,7 @@ const at = (path: string) => () => path
 const gemini = (method: string) => (model: string) => `/genapi/v1beta/models/${model}:${method}`
 const content = { parts: [{ text: "Hi" }] }
 
-const ENDPOINTS: readonly Endpoint[] = [
+const ENDPOINTS: readonly EndpointSample[] = [
   {
     ...{ name: "chat completions", kind: "chat", path: at("/v1/chat/completions") },
     body: (model) => ({ model, messages: [{ role: "user", content: "Hi" }] }),
@@ -60,23 +60,23 @@ const ENDPOINTS: readonly Endpoint[] = [
   },
 ]
 
-const PRICES: Readonly<Record<Kind, string>> = {
+const PRICES: Readonly<Record<EndpointKind, string>> = {
   chat: '{ input: "1", output: "2" }',
   embedding: '{ input: "1" }',
   image: '{ per_image: "0.01" }',
   moderation: '{ input: "1" }',
 }
 
-const model = (kind: Kind, name: string, upstream: string) =>
+const model = (kind: EndpointKind, name: string, upstream: string) =>
   `  - { id: ${kind}/${name}, kind: ${kind}, pricing: ${PRICES[kind]}, targets: [{ provider: sim, model: ${upstream} }] }`
 
 const models = [
-  ...(Object.keys(PRICES) as Kind[]).flatMap((kind) => [model(kind, "up", "m"), model(kind, "other", "o")]),
+  ...(Object.keys(PRICES) as EndpointKind[]).flatMap((kind) => [model(kind, "up", "m"), model(kind, "other", "o")]),
   // Each has its own, because what fails is soon left alone.
   ...ENDPOINTS.map(({ kind }, index) => model(kind, `down-${index}`, `m${index}@status-503`)),
 ]
 
-const downOf = (endpoint: Endpoint) => `down-${ENDPOINTS.indexOf(endpoint)}`
+const downOf = (endpoint: EndpointSample) => `down-${ENDPOINTS.indexOf(endpoint)}`
 
 let gateway: InProcessGateway
 let books: Ledger
@@ -90,20 +90,23 @@ beforeAll(() => {
 })
 afterAll(() => gateway.stop())
 
-interface Told {
+interface EndpointAnswer {
   readonly status: number
   readonly headers: Headers
   readonly code: string | undefined
   readonly body: Record<string, unknown>
 }
 
-interface Asked {
+interface EndpointQuestion {
   readonly model?: string
   readonly key?: string | undefined
   readonly provider?: object
 }
 
-async function ask({ path, body, kind }: Endpoint, { model = "up", key = gateway.key, provider }: Asked = {}) {
+async function ask(
+  { path, body, kind }: EndpointSample,
+  { model = "up", key = gateway.key, provider }: EndpointQuestion = {},
+) {
   const id = model.includes("/") ? model : `${kind}/${model}`
   const answer = await fetch(gateway.url + path(id), {
     method: "POST",
@@ -115,7 +118,7 @@ async function ask({ path, body, kind }: Endpoint, { model = "up", key = gateway
     body: JSON.stringify({ ...body(id), ...(provider && { provider }) }),
   })
   const told = (await answer.json()) as Record<string, unknown>
-  return { status: answer.status, headers: answer.headers, code: codeIn(told), body: told } satisfies Told
+  return { status: answer.status, headers: answer.headers, code: codeIn(told), body: told } satisfies EndpointAnswer
 }
 
 /** The gateway's code, wherever the protocol has its errors. */
@@ -132,7 +135,7 @@ function codeIn(told: unknown): string | undefined {
   return undefined
 }
 
-interface Receipt {
+interface EndpointReceipt {
   readonly outcome: string
   readonly cost: string
   readonly model: string | null
@@ -140,11 +143,11 @@ interface Receipt {
   readonly facts: { readonly attempts: { readonly error?: string }[] }
 }
 
-async function receiptOf({ headers }: Told): Promise<Receipt | undefined> {
+async function receiptOf({ headers }: EndpointAnswer): Promise<EndpointReceipt | undefined> {
   const id = headers.get("x-request-id")
   const authorization = `Bearer ${gateway.key}`
   const answer = await fetch(`${gateway.url}/v1/receipts/${id}`, { headers: { authorization } })
-  return answer.status === 200 ? ((await answer.json()) as Receipt) : undefined
+  return answer.status === 200 ? ((await answer.json()) as EndpointReceipt) : undefined
 }
 
 const newKey = (wish: Parameters<InProcessGateway["gateway"]["keys"]["create"]>[0]) =>
@@ -153,7 +156,7 @@ const newKey = (wish: Parameters<InProcessGateway["gateway"]["keys"]["create"]>[
 describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("%s", (_, endpoint) => {
   const { kind } = endpoint
 
-  test("says who answered, how limits stand and what it cost, and its receipt says the same", async () => {
+  test("names the provider that answered, the state of the limits and what it cost, and its receipt says the same", async () => {
     const told = await ask(endpoint)
     expect([told.status, told.headers.get("x-gateway-model")]).toEqual([200, `${kind}/up`])
     expect(told.headers.get("x-gateway-provider")).toBe("sim")
@@ -173,7 +176,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect((await ask(endpoint, { model: "no/such" })).code).toBe("model_not_found")
   })
 
-  test("is refused where the balance does not cover it, and nobody is called", async () => {
+  test("a request beyond the balance is rejected without an upstream call", async () => {
     const { key, text } = gateway.gateway.keys.create({ name: "poor", tenant: `poor-${endpoint.name}` })
     await books.setFloor(`tenant:${key.tenant}`, 0n)
     const refused = await ask(endpoint, { key: text })
@@ -199,7 +202,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(receipt?.facts.attempts[0]).toMatchObject({ error: "upstream_unavailable" })
   })
 
-  test("that nobody answers is 503 with every attempt, and free", async () => {
+  test("a request that every target fails ends in 503 with all attempts, and is free", async () => {
     const told = await ask(endpoint, { model: downOf(endpoint) })
     expect(told).toMatchObject({ status: 503, code: "upstream_unavailable" })
     expect(JSON.stringify(told.body)).toContain('"attempts":[{')
@@ -207,7 +210,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
     expect(await receiptOf(told)).toMatchObject({ outcome: "released", cost: "0" })
   })
 
-  test("takes the wishes of `provider`: none that is unknown, nobody who is ruled out, and no call to explain", async () => {
+  test("the `provider` options are applied: unknown ones are rejected, excluded providers are not called, and explain calls none", async () => {
     expect(await ask(endpoint, { provider: { zone: "x" } })).toMatchObject({ status: 400, code: "invalid_parameter" })
     const ruledOut = await ask(endpoint, { provider: { only: ["nobody"] } })
     expect(ruledOut.code).toBe("model_not_found")
@@ -217,6 +220,6 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))("
   })
 })
 
-test("all of it is in the books, and they are sound", async () => {
+test("every exchange is in the ledger, and the ledger is sound", async () => {
   expect(await books.verify()).toEqual([])
 })

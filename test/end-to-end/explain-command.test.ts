@@ -5,14 +5,14 @@ import { writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
-import { type Body, type Explanation, explainConfig, HI } from "./explain-stage.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
+import { type ExplainAnswer, type ExplainBody, explainConfig, HI } from "./explain-stage.ts"
 
 describe("trivium explain", () => {
-  let upstream: Upstream
+  let upstream: ScriptedUpstream
   let running: RunningGateway
   beforeAll(async () => {
-    upstream = await Upstream.start()
+    upstream = await ScriptedUpstream.start()
     running = await RunningGateway.start({ config: explainConfig(upstream.origin) })
   })
   afterAll(async () => {
@@ -20,12 +20,12 @@ describe("trivium explain", () => {
     await upstream.stop()
   })
 
-  async function run(body: Body, words: readonly string[] = [], environment = { TRIVIUM_KEY: running.key }) {
+  async function run(body: ExplainBody, words: readonly string[] = [], environment = { TRIVIUM_KEY: running.key }) {
     writeFileSync(join(running.folder, "request.json"), JSON.stringify(body))
     return runCommand(["explain", "request.json", ...words], { folder: running.folder, environment })
   }
 
-  test("shows a table of attempts, losses, who is left out, and the money", async () => {
+  test("trivium explain shows a table of attempts, losses, the excluded providers, and the money", async () => {
     const body = { ...HI, model: "t/both", seed: 5, provider: { ignore: ["nobody"] } }
     const { code, stdout, stderr } = await run(body)
     expect([code, stderr]).toEqual([0, ""])
@@ -53,12 +53,12 @@ describe("trivium explain", () => {
   ])("%j %p is asked over %s", async (body, words, protocol) => {
     const { stdout, stderr } = await run(body, [...words, "--json"])
     expect(stderr).toBe("")
-    const { attempts, ...document } = JSON.parse(stdout) as Explanation
+    const { attempts, ...document } = JSON.parse(stdout) as ExplainAnswer
     expect(document).toMatchObject({ object: "explanation", protocol })
     expect(attempts[0]?.request.body).toStartWith("{")
   })
 
-  test("reads standard input, and asks a gateway elsewhere", async () => {
+  test("trivium explain reads standard input, and asks a gateway elsewhere", async () => {
     const words = ["explain", "--json", "--url", running.url, "--key", running.key]
     const child = spawn("node", [join(import.meta.dir, "..", "..", "bin", "trivium.mjs"), ...words], {
       env: { PATH: process.env.PATH ?? "", HOME: running.folder },
@@ -73,7 +73,7 @@ describe("trivium explain", () => {
     expect(JSON.parse(stdout)).toMatchObject({ object: "explanation", requested_model: "t/both" })
   })
 
-  test("says what is wrong, and how to mend it", async () => {
+  test("trivium explain says what is wrong, and how to fix it", async () => {
     const body = { ...HI, model: "t/both" }
     const told = async (...asking: Parameters<typeof run>) => {
       const { code, stdout, stderr } = await run(...asking)

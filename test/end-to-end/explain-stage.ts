@@ -3,7 +3,7 @@
 import { expect } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 
 export const SECRET = "canary-of-the-upstream"
 
@@ -30,35 +30,35 @@ models:
 export const HI = { messages: [{ role: "user" as const, content: "Hi" }] }
 export const provider = { explain: true }
 
-export type Body = Record<string, unknown>
-interface Attempt extends Body {
+export type ExplainBody = Record<string, unknown>
+interface ExplainAttempt extends ExplainBody {
   provider: string
   cost: { least: string; likely: string; most: string }
   losses: { path: string }[]
   request: { headers: string[]; body: string; bytes: number; note?: string }
 }
-export interface Explanation extends Body {
-  attempts: Attempt[]
+export interface ExplainAnswer extends ExplainBody {
+  attempts: ExplainAttempt[]
   excluded: { provider: string; why: string; reason: string }[]
   refusal: { code: string; message: string } | null
-  money: Body
+  money: ExplainBody
 }
 
-interface Asked {
+interface ExplainOptions {
   readonly key?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export class ExplainStage {
   private constructor(
-    readonly upstream: Upstream,
+    readonly upstream: ScriptedUpstream,
     readonly gateway: InProcessGateway,
     /** What was asked of the books. */
     readonly asked: string[],
   ) {}
 
   static async start(): Promise<ExplainStage> {
-    const upstream = await Upstream.start()
+    const upstream = await ScriptedUpstream.start()
     const asked: string[] = []
     const gateway = InProcessGateway.start({
       config: explainConfig(upstream.origin),
@@ -81,7 +81,11 @@ export class ExplainStage {
     this.asked.length = 0
   }
 
-  post(path: string, body: Body, { key = this.gateway.key, headers = {} }: Asked = {}): Promise<Response> {
+  post(
+    path: string,
+    body: ExplainBody,
+    { key = this.gateway.key, headers = {} }: ExplainOptions = {},
+  ): Promise<Response> {
     return fetch(this.gateway.url + path, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
@@ -89,17 +93,17 @@ export class ExplainStage {
     })
   }
 
-  chat(body: Body, asked?: Asked): Promise<Response> {
+  chat(body: ExplainBody, asked?: ExplainOptions): Promise<Response> {
     return this.post("/v1/chat/completions", { ...HI, ...body }, asked)
   }
 
-  async explained(body: Body, wishes: Body = {}, key = this.gateway.key): Promise<Explanation> {
+  async explained(body: ExplainBody, wishes: ExplainBody = {}, key = this.gateway.key): Promise<ExplainAnswer> {
     const answer = await this.chat({ ...body, provider: { ...provider, ...wishes } }, { key })
     expect(answer.status).toBe(200)
-    return (await answer.json()) as Explanation
+    return (await answer.json()) as ExplainAnswer
   }
 
-  async refused(body: Body, wishes: Body = provider) {
+  async refused(body: ExplainBody, wishes: ExplainBody = provider) {
     const answer = await this.chat({ ...body, provider: wishes })
     const { error } = (await answer.json()) as { error: { code: string; message: string; param: string } }
     return { status: answer.status, ...error }

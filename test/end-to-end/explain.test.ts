@@ -4,7 +4,7 @@ import Anthropic from "@anthropic-ai/sdk"
 import { GoogleGenAI } from "@google/genai"
 import OpenAI from "openai"
 import { completion } from "../stage/upstream.ts"
-import { type Body, ExplainStage, type Explanation, HI, provider, SECRET } from "./explain-stage.ts"
+import { type ExplainAnswer, type ExplainBody, ExplainStage, HI, provider, SECRET } from "./explain-stage.ts"
 
 let stage: ExplainStage
 beforeAll(async () => {
@@ -51,14 +51,14 @@ describe("an official client is explained its request", () => {
       test(`over ${protocol}, ${stream ? "streamed" : "whole"}`, async () => {
         const answer = await call(stream)
         expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"])
-        const document = (await answer.json()) as Explanation
+        const document = (await answer.json()) as ExplainAnswer
         expect(document).toMatchObject({ object: "explanation", requested_model: "t/both", protocol, refusal: null })
         expect(document.attempts.map((each) => each.provider)).toEqual(["messages", "chat"])
       })
     }
   }
 
-  test("which calls nobody, holds nothing, and leaves no receipt", async () => {
+  test("an explained request makes no upstream call, no hold and no receipt", async () => {
     for (const call of Object.values(CLIENTS)) {
       const answer = await call(false)
       expect(answer.headers.get("x-gateway-cost")).toBeNull()
@@ -70,7 +70,7 @@ describe("an official client is explained its request", () => {
     expect(new Set(stage.asked)).toEqual(new Set(["balance"]))
   })
 
-  test("and no idempotency key is used up", async () => {
+  test("an explained request does not use up its idempotency key", async () => {
     const headers = { "idempotency-key": "once" }
     const body = { ...HI, model: "t/both" }
     expect((await stage.post("/v1/chat/completions", { ...body, provider }, { headers })).status).toBe(200)
@@ -83,7 +83,7 @@ describe("an official client is explained its request", () => {
     }
   })
 
-  test("and no secret stands in it", async () => {
+  test("an explanation contains no secret", async () => {
     for (const call of Object.values(CLIENTS)) {
       const text = await (await call(false)).text()
       expect(text).not.toContain(SECRET)
@@ -94,9 +94,9 @@ describe("an official client is explained its request", () => {
   test.each([
     ["/v1/embeddings", { model: "t/embedding", input: "Hi" }],
     ["/v1/images/generations", { model: "t/image", prompt: "A cat", n: 2 }],
-  ])("also at %s", async (path, body) => {
+  ])("a request is explained at %s", async (path, body) => {
     const answer = await stage.post(path, { ...body, provider })
-    const { attempts, money } = (await answer.json()) as Explanation
+    const { attempts, money } = (await answer.json()) as ExplainAnswer
     expect(attempts).toMatchObject([{ provider: "chat", lane: "relay", losses: [] }])
     expect(money).toMatchObject({ balance: null, affordable_output_tokens: null })
     expect(stage.upstream.requests).toEqual([])
@@ -104,7 +104,7 @@ describe("an official client is explained its request", () => {
 })
 
 describe("an explanation", () => {
-  test("shows what would be sent, byte for byte, and what would be lost", async () => {
+  test("an explanation shows what would be sent, byte for byte, and what would be lost", async () => {
     const body = { model: "t/both", logit_bias: { "5": 1 }, seed: 5, max_tokens: 50 }
     const { attempts } = await stage.explained(body)
     expect(attempts).toMatchObject([
@@ -126,7 +126,7 @@ describe("an explanation", () => {
     expect(attempts[1]?.request.body).toBe(stage.upstream.lastRequest().body.toString())
   })
 
-  test("tells the cost as a range that the charge is in", async () => {
+  test("an explanation tells the cost as a range that the charge is in", async () => {
     const { attempts } = await stage.explained({ model: "t/messages", max_tokens: 50 })
     const answer = await stage.chat({ model: "t/messages", max_tokens: 50 })
     const cost = Number(answer.headers.get("x-gateway-cost"))
@@ -150,13 +150,13 @@ describe("an explanation", () => {
     }
   })
 
-  test("is given of a request too large for the event loop", async () => {
+  test("an explanation is given of a request too large for the event loop", async () => {
     const content = "word ".repeat(100_000)
     const { attempts } = await stage.explained({ model: "t/both", messages: [{ role: "user", content }] })
     expect(attempts.map(({ lane }) => lane)).toEqual(["translate", "relay"])
   })
 
-  test("names who is left out, and why in words", async () => {
+  test("names the excluded providers and the reasons", async () => {
     const { attempts, excluded } = await stage.explained({ model: "t/both" }, { ignore: ["messages"], routing: "cost" })
     expect(attempts.map((each) => each.provider)).toEqual(["chat"])
     expect(excluded).toEqual([
@@ -169,7 +169,7 @@ describe("an explanation", () => {
     expect(halfPriced.excluded).toMatchObject([{ provider: "chat", why: "unpriced", reason: "It has no price." }])
   })
 
-  test("says what the request would be refused with where nobody is left", async () => {
+  test("an explanation states the error of a request that no provider can serve", async () => {
     const { attempts, refusal, excluded } = await stage.explained({ model: "t/both" }, { only: ["nobody"] })
     expect([attempts.length, excluded.length, refusal?.code]).toEqual([0, 2, "model_not_found"])
     expect(refusal?.message).toBe((await stage.refused({ model: "t/both" }, { only: ["nobody"] })).message)
@@ -180,7 +180,7 @@ describe("an explanation", () => {
     expect(untold.excluded).toMatchObject([{ provider: "messages", why: error.code, reason: error.message }])
   })
 
-  test("says who is out, and is no trial of it", async () => {
+  test("an explanation names the providers out of rotation, and is no trial of it", async () => {
     stage.upstream.script = ({ path }, reply) =>
       path.endsWith("/messages") ? reply.json({ type: "error" }, 500) : reply.json(completion("Hello."))
     for (let call = 0; call < 5; call++) await (await stage.chat({ model: "t/failing" })).text()
@@ -197,7 +197,7 @@ describe("an explanation", () => {
     expect(stage.upstream.requests.length).toBe(called)
   })
 
-  test("says of a strict request who would change its meaning", async () => {
+  test("an explanation says of a strict request who would change its meaning", async () => {
     const { attempts, excluded, refusal } = await stage.explained(
       { model: "t/messages", temperature: 2 },
       { strict: true },
@@ -211,12 +211,12 @@ describe("an explanation", () => {
     const content = [{ type: "document", source: { type: "url", url: "https://example.invalid/a.pdf" } }]
     const body = { model: "t/chat", max_tokens: 5, messages: [{ role: "user", content }], provider }
     const headers = { "anthropic-version": "2023-06-01" }
-    const { attempts } = (await (await stage.post("/anthropic/v1/messages", body, { headers })).json()) as Explanation
+    const { attempts } = (await (await stage.post("/anthropic/v1/messages", body, { headers })).json()) as ExplainAnswer
     expect(attempts).toMatchObject([{ provider: "chat", lane: "translate", losses: null }])
     expect(attempts[0]?.request).toEqual({ note: expect.stringContaining("not when it is explained") } as never)
   })
 
-  test("repeats the wishes as they were understood", async () => {
+  test("an explanation repeats the options as they were understood", async () => {
     const wishes = { routing: "cost", order: ["chat"], max_price: { prompt: "3" }, fallback: ["t/messages"] }
     expect(await stage.explained({ model: "t/both" }, { ...wishes, strict: true, ignore: [] })).toMatchObject({
       strategy: "cost",
@@ -224,20 +224,20 @@ describe("an explanation", () => {
     })
   })
 
-  test("is not given where the model is unknown, unpriced or nowhere: the error is the request's own", async () => {
+  test("an explanation is not given where the model is unknown, unpriced or nowhere: the error is the request's own", async () => {
     for (const model of ["t/none", "t/unpriced", "t/nowhere", "t/image"]) {
       expect(await stage.refused({ model })).toEqual(await stage.refused({ model }, {}))
     }
   })
 
-  test("is not given of a count of tokens", async () => {
+  test("an explanation is not given of a count of tokens", async () => {
     const headers = { "anthropic-version": "2023-06-01" }
     const answer = await stage.post(
       "/anthropic/v1/messages/count_tokens",
       { ...HI, model: "t/messages", provider },
       { headers },
     )
-    expect([answer.status, ((await answer.json()) as { error: Body }).error.code]).toEqual([
+    expect([answer.status, ((await answer.json()) as { error: ExplainBody }).error.code]).toEqual([
       400,
       "unsupported_parameter",
     ])
@@ -248,7 +248,7 @@ describe("money in an explanation", () => {
   const minted = (grant: Parameters<typeof stage.gateway.gateway.keys.create>[0]) =>
     stage.gateway.gateway.keys.create(grant)
 
-  test("is what would be held, what is left, and how much output that is enough for", async () => {
+  test("money in an explanation is what would be held, what is left, and how much output that is enough for", async () => {
     const { key, text } = minted({ name: "poor", tenant: "poor", budgets: { day: 1_000_000n } })
     await stage.gateway.gateway.keys.topUp(key.id, { nanoUsd: 600_000n, eventId: "explain" })
     const { money, refusal } = await stage.explained({ model: "t/messages", max_tokens: 100 }, {}, text)
@@ -263,16 +263,16 @@ describe("money in an explanation", () => {
     expect((await held(most)).refusal).toBeNull()
     expect((await held(most + 1)).refusal?.code).toBe("insufficient_balance")
     const answer = await stage.chat({ model: "t/messages", max_tokens: 900 }, { key: text })
-    expect(((await answer.json()) as { error: Body }).error.code).toBe("insufficient_balance")
+    expect(((await answer.json()) as { error: ExplainBody }).error.code).toBe("insufficient_balance")
   })
 
-  test("tells of a budget that would not do", async () => {
+  test("money in an explanation tells of a budget that would not do", async () => {
     const { text } = minted({ name: "tight", tenant: "tight", budgets: { month: 100n } })
     const { refusal, money } = await stage.explained({ model: "t/messages" }, {}, text)
     expect([refusal?.code, money.affordable_output_tokens]).toEqual(["budget_exceeded", 0])
   })
 
-  test("leaves the allowance of tokens as it is, and counts as one request", async () => {
+  test("money in an explanation leaves the allowance of tokens as it is, and counts as one request", async () => {
     const { text } = minted({ name: "limited", tokensPerMinute: 100_000, requestsPerMinute: 50 })
     const answer = await stage.chat({ model: "t/both", provider }, { key: text })
     expect(answer.headers.get("x-ratelimit-remaining-tokens")).toBe("100000")

@@ -7,14 +7,14 @@ import { loadConfig } from "../../src/config/load-config.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import { eventually } from "../stage/eventually.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { chunk, completion, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, ScriptedUpstream, streamedWords, streams, type UpstreamScript } from "../stage/upstream.ts"
 
 const KEYS = ["first-credential", "second-credential"]
-const OVERLOADED: Script = (_, reply) => reply.json({ error: { message: "no", type: "server_error" } }, 503)
-const ANSWERS: Script = (_, reply) => reply.json(completion("Hello."))
+const OVERLOADED: UpstreamScript = (_, reply) => reply.json({ error: { message: "no", type: "server_error" } }, 503)
+const ANSWERS: UpstreamScript = (_, reply) => reply.json(completion("Hello."))
 
-let one: Upstream
-let two: Upstream
+let one: ScriptedUpstream
+let two: ScriptedUpstream
 let gateway: InProcessGateway
 
 const config = (more = "") => `
@@ -29,8 +29,8 @@ models:
 ${more}`
 
 beforeEach(async () => {
-  one = await Upstream.start()
-  two = await Upstream.start()
+  one = await ScriptedUpstream.start()
+  two = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({ config: config() })
 })
 afterEach(async () => {
@@ -39,7 +39,7 @@ afterEach(async () => {
   await two.stop()
 })
 
-interface Told {
+interface FallbackAnswer {
   readonly status: number
   readonly provider: string | null
   readonly attempts: string | null
@@ -49,11 +49,11 @@ interface Told {
   }
 }
 
-async function ask(model: string, more: object = {}): Promise<Told> {
+async function ask(model: string, more: object = {}): Promise<FallbackAnswer> {
   const answer = await gateway.chat({ model, messages: [{ role: "user", content: "Hi" }], ...more })
   const { headers, status } = answer
   const text = await answer.text()
-  const { error } = text.startsWith("data:") ? {} : (JSON.parse(text) as Pick<Told, "error">)
+  const { error } = text.startsWith("data:") ? {} : (JSON.parse(text) as Pick<FallbackAnswer, "error">)
   return {
     status,
     provider: headers.get("x-gateway-provider"),
@@ -69,7 +69,7 @@ function reload(text: string): void {
   rmSync(workingDir, { recursive: true })
 }
 
-const credentialsAt = ({ requests }: Upstream) =>
+const credentialsAt = ({ requests }: ScriptedUpstream) =>
   requests.map(({ headers }) => headers.authorization?.replace("Bearer ", ""))
 
 describe("a credential of ours that is refused", () => {
@@ -87,7 +87,7 @@ describe("a credential of ours that is refused", () => {
     expect(credentialsAt(one).filter((credential) => credential === KEYS[1])).toHaveLength(4)
   })
 
-  test("is told to the operator once, with what to do, and without the credential", async () => {
+  test("a credential of ours that is refused is reported to the operator once, with what to do, and without the credential", async () => {
     one.script = (_, reply) => reply.json({ error: { message: `Bad key ${KEYS[0]}` } }, 401)
     for (let each = 0; each < 4; each++) await ask("t/one")
     await eventually(() => gateway.logged("account-set-aside").length === 2)
@@ -106,7 +106,7 @@ describe("a credential of ours that is refused", () => {
 })
 
 describe("a provider that fails", () => {
-  test("is followed by the next at once, and left alone after five failures", async () => {
+  test("a provider that fails is followed by the next at once, and left alone after five failures", async () => {
     one.script = OVERLOADED
     for (let each = 0; each < 20; each++) {
       expect(await ask("t/both")).toMatchObject({ status: 200, provider: "two" })
@@ -116,7 +116,7 @@ describe("a provider that fails", () => {
     expect(await ask("t/both")).toMatchObject({ attempts: "1" })
   })
 
-  test("is asked all the same where it is the only one: up to three times, and once while it is out", async () => {
+  test("a provider that fails is asked all the same where it is the only one: up to three times, and once while it is out", async () => {
     two.script = OVERLOADED
     expect(await ask("t/two")).toMatchObject({ status: 503, attempts: "3" })
     for (let each = 0; each < 4; each++) await ask("t/two")
@@ -127,7 +127,7 @@ describe("a provider that fails", () => {
     expect(await ask("t/two")).toMatchObject({ status: 200 })
   })
 
-  test("stays what it is known for when the configuration is read again", async () => {
+  test("a provider that fails stays what it is known for when the configuration is read again", async () => {
     one.script = OVERLOADED
     for (let each = 0; each < 10; each++) await ask("t/both")
     expect(one.requests).toHaveLength(10)
@@ -139,13 +139,13 @@ describe("a provider that fails", () => {
     expect(credentialsAt(one).at(-1)).toBe("a-new-credential")
   })
 
-  test("with an error as the first event of a stream is followed by the next", async () => {
+  test("a provider that fails with an error as the first event of a stream is followed by the next", async () => {
     one.script = streams([chunk({ role: "assistant" }), `data: {"error":{"message":"no","type":"server_error"}}\n\n`])
     two.script = streams(streamedWords("Hello there."))
     expect(await ask("t/both", { stream: true })).toMatchObject({ status: 200, provider: "two", attempts: "3" })
   })
 
-  test("and whose fallbacks fail ends in 503 that names every attempt", async () => {
+  test("when all fallbacks fail the response is 503 and names every attempt", async () => {
     one.script = OVERLOADED
     two.script = OVERLOADED
     const { status, error } = await ask("t/one", { provider: { fallback: ["t/two"] } })
@@ -158,7 +158,7 @@ describe("a provider that fails", () => {
     ])
   })
 
-  test("is given up when the budget for retries is spent", async () => {
+  test("a provider that fails is given up when the budget for retries is spent", async () => {
     one.script = OVERLOADED
     two.script = OVERLOADED
     const told = await Promise.all(
@@ -172,13 +172,13 @@ describe("a provider that fails", () => {
 
 describe("a provider that limits us", () => {
   const limited =
-    (headers: Record<string, string>, times = 1): Script =>
+    (headers: Record<string, string>, times = 1): UpstreamScript =>
     (_, reply) =>
       two.requests.length <= times
         ? reply.json({ error: { message: "Slow down.", type: "rate_limit_error" } }, 429, headers)
         : reply.json(completion("Hello."))
 
-  test("for a short time is waited for, where there is nobody else", async () => {
+  test("a short provider limit is waited for if there is no other target", async () => {
     two.script = limited({ "retry-after-ms": "300" })
     const began = performance.now()
     expect(await ask("t/two")).toMatchObject({ status: 200, attempts: "2" })
@@ -190,13 +190,13 @@ describe("a provider that limits us", () => {
     expect(await ask("t/two")).toMatchObject({ status: 503, attempts: "1", error: { code: "upstream_rate_limited" } })
   })
 
-  test("is not waited for where another answers, and is left alone until it is over", async () => {
+  test("a provider that limits us is not waited for where another answers, and is left alone until it is over", async () => {
     one.script = (_, reply) => reply.json({ error: { message: "Slow down." } }, 429, { "retry-after": "60" })
     for (let each = 0; each < 5; each++) expect(await ask("t/both")).toMatchObject({ status: 200, provider: "two" })
     expect(one.requests).toHaveLength(2)
   })
 
-  test("is not waited for by who has left: nobody is called again, and nothing is owed", async () => {
+  test("after the client disconnects, the wait ends without another call or a charge", async () => {
     two.script = limited({ "retry-after-ms": "1500" })
     const leaving = new AbortController()
     const asked = gateway.chat(
@@ -217,7 +217,7 @@ describe("a provider that limits us", () => {
     expect(receipt).toMatchObject({ cost: "0" })
   })
 
-  test("is not waited for when the gateway stops", async () => {
+  test("a provider that limits us is not waited for when the gateway stops", async () => {
     two.script = limited({ "retry-after-ms": "2000" }, 9)
     const asked = ask("t/two")
     await eventually(() => two.requests.length === 1)

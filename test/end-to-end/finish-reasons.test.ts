@@ -6,11 +6,11 @@ import OpenAI from "openai"
 import { RunningGateway } from "../stage/gateway.ts"
 import { geminiEvent } from "../stage/gemini-wire.ts"
 import { responseEvent, responseObject } from "../stage/responses-wire.ts"
-import { chunk, DONE, type Reply, Upstream } from "../stage/upstream.ts"
+import { chunk, DONE, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type FinishReasonBody = Record<string, unknown>
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 let anthropic: Anthropic
 let openai: OpenAI
@@ -27,7 +27,7 @@ models:
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
   anthropic = new Anthropic({ baseURL: `${gateway.url}/anthropic`, apiKey: gateway.key, maxRetries: 0 })
   openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
@@ -41,12 +41,12 @@ const tools: Anthropic.Tool[] = [{ name: "f", input_schema: { type: "object", pr
 const ask = { model: "t/gemini", max_tokens: 100, messages: [{ role: "user" as const, content: "Hi" }], tools }
 const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "U0lHTkVE" }
 
-const said = (parts: readonly Body[], finishReason?: string): Body => ({
+const said = (parts: readonly FinishReasonBody[], finishReason?: string): FinishReasonBody => ({
   candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
 })
 
-async function streamed(reply: Reply, pieces: readonly string[]): Promise<void> {
+async function streamed(reply: UpstreamReply, pieces: readonly string[]): Promise<void> {
   reply.stream()
   for (const piece of pieces) await reply.write(piece)
   reply.end()
@@ -83,7 +83,7 @@ describe("an answer with a call", () => {
 
 describe("an answer in which nothing is said", () => {
   test.each(["MALFORMED_FUNCTION_CALL", "TOO_MANY_TOOL_CALLS", "OTHER"])(
-    "and that Gemini ends by %s is an error that names it, to every client",
+    "an empty answer that Gemini ends with %s is an error that names it, for every client",
     async (finishReason) => {
       upstream.script = ({ path }, reply) =>
         path.includes("stream")
@@ -98,7 +98,7 @@ describe("an answer in which nothing is said", () => {
     },
   )
 
-  test("but thoughts ends in an error frame", async () => {
+  test("a stream with nothing but thoughts ends in an error frame", async () => {
     const thought = geminiEvent(said([{ text: "hm", thought: true }]))
     upstream.script = (_, reply) => streamed(reply, [thought, geminiEvent(said([], "MALFORMED_FUNCTION_CALL"))])
     const error = await raised(anthropic.messages.stream(ask).finalMessage())
@@ -167,7 +167,7 @@ test("a call that the provider has run under a name the request does not declare
 })
 
 /** A stream of these items, each told by its begin and its end. */
-function itemEvents(output: readonly Body[]): string[] {
+function itemEvents(output: readonly FinishReasonBody[]): string[] {
   const items = output.flatMap((item, output_index) => [
     { type: "response.output_item.added", members: { output_index, item: { ...item, status: "in_progress" } } },
     { type: "response.output_item.done", members: { output_index, item } },

@@ -4,18 +4,18 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import { codecs } from "../../src/protocols.ts"
 import { modelOf, UPSTREAMS, type UpstreamProtocol } from "../matrix/axes.ts"
-import type { Answer } from "../matrix/conversation.ts"
+import type { ScriptedAnswer } from "../matrix/conversation.ts"
 import { gatewayConfig } from "../matrix/gateway-config.ts"
-import type { Bytes, Voice } from "../matrix/upstreams/voice.ts"
+import type { EventBytes, UpstreamFormat } from "../matrix/upstreams/upstream-format.ts"
 import { voices } from "../matrix/upstreams/voices.ts"
 import { members, parsed } from "../matrix/wire.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 const PATIENCE_MS = 2000
 
 /** What a client has read so far, and who waits for it to read on. */
-class Heard {
+class ReceivedText {
   text = ""
   private readonly waiting = new Set<() => void>()
 
@@ -39,18 +39,18 @@ class Heard {
   }
 }
 
-interface Gate {
-  readonly voice: Voice
-  readonly answer: Answer
+interface EventGate {
+  readonly voice: UpstreamFormat
+  readonly answer: ScriptedAnswer
   /** By words of the answer, each of which stands in one piece, what must have been read before more is said. */
   readonly until: ReadonlyMap<string, string>
-  readonly heard: Heard
+  readonly heard: ReceivedText
   readonly late: string[]
   readonly patienceMs?: number
 }
 
 /** An upstream that waits behind each event for its words to be read. */
-function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: Gate): Script {
+function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: EventGate): UpstreamScript {
   return async ({ body }, reply) => {
     const { events } = voice.stream(answer, members(parsed(body.toString())))
     const waits = new Map(until)
@@ -67,7 +67,7 @@ function gated({ voice, answer, until, heard, late, patienceMs = PATIENCE_MS }: 
   }
 }
 
-function textOf(event: Bytes): string {
+function textOf(event: EventBytes): string {
   return typeof event === "string" ? event : Buffer.from(event).toString("latin1")
 }
 
@@ -80,13 +80,13 @@ const ENDS_UNTOLD = ["openai-chat"]
 const CALL = "a call's arguments"
 const CITY = ["alpha", "bravo-1", "charlie"]
 const call = (name: string, city: string) => ({ call: { id: `call_${name}`, name, arguments: { city } } })
-const TWO_CALLS: Answer = {
+const TWO_CALLS: ScriptedAnswer = {
   parts: [call("get_weather", "alphabravo-1charlie"), call("get_time", "delta")],
   finish: "tool-calls",
 }
 
 /** Vendors send a few characters at a time, and these words fill such a piece each. */
-const TOLD: Readonly<Record<string, { readonly answer: Answer; readonly words: readonly string[] }>> = {
+const TOLD: Readonly<Record<string, { readonly answer: ScriptedAnswer; readonly words: readonly string[] }>> = {
   text: {
     answer: { parts: [{ text: "first--second-third--" }], finish: "stop" },
     words: ["first--", "second-", "third--"],
@@ -107,7 +107,7 @@ const TOLD: Readonly<Record<string, { readonly answer: Answer; readonly words: r
   },
 }
 
-interface Asking {
+interface GatedRequest {
   readonly path: (model: string) => string
   readonly body: (model: string) => object
 }
@@ -115,7 +115,7 @@ interface Asking {
 const SCHEMA = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
 const TOOL = { name: "get_weather", description: "The weather in a city." }
 
-const ASKING: Readonly<Record<string, Asking>> = {
+const ASKING: Readonly<Record<string, GatedRequest>> = {
   "openai-chat": {
     path: () => "/v1/chat/completions",
     body: (model) => ({
@@ -147,7 +147,10 @@ const ASKING: Readonly<Record<string, Asking>> = {
 }
 
 /** Reads a stream as it comes; resolves when it is over. */
-async function listen(url: string, { body, key, heard }: { body: object; key: string; heard: Heard }): Promise<number> {
+async function listen(
+  url: string,
+  { body, key, heard }: { body: object; key: string; heard: ReceivedText },
+): Promise<number> {
   const version = { "anthropic-version": "2023-06-01" }
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", ...version }
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })
@@ -156,11 +159,11 @@ async function listen(url: string, { body, key, heard }: { body: object; key: st
   return response.status
 }
 
-const upstreams = new Map<UpstreamProtocol, Upstream>()
+const upstreams = new Map<UpstreamProtocol, ScriptedUpstream>()
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  for (const protocol of UPSTREAMS) upstreams.set(protocol, await Upstream.start())
+  for (const protocol of UPSTREAMS) upstreams.set(protocol, await ScriptedUpstream.start())
   const origins = Object.fromEntries([...upstreams].map(([protocol, { origin }]) => [protocol, origin]))
   gateway = await RunningGateway.start({ config: gatewayConfig(origins) })
 })
@@ -170,7 +173,7 @@ afterAll(async () => {
   for (const upstream of upstreams.values()) await upstream.stop()
 })
 
-function upstreamOf(protocol: UpstreamProtocol): Upstream {
+function upstreamOf(protocol: UpstreamProtocol): ScriptedUpstream {
   const upstream = upstreams.get(protocol)
   if (!upstream) throw new Error(`no upstream speaks ${protocol}`)
   return upstream
@@ -178,17 +181,22 @@ function upstreamOf(protocol: UpstreamProtocol): Upstream {
 
 const protocolsSpoken = UPSTREAMS.filter((protocol) => codecs.upstream.has(protocol))
 
-interface Exchange {
+interface GatedExchange {
   readonly client: string
   readonly protocol: UpstreamProtocol
-  readonly answer: Answer
-  readonly until: Gate["until"]
+  readonly answer: ScriptedAnswer
+  readonly until: EventGate["until"]
 }
 
-async function exchange({ client, protocol, answer, until }: Exchange): Promise<{ heard: string; late: string[] }> {
+async function exchange({
+  client,
+  protocol,
+  answer,
+  until,
+}: GatedExchange): Promise<{ heard: string; late: string[] }> {
   const asking = ASKING[client]
   if (!asking) throw new Error(`nobody knows how ${client} asks`)
-  const heard = new Heard()
+  const heard = new ReceivedText()
   const late: string[] = []
   upstreamOf(protocol).script = gated({ voice: voices[protocol], answer, until, heard, late })
   const model = modelOf(protocol)
@@ -219,7 +227,7 @@ describe.each([...codecs.ingress.keys()])("a client of %s", (client) => {
 })
 
 test("who waits for the whole before passing anything on is found out", async () => {
-  const heard = new Heard()
+  const heard = new ReceivedText()
   const late: string[] = []
   const { answer, words } = TOLD.text as (typeof TOLD)[string]
   const upstream = upstreamOf("openai-chat")

@@ -2,23 +2,23 @@
 // put its key.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GenerateContentParameters, GoogleGenAI } from "@google/genai"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { geminiResponse } from "../stage/gemini-wire.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { GENAI_VERSIONS, toldBy, withOurCode } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
 const BODY = JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] })
 const folder = new KeyFolder()
 const keys = folder.eachKind()
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const config = vendorsConfig(upstream.origin, "", ["gemini-like"])
   gateway = await RunningGateway.start({ config, dataDir: folder.path, key: keys.whole })
 })
@@ -42,14 +42,14 @@ for (const version of GENAI_VERSIONS) {
     })
 
     const expectError = async (asked: PromiseLike<unknown>, status: number) => {
-      const error = await raised(asked)
+      const error = await rejectionOf(asked)
       expect(error).toBeInstanceOf(version.ApiError)
       expect(error).toMatchObject({ status })
       return toldBy(error)
     }
 
     describe("an answer", () => {
-      test("comes back whole, under the name the caller gave the model", async () => {
+      test("an answer comes back whole, under the name the caller gave the model", async () => {
         const answer = await client.models.generateContent(HI)
         expect(answer).toMatchObject({ ...geminiResponse("Hello.", "STOP"), modelVersion: "test/model" })
         const { path, headers, head } = upstream.lastRequest()
@@ -58,13 +58,13 @@ for (const version of GENAI_VERSIONS) {
         expect(head).not.toContain(keys.whole)
       })
 
-      test("of the prefix in the specification is the same", async () => {
+      test("an answer of the prefix in the specification is the same", async () => {
         const httpOptions = { baseUrl: `${gateway.url}/genapi` }
         const neutral = new version.GoogleGenAI({ apiKey: keys.whole, httpOptions })
         expect((await neutral.models.generateContent(HI)).text).toBe("Hello.")
       })
 
-      test("of a count comes back as it is", async () => {
+      test("an answer of a count comes back as it is", async () => {
         upstream.script = (_, reply) => reply.json({ totalTokens: 7 })
         expect((await client.models.countTokens(HI)).totalTokens).toBe(7)
         expect(upstream.lastRequest().path).toBe("/v1beta/models/upstream-model:countTokens")
@@ -79,20 +79,20 @@ for (const version of GENAI_VERSIONS) {
         ["was revoked", () => keys.revoked, "revoked_api_key"],
       ] as const
       for (const [what, key, code] of opensNothing) {
-        test(`that ${what} is an ApiError of status 401`, async () => {
+        test(`the key that ${what} is an ApiError of status 401`, async () => {
           const told = await expectError(connect(key()).models.generateContent(HI), 401)
           expect(told).toMatchObject({ code, type: "authentication_error", status: "UNAUTHENTICATED" })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
-      test("whose scope lacks the model is an ApiError of status 403", async () => {
+      test("the key whose scope lacks the model is an ApiError of status 403", async () => {
         const told = await expectError(connect(keys.narrow).models.generateContent(HI), 403)
         expect(told).toMatchObject({ code: "model_not_allowed", status: "PERMISSION_DENIED" })
         expect(upstream.requests).toHaveLength(0)
       })
 
-      test("whose scope lacks a model does not find it, either", async () => {
+      test("the key whose scope lacks a model does not find it, either", async () => {
         const narrow = connect(keys.narrow)
         await expectError(narrow.models.get({ model: "test/model" }), 404)
         expect((await narrow.models.list()).page).toEqual([])
@@ -116,30 +116,30 @@ for (const version of GENAI_VERSIONS) {
         })
       }
 
-      test("for an unknown model is an ApiError of status 404 that names it", async () => {
+      test("a request for an unknown model is an ApiError of status 404 that names it", async () => {
         const told = await expectError(client.models.generateContent({ ...HI, model: "no/such" }), 404)
         expect(told.message).toContain("no/such")
         expect(told).toMatchObject({ code: "model_not_found", type: "not_found_error", status: "NOT_FOUND" })
       })
 
-      test("that is refused streams nothing: the error comes before any chunk", async () => {
+      test("a request that is refused streams nothing: the error comes before any chunk", async () => {
         const told = await expectError(client.models.generateContentStream({ ...HI, model: "no/such" }), 404)
         expect(told).toMatchObject({ code: "model_not_found" })
       })
 
-      test("to count tokens is checked as the call it counts for", async () => {
+      test("a request to count tokens is checked as the call it counts for", async () => {
         const told = await expectError(client.models.countTokens({ ...HI, model: "no/such" }), 404)
         expect(told).toMatchObject({ code: "model_not_found" })
       })
 
-      test("for a model that is not there is an ApiError of status 404", async () => {
+      test("a request for a model that is not there is an ApiError of status 404", async () => {
         const told = await expectError(client.models.get({ model: "no/such" }), 404)
         expect(told).toMatchObject({ code: "resource_not_found", status: "NOT_FOUND" })
       })
     })
 
     describe("an upstream", () => {
-      test("that refuses the request is an ApiError of status 400 in the upstream's words", async () => {
+      test("an upstream that refuses the request is an ApiError of status 400 in the upstream's words", async () => {
         const message = "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name."
         upstream.script = (_, reply) => reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
         expect(await expectError(client.models.generateContent(HI), 400)).toMatchObject({ message })
@@ -153,13 +153,13 @@ for (const version of GENAI_VERSIONS) {
         ["limits us", 429, "RESOURCE_EXHAUSTED", "upstream_rate_limited"],
       ] as const
       for (const [what, status, word, code] of failures) {
-        test(`that ${what} is not called again by the client, which raises an ApiError of status 503`, async () => {
+        test(`an upstream that ${what} is not called again by the client, which raises an ApiError of status 503`, async () => {
           const message = status === 400 ? "API key not valid. 4711" : "4711"
           upstream.script = (_, reply) => reply.json({ error: { code: status, message, status: word } }, status)
           const told = await expectError(client.models.generateContent(HI), 503)
           expect(JSON.stringify(told)).not.toContain("4711")
           expect(told).toMatchObject({ code, type: "service_unavailable_error", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(attemptsTold(told))
+          expect(upstream.requests).toHaveLength(countReportedAttempts(told))
         })
       }
     })
@@ -178,7 +178,7 @@ describe("the key", () => {
     ["as a bearer", () => ["", { authorization: `Bearer ${keys.whole}` }]],
     ["in the query and a header, being the same", () => [`?key=${keys.whole}`, { "x-goog-api-key": keys.whole }]],
   ]
-  test.each(accepted)("may come %s, and goes to no upstream", async (_, sent) => {
+  test.each(accepted)("the key may come %s, and goes to no upstream", async (_, sent) => {
     expect((await post(...sent())).status).toBe(200)
     const { head, path } = upstream.lastRequest()
     expect(head).not.toContain(keys.whole)
@@ -198,7 +198,7 @@ describe("the key", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("that is missing is 401", async () => {
+  test("the key that is missing is 401", async () => {
     const response = await post("", {})
     expect(response.status).toBe(401)
     expect(await errorIn(response)).toMatchObject({ code: "missing_api_key", status: "UNAUTHENTICATED" })
@@ -222,7 +222,7 @@ describe("the path", () => {
     expect(await response.json()).toMatchObject({ modelVersion: "test/model" })
   })
 
-  test("with an unknown method is 404 in the vendor's shape", async () => {
+  test("the path with an unknown method is 404 in the vendor's shape", async () => {
     const headers = { "x-goog-api-key": keys.whole, "content-type": "application/json" }
     const url = `${gateway.url}/gemini/v1beta/models/test/model:doSomething`
     const response = await fetch(url, { method: "POST", headers, body: BODY })

@@ -2,19 +2,19 @@
 // clean end is always read as success: what came before is delivered, then the client's own error is raised.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type { GoogleGenAI } from "@google/genai"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { geminiEvent, geminiHalf, geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
-import { raised } from "../stage/raised.ts"
-import { type Script, streams, streamsThen, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { ScriptedUpstream, streams, streamsThen, type UpstreamScript } from "../stage/upstream.ts"
 import { GENAI_VERSIONS, toldBy } from "./genai-versions.ts"
 
 const HI = { model: "test/model", contents: "hi" }
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, "", ["gemini-like"]) })
 })
 beforeEach(() => {
@@ -29,13 +29,13 @@ const half = geminiHalf("The quick")
 const unavailable = { error: { code: 503, message: "The model is overloaded. 4711", status: "UNAVAILABLE" } }
 
 /** Apart from what was said before: the client reads no error in the midst of other bytes. */
-const goesOnWith = (text: string): Script =>
+const goesOnWith = (text: string): UpstreamScript =>
   streamsThen(half, async (reply) => {
     await reply.write(text)
     reply.end()
   })
 
-const FAILURES: readonly [string, Script][] = [
+const FAILURES: readonly [string, UpstreamScript][] = [
   ["whose connection is reset", streamsThen(half, (reply) => reply.cut("reset"))],
   ["whose connection is closed", streamsThen(half, (reply) => reply.cut("fin"))],
   ["that ends before it is finished", streamsThen(half, (reply) => reply.end())],
@@ -56,7 +56,7 @@ for (const version of GENAI_VERSIONS) {
     })
 
     describe("a stream", () => {
-      test("that ends well is whole", async () => {
+      test("a stream that ends well is whole", async () => {
         upstream.script = streams(geminiWords("The quick brown fox"))
         let text = ""
         for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
@@ -64,7 +64,7 @@ for (const version of GENAI_VERSIONS) {
         expect(upstream.lastRequest().path).toBe("/v1beta/models/upstream-model:streamGenerateContent?alt=sse")
       })
 
-      test("that closes as other hosts do is whole all the same", async () => {
+      test("a stream that closes as other hosts do is whole all the same", async () => {
         upstream.script = streams([": a comment\n\n", ...geminiWords("The quick"), "data: [DONE]\n\n"])
         let text = ""
         for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
@@ -78,7 +78,7 @@ for (const version of GENAI_VERSIONS) {
           const reading = (async () => {
             for await (const chunk of await client.models.generateContentStream(HI)) text += chunk.text ?? ""
           })()
-          const error = await raised(reading)
+          const error = await rejectionOf(reading)
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
           expect(JSON.stringify(toldBy(error))).not.toContain("4711")
@@ -92,22 +92,22 @@ for (const version of GENAI_VERSIONS) {
         })
       }
 
-      test("that fails leaves no answer in a chat's history", async () => {
+      test("a stream that fails leaves no answer in a chat's history", async () => {
         upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
         const chat = client.chats.create({ model: "test/model" })
         const reading = (async () => {
           for await (const _ of await chat.sendMessageStream({ message: "hi" }));
         })()
-        expect(await raised(reading)).toBeInstanceOf(version.ApiError)
+        expect(await rejectionOf(reading)).toBeInstanceOf(version.ApiError)
         expect(chat.getHistory(true)).toEqual([])
       })
 
-      const atOnce: readonly [string, Script][] = [
+      const atOnce: readonly [string, UpstreamScript][] = [
         ["right behind its text", streams([...half, JSON.stringify(unavailable)])],
         ["in one piece with its text", streams([half.join("") + JSON.stringify(unavailable)])],
       ]
       for (const [what, script] of atOnce) {
-        test(`that fails ${what}, and is read late, raises an error and loses nothing of the text`, async () => {
+        test(`a stream that fails ${what}, and is read late, raises an error and loses nothing of the text`, async () => {
           upstream.script = script
           const stream = await client.models.generateContentStream(HI)
           await Bun.sleep(300)
@@ -116,25 +116,25 @@ for (const version of GENAI_VERSIONS) {
             for await (const chunk of stream) text += chunk.text ?? ""
           })()
           // Where both came in one read it cannot tell that this is an error of the API's, only that it is one.
-          expect(await raised(reading)).toBeInstanceOf(Error)
+          expect(await rejectionOf(reading)).toBeInstanceOf(Error)
           expect(text).toBe("The quick")
         })
       }
 
-      const early: readonly [string, Script][] = [
+      const early: readonly [string, UpstreamScript][] = [
         ["with its first event", streams([geminiEvent(unavailable)])],
         ["with its first bytes", streams([JSON.stringify(unavailable)])],
         ["by ending at once", streams([])],
         ["with a status", (_, reply) => reply.json([unavailable], 503)],
       ]
       for (const [what, script] of early) {
-        test(`that fails ${what} is an ApiError of status 503, and no stream begins`, async () => {
+        test(`a stream that fails ${what} is an ApiError of status 503, and no stream begins`, async () => {
           upstream.script = script
-          const error = await raised(client.models.generateContentStream(HI))
+          const error = await rejectionOf(client.models.generateContentStream(HI))
           expect(error).toBeInstanceOf(version.ApiError)
           expect(error).toMatchObject({ status: 503 })
           expect(toldBy(error)).toMatchObject({ code: "upstream_unavailable", status: "UNAVAILABLE" })
-          expect(upstream.requests).toHaveLength(attemptsTold(toldBy(error)))
+          expect(upstream.requests).toHaveLength(countReportedAttempts(toldBy(error)))
         })
       }
     })
@@ -152,7 +152,7 @@ describe("an array", () => {
     return JSON.parse(await response.text())
   }
 
-  test("that ends well holds the whole answer", async () => {
+  test("an array that ends well holds the whole answer", async () => {
     upstream.script = streams(geminiWords("The quick"))
     expect(await ask()).toEqual([
       { ...geminiResponse("The"), modelVersion: "test/model" },
@@ -161,7 +161,7 @@ describe("an array", () => {
   })
 
   for (const [what, script] of FAILURES) {
-    test(`of a stream ${what} ends in the error, and is still an array`, async () => {
+    test(`an array of a stream ${what} ends in the error, and is still an array`, async () => {
       upstream.script = script
       const elements = await ask()
       expect(elements).toHaveLength(3)

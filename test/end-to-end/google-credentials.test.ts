@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { answersWith, CloudHost, formOf, statusesOf } from "../stage/cloud-host.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { geminiResponse } from "../stage/gemini-wire.ts"
-import { completion, type ReceivedRequest, type Script } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, type UpstreamScript } from "../stage/upstream.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-google-"))
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -73,12 +73,15 @@ models:
 `
 }
 
-interface Start {
+interface GoogleStartOptions {
   readonly file?: string
   readonly environment?: Record<string, string>
 }
 
-async function withGateway({ file, environment = {} }: Start, act: (gateway: RunningGateway) => Promise<void>) {
+async function withGateway(
+  { file, environment = {} }: GoogleStartOptions,
+  act: (gateway: RunningGateway) => Promise<void>,
+) {
   const gateway = await RunningGateway.start({ config: config(file), environment })
   try {
     await act(gateway)
@@ -93,7 +96,7 @@ const ask = (gateway: RunningGateway) => () =>
 
 const sentToken = () => cloud.asked("/v1").at(-1)?.headers.authorization
 
-async function check({ file, environment = {} }: Start) {
+async function check({ file, environment = {} }: GoogleStartOptions) {
   writeFileSync(join(folder, "trivium.yaml"), config(file))
   const { code, stdout, stderr } = await runCommand(["check", "--json"], { folder, environment })
   expect(stdout + stderr).not.toMatch(SECRETS)
@@ -105,7 +108,7 @@ describe("workload identity", () => {
   test("exchanges the token of a file, once for fifty calls, and anew when the file has changed", async () => {
     const token = write("subject", "subject-token-1\n")
     const file = write("external.json", externalAccount({ file: token }))
-    const short: Script = (_, reply) => reply.json({ access_token: "ya29.short", expires_in: 20 })
+    const short: UpstreamScript = (_, reply) => reply.json({ access_token: "ya29.short", expires_in: 20 })
     await withGateway({ file }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.exchanged")
@@ -163,7 +166,7 @@ describe("workload identity", () => {
     })
   })
 
-  test("without its token is told of by check, with the file that is missing", async () => {
+  test("trivium check reports a missing token file by its path", async () => {
     const file = write("lost.json", externalAccount({ file: join(folder, "none") }))
     const { code, verdict } = await check({ file })
     expect(code).toBe(1)
@@ -204,7 +207,7 @@ test("a person's own credential is exchanged for a token", async () => {
 describe("the metadata server", () => {
   const environment = () => ({ GCE_METADATA_HOST: cloud.authority })
 
-  test("gives the token where no file is named", async () => {
+  test("the metadata server gives the token where no file is named", async () => {
     await withGateway({ environment: environment() }, async (gateway) => {
       expect(await statusesOf(50, ask(gateway))).toEqual(Array.from({ length: 50 }, () => 200))
       expect(sentToken()).toBe("Bearer ya29.metadata")
@@ -215,8 +218,8 @@ describe("the metadata server", () => {
     expect(await check({ environment: environment() })).toMatchObject({ code: 0, source: "metadata server" })
   })
 
-  test("that cannot be reached fails the call with 503, is told of with what to do, and asked again soon", async () => {
-    const down: Script = (_, reply) => reply.cut("reset")
+  test("the metadata server that cannot be reached fails the call with 503, is reported with what to do, and asked again soon", async () => {
+    const down: UpstreamScript = (_, reply) => reply.cut("reset")
     await withGateway({ environment: environment() }, async (gateway) => {
       await cloud.during({ [METADATA_PATH]: down }, async () => {
         const before = cloud.asked(METADATA_PATH).length

@@ -34,7 +34,7 @@ test("a group is a model whose targets are other models, chosen between by its s
   expect(await askedFor("t/large")).toMatchObject({ status: 200, from: "t/large at dear" })
 })
 
-test("wishes decide where a request goes", async () => {
+test("options decide where a request goes", async () => {
   expect((await askedFor("t/large", { routing: "cost" })).from).toBe("t/large at cheap")
   expect((await askedFor("t/large", { order: ["cheap"] })).from).toBe("t/large at cheap")
   expect((await askedFor("t/large", { ignore: ["dear"] })).from).toBe("t/large at cheap")

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { gzipSync } from "node:zlib"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
-import { completion, streamedWords, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream, streamedWords } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -123,7 +123,7 @@ describe("towards the client", () => {
     expect(JSON.stringify([...headers])).not.toContain("4711")
   })
 
-  test("a stream says the same, and that nobody shall keep it", async () => {
+  test("a stream has the same headers, and its cache-control has no-cache", async () => {
     words()
     const { headers } = await gateway.chat({ ...HI, stream: true })
     expect(names(headers)).toEqual([...OURS, "cache-control", "x-accel-buffering"].sort())
@@ -170,7 +170,7 @@ describe("towards the upstream", () => {
     "user-agent",
   ]
 
-  test.each([false, true])("go only the gateway's own headers (stream: %p)", async (stream) => {
+  test.each([false, true])("towards the upstream go only the gateway's own headers (stream: %p)", async (stream) => {
     if (stream) words()
     const body = JSON.stringify({ ...HI, stream })
     const own = { "content-type": "application/json; charset=utf-8", "idempotency-key": `caller-4711-${stream}` }
@@ -191,7 +191,7 @@ describe("towards the upstream", () => {
     expect(head).toStartWith("POST /v1/chat/completions HTTP/1.1\r\n")
   })
 
-  test("goes no query of the caller's", async () => {
+  test("towards the upstream goes no query of the caller's", async () => {
     const response = await fetch(`${gateway.url}/v1/chat/completions?beta=true&key=x`, {
       method: "POST",
       headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
@@ -251,7 +251,7 @@ describe("the key", () => {
     ["another scheme", () => `Basic ${btoa(`user:${gateway.key}`)}`],
     ["no key", () => "Bearer "],
     ["two words", () => `Bearer ${gateway.key} ${gateway.key}`],
-  ])("with %s is 401", async (_, authorization) => {
+  ])("the key with %s is 401", async (_, authorization) => {
     const response = await gateway.chat(HI, {
       headers: { authorization: authorization(), "content-type": "application/json" },
     })
@@ -259,7 +259,7 @@ describe("the key", () => {
     expect(await response.json()).toMatchObject({ error: { type: "authentication_error" } })
   })
 
-  test("may follow its scheme in any case", async () => {
+  test("the key may follow its scheme in any case", async () => {
     const headers = { authorization: `bearer ${gateway.key}`, "content-type": "application/json" }
     expect((await gateway.chat(HI, { headers })).status).toBe(200)
   })

@@ -3,22 +3,29 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { completion, type Reply, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import {
+  completion,
+  ScriptedUpstream,
+  streamedWords,
+  streams,
+  type UpstreamReply,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
 const HI = { model: "t/both", messages: [{ role: "user" as const, content: "Hi" }] }
 const HEDGED = { ...HI, provider: { hedge: true } }
 
-let slow: Upstream
-let quick: Upstream
+let slow: ScriptedUpstream
+let quick: ScriptedUpstream
 let gateway: InProcessGateway
 let books: Ledger
 /** How long the second target is not asked: what nine of ten answers of the first take. */
 const USUAL_MS = 60
 
 beforeEach(async () => {
-  slow = await Upstream.start()
-  quick = await Upstream.start()
-  const provider = (upstream: Upstream) =>
+  slow = await ScriptedUpstream.start()
+  quick = await ScriptedUpstream.start()
+  const provider = (upstream: ScriptedUpstream) =>
     `{ type: openai-compatible, protocols: [openai-chat], base_url: "${upstream.baseUrl}", api_key: "k" }`
   const config = `
 admin: { port: 0 }
@@ -44,12 +51,12 @@ afterEach(async () => {
 
 const said = (text: string) => completion(text)
 const after =
-  (ms: number, answer: (reply: Reply) => void): Script =>
+  (ms: number, answer: (reply: UpstreamReply) => void): UpstreamScript =>
   async (_, reply) => {
     await Bun.sleep(ms)
     answer(reply)
   }
-const never: Script = () => {}
+const never: UpstreamScript = () => {}
 
 /** So that it is known how long the first target usually takes. */
 async function warmUp(stream = false): Promise<void> {
@@ -59,7 +66,7 @@ async function warmUp(stream = false): Promise<void> {
 }
 
 const streamed =
-  (text: string, afterMs = USUAL_MS): Script =>
+  (text: string, afterMs = USUAL_MS): UpstreamScript =>
   async (request, reply) => {
     await Bun.sleep(afterMs)
     await streams(streamedWords(text))(request, reply)
@@ -78,7 +85,7 @@ async function receiptOf(headers: Headers) {
 }
 
 describe("a request that is hedged", () => {
-  test("is answered by another where the first takes longer than usual, and paid for once", async () => {
+  test("a request that is hedged is answered by another where the first takes longer than usual, and paid for once", async () => {
     await warmUp()
     let wasLetGo: Promise<number> | undefined
     slow.script = (_, reply) => {
@@ -103,7 +110,7 @@ describe("a request that is hedged", () => {
     expect(await books.verify()).toEqual([])
   })
 
-  test("is not where it does not wish it, where the first is in time, or where the first answers after all", async () => {
+  test("a request that is hedged is not where it does not wish it, where the first is in time, or where the first answers after all", async () => {
     await warmUp()
     slow.script = after(4 * USUAL_MS, (reply) => reply.json(said("slow")))
     expect((await ask(HI)).headers.get("x-gateway-attempts")).toBe("1")
@@ -120,7 +127,7 @@ describe("a request that is hedged", () => {
     expect(facts.attempts).toEqual([expect.objectContaining({ provider: "quick", outrun: true }), expect.anything()])
   })
 
-  test("is answered by the second where the first fails meanwhile, and refused in the words of a first that says no", async () => {
+  test("a request that is hedged is answered by the second where the first fails meanwhile, and refused in the words of a first that says no", async () => {
     await warmUp()
     slow.script = after(3 * USUAL_MS, (reply) => reply.json({ error: { message: "no" } }, 503))
     quick.script = after(6 * USUAL_MS, (reply) => reply.json(said("quick")))
@@ -147,7 +154,7 @@ describe("a request that is hedged", () => {
 })
 
 describe("a stream that is hedged", () => {
-  test("is the second's from its first word on, as the official client reads it", async () => {
+  test("a stream that is hedged is the second's from its first word on, as the official client reads it", async () => {
     await warmUp(true)
     slow.script = streamed("slow", 8 * USUAL_MS)
     quick.script = streamed("quick", 0)

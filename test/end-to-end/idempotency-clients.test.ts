@@ -2,9 +2,9 @@
 // once. The library sends such a key only where its user names one, and then again with each try.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 import { HI, VERSIONS } from "./client-versions.ts"
-import { type Caller, IdempotencyStage, newIdempotencyKey } from "./idempotency-stage.ts"
+import { IdempotencyStage, newIdempotencyKey, type StagedCaller } from "./idempotency-stage.ts"
 
 /** What the stage's answers cost: 9 tokens in, 3 out. */
 const PRICE = 0.000_015
@@ -20,7 +20,7 @@ const once = () => ({ headers: { "Idempotency-Key": newIdempotencyKey() } })
 
 describe.each(VERSIONS)("$name", ({ OpenAI }) => {
   /** A client that loses its first answers after they were given whole, and tries again by itself. */
-  function clientOf({ key: apiKey }: Caller, loses = 1) {
+  function clientOf({ key: apiKey }: StagedCaller, loses = 1) {
     const seen = { keys: [] as (string | null)[] }
     const client = new OpenAI({
       apiKey,
@@ -56,10 +56,10 @@ describe.each(VERSIONS)("$name", ({ OpenAI }) => {
     expect([seen.keys.length, stage.asked]).toEqual([2, 1])
   })
 
-  test("is told of the receipt where answers are not kept, tries no more, and pays once", async () => {
+  test("a client gets the receipt if answers are not stored, stops retrying, and pays once", async () => {
     const caller = await stage.newCaller()
     const { client, seen } = clientOf(caller)
-    const error = await raised(client.chat.completions.create(HI, once()))
+    const error = await rejectionOf(client.chat.completions.create(HI, once()))
     expect(error).toBeInstanceOf(OpenAI.ConflictError)
     expect(error).toMatchObject({ status: 409, code: "idempotency_replayed" })
     expect(seen.keys).toHaveLength(2)

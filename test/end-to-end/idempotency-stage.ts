@@ -7,7 +7,13 @@ import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
 import { KeyFolder } from "../stage/keys.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import { responseObject, responseWords } from "../stage/responses-wire.ts"
-import { completion, type ReceivedRequest, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
+import {
+  completion,
+  type ReceivedRequest,
+  ScriptedUpstream,
+  streamedWords,
+  type UpstreamReply,
+} from "../stage/upstream.ts"
 
 const MODELS = `
   - { id: test/foreign, kind: chat, context_window: 1000, max_output_tokens: 100, pricing: { input: "1", output: "2" },
@@ -17,12 +23,12 @@ const MODELS = `
   - { id: test/image, kind: image, pricing: { per_image: "0.01" },
       targets: [{ provider: openai-like, model: upstream-model }] }`
 
-export interface Ask {
+export interface RepeatableRequest {
   readonly path: string
   readonly body: Record<string, unknown>
 }
 
-interface Told {
+interface IdempotencyAnswer {
   readonly status: number
   readonly headers: Headers
   /** The id it is known by. */
@@ -33,7 +39,7 @@ interface Told {
   readonly outcome: string
 }
 
-export interface Caller {
+export interface StagedCaller {
   readonly id: string
   readonly key: string
 }
@@ -48,10 +54,10 @@ export class IdempotencyStage {
   private readonly keys = new KeyFolder()
   private answers = 0
 
-  private constructor(readonly upstream: Upstream) {}
+  private constructor(readonly upstream: ScriptedUpstream) {}
 
   static async open(): Promise<IdempotencyStage> {
-    const stage = new IdempotencyStage(await Upstream.start())
+    const stage = new IdempotencyStage(await ScriptedUpstream.start())
     await stage.start()
     return stage
   }
@@ -83,7 +89,7 @@ export class IdempotencyStage {
   }
 
   /** Answers as the vendor whose path was asked for, whole or in pieces, each time with other words. */
-  readonly answer = async ({ path, body }: ReceivedRequest, reply: Reply): Promise<void> => {
+  readonly answer = async ({ path, body }: ReceivedRequest, reply: UpstreamReply): Promise<void> => {
     const text = `This is answer ${++this.answers}.`
     const kind = KINDS.find(({ at }) => path.includes(at))
     if (!kind) return reply.json({ error: { message: `nothing is scripted at ${path}` } }, 404)
@@ -108,19 +114,23 @@ export class IdempotencyStage {
   }
 
   /** One with a balance of a dollar. */
-  async newCaller(wish: Record<string, unknown> = {}): Promise<Caller> {
+  async newCaller(wish: Record<string, unknown> = {}): Promise<StagedCaller> {
     const body = JSON.stringify({ name: "idempotent", balance: "1", ...wish })
     const response = await this.gateway.administer("/admin/v1/keys", { method: "POST", body })
     expect(response.status).toBe(201)
-    return (await response.json()) as Caller
+    return (await response.json()) as StagedCaller
   }
 
   /** One that keeps answers. */
-  newKeeper(): Promise<Caller> {
+  newKeeper(): Promise<StagedCaller> {
     return this.newCaller({ keep_answers: true })
   }
 
-  async send({ path, body }: Ask, { key }: Pick<Caller, "key">, idempotencyKey: string): Promise<Told> {
+  async send(
+    { path, body }: RepeatableRequest,
+    { key }: Pick<StagedCaller, "key">,
+    idempotencyKey: string,
+  ): Promise<IdempotencyAnswer> {
     const headers = { ...headersOf(key, idempotencyKey), "content-type": "application/json" }
     const response = await fetch(this.gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) })
     const text = Buffer.from(await response.arrayBuffer()).toString("latin1")
@@ -130,23 +140,23 @@ export class IdempotencyStage {
   }
 
   /** As `send`, of a chat, by a client that reads as it likes. */
-  sendRaw(body: Ask["body"], { key }: Caller, idempotencyKey: string): Promise<RawClient> {
+  sendRaw(body: RepeatableRequest["body"], { key }: StagedCaller, idempotencyKey: string): Promise<RawClient> {
     const headers = { "idempotency-key": idempotencyKey }
     return RawClient.chat(this.gateway.url, { key, body: JSON.stringify(body), headers })
   }
 
-  async get(path: string, { key }: Caller, idempotencyKey = "unused"): Promise<Record<string, unknown>> {
+  async get(path: string, { key }: StagedCaller, idempotencyKey = "unused"): Promise<Record<string, unknown>> {
     const response = await fetch(this.gateway.url + path, { headers: headersOf(key, idempotencyKey) })
     expect(response.status).toBe(200)
     return (await response.json()) as Record<string, unknown>
   }
 
   /** What is left of a caller's balance, in USD. */
-  async left(caller: Caller): Promise<number> {
+  async left(caller: StagedCaller): Promise<number> {
     return Number((await this.get("/v1/key", caller)).balance)
   }
 
-  async paid(caller: Caller): Promise<number> {
+  async paid(caller: StagedCaller): Promise<number> {
     return Math.round((1 - (await this.left(caller))) * 1e9) / 1e9
   }
 }
@@ -155,14 +165,14 @@ function headersOf(key: string, idempotencyKey: string): Record<string, string> 
   return { authorization: `Bearer ${key}`, "anthropic-version": "2023-06-01", "idempotency-key": idempotencyKey }
 }
 
-interface Kind {
+interface RequestKind {
   /** What its path holds. */
   readonly at: string
   readonly whole: (text: string) => unknown
   readonly words?: (text: string) => readonly string[]
 }
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly RequestKind[] = [
   { at: "/chat/completions", whole: completion, words: streamedWords },
   { at: "/responses", whole: responseObject, words: responseWords },
   { at: "/count_tokens", whole: () => ({ input_tokens: 9 }) },
@@ -185,16 +195,16 @@ const CHAT = { model: "test/model", messages: [{ role: "user", content: "hi" }] 
 const CONTENTS = { contents: [{ role: "user", parts: [{ text: "hi" }] }] }
 const GEMINI = "/genapi/v1beta/models/test/model"
 
-export const chat: Ask = { path: "/v1/chat/completions", body: CHAT }
-export const chatStreamed: Ask = { ...chat, body: { ...CHAT, stream: true } }
-const responses: Ask = { path: "/v1/responses", body: { model: "test/model", input: "hi" } }
-const messages: Ask = { path: "/anthropic/v1/messages", body: { ...CHAT, max_tokens: 50 } }
-const foreign: Ask = { ...messages, body: { ...messages.body, model: "test/foreign" } }
-const streamed = ({ path, body }: Ask): Ask => ({ path, body: { ...body, stream: true } })
-const generating = (method: string): Ask => ({ path: `${GEMINI}:${method}`, body: CONTENTS })
+export const chat: RepeatableRequest = { path: "/v1/chat/completions", body: CHAT }
+export const chatStreamed: RepeatableRequest = { ...chat, body: { ...CHAT, stream: true } }
+const responses: RepeatableRequest = { path: "/v1/responses", body: { model: "test/model", input: "hi" } }
+const messages: RepeatableRequest = { path: "/anthropic/v1/messages", body: { ...CHAT, max_tokens: 50 } }
+const foreign: RepeatableRequest = { ...messages, body: { ...messages.body, model: "test/foreign" } }
+const streamed = ({ path, body }: RepeatableRequest): RepeatableRequest => ({ path, body: { ...body, stream: true } })
+const generating = (method: string): RepeatableRequest => ({ path: `${GEMINI}:${method}`, body: CONTENTS })
 
 /** One for each way to generate. */
-export const ASKS: readonly (Ask & { readonly name: string })[] = [
+export const ASKS: readonly (RepeatableRequest & { readonly name: string })[] = [
   { name: "chat", ...chat },
   { name: "chat, streamed", ...chatStreamed },
   { name: "responses", ...responses },
@@ -216,7 +226,7 @@ export const ASKS: readonly (Ask & { readonly name: string })[] = [
 ]
 
 /** Where tokens are only counted. */
-export const COUNTS: readonly Ask[] = [
+export const COUNTS: readonly RepeatableRequest[] = [
   { path: "/anthropic/v1/messages/count_tokens", body: CHAT },
   generating("countTokens"),
 ]

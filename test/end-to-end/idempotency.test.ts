@@ -4,17 +4,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 import { completion, streamedWords, streamsThen } from "../stage/upstream.ts"
 import {
   ASKS,
-  type Ask,
-  type Caller,
   COUNTS,
   chat,
   chatStreamed,
   IdempotencyStage,
   newIdempotencyKey,
+  type RepeatableRequest,
+  type StagedCaller,
 } from "./idempotency-stage.ts"
 
 let stage: IdempotencyStage
@@ -71,7 +71,7 @@ describe.each(ASKS)("$name", (ask) => {
     expect(await stage.paid(caller)).toBeCloseTo(2 * paid, 9)
   })
 
-  test("with another body is a conflict, and asks nobody", async () => {
+  test("an idempotency key with another body is a conflict, without an upstream call", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     await stage.send(ask, caller, once)
     const paid = await stage.paid(caller)
@@ -140,7 +140,9 @@ describe("an idempotency key", () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const first = await stage.send(chat, caller, once)
     const path = `/admin/v1/keys/${caller.id}/rotate`
-    const rotated = (await (await stage.gateway.administer(path, { method: "POST", body: "{}" })).json()) as Caller
+    const rotated = (await (
+      await stage.gateway.administer(path, { method: "POST", body: "{}" })
+    ).json()) as StagedCaller
     expect(rotated.key).not.toBe(caller.key)
     expect((await stage.send(chat, rotated, once)).text).toBe(first.text)
   })
@@ -154,7 +156,7 @@ describe("an idempotency key", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("is not looked at where nothing is generated", async () => {
+  test("an idempotency key is not looked at where nothing is generated", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     for (const count of [...COUNTS, ...COUNTS]) expect((await stage.send(count, caller, once)).outcome).toBe("200")
     for (const count of COUNTS) expect((await stage.send(count, caller, "x".repeat(300))).outcome).toBe("200")
@@ -164,9 +166,9 @@ describe("an idempotency key", () => {
     expect((await stage.send(chat, caller, once)).outcome).toBe("200")
   })
 
-  test("is not used up by a request that is refused before anybody is asked", async () => {
+  test("an idempotency key is not used up by a request that is rejected before any upstream call", async () => {
     const [caller, once] = [await stage.newCaller({ balance: "0.000000001" }), newIdempotencyKey()]
-    const refusals: [Ask, string][] = [
+    const refusals: [RepeatableRequest, string][] = [
       [{ ...chat, body: { ...chat.body, model: "test/none" } }, "400 model_not_found"],
       [{ ...chat, body: { ...chat.body, temperature: 9 } }, "400 invalid_parameter"],
       [chat, "403 insufficient_balance"],
@@ -183,7 +185,7 @@ describe("an idempotency key", () => {
 describe("a stream", () => {
   const half = streamedWords("Half of an answer").slice(0, 4)
 
-  test("that broke off is no answer: it is asked anew", async () => {
+  test("a stream that broke off is no answer: it is asked anew", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
     const broken = await stage.send(chatStreamed, caller, once)
@@ -197,7 +199,7 @@ describe("a stream", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("that is being sent still runs", async () => {
+  test("a stream that is being sent still runs", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     const go = Promise.withResolvers<void>()
     const words = streamedWords("All of an answer")
@@ -216,7 +218,7 @@ describe("a stream", () => {
     expect(stage.asked).toBe(1)
   })
 
-  test("whose client left is paid once, and its half is not given again", async () => {
+  test("a stream whose client left is paid once, and its half is not given again", async () => {
     const [caller, once] = [await stage.newKeeper(), newIdempotencyKey()]
     stage.upstream.script = streamsThen(half, async (reply) => void (await reply.closed))
     const client = await stage.sendRaw(chatStreamed.body, caller, once)
@@ -262,7 +264,7 @@ describe("answers that are kept", () => {
 })
 
 describe("a gateway that begins anew", () => {
-  test("knows what was answered, and nobody reads answers or idempotency keys in its files", async () => {
+  test("a restarted gateway replays answers, and its files contain no readable answer or idempotency key", async () => {
     const [plain, keeper] = [await stage.newCaller(), await stage.newKeeper()]
     const once = `canary-4711-${newIdempotencyKey()}`
     await stage.send(chat, plain, once)
@@ -283,7 +285,7 @@ describe("a gateway that begins anew", () => {
   test("after a kill has nothing running: what was not answered is asked anew", async () => {
     const [caller, once] = [await stage.newCaller(), newIdempotencyKey()]
     const { arrived } = stage.holdBack()
-    const lost = raised(stage.send(chat, caller, once))
+    const lost = rejectionOf(stage.send(chat, caller, once))
     await arrived
     process.kill(stage.gateway.pid, "SIGKILL")
     await lost

@@ -1,8 +1,8 @@
 // Every kind of host that draws, scripted on one real socket: each takes its own wire's words alone, refuses more than it
 // draws at once, and answers with images that follow from the prompt.
-import type { ReceivedRequest, Reply } from "../stage/upstream.ts"
+import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type ImageHostBody = Record<string, unknown>
 
 /** What one call was understood as. */
 export interface HeardCall {
@@ -11,17 +11,17 @@ export interface HeardCall {
   readonly count: number
   /** As the wire says it. */
   readonly size: string | undefined
-  readonly body: Body
+  readonly body: ImageHostBody
 }
 
-type Heard = Omit<HeardCall, "host" | "body">
+type HeardImageCall = Omit<HeardCall, "host" | "body">
 
 /** The same for every host: it begins as a PNG does. */
 export function pictureFor(prompt: string): string {
   return Buffer.concat([Buffer.from("89504e470d0a1a0a0000", "hex"), Buffer.from(prompt)]).toString("base64")
 }
 
-interface Host {
+interface ImageHost {
   /** The most images in a call. */
   readonly most: number
   /** The model's name there. */
@@ -29,13 +29,13 @@ interface Host {
   /** What `1536x1024` is there, and the loss that names. */
   readonly wide: { readonly said: string; readonly loses: boolean }
   /** Throws where the wire does not allow it. */
-  hear(body: Body, path: string): Heard
-  answer(heard: Heard, body: Body): Body
+  hear(body: ImageHostBody, path: string): HeardImageCall
+  answer(heard: HeardImageCall, body: ImageHostBody): ImageHostBody
   /** What it tells of the tokens used by so many images, where it tells any. */
   readonly tokens?: (count: number) => { readonly input: number; readonly output: number; readonly image: number }
 }
 
-function only(body: Body, names: readonly string[]): void {
+function only(body: ImageHostBody, names: readonly string[]): void {
   for (const name of Object.keys(body)) if (!names.includes(name)) throw new Error(`unknown_parameter: ${name}`)
 }
 
@@ -44,13 +44,13 @@ function at(path: string, end: string): void {
 }
 
 const ADDRESS = "https://images.example/drawn.png"
-const listed = ({ prompt, count }: Heard, asAddress: boolean) =>
+const listed = ({ prompt, count }: HeardImageCall, asAddress: boolean) =>
   Array.from({ length: count }, () => (asAddress ? { url: ADDRESS } : { b64_json: pictureFor(prompt) }))
 
 const openaiTokens = (count: number) => ({ input: 7, output: 0, image: 100 * count })
 const chatTokens = (count: number) => ({ input: 5, output: 3, image: 1290 * count })
 
-function openai({ prompt, n, size }: Body): Heard {
+function openai({ prompt, n, size }: ImageHostBody): HeardImageCall {
   return { prompt: prompt as string, count: (n as number | undefined) ?? 1, size: size as string | undefined }
 }
 
@@ -60,15 +60,15 @@ const imagen = {
   most: 4,
   model: "imagen-4.0-generate-001",
   wide: { said: "4:3", loses: true },
-  hear(body: Body, path: string): Heard {
+  hear(body: ImageHostBody, path: string): HeardImageCall {
     at(path, "/models/imagen-4.0-generate-001:predict")
-    const { instances, parameters } = body as { instances: { prompt: string }[]; parameters: Body }
+    const { instances, parameters } = body as { instances: { prompt: string }[]; parameters: ImageHostBody }
     only(parameters, ["sampleCount", "aspectRatio", "sampleImageSize", "outputOptions"])
     const [instance] = instances
     const size = parameters.aspectRatio as string | undefined
     return { prompt: instance?.prompt ?? "", count: parameters.sampleCount as number, size }
   },
-  answer: ({ prompt, count }: Heard): Body => ({
+  answer: ({ prompt, count }: HeardImageCall): ImageHostBody => ({
     predictions: Array.from({ length: count }, () => {
       return { mimeType: "image/png", bytesBase64Encoded: pictureFor(prompt) }
     }),
@@ -79,16 +79,19 @@ const gemini = {
   most: 1,
   model: "gemini-2.5-flash-image",
   wide: { said: "3:2", loses: true },
-  hear(body: Body, path: string): Heard {
+  hear(body: ImageHostBody, path: string): HeardImageCall {
     at(path, "/models/gemini-2.5-flash-image:generateContent")
     only(body, ["contents", "generationConfig"])
-    const { contents, generationConfig } = body as { contents: { parts: { text: string }[] }[]; generationConfig: Body }
+    const { contents, generationConfig } = body as {
+      contents: { parts: { text: string }[] }[]
+      generationConfig: ImageHostBody
+    }
     only(generationConfig, ["responseModalities", "imageConfig"])
     if (!(generationConfig.responseModalities as string[]).includes("IMAGE")) throw new Error("no image is asked for")
     const { aspectRatio } = (generationConfig.imageConfig ?? {}) as { aspectRatio?: string }
     return { prompt: contents[0]?.parts[0]?.text ?? "", count: 1, size: aspectRatio }
   },
-  answer({ prompt, count }: Heard): Body {
+  answer({ prompt, count }: HeardImageCall): ImageHostBody {
     const { input, output, image } = chatTokens(count)
     const data = { inlineData: { mimeType: "image/png", data: pictureFor(prompt) } }
     return {
@@ -199,7 +202,7 @@ export const HOSTS = {
     },
     tokens: chatTokens,
   },
-} as const satisfies Record<string, Host>
+} as const satisfies Record<string, ImageHost>
 
 export type HostName = keyof typeof HOSTS
 export const HOST_NAMES = Object.keys(HOSTS) as HostName[]
@@ -207,15 +210,15 @@ export const HOST_NAMES = Object.keys(HOSTS) as HostName[]
 /** Those that say whether they are to give an address. */
 export const GIVES_ADDRESSES: readonly HostName[] = ["dall-e", "xai", "together"]
 
-export function hostOf(name: HostName): Host {
+export function hostOf(name: HostName): ImageHost {
   return HOSTS[name]
 }
 
 /** Answers as the host whose name the path begins with; what it does not take is its error. */
-export function answerAs(request: ReceivedRequest, reply: Reply): HeardCall | undefined {
+export function answerAs(request: ReceivedRequest, reply: UpstreamReply): HeardCall | undefined {
   const name = request.path.split("/")[1] as HostName
   const host = hostOf(name)
-  const body = JSON.parse(request.body.toString()) as Body
+  const body = JSON.parse(request.body.toString()) as ImageHostBody
   try {
     const heard = host.hear(body, request.path)
     if (heard.count > host.most) throw new Error(`at most ${host.most} images`)

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { keyFile, TokenOffice } from "../providers/google.ts"
 import { eventually } from "../stage/eventually.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { VERSIONS } from "./client-versions.ts"
 import { GENAI_VERSIONS } from "./genai-versions.ts"
 import {
@@ -22,18 +22,18 @@ import {
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-images-"))
 let office: TokenOffice
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let heard: HeardCall[] = []
 
-const asUsual: Script = (request, reply) => {
+const asUsual: UpstreamScript = (request, reply) => {
   const call = answerAs(request, reply)
   if (call) heard.push(call)
 }
 
 beforeAll(async () => {
   office = new TokenOffice()
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const file = join(folder, "key.json")
   writeFileSync(file, JSON.stringify(keyFile(`${upstream.origin}${office.path}`)))
   gateway = InProcessGateway.start({ config: hostsConfig(upstream.origin, file) })
@@ -48,7 +48,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function script(answer: Script): void {
+function script(answer: UpstreamScript): void {
   upstream.script = (request, reply) =>
     request.path === office.path ? office.exchange(request, reply) : answer(request, reply)
 }
@@ -62,13 +62,13 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
 }
 const draw = (body: object, headers?: Record<string, string>) => post("/v1/images/generations", body, headers)
 
-interface Images {
+interface ImagesBody {
   created: number
   data: { b64_json?: string; url?: string }[]
   usage?: { input_tokens: number; output_tokens: number; total_tokens: number }
 }
 const read = async (answer: Response) =>
-  (await answer.json()) as Images & { error: { code: string; param: string; message: string } }
+  (await answer.json()) as ImagesBody & { error: { code: string; param: string; message: string } }
 
 /** The receipt of an answer, once it is written. */
 async function receiptOf(answer: Response): Promise<Record<string, unknown>> {
@@ -136,7 +136,7 @@ describe.each(HOST_NAMES)("over %s", (name) => {
     expect(receipt).toMatchObject({ outcome: "settled", as_booked: true, usage: { images: many } })
   })
 
-  test("or by the token, as the host tells it, or as it is counted here", async () => {
+  test("images are charged by the token, as reported by the host or counted locally", async () => {
     const answer = await draw({ model, prompt, n: many })
     const { usage } = await read(answer)
     const receipt = await receiptOf(answer)
@@ -205,7 +205,7 @@ describe("said again", () => {
     expect(heard).toEqual([])
   })
 
-  test("an address is told in the place of bytes that nobody fetches, and named", async () => {
+  test("a URL is returned if the host sends no bytes, and reported as a loss", async () => {
     script((_, reply) => reply.json({ data: [{ url: "https://images.example/only.png" }] }))
     const answer = await draw({ model: "test/xai", prompt, response_format: "b64_json" })
     expect((await read(answer)).data).toEqual([{ url: "https://images.example/only.png" }])
@@ -269,7 +269,7 @@ describe("what is not drawn", () => {
     ])
   })
 
-  test("as the host refuses it, is refused in its words", async () => {
+  test("a rejection by the host is relayed with its message", async () => {
     const status = "INVALID_ARGUMENT"
     script((_, reply) => reply.json({ error: { code: 400, message: "Too long a prompt.", status } }, 400))
     const answer = await draw({ model: "test/imagen", prompt })
@@ -396,7 +396,7 @@ test("a gateway without any configuration draws with every maker's models", asyn
   }
 })
 
-test("models are listed wherever they are drawn by, and none that nobody reaches", async () => {
+test("image models are listed for every host that serves them, and unreachable ones are not", async () => {
   const headers = { authorization: `Bearer ${gateway.key}` }
   const { data } = (await (await fetch(`${gateway.url}/v1/models`, { headers })).json()) as { data: { id: string }[] }
   const ids = data.map(({ id }) => id)

@@ -9,7 +9,7 @@ import type { Json } from "../../src/canonical/json.ts"
 import { protocols } from "../../src/protocols.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 
 const MODEL = "openai/gpt-4o"
 const MESSAGES = [{ role: "user" as const, content: "hi" }]
@@ -70,8 +70,8 @@ const CLASSES = {
   anthropic: { 401: Anthropic.AuthenticationError, 403: Anthropic.PermissionDeniedError },
   gemini: { 401: ApiError, 403: ApiError },
 }
-type Family = keyof typeof clients
-const FAMILIES: readonly Family[] = ["openai", "anthropic", "gemini"]
+type ClientFamily = keyof typeof clients
+const FAMILIES: readonly ClientFamily[] = ["openai", "anthropic", "gemini"]
 
 test("the protocols a key may be bound to are those there are", () => {
   expect([...PROTOCOL_IDS].sort()).toEqual(protocols.map(({ id }) => id).sort())
@@ -87,7 +87,7 @@ describe.each(FAMILIES)("the client of %s", (family) => {
   ]
   test.each(refusals)("raises its own class for %s", async (_, wish, status) => {
     const { key } = await newKey(wish)
-    const error = await raised(clients[family](key))
+    const error = await rejectionOf(clients[family](key))
     expect(error).toBeInstanceOf(CLASSES[family][status])
     expect(error).toMatchObject({ status })
   })
@@ -98,7 +98,7 @@ describe.each(FAMILIES)("the client of %s", (family) => {
 })
 
 describe("a key of some protocols", () => {
-  test("may call over those only, and list whatever it may call", async () => {
+  test("a key of some protocols may call over those only, and list whatever it may call", async () => {
     const { key } = await newKey({ protocols: ["openai-embeddings"] })
     const { status, body } = await ask("/v1/models", key)
     expect(status).toBe(200)
@@ -107,10 +107,10 @@ describe("a key of some protocols", () => {
     expect(ids).not.toContain(MODEL)
     expect(code(await ask("/anthropic/v1/models", key))).toBe("403 route_not_allowed")
     expect(code(await ask("/v1/key", key))).toBe("200 ok")
-    expect(await raised(clients.openai(key))).toMatchObject({ status: 403, code: "route_not_allowed" })
+    expect(await rejectionOf(clients.openai(key))).toMatchObject({ status: 403, code: "route_not_allowed" })
   })
 
-  test("is not drained by who may not use it", async () => {
+  test("a key of some protocols is not drained by who may not use it", async () => {
     const { key } = await newKey({ addresses: ["10.1.0.0/16"], requests_per_minute: 5 })
     for (let n = 0; n < 10; n++) expect(code(await ask("/v1/key", key))).toBe("403 route_not_allowed")
     const inside = await ask("/v1/key", key, { "x-forwarded-for": "10.1.2.3" })
@@ -122,7 +122,7 @@ describe("a key of some protocols", () => {
 })
 
 describe("GET /v1/key", () => {
-  test("tells a caller of its own key, wherever it presents it", async () => {
+  test("GET /v1/key describes the caller's own key, in any key header", async () => {
     const { id, key } = await newKey({
       tenant: "told",
       models: ["openai/*"],
@@ -162,7 +162,7 @@ describe("GET /v1/key", () => {
     expect(text).not.toContain(key)
   })
 
-  test("is nobody's without one key", async () => {
+  test("GET /v1/key is rejected without a key and with two different keys", async () => {
     const other = (await newKey()).key
     expect((await fetch(`${gateway.url}/v1/key`)).status).toBe(401)
     expect(code(await ask("/v1/key", gateway.key, { "x-api-key": other }))).toBe("400 invalid_parameter")
@@ -207,7 +207,7 @@ describe("a change holds from the next request on", () => {
     await clients.openai(one.key)
     const made = await administer("POST", "/tenants", { name: "acme", models: ["meta/*"], requests_per_minute: 4 })
     expect(made).toMatchObject({ status: 201, body: { name: "acme", models: ["meta/*"], requests_per_minute: 4 } })
-    expect(await raised(clients.openai(one.key))).toMatchObject({ status: 403, code: "model_not_allowed" })
+    expect(await rejectionOf(clients.openai(one.key))).toMatchObject({ status: 403, code: "model_not_allowed" })
     expect((await ask("/v1/models", two.key)).body.data).not.toContainEqual(
       expect.objectContaining({ id: MODEL }) as never,
     )
@@ -221,7 +221,7 @@ describe("a change holds from the next request on", () => {
     await clients.openai(two.key)
   })
 
-  test("but no key is given more than its tenant has", async () => {
+  test("a key cannot get a higher limit than its tenant", async () => {
     await administer("POST", "/tenants", { name: "small", requests_per_minute: 5 })
     const { id } = await newKey({ tenant: "small" })
     for (const refused of [
@@ -259,7 +259,7 @@ describe("the command line", () => {
     })
   })
 
-  test("limits tenants", async () => {
+  test("the command line sets limits of tenants", async () => {
     const { key } = await newKey({ tenant: "typed" })
     expect((await run("tenants", "create", "typed", "--rpm", "7")).stdout).toBe("Created typed.\n")
     expect((await ask("/v1/key", key)).body).toMatchObject({ limits: { requests: { limit: 7 } } })
@@ -278,7 +278,7 @@ describe("the command line", () => {
     [["keys", "create", "--name", "x", "--protocols", "http"], /anthropic/],
     [["tenants", "create"], /name/],
   ]
-  test.each(mistakes)("refuses %p with a hint", async (words, hint) => {
+  test.each(mistakes)("the command line refuses %p with a hint", async (words, hint) => {
     const { code: ended, stderr } = await run(...words)
     expect(ended).toBe(1)
     expect(stderr).toMatch(hint)

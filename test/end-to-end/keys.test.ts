@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const KEY = /trv_[0-9A-Za-z]{49}/
 const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
@@ -202,11 +202,11 @@ describe("trivium keys", () => {
 describe("a gateway on a store that holds keys", () => {
   const folder = new KeyFolder()
   const keys = { whole: "", scoped: "", expired: "", future: "", old: "", new: "", cut: "", replaced: "" }
-  let upstream: Upstream
+  let upstream: ScriptedUpstream
   let gateway: RunningGateway
 
   beforeAll(async () => {
-    upstream = await Upstream.start()
+    upstream = await ScriptedUpstream.start()
     keys.whole = (await folder.create("whole")).key
     keys.scoped = (await folder.create("scoped", "--models", "other/*,test/mod*")).key
     keys.expired = (await folder.create("expired", "--expires", "2020-01-31")).key
@@ -236,7 +236,7 @@ describe("a gateway on a store that holds keys", () => {
     return error ? `${response.status} ${error.code}` : String(response.status)
   }
 
-  test("prints no key", () => {
+  test("a gateway with stored keys prints no key at start", () => {
     expect(gateway.output.stdout).not.toMatch(KEY)
     expect(gateway.output.stdout).not.toContain("curl")
   })
@@ -255,7 +255,7 @@ describe("a gateway on a store that holds keys", () => {
     expect(await knock(keys[name])).toBe(expected)
   })
 
-  test("is told of keys by the command line while it runs, and obeys at once", async () => {
+  test("a running gateway applies key changes of the command line at once", async () => {
     const { id, key } = await folder.create("late", "--models", "test/*", "--expires", "1h")
     expect(await knock(key)).toBe("200")
     expect(await folder.json<ShownKey[]>("list")).toContainEqual(
@@ -268,13 +268,13 @@ describe("a gateway on a store that holds keys", () => {
     expect(await knock(rotated.key ?? "")).toBe("401 revoked_api_key")
   })
 
-  test("refuses an unknown id as the store itself would", async () => {
+  test("a gateway on a store that holds keys refuses an unknown id as the store itself would", async () => {
     const { code, stdout, stderr } = await folder.run("revoke", "key_nobody/../../x")
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr).toMatch(/^There is no key key_nobody.*\n$/)
   })
 
-  test("lists its models to the command line", async () => {
+  test("a gateway on a store that holds keys lists its models to the command line", async () => {
     const { code, stdout } = await runCommand(["models", "--data", folder.path], { folder: folder.path })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^MODEL +KIND +CONTEXT +SERVED BY\ntest\/model +chat +1000 +scripted\n$/)
@@ -282,7 +282,7 @@ describe("a gateway on a store that holds keys", () => {
     expect(JSON.parse(all.stdout).length).toBeGreaterThan(150)
   })
 
-  test("can be spoken to from elsewhere, by its address and its administration key", async () => {
+  test("a gateway on a store that holds keys can be spoken to from elsewhere, by its address and its administration key", async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), "trivium-elsewhere-"))
     try {
       const words = ["keys", "list", "--json", "--url", gateway.adminUrl]
@@ -302,7 +302,7 @@ describe("a gateway on a store that holds keys", () => {
     }
   })
 
-  test("keeps its administration key to its owner", () => {
+  test("a gateway on a store that holds keys keeps its administration key to its owner", () => {
     expect(statSync(join(folder.path, "admin-key")).mode & 0o777).toBe(0o600)
     expect(gateway.output.stdout + gateway.output.stderr).not.toContain(
       readFileSync(join(folder.path, "admin-key"), "utf8").trim(),
@@ -311,7 +311,7 @@ describe("a gateway on a store that holds keys", () => {
 })
 
 describe("the first start", () => {
-  test("prints one key and a curl line that works as it is; the second prints none", async () => {
+  test("the first start prints one key and a curl line that works as it is; the second prints none", async () => {
     const data = mkdtempSync(join(tmpdir(), "trivium-first-"))
     const first = await RunningGateway.start({ dataDir: data })
     try {
@@ -334,7 +334,7 @@ describe("the first start", () => {
   })
 
   test("with a provider configured prints a curl line that works as it is, too", async () => {
-    const upstream = await Upstream.start()
+    const upstream = await ScriptedUpstream.start()
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
       expect(gateway.output.stdout).not.toContain("Demo mode")
@@ -377,14 +377,14 @@ describe("trivium check", () => {
     return runCommand(["check"], { folder, environment })
   }
 
-  test("takes an empty configuration for demo mode", async () => {
+  test("trivium check takes an empty configuration for demo mode", async () => {
     const { code, stdout } = await check("")
     expect(code).toBe(0)
     expect(stdout).toContain("demo mode")
   })
 
-  test("says of each provider whether it takes its credential, and never shows one", async () => {
-    const upstream = await Upstream.start((request, reply) => {
+  test("trivium check says of each provider whether it takes its credential, and never shows one", async () => {
+    const upstream = await ScriptedUpstream.start((request, reply) => {
       reply.json({}, request.headers.authorization === "Bearer upstream-credential" ? 200 : 401)
     })
     try {
@@ -401,7 +401,7 @@ describe("trivium check", () => {
     }
   })
 
-  test("says of a provider that nobody answers", async () => {
+  test("trivium check reports a provider that does not answer", async () => {
     const { code, stdout } = await check(upstreamConfig("http://127.0.0.1:9/v1"))
     expect(code).toBe(1)
     expect(stdout).toContain("no response")

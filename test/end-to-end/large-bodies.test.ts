@@ -3,16 +3,16 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 
 const MIB = 1024 * 1024
 const BODY = JSON.stringify({ model: "test/model", messages: [{ role: "user", content: "a".repeat(100_000) }] })
 const FREE_MODEL = `  - { id: free/model, context_window: 1000000, pricing: { input: "0", output: "0" }, targets: [{ provider: scripted, model: free }] }\n`
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 beforeAll(async () => {
-  upstream = await Upstream.start((_, reply) => reply.json(completion("Hello.")))
+  upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("Hello.")))
   const config = upstreamConfig(upstream.baseUrl).replace("context_window: 1000,", "context_window: 1000000,")
   gateway = await RunningGateway.start({ config })
 })
@@ -41,7 +41,7 @@ async function refusedUnread(key: string, framing: string, at = gateway): Promis
   return client.received
 }
 
-test("bodies that are only announced keep no room from another key", async () => {
+test("bodies that are only announced take no memory from another key", async () => {
   const greedy = await newKey()
   const hogs = await Promise.all(
     Array.from({ length: 4 }, async () => {

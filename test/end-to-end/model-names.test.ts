@@ -1,7 +1,7 @@
 // Names of models as callers write them: in another case, as other gateways call them, with a slip of the fingers.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const messages = [{ role: "user", content: "Hi" }]
 const contents = [{ role: "user", parts: [{ text: "Hi" }] }]
@@ -109,10 +109,10 @@ describe("in demo mode", () => {
 })
 
 describe("with several hosts", () => {
-  let upstream: Upstream
+  let upstream: ScriptedUpstream
   let gateway: RunningGateway
   beforeAll(async () => {
-    upstream = await Upstream.start()
+    upstream = await ScriptedUpstream.start()
     gateway = await RunningGateway.start({
       config: `
 providers:

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const MORE = `
   - { id: test/odd.name:v1@2026/x, display_name: "Odd name", aliases: [odd],
@@ -14,11 +14,11 @@ const ALL = ["other/model", "test/model", "test/odd.name:v1@2026/x"]
 
 const folder = new KeyFolder()
 const keys = { whole: "", scoped: "", nothing: "" }
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   folder.within((store) => {
     keys.whole = store.create({ name: "whole" }).text
     keys.scoped = store.create({ name: "scoped", models: ["test/*"] }).text
@@ -33,20 +33,20 @@ afterAll(async () => {
   folder.remove()
 })
 
-type Card = Record<string, unknown> & { readonly id: string }
+type ModelListing = Record<string, unknown> & { readonly id: string }
 
 function get(path: string, key = keys.whole): Promise<Response> {
   return fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${key}` } })
 }
 
 async function listed(key: string): Promise<string[]> {
-  const list = (await (await get("/v1/models", key)).json()) as { object: string; data: Card[] }
+  const list = (await (await get("/v1/models", key)).json()) as { object: string; data: ModelListing[] }
   expect(list.object).toBe("list")
   return list.data.map(({ id }) => id)
 }
 
 test("the list holds what has a live target, with its limits", async () => {
-  const { data } = (await (await get("/v1/models")).json()) as { data: Card[] }
+  const { data } = (await (await get("/v1/models")).json()) as { data: ModelListing[] }
   expect(data.map(({ id }) => id)).toEqual(ALL)
   expect(data.find(({ id }) => id === "test/model")).toEqual({
     id: "test/model",
@@ -75,7 +75,7 @@ test.each([
 })
 
 test("every listed model can be retrieved, and is told the same", async () => {
-  const { data } = (await (await get("/v1/models")).json()) as { data: Card[] }
+  const { data } = (await (await get("/v1/models")).json()) as { data: ModelListing[] }
   for (const card of data) {
     for (const path of [card.id, encodeURIComponent(card.id), card.id.replace("/", "%2f")]) {
       const response = await get(`/v1/models/${path}`)

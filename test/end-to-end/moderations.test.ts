@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { SimulatorServer } from "../../src/simulator/server.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { raised } from "../stage/raised.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let simulator: SimulatorServer
 let gateway: RunningGateway
 let client: OpenAI
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0 })
   const config = `
 providers:
@@ -51,8 +51,8 @@ async function receipt({ headers }: Response): Promise<unknown> {
   return (await fetch(url, { headers: { authorization: `Bearer ${gateway.key}` } })).json()
 }
 
-describe("a judgement", () => {
-  test("of OpenAI's passes with the name changed and nothing else, and is free", async () => {
+describe("a moderation result", () => {
+  test("a moderation result of OpenAI's passes with the name changed and nothing else, and is free", async () => {
     upstream.script = (_, reply) => reply.raw(`{"id":"modr-1", "model":"omni-moderation-2024-09-26", ${JUDGED}}`)
     const answer = await ask({ input: "I fight", provider: { fallback: [] } })
     expect(await answer.text()).toBe(`{"id":"modr-1", "model":"openai/omni-moderation-latest", ${JUDGED}}`)
@@ -65,7 +65,7 @@ describe("a judgement", () => {
     expect(await receipt(answer)).toMatchObject({ outcome: "settled", cost: "0", facts: { basis: "estimated" } })
   })
 
-  test("costs what its host says that it used", async () => {
+  test("a moderation result costs what its host says that it used", async () => {
     const usage = '"usage":{"prompt_tokens":40,"completion_tokens":0,"total_tokens":40}'
     upstream.script = (_, reply) => reply.raw(`{"id":"1","model":"mistral-moderation-2411",${JUDGED},${usage}}`)
     const answer = await ask({ model: "mistral/judge", input: ["I fight"] })
@@ -73,7 +73,7 @@ describe("a judgement", () => {
     expect(await receipt(answer)).toMatchObject({ cost: "0.000004", usage: { input: 40 }, as_booked: true })
   })
 
-  test("costs what is counted here where its host says nothing, or a price for each", async () => {
+  test("a moderation result costs what is counted here where its host says nothing, or a price for each", async () => {
     const counted = await ask({ model: "test/simulated", input: "one two three four" })
     const cost = Number(counted.headers.get("x-gateway-cost"))
     expect(cost).toBeGreaterThan(0.000001)
@@ -81,7 +81,7 @@ describe("a judgement", () => {
     expect((await ask({ model: "test/flat", input: "one" })).headers.get("x-gateway-cost")).toBe("0.002")
   })
 
-  test("is read by the official client, of one text, of several, and of parts", async () => {
+  test("a moderation result is read by the official client, of one text, of several, and of parts", async () => {
     const one = await client.moderations.create({ model: "test/simulated", input: "all is well" })
     expect(one).toMatchObject({ model: "test/simulated", results: [{ flagged: false }] })
     const two = await client.moderations.create({ model: "test/simulated", input: ["well", "pure violence"] })
@@ -98,17 +98,17 @@ describe("a judgement", () => {
 
 describe("is refused", () => {
   test("for a model of another kind, and a moderation model elsewhere", async () => {
-    const chat = await raised(client.moderations.create({ model: "test/chat", input: "x" }))
+    const chat = await rejectionOf(client.moderations.create({ model: "test/chat", input: "x" }))
     expect(chat).toMatchObject({ status: 400, param: "model" })
     const talk = { model: "test/simulated", messages: [{ role: "user" as const, content: "x" }] }
-    const talked = await raised(client.chat.completions.create(talk))
+    const talked = await rejectionOf(client.chat.completions.create(talk))
     expect(talked).toMatchObject({ status: 400, param: "model" })
     expect(String(talked)).toContain("/v1/moderations")
   })
 
   test("where no provider of the model has it, without a call", async () => {
     const before = upstream.requests.length
-    const refused = await raised(client.moderations.create({ model: "test/elsewhere", input: "x" }))
+    const refused = await rejectionOf(client.moderations.create({ model: "test/elsewhere", input: "x" }))
     expect(refused).toMatchObject({ status: 400, code: "model_not_found" })
     expect(upstream.requests.length).toBe(before)
   })

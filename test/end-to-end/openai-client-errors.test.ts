@@ -1,20 +1,20 @@
 // What OpenAI's own client library raises when something is wrong, the same in each of its versions.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
-import { completion, DONE, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { completion, DONE, ScriptedUpstream, streamedWords, streams, type UpstreamScript } from "../stage/upstream.ts"
 import { type ChatParams, HI, VERSIONS } from "./client-versions.ts"
 
 const folder = new KeyFolder()
 const keys = folder.eachKind()
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({
     config: upstreamConfig(upstream.baseUrl),
     dataDir: folder.path,
@@ -45,7 +45,7 @@ for (const version of VERSIONS) {
     describe("errors", () => {
       test("no key is an AuthenticationError", async () => {
         const keyless = connect("unused", { defaultHeaders: { authorization: null } })
-        const error = await raised(keyless.chat.completions.create(HI))
+        const error = await rejectionOf(keyless.chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
         expect(error).toMatchObject({ status: 401, code: "missing_api_key", type: "authentication_error" })
       })
@@ -58,7 +58,7 @@ for (const version of VERSIONS) {
       ] as const
       for (const [what, key, code] of opensNothing) {
         test(`${what} is an AuthenticationError`, async () => {
-          const error = await raised(connect(key()).chat.completions.create(HI))
+          const error = await rejectionOf(connect(key()).chat.completions.create(HI))
           expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
           expect(error).toMatchObject({ status: 401, code, type: "authentication_error" })
           expect(upstream.requests).toHaveLength(0)
@@ -66,7 +66,7 @@ for (const version of VERSIONS) {
       }
 
       test("a model outside the key's scope is a PermissionDeniedError", async () => {
-        const error = await raised(connect(keys.narrow).chat.completions.create(HI))
+        const error = await rejectionOf(connect(keys.narrow).chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.PermissionDeniedError)
         expect(error).toMatchObject({
           status: 403,
@@ -89,7 +89,7 @@ for (const version of VERSIONS) {
       ]
       for (const [what, members, expected] of badRequests) {
         test(`${what} is a BadRequestError with code and param`, async () => {
-          const error = await raised(client.chat.completions.create({ ...HI, ...members } as ChatParams))
+          const error = await rejectionOf(client.chat.completions.create({ ...HI, ...members } as ChatParams))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, type: "invalid_request_error", ...expected })
           expect(upstream.requests).toHaveLength(0)
@@ -97,10 +97,10 @@ for (const version of VERSIONS) {
       }
 
       test("an unknown model or route is a NotFoundError", async () => {
-        const model = await raised(client.models.retrieve("no/such"))
+        const model = await rejectionOf(client.models.retrieve("no/such"))
         expect(model).toBeInstanceOf(version.OpenAI.NotFoundError)
         expect(model).toMatchObject({ status: 404, code: "resource_not_found", type: "not_found_error" })
-        const route = await raised(client.get("/nowhere"))
+        const route = await rejectionOf(client.get("/nowhere"))
         expect(route).toBeInstanceOf(version.OpenAI.NotFoundError)
         expect(route).toMatchObject({ status: 404, code: "route_not_found" })
       })
@@ -108,7 +108,7 @@ for (const version of VERSIONS) {
       test("an upstream's 400 comes back as a BadRequestError in the upstream's words", async () => {
         const said = { message: "'stop' holds 5 sequences, at most 4 are allowed.", type: "invalid_request_error" }
         upstream.script = (_, reply) => reply.json({ error: { ...said, param: "stop", code: null } }, 400)
-        const error = await raised(client.chat.completions.create(HI))
+        const error = await rejectionOf(client.chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
         expect(error).toMatchObject({ status: 400, param: "stop", message: expect.stringContaining(said.message) })
         expect(upstream.requests).toHaveLength(1)
@@ -116,10 +116,10 @@ for (const version of VERSIONS) {
 
       test("an upstream that fails is an InternalServerError that the client does not retry", async () => {
         upstream.script = (_, reply) => reply.json({ error: { message: "boom" } }, 500)
-        const error = await raised(connect(keys.whole, { maxRetries: 2 }).chat.completions.create(HI))
+        const error = await rejectionOf(connect(keys.whole, { maxRetries: 2 }).chat.completions.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
         expect(error).toMatchObject({ status: 503, code: "upstream_unavailable", type: "service_unavailable_error" })
-        expect(upstream.requests).toHaveLength(attemptsTold((error as { error?: unknown }).error))
+        expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
       })
 
       test("an upstream that says when to come back is called again by the client", async () => {
@@ -135,14 +135,14 @@ for (const version of VERSIONS) {
 
     describe("a stream that fails", () => {
       const half = streamedWords("The quick").slice(0, 3)
-      const failures: readonly [string, Script][] = [
+      const failures: readonly [string, UpstreamScript][] = [
         ["whose connection is reset", (_, reply) => sendHalf(reply, () => reply.cut("reset"))],
         ["whose connection is closed", (_, reply) => sendHalf(reply, () => reply.cut("fin"))],
         ["that ends before its answer does", (_, reply) => sendHalf(reply, () => reply.end())],
         ["that goes on with an error", streams([...half, 'data: {"error":{"message":"boom","code":"x"}}\n\n', DONE])],
         ["that goes on with rubbish", streams([...half, "data: {rubbish\n\n", DONE])],
       ]
-      const sendHalf = async (reply: Parameters<Script>[1], fail: () => void) => {
+      const sendHalf = async (reply: Parameters<UpstreamScript>[1], fail: () => void) => {
         reply.stream()
         for (const event of half) await reply.write(event)
         await Bun.sleep(20)
@@ -158,7 +158,7 @@ for (const version of VERSIONS) {
               text += each.choices[0]?.delta.content ?? ""
             }
           })()
-          const error = await raised(reading)
+          const error = await rejectionOf(reading)
           expect(error).toBeInstanceOf(version.OpenAI.APIError)
           expect(error).toMatchObject({ code: "upstream_unavailable", type: "service_unavailable_error" })
           expect(text).toBe("The quick")
@@ -166,15 +166,15 @@ for (const version of VERSIONS) {
         })
       }
 
-      test("makes the stream helper's final message fail", async () => {
+      test("a stream that fails makes the stream helper's final message fail", async () => {
         upstream.script = (_, reply) => sendHalf(reply, () => reply.cut("reset"))
-        const error = await raised(helpers.stream({ ...HI, stream: true }).finalMessage())
+        const error = await rejectionOf(helpers.stream({ ...HI, stream: true }).finalMessage())
         expect(error).toBeInstanceOf(version.OpenAI.APIError)
       })
 
       test("with its first event is an InternalServerError, before any stream begins", async () => {
         upstream.script = streams(['data: {"error":{"message":"boom","code":503}}\n\n'])
-        const error = await raised(client.chat.completions.create({ ...HI, stream: true }))
+        const error = await rejectionOf(client.chat.completions.create({ ...HI, stream: true }))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
         expect(error).toMatchObject({ status: 503, code: "upstream_unavailable" })
       })

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { chunk, completion, DONE, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, streamedWords, streams } from "../stage/upstream.ts"
 import { HI, VERSIONS } from "./client-versions.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -140,7 +140,7 @@ for (const version of VERSIONS) {
         DONE,
       ]
 
-      test("is hidden from a stream that did not ask for it, though the upstream was asked", async () => {
+      test("usage is hidden from a stream that did not ask for it, though the upstream was asked", async () => {
         upstream.script = streams(events)
         const chunks = []
         for await (const each of await client.chat.completions.create({ ...HI, stream: true })) chunks.push(each)
@@ -149,7 +149,7 @@ for (const version of VERSIONS) {
         expect(received().stream_options).toEqual({ include_usage: true })
       })
 
-      test("stands in the last event of a stream that asked for it", async () => {
+      test("usage is in the last event of a stream that requested it", async () => {
         upstream.script = streams(events)
         const asking = { ...HI, stream: true, stream_options: { include_usage: true } } as const
         const chunks = []
@@ -159,7 +159,7 @@ for (const version of VERSIONS) {
         expect(upstream.lastRequest().body.toString()).toBe(expectedBody() ?? "")
       })
 
-      test("is in every unary answer", async () => {
+      test("usage is in every unary answer", async () => {
         const answer = await client.chat.completions.create(HI)
         expect(answer.usage).toEqual({ prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 })
       })

@@ -2,20 +2,20 @@
 // its versions: its own error classes, and never an end as if a broken stream were complete.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import type OpenAI from "openai"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
 import { responseEvent, responseHalf, responseObject, responseWords } from "../stage/responses-wire.ts"
-import { type Script, streams, streamsThen, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, streams, streamsThen, type UpstreamScript } from "../stage/upstream.ts"
 import { VERSIONS } from "./client-versions.ts"
 
-type Params = OpenAI.Responses.ResponseCreateParamsNonStreaming
+type FailingResponseParams = OpenAI.Responses.ResponseCreateParamsNonStreaming
 
-const HI: Params = { model: "test/model", input: "hi" }
+const HI: FailingResponseParams = { model: "test/model", input: "hi" }
 const folder = new KeyFolder()
 const keys = { whole: "", narrow: "" }
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 const OTHERS = `
@@ -25,7 +25,7 @@ const OTHERS = `
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   folder.within((store) => {
     keys.whole = store.create({ name: "whole" }).text
     keys.narrow = store.create({ name: "narrow", models: ["other/*"] }).text
@@ -49,7 +49,7 @@ const quota = { code: "server_error", message: "4711" }
 const failed = responseObject("", { status: "failed", output: [], usage: null, error: quota })
 const errorEvent = responseEvent("error", next, { code: "server_error", message: "4711", param: null })
 
-const FAILURES: readonly [string, Script][] = [
+const FAILURES: readonly [string, UpstreamScript][] = [
   ["whose connection is reset", streamsThen(half, (reply) => reply.cut("reset"))],
   ["whose connection is closed", streamsThen(half, (reply) => reply.cut("fin"))],
   ["that ends within its item", streamsThen(half, (reply) => reply.end())],
@@ -80,7 +80,7 @@ for (const version of VERSIONS) {
     })
 
     describe("a response", () => {
-      test("comes back whole, under the name the caller gave the model", async () => {
+      test("a response comes back whole, under the name the caller gave the model", async () => {
         const response = await client.responses.create(HI)
         const { id } = response
         expect(id).toMatch(/^resp_[0-9a-f]{24}$/)
@@ -90,13 +90,13 @@ for (const version of VERSIONS) {
       })
 
       test("asked for with a wrong key is an AuthenticationError", async () => {
-        const error = await raised(connect(`trv_${"0".repeat(49)}`).responses.create(HI))
+        const error = await rejectionOf(connect(`trv_${"0".repeat(49)}`).responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.AuthenticationError)
         expect(error).toMatchObject({ status: 401, code: "invalid_api_key" })
       })
 
       test("asked for outside the key's scope is a PermissionDeniedError", async () => {
-        const error = await raised(connect(keys.narrow).responses.create(HI))
+        const error = await rejectionOf(connect(keys.narrow).responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.PermissionDeniedError)
         expect(error).toMatchObject({ status: 403, code: "model_not_allowed", param: "model" })
       })
@@ -115,28 +115,28 @@ for (const version of VERSIONS) {
       ]
       for (const [what, members, expected] of refused) {
         test(`asked for with ${what} is a BadRequestError that names ${expected.param}`, async () => {
-          const error = await raised(client.responses.create({ ...HI, ...members } as Params))
+          const error = await rejectionOf(client.responses.create({ ...HI, ...members } as FailingResponseParams))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, type: "invalid_request_error", ...expected })
           expect(upstream.requests).toHaveLength(0)
         })
       }
 
-      test("that nobody keeps is a NotFoundError", async () => {
-        const error = await raised(client.responses.retrieve("resp_1"))
+      test("an unknown response id raises a NotFoundError", async () => {
+        const error = await rejectionOf(client.responses.retrieve("resp_1"))
         expect(error).toBeInstanceOf(version.OpenAI.NotFoundError)
         expect(error).toMatchObject({ status: 404 })
       })
 
-      test("of an upstream that is overloaded is an InternalServerError that the client does not retry", async () => {
+      test("a response of an upstream that is overloaded is an InternalServerError that the client does not retry", async () => {
         upstream.script = (_, reply) => reply.json({ error: { message: "4711", code: "server_is_overloaded" } }, 503)
-        const error = await raised(client.responses.create(HI))
+        const error = await rejectionOf(client.responses.create(HI))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
         expect(error).toMatchObject({ status: 503, code: "upstream_unavailable", type: "service_unavailable_error" })
-        expect(upstream.requests).toHaveLength(attemptsTold((error as { error?: unknown }).error))
+        expect(upstream.requests).toHaveLength(countReportedAttempts((error as { error?: unknown }).error))
       })
 
-      test("of an upstream that says when to come back is asked for again by the client", async () => {
+      test("a response of an upstream that says when to come back is asked for again by the client", async () => {
         upstream.script = (_, reply) => {
           if (upstream.requests.length === 1) reply.json({ error: { message: "slow" } }, 429, { "retry-after": "1" })
           else reply.json(responseObject("Hello."))
@@ -147,7 +147,7 @@ for (const version of VERSIONS) {
     })
 
     describe("a stream", () => {
-      test("passes whole, and is numbered as it was", async () => {
+      test("a stream passes whole, and is numbered as it was", async () => {
         upstream.script = streams(responseWords("The quick"))
         const stream = client.responses.stream(HI as never)
         const numbers: number[] = []
@@ -167,7 +167,7 @@ for (const version of VERSIONS) {
               if (event.type === "response.output_text.delta") text += event.delta
             }
           })()
-          const error = await raised(reading)
+          const error = await rejectionOf(reading)
           expect(error).toBeInstanceOf(version.OpenAI.APIError)
           expect(error).toMatchObject({ code: "upstream_unavailable", type: "service_unavailable_error" })
           expect(error).toMatchObject({ message: expect.not.stringContaining("4711") })
@@ -178,18 +178,18 @@ for (const version of VERSIONS) {
 
         test(`${what} makes the stream helper's final response fail`, async () => {
           upstream.script = script
-          const error = await raised(client.responses.stream(HI as never).finalResponse())
+          const error = await rejectionOf(client.responses.stream(HI as never).finalResponse())
           expect(error).toBeInstanceOf(version.OpenAI.OpenAIError)
         })
       }
 
-      test("that fails says so of the response, too, under the same id and in the next number", async () => {
+      test("a stream that fails says so of the response, too, under the same id and in the next number", async () => {
         upstream.script = streamsThen(half, (reply) => reply.cut("reset"))
         const events: OpenAI.Responses.ResponseStreamEvent[] = []
         const reading = (async () => {
           for await (const event of await client.responses.create({ ...HI, stream: true })) events.push(event)
         })()
-        await raised(reading)
+        await rejectionOf(reading)
         const [first] = events
         expect(events.at(-1)).toMatchObject({
           type: "response.failed",
@@ -203,9 +203,9 @@ for (const version of VERSIONS) {
         })
       })
 
-      test("that fails with its first event is an InternalServerError, and no stream begins", async () => {
+      test("a stream that fails with its first event is an InternalServerError, and no stream begins", async () => {
         upstream.script = streams([errorEvent])
-        const error = await raised(client.responses.create({ ...HI, stream: true }))
+        const error = await rejectionOf(client.responses.create({ ...HI, stream: true }))
         expect(error).toBeInstanceOf(version.OpenAI.InternalServerError)
         expect(error).toMatchObject({ status: 503, code: "upstream_unavailable" })
       })
@@ -216,7 +216,7 @@ for (const version of VERSIONS) {
       const embedding = { object: "embedding", index: 0, embedding: "AACAPwAAAAA=" }
       const usage = { prompt_tokens: 1, total_tokens: 1 }
 
-      test("of an upstream come decoded, under the name the caller gave the model", async () => {
+      test("embeddings of an upstream come decoded, under the name the caller gave the model", async () => {
         upstream.script = (_, reply) =>
           reply.json({ object: "list", data: [embedding], model: "upstream-vectors-3", usage })
         const answer = await client.embeddings.create(asked)
@@ -231,8 +231,8 @@ for (const version of VERSIONS) {
         ["a model that makes none", { model: "test/model" }, invalid("model")],
       ]
       for (const [what, members, expected] of refused) {
-        test(`of ${what} are a BadRequestError that names ${expected.param}`, async () => {
-          const error = await raised(client.embeddings.create({ ...asked, ...members }))
+        test(`embeddings of ${what} are a BadRequestError that names ${expected.param}`, async () => {
+          const error = await rejectionOf(client.embeddings.create({ ...asked, ...members }))
           expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
           expect(error).toMatchObject({ status: 400, ...expected })
           expect(upstream.requests).toHaveLength(0)
@@ -241,7 +241,7 @@ for (const version of VERSIONS) {
     })
 
     describe("images", () => {
-      test("of an upstream come as they are", async () => {
+      test("images of an upstream come as they are", async () => {
         const data = [{ b64_json: "aGVsbG8=" }]
         upstream.script = (_, reply) => reply.json({ created: 1_756_315_696, data })
         expect((await client.images.generate({ model: "test/pictures", prompt: "A fox." })).data).toEqual(data)
@@ -249,7 +249,7 @@ for (const version of VERSIONS) {
       })
 
       test("without a prompt are a BadRequestError", async () => {
-        const error = await raised(client.images.generate({ model: "test/pictures", prompt: "" }))
+        const error = await rejectionOf(client.images.generate({ model: "test/pictures", prompt: "" }))
         expect(error).toBeInstanceOf(version.OpenAI.BadRequestError)
         expect(error).toMatchObject({ status: 400, param: "prompt" })
       })

@@ -13,13 +13,13 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-interface Operation {
+interface OpenapiEndpoint {
   readonly method: string
   readonly path: string
   readonly told: JsonObject
 }
 
-function operations(): Operation[] {
+function operations(): OpenapiEndpoint[] {
   return Object.entries(description.paths as JsonObject).flatMap(([path, methods]) =>
     Object.entries(methods as JsonObject).map(([method, told]) => ({
       method: method.toUpperCase(),
@@ -29,7 +29,7 @@ function operations(): Operation[] {
   )
 }
 
-const paths = ({ path, told }: Operation) => [path, ...((told["x-spellings"] ?? []) as string[])]
+const paths = ({ path, told }: OpenapiEndpoint) => [path, ...((told["x-spellings"] ?? []) as string[])]
 const asked = (path: string) => gateway.url + path.replace("{model}", "openai/gpt-4o-mini").replace("{id}", "none")
 
 function referencesIn(value: Json): string[] {
@@ -40,7 +40,7 @@ function referencesIn(value: Json): string[] {
 }
 
 describe("what is described", () => {
-  test("is there, under each of its spellings, for whom it is said to be", async () => {
+  test("what is described is there, under each of its spellings, for whom it is said to be", async () => {
     for (const operation of operations()) {
       const { method, told } = operation
       for (const path of paths(operation)) {
@@ -51,7 +51,7 @@ describe("what is described", () => {
     }
   })
 
-  test("is said in words, for every route there is", () => {
+  test("what is described is said in words, for every route there is", () => {
     expect(operations().filter(({ told }) => (told.tags as string[])[0] === "Others")).toEqual([])
   })
 
@@ -65,7 +65,7 @@ describe("what is described", () => {
       expect([reference, found(reference)]).not.toEqual([reference, null])
   })
 
-  test("has an id of its own for each operation", () => {
+  test("what is described has an id of its own for each operation", () => {
     const ids = operations().map(({ told }) => told.operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
@@ -104,7 +104,7 @@ describe.each(["/openapi.json", "/docs"])("%s", (path) => {
 })
 
 describe("the page", () => {
-  test("shows every operation, schema and error", async () => {
+  test("the page shows every operation, schema and error", async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text()
     const { schemas, responses } = description.components as { schemas: JsonObject; responses: JsonObject }
     for (const { told } of operations()) expect(page).toContain(`<details id="${told.operationId}">`)
@@ -113,7 +113,7 @@ describe("the page", () => {
     for (const [, id = ""] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${id}"`)
   })
 
-  test("has nothing from elsewhere, and allows its own style and script alone", async () => {
+  test("the page has nothing from elsewhere, and allows its own style and script alone", async () => {
     const answer = await fetch(`${gateway.url}/docs`)
     const page = await answer.text()
     expect(page).not.toMatch(/<(link|img|iframe|script\s[^>]*src|[^>]+\son\w+=|[^>]+\sstyle=)/)

@@ -1,28 +1,28 @@
 // Who is turned away when the gateway has enough to do: before a body is read, in the protocol's words, and counted.
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { ask, chat, geminiEvents, messages, type Spoken } from "../proof/spoken.ts"
+import { ask, chat, geminiEvents, messages, type WireDialect } from "../proof/wire-dialects.ts"
 import { eventually, within } from "../stage/eventually.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { completion, type Reply, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 import { parseExposition, valueAt } from "../telemetry/exposition.ts"
 
 const PLACES = 4
 const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
 
-interface Refused {
+interface OverloadErrorBody {
   readonly type?: string
   readonly request_id?: string
   readonly error: { readonly code: string; readonly status?: string }
 }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
-let replies: Reply[]
+let replies: UpstreamReply[]
 beforeEach(async () => {
   replies = []
-  upstream = await Upstream.start((_, reply) => void replies.push(reply))
+  upstream = await ScriptedUpstream.start((_, reply) => void replies.push(reply))
   const config = upstreamConfig(upstream.baseUrl, `server: { max_in_flight: ${PLACES} }`)
   gateway = InProcessGateway.start({ config })
 })
@@ -48,19 +48,22 @@ function shed(reason: string): number {
   return valueAt(parseExposition(gateway.gateway.metrics.expose()), "trivium_shed_total", { reason }) ?? 0
 }
 
-test.each([chat, messages, geminiEvents])("a full gateway says so in the words of $name", async (spoken: Spoken) => {
-  const asked = await occupy(PLACES)
-  const answer = await ask(spoken, { url: gateway.url, key: gateway.key })
-  expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"])
-  expect(answer.headers.get("x-should-retry")).toBeNull()
-  const { type, request_id, error } = (await answer.json()) as Refused
-  const code = spoken === geminiEvents ? { code: 503, details: [{ reason: "overloaded" }] } : { code: "overloaded" }
-  expect(error).toMatchObject({ ...code, type: "service_unavailable_error" })
-  if (spoken === messages) expect([type, request_id]).toEqual(["error", answer.headers.get("x-request-id") ?? ""])
-  if (spoken === geminiEvents) expect(error.status).toBe("UNAVAILABLE")
-  expect(shed("in_flight")).toBe(1)
-  await answerAll(asked)
-})
+test.each([chat, messages, geminiEvents])(
+  "a full gateway says so in the words of $name",
+  async (spoken: WireDialect) => {
+    const asked = await occupy(PLACES)
+    const answer = await ask(spoken, { url: gateway.url, key: gateway.key })
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"])
+    expect(answer.headers.get("x-should-retry")).toBeNull()
+    const { type, request_id, error } = (await answer.json()) as OverloadErrorBody
+    const code = spoken === geminiEvents ? { code: 503, details: [{ reason: "overloaded" }] } : { code: "overloaded" }
+    expect(error).toMatchObject({ ...code, type: "service_unavailable_error" })
+    if (spoken === messages) expect([type, request_id]).toEqual(["error", answer.headers.get("x-request-id") ?? ""])
+    if (spoken === geminiEvents) expect(error.status).toBe("UNAVAILABLE")
+    expect(shed("in_flight")).toBe(1)
+    await answerAll(asked)
+  },
+)
 
 test("a large body is not read to be refused, and its connection is closed", async () => {
   const asked = await occupy(PLACES)
@@ -78,7 +81,7 @@ test("a key that holds most places leaves the last to others", async () => {
   asked.push(...(await occupy(1, other)))
   const refused = await gateway.chat(HI)
   expect(refused.status).toBe(503)
-  expect(((await refused.json()) as Refused).error.code).toBe("overloaded")
+  expect(((await refused.json()) as OverloadErrorBody).error.code).toBe("overloaded")
   expect([shed("key_share"), shed("in_flight")]).toEqual([1, 0])
   asked.push(...(await occupy(1, other)))
   await answerAll(asked)
@@ -86,7 +89,7 @@ test("a key that holds most places leaves the last to others", async () => {
   await answerAll([...(await occupy(PLACES / 2)), ...(await occupy(PLACES / 2, other))])
 })
 
-test("an event loop that is late for long turns most away, and nobody when it has recovered", async () => {
+test("an event loop that is late for long sheds most requests, and none after it has recovered", async () => {
   const asked = await occupy(1)
   for (let turn = 0; turn < 6; turn++) {
     await Bun.sleep(60)

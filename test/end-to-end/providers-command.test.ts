@@ -6,12 +6,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { localServer, openaiListing } from "../stage/local-server.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 const SECRET = "sk-canary-0123456789-wxyz"
 const CONFIGURED = "sk-configured-0123456789-abcd"
 
-interface Shown {
+interface ProviderListing {
   readonly id: string
   readonly type: string
   readonly source: string | null
@@ -20,7 +20,7 @@ interface Shown {
 }
 
 /** Takes one key and no other. */
-const guarded: Script = (request, reply) =>
+const guarded: UpstreamScript = (request, reply) =>
   request.headers.authorization === `Bearer ${SECRET}`
     ? localServer(openaiListing({ id: "m" }))(request, reply)
     : reply.json({ error: { message: "wrong key" } }, 401)
@@ -34,9 +34,9 @@ models:
   - { id: test/mine, pricing: { input: "1", output: "2" }, targets: [{ provider: openai, model: m }] }
 `
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 beforeAll(async () => {
-  upstream = await Upstream.start(guarded)
+  upstream = await ScriptedUpstream.start(guarded)
 })
 afterAll(() => upstream.stop())
 
@@ -65,7 +65,7 @@ describe("without a gateway", () => {
       `Stored the key of mine for ${upstream.baseUrl}. To check it: trivium providers check mine\n`,
       "",
     ])
-    const listed = JSON.parse((await run(["list", "--json"])).stdout) as Shown[]
+    const listed = JSON.parse((await run(["list", "--json"])).stdout) as ProviderListing[]
     expect(listed.map(({ id, type, source, hint }) => [id, type, source, hint])).toEqual([
       ["filed", "openai", "file", "…abcd"],
       ["open", "openai", null, null],
@@ -94,12 +94,12 @@ describe("without a gateway", () => {
     expect((await run(["check", "open", "--json"])).stdout).toContain('"sound":true')
   })
 
-  test("a key beside a configured one is stored and not used, and the answer says why", async () => {
+  test("a stored key is not used while one is configured, and the answer says why", async () => {
     const filed = await run(["add", "filed"], { input: SECRET })
     expect(filed.stdout).toBe("Stored the key of filed. It is not used while the configuration file contains one.\n")
     const named = await run(["add", "openai"], { input: SECRET, environment })
     expect(named.stdout).toContain("while the environment variable OPENAI_API_KEY contains one")
-    const shown = JSON.parse((await run(["list", "--json"], { environment })).stdout) as Shown[]
+    const shown = JSON.parse((await run(["list", "--json"], { environment })).stdout) as ProviderListing[]
     const of = (id: string) => shown.find((each) => each.id === id)
     expect([of("filed"), of("openai")]).toMatchObject([
       { source: "file", hint: "…abcd", stored_at: expect.any(String) },

@@ -5,7 +5,7 @@ import { ApiError, GoogleGenAI } from "@google/genai"
 import OpenAI from "openai"
 import { RunningGateway } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 
 const MODEL = "openai/gpt-4o"
 const HI = { model: MODEL, messages: [{ role: "user" as const, content: "hi" }] }
@@ -35,13 +35,13 @@ const openai = (apiKey: string, maxRetries = 0) => new OpenAI({ baseURL: `${gate
 const anthropic = (apiKey: string) => new Anthropic({ baseURL: `${gateway.url}/anthropic`, apiKey, maxRetries: 0 })
 const google = (apiKey: string) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${gateway.url}/gemini` } })
 
-interface Client {
+interface LimitedClient {
   readonly name: string
   readonly raises: new (...args: never[]) => Error
   call(key: string): Promise<unknown>
 }
 
-const CLIENTS: readonly Client[] = [
+const CLIENTS: readonly LimitedClient[] = [
   {
     name: "openai, chat",
     raises: OpenAI.RateLimitError,
@@ -88,7 +88,7 @@ describe.each(CLIENTS)("$name", ({ raises, call }) => {
   test("is answered, then refused as its own class says, and told when to come again", async () => {
     const key = await newKey({ requests_per_minute: 1 })
     await call(key)
-    const error = (await raised(call(key))) as Error & { status: number; headers?: Headers }
+    const error = (await rejectionOf(call(key))) as Error & { status: number; headers?: Headers }
     expect(error).toBeInstanceOf(raises)
     expect(error.status).toBe(429)
     expect(error.message).toContain("1 requests per minute")
@@ -104,7 +104,7 @@ describe.each(CLIENTS)("$name", ({ raises, call }) => {
     const key = await newKey({ concurrent_requests: 1 })
     const stalled = { ...HI, model: `${MODEL}@stall-after-3`, stream: true } as const
     const stream = await openai(key).chat.completions.create(stalled)
-    const error = (await raised(call(key))) as Error & { status: number; headers?: Headers }
+    const error = (await rejectionOf(call(key))) as Error & { status: number; headers?: Headers }
     expect(error).toBeInstanceOf(raises)
     expect(error.message).toContain("1 requests at once")
     if (raises !== ApiError) expect(error.headers?.get("retry-after")).toBe("1")
@@ -133,7 +133,7 @@ function post(path: string, key: string, body: unknown): Promise<Response> {
 const standing = ({ headers }: Response, of: "requests" | "tokens") =>
   ["limit", "remaining", "reset"].map((what) => headers.get(`x-ratelimit-${what}-${of}`))
 
-describe("every answer to somebody who is known says how the limit stands", () => {
+describe("every response to an authenticated request reports the limit", () => {
   const chat = "/v1/chat/completions"
   const calls: readonly [string, number, (key: string) => Promise<Response>][] = [
     ["an answer", 200, (key) => post(chat, key, HI)],
@@ -159,12 +159,12 @@ describe("every answer to somebody who is known says how the limit stands", () =
     expect(standing(response, "tokens")).toEqual([null, null, null])
   })
 
-  test("and of tokens, where they are limited", async () => {
+  test("token limits are reported if there are any", async () => {
     const key = await newKey({ tokens_per_minute: 1000 })
     expect(standing(await get("/v1/models/count", key), "tokens")).toEqual(["1000", "1000", "0s"])
   })
 
-  test("but nobody else", async () => {
+  test("an unauthenticated response reports no limit", async () => {
     for (const response of [await get("/v1/models", "sk-abc"), await get("/healthz", gateway.key)]) {
       expect(standing(response, "requests")).toEqual([null, null, null])
     }

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import type { Json } from "../../src/canonical/json.ts"
-import { bookCall, COST, FACTS, inBooks, PRICING } from "../administration/books.ts"
+import { bookCall, COST, FACTS, PRICING, withOfflineLedger } from "../administration/offline-store.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
@@ -11,7 +11,7 @@ const MODEL = "openai/gpt-4o-mini"
 const HI = { model: MODEL, messages: [{ role: "user", content: "hi" }], max_tokens: 100 }
 const TIER = { aboveInputTokens: 1000, input: "5", output: "20" }
 
-type Receipt = Record<string, Json>
+type ReceiptJson = Record<string, Json>
 
 const folder = new KeyFolder()
 const keys = { mine: "", sister: "", stranger: "" }
@@ -27,11 +27,11 @@ beforeAll(async () => {
     keys.stranger = store.create({ name: "stranger", tenant: "other" }).text
   })
   const who = { tenant: "acme", keyId }
-  await inBooks({ dataDir: folder.path, now: () => 1000 }, async (ledger) => {
+  await withOfflineLedger({ dataDir: folder.path, now: () => 1000 }, async (ledger) => {
     await bookCall(ledger, { requestId: "old", ...who })
     expect(await ledger.dropReceiptsBefore(2000, 1)).toBe(1)
   })
-  await inBooks({ dataDir: folder.path }, async (ledger) => {
+  await withOfflineLedger({ dataDir: folder.path }, async (ledger) => {
     await bookCall(ledger, { requestId: "plain", ...who })
     await bookCall(ledger, { requestId: "tiered", ...who, pricing: { ...PRICING, tiers: [TIER] } })
     await bookCall(ledger, { requestId: "drawn", ...who, usage: {}, images: 3, pricing: { perImage: "0.04" } })
@@ -50,13 +50,13 @@ afterAll(async () => {
 
 async function receipt(id: string, headers: Record<string, string> = { authorization: `Bearer ${keys.mine}` }) {
   const response = await fetch(`${gateway.url}/v1/receipts/${id}`, { headers })
-  return { status: response.status, body: (await response.json()) as Receipt }
+  return { status: response.status, body: (await response.json()) as ReceiptJson }
 }
 
 const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })
 
 describe("a receipt", () => {
-  test("shows what was booked, the usage, the prices, the formula line by line, and the facts", async () => {
+  test("a receipt shows what was booked, the usage, the prices, the formula line by line, and the facts", async () => {
     const { status, body } = await receipt("plain")
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -92,24 +92,24 @@ describe("a receipt", () => {
     expect(body).toMatchObject({ cost: "0.01302", recomputed_cost: "0.01302", as_booked: true })
   })
 
-  test("of images counts them", async () => {
+  test("a receipt of images counts them", async () => {
     const { body } = await receipt("drawn")
     expect(body).toMatchObject({ cost: "0.12", usage: { images: 3 }, prices: { per_image: "0.04" }, as_booked: true })
     expect(body.formula).toEqual([{ bucket: "per_image", units: 3, price: "0.04", tier: null, amount: "0.12" }])
   })
 
-  test("says where what was booked is not what the prices make", async () => {
+  test("a receipt says where what was booked is not what the prices make", async () => {
     const { body } = await receipt("wrong")
     expect(body).toMatchObject({ cost: "0.000000001", recomputed_cost: COST, as_booked: false })
   })
 
-  test("of a request that failed costs nothing, and tells who was tried", async () => {
+  test("a receipt of a request that failed costs nothing, and lists the attempted providers", async () => {
     const { body } = await receipt("failed")
     expect(body).toMatchObject({ outcome: "released", cost: "0", paid: "0", model: null, formula: [], as_booked: null })
     expect(body.facts).toMatchObject({ attempts: FACTS.attempts, requested_model: "gpt-4o" })
   })
 
-  test("whose facts were dropped still shows what was booked", async () => {
+  test("a receipt whose facts were dropped still shows what was booked", async () => {
     const { body } = await receipt("old")
     expect(body).toMatchObject({
       id: "old",
@@ -122,7 +122,7 @@ describe("a receipt", () => {
     })
   })
 
-  test("of a request the gateway died of shows what is owed and what is in suspense", async () => {
+  test("a receipt of a request the gateway died of shows what is owed and what is in suspense", async () => {
     const { body } = await receipt("killed")
     expect(body).toMatchObject({
       outcome: "recovered",
@@ -135,14 +135,14 @@ describe("a receipt", () => {
 })
 
 describe("who may see it", () => {
-  test("every key of its tenant, wherever the key stands", async () => {
+  test("a receipt is visible to every key of its tenant, in any key header and in the query", async () => {
     expect((await receipt("plain", { authorization: `Bearer ${keys.sister}` })).body).toMatchObject({ key: keyId })
     expect((await receipt("plain", { "x-api-key": keys.sister })).status).toBe(200)
     expect((await receipt("plain", { "x-goog-api-key": keys.sister })).status).toBe(200)
     expect((await receipt(`plain?key=${keys.sister}`, {})).status).toBe(200)
   })
 
-  test("nobody else: another's is as if it were not there", async () => {
+  test("a receipt is not visible without a key, and another tenant's is reported as not found", async () => {
     expect((await receipt("plain", {})).status).toBe(401)
     const stranger = { authorization: `Bearer ${keys.stranger}` }
     const others = await receipt("plain", stranger)
@@ -174,7 +174,7 @@ describe("every answer's x-request-id is a receipt's id", () => {
     if (!stream) expect(body.cost as string).toBe(response.headers.get("x-gateway-cost") ?? "")
   })
 
-  test("also of one that failed", async () => {
+  test("the x-request-id of a failed request is a receipt's id", async () => {
     const response = await gateway.chat({ ...HI, model: `${MODEL}@status-503` })
     expect(response.status).toBe(503)
     const id = response.headers.get("x-request-id") ?? ""
@@ -184,7 +184,7 @@ describe("every answer's x-request-id is a receipt's id", () => {
 })
 
 describe("trivium receipt", () => {
-  test("shows it to people", async () => {
+  test("trivium receipt shows it to people", async () => {
     const { code, stdout } = await run("receipt", "plain")
     expect(code).toBe(0)
     const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, "  "))
@@ -211,7 +211,7 @@ describe("trivium receipt", () => {
     expect((await run("receipt", "old")).stdout).toContain("No further details are stored")
   })
 
-  test("shows it to scripts, and says where there is none", async () => {
+  test("trivium receipt shows it to scripts, and says where there is none", async () => {
     const { stdout } = await run("receipt", "plain", "--json")
     expect(JSON.parse(stdout)).toEqual((await receipt("plain")).body)
     const none = await run("receipt", "nobody's")

@@ -4,15 +4,15 @@ import { isUtf8 } from "node:buffer"
 import fc from "fast-check"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
-import { completion, DONE, Upstream } from "../stage/upstream.ts"
+import { completion, DONE, ScriptedUpstream } from "../stage/upstream.ts"
 import { jsonObject, type MemberText, objectText } from "./json-text.ts"
 import { STREAMS } from "./sse-streams.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -54,7 +54,7 @@ describe("a request", () => {
     expect(await relayed(body('"test/model"'))).toBe(body('"upstream-model"'))
   })
 
-  test("loses its provider object and one comma with it, wherever it stands", async () => {
+  test("the provider object and one comma are cut from a relayed request, at any position", async () => {
     const model = '"model": "upstream-model"'
     const wish = String.raw`"pr\u006fvider" : {"routing":"cost" , "fallback":[ ]}`
     const asked = '"model": "test/model"'
@@ -64,12 +64,12 @@ describe("a request", () => {
     expect(await relayed(`{${asked},${ODD_MEMBERS},"provider":null}`)).toBe(`{${model},${ODD_MEMBERS}}`)
   })
 
-  test("that spells an owned member with escapes has that very member changed", async () => {
+  test("a request that spells an owned member with escapes has that very member changed", async () => {
     const body = (model: string) => String.raw`{"mod\u0065l":${model},${ODD_MEMBERS}}`
     expect(await relayed(body(String.raw`"\u0074est\/model"`))).toBe(body('"upstream-model"'))
   })
 
-  test("is left alone where a nested member bears an owned name", async () => {
+  test("a request is left alone where a nested member bears an owned name", async () => {
     const nested = '"metadata":{"model":"test/model","provider":{"x":1},"stream_options":{}}'
     const body = (model: string) => `{${nested},"model":"${model}","messages":[{"role":"user","content":"model"}]}`
     expect(await relayed(body("test/model"))).toBe(body("upstream-model"))
@@ -86,14 +86,14 @@ describe("a request", () => {
     expect(upstream.lastRequest().body.toString() === body("upstream-model")).toBe(true)
   })
 
-  test("that is not valid UTF-8 is refused", async () => {
+  test("a request that is not valid UTF-8 is refused", async () => {
     const bytes = Buffer.from(`{"model":"test/model","messages":[{"role":"user","content":"\xff"}]}`, "latin1")
     const response = await gateway.chat(bytes)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: "invalid_json" } })
   })
 
-  test("that names a member twice is refused, in whatever spelling", async () => {
+  test("a request that names a member twice is refused, in whatever spelling", async () => {
     const twice = String.raw`{"model":"test/model","mod\u0065l":"other/model",${ODD_MEMBERS}}`
     const response = await gateway.chat(twice)
     expect(response.status).toBe(400)
@@ -101,7 +101,7 @@ describe("a request", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("of any members in any spelling keeps every byte but the model's name", async () => {
+  test("a request of any members in any spelling keeps every byte but the model's name", async () => {
     await fc.assert(
       fc.asyncProperty(jsonObject({ reserved: RESERVED, minMembers: 2 }), async (object) => {
         const [place, ...others] = object.members
@@ -174,9 +174,12 @@ describe("a streamed request", () => {
     ],
     ["usage asked for", ',"stream_options":{"include_usage":true }', ',"stream_options":{"include_usage":true }'],
   ]
-  test.each(cases)("with %s asks the upstream for usage and keeps every other byte", async (_, given, expected) => {
-    expect(await relayed(asking(given))).toBe(streamed(expected))
-  })
+  test.each(cases)(
+    "a streamed request with %s asks the upstream for usage and keeps every other byte",
+    async (_, given, expected) => {
+      expect(await relayed(asking(given))).toBe(streamed(expected))
+    },
+  )
 })
 
 /** Where a host reports no usage the gateway shows its own; test/money has that. */
@@ -200,7 +203,7 @@ describe("a unary answer", () => {
     expect(await answered(answer("null"))).toEqual(answer('"test/model"'))
   })
 
-  test("that is not valid UTF-8 arrives with U+FFFD in place of what is malformed, all else as it came", async () => {
+  test("a unary answer that is not valid UTF-8 arrives with U+FFFD in place of what is malformed, all else as it came", async () => {
     const answer = (model: string) =>
       Buffer.from(
         `{"choices":[{"message":{"content":"\xc3\xa9\xff\xfe\xc3( \xed\xa0\x80 \x80"}}],${USED},"model":"${model}"}`,
@@ -210,7 +213,7 @@ describe("a unary answer", () => {
     expect(await answered(answer("upstream-model"))).toEqual(repaired)
   })
 
-  test("that does not name its model is told which it was", async () => {
+  test("a unary answer that does not name its model is told which it was", async () => {
     const body = (model: string) => Buffer.from(`{ ${USED}, "choices" : [ ]${model} }`)
     expect(await answered(body(""))).toEqual(body(',"model":"test/model"'))
   })

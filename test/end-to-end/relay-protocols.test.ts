@@ -2,13 +2,13 @@
 // members the gateway owns change, and nothing else does. Chat completions have a suite of their own.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin) })
 })
 afterAll(async () => {
@@ -20,7 +20,7 @@ const ODD =
   String.raw`"mod\u0065lz":"x", "n\u0061me" :"\ud83d\ude00\/", "big":12345678901234567890,"e":1E+2 , "f":1.0, "": null,` +
   ` "tricky":"} ] , \\" \\\\","öld":"naïve 温度", "__proto__": {"a" : [ ]}`
 
-interface Sample {
+interface RelaySample {
   readonly name: string
   readonly path: string
   readonly headers: Record<string, string>
@@ -38,7 +38,7 @@ const USED = '"usage": {"input_tokens":1 ,"output_tokens":2}'
 
 const event = (type: string, data: string) => `event: ${type}\ndata: ${data}\n\n`
 
-const SAMPLES: readonly Sample[] = [
+const SAMPLES: readonly RelaySample[] = [
   {
     name: "messages",
     path: "/msgapi/v1/messages?beta=true",
@@ -138,7 +138,7 @@ const SAMPLES: readonly Sample[] = [
   },
 ]
 
-function post({ path, headers }: Sample, body: string, streamed: boolean): Promise<Response> {
+function post({ path, headers }: RelaySample, body: string, streamed: boolean): Promise<Response> {
   const at = streamed ? path.replace(":generateContent", ":streamGenerateContent?alt=sse") : path
   return fetch(gateway.url + at, {
     method: "POST",
@@ -147,11 +147,11 @@ function post({ path, headers }: Sample, body: string, streamed: boolean): Promi
   })
 }
 
-const answers = (text: string): Script => {
+const answers = (text: string): UpstreamScript => {
   return (_, reply) => reply.raw(Buffer.from(text))
 }
 
-const writes = (pieces: readonly Uint8Array[]): Script => {
+const writes = (pieces: readonly Uint8Array[]): UpstreamScript => {
   return async (_, reply) => {
     reply.stream()
     for (const piece of pieces) await reply.write(piece)

@@ -4,14 +4,14 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { chunk, completion, DONE, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 let file: string
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
   file = join(gateway.folder, "trivium.yaml")
 })
@@ -131,7 +131,7 @@ test("a stream that began before a change ends as it began", async () => {
 })
 
 test("another credential and another address are used from then on", async () => {
-  const other = await Upstream.start()
+  const other = await ScriptedUpstream.start()
   try {
     const config = upstreamConfig(other.baseUrl).replace("upstream-credential", "second-credential")
     await change("config-reloaded", () => writeFileSync(file, config))
@@ -146,7 +146,7 @@ describe("the simulator", () => {
   const FIRST = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] }
   const provider = async (at: RunningGateway) => (await at.chat(FIRST)).headers.get("x-gateway-provider")
 
-  test("gives way to a provider that is added, and does not come back when that is taken away", async () => {
+  test("the simulator gives way to a provider that is added, and does not come back when that is taken away", async () => {
     const demo = await RunningGateway.start()
     try {
       expect(await provider(demo)).toBe("simulator")
@@ -163,7 +163,7 @@ describe("the simulator", () => {
     }
   })
 
-  test("does not come back when the last credential is removed by the administration", async () => {
+  test("the simulator does not come back when the last credential is removed by the administration", async () => {
     const demo = await RunningGateway.start()
     try {
       const path = "/admin/v1/providers/openai/credential"

@@ -24,7 +24,7 @@ describe("`provider.require_parameters`", () => {
     expect(excluded[0]?.reason).toBe("It does not support all parameters of the request: `seed`.")
   })
 
-  test("names the parameters where nobody is left", async () => {
+  test("`require_parameters` names the parameters if no provider is left", async () => {
     const error = await stage.refused({ model: "t/messages", seed: 5, n: 1 }, requires)
     expect([error.status, error.code, error.param]).toEqual([400, "model_not_found", "provider"])
     expect(error.message).toContain("messages (require_parameters `seed`)")
@@ -83,17 +83,17 @@ describe("`provider.require_parameters`", () => {
 })
 
 describe("`provider.report`", () => {
-  interface Loss {
+  interface ReportedLoss {
     path: string
     weight: string
     how: string
     why: string
   }
 
-  async function lossesOf(answer: Response): Promise<Loss[]> {
+  async function lossesOf(answer: Response): Promise<ReportedLoss[]> {
     await answer.text()
     const receipt = await stage.receiptOf(answer)
-    return ((await receipt.json()) as { facts: { losses: Loss[] } }).facts.losses
+    return ((await receipt.json()) as { facts: { losses: ReportedLoss[] } }).facts.losses
   }
 
   test.each([false, true])("has every loss on the receipt, the answer's too; streamed: %p", async (stream) => {

@@ -6,7 +6,7 @@ import { RunningGateway } from "../stage/gateway.ts"
 import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
 import { KeyFolder } from "../stage/keys.ts"
 import { responseObject, responseWords } from "../stage/responses-wire.ts"
-import { type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+import { type ReceivedRequest, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
 /** By the protocol their upstream speaks. */
 export const MODELS = { relayed: "test/relayed", anthropic: "test/anthropic", gemini: "test/gemini" } as const
@@ -29,9 +29,9 @@ ${model("test/gemini", "{ provider: gemini, model: up }")}
 ${model("test/two", "{ provider: first, model: up }, { provider: second, model: up }")}
 `
 
-type Body = Record<string, unknown>
+type ResponsesBody = Record<string, unknown>
 
-interface Kind {
+interface ResponseKind {
   readonly at: string
   /** What the request says of its conversation. */
   readonly turns: string
@@ -39,17 +39,17 @@ interface Kind {
   readonly words: (text: string) => readonly string[]
 }
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly ResponseKind[] = [
   { at: "/responses", turns: "input", whole: responseObject, words: responseWords },
   { at: "/messages", turns: "messages", whole: anthropicMessage, words: anthropicWords },
   { at: "enerateContent", turns: "contents", whole: (text) => geminiResponse(text, "STOP"), words: geminiWords },
 ]
 
 /** Says of a request how many turns it holds, whole or streamed as it asks. */
-export async function tellTurns({ path, body }: ReceivedRequest, reply: Reply): Promise<void> {
+export async function tellTurns({ path, body }: ReceivedRequest, reply: UpstreamReply): Promise<void> {
   const kind = KINDS.find(({ at }) => path.includes(at))
   if (!kind) return reply.json({ error: { message: `nothing is scripted at ${path}` } }, 404)
-  const said = JSON.parse(body.toString()) as Body
+  const said = JSON.parse(body.toString()) as ResponsesBody
   const turns = said[kind.turns]
   const text = `I heard ${Array.isArray(turns) ? turns.length : 1}.`
   if (said.stream !== true && !path.includes(":stream")) return reply.json(kind.whole(text))
@@ -68,7 +68,7 @@ export class ResponsesStage {
   private readonly folder = new KeyFolder()
   private readonly keys: { readonly own: string; readonly other: string; readonly chat: string }
 
-  private constructor(readonly upstream: Upstream) {
+  private constructor(readonly upstream: ScriptedUpstream) {
     this.keys = this.folder.within((store) => ({
       own: store.create({ name: "own", tenant: "acme", requestsPerMinute: 1_000_000 }).text,
       chat: store.create({ name: "chat", tenant: "acme", protocols: ["openai-chat"] }).text,
@@ -77,7 +77,7 @@ export class ResponsesStage {
   }
 
   static async open(): Promise<ResponsesStage> {
-    const stage = new ResponsesStage(await Upstream.start(tellTurns))
+    const stage = new ResponsesStage(await ScriptedUpstream.start(tellTurns))
     await stage.start()
     return stage
   }
@@ -98,11 +98,11 @@ export class ResponsesStage {
   heard(): unknown {
     const { path, body } = this.upstream.lastRequest()
     const kind = KINDS.find(({ at }) => path.includes(at))
-    return (JSON.parse(body.toString()) as Body)[kind?.turns ?? ""]
+    return (JSON.parse(body.toString()) as ResponsesBody)[kind?.turns ?? ""]
   }
 
-  lastBody(): Body {
-    return JSON.parse(this.upstream.lastRequest().body.toString()) as Body
+  lastBody(): ResponsesBody {
+    return JSON.parse(this.upstream.lastRequest().body.toString()) as ResponsesBody
   }
 
   fetch(path: string, init: RequestInit = {}): Promise<Response> {

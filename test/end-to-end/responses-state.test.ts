@@ -10,8 +10,8 @@ import { responseHalf, responseObject } from "../stage/responses-wire.ts"
 import { fits, TEXT_FORMAT } from "./parseable.ts"
 import { MODELS, ResponsesStage, tellTurns } from "./responses-stage.ts"
 
-type Params = OpenAI.Responses.ResponseCreateParamsNonStreaming
-type Told = OpenAI.Responses.Response
+type StoredResponseParams = OpenAI.Responses.ResponseCreateParamsNonStreaming
+type StoredClientResponse = OpenAI.Responses.Response
 
 let stage: ResponsesStage
 beforeAll(async () => {
@@ -22,9 +22,9 @@ beforeEach(() => {
   stage.upstream.script = tellTurns
 })
 
-const create = (params: Params): Promise<Told> => stage.client.responses.create(params)
+const create = (params: StoredResponseParams): Promise<StoredClientResponse> => stage.client.responses.create(params)
 
-async function streamed(params: Params): Promise<OpenAI.Responses.ResponseStreamEvent[]> {
+async function streamed(params: StoredResponseParams): Promise<OpenAI.Responses.ResponseStreamEvent[]> {
   const events: OpenAI.Responses.ResponseStreamEvent[] = []
   for await (const event of await stage.client.responses.create({ ...params, stream: true })) events.push(event)
   return events
@@ -60,7 +60,7 @@ for (const [name, model] of Object.entries(MODELS)) {
       if (ended?.type !== "response.completed") throw new Error("the stream did not complete")
       const turns = [first, ended.response].map(({ output }) => output.map(({ id = "" }) => id))
       const reference = (id: string) => ({ type: "item_reference" as const, id })
-      const input: Params["input"] = [
+      const input: StoredResponseParams["input"] = [
         { role: "user", content: "hi" },
         ...(turns[0] ?? []).map(reference),
         { role: "user", content: "ho" },
@@ -175,7 +175,7 @@ for (const [name, model] of Object.entries(MODELS)) {
 describe("what a relayed upstream is told", () => {
   const model = MODELS.relayed
 
-  test("is that it keeps nothing, and nothing of an earlier response but what was said", async () => {
+  test("what a relayed upstream is told is that it keeps nothing, and nothing of an earlier response but what was said", async () => {
     const { id } = await create({ model, input: "One?", store: true })
     expect(stage.lastBody()).toEqual({ model: "up", input: "One?", store: false })
     await create({ model, input: "Two?", previous_response_id: id })
@@ -190,7 +190,7 @@ describe("what a relayed upstream is told", () => {
     })
   })
 
-  test("holds a tool's result behind the call that its id alone names", async () => {
+  test("what a relayed upstream is told holds a tool's result behind the call that its id alone names", async () => {
     const call = {
       type: "function_call",
       id: "fc_1",
@@ -210,7 +210,7 @@ describe("what a relayed upstream is told", () => {
     expect(items[2]).toMatchObject({ call_id: "c1", output: "Grün." })
   })
 
-  test("holds reasoning that is sealed, which is asked for, and none that is not", async () => {
+  test("what a relayed upstream is told holds reasoning that is sealed, which is asked for, and none that is not", async () => {
     const reasoning = (id: string, more: object) => ({ type: "reasoning", id, summary: [], ...more })
     const output = [reasoning("rs_1", { encrypted_content: "sealed" }), reasoning("rs_2", {})]
     stage.upstream.script = (_, reply) => reply.json(responseObject("", { output }))
@@ -221,7 +221,7 @@ describe("what a relayed upstream is told", () => {
     expect(ids).toEqual([undefined, "rs_1", undefined])
   })
 
-  test("goes to the host that answered before, whose seals it can read", async () => {
+  test("what a relayed upstream is told goes to the host that answered before, whose seals it can read", async () => {
     const hosts = new Set<string>()
     const host = () => stage.upstream.lastRequest().path.split("/")[1] ?? ""
     for (let turn = 0; turn < 12; turn++) {
@@ -378,7 +378,7 @@ describe("over the simulator", () => {
     test(`${model}: create, go on, stream, parse, retrieve, delete`, async () => {
       const first = await client.responses.create({ model, input: "Good morning!" })
       const second = await client.responses.create({ model, input: "And now?", previous_response_id: first.id })
-      const spent = ({ usage }: Told) => usage?.input_tokens ?? 0
+      const spent = ({ usage }: StoredClientResponse) => usage?.input_tokens ?? 0
       expect(spent(second)).toBeGreaterThan(spent(first))
       const stream = client.responses.stream({ model, input: "On!", previous_response_id: second.id })
       const third = await stream.finalResponse()

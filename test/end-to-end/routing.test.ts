@@ -2,16 +2,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { chunk, completion, DONE, type Script, streams, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, streams, type UpstreamScript } from "../stage/upstream.ts"
 
-let one: Upstream
-let two: Upstream
+let one: ScriptedUpstream
+let two: ScriptedUpstream
 let gateway: InProcessGateway
 
 beforeEach(async () => {
-  one = await Upstream.start()
-  two = await Upstream.start()
-  const at = ({ baseUrl }: Upstream) =>
+  one = await ScriptedUpstream.start()
+  two = await ScriptedUpstream.start()
+  const at = ({ baseUrl }: ScriptedUpstream) =>
     `{ type: openai-compatible, protocols: [openai-chat], base_url: "${baseUrl}", api_key: "credential" }`
   const targets = "targets: [{ provider: one, model: m }, { provider: two, model: m }]"
   gateway = InProcessGateway.start({
@@ -52,7 +52,7 @@ async function asked(times: number, body: object): Promise<Record<string, number
 }
 
 const slowly =
-  (script: Script, ms: number): Script =>
+  (script: UpstreamScript, ms: number): UpstreamScript =>
   async (request, reply) => {
     await Bun.sleep(ms)
     await script(request, reply)
@@ -70,7 +70,7 @@ test("requests of one model take turns, whatever is asked of another in between"
 describe("by latency", () => {
   test.each([false, true])("most go to who was faster so far, streamed: %p", async (stream) => {
     const words = streams([chunk({ role: "assistant", content: "Hello." }, "stop"), DONE])
-    const answers: Script = stream ? words : (_, reply) => reply.json(completion("Hello."))
+    const answers: UpstreamScript = stream ? words : (_, reply) => reply.json(completion("Hello."))
     one.script = slowly(answers, 40)
     two.script = answers
     await asked(4, { stream })
@@ -112,15 +112,15 @@ describe("by quality", () => {
       DONE,
     ],
   })
-  type Said = ReturnType<typeof says>
+  type RoutingAnswer = ReturnType<typeof says>
   const script =
-    ({ whole, events }: Said): Script =>
+    ({ whole, events }: RoutingAnswer): UpstreamScript =>
     (request, reply) =>
       JSON.parse(request.body.toString()).stream ? streams(events)(request, reply) : reply.json(whole)
 
   const tools = [{ type: "function", function: { name: "f", parameters: { type: "object" } } }]
   const json = { response_format: { type: "json_object" } }
-  const FAULTS: [string, object, Said, Said][] = [
+  const FAULTS: [string, object, RoutingAnswer, RoutingAnswer][] = [
     ["arguments that are no JSON", { tools }, called('{"a": 1}'), called('{"a": 1')],
     ["text that is no JSON where JSON was asked for", json, says('{"a": 1}'), says("Sure! {}")],
     [
@@ -140,7 +140,7 @@ describe("by quality", () => {
     })
   }
 
-  test("what was not asked for is not held against anybody", async () => {
+  test("an answer without JSON does not count against a provider if JSON was not requested", async () => {
     one.script = script(says("no JSON"))
     two.script = script(says('{"a": 1}'))
     await asked(8, { tools })
@@ -159,7 +159,7 @@ describe("a conversation", () => {
     { role: "user", content: "More." },
   ]
 
-  test("stays where its prompt cache is, and others take their turns", async () => {
+  test("a conversation stays where its prompt cache is, and others take their turns", async () => {
     const homes = new Map<string, string | null>()
     for (const word of ["a", "b", "c", "d"]) homes.set(word, await ask({ messages: beginning(word) }))
     expect([...homes.values()].filter((home) => home === "one")).toHaveLength(2)
@@ -174,7 +174,7 @@ describe("a conversation", () => {
     expect([0, 6]).toContain(named)
   })
 
-  test("moves where its home is gone", async () => {
+  test("a conversation moves where its home is gone", async () => {
     const home = await ask({ messages: beginning("a") })
     const [gone, other] = home === "one" ? [one, "two"] : [two, "one"]
     gone.script = (_, reply) => reply.json({ error: { message: "no" } }, 503)

@@ -5,11 +5,11 @@ import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { geminiEvent } from "../stage/gemini-wire.ts"
-import { type Reply, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type SealBody = Record<string, unknown>
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 let anthropic: Anthropic
 let openai: OpenAI
@@ -25,7 +25,7 @@ models:
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
   anthropic = new Anthropic({ baseURL: `${gateway.url}/anthropic`, apiKey: gateway.key, maxRetries: 0 })
   openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
@@ -38,12 +38,12 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-const said = (parts: readonly Body[], finishReason?: string): Body => ({
+const said = (parts: readonly SealBody[], finishReason?: string): SealBody => ({
   candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
 })
 
-async function streamed(reply: Reply, chunks: readonly Body[]): Promise<void> {
+async function streamed(reply: UpstreamReply, chunks: readonly SealBody[]): Promise<void> {
   reply.stream()
   for (const chunk of chunks) await reply.write(geminiEvent(chunk))
   reply.end()
@@ -65,7 +65,7 @@ function thinkingGemini(text: string, signature: string): void {
       : reply.json(said([thought, { text, thoughtSignature: signature }], "STOP"))
 }
 
-const sentContents = () => (JSON.parse(upstream.lastRequest().body.toString()) as { contents: Body[] }).contents
+const sentContents = () => (JSON.parse(upstream.lastRequest().body.toString()) as { contents: SealBody[] }).contents
 const user = (content: string) => ({ role: "user" as const, content })
 const ask = { model: "t/gemini", max_tokens: 2000, thinking: { type: "enabled" as const, budget_tokens: 1024 } }
 
@@ -105,7 +105,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
     expect(JSON.stringify(sentContents())).not.toContain("Q0hBTkdF")
   })
 
-  test("the seal of a call stands before it, and goes back with the call", async () => {
+  test("the seal of a call precedes it and is sent back with the call", async () => {
     const tools: Anthropic.Tool[] = [{ name: "f", input_schema: { type: "object", properties: {} } }]
     const call = { functionCall: { name: "f", args: {} }, thoughtSignature: "Q0FMTA==" }
     upstream.script = ({ path }, reply) =>
@@ -123,7 +123,7 @@ describe.each(["whole", "streamed"] as const)("with the Anthropic client, %s,", 
         { role: "user" as const, content: [result] },
       ]
       await anthropic.messages.create({ ...body, messages: turns })
-      const called = (sentContents()[1]?.parts as Body[] | undefined)?.find(({ functionCall }) => functionCall)
+      const called = (sentContents()[1]?.parts as SealBody[] | undefined)?.find(({ functionCall }) => functionCall)
       expect(called?.thoughtSignature).toBe("Q0FMTA==")
     }
   })
@@ -140,7 +140,10 @@ test("the same short answer in two conversations keeps the signatures of each ap
   }
   for (const { question, signature } of talks) {
     await answerOf([user(question), { role: "assistant", content: "Yes." }, user("Sure?")], "whole")
-    expect(sentContents()[1]?.parts as Body[]).toEqual([{ text: "Yes." }, { text: "", thoughtSignature: signature }])
+    expect(sentContents()[1]?.parts as SealBody[]).toEqual([
+      { text: "Yes." },
+      { text: "", thoughtSignature: signature },
+    ])
   }
   await answerOf([user("Is it new?"), { role: "assistant", content: "Yes." }, user("Sure?")], "whole")
   expect(JSON.stringify(sentContents())).not.toContain("thoughtSignature")

@@ -2,9 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { chunk, completion, DONE, type ReceivedRequest, type Script, Upstream } from "../stage/upstream.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  type ReceivedRequest,
+  ScriptedUpstream,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 
 const config = (origin: string) => `
@@ -24,7 +31,7 @@ models:
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({ config: config(upstream.origin) })
 })
 afterAll(async () => {
@@ -57,7 +64,7 @@ const chat = (more: object, key?: string) =>
   post("/v1/chat/completions", { model: "lab/cheap", messages: MESSAGES, ...more }, key)
 
 /** The bodies that reach the provider while `act` runs, which answers as `script` says. */
-async function sentDuring(act: () => Promise<unknown>, script?: Script): Promise<Record<string, unknown>[]> {
+async function sentDuring(act: () => Promise<unknown>, script?: UpstreamScript): Promise<Record<string, unknown>[]> {
   upstream.requests.length = 0
   upstream.script = script ?? ((_, reply) => reply.json(completion("Hello.")))
   await act()
@@ -70,10 +77,10 @@ async function receipt(id: string | null, key = gateway.key): Promise<Record<str
 }
 
 describe("models that a request lists", () => {
-  const fails: Script = ({ body }, reply) =>
+  const fails: UpstreamScript = ({ body }, reply) =>
     body.includes("up-cheap") ? reply.json({ error: { message: "no" } }, 503) : reply.json(completion("Hello."))
 
-  test("are tried in order by the gateway, and priced each for itself", async () => {
+  test("models that a request lists are tried in order by the gateway, and priced each for itself", async () => {
     let answer: Awaited<ReturnType<typeof chat>> | undefined
     const sent = await sentDuring(async () => {
       answer = await chat({ models: ["lab/dear"] })
@@ -91,7 +98,7 @@ describe("models that a request lists", () => {
     expect(sent).toMatchObject([{ model: "up-cheap" }])
   })
 
-  test("are each within the key's scope", async () => {
+  test("models that a request lists are each within the key's scope", async () => {
     const narrow = keyOf({ models: ["lab/cheap", "lab/claude"] })
     const messages = { model: "lab/claude", max_tokens: 9, messages: MESSAGES }
     const sent = await sentDuring(async () => {
@@ -125,7 +132,7 @@ describe("a member that would choose a model inside the provider", () => {
     expect(sent).toEqual([])
   })
 
-  test("is refused in a large request too", async () => {
+  test("a member that would choose a model inside the provider is refused in a large request too", async () => {
     const messages = [{ role: "user", content: "x".repeat(400_000) }]
     expect((await chat({ messages, Model: "up-dear" })).error.param).toBe("Model")
     expect((await chat({ messages, metadata: { Model: "x" }, models: ["lab/cheap"] })).status).toBe(200)
@@ -143,7 +150,7 @@ describe("a member that would choose a model inside the provider", () => {
 describe("identifiers of callers", () => {
   const IDS = { user: "alice", safety_identifier: "s-1", prompt_cache_key: "cache" }
 
-  test("leave salted per tenant, and the receipt keeps them as they were written", async () => {
+  test("identifiers of callers leave salted per tenant, and the receipt keeps them as they were written", async () => {
     const [one, two] = [keyOf({ tenant: "one" }), keyOf({ tenant: "two" })]
     let id: string | null = null
     const sent = await sentDuring(async () => {
@@ -160,7 +167,7 @@ describe("identifiers of callers", () => {
     expect((await receipt(id, one)).facts).toMatchObject({ identifiers: IDS })
   })
 
-  test("are salted in another protocol alike, and echoed as the caller wrote them", async () => {
+  test("identifiers of callers are salted in another protocol alike, and echoed as the caller wrote them", async () => {
     const sent = await sentDuring(() =>
       post("/msgapi/v1/messages", {
         ...{ model: "lab/cheap", max_tokens: 9, messages: MESSAGES, metadata: { user_id: "alice" } },
@@ -170,7 +177,7 @@ describe("identifiers of callers", () => {
     const named = sent.map((body) => body.safety_identifier ?? body.user)
     expect(new Set(named)).toEqual(new Set([direct?.user]))
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
-    const echo: Script = ({ body }, reply) => {
+    const echo: UpstreamScript = ({ body }, reply) => {
       const { user, prompt_cache_key } = JSON.parse(body.toString())
       reply.json({ id: "r", object: "response", status: "completed", output: [], user, prompt_cache_key })
     }
@@ -187,7 +194,7 @@ describe("identifiers of callers", () => {
     expect([response?.user, response?.prompt_cache_key]).toEqual(["al\u00efce", "c"])
   })
 
-  test("leave as they are where the operator says so", async () => {
+  test("identifiers of callers leave as they are where the operator says so", async () => {
     const sent = await sentDuring(() => chat({ ...IDS, model: "lab/plain" }))
     expect(sent).toMatchObject([IDS])
   })
@@ -235,9 +242,9 @@ describe("another model than the one that was called", () => {
     expect([(facts as Record<string, unknown>).answered_model, as_booked]).toEqual([answered, true])
   })
 
-  test("is seen in a stream as well", async () => {
+  test("another model than the one that was called is seen in a stream as well", async () => {
     let id: string | null = null
-    const streamed: Script = async (_, reply) => {
+    const streamed: UpstreamScript = async (_, reply) => {
       reply.stream()
       const extra = { model: "up-dear" }
       await reply.write(chunk({ role: "assistant", content: "Hello." }, null, extra) + chunk({}, "stop", extra))
@@ -257,7 +264,7 @@ describe("tools that a provider runs", () => {
   const page = { type: "web_search_call", status: "completed", action: { type: "open_page" } }
   const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 }
 
-  test("cost a fee by the call, which the receipt shows", async () => {
+  test("tools that a provider runs cost a fee by the call, which the receipt shows", async () => {
     let answer: Awaited<ReturnType<typeof post>> | undefined
     const response = { id: "r", object: "response", status: "completed", output: [search, page, search], usage }
     await sentDuring(
@@ -274,7 +281,7 @@ describe("tools that a provider runs", () => {
     })
   })
 
-  test("are counted as the vendor's usage does, and beyond the window as reported", async () => {
+  test("tools that a provider runs are counted as the vendor's usage does, and beyond the window as reported", async () => {
     let answer: Awaited<ReturnType<typeof post>> | undefined
     const message = {
       ...{
@@ -298,7 +305,7 @@ describe("tools that a provider runs", () => {
     expect(answer?.headers.get("x-gateway-cost")).toBe("0.520005")
   })
 
-  test("are not counted where none may run", async () => {
+  test("tools that a provider runs are not counted where none may run", async () => {
     let answer: Awaited<ReturnType<typeof post>> | undefined
     const response = { id: "r", object: "response", status: "completed", output: [search], usage }
     await sentDuring(

@@ -4,16 +4,16 @@ import { SILENCE_MS } from "../../src/transport/idle-connections.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
 const HI = { model: "test/model", messages: [{ role: "user", content: "hi" }] }
 const TENANTS = ["alpha", "beta"]
 /** So that it is long over when the next call is made. */
 const RIPE_MS = SILENCE_MS + 300
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
 })
 afterAll(() => upstream.stop())
 beforeEach(() => {

@@ -5,11 +5,11 @@ import { encloseSeal } from "../../src/canonical/chat/sealed-content.ts"
 import { anthropicMessage } from "../stage/anthropic-wire.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+import { completion, type ReceivedRequest, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-type Body = Record<string, unknown>
+type TranslatedBody = Record<string, unknown>
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 const config = (origin: string) => `
@@ -29,7 +29,7 @@ models:
 `
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: config(upstream.origin) })
 })
 beforeEach(() => {
@@ -41,16 +41,16 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-function answerInKind({ path }: ReceivedRequest, reply: Reply): void {
+function answerInKind({ path }: ReceivedRequest, reply: UpstreamReply): void {
   reply.json(path.endsWith("/messages") ? anthropicMessage("Hello.") : completion("Hello."))
 }
 
-const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as Body
+const sent = () => JSON.parse(upstream.lastRequest().body.toString("utf8")) as TranslatedBody
 
-const chat = (body: Body, init: RequestInit = {}) =>
+const chat = (body: TranslatedBody, init: RequestInit = {}) =>
   gateway.chat({ messages: [{ role: "user", content: "Hi" }], ...body }, init)
 
-function messages(body: Body, key = gateway.key): Promise<Response> {
+function messages(body: TranslatedBody, key = gateway.key): Promise<Response> {
   return fetch(`${gateway.url}/anthropic/v1/messages`, {
     method: "POST",
     headers: { "x-api-key": key, "anthropic-version": "2023-06-01", "content-type": "application/json" },
@@ -58,10 +58,10 @@ function messages(body: Body, key = gateway.key): Promise<Response> {
   })
 }
 
-const errorOf = async (response: Response) => ((await response.json()) as { error: Body }).error
+const errorOf = async (response: Response) => ((await response.json()) as { error: TranslatedBody }).error
 
 describe("what cannot be said", () => {
-  test("is named in a header by where the caller wrote it, and counted in the log", async () => {
+  test("what cannot be said is named in a header by where the caller wrote it, and counted in the log", async () => {
     const response = await messages({
       model: "t/chat",
       top_k: 5,
@@ -78,20 +78,20 @@ describe("what cannot be said", () => {
     })
   })
 
-  test("is named by where it stands in what the caller wrote", async () => {
+  test("a loss is reported by its path in the caller's request", async () => {
     const thinking = { type: "enabled", budget_tokens: 1024, display: "summarized" }
     const response = await messages({ model: "t/messages-by-chat", thinking, max_tokens: 2000 })
     const told = "2; thinking.display, thinking.budget_tokens"
     expect(response.headers.get("x-gateway-losses")).toBe(told)
   })
 
-  test("makes no header where all was said, nor where bytes passed", async () => {
+  test("what cannot be said makes no header where all was said, nor where bytes passed", async () => {
     for (const model of ["t/chat", "t/messages"]) {
       expect((await messages({ model })).headers.get("x-gateway-losses")).toBeNull()
     }
   })
 
-  test("takes no more than 2 KiB of a header", async () => {
+  test("what cannot be said takes no more than 2 KiB of a header", async () => {
     const parts = Array.from({ length: 300 }, (_, index) => ({
       type: "text",
       text: `${index}`,
@@ -104,7 +104,7 @@ describe("what cannot be said", () => {
     expect(told.length).toBeLessThanOrEqual(2048)
   })
 
-  test("is refused by the caller's own name for it where the caller would notice, and nobody is called", async () => {
+  test("a serious loss is rejected by the caller's name for it, without an upstream call", async () => {
     const response = await chat({ model: "t/messages", n: 2 })
     expect(response.status).toBe(400)
     expect(await errorOf(response)).toMatchObject({
@@ -135,7 +135,7 @@ describe("what cannot be said", () => {
 describe("a strict request", () => {
   const lossy = { model: "t/messages", response_format: { type: "json_object" } }
 
-  test("is refused where its meaning would change, before anybody is called", async () => {
+  test("a strict request is rejected if its meaning would change, before any upstream call", async () => {
     expect((await chat(lossy)).status).toBe(200)
     upstream.requests.length = 0
     const response = await chat({ ...lossy, provider: { strict: true } })
@@ -144,16 +144,16 @@ describe("a strict request", () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("is not refused for a hint", async () => {
+  test("a strict request is not refused for a hint", async () => {
     const response = await chat({ model: "t/messages", seed: 7, provider: { strict: true } })
     expect(response.status).toBe(200)
     expect(response.headers.get("x-gateway-losses")).toBe("1; seed")
     expect(sent()).not.toHaveProperty("provider")
   })
 
-  test("is every request of a strict key", async () => {
+  test("a strict request is every request of a strict key", async () => {
     const words = ["keys", "create", "--name", "strict", "--strict", "--json", "--data", gateway.dataDir]
-    const { key, strict } = JSON.parse((await runCommand(words, { folder: gateway.folder })).stdout) as Body
+    const { key, strict } = JSON.parse((await runCommand(words, { folder: gateway.folder })).stdout) as TranslatedBody
     expect(strict).toBe(true)
     const response = await chat(lossy, {
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -164,14 +164,14 @@ describe("a strict request", () => {
 })
 
 describe("a large request", () => {
-  test("is translated off the event loop, to the last character", async () => {
+  test("a large request is translated off the event loop, to the last character", async () => {
     const text = "naïve 🦊 ".repeat(60_000)
     const response = await messages({ model: "t/chat", messages: [{ role: "user", content: text }] })
     expect(response.status).toBe(200)
     expect(sent().messages).toEqual([{ role: "user", content: text }])
   })
 
-  test("is refused there in the same words", async () => {
+  test("a large request is refused there in the same words", async () => {
     const response = await chat({
       model: "t/messages",
       n: 2,
@@ -182,7 +182,7 @@ describe("a large request", () => {
 })
 
 describe("tools", () => {
-  test("whose names the provider would refuse are renamed, and named back", async () => {
+  test("tools whose names the provider would refuse are renamed, and named back", async () => {
     const name = "mcp.files/read:all"
     upstream.script = (_, reply) => {
       const [tool] = sent().tools as { function: { name: string } }[]
@@ -200,11 +200,11 @@ describe("tools", () => {
     })
     const [tool] = sent().tools as { function: { name: string } }[]
     expect(tool?.function.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
-    const { candidates } = (await response.json()) as { candidates: { content: { parts: Body[] } }[] }
+    const { candidates } = (await response.json()) as { candidates: { content: { parts: TranslatedBody[] } }[] }
     expect(candidates[0]?.content.parts[0]?.functionCall).toMatchObject({ name, args: { a: 1 } })
   })
 
-  test("whose input is text are functions of one string to the provider, and text again to the caller", async () => {
+  test("tools whose input is text are functions of one string to the provider, and text again to the caller", async () => {
     const patch = '*** Begin Patch\n"quoted" — naïve\n*** End Patch'
     upstream.script = (_, reply) =>
       reply.json(
@@ -222,7 +222,7 @@ describe("tools", () => {
         tools: [{ type: "custom", name: "apply_patch", description: "Edits" }],
       }),
     })
-    const { output } = (await response.json()) as { output: Body[] }
+    const { output } = (await response.json()) as { output: TranslatedBody[] }
     expect(output).toMatchObject([{ type: "custom_tool_call", call_id: "t1", name: "apply_patch", input: patch }])
     expect(sent().tools).toMatchObject([
       { name: "apply_patch", input_schema: { properties: { input: { type: "string" } } } },
@@ -231,13 +231,13 @@ describe("tools", () => {
 })
 
 describe("ids of calls", () => {
-  test("that the client's protocol does not take are made to fit, and name the same call when they return", async () => {
+  test("ids of calls that the client's protocol does not take are made to fit, and name the same call when they return", async () => {
     const called = { id: "functions.f:0", type: "function", function: { name: "f", arguments: "{}" } }
     const message = { role: "assistant", content: null, tool_calls: [called] }
     upstream.script = (_, reply) =>
       reply.json({ id: "1", choices: [{ index: 0, message, finish_reason: "tool_calls" }] })
     const tools = [{ name: "f", input_schema: { type: "object", properties: {} } }]
-    const { content } = (await (await messages({ model: "t/chat", tools })).json()) as { content: Body[] }
+    const { content } = (await (await messages({ model: "t/chat", tools })).json()) as { content: TranslatedBody[] }
     const id = content[0]?.id
     expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
     upstream.script = answerInKind
@@ -261,7 +261,7 @@ describe("seals", () => {
     content: null,
     tool_calls: [{ id: "toolu_1", type: "function", function: { name: "f", arguments: "{}" } }],
   }
-  const again = (more: Body) =>
+  const again = (more: TranslatedBody) =>
     chat({
       model: "t/messages",
       tools,
@@ -269,17 +269,17 @@ describe("seals", () => {
       ...more,
     })
 
-  test("that a chat client drops return to their maker with the call they stood with", async () => {
+  test("seals that a chat client drops return to their maker with the call they stood with", async () => {
     upstream.script = (_, reply) =>
       reply.json(anthropicMessage("", { content: [thinking, call], stop_reason: "tool_use" }))
     await chat({ model: "t/messages", tools })
     upstream.script = answerInKind
     await again({})
-    const [, assistant] = sent().messages as { content: Body[] }[]
+    const [, assistant] = sent().messages as { content: TranslatedBody[] }[]
     expect(assistant?.content).toEqual([thinking, call])
   })
 
-  test("do not go to anybody else", async () => {
+  test("seals are not sent to another provider", async () => {
     await again({ model: "t/chat" })
     expect(JSON.stringify(sent())).not.toContain("c2VhbA==")
   })
@@ -288,7 +288,7 @@ describe("seals", () => {
     upstream.script = (_, reply) => reply.json(geminiThought())
     const first = (await (
       await messages({ model: "t/gemini", thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 2000 })
-    ).json()) as { content: Body[] }
+    ).json()) as { content: TranslatedBody[] }
     const envelope = JSON.stringify(first.content)
     expect(envelope).toContain("dHJ2LXNlYWw6djI7")
     upstream.script = answerInKind
@@ -326,14 +326,14 @@ describe("a file at an address", () => {
   const content = [{ type: "document", source: { type: "url", url: "http://127.0.0.1:9/a.pdf" } }]
   const ask = () => messages({ model: "t/chat", messages: [{ role: "user", content }] })
 
-  test("is refused where the provider does not fetch it", async () => {
+  test("a file at an address is refused where the provider does not fetch it", async () => {
     const response = await ask()
     expect(response.status).toBe(400)
     expect(await errorOf(response)).toMatchObject({ code: "unsupported_parameter" })
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test("is fetched by the gateway where that is configured, but never from inside", async () => {
+  test("a file at an address is fetched by the gateway where that is configured, but never from inside", async () => {
     const fetching = await RunningGateway.start({ config: `${config(upstream.origin)}\nmedia: { fetch: true }\n` })
     try {
       const response = await fetch(`${fetching.url}/anthropic/v1/messages`, {
@@ -357,7 +357,7 @@ describe("a file at an address", () => {
 })
 
 describe("an upstream's error", () => {
-  test("is told in the client's shape, whatever protocol it came in", async () => {
+  test("an upstream's error is told in the client's shape, whatever protocol it came in", async () => {
     upstream.script = (_, reply) =>
       reply.json(
         { error: { message: "too long", type: "invalid_request_error", code: "context_length_exceeded" } },
@@ -368,7 +368,7 @@ describe("an upstream's error", () => {
     expect(await response.json()).toMatchObject({ type: "error", error: { code: "context_length_exceeded" } })
   })
 
-  test("that waits for better times moves on to a target of another protocol", async () => {
+  test("an upstream's error that waits for better times moves on to a target of another protocol", async () => {
     upstream.script = (request, reply) =>
       request.path.endsWith("/messages")
         ? reply.json({ type: "error", error: { type: "overloaded_error", message: "busy" } }, 529)
@@ -378,7 +378,7 @@ describe("an upstream's error", () => {
     expect(response.headers.get("x-gateway-provider")).toBe("chat")
   })
 
-  test("with status 200 is an error", async () => {
+  test("an upstream's error with status 200 is an error", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "no", type: "server_error" } })
     expect((await messages({ model: "t/chat" })).status).toBe(503)
     upstream.script = (_, reply) => reply.raw("<html>", { "content-type": "text/html" })

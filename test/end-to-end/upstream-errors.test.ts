@@ -2,13 +2,13 @@
 // provider could answer. Never the upstream's own status, body or headers, and never the gateway's credential there.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { chunk, type Script, Upstream } from "../stage/upstream.ts"
+import { chunk, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -25,14 +25,14 @@ const BODY = {
   error: { message: `Account org-4711, key ${CREDENTIAL}: no.`, type: "secret_type", code: "secret_code", param: null },
 }
 
-interface Told {
+interface UpstreamErrorAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly error: Record<string, unknown>
 }
 
-async function ask(script: Script, stream = false): Promise<Told> {
+async function ask(script: UpstreamScript, stream = false): Promise<UpstreamErrorAnswer> {
   upstream.script = script
   const response = await gateway.chat({ ...HI, stream })
   const text = await response.text()
@@ -41,7 +41,7 @@ async function ask(script: Script, stream = false): Promise<Told> {
 }
 
 /** Everything the caller gets to see. */
-function seen({ headers, text }: Told): string {
+function seen({ headers, text }: UpstreamErrorAnswer): string {
   return `${JSON.stringify([...headers])}\n${text}`
 }
 
@@ -70,7 +70,7 @@ describe.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 502, 503, 504, 
 )
 
 describe("how long to wait", () => {
-  test("is passed on where the upstream says it, and then the caller may try again", async () => {
+  test("how long to wait is passed on where the upstream says it, and then the caller may try again", async () => {
     const { status, headers } = await ask((_, reply) => reply.json(BODY, 429, { "retry-after": "7" }))
     expect(status).toBe(503)
     expect(headers.get("retry-after")).toBe("7")
@@ -98,21 +98,21 @@ describe("the caller's own mistake", () => {
     })
   })
 
-  test("of asking for too much context has its own code", async () => {
+  test("the caller's own mistake of asking for too much context has its own code", async () => {
     const body = said("This model's maximum context length is 10 tokens.", { code: "context_length_exceeded" })
     const { status, error } = await ask((_, reply) => reply.json(body, 400))
     expect(status).toBe(400)
     expect(error.code).toBe("context_length_exceeded")
   })
 
-  test("comes back without the gateway's credential, should the upstream repeat it", async () => {
+  test("the caller's own mistake comes back without the gateway's credential, should the upstream repeat it", async () => {
     const told = await ask((_, reply) => reply.json(said(`Key ${CREDENTIAL} may not set \`n\`.`), 400))
     expect(told.status).toBe(400)
     expect(told.error.message).toBe("Key [secret] may not set `n`.")
     expect(seen(told)).not.toContain(CREDENTIAL)
   })
 
-  test("in a stream's first event comes back as 400 without the gateway's credential", async () => {
+  test("the caller's own mistake in a stream's first event comes back as 400 without the gateway's credential", async () => {
     const told = await ask(async (_, reply) => {
       reply.stream()
       await reply.write(`data: ${JSON.stringify(said(`Key ${CREDENTIAL} may not set \`n\`.`))}\n\n`)
@@ -122,7 +122,7 @@ describe("the caller's own mistake", () => {
     expect(seen(told)).not.toContain(CREDENTIAL)
   })
 
-  test("in the middle of a stream comes without the gateway's credential", async () => {
+  test("the caller's own mistake in the middle of a stream comes without the gateway's credential", async () => {
     upstream.script = async (_, reply) => {
       reply.stream()
       await reply.write(chunk({ role: "assistant", content: "Hello." }))
@@ -160,7 +160,7 @@ test("an error told in a stream as a bare sentence ends it as any other error do
 })
 
 describe("an answer that is none", () => {
-  const answers: readonly [string, Script][] = [
+  const answers: readonly [string, UpstreamScript][] = [
     ["an error with status 200", (_, reply) => reply.json(BODY)],
     ["no JSON", (_, reply) => reply.raw("<html>org-4711</html>", { "content-type": "text/html" })],
     ["JSON that breaks off", (_, reply) => reply.raw('{"choices": [{"message": "org-4711"')],

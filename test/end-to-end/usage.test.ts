@@ -4,11 +4,11 @@ import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import type { Json } from "../../src/canonical/json.ts"
-import { bookCall, inBooks, USAGE } from "../administration/books.ts"
+import { bookCall, USAGE, withOfflineLedger } from "../administration/offline-store.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
 
-type Row = Record<string, Json>
+type UsageReportRow = Record<string, Json>
 
 const folder = new KeyFolder()
 const today = new Date().toISOString().slice(0, 10)
@@ -19,7 +19,7 @@ beforeAll(async () => {
     ids.one = keys.create({ name: "one", tenant: "acme" }).key.id
     ids.two = keys.create({ name: "two", tenant: "beta" }).key.id
   })
-  await inBooks({ dataDir: folder.path }, async (ledger) => {
+  await withOfflineLedger({ dataDir: folder.path }, async (ledger) => {
     let requests = 0
     const days = ["2026-01-30", "2026-01-31", "2026-02-01", today].map((date) => Date.parse(date))
     for (const [keyId, tenant] of [
@@ -36,7 +36,7 @@ afterAll(() => folder.remove())
 
 const run = (...words: string[]) => runCommand([...words, "--data", folder.path], { folder: folder.path })
 
-async function rows(...words: string[]): Promise<Row[]> {
+async function rows(...words: string[]): Promise<UsageReportRow[]> {
   const { stdout, stderr, code } = await run("usage", ...words, "--json")
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   return JSON.parse(stdout)
@@ -44,7 +44,7 @@ async function rows(...words: string[]): Promise<Row[]> {
 
 /** The same whether a gateway runs or not. */
 function usageTests(): void {
-  test("usage is shown per day, key, model and provider, of this month unless told otherwise", async () => {
+  test("usage is shown per day, key, model and provider, of this month by default", async () => {
     const all = await rows()
     expect(all).toHaveLength(4)
     expect(all[0]).toEqual({
@@ -57,7 +57,7 @@ function usageTests(): void {
 
   test("usage is asked for by days, tenant, key and model", async () => {
     const january = ["--from", "2026-01-01", "--to", "2026-01-31"]
-    const dates = (found: Row[]) => [...new Set(found.map(({ date }) => date))]
+    const dates = (found: UsageReportRow[]) => [...new Set(found.map(({ date }) => date))]
     const all = await rows(...january)
     expect([all.length, dates(all)]).toEqual([8, ["2026-01-30", "2026-01-31"]])
     expect((await rows(...january, "--tenant", "beta")).map(({ tenant }) => tenant)).toEqual(Array(4).fill("beta"))
@@ -110,12 +110,12 @@ describe("over the administration port", () => {
 
   test("usage comes in pages, every row once", async () => {
     const asked = "from=2026-01-01&to=2026-12-31&limit=3"
-    const pages: Row[][] = []
+    const pages: UsageReportRow[][] = []
     let next: Json = ""
     while (next !== null) {
       const after = next === "" ? "" : `&after=${next}`
-      const page = (await (await gateway.administer(`/admin/v1/usage?${asked}${after}`)).json()) as Row
-      pages.push(page.usage as Row[])
+      const page = (await (await gateway.administer(`/admin/v1/usage?${asked}${after}`)).json()) as UsageReportRow
+      pages.push(page.usage as UsageReportRow[])
       next = page.next ?? null
     }
     expect(pages.slice(0, -1).map((page) => page.length)).toEqual(Array(pages.length - 1).fill(3))
@@ -124,7 +124,7 @@ describe("over the administration port", () => {
 })
 
 describe("a ledger that is not sound", () => {
-  test("is told of, each problem on its line, with exit code 1", async () => {
+  test("a ledger that is not sound is reported, each problem on its line, with exit code 1", async () => {
     const database = new Database(join(folder.path, "trivium.db"))
     database.run("UPDATE account_rows SET posted = posted + 1, before = before + 1 WHERE name = 'revenue'")
     database.close()

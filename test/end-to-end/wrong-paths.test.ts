@@ -101,7 +101,7 @@ describe("Azure's client", () => {
     expect(both.headers.get("x-gateway-model")).toBe(CHAT_MODEL)
   })
 
-  test("reaches models of other protocols, streams, embeds and draws", async () => {
+  test("Azure's client reaches models of other protocols, streams, embeds and draws", async () => {
     const claude = await azure("anthropic/claude-sonnet-4.5/chat/completions", { messages, stream: true })
     expect(await claude.text()).toEndWith("data: [DONE]\n\n")
     const embedded = await azure("text-embedding-3-small/embeddings", { input: "Hi" })
@@ -110,7 +110,7 @@ describe("Azure's client", () => {
     expect(drawn.status).toBe(200)
   })
 
-  test("is told what is wrong as on any other path", async () => {
+  test("Azure's client is told what is wrong as on any other path", async () => {
     const unknown = await azure("no-such/chat/completions", { messages })
     expect([unknown.status, await unknown.json()]).toEqual([
       400,
@@ -122,7 +122,7 @@ describe("Azure's client", () => {
 })
 
 describe("GET /v1/models", () => {
-  test("is a messages-style listing for who sends anthropic-version, and OpenAI's for all others", async () => {
+  test("GET /v1/models is a messages-style listing for who sends anthropic-version, and OpenAI's for all others", async () => {
     const theirs = (await (await ask("/v1/models?limit=1", { headers: VERSION })).json()) as { data: object[] }
     expect(theirs).toMatchObject({ has_more: true, data: [{ type: "model" }] })
     expect(await (await ask("/v1/models")).json()).toMatchObject({ object: "list" })
@@ -134,7 +134,7 @@ describe("GET /v1/models", () => {
     expect(await bad.json()).toMatchObject({ type: "error", error: { code: "invalid_version" } })
   })
 
-  test("takes a key from x-api-key in its messages style", async () => {
+  test("GET /v1/models takes a key from x-api-key in its messages style", async () => {
     const answer = await fetch(`${gateway.url}/v1/models`, { headers: { ...VERSION, "x-api-key": gateway.key } })
     expect(answer.status).toBe(200)
   })
@@ -202,7 +202,7 @@ describe("a path without a route", () => {
     expect(text).toContain(right.startsWith("/") ? `Did you mean ${right}?` : right)
   })
 
-  test("is refused in the protocol of its neighbours", async () => {
+  test("a path without a route is refused in the protocol of its neighbours", async () => {
     expect(await (await ask("/v1/messages/batches")).json()).toMatchObject({ type: "error" })
     expect(await (await ask("/anthropic/nothing")).json()).toMatchObject({ type: "error" })
     expect(await (await ask("/v1beta/files")).json()).toMatchObject({ error: { code: 404, status: "NOT_FOUND" } })
@@ -215,27 +215,30 @@ describe("an error on a vendor's own path", () => {
   const generate = (base: string, model: string, headers: Record<string, string> = {}) =>
     ask(`${base}/v1beta/models/${model}:generateContent`, { body: { contents }, headers })
 
-  test.each(["/gemini", ""])("has a number as its code on %s/v1beta, and ours in its details", async (base) => {
-    const unknown = await generate(base, "none/none")
-    expect([unknown.status, await unknown.json()]).toEqual([
-      404,
-      {
-        error: expect.objectContaining({
-          code: 404,
-          status: "NOT_FOUND",
-          type: "not_found_error",
-          details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "model_not_found" }],
-        }),
-      },
-    ])
-    const unauthenticated = await generate(base, "google/gemini-2.5-flash", { authorization: "Bearer wrong" })
-    expect([unauthenticated.status, await unauthenticated.json()]).toEqual([
-      401,
-      { error: expect.objectContaining({ code: 401, status: "UNAUTHENTICATED" }) },
-    ])
-  })
+  test.each(["/gemini", ""])(
+    "an error on a vendor's own path has a number as its code on %s/v1beta, and ours in its details",
+    async (base) => {
+      const unknown = await generate(base, "none/none")
+      expect([unknown.status, await unknown.json()]).toEqual([
+        404,
+        {
+          error: expect.objectContaining({
+            code: 404,
+            status: "NOT_FOUND",
+            type: "not_found_error",
+            details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "model_not_found" }],
+          }),
+        },
+      ])
+      const unauthenticated = await generate(base, "google/gemini-2.5-flash", { authorization: "Bearer wrong" })
+      expect([unauthenticated.status, await unauthenticated.json()]).toEqual([
+        401,
+        { error: expect.objectContaining({ code: 401, status: "UNAUTHENTICATED" }) },
+      ])
+    },
+  )
 
-  test("keeps the specification's shape and status on its stand-ins, whatever header carried the key", async () => {
+  test("an error on a vendor's own path keeps the specification's shape and status on its stand-ins, whatever header carried the key", async () => {
     const unknown = await generate("/genapi", "none/none", { "x-goog-api-key": gateway.key })
     expect([unknown.status, await unknown.json()]).toEqual([
       400,
@@ -243,7 +246,7 @@ describe("an error on a vendor's own path", () => {
     ])
   })
 
-  test("is 404 for an unknown model in the messages protocol, but 400 on /msgapi and /v1", async () => {
+  test("an error on a vendor's own path is 404 for an unknown model in the messages protocol, but 400 on /msgapi and /v1", async () => {
     const body = { model: "none/none", max_tokens: 5, messages }
     const statusAt = async (path: string) => (await ask(path, { body, headers: VERSION })).status
     expect(await statusAt("/anthropic/v1/messages")).toBe(404)

@@ -5,8 +5,23 @@ import OpenAI from "openai"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, DONE, type Reply, type Script, streamedWords, Upstream } from "../stage/upstream.ts"
-import { CANARY, CREDENTIAL, expectUnavailable, readTold, type Told, type ToldError } from "./told.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  ScriptedUpstream,
+  streamedWords,
+  type UpstreamReply,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
+import {
+  CANARY,
+  CREDENTIAL,
+  type ErrorResponse,
+  expectUnavailable,
+  type ReportedError,
+  readTold,
+} from "./error-response.ts"
 
 const MIB = 1024 * 1024
 
@@ -16,11 +31,11 @@ const streamed = { ...unary, stream: true }
 const words = streamedWords("one two three")
 const BEGUN = chunk({ role: "assistant", content: "" }) + chunk({ content: "Hello" })
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -31,21 +46,21 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-async function ask(): Promise<Told> {
+async function ask(): Promise<ErrorResponse> {
   return readTold(await gateway.chat(streamed))
 }
 
-interface Streamed {
+interface StreamResult {
   readonly status: number
   readonly text: string
   /** The data of every event, in order. */
   readonly events: string[]
   readonly ending: "done" | "error"
-  readonly error: ToldError | undefined
+  readonly error: ReportedError | undefined
 }
 
 /** Reads a stream to its end and holds it to the rule: the terminal event or one error frame, once, and last. */
-async function askStream(): Promise<Streamed> {
+async function askStream(): Promise<StreamResult> {
   const response = await gateway.chat(streamed)
   const text = await response.text()
   expect(response.status).toBe(200)
@@ -72,7 +87,7 @@ function eventsOf(text: string): string[] {
   })
 }
 
-function contentOf({ events }: Streamed): string {
+function contentOf({ events }: StreamResult): string {
   const chunks = events.filter((data) => data !== "[DONE]").map((data) => JSON.parse(data))
   return chunks.map(({ choices }) => choices?.[0]?.delta?.content ?? "").join("")
 }
@@ -81,7 +96,7 @@ function contentOf({ events }: Streamed): string {
 function streaming(
   pieces: readonly (string | Uint8Array)[],
   end: "clean" | "fin" | "reset" | "open" = "clean",
-): Script {
+): UpstreamScript {
   return async (_, reply) => {
     reply.stream()
     for (const piece of pieces) await reply.write(piece)
@@ -93,7 +108,7 @@ function streaming(
 describe("a stream that fails before its first meaningful event is an error with a status", () => {
   const opener = chunk({ role: "assistant", content: "" })
   const error = `data: {"error":{"message":"${CANARY}","type":"server_error","code":"500"}}\n\n`
-  const streams: Record<string, Script> = {
+  const streams: Record<string, UpstreamScript> = {
     "an error first": streaming([error]),
     "an error first, then [DONE]": streaming([error + DONE]),
     "an error behind the opener": streaming([opener, error, DONE]),
@@ -138,7 +153,7 @@ describe("a stream that fails before its first meaningful event is an error with
 
 describe("a stream that fails after its first meaningful event ends in one error frame", () => {
   const error = `data: {"error":{"message":"${CANARY}","type":"server_error","code":"500"}}\n\n`
-  const endings: Record<string, Script> = {
+  const endings: Record<string, UpstreamScript> = {
     "a clean end": streaming([BEGUN]),
     "a clean end in the middle of an event": streaming([BEGUN, chunk({ content: "lost" }).slice(0, -30)]),
     "an error": streaming([BEGUN, error]),
@@ -182,8 +197,8 @@ describe("a stream that fails after its first meaningful event ends in one error
   test.each([
     { what: "an error", event: error },
     { what: "garbage", event: "data: {\n\n" },
-  ])("and $what frees an upstream that stays connected", async ({ event }) => {
-    const called = Promise.withResolvers<Reply>()
+  ])("$what releases an upstream that stays connected", async ({ event }) => {
+    const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (request, reply) => {
       called.resolve(reply)
       void streaming([BEGUN, event], "open")(request, reply)
@@ -212,7 +227,7 @@ describe("a stream cut at any byte", () => {
   const positions = Array.from({ length: 24 }, (_, index) => Math.round((whole.length * index) / 24))
   const character = whole.indexOf("😀")
 
-  test.each(["fin", "reset"] as const)("by %s is told, once", async (how) => {
+  test.each(["fin", "reset"] as const)("a stream cut by %s is reported once", async (how) => {
     const outcomes = new Set<string>()
     for (const position of [...positions, character + 1, finishEnd, whole.length - 1, whole.length]) {
       upstream.script = streaming(position === 0 ? [] : [whole.subarray(0, position)], how)
@@ -258,7 +273,7 @@ describe("a stream that is odd but whole completes", () => {
   })
 
   test("what comes after [DONE] does not pass, and does not hold up the client", async () => {
-    const called = Promise.withResolvers<Reply>()
+    const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (request, reply) => {
       called.resolve(reply)
       void streaming([text, chunk({ content: CANARY }), DONE], "open")(request, reply)
@@ -314,7 +329,7 @@ describe("a stream that is odd but whole completes", () => {
 })
 
 describe("a stream without end", () => {
-  const endless = (begin: string, piece: Buffer, written: { bytes: number }): Script => {
+  const endless = (begin: string, piece: Buffer, written: { bytes: number }): UpstreamScript => {
     return async (_, reply) => {
       let open = true
       void reply.closed.then(() => {
@@ -350,7 +365,7 @@ describe("a stream without end", () => {
     expect(gateway.memoryMb - before).toBeLessThan(300)
   })
 
-  test("an event of a million lines does not hold up everybody else", async () => {
+  test("an event of a million lines does not hold up other clients", async () => {
     const event = `${"data: {\n"}${"data: \n".repeat(1_000_000)}data: }\n\n`
     upstream.script = streaming([BEGUN, event, chunk({}, "stop"), DONE])
     const reading = askStream()
@@ -365,7 +380,7 @@ describe("a stream without end", () => {
 })
 
 describe("OpenAI's own client raises on", () => {
-  const failures: Record<string, Script> = {
+  const failures: Record<string, UpstreamScript> = {
     "FIN in the middle": streaming([BEGUN], "fin"),
     "RST in the middle": streaming([BEGUN], "reset"),
     "a clean end without a finish": streaming([BEGUN]),

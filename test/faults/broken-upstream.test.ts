@@ -4,8 +4,8 @@ import { createServer } from "node:net"
 import { gzipSync } from "node:zlib"
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { completion, type Reply, Upstream } from "../stage/upstream.ts"
-import { CANARY, CREDENTIAL, expectUnavailable, readTold, type Told } from "./told.ts"
+import { completion, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
+import { CANARY, CREDENTIAL, type ErrorResponse, expectUnavailable, readTold } from "./error-response.ts"
 
 const MIB = 1024 * 1024
 
@@ -13,11 +13,11 @@ const messages = [{ role: "user" as const, content: "hi" }]
 const unary = { model: "test/model", messages }
 const streamed = { ...unary, stream: true }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   const closed = createServer()
   await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve))
   const { port } = closed.address() as { port: number }
@@ -37,13 +37,13 @@ afterAll(async () => {
   await gateway.stop()
   await upstream.stop()
 })
-async function ask(body: unknown = unary): Promise<Told> {
+async function ask(body: unknown = unary): Promise<ErrorResponse> {
   return readTold(await gateway.chat(body))
 }
 
 describe("a unary answer", () => {
   const whole = JSON.stringify(completion(CANARY))
-  const answers: Record<string, (reply: Reply) => void> = {
+  const answers: Record<string, (reply: UpstreamReply) => void> = {
     "reset before its headers": (reply) => reply.cut("reset"),
     "closed before its headers": (reply) => reply.cut("fin"),
     "reset in the middle": async (reply) => {
@@ -80,17 +80,17 @@ describe("a unary answer", () => {
     expectUnavailable(told, told.error.attempts?.[0]?.status)
   })
 
-  test("from a host that refuses connections is 503", async () => {
+  test("a unary answer from a host that refuses connections is 503", async () => {
     expectUnavailable(await ask({ ...unary, model: "test/nowhere" }))
     expectUnavailable(await ask({ ...streamed, model: "test/nowhere" }))
   })
 
-  test("with choices and an error is an error", async () => {
+  test("a unary answer with choices and an error is an error", async () => {
     upstream.script = (_, reply) => reply.json({ choices: [], error: { message: CANARY, code: 500 } })
     expect((await ask()).status).toBe(503)
   })
 
-  test("that was compressed although nobody asked arrives plain", async () => {
+  test("an answer that was compressed without being requested arrives decompressed", async () => {
     upstream.script = (_, reply) =>
       reply.raw(gzipSync(JSON.stringify(completion("plain"))), { "content-encoding": "gzip" })
     const response = await gateway.chat(unary)
@@ -99,14 +99,14 @@ describe("a unary answer", () => {
     expect(await response.json()).toMatchObject({ choices: [{ message: { content: "plain" } }] })
   })
 
-  test("of 10 MB arrives whole", async () => {
+  test("a unary answer of 10 MB arrives whole", async () => {
     const content = "0123456789".repeat(MIB)
     upstream.script = (_, reply) => reply.json(completion(content))
     const body = (await (await gateway.chat(unary)).json()) as { choices: { message: { content: string } }[] }
     expect(body.choices[0]?.message.content === content).toBe(true)
   })
 
-  test("that would fill the memory is refused, announced or not, and its connection is freed", async () => {
+  test("a unary answer that would fill the memory is refused, announced or not, and its connection is freed", async () => {
     const closings: Promise<number>[] = []
     const before = gateway.memoryMb
     upstream.script = (_, reply) => {
@@ -132,7 +132,7 @@ describe("a unary answer", () => {
     for (const closing of closings) await within(closing, 2000, "the release of the connection")
   })
 
-  test("that unpacks to more than the gateway takes is refused", async () => {
+  test("a unary answer that unpacks to more than the gateway takes is refused", async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.alloc(128 * MIB, " "), Buffer.from(JSON.stringify(completion("x")))]))
     upstream.script = (_, reply) => reply.raw(bomb, { "content-encoding": "gzip" })
     expectUnavailable(await ask())
@@ -168,7 +168,7 @@ describe("an upstream's status", () => {
     expectUnavailable(await ask(streamed))
   })
 
-  test("of a redirect is not followed", async () => {
+  test("an upstream's status of a redirect is not followed", async () => {
     const location = `${upstream.baseUrl}/elsewhere`
     for (const status of [301, 302, 303, 307, 308]) {
       upstream.requests.length = 0
@@ -243,8 +243,8 @@ describe("an upstream's status", () => {
     }
   })
 
-  test("of an error whose body is large frees its connection", async () => {
-    const called = Promise.withResolvers<Reply>()
+  test("an upstream's status of an error whose body is large frees its connection", async () => {
+    const called = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => {
       called.resolve(reply)
       reply.raw("<html>", { "content-length": String(MIB) }, 500)

@@ -2,7 +2,7 @@
 
 type JsonType = "string" | "number" | "boolean" | "array" | "object"
 
-export interface Field {
+export interface ChatField {
   /** As the error names it. */
   readonly path: string
   readonly takes: readonly JsonType[]
@@ -50,7 +50,7 @@ export const fullRequest = {
 const CALL = "messages[1].tool_calls[0]"
 const TOOL = "tools[0]"
 
-export const FIELDS: readonly Field[] = [
+export const FIELDS: readonly ChatField[] = [
   { path: "model", takes: ["string"], required: true, wrong: [""] },
   { path: "messages", takes: ["array"], required: true, wrong: [[]] },
   { path: "messages[0]", takes: ["object"], wrong: [null] },
@@ -119,7 +119,7 @@ const SAMPLES: Readonly<Record<JsonType, readonly unknown[]>> = {
 }
 
 /** Everything a member must refuse; `null` where it is required. */
-export function wrongValues({ takes, required, wrong = [] }: Field): unknown[] {
+export function wrongValues({ takes, required, wrong = [] }: ChatField): unknown[] {
   const others = Object.entries(SAMPLES).filter(([type]) => !takes.includes(type as JsonType))
   return [...others.flatMap(([, samples]) => samples), ...wrong, ...(required ? [null] : [])]
 }
@@ -131,12 +131,12 @@ export function withValue(body: unknown, path: string, value: unknown): unknown 
   const copy = structuredClone(body)
   const names = path.split(/[.[\]]+/).filter((name) => name !== "")
   const last = names.pop() ?? ""
-  const owner = names.reduce((inner, name) => inner[name] as Tree, copy as Tree)
+  const owner = names.reduce((inner, name) => inner[name] as FieldTree, copy as FieldTree)
   if (value === absent) delete owner[last]
   else owner[last] = value
   return copy
 }
 
-interface Tree {
+interface FieldTree {
   [name: string]: unknown
 }

@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { Pulse } from "../stage/pulse.ts"
+import { LatencyProbe } from "../stage/latency-probe.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, type Script, Upstream } from "../stage/upstream.ts"
-import { absent, FIELDS, type Field, fullRequest, NULLABLE, withValue, wrongValues } from "./chat-fields.ts"
+import { chunk, completion, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
+import { absent, type ChatField, FIELDS, fullRequest, NULLABLE, withValue, wrongValues } from "./chat-fields.ts"
 
 const MIB = 1024 * 1024
 const BODY_LIMIT = 32 * MIB
@@ -23,13 +23,13 @@ const PATH_CANARY = "canary-in-a-path"
 const good = { model: "test/model", messages: [{ role: "user", content: PROMPT_CANARY }] }
 const goodText = JSON.stringify(good)
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
-const answering: Script = (_, reply) => reply.json(completion(ANSWER_CANARY))
+const answering: UpstreamScript = (_, reply) => reply.json(completion(ANSWER_CANARY))
 
 beforeAll(async () => {
-  upstream = await Upstream.start(answering)
+  upstream = await ScriptedUpstream.start(answering)
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 afterAll(async () => {
@@ -37,14 +37,14 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-interface Refusal {
+interface ErrorAnswer {
   readonly status: number
   readonly error: { code: string; message: string; type: string; param?: string }
 }
 
-async function refusal(body: unknown): Promise<Refusal> {
+async function refusal(body: unknown): Promise<ErrorAnswer> {
   const response = await gateway.chat(body)
-  const { error } = (await response.json()) as { error: Refusal["error"] }
+  const { error } = (await response.json()) as { error: ErrorAnswer["error"] }
   return { status: response.status, error }
 }
 
@@ -101,7 +101,7 @@ describe("a body that is not one JSON object", () => {
     '"stream":false,"stream":true',
     '"provider":{},"provider":{}',
     '"stream_options":{},"stream_options":{}',
-  ])("a member that stands twice is refused, since two parsers may read it differently: %s", async (member) => {
+  ])("a duplicate member is rejected, since two parsers may read it differently: %s", async (member) => {
     expect(await refusal(withMember(member))).toMatchObject(invalidJson)
   })
 
@@ -152,7 +152,7 @@ describe("a member of the wrong type or out of bounds", () => {
     expect(response.status).toBe(200)
   })
 
-  test.each(FIELDS)("$path is refused by name", async (field: Field) => {
+  test.each(FIELDS)("$path is refused by name", async (field: ChatField) => {
     const seen = upstream.requests.length
     const tried = wrongValues(field)
     expect(tried.length).toBeGreaterThan(0)
@@ -188,7 +188,7 @@ describe("a member of the wrong type or out of bounds", () => {
     }
   })
 
-  test("a call to a tool stands on an assistant's message only", async () => {
+  test("tool calls are accepted only on an assistant message", async () => {
     const calls = [{ id: "call_1", type: "function", function: { name: "f", arguments: "{}" } }]
     const error = { code: "invalid_parameter", param: "messages[0].tool_calls" }
     const body = { ...good, messages: [{ ...good.messages[0], tool_calls: calls }] }
@@ -310,7 +310,7 @@ describe("a body that is deep, wide or large", () => {
   })
 })
 
-describe("everybody else, while bodies that are costly to read come in", () => {
+describe("other clients, while bodies that are costly to read come in", () => {
   const members = (count: number) => Array.from({ length: count }, (_, index) => `"m${index}":1`).join(",")
   const cases: { what: string; build: () => string; status: number }[] = [
     { what: "one long string", build: () => withMember(`"user":"${"x".repeat(31 * MIB)}"`), status: 200 },
@@ -326,7 +326,7 @@ describe("everybody else, while bodies that are costly to read come in", () => {
 
   test.each(cases)("are answered in time: $what", async ({ what, build, status }) => {
     const body = Buffer.from(build())
-    const pulse = await Pulse.start(`${gateway.url}/healthz`)
+    const pulse = await LatencyProbe.start(`${gateway.url}/healthz`)
     const answers = await Promise.all(Array.from({ length: 3 }, () => gateway.chat(body)))
     const waits = await pulse.stop()
     expect(answers.map((answer) => answer.status)).toEqual([status, status, status])

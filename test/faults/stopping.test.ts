@@ -7,19 +7,19 @@ import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, DONE, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, streamedWords, type UpstreamReply } from "../stage/upstream.ts"
 
 const messages = [{ role: "user", content: "hi" }]
 const unary = { model: "test/model", messages }
 const streamed = { ...unary, stream: true }
 const [OPENER = "", FIRST = "", ...REST] = streamedWords("until the end")
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let config: string
 const started: RunningGateway[] = []
 
 beforeEach(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   config = upstreamConfig(upstream.baseUrl)
 })
 afterEach(async () => {
@@ -56,7 +56,7 @@ async function isRefused(url: string): Promise<boolean> {
 }
 
 describe("SIGTERM", () => {
-  test("turns readiness off at once, serves on for a while, lets streams end, and ends with code 0", async () => {
+  test("SIGTERM turns readiness off at once, serves on for a while, lets streams end, and ends with code 0", async () => {
     const gateway = await start()
     const { complete } = heldStream()
     const stream = await gateway.chat(streamed)
@@ -82,14 +82,14 @@ describe("SIGTERM", () => {
 })
 
 describe("SIGINT", () => {
-  test("ends an idle gateway at once, with code 0", async () => {
+  test("SIGINT ends an idle gateway at once, with code 0", async () => {
     const gateway = await start()
     expect((await gateway.chat(unary)).status).toBe(200)
     gateway.signal("SIGINT")
     expect(await within(gateway.exited(), 2000, "the end")).toBe(0)
   })
 
-  test("is heard from the moment the gateway says that it listens", async () => {
+  test("SIGINT is heard from the moment the gateway says that it listens", async () => {
     const codes = Array.from({ length: 10 }, async () => {
       const gateway = await start()
       gateway.signal("SIGINT")
@@ -98,7 +98,7 @@ describe("SIGINT", () => {
     expect(new Set(await Promise.all(codes))).toEqual(new Set([0]))
   })
 
-  test("refuses new connections at once, and lets streams end", async () => {
+  test("SIGINT refuses new connections at once, and lets streams end", async () => {
     const gateway = await start()
     const { complete } = heldStream()
     const stream = await gateway.chat(streamed)
@@ -109,10 +109,10 @@ describe("SIGINT", () => {
     expect(await within(gateway.exited(), 3000, "the end")).toBe(0)
   })
 
-  test("lets the last answer arrive whole, however large it is", async () => {
+  test("SIGINT lets the last answer arrive whole, however large it is", async () => {
     const gateway = await start()
     const content = "0123456789".repeat(2 * 1024 * 1024)
-    const asked = Promise.withResolvers<Reply>()
+    const asked = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => asked.resolve(reply)
     const answer = gateway.chat(unary)
     const reply = await asked.promise
@@ -124,7 +124,7 @@ describe("SIGINT", () => {
     expect(await within(gateway.exited(), 5000, "the end")).toBe(0)
   })
 
-  test("lets the last stream arrive whole, however slow its reader is", async () => {
+  test("SIGINT lets the last stream arrive whole, however slow its reader is", async () => {
     const gateway = await start()
     const EVENT = chunk({ content: "x".repeat(64 * 1024) })
     const count = 200
@@ -150,7 +150,7 @@ describe("SIGINT", () => {
 describe("when draining has lasted long enough", () => {
   test("streams end in an error frame, and their upstreams are freed", async () => {
     const gateway = InProcessGateway.start({ config })
-    const replies: Reply[] = []
+    const replies: UpstreamReply[] = []
     upstream.script = async (_, reply) => {
       replies.push(reply)
       reply.stream()
@@ -178,7 +178,7 @@ describe("when draining has lasted long enough", () => {
 
   test("unary calls are answered 503, and clients may try again", async () => {
     const gateway = InProcessGateway.start({ config })
-    const asked = Promise.withResolvers<Reply>()
+    const asked = Promise.withResolvers<UpstreamReply>()
     upstream.script = (_, reply) => asked.resolve(reply)
     const answers = Array.from({ length: 5 }, () => gateway.chat(unary))
     const reply = await asked.promise

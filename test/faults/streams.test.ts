@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { eventually, within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, DONE, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, streamedWords, type UpstreamReply } from "../stage/upstream.ts"
 
 const MAX_IN_FLIGHT = 2000
 const ABORT_MS = 200
@@ -13,11 +13,11 @@ const messages = [{ role: "user", content: "hi" }]
 const streamed = { model: "test/model", messages, stream: true }
 const unary = { model: "test/model", messages }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 beforeEach(() => {
@@ -60,7 +60,7 @@ describe("a reader that stalls", () => {
 
   test("slows the upstream down instead of filling memory", async () => {
     let written = 0
-    let reply: Reply | undefined
+    let reply: UpstreamReply | undefined
     upstream.script = async (_, opened) => {
       reply = opened
       let open = true
@@ -89,7 +89,7 @@ describe("a reader that stalls", () => {
     expect((await within(reply.closed, 5000)) - left).toBeLessThan(1000)
   })
 
-  test("reads on where it stopped, and gets everything", async () => {
+  test("a reader that stalls reads on where it stopped, and gets everything", async () => {
     const count = 400
     upstream.script = async (_, reply) => {
       reply.stream()
@@ -152,11 +152,11 @@ describe("as many streams as the gateway takes", () => {
 
 describe("a client that leaves", () => {
   const silent = () => {}
-  const beforeFirstEvent = (reply: Reply) => {
+  const beforeFirstEvent = (reply: UpstreamReply) => {
     reply.stream()
     void reply.write(chunk({ role: "assistant", content: "" }))
   }
-  const midStream = (reply: Reply) => {
+  const midStream = (reply: UpstreamReply) => {
     reply.stream()
     void reply.write(chunk({ role: "assistant", content: "" }) + chunk({ content: "Hello" }))
   }
@@ -170,7 +170,7 @@ describe("a client that leaves", () => {
   test.each(cases)("$when frees the upstream within 200 ms", async ({ when, body, answer, seen }) => {
     const latencies: number[] = []
     for (let round = 0; round < REPETITIONS; round++) {
-      const called = Promise.withResolvers<Reply>()
+      const called = Promise.withResolvers<UpstreamReply>()
       upstream.script = (_, reply) => {
         answer(reply)
         called.resolve(reply)
@@ -186,7 +186,7 @@ describe("a client that leaves", () => {
     expect(Math.max(...latencies)).toBeLessThan(ABORT_MS)
   })
 
-  test("is recorded as gone, each once, and is nobody's error", async () => {
+  test("a client that disconnects is recorded once, and not as an error", async () => {
     const gone = () => gateway.logged("exchange").filter(({ outcome }) => outcome === "client-gone")
     // The stalled reader of above left too.
     await eventually(() => gone().length >= cases.length * REPETITIONS + 1)

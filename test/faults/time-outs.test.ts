@@ -7,7 +7,15 @@ import { FullHost } from "../stage/full-host.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { chunk, completion, DONE, type Reply, type Script, streamedWords, Upstream } from "../stage/upstream.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  ScriptedUpstream,
+  streamedWords,
+  type UpstreamReply,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
 const LIMIT_MS = 400
 const SLACK_MS = 500
@@ -19,13 +27,13 @@ const streamed = { ...unary, stream: true }
 const OPENER = chunk({ role: "assistant", content: "" })
 const BEGUN = OPENER + chunk({ content: "Hello" })
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway | undefined
 /** The upstream's side of the last call. */
-let called: PromiseWithResolvers<Reply>
+let called: PromiseWithResolvers<UpstreamReply>
 
 beforeEach(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   called = Promise.withResolvers()
 })
 afterEach(async () => {
@@ -39,7 +47,7 @@ function start(timeouts: Partial<ExchangeTimeouts>, { reasoning = false } = {}):
   return gateway
 }
 
-function answer(script: (reply: Reply) => void | Promise<void>): void {
+function answer(script: (reply: UpstreamReply) => void | Promise<void>): void {
   upstream.script = (_, reply) => {
     called.resolve(reply)
     return script(reply)
@@ -51,7 +59,7 @@ async function released(): Promise<void> {
 }
 
 /** Says something again and again until the gateway has gone, at most for five seconds. */
-async function repeat(reply: Reply, piece: string, everyMs: number): Promise<void> {
+async function repeat(reply: UpstreamReply, piece: string, everyMs: number): Promise<void> {
   let open = true
   void reply.closed.then(() => {
     open = false
@@ -62,32 +70,32 @@ async function repeat(reply: Reply, piece: string, everyMs: number): Promise<voi
   }
 }
 
-interface Timed {
+interface TimedAnswer {
   readonly status: number
   readonly text: string
   readonly tookMs: number
 }
 
-async function timed(asked: Promise<Response>): Promise<Timed> {
+async function timed(asked: Promise<Response>): Promise<TimedAnswer> {
   const began = performance.now()
   const response = await asked
   const text = await response.text()
   return { status: response.status, text, tookMs: performance.now() - began }
 }
 
-function expectTimely({ tookMs }: Timed, limitMs = LIMIT_MS): void {
+function expectTimely({ tookMs }: TimedAnswer, limitMs = LIMIT_MS): void {
   expect(tookMs).toBeGreaterThan(limitMs - 50)
   expect(tookMs).toBeLessThan(limitMs + SLACK_MS)
 }
 
-function expectRefusal({ status, text }: Timed): void {
+function expectRefusal({ status, text }: TimedAnswer): void {
   expect(status).toBe(503)
   expect(JSON.parse(text)).toMatchObject({
     error: { code: "upstream_unavailable", attempts: [{ model: "test/model" }] },
   })
 }
 
-function expectErrorFrame({ status, text }: Timed): void {
+function expectErrorFrame({ status, text }: TimedAnswer): void {
   expect(status).toBe(200)
   expect(text.match(/^data: \{"error".*"upstream_unavailable".*$/gm)).toHaveLength(1)
   expect(text).not.toContain("[DONE]")
@@ -109,7 +117,7 @@ describe("connecting", () => {
     expect(read.tookMs).toBeLessThan(1000 + SLACK_MS)
   })
 
-  test("is over once a host has accepted: it may think for longer", async () => {
+  test("connecting is over once a host has accepted: it may think for longer", async () => {
     const { chat } = bound(start({ connectMs: LIMIT_MS }))
     answer(async (reply) => {
       await Bun.sleep(LIMIT_MS * 2)
@@ -120,7 +128,7 @@ describe("connecting", () => {
 })
 
 describe("the first meaningful event", () => {
-  const silences: Record<string, Script> = {
+  const silences: Record<string, UpstreamScript> = {
     "no headers": () => {},
     "headers and nothing else": (_, reply) => reply.stream(),
     "the opener and nothing else": (_, reply) => {
@@ -137,16 +145,19 @@ describe("the first meaningful event", () => {
     },
   }
 
-  test.each(Object.entries(silences))("may not be missing for too long: %s", async (_, script) => {
-    const { chat } = bound(start({ firstEventMs: LIMIT_MS }))
-    answer((reply) => script({} as never, reply))
-    const read = await timed(chat(streamed))
-    expectRefusal(read)
-    expectTimely(read)
-    await released()
-  })
+  test.each(Object.entries(silences))(
+    "the first meaningful event may not be missing for too long: %s",
+    async (_, script) => {
+      const { chat } = bound(start({ firstEventMs: LIMIT_MS }))
+      answer((reply) => script({} as never, reply))
+      const read = await timed(chat(streamed))
+      expectRefusal(read)
+      expectTimely(read)
+      await released()
+    },
+  )
 
-  test("may take longer where the model reasons", async () => {
+  test("the first meaningful event may take longer where the model reasons", async () => {
     const { chat } = bound(start({ firstEventMs: 100, gapMs: 100, patientMs: 5000 }, { reasoning: true }))
     answer(async (reply) => {
       reply.stream()
@@ -159,7 +170,7 @@ describe("the first meaningful event", () => {
 })
 
 describe("the gap between events", () => {
-  test("may not be too long", async () => {
+  test("the gap between events may not be too long", async () => {
     const { chat } = bound(start({ gapMs: LIMIT_MS }))
     answer(async (reply) => {
       reply.stream()
@@ -172,7 +183,7 @@ describe("the gap between events", () => {
     await released()
   })
 
-  test("may not be too long after openers of any length", async () => {
+  test("the gap between events may not be too long after openers of any length", async () => {
     const { chat } = bound(start({ firstEventMs: LIMIT_MS, gapMs: LIMIT_MS }))
     answer(async (reply) => {
       reply.stream()
@@ -183,7 +194,7 @@ describe("the gap between events", () => {
     await released()
   })
 
-  test("is not silence while the upstream sends signs of life", async () => {
+  test("the gap between events is not silence while the upstream sends signs of life", async () => {
     const { chat } = bound(start({ gapMs: LIMIT_MS }))
     answer(async (reply) => {
       reply.stream()
@@ -198,7 +209,7 @@ describe("the gap between events", () => {
     expect((await timed(chat(streamed))).text).toEndWith(DONE)
   })
 
-  test("may be longer while a tool call is open", async () => {
+  test("the gap between events may be longer while a tool call is open", async () => {
     const { chat } = bound(start({ gapMs: 200, patientMs: 5000 }))
     const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "" } }
     answer(async (reply) => {
@@ -213,7 +224,7 @@ describe("the gap between events", () => {
 })
 
 describe("the whole", () => {
-  test("of a stream may not take too long, however lively it is", async () => {
+  test("the whole of a stream may not take too long, however lively it is", async () => {
     const { chat } = bound(start({ streamMs: LIMIT_MS * 2 }))
     answer((reply) => {
       reply.stream()
@@ -225,7 +236,7 @@ describe("the whole", () => {
     await released()
   })
 
-  test("of a unary call may not take too long: no headers", async () => {
+  test("the whole of a unary call may not take too long: no headers", async () => {
     const { chat } = bound(start({ unaryMs: LIMIT_MS }))
     answer(() => {})
     const read = await timed(chat(unary))
@@ -234,7 +245,7 @@ describe("the whole", () => {
     await released()
   })
 
-  test("of a unary call may not take too long: a body that drips", async () => {
+  test("the whole of a unary call may not take too long: a body that drips", async () => {
     const { chat } = bound(start({ unaryMs: LIMIT_MS }))
     answer((reply) => {
       reply.stream({ "content-type": "application/json" })
@@ -246,7 +257,7 @@ describe("the whole", () => {
     await released()
   })
 
-  test("of a unary call may not take too long: an error whose body drips", async () => {
+  test("the whole of a unary call may not take too long: an error whose body drips", async () => {
     const { chat } = bound(start({ unaryMs: LIMIT_MS }))
     answer((reply) => reply.raw("{", { "content-length": "100" }, 500))
     const read = await timed(chat(unary))
@@ -257,7 +268,7 @@ describe("the whole", () => {
 })
 
 describe("a reader that takes nothing for too long", () => {
-  test("is cut off: its upstream is freed, its place given back, its connection closed", async () => {
+  test("a reader that takes nothing for too long is cut off: its upstream is freed, its place given back, its connection closed", async () => {
     const { url, key, logged } = bound(start({ heartbeatMs: 100, stalledMs: LIMIT_MS }))
     answer((reply) => {
       reply.stream()
@@ -280,7 +291,7 @@ describe("a reader that takes nothing for too long", () => {
 describe("a heart-beat", () => {
   const heartbeatMs = 300
 
-  test("begins a stream that has nothing to say yet, and goes on until it has", async () => {
+  test("a heart-beat begins a stream that has nothing to say yet, and goes on until it has", async () => {
     const { url, key } = bound(start({ heartbeatMs }))
     const speak = Promise.withResolvers<void>()
     answer(async (reply) => {
@@ -307,13 +318,13 @@ describe("a heart-beat", () => {
     client.leave()
   })
 
-  const failures: Record<string, (reply: Reply) => void> = {
+  const failures: Record<string, (reply: UpstreamReply) => void> = {
     "status 500": (reply) => reply.json({ error: { message: "no" } }, 500),
     "status 400": (reply) => reply.json({ error: { message: "no" } }, 400),
     "a reset": (reply) => reply.cut("reset"),
     "a web page": (reply) => reply.raw("<html>", { "content-type": "text/html" }),
   }
-  test.each(Object.entries(failures))("turns a later failure into an error frame: %s", async (_, fail) => {
+  test.each(Object.entries(failures))("a heart-beat turns a later failure into an error frame: %s", async (_, fail) => {
     const { chat } = bound(start({ heartbeatMs: 100 }))
     answer(async (reply) => {
       await Bun.sleep(400)
@@ -326,7 +337,7 @@ describe("a heart-beat", () => {
     expect(text).toMatch(/\ndata: \{"error":\{.*\}\}\n\n$/)
   })
 
-  test("turns a first event that does not come in time into an error frame", async () => {
+  test("a heart-beat turns a first event that does not come in time into an error frame", async () => {
     const { chat } = bound(start({ heartbeatMs: 100, firstEventMs: LIMIT_MS }))
     answer((reply) => reply.stream())
     const read = await timed(chat(streamed))
@@ -353,7 +364,7 @@ describe("a heart-beat", () => {
     expect(text).toEndWith(DONE)
   })
 
-  test("is not sent where there is no silence", async () => {
+  test("a heart-beat is not sent where there is no silence", async () => {
     const { chat } = bound(start({ heartbeatMs }))
     answer(async (reply) => {
       reply.stream()
@@ -368,7 +379,7 @@ describe("a heart-beat", () => {
     expect(text).toEndWith(DONE)
   })
 
-  test("does not keep the upstream of a client that has left", async () => {
+  test("a heart-beat does not keep the upstream of a client that has left", async () => {
     const { url, key } = bound(start({ heartbeatMs: 100 }))
     answer(() => {})
     const client = await RawClient.chat(url, { key, body: JSON.stringify(streamed) })

@@ -10,14 +10,14 @@ const piece = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }).map((t
 const pieces = fc.array(piece, { minLength: 1, maxLength: 4 })
 
 /** What a part does, one after the other; its numbers come later. */
-type Doing = (part: { candidate: number; part: number }) => StreamEvent
-type Grown = readonly Doing[]
+type EventFactory = (part: { candidate: number; part: number }) => StreamEvent
+type PartEvents = readonly EventFactory[]
 
-function grown(start: PartStart, texts: readonly string[], end: Partial<{ sealed: object }> = {}): Doing[] {
+function grown(start: PartStart, texts: readonly string[], end: Partial<{ sealed: object }> = {}): EventFactory[] {
   return [
     (at) => ({ type: "part-start", ...at, start }),
     ...texts.map(
-      (text): Doing =>
+      (text): EventFactory =>
         (at) => ({ type: "part-delta", ...at, text }),
     ),
     (at) => ({ type: "part-end", ...at, ...end }) as StreamEvent,
@@ -29,26 +29,28 @@ const citation: fc.Arbitrary<Citation> = fc.record({
   title: fc.constantFrom("One", "Two"),
 })
 
-const text: fc.Arbitrary<Grown> = fc.tuple(pieces, fc.array(citation, { maxLength: 2 })).map(([texts, citations]) => {
-  const [begin, ...rest] = grown({ kind: "text" }, texts)
-  const cites = citations.map(
-    (each): Doing =>
-      (at) => ({ type: "part-cite", ...at, citation: each }),
-  )
-  const end = rest.pop()
-  return [begin, ...rest, ...cites, end].filter((doing) => doing !== undefined)
-})
+const text: fc.Arbitrary<PartEvents> = fc
+  .tuple(pieces, fc.array(citation, { maxLength: 2 }))
+  .map(([texts, citations]) => {
+    const [begin, ...rest] = grown({ kind: "text" }, texts)
+    const cites = citations.map(
+      (each): EventFactory =>
+        (at) => ({ type: "part-cite", ...at, citation: each }),
+    )
+    const end = rest.pop()
+    return [begin, ...rest, ...cites, end].filter((doing) => doing !== undefined)
+  })
 
-const reasoning: fc.Arbitrary<Grown> = fc
+const reasoning: fc.Arbitrary<PartEvents> = fc
   .record({ form: fc.constantFrom<("full" | "summary")[]>("full", "summary"), texts: pieces, sealed: fc.boolean() })
   .map(({ form, texts, sealed }) =>
     grown({ kind: "reasoning", form }, texts, sealed ? { sealed: { mintedBy: "minter", data: "c2VhbA==" } } : {}),
   )
 
-const refusal: fc.Arbitrary<Grown> = pieces.map((texts) => grown({ kind: "refusal" }, texts))
+const refusal: fc.Arbitrary<PartEvents> = pieces.map((texts) => grown({ kind: "refusal" }, texts))
 
 /** Arguments are an object, cut anywhere. */
-function call(id: string): fc.Arbitrary<Grown> {
+function call(id: string): fc.Arbitrary<PartEvents> {
   return fc
     .record({
       name: fc.stringMatching(/^[a-z]{3,8}$/),
@@ -99,17 +101,17 @@ function refusing(index: number): fc.Arbitrary<StreamEvent[]> {
 const candidate = (index: number) =>
   fc.oneof({ weight: 9, arbitrary: speaking(index) }, { weight: 1, arbitrary: refusing(index) })
 
-interface Interleaving {
+interface PartOrder {
   readonly candidate: number
   /** Which lane goes next; what is left over comes in turn. */
   readonly order: readonly number[]
 }
 
 /** Lanes side by side. Parts are numbered as they start. */
-function interleaved(lanes: Doing[][][], { candidate: index, order }: Interleaving): StreamEvent[] {
+function interleaved(lanes: EventFactory[][][], { candidate: index, order }: PartOrder): StreamEvent[] {
   const events: StreamEvent[] = []
-  const numbers = new Map<Doing[], number>()
-  const step = (lane: Doing[][]) => {
+  const numbers = new Map<EventFactory[], number>()
+  const step = (lane: EventFactory[][]) => {
     const [part] = lane
     const doing = part?.shift()
     if (!part || !doing) return

@@ -18,16 +18,16 @@ const name = fc.stringMatching(/^[a-z][a-z0-9_]{2,12}$/)
 /** Texts that JSON, UTF-8 and escaping must get right. */
 const words = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 })
 
-interface Numbered {
+interface NumberSequence {
   next(): number
 }
 
 /** Marks a text with a number of its own. */
-const marked = (text: string, numbers: Numbered) => `⟨${numbers.next()}⟩${text}`
+const marked = (text: string, numbers: NumberSequence) => `⟨${numbers.next()}⟩${text}`
 
-type Made<Value> = fc.Arbitrary<(numbers: Numbered) => Value>
+type NumberedArbitrary<Value> = fc.Arbitrary<(numbers: NumberSequence) => Value>
 
-const text: Made<ContentPart> = fc
+const text: NumberedArbitrary<ContentPart> = fc
   .record({ words, mark: fc.option(fc.constantFrom("5m", "1h") as fc.Arbitrary<"5m" | "1h">) })
   .map(({ words: said, mark }) => (numbers) => ({
     kind: "text",
@@ -36,7 +36,7 @@ const text: Made<ContentPart> = fc
   }))
 
 const bytes = fc.uint8Array({ minLength: 3, maxLength: 12 })
-const media: Made<ContentPart> = fc
+const media: NumberedArbitrary<ContentPart> = fc
   .oneof(
     fc.record({ media: fc.constant("image" as const), mediaType: fc.constantFrom("image/png", "image/jpeg") }),
     fc.record({ media: fc.constant("document" as const), mediaType: fc.constant("application/pdf") }),
@@ -51,7 +51,7 @@ const media: Made<ContentPart> = fc
     return { kind: "media", media: what, source, ...(what === "document" && { name: `file ${numbers.next()}` }) }
   })
 
-const reasoning: Made<ContentPart> = fc
+const reasoning: NumberedArbitrary<ContentPart> = fc
   .record({ form: fc.constantFrom("full", "summary") as fc.Arbitrary<"full" | "summary">, words, sealed: fc.boolean() })
   .map(({ form, words: said, sealed }) => (numbers) => ({
     kind: "reasoning",
@@ -60,18 +60,18 @@ const reasoning: Made<ContentPart> = fc
     ...(sealed && { sealed: { mintedBy: MINTER, data: `seal${numbers.next()}` } }),
   }))
 
-interface Exchange {
-  readonly user: readonly ((numbers: Numbered) => ContentPart)[]
-  readonly thoughts: readonly ((numbers: Numbered) => ContentPart)[]
+interface GeneratedExchange {
+  readonly user: readonly ((numbers: NumberSequence) => ContentPart)[]
+  readonly thoughts: readonly ((numbers: NumberSequence) => ContentPart)[]
   readonly said: boolean
   readonly calls: readonly {
     readonly tool: number
-    readonly result: (numbers: Numbered) => ContentPart
+    readonly result: (numbers: NumberSequence) => ContentPart
     readonly isError: boolean
   }[]
 }
 
-const exchange: fc.Arbitrary<Exchange> = fc.record({
+const exchange: fc.Arbitrary<GeneratedExchange> = fc.record({
   user: fc.tuple(text, fc.array(fc.oneof(text, media), { maxLength: 2 })).map(([first, more]) => [first, ...more]),
   thoughts: fc.array(reasoning, { maxLength: 1 }),
   said: fc.boolean(),
@@ -144,12 +144,12 @@ const choice = (names: readonly string[]): fc.Arbitrary<ToolChoice | undefined> 
     { mode: "tool", name: names[0] ?? "" },
   )
 
-export interface Limits {
+export interface ConversationLimits {
   /** Settings too; left out, none. */
   readonly settings?: fc.Arbitrary<ChatSettings>
 }
 
-export function conversations(limits: Limits = {}): fc.Arbitrary<ChatRequest> {
+export function conversations(limits: ConversationLimits = {}): fc.Arbitrary<ChatRequest> {
   const parts = {
     instructions: fc.array(text, { maxLength: 2 }),
     exchanges: fc.array(exchange, { maxLength: 2 }),
@@ -179,9 +179,9 @@ export function conversations(limits: Limits = {}): fc.Arbitrary<ChatRequest> {
 }
 
 function turnsOf(
-  { user, thoughts, said, calls }: Exchange,
+  { user, thoughts, said, calls }: GeneratedExchange,
   all: readonly ToolDefinition[],
-  numbers: Numbered,
+  numbers: NumberSequence,
 ): ConversationTurn[] {
   const made = calls.map(({ tool: index, result, isError }) => {
     const { name: called } = all[index % all.length] as ToolDefinition

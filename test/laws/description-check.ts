@@ -3,19 +3,19 @@
 import { isObject, type Json, type JsonObject } from "../../src/canonical/json.ts"
 
 /** What one schema finds in a value, and which of an object's members it knows. */
-interface Finding {
+interface SchemaFinding {
   readonly faults: readonly string[]
   readonly known: ReadonlySet<string>
   /** Whether it takes members that it does not name; undefined where it says nothing of members at all. */
   readonly open: boolean | undefined
 }
 
-interface Place {
+interface JsonLocation {
   readonly value: Json
   readonly at: string
 }
 
-const NOTHING: Finding = { faults: [], known: new Set(), open: undefined }
+const NOTHING: SchemaFinding = { faults: [], known: new Set(), open: undefined }
 
 export class DescriptionCheck {
   constructor(private readonly root: JsonObject) {}
@@ -26,16 +26,16 @@ export class DescriptionCheck {
   }
 
   /** A value by all that is said of it: only here can be told which members nobody knows. */
-  private whole(schema: Json, place: Place): string[] {
+  private whole(schema: Json, place: JsonLocation): string[] {
     const found = this.finding(schema, place)
     return [...found.faults, ...unknownMembers(found, place)]
   }
 
-  private finding(schema: Json, place: Place): Finding {
+  private finding(schema: Json, place: JsonLocation): SchemaFinding {
     if (schema === false) return { ...NOTHING, faults: [`${place.at}: nothing is allowed here`] }
     if (!isObject(schema)) return NOTHING
     if (place.value === null && schema.nullable === true) return NOTHING
-    const parts: Finding[] = [this.own(schema, place)]
+    const parts: SchemaFinding[] = [this.own(schema, place)]
     if (typeof schema.$ref === "string") parts.push(this.finding(this.resolved(schema.$ref), place))
     for (const part of schemas(schema.allOf)) parts.push(this.finding(part, place))
     for (const choice of [schemas(schema.oneOf), schemas(schema.anyOf)]) {
@@ -52,10 +52,10 @@ export class DescriptionCheck {
   }
 
   /** Of alternatives the one that its discriminator names, else the one with the fewest faults. */
-  private chosen(choice: readonly Json[], { value, at, schema }: Place & { schema: JsonObject }): Finding {
+  private chosen(choice: readonly Json[], { value, at, schema }: JsonLocation & { schema: JsonObject }): SchemaFinding {
     const named = this.named(value, schema)
     if (named !== undefined) return this.finding(named, { value, at })
-    let best: { finding: Finding; count: number } | undefined
+    let best: { finding: SchemaFinding; count: number } | undefined
     for (const branch of choice) {
       if (choice.length > 1 && this.isOther(value, branch)) continue
       const finding = this.finding(branch, { value, at })
@@ -87,7 +87,7 @@ export class DescriptionCheck {
     })
   }
 
-  private own(schema: JsonObject, { value, at }: Place): Finding {
+  private own(schema: JsonObject, { value, at }: JsonLocation): SchemaFinding {
     const faults: string[] = []
     const must = (holds: boolean, what: string) => {
       if (!holds) faults.push(`${at}: ${what}, but it is ${short(value)}`)
@@ -101,7 +101,11 @@ export class DescriptionCheck {
     return this.members(value, schema, { at, faults })
   }
 
-  private items(value: readonly Json[], schema: JsonObject, { at, must }: { at: string; must: Must }): string[] {
+  private items(
+    value: readonly Json[],
+    schema: JsonObject,
+    { at, must }: { at: string; must: RequireHolds },
+  ): string[] {
     const { minItems, maxItems, items } = schema
     if (typeof minItems === "number") must(value.length >= minItems, `must have ${minItems} items at least`)
     if (typeof maxItems === "number") must(value.length <= maxItems, `must have ${maxItems} items at most`)
@@ -109,7 +113,11 @@ export class DescriptionCheck {
     return value.flatMap((item, index) => this.whole(items, { value: item, at: `${at}[${index}]` }))
   }
 
-  private members(value: JsonObject, schema: JsonObject, { at, faults }: { at: string; faults: string[] }): Finding {
+  private members(
+    value: JsonObject,
+    schema: JsonObject,
+    { at, faults }: { at: string; faults: string[] },
+  ): SchemaFinding {
     const { properties, additionalProperties, required } = schema
     for (const name of Array.isArray(required) ? required : []) {
       if (!Object.hasOwn(value, String(name))) faults.push(`${at}: ${name} is missing`)
@@ -129,13 +137,13 @@ export class DescriptionCheck {
   }
 }
 
-type Must = (holds: boolean, what: string) => void
+type RequireHolds = (holds: boolean, what: string) => void
 
 function schemas(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-function joined(parts: readonly Finding[]): Finding {
+function joined(parts: readonly SchemaFinding[]): SchemaFinding {
   const said = parts.map(({ open }) => open).filter((open) => open !== undefined)
   return {
     faults: parts.flatMap(({ faults }) => faults),
@@ -144,7 +152,7 @@ function joined(parts: readonly Finding[]): Finding {
   }
 }
 
-function unknownMembers({ known, open }: Finding, { value, at }: Place): string[] {
+function unknownMembers({ known, open }: SchemaFinding, { value, at }: JsonLocation): string[] {
   if (open !== false || !isObject(value)) return []
   return Object.keys(value).flatMap((name) => (known.has(name) ? [] : [`${at}.${name}: nobody knows it`]))
 }
@@ -160,13 +168,13 @@ function isOneOf(value: Json, { enum: words, const: word }: JsonObject): boolean
   return !Array.isArray(words) || words.includes(value)
 }
 
-function checkNumber(value: number, { minimum, maximum, exclusiveMinimum }: JsonObject, must: Must): void {
+function checkNumber(value: number, { minimum, maximum, exclusiveMinimum }: JsonObject, must: RequireHolds): void {
   if (typeof minimum === "number") must(value >= minimum, `must be ${minimum} at least`)
   if (typeof maximum === "number") must(value <= maximum, `must be ${maximum} at most`)
   if (typeof exclusiveMinimum === "number") must(value > exclusiveMinimum, `must be more than ${exclusiveMinimum}`)
 }
 
-function checkString(value: string, { minLength, maxLength, pattern }: JsonObject, must: Must): void {
+function checkString(value: string, { minLength, maxLength, pattern }: JsonObject, must: RequireHolds): void {
   const length = [...value].length
   if (typeof minLength === "number") must(length >= minLength, `must be ${minLength} characters at least`)
   if (typeof maxLength === "number") must(length <= maxLength, `must be ${maxLength} characters at most`)

@@ -24,14 +24,14 @@ function ingress(id: string): EmbeddingIngress {
   return codec
 }
 
-interface Wire {
+interface EmbeddingRoute {
   readonly protocol: string
   readonly host: HostName
   readonly model?: string
   readonly path?: string
 }
 
-const WIRES: readonly Wire[] = [
+const WIRES: readonly EmbeddingRoute[] = [
   { protocol: "openai-embeddings", host: "openai" },
   { protocol: "mistral-embeddings", host: "mistral" },
   { protocol: "voyage-embeddings", host: "voyage" },
@@ -158,7 +158,7 @@ describe("said to its own kind again, a request is the same", () => {
     })
   })
 
-  test("in Google's", () => {
+  test("a Google embedding request stays the same in its own protocol", () => {
     const content = { parts: [{ text: "a" }, { inlineData: { mimeType: "image/png", data: "iVBO" } }] }
     const whole = { model: "models/m", content, taskType: "FACT_VERIFICATION", title: "t", outputDimensionality: 5 }
     const requests = [{ ...whole, autoTruncate: false }]

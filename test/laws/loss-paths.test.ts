@@ -24,13 +24,13 @@ function otherCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-interface Sent {
+interface SentRequest {
   readonly protocol: string
   readonly body: JsonObject
 }
 
 /** The paths that lead nowhere, of one request to every other protocol. */
-function strayPaths({ protocol: from, body }: Sent): string[] {
+function strayPaths({ protocol: from, body }: SentRequest): string[] {
   return [...codecs.upstream.keys()].flatMap((to) => {
     if (to === from) return []
     try {

@@ -19,10 +19,10 @@ export function collectMembers(value: Json, found: MemberPaths): MemberPaths {
   return found
 }
 
-type Visit = (path: string, member: Json) => void
+type MemberVisitor = (path: string, member: Json) => void
 
 /** Calls `visit` for each member, with its path and its value. */
-export function visitMembers(value: Json, visit: Visit, at = ""): void {
+export function visitMembers(value: Json, visit: MemberVisitor, at = ""): void {
   if (Array.isArray(value)) for (const each of value) visitMembers(each, visit, `${at}[]`)
   if (!isObject(value)) return
   // A message that begins is nullable where one that is whole is not.

@@ -9,7 +9,7 @@ import type { UpstreamCodec } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
 import { conversations, settings } from "./conversations.ts"
 
-interface Said {
+interface EncodedText {
   readonly text: string
   readonly losses: readonly Loss[]
 }
@@ -17,7 +17,7 @@ interface Said {
 function say(
   request: ChatRequest,
   { upstream, minter = "nobody" }: { upstream: UpstreamCodec; minter?: string },
-): Said | undefined {
+): EncodedText | undefined {
   const losses: Loss[] = []
   const context = {
     model: "up-1",
@@ -79,7 +79,7 @@ describe.each([...codecs.upstream])("said in %s", (_, upstream) => {
     )
   })
 
-  test("every tool's result stands with its call", () => {
+  test("every tool result keeps its call", () => {
     fc.assert(
       fc.property(conversations(), (request) => {
         const said = say(request, { upstream })

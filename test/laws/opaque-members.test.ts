@@ -115,7 +115,7 @@ describe.each(protocols)("opaque members in %s", (protocol) => {
   })
 })
 
-test("no answer ends in a seal, whoever made it", () => {
+test("no answer ends in a seal, from any provider", () => {
   fc.assert(
     fc.property(sealedAnswers, (events) => {
       const { content } = wholeIn("anthropic-messages", assembleResponse(events)) as { content: { type: string }[] }
@@ -136,7 +136,7 @@ describe("ids of calls in a request", () => {
   const mistral = knownProviders.find(({ id }) => id === "mistral")?.speaks["openai-chat"]?.callId
   if (mistral) forms.set("mistral", mistral)
 
-  test("are checked for every protocol, and for Mistral", () => {
+  test("ids of calls in a request are checked for every protocol, and for Mistral", () => {
     expect([...forms.keys()].sort()).toEqual(Object.keys(CALL_IDS).sort())
   })
 

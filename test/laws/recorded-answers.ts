@@ -7,7 +7,7 @@ import type { ClientResponseContext } from "../../src/protocols/chat-codec.ts"
 import { codecs } from "../../src/protocols.ts"
 import { decodeByteText } from "../../src/transport/json/byte-text.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
-import { type Recording, recordings, streamText } from "../conformance/recorded.ts"
+import { type RecordedExchange, recordings, streamText } from "../conformance/recorded.ts"
 
 export interface RecordedAnswer {
   readonly source: string
@@ -36,7 +36,7 @@ export function recordedAnswers(): RecordedAnswer[] {
 
 const DECODING = { id: "abcdefghijklmnopqrstuvwx", minter: "minter" }
 
-function readAnswer(recording: Recording, protocol: string): Omit<RecordedAnswer, "source"> | undefined {
+function readAnswer(recording: RecordedExchange, protocol: string): Omit<RecordedAnswer, "source"> | undefined {
   const codec = codecs.upstream.get(protocol)
   if (!codec) throw new Error(`nobody reads ${protocol}`)
   const text = streamText(recording)

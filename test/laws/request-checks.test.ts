@@ -42,7 +42,7 @@ describe("a description", () => {
   test.each<Json>([
     { parts: [said] },
     { parts: [said, { type: "image", url: null }], limit: null, labels: { a: "b" }, free: { any: ["thing"] } },
-  ])("finds nothing in %j", (value) => expect(faults(value)).toEqual([]))
+  ])("a description finds nothing in %j", (value) => expect(faults(value)).toEqual([]))
 
   test.each<[fault: string, value: Json]>([
     ["$: parts is missing", {}],
@@ -54,10 +54,10 @@ describe("a description", () => {
     ["$.limit: must be 1 at least, but it is 0", { parts: [said], limit: 0 }],
     ['$.labels.a: must be 3 characters at most, but it is "long"', { parts: [said], labels: { a: "long" } }],
     ['$.free: must be "object", but it is []', { parts: [said], free: [] }],
-  ])("says %s", (fault, value) => expect(faults(value)).toEqual([fault]))
+  ])("a description says %s", (fault, value) => expect(faults(value)).toEqual([fault]))
 })
 
-interface Case {
+interface RequestCheckCase {
   readonly sound: JsonObject
   /** What each breaks, by what is changed of the sound one. */
   readonly broken: Readonly<Record<string, JsonObject>>
@@ -77,7 +77,7 @@ const hi = { role: "user", content: "hi" }
 const content = (role: string, ...parts: JsonObject[]) => ({ role, parts })
 const open = { type: "object", properties: { a: { type: "string" } } }
 
-const CASES: Readonly<Record<string, Case>> = {
+const CASES: Readonly<Record<string, RequestCheckCase>> = {
   "openai-chat": {
     sound: { messages: [hi, called, { role: "tool", tool_call_id: "1", content: "" }] },
     broken: {

@@ -14,7 +14,7 @@ import { codecs } from "../../src/protocols.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { answers, citing, cutAt } from "./answers.ts"
 
-interface Sayable {
+interface StreamTraits {
   /** What of a stream's frames breaks the protocol's order; it may throw as well. */
   grammar(frames: readonly string[]): readonly string[]
   /** Whether there is more than one answer to a request. */
@@ -29,14 +29,14 @@ const checked = (check: (frames: readonly string[]) => void) => (frames: readonl
   return []
 }
 
-const SAYABLE: Readonly<Record<string, Sayable>> = {
+const SAYABLE: Readonly<Record<string, StreamTraits>> = {
   "openai-chat": { grammar: checked(checkChat), several: true, refuses: true },
   "openai-responses": { grammar: checked(checkResponses), several: false, refuses: true },
   "anthropic-messages": { grammar: (frames) => grammarFaults(frames.join("")), several: false, refuses: false },
   "gemini-generate": { grammar: breaches, several: true, refuses: false },
 }
 
-function sayableIn(protocol: string): Sayable {
+function sayableIn(protocol: string): StreamTraits {
   const sayable = SAYABLE[protocol]
   if (!sayable) throw new Error(`nobody knows what can be said in ${protocol}`)
   return sayable
@@ -65,14 +65,14 @@ function read(protocol: string, pieces: readonly string[]): StreamEvent[] {
 }
 
 /** A stream folded. Where there is only one answer, it is that of the first candidate to speak. */
-function foldFor(events: readonly StreamEvent[], { several }: Sayable): ChatResponse {
+function foldFor(events: readonly StreamEvent[], { several }: StreamTraits): ChatResponse {
   const whole = assembleResponse(events)
   const first = events.find((event) => "candidate" in event)?.candidate
   return several ? whole : { ...whole, candidates: whole.candidates.filter(({ index }) => index === first) }
 }
 
 /** What of an answer every protocol has words for. */
-function said({ candidates, usage }: ChatResponse, { several, refuses }: Sayable) {
+function said({ candidates, usage }: ChatResponse, { several, refuses }: StreamTraits) {
   const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {
     candidates: (several ? candidates : candidates.slice(0, 1)).map((each) => saidBy(each, refuses)),

@@ -103,23 +103,23 @@ function unlessRefused<Said>(protocol: string, say: () => Said): Said | undefine
   }
 }
 
-type Efforts = NonNullable<UpstreamRequestContext["efforts"]>
+type EffortSettings = NonNullable<UpstreamRequestContext["efforts"]>
 
 /** What the catalogue tells of the models that take the most. */
-const MOST_EFFORTS: Readonly<Record<string, Efforts>> = {
+const MOST_EFFORTS: Readonly<Record<string, EffortSettings>> = {
   "openai-chat": ["none", "minimal", "low", "medium", "high", "xhigh"],
   "openai-responses": ["none", "minimal", "low", "medium", "high", "xhigh"],
   "anthropic-messages": ["low", "medium", "high", "xhigh", "max"],
   "gemini-generate": ["minimal", "low", "medium", "high"],
 }
 
-type Told = Omit<UpstreamRequestContext, "losses">
+type EncodeOptions = Omit<UpstreamRequestContext, "losses">
 
 /** What a target may be known to take. */
-function contexts(protocol: string): fc.Arbitrary<Told> {
+function contexts(protocol: string): fc.Arbitrary<EncodeOptions> {
   const known = fc.record(
     {
-      efforts: fc.constantFrom<Efforts[]>(["low", "medium", "high"], MOST_EFFORTS[protocol] ?? ["high"]),
+      efforts: fc.constantFrom<EffortSettings[]>(["low", "medium", "high"], MOST_EFFORTS[protocol] ?? ["high"]),
       thinkingTokens: fc.constantFrom({ min: 1024 }, { min: 1024, max: 24_576 }),
       fixedSampling: fc.constant(true),
     },
@@ -133,11 +133,11 @@ function contexts(protocol: string): fc.Arbitrary<Told> {
     maxOutputTokens: fc.constantFrom(1500, 4096, 64_000),
     reasons: fc.boolean(),
   })
-  return fc.tuple(always, known).map(([must, may]) => ({ ...must, ...may }) as Told)
+  return fc.tuple(always, known).map(([must, may]) => ({ ...must, ...may }) as EncodeOptions)
 }
 
 describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
-  const valid = (request: ChatRequest, context: Told): "sent" | "refused" => {
+  const valid = (request: ChatRequest, context: EncodeOptions): "sent" | "refused" => {
     const said = unlessRefused(protocol, () =>
       upstream.encodeRequest(fitNames(request, upstream).request, { ...context, losses: [] }),
     )
@@ -145,7 +145,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
     expect(faultsOf(protocol, { body: wired(said), model: context.model })).toEqual([])
     return "sent"
   }
-  const holds = (request: ChatRequest, context: Told) => void valid(request, context)
+  const holds = (request: ChatRequest, context: EncodeOptions) => void valid(request, context)
 
   test("a conversation is one its receiver takes, and is never refused", () => {
     const plain = fc.property(conversations(), contexts(protocol), (request, context) => {
@@ -154,7 +154,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
     fc.assert(plain, { numRuns: 150 })
   })
 
-  test("and with every setting that its receiver takes", () => {
+  test("a request with every supported setting is valid", () => {
     // Those that are refused are tried where nothing is lost in silence.
     const isTaken = (name: string) => upstream.fates[name as keyof ChatSettings].fate !== "refused"
     const taken = settings.map((wished) => Object.fromEntries(Object.entries(wished).filter(([name]) => isTaken(name))))
@@ -164,7 +164,7 @@ describe.each([...codecs.upstream])("sent to %s", (protocol, upstream) => {
     fc.assert(wishing, { numRuns: 200 })
   })
 
-  test("and where a client says it oddly", () => {
+  test("a request with unusual but legal input is valid", () => {
     fc.assert(fc.property(odd(conversations()), contexts(protocol), holds), { numRuns: 200 })
   })
 })

@@ -5,7 +5,7 @@ import type { LedgerTable } from "../../src/store/contract.ts"
 import { ledgerTable } from "../../src/store/sqlite/ledger/ledger-table.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
-class Faults {
+class StatementFaults {
   /** Since it was last told when to fail. */
   happened = false
   statements = 0
@@ -41,26 +41,26 @@ interface FailureOptions {
 
 export interface FaultyStore {
   readonly table: LedgerTable
-  readonly faults: Faults
+  readonly faults: StatementFaults
   close(): void
 }
 
 export function openFaulty(path: string): FaultyStore {
   openSqlite(path).close()
   const database = new Database(path, { readwrite: true, safeIntegers: true })
-  const faults = new Faults()
+  const faults = new StatementFaults()
   const table = ledgerTable(faulty(database, faults))
   return { table, faults, close: () => database.close() }
 }
 
-type Statement = ReturnType<Database["query"]>
+type SqlStatement = ReturnType<Database["query"]>
 
-function faulty(database: Database, faults: Faults): Database {
+function faulty(database: Database, faults: StatementFaults): Database {
   const counted =
     <Given extends unknown[], Result>(act: (...given: Given) => Result) =>
     (...given: Given): Result =>
       faults.through(() => act(...given))
-  const wrapped = (statement: Statement) => ({
+  const wrapped = (statement: SqlStatement) => ({
     run: counted(statement.run.bind(statement)),
     get: counted(statement.get.bind(statement)),
     all: counted(statement.all.bind(statement)),

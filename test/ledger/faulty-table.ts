@@ -1,7 +1,7 @@
 // A ledger's table that fails when told to: at its n-th call, a commit being the last call of its transaction.
 import { type LedgerTable, StoreError } from "../../src/store/contract.ts"
 
-export class Faults {
+export class TableFaults {
   /** Since it was last told when to fail. */
   happened = false
   calls = 0
@@ -22,7 +22,7 @@ export class Faults {
   }
 }
 
-export function faultyTable(table: LedgerTable, faults: Faults): LedgerTable {
+export function faultyTable(table: LedgerTable, faults: TableFaults): LedgerTable {
   return {
     ...wrapped(table, faults),
     // Asks nothing of the store.
@@ -38,7 +38,7 @@ export function faultyTable(table: LedgerTable, faults: Faults): LedgerTable {
 }
 
 /** The same functions at the same places, each of them counted. */
-function wrapped<Functions extends object>(functions: Functions, faults: Faults): Functions {
+function wrapped<Functions extends object>(functions: Functions, faults: TableFaults): Functions {
   const entries = Object.entries(functions).map(([name, value]) => {
     if (typeof value !== "function") return [name, wrapped(value, faults)]
     const counted = (...given: unknown[]) => {

@@ -9,7 +9,7 @@ import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { type Budget, PERIODS } from "../../src/ledger/budget.ts"
 import { Ledger } from "../../src/ledger/ledger.ts"
 import { type FaultyStore, openFaulty } from "./faulty-database.ts"
-import { type Answer, addUsed, RELEASED, Reference, type Used } from "./reference.ts"
+import { addUsed, RELEASED, type ReferenceAnswer, ReferenceLedger, type ReferenceUsage } from "./reference.ts"
 
 /** One has a name that breaks lines and fields, and sorts elsewhere in SQLite. */
 const KEYS = ["k1", "k2", "k\t%\n\ufffd😀"]
@@ -61,7 +61,7 @@ const step = fc.oneof(
     }),
   },
 )
-type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+type ModelStep = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
 /**
  * What comes in one turn of the event loop; at which statement the store fails meanwhile, and whether it goes on to; how
@@ -78,10 +78,10 @@ const turn = fc.record({
     { weight: 1, arbitrary: fc.integer({ min: -30, max: 60 }) },
   ),
 })
-type Turn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never
+type ModelTurn = typeof turn extends fc.Arbitrary<infer Value> ? Value : never
 
-class World {
-  private readonly reference = new Reference()
+class LedgerWorld {
+  private readonly reference = new ReferenceLedger()
   private notes: [requestId: string, nano: bigint][] = []
   private readonly requests: string[] = []
   private now = Date.UTC(2026, 10, 15, 12)
@@ -100,7 +100,7 @@ class World {
     this.ledger.recover()
   }
 
-  async turn({ steps, failsAt, failureLasts, upkeep, dies, clockHours }: Turn): Promise<void> {
+  async turn({ steps, failsAt, failureLasts, upkeep, dies, clockHours }: ModelTurn): Promise<void> {
     const { faults } = this.store
     this.now += clockHours * HOUR_MS
     faults.failAt(failsAt, { lasts: failureLasts })
@@ -124,7 +124,7 @@ class World {
     await this.compare()
   }
 
-  private upkeep(what: Turn["upkeep"][number]): void {
+  private upkeep(what: ModelTurn["upkeep"][number]): void {
     const { table } = this.store
     if (what === "begin") table.beginFlush()
     if (what === "fold") table.flush(0)
@@ -142,7 +142,7 @@ class World {
   }
 
   /** One step, as the ledger takes it and as the reference does. */
-  private prepare(step: Step): { real: () => Promise<unknown>; plain: () => Answer } {
+  private prepare(step: ModelStep): { real: () => Promise<unknown>; plain: () => ReferenceAnswer } {
     const { ledger, reference } = this
     if (step.name === "hold") {
       const { keyId, amountNano, budgets } = step
@@ -165,7 +165,7 @@ class World {
     return this.prepareOnRequest(step, this.requests[step.which % this.requests.length] ?? "none yet")
   }
 
-  private prepareOnRequest(step: Extract<Step, { which: number }>, requestId: string) {
+  private prepareOnRequest(step: Extract<ModelStep, { which: number }>, requestId: string) {
     const { ledger, reference } = this
     switch (step.name) {
       case "extend":
@@ -226,8 +226,8 @@ class World {
   }
 
   /** What each key used on each day, read in small pages. */
-  private used(): Map<string, Used> {
-    const sums = new Map<string, Used>()
+  private used(): Map<string, ReferenceUsage> {
+    const sums = new Map<string, ReferenceUsage>()
     const query = { from: "2026-01-01", to: "2027-12-31", limit: 3 }
     for (let page = this.ledger.usage(query); page.length > 0; ) {
       for (const { date, tenant, keyId, requests, input, paidNano } of page)
@@ -257,7 +257,7 @@ test("the ledger does as the reference does", async () => {
   try {
     await fc.assert(
       fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 20 }), async (turns) => {
-        const world = new World(join(folder, `${runs++}.db`))
+        const world = new LedgerWorld(join(folder, `${runs++}.db`))
         try {
           for (const each of turns) await world.turn(each)
         } finally {

@@ -24,15 +24,15 @@ const wish = (requestId: string, amountNano: bigint) => ({
   budgets: [{ period: "day", limitNano: 10_000n } as const],
 })
 
-type Act = (ledger: Ledger, store: FaultyStore) => Promise<unknown>
+type LedgerAction = (ledger: Ledger, store: FaultyStore) => Promise<unknown>
 
-const fold: Act = async (_, { table }) => {
+const fold: LedgerAction = async (_, { table }) => {
   table.beginFlush()
   while (table.flush(0));
 }
 
 /** Every one may be done again when it failed; what stands in one list is done in one turn. */
-const STORY: readonly (readonly Act[])[] = [
+const STORY: readonly (readonly LedgerAction[])[] = [
   [(ledger) => ledger.topUp({ account: "key:k1", amountNano: 1000n, eventId: "e1", at: AT })],
   [(ledger) => ledger.hold(wish("r1", 300n)), (ledger) => ledger.hold(wish("r2", 200n))],
   [(ledger) => ledger.extend("r1", 100n), (ledger) => ledger.hold(wish("r3", 50n))],
@@ -42,12 +42,12 @@ const STORY: readonly (readonly Act[])[] = [
   [fold],
 ]
 
-interface Failure {
+interface InjectedFailure {
   readonly at: number
   readonly lasts: boolean
 }
 
-async function tell(path: string, failure?: Failure) {
+async function tell(path: string, failure?: InjectedFailure) {
   const store = openFaulty(path)
   const { faults, table } = store
   const ledger = new Ledger({ table, now: () => AT })
@@ -97,17 +97,20 @@ function isTold(result: PromiseSettledResult<unknown>): boolean {
 test.each([
   ["once", false],
   ["from then on, for a while", true],
-])("a store that fails at its n-th statement, %s, costs nobody anything", async (_, lasts) => {
-  const whole = await tell(join(folder, "whole.db"))
-  expect(whole.end.receipts.map((receipt) => receipt?.paidNano)).toEqual([390n, 0n, 610n])
-  expect(whole.end.usage).toMatchObject([{ requests: 2, paidNano: 1000n }])
-  expect(whole.statements).toBeGreaterThan(50)
-  for (let at = 0; at < whole.statements; at++) {
-    const { end, failed } = await tell(join(folder, `${at}.db`), { at, lasts })
-    expect(failed).toBe(true)
-    expect(end).toEqual(whole.end)
-  }
-})
+])(
+  "a store that fails at its n-th statement, %s, ends with the same ledger as without the failure",
+  async (_, lasts) => {
+    const whole = await tell(join(folder, "whole.db"))
+    expect(whole.end.receipts.map((receipt) => receipt?.paidNano)).toEqual([390n, 0n, 610n])
+    expect(whole.end.usage).toMatchObject([{ requests: 2, paidNano: 1000n }])
+    expect(whole.statements).toBeGreaterThan(50)
+    for (let at = 0; at < whole.statements; at++) {
+      const { end, failed } = await tell(join(folder, `${at}.db`), { at, lasts })
+      expect(failed).toBe(true)
+      expect(end).toEqual(whole.end)
+    }
+  },
+)
 
 test("a fold that is told to have failed and has not is not done again", async () => {
   let at = 0

@@ -4,13 +4,13 @@
 import { type Budget, dateOfDay, dayOf, startOfDay, windowOf } from "../../src/ledger/budget.ts"
 import type { HoldRequest, SettledHold } from "../../src/ledger/ledger-rules.ts"
 
-interface Held extends HoldRequest {
+interface ReferenceHold extends HoldRequest {
   readonly account: string
   amountNano: bigint
   lowerBoundNano: bigint
 }
 
-interface Paid {
+interface ReferencePayment {
   readonly outcome: SettledHold["outcome"] | "returned"
   readonly tenant: string
   readonly keyId: string
@@ -18,20 +18,23 @@ interface Paid {
   readonly nano: bigint
 }
 
-export interface Used {
+export interface ReferenceUsage {
   readonly requests: number
   readonly input: number
   readonly paidNano: bigint
 }
 
-export function addUsed(sums: Map<string, Used>, { place, used }: { place: string; used: Used }): void {
+export function addUsed(
+  sums: Map<string, ReferenceUsage>,
+  { place, used }: { place: string; used: ReferenceUsage },
+): void {
   const before = sums.get(place) ?? { requests: 0, input: 0, paidNano: 0n }
   const [requests, input] = [before.requests + used.requests, before.input + used.input]
   sums.set(place, { requests, input, paidNano: before.paidNano + used.paidNano })
 }
 
 /** `refused` stands for any GatewayError of that code. */
-export type Answer = undefined | boolean | SettledHold | { readonly refused: string }
+export type ReferenceAnswer = undefined | boolean | SettledHold | { readonly refused: string }
 
 /** How a request ends that owes nothing. */
 export const RELEASED: SettledHold = {
@@ -39,29 +42,29 @@ export const RELEASED: SettledHold = {
   ...{ owedNano: 0n, returnedNano: 0n },
 }
 
-interface Spender {
+interface SpendingKey {
   readonly keyId: string
   readonly tenant: string
   readonly at: number
 }
 
-interface Carried {
+interface CarriedOvershoot {
   readonly holder: string
   readonly period: "day" | "week" | "month"
-  readonly overshoot: Overshoot
+  readonly overshoot: BudgetOvershoot
   /** Of the periods after it. */
   readonly limitNano: bigint
 }
 
 /** By how much a budget was exceeded, in the last period in which it was. */
-interface Overshoot {
+interface BudgetOvershoot {
   readonly from: number
   readonly limitNano: bigint
   readonly carriedNano: bigint
   readonly overNano: bigint
 }
 
-export class Reference {
+export class ReferenceLedger {
   readonly posted = new Map<string, bigint>([
     ["funding", 0n],
     ["revenue", 0n],
@@ -71,12 +74,12 @@ export class Reference {
   ])
   readonly owed = new Map<string, bigint>()
   readonly floors = new Map<string, bigint | null>()
-  readonly holds = new Map<string, Held>()
+  readonly holds = new Map<string, ReferenceHold>()
   readonly ended = new Map<string, SettledHold>()
   /** Requests that have something in suspense, and who paid it. */
-  readonly suspended = new Map<string, Held>()
-  private readonly paid: Paid[] = []
-  private readonly overshoots = new Map<string, Overshoot>()
+  readonly suspended = new Map<string, ReferenceHold>()
+  private readonly paid: ReferencePayment[] = []
+  private readonly overshoots = new Map<string, BudgetOvershoot>()
   private readonly events = new Map<string, string>()
   /** Requests whose suspense was ended. */
   private readonly outOfSuspense = new Set<string>()
@@ -101,11 +104,11 @@ export class Reference {
   }
 
   /** As of a day no earlier than any that the key or its tenant has spent on. */
-  leftOf(budget: Budget, who: Spender): bigint {
+  leftOf(budget: Budget, who: SpendingKey): bigint {
     return this.leftOn(budget, { ...who, at: this.timeOf(who) })
   }
 
-  private leftOn({ of = "key", period, limitNano }: Budget, who: Spender): bigint {
+  private leftOn({ of = "key", period, limitNano }: Budget, who: SpendingKey): bigint {
     const holder = of === "key" ? `key:${who.keyId}` : `tenant:${who.tenant}`
     if (period === "total") return limitNano - this.spentBy(holder)
     const window = windowOf(period, dayOf(who.at))
@@ -115,7 +118,7 @@ export class Reference {
   }
 
   private spentBy(holder: string, days?: { from: number; to: number }): bigint {
-    const counts = ({ keyId, tenant, at }: Spender) =>
+    const counts = ({ keyId, tenant, at }: SpendingKey) =>
       (holder === `key:${keyId}` || holder === `tenant:${tenant}`) &&
       (!days || (dayOf(at) >= days.from && dayOf(at) <= days.to))
     const spent = this.paid.filter(counts).map(({ nano }) => nano)
@@ -123,14 +126,14 @@ export class Reference {
     return sum([...spent, ...held])
   }
 
-  private timeOf({ keyId, tenant, at }: Spender): number {
+  private timeOf({ keyId, tenant, at }: SpendingKey): number {
     const counted = [...this.paid.filter(({ outcome }) => outcome !== "released"), ...this.holds.values()]
     const days = counted.filter((each) => each.keyId === keyId || each.tenant === tenant).map((each) => dayOf(each.at))
     const day = Math.max(dayOf(at), ...days)
     return day === dayOf(at) ? at : startOfDay(day)
   }
 
-  private carriedInto(from: number, { holder, period, overshoot, limitNano }: Carried): bigint {
+  private carriedInto(from: number, { holder, period, overshoot, limitNano }: CarriedOvershoot): bigint {
     if (overshoot.from >= from) return overshoot.carriedNano
     let window = windowOf(period, overshoot.from)
     const beyond = (nano: bigint, limit: bigint) => most(0n, nano + this.spentBy(holder, window) - limit)
@@ -142,7 +145,7 @@ export class Reference {
   }
 
   /** Whether so much does not fit a budget. From then on, what is before the last period does not change any more. */
-  private exceeds(budgets: readonly Budget[], { who, nano }: { who: Spender; nano: bigint }): boolean {
+  private exceeds(budgets: readonly Budget[], { who, nano }: { who: SpendingKey; nano: bigint }): boolean {
     return budgets.some((budget) => {
       const { of = "key", period } = budget
       const holder = of === "key" ? `key:${who.keyId}` : `tenant:${who.tenant}`
@@ -157,7 +160,7 @@ export class Reference {
     })
   }
 
-  private noteExcess(held: Held, excessNano: bigint): void {
+  private noteExcess(held: ReferenceHold, excessNano: bigint): void {
     for (const budget of held.budgets ?? []) {
       const { of = "key", period, limitNano } = budget
       const left = this.leftOn(budget, held)
@@ -182,8 +185,8 @@ export class Reference {
   }
 
   /** By day, tenant and key; every settled request used one token of input. */
-  used(): Map<string, Used> {
-    const sums = new Map<string, Used>()
+  used(): Map<string, ReferenceUsage> {
+    const sums = new Map<string, ReferenceUsage>()
     for (const { outcome, tenant, keyId, at, nano } of this.paid) {
       if (outcome === "released") continue
       const used = { requests: outcome === "returned" ? 0 : 1, input: outcome === "settled" ? 1 : 0, paidNano: nano }
@@ -192,7 +195,7 @@ export class Reference {
     return sums
   }
 
-  hold(wish: HoldRequest): Answer {
+  hold(wish: HoldRequest): ReferenceAnswer {
     const own = `key:${wish.keyId}`
     const account = (this.floors.get(own) ?? null) !== null ? own : `tenant:${wish.tenant}`
     const free = this.freeOn(account)
@@ -206,7 +209,7 @@ export class Reference {
     return undefined
   }
 
-  extend(requestId: string, moreNano: bigint): Answer {
+  extend(requestId: string, moreNano: bigint): ReferenceAnswer {
     const held = this.holds.get(requestId)
     if (!held) return false
     const free = this.freeOn(held.account)
@@ -221,11 +224,11 @@ export class Reference {
     if (held && lowerBoundNano > held.lowerBoundNano) held.lowerBoundNano = lowerBoundNano
   }
 
-  settle(requestId: string, { chargeNano, mayOwe }: { chargeNano: bigint; mayOwe: boolean }): Answer {
+  settle(requestId: string, { chargeNano, mayOwe }: { chargeNano: bigint; mayOwe: boolean }): ReferenceAnswer {
     return this.end(requestId, { outcome: "settled", chargeNano, mayOwe }) ?? { refused: "fault" }
   }
 
-  endSuspense(requestId: string, chargeNano: bigint): Answer {
+  endSuspense(requestId: string, chargeNano: bigint): ReferenceAnswer {
     const settled = this.ended.get(requestId)
     if (settled?.outcome !== "recovered") return { refused: "resource_not_found" }
     const held = this.suspended.get(requestId)
@@ -246,7 +249,7 @@ export class Reference {
     return undefined
   }
 
-  release(requestId: string): Answer {
+  release(requestId: string): ReferenceAnswer {
     return this.end(requestId, { outcome: "released", chargeNano: 0n }) ?? RELEASED
   }
 
@@ -279,7 +282,7 @@ export class Reference {
     return settled
   }
 
-  topUp({ account, amountNano, eventId }: { account: string; amountNano: bigint; eventId: string }): Answer {
+  topUp({ account, amountNano, eventId }: { account: string; amountNano: bigint; eventId: string }): ReferenceAnswer {
     const what = `${account} ${amountNano}`
     const before = this.events.get(eventId)
     if (before !== undefined) return before === what ? undefined : { refused: "idempotency_conflict" }
@@ -294,7 +297,7 @@ export class Reference {
     return undefined
   }
 
-  setFloor(account: string, floorNano: bigint | null): Answer {
+  setFloor(account: string, floorNano: bigint | null): ReferenceAnswer {
     const has = (this.posted.get(account) ?? 0n) - this.heldOn(account)
     if (floorNano !== null && floorNano > has) return { refused: "invalid_parameter" }
     if (!this.floors.has(account)) this.open(account, floorNano)

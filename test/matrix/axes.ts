@@ -39,10 +39,10 @@ export const FEATURES = {
   "remote MCP": { mayBeRefused: false, clients: ["openai-responses", "anthropic-messages"] },
 } as const satisfies Record<string, FeatureRules>
 
-export type Feature = keyof typeof FEATURES
-export const FEATURE_NAMES = Object.keys(FEATURES) as Feature[]
+export type MatrixFeature = keyof typeof FEATURES
+export const FEATURE_NAMES = Object.keys(FEATURES) as MatrixFeature[]
 
-export function isSpokenBy(feature: Feature, client: ClientProtocol): boolean {
+export function isSpokenBy(feature: MatrixFeature, client: ClientProtocol): boolean {
   const { clients }: FeatureRules = FEATURES[feature]
   return clients?.includes(client) ?? true
 }
@@ -50,7 +50,7 @@ export function isSpokenBy(feature: Feature, client: ClientProtocol): boolean {
 export interface CellName {
   readonly client: ClientProtocol
   readonly upstream: UpstreamProtocol
-  readonly feature: Feature
+  readonly feature: MatrixFeature
 }
 
 /** The model that stands for an upstream, by the name a caller gives it. */

@@ -1,41 +1,48 @@
 // One cell: a client and an upstream, what they say to each other, and whether both ends saw what was meant.
 import { isDeepStrictEqual } from "node:util"
 import { type CellName, modelOf } from "./axes.ts"
-import type { Client } from "./clients/client.ts"
-import type { Answer, Ask, Ending, Heard, Outcome, Reply } from "./conversation.ts"
+import type { MatrixClient } from "./clients/client.ts"
+import type {
+  ClientOutcome,
+  ClientReply,
+  FinishKind,
+  MatrixRequest,
+  ReceivedConversation,
+  ScriptedAnswer,
+} from "./conversation.ts"
 import { SERVED } from "./gateway-config.ts"
-import type { Host } from "./upstreams/host.ts"
+import type { MatrixHost } from "./upstreams/host.ts"
 
 /** A call was refused as one that this pair cannot carry. */
-export class Refused extends Error {}
+export class RefusedRequest extends Error {}
 /** A call failed, so that there is nothing more to see. */
-class Stuck extends Error {}
+class StuckExchange extends Error {}
 
-interface Saying {
-  readonly answer: Answer
+interface ExchangeScript {
+  readonly answer: ScriptedAnswer
   readonly stream: boolean
   /** Whether something may be lost on the way; else no loss may be told. */
   readonly mayLose?: boolean
 }
 
-export interface Exchanged {
-  readonly reply: Reply
-  readonly heard: Heard
+export interface ExchangeResult {
+  readonly reply: ClientReply
+  readonly heard: ReceivedConversation
   readonly pieces: readonly string[]
 }
 
-export class Cell {
+export class MatrixCell {
   /** What was expected and not seen. */
   readonly problems: string[] = []
   /** What a reader of the table should know of a cell that passes. */
   readonly notes = new Set<string>()
 
-  private readonly client: Client
-  private readonly host: Host
+  private readonly client: MatrixClient
+  private readonly host: MatrixHost
 
   constructor(
     readonly name: CellName,
-    { client, host }: { client: Client; host: Host },
+    { client, host }: { client: MatrixClient; host: MatrixHost },
   ) {
     this.client = client
     this.host = host
@@ -47,12 +54,12 @@ export class Cell {
   }
 
   /** Says it and is answered, or the cell ends here. */
-  async say(ask: Ask, saying: Saying): Promise<Exchanged> {
+  async say(ask: MatrixRequest, saying: ExchangeScript): Promise<ExchangeResult> {
     const { reply, failure, pieces } = await this.hear(ask, saying)
     const [heard] = this.host.heard
     if (failure?.status === 400 && failure.code === "unsupported_parameter") {
       this.seen("requests at the upstream, of a call that is refused", this.host.heard.length).is(0)
-      throw new Refused(failure.message)
+      throw new RefusedRequest(failure.message)
     }
     if (failure) throw this.stuck("an answer", `${failure.status ?? "no status"}: ${failure.message}`)
     if (!reply || !heard) throw this.stuck("a request at the upstream", "none")
@@ -66,7 +73,7 @@ export class Cell {
   }
 
   /** Says it, whatever comes of it. */
-  async hear(ask: Ask, { answer, stream }: Saying): Promise<Outcome> {
+  async hear(ask: MatrixRequest, { answer, stream }: ExchangeScript): Promise<ClientOutcome> {
     this.host.willAnswer(answer)
     const outcome = await this.client.say(ask, { stream })
     for (const fault of this.host.faults) this.problems.push(`the upstream got ${fault}`)
@@ -83,13 +90,13 @@ export class Cell {
   }
 
   /** The answer ended as the client's protocol says it. */
-  ended({ finish }: Reply, ending: Ending): void {
+  ended({ finish }: ClientReply, ending: FinishKind): void {
     const words = this.client.endings[ending]
     if (!words.includes(finish)) this.problem("finish", { expected: words.join(" or "), seen: finish })
   }
 
   /** Something was lost on the way, and the header says so. */
-  lost(what: string, { reply: { losses = "" }, as }: { reply: Reply; as: RegExp }): void {
+  lost(what: string, { reply: { losses = "" }, as }: { reply: ClientReply; as: RegExp }): void {
     if (!as.test(losses)) this.problem(`${what}, or its loss in the header`, { expected: String(as), seen: losses })
   }
 
@@ -105,8 +112,8 @@ export class Cell {
     return modelOf(this.name.upstream)
   }
 
-  private stuck(expected: string, seen: string): Stuck {
-    return new Stuck(`expected ${expected}, saw ${seen}`)
+  private stuck(expected: string, seen: string): StuckExchange {
+    return new StuckExchange(`expected ${expected}, saw ${seen}`)
   }
 }
 

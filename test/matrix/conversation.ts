@@ -1,12 +1,12 @@
 // What is said in a cell, in no protocol's words: what a client asks and is answered, what an upstream hears and says.
 
 /** What a driver says with its library. */
-export interface Ask {
+export interface MatrixRequest {
   readonly instructions?: string
   readonly turns: readonly AskedTurn[]
-  readonly tools?: readonly Tool[]
+  readonly tools?: readonly MatrixTool[]
   readonly forcedTool?: string
-  readonly format?: { readonly name: string; readonly schema: Json }
+  readonly format?: { readonly name: string; readonly schema: MatrixJson }
   /** Think hard, and show it. */
   readonly thinkHard?: true
   readonly stop?: readonly string[]
@@ -30,7 +30,7 @@ export interface RemoteServer {
 export interface RemoteCall {
   readonly server: string
   readonly name: string
-  readonly arguments: Json
+  readonly arguments: MatrixJson
   readonly output: string
 }
 
@@ -43,48 +43,48 @@ export type AskedTurn =
 
 export type UserPart =
   | { readonly text: string }
-  | { readonly image: Media }
-  | { readonly document: Media & { readonly name: string } }
+  | { readonly image: MediaFile }
+  | { readonly document: MediaFile & { readonly name: string } }
   | { readonly passage: { readonly title: string; readonly source: string; readonly text: string } }
 
-export interface Media {
+export interface MediaFile {
   readonly mediaType: string
   readonly base64: string
 }
 
-export interface Tool {
+export interface MatrixTool {
   readonly name: string
   readonly description: string
-  readonly schema: Json
+  readonly schema: MatrixJson
 }
 
 export interface AskedResult {
-  readonly call: Call
+  readonly call: MatrixToolCall
   readonly text: string
-  readonly image?: Media
+  readonly image?: MediaFile
   readonly failed?: true
 }
 
-export interface Call {
+export interface MatrixToolCall {
   readonly id: string
   readonly name: string
-  readonly arguments: Json
+  readonly arguments: MatrixJson
 }
 
 /** What a client's library told of one call; it raised where there is a failure. */
-export interface Outcome {
+export interface ClientOutcome {
   /** The texts that came one by one, of a stream. */
   readonly pieces: readonly string[]
-  readonly reply?: Reply
-  readonly failure?: Failure
+  readonly reply?: ClientReply
+  readonly failure?: ClientFailure
 }
 
-export interface Reply {
+export interface ClientReply {
   readonly text: string
   readonly reasoning: string
   /** What it says where it will not answer, apart from the text. */
   readonly refusal?: string
-  readonly calls: readonly Call[]
+  readonly calls: readonly MatrixToolCall[]
   readonly remoteCalls?: readonly RemoteCall[]
   /** In the protocol's own word. */
   readonly finish: string
@@ -99,7 +99,7 @@ export interface Reply {
   readonly echo: unknown
 }
 
-export interface Failure {
+export interface ClientFailure {
   /** Whether it is the library's own error, which its users catch. */
   readonly isOfLibrary: boolean
   readonly status?: number
@@ -118,9 +118,9 @@ interface TokenCounts {
 }
 
 /** What an upstream answers. */
-export interface Answer {
+export interface ScriptedAnswer {
   readonly parts: readonly AnswerPart[]
-  readonly finish: Ending
+  readonly finish: FinishKind
   readonly stopSequence?: string
   /** Some of the prompt was written to a cache, where the protocol tells that. */
   readonly wroteCache?: true
@@ -133,7 +133,7 @@ export type AnswerPart =
   /** Gemini signs its last text also where it has shown no thought. */
   | { readonly text: string; readonly seal?: string }
   | { readonly refusal: string }
-  | { readonly call: Call }
+  | { readonly call: MatrixToolCall }
   | { readonly remote: RemoteCall }
 
 /** What Gemini puts on the first call of an answer where no thought was shown, and wants back. */
@@ -144,31 +144,31 @@ export function unspeakable(part: object): never {
   throw new Error(`this protocol cannot say ${JSON.stringify(part)}`)
 }
 
-export type Ending = "stop" | "stop-sequence" | "length" | "tool-calls" | "refusal"
+export type FinishKind = "stop" | "stop-sequence" | "length" | "tool-calls" | "refusal"
 
 /** What an upstream reports for every answer. */
 export const USAGE = { fresh: 40, cacheRead: 20, visible: 11, reasoning: 6 } as const
 export const OUTPUT_TOKENS = USAGE.visible + USAGE.reasoning
 const CACHE_WRITE = 10
 
-export function cacheWriteOf({ wroteCache }: Answer): number {
+export function cacheWriteOf({ wroteCache }: ScriptedAnswer): number {
   return wroteCache ? CACHE_WRITE : 0
 }
 
 /** Everything read, written to a cache or not. */
-export function inputOf(answer: Answer): number {
+export function inputOf(answer: ScriptedAnswer): number {
   return USAGE.fresh + USAGE.cacheRead + cacheWriteOf(answer)
 }
 
 /** What a request said, as its receiver reads it. */
-export interface Heard {
+export interface ReceivedConversation {
   readonly model: string
   readonly stream: boolean
   readonly instructions: string
   readonly turns: readonly HeardTurn[]
-  readonly tools: readonly Tool[]
+  readonly tools: readonly MatrixTool[]
   readonly choice: "auto" | "none" | "any" | { readonly tool: string }
-  readonly schema?: Json
+  readonly schema?: MatrixJson
   readonly stop: readonly string[]
   readonly maxOutputTokens?: number
   readonly effort?: string
@@ -186,22 +186,28 @@ export interface HeardTurn {
 
 export type HeardPart =
   | { readonly kind: "text"; readonly text: string; readonly seal?: string }
-  | { readonly kind: "image" | "document"; readonly media: Media }
+  | { readonly kind: "image" | "document"; readonly media: MediaFile }
   | { readonly kind: "reasoning"; readonly text: string; readonly seal?: string }
-  | { readonly kind: "call"; readonly call: Call; readonly seal?: string }
+  | { readonly kind: "call"; readonly call: MatrixToolCall; readonly seal?: string }
   | {
       readonly kind: "result"
       readonly callId: string
       readonly text: string
-      readonly images: readonly Media[]
+      readonly images: readonly MediaFile[]
       readonly failed: boolean
     }
   /** A passage in a block of its own. */
   | { readonly kind: "passage"; readonly title: string; readonly source: string; readonly text: string }
   | { readonly kind: "unknown"; readonly value: unknown }
 
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json }
-export type JsonObject = { readonly [member: string]: Json }
+export type MatrixJson =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly MatrixJson[]
+  | { readonly [member: string]: MatrixJson }
+export type JsonObject = { readonly [member: string]: MatrixJson }
 
 /** Text as models send it: a few characters at a time. */
 export function inPieces(text: string): string[] {

@@ -4,7 +4,7 @@ import { modelOf, UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
 /** What proves us to the upstreams: a pair of keys where calls are signed, elsewhere its second alone. */
 export const CREDENTIAL = { accessKeyId: "AKIDMATRIXMATRIX", secretAccessKey: "matrix-upstream-credential" }
 
-interface Served {
+interface UpstreamConfig {
   readonly type: string
   /** The model's name there; protocols with several generations of models go by it. */
   readonly model: string
@@ -12,7 +12,7 @@ interface Served {
   baseUrl(origin: string): string
 }
 
-export const SERVED: Readonly<Record<UpstreamProtocol, Served>> = {
+export const SERVED: Readonly<Record<UpstreamProtocol, UpstreamConfig>> = {
   "openai-chat": { type: "openai-compatible", model: "upstream-model", baseUrl: (origin) => `${origin}/v1` },
   "openai-responses": { type: "openai-compatible", model: "upstream-model", baseUrl: (origin) => `${origin}/v1` },
   "anthropic-messages": { type: "anthropic-compatible", model: "claude-opus-4-6", baseUrl: (origin) => origin },

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
-import { CLIENTS, FEATURE_NAMES, type Feature, isSpokenBy, UPSTREAMS } from "./axes.ts"
+import { CLIENTS, FEATURE_NAMES, isSpokenBy, type MatrixFeature, UPSTREAMS } from "./axes.ts"
 import { allCells, type CellResult, runCell } from "./matrix.ts"
 import { conformancePage, PAGE } from "./page.ts"
 import { refusalOf, unlawfulRefusals } from "./refusals.ts"
-import { type Stage, startStage } from "./stage.ts"
-import { type Lie, startUnfaithfulStage, type UnfaithfulStage } from "./unfaithful-gateway.ts"
+import { type MatrixStage, startStage } from "./stage.ts"
+import { type GatewayTampering, startUnfaithfulStage, type UnfaithfulStage } from "./unfaithful-gateway.ts"
 
 describe("through the gateway", () => {
-  let stage: Stage
+  let stage: MatrixStage
   beforeAll(async () => {
     stage = await startStage(UPSTREAMS)
   })
@@ -58,7 +58,7 @@ function changed(what: string | RegExp, by = ""): (text: string) => string {
 }
 
 /** For each feature that chat completions have, what a careless gateway might do, and a cell must see. */
-const LIES: Readonly<Partial<Record<Feature, Readonly<Record<string, Lie>>>>> = {
+const LIES: Readonly<Partial<Record<MatrixFeature, Readonly<Record<string, GatewayTampering>>>>> = {
   text: {
     "drops instructions": { asked: changed(/\{"role":"system"[^}]*\},/) },
     "makes instructions a user's": { asked: changed('"role":"system"', '"role":"user"') },
@@ -128,10 +128,10 @@ describe("a cell notices a gateway that", () => {
   })
   afterAll(() => stage.stop())
 
-  const run = (feature: Feature) => runCell({ client: "openai-chat", upstream: "openai-chat", feature }, stage)
+  const run = (feature: MatrixFeature) => runCell({ client: "openai-chat", upstream: "openai-chat", feature }, stage)
 
   const features = FEATURE_NAMES.filter((feature) => isSpokenBy(feature, "openai-chat"))
-  test.each(features)("is faithful about %s", async (feature) => {
+  test.each(features)("a cell notices a gateway that is faithful about %s", async (feature) => {
     stage.lie = {}
     expect((await run(feature)).problems).toEqual([])
   })

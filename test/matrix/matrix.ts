@@ -1,10 +1,10 @@
 // Runs cells, one after the other: an upstream has one answer to give at a time.
 import { type CellName, CLIENTS, FEATURE_NAMES, isSpokenBy, modelOf, UPSTREAMS } from "./axes.ts"
-import { Cell, Refused } from "./cell.ts"
+import { MatrixCell, RefusedRequest } from "./cell.ts"
 import { cells } from "./cells/cells.ts"
 import { clients } from "./clients/clients.ts"
 import { refusalOf } from "./refusals.ts"
-import type { Stage } from "./stage.ts"
+import type { MatrixStage } from "./stage.ts"
 
 export interface CellResult extends CellName {
   readonly status: "passes" | "refused" | "fails"
@@ -23,11 +23,11 @@ export function allCells(): CellName[] {
   )
 }
 
-export async function runCell(name: CellName, stage: Stage): Promise<CellResult> {
+export async function runCell(name: CellName, stage: MatrixStage): Promise<CellResult> {
   const host = stage.hosts.get(name.upstream)
   if (!host) throw new Error(`there is no upstream for ${name.upstream}`)
   const connection = { gateway: stage.gateway, key: stage.key, model: modelOf(name.upstream) }
-  const cell = new Cell(name, { client: clients[name.client](connection), host })
+  const cell = new MatrixCell(name, { client: clients[name.client](connection), host })
   const documented = refusalOf(name)
   const result = (status: CellResult["status"], problems: readonly string[] = []): CellResult => {
     const notes = documented && status === "refused" ? [documented.why] : [...cell.notes]
@@ -36,7 +36,7 @@ export async function runCell(name: CellName, stage: Stage): Promise<CellResult>
   try {
     await cells[name.feature](cell)
   } catch (thrown) {
-    if (!(thrown instanceof Refused)) return result("fails", [...cell.problems, messageOf(thrown)])
+    if (!(thrown instanceof RefusedRequest)) return result("fails", [...cell.problems, messageOf(thrown)])
     if (documented && cell.problems.length === 0) return result("refused")
     return result("fails", [...cell.problems, `it is refused, and that is not documented: ${thrown.message}`])
   }

@@ -20,7 +20,7 @@ const SYMBOLS: Readonly<Record<CellResult["status"], string>> = {
 
 /** The same results give the same page. */
 export function conformancePage(results: readonly CellResult[]): string {
-  const notes = new Notes()
+  const notes = new PageFootnotes()
   const tables = CLIENTS.map((client) => tableOf(client, { results, notes }))
   const count = (status: CellResult["status"]) => results.filter((result) => result.status === status).length
   return `# Conformance
@@ -46,12 +46,12 @@ ${tables.join("\n")}
 ${notes.text()}`
 }
 
-interface Content {
+interface PageContent {
   readonly results: readonly CellResult[]
-  readonly notes: Notes
+  readonly notes: PageFootnotes
 }
 
-function tableOf(client: ClientProtocol, { results, notes }: Content): string {
+function tableOf(client: ClientProtocol, { results, notes }: PageContent): string {
   const cellOf = (feature: string, upstream: string) => {
     const found = results.find(
       (result) => result.client === client && result.feature === feature && result.upstream === upstream,
@@ -66,7 +66,7 @@ function tableOf(client: ClientProtocol, { results, notes }: Content): string {
 }
 
 /** Footnotes, numbered as they come. */
-class Notes {
+class PageFootnotes {
   private readonly sentences: string[] = []
 
   mark(sentence: string): string {

@@ -1,16 +1,16 @@
 // The cells that are refused, and why. Written before the cells are run: a cell that is refused and not listed fails,
 // and so does one that is listed and passes.
-import { type CellName, type ClientProtocol, FEATURES, type Feature, type UpstreamProtocol } from "./axes.ts"
+import { type CellName, type ClientProtocol, FEATURES, type MatrixFeature, type UpstreamProtocol } from "./axes.ts"
 
-interface Refusal {
-  readonly feature: Feature
+interface ExpectedRefusal {
+  readonly feature: MatrixFeature
   /** Absent where it is so for every one. */
   readonly client?: ClientProtocol
   readonly upstream?: UpstreamProtocol
   readonly why: string
 }
 
-const REFUSALS: readonly Refusal[] = [
+const REFUSALS: readonly ExpectedRefusal[] = [
   {
     feature: "cache marks",
     client: "gemini-generate",
@@ -23,7 +23,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ]
 
-export function refusalOf({ client, upstream, feature }: CellName): Refusal | undefined {
+export function refusalOf({ client, upstream, feature }: CellName): ExpectedRefusal | undefined {
   return REFUSALS.find(
     (refusal) =>
       refusal.feature === feature &&

@@ -7,7 +7,7 @@ import type { GatewayAddress } from "./clients/client.ts"
 import { CREDENTIAL, SERVED } from "./gateway-config.ts"
 import { allCells, type CellResult, runCell } from "./matrix.ts"
 import { conformancePage, PAGE } from "./page.ts"
-import { addressesAt, type Stage, startHosts, startStage, stopHosts } from "./stage.ts"
+import { addressesAt, type MatrixStage, startHosts, startStage, stopHosts } from "./stage.ts"
 
 const USAGE = `npm run conformance -- [--client PROTOCOL]… [--upstream PROTOCOL]… [--feature NAME]…
   [--base-url URL]… [--key KEY] [--ports N,N,N,N,N] [--upstreams-ready]
@@ -69,16 +69,16 @@ function portNumbers(given: string): number[] {
   return ports
 }
 
-type Flags = ReturnType<typeof readFlags>
+type MatrixFlags = ReturnType<typeof readFlags>
 
-function wanted({ client, upstream, feature }: Flags): CellName[] {
+function wanted({ client, upstream, feature }: MatrixFlags): CellName[] {
   const among = (given: readonly string[] | undefined, name: string) => given?.includes(name) ?? true
   return allCells().filter(
     (cell) => among(client, cell.client) && among(upstream, cell.upstream) && among(feature, cell.feature),
   )
 }
 
-async function stageFor(upstreams: readonly UpstreamProtocol[], flags: Flags): Promise<Stage> {
+async function stageFor(upstreams: readonly UpstreamProtocol[], flags: MatrixFlags): Promise<MatrixStage> {
   const { gateway, key = "", ports } = flags
   if (!gateway) return startStage(upstreams)
   const hosts = await startHosts(upstreams, ports)

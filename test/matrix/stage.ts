@@ -3,13 +3,13 @@ import { RunningGateway } from "../stage/gateway.ts"
 import { UPSTREAMS, type UpstreamProtocol } from "./axes.ts"
 import type { GatewayAddress } from "./clients/client.ts"
 import { gatewayConfig } from "./gateway-config.ts"
-import { Host } from "./upstreams/host.ts"
+import { MatrixHost } from "./upstreams/host.ts"
 import { voices } from "./upstreams/voices.ts"
 
-export interface Stage {
+export interface MatrixStage {
   readonly gateway: GatewayAddress
   readonly key: string
-  readonly hosts: ReadonlyMap<UpstreamProtocol, Host>
+  readonly hosts: ReadonlyMap<UpstreamProtocol, MatrixHost>
   stop(): Promise<void>
 }
 
@@ -17,16 +17,16 @@ export interface Stage {
 export async function startHosts(
   protocols: readonly UpstreamProtocol[],
   ports: readonly number[] = [],
-): Promise<Map<UpstreamProtocol, Host>> {
-  const hosts = new Map<UpstreamProtocol, Host>()
+): Promise<Map<UpstreamProtocol, MatrixHost>> {
+  const hosts = new Map<UpstreamProtocol, MatrixHost>()
   for (const protocol of UPSTREAMS.filter((each) => protocols.includes(each))) {
-    hosts.set(protocol, await Host.start(voices[protocol], ports[UPSTREAMS.indexOf(protocol)]))
+    hosts.set(protocol, await MatrixHost.start(voices[protocol], ports[UPSTREAMS.indexOf(protocol)]))
   }
   return hosts
 }
 
 /** Our own gateway, as a user starts it. */
-export async function startStage(protocols: readonly UpstreamProtocol[]): Promise<Stage> {
+export async function startStage(protocols: readonly UpstreamProtocol[]): Promise<MatrixStage> {
   const hosts = await startHosts(protocols)
   const origins = Object.fromEntries([...hosts].map(([protocol, host]) => [protocol, host.origin]))
   const gateway = await RunningGateway.start({ config: gatewayConfig(origins) })
@@ -41,7 +41,7 @@ export async function startStage(protocols: readonly UpstreamProtocol[]): Promis
   }
 }
 
-export async function stopHosts(hosts: ReadonlyMap<UpstreamProtocol, Host>): Promise<void> {
+export async function stopHosts(hosts: ReadonlyMap<UpstreamProtocol, MatrixHost>): Promise<void> {
   for (const host of hosts.values()) await host.stop()
 }
 

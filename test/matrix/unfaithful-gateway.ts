@@ -1,12 +1,12 @@
 // A gateway that passes chat completions on and tells one lie: what a cell must notice.
 import { modelOf } from "./axes.ts"
 import { CREDENTIAL, SERVED } from "./gateway-config.ts"
-import { addressesAt, type Stage, startHosts, stopHosts } from "./stage.ts"
+import { addressesAt, type MatrixStage, startHosts, stopHosts } from "./stage.ts"
 
 const PROTOCOL = "openai-chat"
 
 /** What it makes of the request's text, and of the answer's. */
-export interface Lie {
+export interface GatewayTampering {
   asked?(request: string): string
   answered?(answer: string): string
   /** Passes the caller's key on instead of its own. */
@@ -15,8 +15,8 @@ export interface Lie {
   readonly hidesBreaks?: true
 }
 
-export interface UnfaithfulStage extends Stage {
-  lie: Lie
+export interface UnfaithfulStage extends MatrixStage {
+  lie: GatewayTampering
 }
 
 export async function startUnfaithfulStage(): Promise<UnfaithfulStage> {
@@ -66,7 +66,7 @@ const FINISHED =
   'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 /** How it ends what broke off: with an error, or as if nothing had been. */
-function ending({ lie, text, broke }: { lie: Lie; text: string; broke: boolean }): string {
+function ending({ lie, text, broke }: { lie: GatewayTampering; text: string; broke: boolean }): string {
   if (lie.hidesBreaks) return broke || text.includes('{"error"') ? FINISHED : ""
   return broke ? 'data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":null}}\n\n' : ""
 }

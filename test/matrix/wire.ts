@@ -1,10 +1,10 @@
 // Reading a body that came over the wire without believing in its shape.
 
-export type Members = Readonly<Record<string, unknown>>
+export type WireMembers = Readonly<Record<string, unknown>>
 
 /** The members of an object; of anything else, none. */
-export function members(value: unknown): Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {}
+export function members(value: unknown): WireMembers {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as WireMembers) : {}
 }
 
 export function list(value: unknown): readonly unknown[] {

@@ -3,20 +3,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"
-import { Books, modelAt, tokensOf } from "./books.ts"
-import { type Asking, hear, hearSome, PROTOCOLS, type ProtocolName, usageShown } from "./client.ts"
+import { hear, hearSome, type MoneyRequest, PROTOCOLS, type ProtocolName, usageShown } from "./client.ts"
+import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
-let books: Books
+let books: MoneyFixture
 
 beforeAll(async () => {
-  books = await Books.open()
+  books = await MoneyFixture.open()
   // The thread that counts tokens takes a while to start; no test is about that.
   await hear(asking({ protocol: "openai-chat", upstream: "openai-chat", stream: false }, "usage-missing"))
 })
 afterAll(() => books.close())
 afterEach(() => eventually(() => books.heldNano === 0n, { what: "the end of every hold" }))
 
-interface Way {
+interface ChargeRoute {
   /** What the client speaks, and the upstream. */
   readonly protocol: ProtocolName
   readonly upstream: ProtocolName
@@ -24,17 +24,17 @@ interface Way {
 }
 
 /** Each protocol to itself, and to the next. */
-const WAYS: readonly Way[] = PROTOCOLS.flatMap((protocol, at) =>
+const WAYS: readonly ChargeRoute[] = PROTOCOLS.flatMap((protocol, at) =>
   [protocol, PROTOCOLS[(at + 2) % PROTOCOLS.length] ?? protocol].flatMap((upstream) =>
     [false, true].map((stream) => ({ protocol, upstream, stream })),
   ),
 )
 const STREAMS = WAYS.filter(({ stream }) => stream)
 
-const named = ({ protocol, upstream, stream }: Way) =>
+const named = ({ protocol, upstream, stream }: ChargeRoute) =>
   `${protocol}${protocol === upstream ? "" : ` over ${upstream}`}${stream ? ", streamed" : ""}`
 
-function asking({ protocol, upstream, stream }: Way, words = ""): Asking {
+function asking({ protocol, upstream, stream }: ChargeRoute, words = ""): MoneyRequest {
   const { url, key } = books.gateway
   return { url, key, protocol, model: modelAt(upstream, words), stream }
 }

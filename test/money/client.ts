@@ -3,7 +3,7 @@
 export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
 export type ProtocolName = (typeof PROTOCOLS)[number]
 
-export interface Asking {
+export interface MoneyRequest {
   readonly url: string
   readonly key: string
   readonly protocol: ProtocolName
@@ -19,7 +19,7 @@ export interface Asking {
 }
 
 /** What a unary answer, or a whole stream, was. */
-export interface Heard {
+export interface MoneyAnswer {
   readonly status: number
   readonly id: string
   readonly cost: string | null
@@ -28,7 +28,7 @@ export interface Heard {
   readonly text: string
 }
 
-function ask(asking: Asking): Promise<Response> {
+function ask(asking: MoneyRequest): Promise<Response> {
   const { url, key, protocol, stream, headers, signal } = asking
   return fetch(url + pathOf(asking), {
     method: "POST",
@@ -43,7 +43,7 @@ function ask(asking: Asking): Promise<Response> {
   })
 }
 
-export async function hear(asking: Asking): Promise<Heard> {
+export async function hear(asking: MoneyRequest): Promise<MoneyAnswer> {
   const answer = await ask(asking)
   const { status, headers } = answer
   return {
@@ -56,7 +56,7 @@ export async function hear(asking: Asking): Promise<Heard> {
 }
 
 /** Reads until `enough` has been said, and leaves. */
-export async function hearSome(asking: Asking, enough: (text: string) => boolean): Promise<Heard> {
+export async function hearSome(asking: MoneyRequest, enough: (text: string) => boolean): Promise<MoneyAnswer> {
   const leaving = new AbortController()
   const answer = await ask({ ...asking, signal: leaving.signal })
   const { status, headers, body } = answer
@@ -72,14 +72,14 @@ export async function hearSome(asking: Asking, enough: (text: string) => boolean
   return { status, id: headers.get("x-request-id") ?? "", cost: null, usageMark: null, text }
 }
 
-function pathOf({ protocol, model, stream }: Asking): string {
+function pathOf({ protocol, model, stream }: MoneyRequest): string {
   if (protocol === "openai-chat") return "/v1/chat/completions"
   if (protocol === "openai-responses") return "/v1/responses"
   if (protocol === "anthropic-messages") return "/msgapi/v1/messages"
   return `/genapi/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`
 }
 
-function bodyOf(asking: Asking): object {
+function bodyOf(asking: MoneyRequest): object {
   const { protocol, model, text = "Say something.", maxTokens, fallback = [] } = asking
   const provider = fallback.length > 0 ? { provider: { fallback } } : {}
   if (protocol === "gemini-generate") {
@@ -113,9 +113,13 @@ export function usageShown(protocol: ProtocolName, text: string): { input: numbe
   return { input: input ?? Number.NaN, output: output ?? Number.NaN }
 }
 
-type Counts = Readonly<Record<string, number>>
+type TokenFigures = Readonly<Record<string, number>>
 
-function usageIn(said: { usage?: Counts; usageMetadata?: Counts; response?: { usage?: Counts } }): Counts | undefined {
+function usageIn(said: {
+  usage?: TokenFigures
+  usageMetadata?: TokenFigures
+  response?: { usage?: TokenFigures }
+}): TokenFigures | undefined {
   return said.usage ?? said.usageMetadata ?? said.response?.usage
 }
 

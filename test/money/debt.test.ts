@@ -1,13 +1,13 @@
 // Usage that a provider reports beyond hold and balance: a debt of the key or its tenant, which shuts it until it is paid.
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: RunningGateway
 // A gateway of its own each: one that has seen a host exceed its limit holds more for it from then on.
 beforeEach(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
 })
 afterEach(async () => {

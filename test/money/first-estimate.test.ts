@@ -2,12 +2,14 @@
 // after that is the same as the second, though loading it takes longer than an answer usually waits.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 beforeAll(async () => {
-  upstream = await Upstream.start((_, reply) => reply.json({ ...completion("word ".repeat(300)), usage: undefined }))
+  upstream = await ScriptedUpstream.start((_, reply) =>
+    reply.json({ ...completion("word ".repeat(300)), usage: undefined }),
+  )
   gateway = InProcessGateway.start({
     config: `
 admin: { port: 0 }

@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { eventually } from "../stage/eventually.ts"
-import { Books, modelAt } from "./books.ts"
-import { type Asking, hear, PROTOCOLS, type ProtocolName } from "./client.ts"
+import { hear, type MoneyRequest, PROTOCOLS, type ProtocolName } from "./client.ts"
+import { MoneyFixture, modelAt } from "./money-fixture.ts"
 
-let books: Books
+let books: MoneyFixture
 /** How long the store takes to answer a request for a larger hold. */
 let extendDelayMs = 0
 
 beforeAll(async () => {
-  books = await Books.open({ bookWith: withSlowExtensions })
+  books = await MoneyFixture.open({ bookWith: withSlowExtensions })
 })
 afterAll(() => books.close())
 
@@ -46,7 +46,7 @@ function leftOf(id: string): { free: bigint; held: bigint } {
   return { free: balance?.freeNano ?? -1n, held: balance?.heldNano ?? -1n }
 }
 
-function asking(protocol: ProtocolName, upstream: ProtocolName, key: string): Asking {
+function asking(protocol: ProtocolName, upstream: ProtocolName, key: string): MoneyRequest {
   const { url } = books.gateway
   const text = "Say 3000 words."
   return {

@@ -1,13 +1,13 @@
 // A client that leaves before anybody has answered owes what the upstream had to read.
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
-import { Books, modelAt, tokensOf } from "./books.ts"
 import { hear, PROTOCOLS } from "./client.ts"
+import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
-let books: Books
+let books: MoneyFixture
 
 beforeAll(async () => {
-  books = await Books.open()
+  books = await MoneyFixture.open()
 })
 afterAll(() => books.close())
 

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { readBooks } from "../proof/stopped-books.ts"
+import { readOfflineLedger } from "../proof/offline-ledger.ts"
 import { canLimit, liftLimit, limitFiles, NOTHING_FITS } from "../proof/store-fault.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { hear } from "./client.ts"
@@ -38,7 +38,7 @@ test.if(canLimit)("what is owed is written before a gateway that is told to stop
   const { cost } = await answer
   liftLimit(pid)
   await gateway.stop()
-  const { entries, holds } = await readBooks(dataDir)
+  const { entries, holds } = await readOfflineLedger(dataDir)
   rmSync(folder, { recursive: true })
   expect(cost).not.toBeNull()
   expect(holds).toEqual([])

@@ -7,26 +7,26 @@ import { join } from "node:path"
 import { Ledger } from "../../src/ledger/ledger.ts"
 import type { Store } from "../../src/store/contract.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
-import { Faults, faultyTable } from "../ledger/faulty-table.ts"
+import { faultyTable, TableFaults } from "../ledger/faulty-table.ts"
 import { eventually } from "../stage/eventually.ts"
-import { Books, modelAt, tokensOf } from "./books.ts"
-import { type Asking, hear, hearSome } from "./client.ts"
+import { hear, hearSome, type MoneyRequest } from "./client.ts"
+import { MoneyFixture, modelAt, tokensOf } from "./money-fixture.ts"
 
 /** More calls than an exchange makes. */
 const MOST_CALLS = 200
 
 let folder: string
 let store: Store
-let books: Books
+let books: MoneyFixture
 /** Sees what is in the store without being counted. */
 let ledger: Ledger
-const faults = new Faults()
+const faults = new TableFaults()
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "trivium-nth-exchange-"))
   store = openSqlite(join(folder, "trivium.db"))
   ledger = new Ledger({ table: store.ledger })
-  books = await Books.open({
+  books = await MoneyFixture.open({
     bookWith: () => {
       const faulty = new Ledger({ table: faultyTable(store.ledger, faults) })
       faulty.recover()
@@ -42,20 +42,23 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function asking({ words = "", stream = false }: { words?: string; stream?: boolean }): Asking {
+function asking({ words = "", stream = false }: { words?: string; stream?: boolean }): MoneyRequest {
   const { url, key } = books.gateway
   return { url, key, protocol: "openai-chat", model: modelAt("openai-chat", words), stream, text: "Say 900 words." }
 }
 
 const heldNano = () => ledger.balance("tenant:default")?.heldNano ?? 0n
 
-interface Told {
+interface FailureAnswer {
   readonly status: number
   readonly id: string
 }
 
 /** Fails at each call in turn, until there is none left to fail at. */
-async function atEachCall(exchange: () => Promise<Told>, check: (told: Told, billed: number) => Promise<void>) {
+async function atEachCall(
+  exchange: () => Promise<FailureAnswer>,
+  check: (told: FailureAnswer, billed: number) => Promise<void>,
+) {
   for (let call = 0; call < MOST_CALLS; call++) {
     const before = books.bills.charges.length
     faults.failAt(call)
@@ -71,7 +74,7 @@ async function atEachCall(exchange: () => Promise<Told>, check: (told: Told, bil
   throw new Error(`an exchange makes more than ${MOST_CALLS} calls`)
 }
 
-async function expectPaidOnce({ status, id }: Told, billed: number): Promise<void> {
+async function expectPaidOnce({ status, id }: FailureAnswer, billed: number): Promise<void> {
   if (status === 503) {
     expect(billed).toBe(0)
     expect(ledger.receipt(id)).toBeUndefined()
@@ -101,7 +104,7 @@ describe("a store that fails at its n-th call", () => {
   })
 
   test("of an exchange whose attempts all fail", async () => {
-    const check = async ({ status, id }: Told, billed: number) => {
+    const check = async ({ status, id }: FailureAnswer, billed: number) => {
       expect([status, billed]).toEqual([503, 0])
       expect([undefined, "released"]).toContain(ledger.receipt(id)?.outcome)
     }
@@ -114,7 +117,7 @@ describe("a store that fails at its n-th call", () => {
         asking({ words: "tokens-per-second-400", stream: true }),
         (text) => text.includes("configure") || text.includes("error"),
       )
-    const check = async ({ status, id }: Told) => {
+    const check = async ({ status, id }: FailureAnswer) => {
       if (status === 503) expect(ledger.receipt(id)).toBeUndefined()
       else expect(ledger.receipt(id)).toMatchObject({ outcome: "settled" })
     }

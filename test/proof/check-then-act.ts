@@ -9,16 +9,16 @@ import { knownProviders } from "../../src/gateway-table.ts"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { Log } from "../../src/telemetry/log.ts"
 
-type Wish = Parameters<ExchangeLedger["hold"]>[0]
-type Settlement = Parameters<ExchangeLedger["settle"]>[1]
+type HoldWish = Parameters<ExchangeLedger["hold"]>[0]
+type SettleInput = Parameters<ExchangeLedger["settle"]>[1]
 
 class CheckThenAct implements ExchangeLedger {
   /** In memory alone: who is killed has forgotten whom it called. */
-  private readonly open = new Map<string, Wish>()
+  private readonly open = new Map<string, HoldWish>()
 
   constructor(private readonly ledger: Ledger) {}
 
-  async hold(wish: Wish): Promise<void> {
+  async hold(wish: HoldWish): Promise<void> {
     const { requestId, keyId, tenant, amountNano, budgets = [], at } = wish
     const balance = this.ledger.balance(`key:${keyId}`) ?? this.ledger.balance(`tenant:${tenant}`)
     const left = [balance?.freeNano, ...budgets.map((budget) => this.ledger.leftOf(budget, { keyId, tenant, at }))]
@@ -43,7 +43,7 @@ class CheckThenAct implements ExchangeLedger {
 
   flush(): void {}
 
-  async settle(requestId: string, settlement: Settlement) {
+  async settle(requestId: string, settlement: SettleInput) {
     const wish = this.open.get(requestId)
     this.open.delete(requestId)
     if (wish) await this.ledger.hold({ ...wish, amountNano: 0n })

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 import { chunk, DONE, streamedWords } from "../stage/upstream.ts"
 
-export interface Flood {
+export interface FloodShape {
   readonly what: string
   /** Sent once, after the head, or in its place. */
   readonly first: string
@@ -25,7 +25,7 @@ const word = chunk({ role: "assistant", content: "word" })
 const whole = streamedWords("one two").join("")
 
 /** Each before the first word, and after it. */
-function streams(what: string, text: string): Flood[] {
+function streams(what: string, text: string): FloodShape[] {
   return [
     { what: `${what}, from the start`, first: OPEN, piece: repeated(text) },
     { what: `${what}, after a word`, first: OPEN + word, piece: repeated(text) },
@@ -34,12 +34,12 @@ function streams(what: string, text: string): Flood[] {
 }
 
 /** Of one answer, packed, so that little is sent. */
-function packed(what: string, text: string): Flood {
+function packed(what: string, text: string): FloodShape {
   const piece = gzipSync(Buffer.from(text.repeat(1_000_000)))
   return { what, first: `${STREAM}content-encoding: gzip\r\ncontent-length: ${piece.length}\r\n\r\n`, piece }
 }
 
-export const FLOODS: readonly Flood[] = [
+export const FLOODS: readonly FloodShape[] = [
   ...streams("comments", ":\n\n"),
   ...streams("comments with CRLF", ":\r\n\r\n"),
   ...streams("comments with CR", ":\r\r"),

@@ -3,9 +3,9 @@ import { protocols } from "../../src/protocols.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
 import { allAdminRoutes } from "../administration/routes.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import type { Dice } from "./dice.ts"
 import { MODEL_ROUTES } from "./model-routes.ts"
 import { mutateBytes, mutateJson } from "./mutations.ts"
+import type { SeededRandom } from "./seeded-random.ts"
 
 export interface FuzzStage {
   readonly url: string
@@ -24,7 +24,7 @@ export interface FuzzCase {
 
 const KINDS = [bodyCase, bodyCase, answerCase, answerCase, httpCase, administrationCase]
 
-export function fuzzCase(number: number, dice: Dice, stage: FuzzStage): FuzzCase {
+export function fuzzCase(number: number, dice: SeededRandom, stage: FuzzStage): FuzzCase {
   return dice.pick(KINDS)(dice, stage, number)
 }
 
@@ -33,7 +33,7 @@ const ANSWER_MS = 15_000
 /** A connection that is still open then waits for more of the request. */
 const RAW_MS = 100
 
-function bodyCase(dice: Dice, _: FuzzStage, number: number): FuzzCase {
+function bodyCase(dice: SeededRandom, _: FuzzStage, number: number): FuzzCase {
   const route = dice.pick(MODEL_ROUTES)
   const sound = dice.chance(0.5) ? rich(route.body(`sound ${number}`, "test/model")) : route.body("sound", "test/model")
   const bytes = mutateJson(sound, dice)
@@ -60,7 +60,7 @@ function rich(body: Readonly<Record<string, unknown>>): Readonly<Record<string, 
   }
 }
 
-function answerCase(dice: Dice, _: FuzzStage, number: number): FuzzCase {
+function answerCase(dice: SeededRandom, _: FuzzStage, number: number): FuzzCase {
   const route = dice.pick(MODEL_ROUTES)
   const bytes = Buffer.from(JSON.stringify(route.body(`case ${number}`, "test/model")))
   return {
@@ -79,7 +79,7 @@ const PATHS = [
   "/admin/v1/status",
 ]
 
-function httpCase(dice: Dice, stage: FuzzStage): FuzzCase {
+function httpCase(dice: SeededRandom, stage: FuzzStage): FuzzCase {
   const route = dice.pick(MODEL_ROUTES)
   const body = JSON.stringify(route.body("sound", "test/model"))
   const asks = dice.chance(0.3)
@@ -117,7 +117,7 @@ const WISH = {
 }
 const ADMIN_ROUTES = allAdminRoutes()
 
-function administrationCase(dice: Dice, { key, adminKey }: FuzzStage): FuzzCase {
+function administrationCase(dice: SeededRandom, { key, adminKey }: FuzzStage): FuzzCase {
   const { method, path } = dice.pick(ADMIN_ROUTES)
   const credential = dice.pick([adminKey, adminKey, adminKey, key, "", `${adminKey}x`, "\xff"])
   const address = path.replace("{id}", dice.pick(IDS)) + (dice.chance(0.2) ? "?x=%" : "")

@@ -1,5 +1,5 @@
 // A provider that lets everybody wait until it is told to answer: so that nothing is settled before all have asked.
-import { chunk, completion, DONE, type Script, Upstream } from "../stage/upstream.ts"
+import { chunk, completion, DONE, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 interface GatedAnswer {
   readonly outputTokens: number
@@ -19,10 +19,10 @@ export class GatedHost {
   private answer: GatedAnswer = { outputTokens: 1 }
   private gate = Promise.withResolvers<void>()
 
-  private constructor(private readonly upstream: Upstream) {}
+  private constructor(private readonly upstream: ScriptedUpstream) {}
 
   static async start(): Promise<GatedHost> {
-    const host = new GatedHost(await Upstream.start())
+    const host = new GatedHost(await ScriptedUpstream.start())
     host.upstream.script = host.script
     return host
   }
@@ -49,7 +49,7 @@ export class GatedHost {
     await this.upstream.stop()
   }
 
-  private readonly script: Script = async (request, reply) => {
+  private readonly script: UpstreamScript = async (request, reply) => {
     this.calls++
     await this.gate.promise
     const { outputTokens, pieces = 1 } = this.answer

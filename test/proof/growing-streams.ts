@@ -1,8 +1,8 @@
 // Streams that outgrow what they hold: they go on for as long as more of it can be held, and are cut, with their error
 // frame, where it cannot.
-import { type Heard, hear } from "../money/client.ts"
+import { hear, type MoneyAnswer } from "../money/client.ts"
+import { FUNDING_KINDS, FundingSource, holdNano } from "./funding-sources.ts"
 import { MODEL, OUTPUT_NANO, type RaceStage, WORTH } from "./overspend-race.ts"
-import { holdNano, PURSES, Purse } from "./purses.ts"
 
 /** The most output there can be, of which a stream holds the first step, and then more as it grows. */
 export const MOST_OUTPUT = 6000
@@ -10,24 +10,24 @@ const FIRST_STEP = 2048
 /** A text so long that all the output there can be has to be held for it. */
 const LONG_ANSWER = { outputTokens: 3000, pieces: 40 }
 
-export interface Growth {
+export interface StreamGrowth {
   /** Streams that ended otherwise than what was left for them says. */
   wrong: number
   cut: number
-  readonly purses: Purse[]
+  readonly purses: FundingSource[]
 }
 
 /** One stream at a time: with just enough for all of it, and with a nano-USD less. */
-export async function growingAlone(stage: RaceStage): Promise<Growth> {
+export async function growingAlone(stage: RaceStage): Promise<StreamGrowth> {
   const { gateway, host } = stage
-  const growth: Growth = { wrong: 0, cut: 0, purses: [] }
+  const growth: StreamGrowth = { wrong: 0, cut: 0, purses: [] }
   host.open(LONG_ANSWER)
-  for (const kind of PURSES) {
+  for (const kind of FUNDING_KINDS) {
     const hold = await holdNano(gateway, { kind, model: MODEL, stream: true })
     // A strict balance holds all of it at once.
     const needed = kind.strict ? hold : hold + OUTPUT_NANO * BigInt(MOST_OUTPUT - FIRST_STEP)
     for (const missing of kind.strict ? [0n] : [0n, 1n]) {
-      const purse = await Purse.open(gateway, kind, needed - missing)
+      const purse = await FundingSource.open(gateway, kind, needed - missing)
       const end = endOf(await streamOf(stage, purse))
       growth.purses.push(purse)
       if (end !== (missing === 0n ? "whole" : "cut")) growth.wrong++
@@ -38,13 +38,13 @@ export async function growingAlone(stage: RaceStage): Promise<Growth> {
 }
 
 /** As many at once as can begin, all of which want more than there is. */
-export async function growingTogether(stage: RaceStage): Promise<Growth> {
+export async function growingTogether(stage: RaceStage): Promise<StreamGrowth> {
   const { gateway, host } = stage
-  const growth: Growth = { wrong: 0, cut: 0, purses: [] }
+  const growth: StreamGrowth = { wrong: 0, cut: 0, purses: [] }
   host.open(LONG_ANSWER)
-  for (const kind of PURSES.filter(({ strict }) => !strict)) {
+  for (const kind of FUNDING_KINDS.filter(({ strict }) => !strict)) {
     const hold = await holdNano(gateway, { kind, model: MODEL, stream: true })
-    const purse = await Purse.open(gateway, kind, WORTH * hold + hold / 2n)
+    const purse = await FundingSource.open(gateway, kind, WORTH * hold + hold / 2n)
     growth.purses.push(purse)
     const streams = Array.from({ length: Number(WORTH) }, (_, turn) => streamOf(stage, purse, turn))
     const ends = (await Promise.all(streams)).map(endOf)
@@ -54,11 +54,11 @@ export async function growingTogether(stage: RaceStage): Promise<Growth> {
   return growth
 }
 
-function streamOf({ gateway }: RaceStage, purse: Purse, turn = 0): Promise<Heard> {
+function streamOf({ gateway }: RaceStage, purse: FundingSource, turn = 0): Promise<MoneyAnswer> {
   return hear({ url: gateway.url, key: purse.key(turn), protocol: "openai-chat", model: MODEL, stream: true })
 }
 
-function endOf({ status, text }: Heard): "whole" | "cut" | "neither" {
+function endOf({ status, text }: MoneyAnswer): "whole" | "cut" | "neither" {
   const isWhole = text.includes("data: [DONE]")
   const isCut = /^data: \{"error":.*"code":"(insufficient_balance|budget_exceeded)"/m.test(text)
   if (status !== 200 || isWhole === isCut) return "neither"

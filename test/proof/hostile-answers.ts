@@ -4,12 +4,12 @@ import { deflateRawSync, gzipSync } from "node:zlib"
 import { completion } from "../stage/upstream.ts"
 
 /** Bytes to send so long after the ones before, or how to end the connection. */
-type Step = readonly [afterMs: number, what: string | Buffer | "fin" | "reset"]
+type SocketStep = readonly [afterMs: number, what: string | Buffer | "fin" | "reset"]
 
 export interface HostileAnswer {
   readonly what: string
   /** `own` is for the caller who asked; `stray` for whoever has the connection next. */
-  steps(own: string, stray: string): readonly Step[]
+  steps(own: string, stray: string): readonly SocketStep[]
 }
 
 const OK = "HTTP/1.1 200 OK\r\n"
@@ -26,14 +26,14 @@ const inChunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const chunked = (text: string) => `${inChunk(text)}0\r\n\r\n`
 const CHUNKS = `${OK}${TYPE}transfer-encoding: chunked\r\n`
 /** What a host that never ends would leave to the time-outs. */
-const END: Step = [300, "fin"]
+const END: SocketStep = [300, "fin"]
 /** Later, and still within the second in which a connection is nobody else's. */
 const LATER = [1, 40, 150, 400, 850]
 
-type Written = string | ((own: string, stray: string) => string | readonly Step[])
+type HostileText = string | ((own: string, stray: string) => string | readonly SocketStep[])
 
 /** From what is sent at once; it ends after a while, where the gateway would wait for more. */
-function kind(what: string, written: Written): HostileAnswer {
+function kind(what: string, written: HostileText): HostileAnswer {
   return {
     what,
     steps(own, stray) {

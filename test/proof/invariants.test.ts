@@ -1,12 +1,18 @@
 // What proves the invariants has to notice when one is broken: sound evidence, spoilt in one place at a time.
 import { describe, expect, test } from "bun:test"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
-import type { Errand } from "./errands.ts"
-import { billedUnbooked, type Evidence, invariantFigures, overBudget, recoveredOtherwise } from "./invariants.ts"
+import {
+  billedUnbooked,
+  type InvariantEvidence,
+  invariantFigures,
+  overBudget,
+  recoveredOtherwise,
+} from "./invariants.ts"
+import type { BookedEntry, OpenHold } from "./offline-ledger.ts"
 import { isKept } from "./row.ts"
-import type { BookedEntry, OpenHold } from "./stopped-books.ts"
+import type { TracedRequest } from "./traced-requests.ts"
 
-function errand(name: string, seen: Errand["seen"], stream = false): Errand {
+function errand(name: string, seen: TracedRequest["seen"], stream = false): TracedRequest {
   const asked = { protocol: "openai-chat", text: "", words: "", upstream: undefined, leavesAfterMs: undefined } as const
   return { ...asked, name, keyId: `key-${name}`, key: "", stream, seen }
 }
@@ -49,7 +55,7 @@ const leftOpen: OpenHold = {
   isForgotten: false,
 }
 
-const sound: Evidence = {
+const sound: InvariantEvidence = {
   errands: [
     errand("whole", { how: "whole", status: 200, cost: "0.00005" }),
     errand("streamed", { how: "whole", status: 200, cost: null }, true),
@@ -71,25 +77,28 @@ const sound: Evidence = {
   leftOpen: [leftOpen],
 }
 
-const withEntries = (entries: readonly BookedEntry[]): Evidence => ({ ...sound, books: { ...sound.books, entries } })
-const withEntry = (each: BookedEntry): Evidence => withEntries([...sound.books.entries, each])
-const changed = (change: Partial<BookedEntry>): Evidence =>
+const withEntries = (entries: readonly BookedEntry[]): InvariantEvidence => ({
+  ...sound,
+  books: { ...sound.books, entries },
+})
+const withEntry = (each: BookedEntry): InvariantEvidence => withEntries([...sound.books.entries, each])
+const changed = (change: Partial<BookedEntry>): InvariantEvidence =>
   withEntries(sound.books.entries.map((each, at) => (at === 0 ? { ...each, ...change } : each)))
 
-function broken(evidence: Evidence): string[] {
+function broken(evidence: InvariantEvidence): string[] {
   const figures = invariantFigures([evidence], () => {})
   return figures.filter((figure) => !isKept(figure)).map(({ what }) => what.split(",")[0] ?? "")
 }
 
 describe("the invariants of money", () => {
-  test("hold over sound evidence", () => {
+  test("the invariants of money hold over sound evidence", () => {
     expect(broken(sound)).toEqual([])
     expect(billedUnbooked(sound)).toBe(0)
     expect(recoveredOtherwise(sound)).toEqual([])
     expect(overBudget(sound)).toEqual([])
   })
 
-  const spoilt: readonly [string, Evidence, string[]][] = [
+  const spoilt: readonly [string, InvariantEvidence, string[]][] = [
     ["an entry that does not sum to zero", changed({ amount: -COST - 1n }), ["I1"]],
     ["accounts that do not sum to zero", { ...sound, books: { ...sound.books, postedNano: 1n } }, ["I1"]],
     ["an account that was below its floor for a while", changed({ floor: 0n }), ["I4"]],
@@ -114,7 +123,7 @@ describe("the invariants of money", () => {
       ["I2"],
     ],
   ]
-  test.each(spoilt)("are broken by %s", (_, evidence, names) => {
+  test.each(spoilt)("the invariants of money are broken by %s", (_, evidence, names) => {
     expect(broken(evidence)).toEqual(names)
   })
 
@@ -122,12 +131,12 @@ describe("the invariants of money", () => {
     expect(billedUnbooked(withEntries(sound.books.entries.slice(1)))).toBe(1)
   })
 
-  test("know a budget that was overspent", () => {
+  test("the invariants of money know a budget that was overspent", () => {
     const spent = entry("whole", "settled", { tenant: "frugal-1", amount: -50_000_001n, revenue: 50_000_001n })
     expect(overBudget(withEntry(spent))).toHaveLength(1)
   })
 
-  test("know what was recovered otherwise than as its lower bound and suspense", () => {
+  test("the invariants of money know what was recovered otherwise than as its lower bound and suspense", () => {
     const [whole, streamed] = sound.books.entries
     const all = [whole, streamed].flatMap((each) => each ?? [])
     const recovered = (change: Partial<BookedEntry>) => withEntries([...all, entry("killed", "recovered", change)])

@@ -2,14 +2,14 @@
 // gateway has booked.
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
-import { type Errand, FRUGAL, INPUT_NANO, OUTPUT_NANO, SHARED_NANO } from "./errands.ts"
-import type { Figure } from "./row.ts"
-import type { BookedEntry, OpenHold, StoppedBooks } from "./stopped-books.ts"
+import type { BookedEntry, OfflineLedger, OpenHold } from "./offline-ledger.ts"
+import type { ProofFigure } from "./row.ts"
+import { FRUGAL, INPUT_NANO, OUTPUT_NANO, SHARED_NANO, type TracedRequest } from "./traced-requests.ts"
 
-export interface Evidence {
-  readonly errands: readonly Errand[]
+export interface InvariantEvidence {
+  readonly errands: readonly TracedRequest[]
   readonly bills: readonly SimulatedCharge[]
-  readonly books: StoppedBooks
+  readonly books: OfflineLedger
   /** What killed processes had left open, before it was recovered. */
   readonly leftOpen: readonly OpenHold[]
   /** The process ended before its store worked again: what it could not settle had to be recovered. */
@@ -30,9 +30,9 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /** What speaks against each invariant. */
-function violationsOf(evidence: Evidence): ReadonlyMap<string, readonly string[]> {
+function violationsOf(evidence: InvariantEvidence): ReadonlyMap<string, readonly string[]> {
   const { problems } = evidence.books
-  const seen = new Evident(evidence)
+  const seen = new EvidenceIndex(evidence)
   const own: Readonly<Record<string, readonly string[]>> = {
     I1: seen.unbalanced(),
     I4: seen.belowFloor(),
@@ -52,7 +52,7 @@ function violationsOf(evidence: Evidence): ReadonlyMap<string, readonly string[]
 }
 
 /** One figure for each invariant over all the evidence, and what speaks against it said aloud. */
-export function invariantFigures(evidence: readonly Evidence[], say: (text: string) => void): Figure[] {
+export function invariantFigures(evidence: readonly InvariantEvidence[], say: (text: string) => void): ProofFigure[] {
   const found = evidence.map(violationsOf)
   const others = evidence
     .flatMap(({ books }) => books.problems)
@@ -71,7 +71,7 @@ export function invariantFigures(evidence: readonly Evidence[], say: (text: stri
 export function problemFigure(
   what: string,
   { problems, say }: { problems: readonly string[]; say: (text: string) => void },
-): Figure {
+): ProofFigure {
   for (const problem of problems.slice(0, MAX_SAID)) say(`${what}: ${problem}`)
   return { what, seen: problems.length, atMost: 0 }
 }
@@ -79,30 +79,30 @@ export function problemFigure(
 const MAX_SAID = 5
 
 /** Billed by the upstream, and nowhere in the ledger: what only the upstream's own bill can show. */
-export function billedUnbooked(evidence: Evidence): number {
-  const seen = new Evident(evidence)
+export function billedUnbooked(evidence: InvariantEvidence): number {
+  const seen = new EvidenceIndex(evidence)
   return evidence.bills.filter((bill) => seen.chargesOf(bill.model).length === 0).length
 }
 
 /** What a kill left is the known lower bound, charged, and the rest, in suspense; and the bound is one. */
-export function recoveredOtherwise(evidence: Evidence): string[] {
-  return new Evident(evidence).recoveredOtherwise()
+export function recoveredOtherwise(evidence: InvariantEvidence): string[] {
+  return new EvidenceIndex(evidence).recoveredOtherwise()
 }
 
 /** Tenants that have spent more than their budget. */
-export function overBudget({ books }: Evidence): string[] {
+export function overBudget({ books }: InvariantEvidence): string[] {
   const spent = new Map<string, bigint>()
   for (const { tenant, amount, debt } of books.entries)
     if (tenant?.startsWith(FRUGAL)) spent.set(tenant, (spent.get(tenant) ?? 0n) - amount - debt)
   return [...spent].filter(([, nano]) => nano > SHARED_NANO).map(([tenant, nano]) => `${tenant} has spent ${nano}`)
 }
 
-class Evident {
+class EvidenceIndex {
   private readonly entries = new Map<string, BookedEntry[]>()
   private readonly bills = new Map<string, SimulatedCharge[]>()
   private readonly keys: ReadonlyMap<string, string>
 
-  constructor(private readonly evidence: Evidence) {
+  constructor(private readonly evidence: InvariantEvidence) {
     this.keys = new Map(evidence.errands.map(({ name, keyId }) => [name, keyId]))
     for (const entry of evidence.books.entries) if (entry.key !== null) put(this.entries, entry.key, entry)
     for (const bill of evidence.bills) put(this.bills, bill.model, bill)

@@ -1,6 +1,6 @@
 // Every route that calls a model, generating and counting, with the smallest request it takes and the answer to that.
-import type { Script } from "../stage/upstream.ts"
-import { chat, geminiEvents, type JsonBody, messages, responses, type Spoken, spokenAt } from "./spoken.ts"
+import type { UpstreamScript } from "../stage/upstream.ts"
+import { chat, dialectAt, geminiEvents, type JsonBody, messages, responses, type WireDialect } from "./wire-dialects.ts"
 
 export interface ModelRoute {
   readonly what: string
@@ -9,7 +9,7 @@ export interface ModelRoute {
   body(question: string, model: string): JsonBody
 }
 
-function spokenRoute(spoken: Spoken, streamed: boolean): ModelRoute {
+function spokenRoute(spoken: WireDialect, streamed: boolean): ModelRoute {
   return {
     what: streamed ? `${spoken.name}, streamed` : spoken.name,
     path: (model) => spoken.path(model, streamed),
@@ -66,13 +66,13 @@ export function soundAnswer(path: string, body: string): JsonBody | readonly str
   if (path.endsWith("/images/generations")) return { created: 1, data: [{ b64_json: "AAAA" }] }
   if (path.endsWith("/count_tokens")) return { input_tokens: 5 }
   if (path.endsWith(":countTokens")) return { totalTokens: 5 }
-  const spoken = spokenAt(path)
+  const spoken = dialectAt(path)
   const streamed = path.includes(":stream") || /"stream": ?true/.test(body)
   return streamed ? spoken.events("one two") : spoken.answer("one two")
 }
 
 /** A provider that answers everything well. */
-export const answersAll: Script = async ({ path, body }, reply) => {
+export const answersAll: UpstreamScript = async ({ path, body }, reply) => {
   const answer = soundAnswer(path, body.toString())
   if (!Array.isArray(answer)) return reply.json(answer)
   reply.stream()

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
-import { configOf, type Receipt } from "../money/books.ts"
+import { type BookedReceipt, configOf } from "../money/money-fixture.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
 
@@ -28,10 +28,10 @@ export class MoneyStage {
   }
 
   /** Undefined where there is none. */
-  async receipt(id: string): Promise<Receipt | undefined> {
+  async receipt(id: string): Promise<BookedReceipt | undefined> {
     const { url, key } = this.gateway
     const answer = await fetch(`${url}/v1/receipts/${id}`, { headers: { authorization: `Bearer ${key}` } })
-    return answer.status === 200 ? ((await answer.json()) as Receipt) : undefined
+    return answer.status === 200 ? ((await answer.json()) as BookedReceipt) : undefined
   }
 
   /** What is held for requests that are not over, in USD. */

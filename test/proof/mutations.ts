@@ -1,5 +1,5 @@
 // Sound things made unsound: bytes, JSON, and event streams, by dice.
-import type { Dice } from "./dice.ts"
+import type { SeededRandom } from "./seeded-random.ts"
 
 /** Bytes that mean something to somebody who reads on the way. */
 const TOKENS = [
@@ -39,13 +39,13 @@ const TOKENS = [
   " ",
 ]
 
-export function mutateBytes(bytes: Buffer, dice: Dice, times = 1 + dice.below(4)): Buffer {
+export function mutateBytes(bytes: Buffer, dice: SeededRandom, times = 1 + dice.below(4)): Buffer {
   let mutated = bytes
   for (let time = 0; time < times; time++) mutated = mutateOnce(mutated, dice)
   return mutated
 }
 
-function mutateOnce(bytes: Buffer, dice: Dice): Buffer {
+function mutateOnce(bytes: Buffer, dice: SeededRandom): Buffer {
   const from = dice.below(bytes.length + 1)
   const to = Math.min(bytes.length, from + 1 + dice.below(dice.chance(0.2) ? 200 : 8))
   const [before, span, after] = [bytes.subarray(0, from), bytes.subarray(from, to), bytes.subarray(to)]
@@ -135,7 +135,7 @@ function places(value: unknown, found: [holder: Record<string, unknown>, name: s
 const MARK = "raw text "
 
 /** JSON text of a value in which something is not as it should be. */
-export function mutateJson(value: unknown, dice: Dice): Buffer {
+export function mutateJson(value: unknown, dice: SeededRandom): Buffer {
   const copy = structuredClone(value)
   const spots = places(copy)
   const raw: string[] = []
@@ -166,7 +166,7 @@ function acyclic(value: unknown): string {
 }
 
 /** An event stream with something wrong in an event's data, or anywhere. */
-export function mutateStream(events: readonly string[], dice: Dice): Buffer {
+export function mutateStream(events: readonly string[], dice: SeededRandom): Buffer {
   const written = [...events]
   for (let times = dice.below(3); times > 0; times--) {
     const at = dice.below(written.length)
@@ -195,7 +195,7 @@ function dataOf(event: string): unknown {
 }
 
 /** The bytes in pieces, cut anywhere. */
-export function pieces(bytes: Buffer, dice: Dice): Buffer[] {
+export function pieces(bytes: Buffer, dice: SeededRandom): Buffer[] {
   const cut: Buffer[] = []
   const longest = dice.pick([1, 3, 64, 1024, 65_536])
   for (let at = 0; at < bytes.length && cut.length < 300; ) {

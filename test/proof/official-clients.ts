@@ -5,20 +5,20 @@ import type OpenAI from "openai"
 import { ANTHROPIC_VERSIONS, hello } from "../end-to-end/anthropic-versions.ts"
 import { VERSIONS } from "../end-to-end/client-versions.ts"
 import { GENAI_VERSIONS } from "../end-to-end/genai-versions.ts"
-import { ask, chat, geminiArray, geminiEvents, messages, responses, type Spoken } from "./spoken.ts"
+import { ask, chat, geminiArray, geminiEvents, messages, responses, type WireDialect } from "./wire-dialects.ts"
 
-interface Address {
+interface ClientAddress {
   readonly url: string
   readonly key: string
 }
 
 /** Asks a question and reads the answer to its end; what it raises is the library's own. */
-type Read = (question: string) => Promise<string>
+type StreamRead = (question: string) => Promise<string>
 
 export interface StreamReader {
   readonly name: string
-  readonly spoken: Spoken
-  at(address: Address): Read
+  readonly spoken: WireDialect
+  at(address: ClientAddress): StreamRead
 }
 
 const model = "test/model"
@@ -32,7 +32,7 @@ function chatReader({ name, OpenAI: Client }: (typeof VERSIONS)[number]): Stream
     }
     return text
   }
-  const at = ({ url, key }: Address): Read => {
+  const at = ({ url, key }: ClientAddress): StreamRead => {
     const client = new Client({ baseURL: `${url}/v1`, apiKey: key })
     return (question) => read(client, question)
   }
@@ -47,7 +47,7 @@ function responsesReader({ name, OpenAI: Client }: (typeof VERSIONS)[number]): S
     }
     return text
   }
-  const at = ({ url, key }: Address): Read => {
+  const at = ({ url, key }: ClientAddress): StreamRead => {
     const client = new Client({ baseURL: `${url}/v1`, apiKey: key })
     return (question) => read(client, question)
   }
@@ -62,7 +62,7 @@ function messagesReader({ name, Anthropic: Client }: (typeof ANTHROPIC_VERSIONS)
     }
     return text
   }
-  const at = ({ url, key }: Address): Read => {
+  const at = ({ url, key }: ClientAddress): StreamRead => {
     const client = new Client({ apiKey: key, baseURL: `${url}/anthropic` })
     return (question) => read(client, question)
   }
@@ -75,14 +75,14 @@ function geminiReader({ name, GoogleGenAI: Client }: (typeof GENAI_VERSIONS)[num
     for await (const chunk of await client.models.generateContentStream({ model, contents })) text += chunk.text ?? ""
     return text
   }
-  const at = ({ url, key }: Address): Read => {
+  const at = ({ url, key }: ClientAddress): StreamRead => {
     const client = new Client({ apiKey: key, httpOptions: { baseUrl: `${url}/gemini` } })
     return (question) => read(client, question)
   }
   return { name, spoken: geminiEvents, at }
 }
 
-interface Element {
+interface GeminiArrayElement {
   readonly error?: { readonly message: string }
   readonly candidates?: { readonly content: { readonly parts: { readonly text: string }[] } }[]
 }
@@ -93,7 +93,7 @@ const arrayReader: StreamReader = {
   spoken: geminiArray,
   at: (address) => async (question) => {
     const response = await ask(geminiArray, address, { question, streamed: true })
-    const elements = [JSON.parse(await response.text())].flat() as Element[]
+    const elements = [JSON.parse(await response.text())].flat() as GeminiArrayElement[]
     const failed = elements.find(({ error }) => error)
     if (failed) throw new Error(failed.error?.message)
     return elements.map(({ candidates }) => candidates?.[0]?.content.parts[0]?.text ?? "").join("")

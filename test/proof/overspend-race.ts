@@ -1,9 +1,9 @@
 // One race: many requests at once on a purse that is worth ten of them; then, of what is left, one after the other.
-import { type Heard, hear } from "../money/client.ts"
+import { hear, type MoneyAnswer } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
+import { type FundingKind, FundingSource, holdNano, parseBalanceRefusal } from "./funding-sources.ts"
 import { type GatedHost, INPUT_TOKENS } from "./gated-host.ts"
 import type { StagedGateway } from "./other-gateway.ts"
-import { holdNano, Purse, type PurseKind, refusalIn } from "./purses.ts"
 
 export const MODEL = "test/model"
 export const ASKED_AT_ONCE = 500
@@ -41,7 +41,7 @@ export class RaceTally {
 }
 
 interface RaceOptions {
-  readonly kind: PurseKind
+  readonly kind: FundingKind
   readonly stream: boolean
   /** Whether nobody is answered before all have asked; else answers are paid for while others still ask. */
   readonly gated: boolean
@@ -51,20 +51,20 @@ interface RaceOptions {
 /** A purse worth so many requests of this kind, and what each of them holds. */
 export async function purseFor(gateway: StagedGateway, { kind, stream }: Pick<RaceOptions, "kind" | "stream">) {
   const hold = await holdNano(gateway, { kind, model: MODEL, stream })
-  return { hold, purse: await Purse.open(gateway, kind, WORTH * hold + hold / 2n) }
+  return { hold, purse: await FundingSource.open(gateway, kind, WORTH * hold + hold / 2n) }
 }
 
-export class Race {
+export class OverspendRace {
   private constructor(
     private readonly stage: RaceStage,
     private readonly options: RaceOptions,
-    readonly purse: Purse,
+    readonly purse: FundingSource,
     private readonly hold: bigint,
   ) {}
 
-  static async prepare(stage: RaceStage, options: RaceOptions): Promise<Race> {
+  static async prepare(stage: RaceStage, options: RaceOptions): Promise<OverspendRace> {
     const { purse, hold } = await purseFor(stage.gateway, options)
-    return new Race(stage, options, purse, hold)
+    return new OverspendRace(stage, options, purse, hold)
   }
 
   async run(): Promise<void> {
@@ -82,7 +82,7 @@ export class Race {
   private async allBeforeAny(): Promise<number> {
     const { host } = this.stage
     const { tally } = this.options
-    const heard: Heard[] = []
+    const heard: MoneyAnswer[] = []
     host.close({ outputTokens: OUTPUT_TOKENS })
     const asking = Array.from({ length: ASKED_AT_ONCE }, async (_, turn) => heard.push(await this.ask(turn)))
     const haveAllAsked = () => heard.length + host.calls >= ASKED_AT_ONCE
@@ -132,20 +132,20 @@ export class Race {
     }
   }
 
-  private ask(turn: number): Promise<Heard> {
+  private ask(turn: number): Promise<MoneyAnswer> {
     const { stream } = this.options
     const { url } = this.stage.gateway
     return hear({ url, key: this.purse.key(turn), protocol: "openai-chat", model: MODEL, stream })
   }
 
-  private isWhole({ status, text }: Heard): boolean {
+  private isWhole({ status, text }: MoneyAnswer): boolean {
     return status === 200 && text.includes(this.options.stream ? "data: [DONE]" : '"finish_reason"')
   }
 
   /** `leftNano` is what has to be named as left, where that is known. */
-  private checkRefusal({ status, text }: Heard, leftNano?: bigint): void {
+  private checkRefusal({ status, text }: MoneyAnswer, leftNano?: bigint): void {
     const { tally, kind } = this.options
-    const { code, neededNano, leftNano: named = this.hold } = refusalIn(text)
+    const { code, neededNano, leftNano: named = this.hold } = parseBalanceRefusal(text)
     const isTrue = leftNano === undefined ? named < this.hold : named === leftNano
     if (status === 403 && code === kind.code && neededNano === this.hold && isTrue) return
     if (tally.badRefusals++ < MAX_SAID) this.stage.say(`${kind.what}: ${status} ${text}`)

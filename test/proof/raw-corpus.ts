@@ -5,7 +5,7 @@ export interface RawCase {
   readonly bytes: string
 }
 
-interface Places {
+interface CorpusAddresses {
   readonly key: string
   /** Where the administration listens, as host and port. */
   readonly admin: string
@@ -18,17 +18,17 @@ const CHUNKED = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
 /** What a smuggler hides behind a request. */
 const HIDDEN = "GET /v1/models HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
-export function rawCorpus(places: Places): RawCase[] {
+export function rawCorpus(places: CorpusAddresses): RawCase[] {
   return [...smuggled(places), ...brokenHeads(places), ...doubled(places), ...otherPaths(places)]
 }
 
-function post({ key }: Places, lines: readonly string[], rest: string): string {
+function post({ key }: CorpusAddresses, lines: readonly string[], rest: string): string {
   const head = ["POST /v1/chat/completions HTTP/1.1", "Host: gateway", `Authorization: Bearer ${key}`]
   return [...head, "Content-Type: application/json", ...lines, "", rest].join("\r\n")
 }
 
 /** Two ways to say how long the body is, or none that makes sense. */
-function smuggled(places: Places): RawCase[] {
+function smuggled(places: CorpusAddresses): RawCase[] {
   const lengths: [string, string[]][] = [
     ["a length and chunks", [LENGTH, "Transfer-Encoding: chunked"]],
     ["chunks and a length", ["Transfer-Encoding: chunked", LENGTH]],
@@ -107,7 +107,7 @@ function smuggled(places: Places): RawCase[] {
 }
 
 /** Heads that are no HTTP. */
-function brokenHeads(places: Places): RawCase[] {
+function brokenHeads(places: CorpusAddresses): RawCase[] {
   const lines: [string, string][] = [
     ["no version", "GET /v1/models"],
     ["an unknown version", "GET /v1/models HTTP/3.7"],
@@ -158,7 +158,7 @@ function brokenHeads(places: Places): RawCase[] {
 }
 
 /** Headers of which there may be one. */
-function doubled({ key }: Places): RawCase[] {
+function doubled({ key }: CorpusAddresses): RawCase[] {
   const once = { Host: "gateway", Authorization: `Bearer ${key}`, "Content-Type": "application/json" }
   const twice: [string, string][] = [
     ["Authorization", `Bearer ${key}`],
@@ -209,7 +209,7 @@ function withHeaders(line: string, headers: readonly (readonly [string, string])
 }
 
 /** Ways to write the administration's paths so that a careless eye lets them pass. */
-function otherPaths({ admin, adminKey }: Places): RawCase[] {
+function otherPaths({ admin, adminKey }: CorpusAddresses): RawCase[] {
   const paths = [
     "/admin/v1/keys",
     "/admin/v1/status",

@@ -5,19 +5,25 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway } from "../stage/gateway.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
-import { Dice } from "./dice.ts"
-import { type Errand, errandsConfig, prepareErrands, readBills, runErrands } from "./errands.ts"
 import {
   billedUnbooked,
-  type Evidence,
+  type InvariantEvidence,
   invariantFigures,
   overBudget,
   problemFigure,
   recoveredOtherwise,
 } from "./invariants.ts"
+import { type OpenHold, openHolds, readOfflineLedger } from "./offline-ledger.ts"
 import { type GatewayStart, killGateway, type StagedGateway, startCheckThenAct } from "./other-gateway.ts"
-import type { Row } from "./row.ts"
-import { type OpenHold, openHolds, readBooks } from "./stopped-books.ts"
+import type { ProofRow } from "./row.ts"
+import { SeededRandom } from "./seeded-random.ts"
+import {
+  prepareTracedRequests,
+  readSimulatedCharges,
+  runTracedRequests,
+  type TracedRequest,
+  tracedRequestsConfig,
+} from "./traced-requests.ts"
 
 const LOAD_MS = { least: 50, most: 400 }
 const AT_ONCE = 24
@@ -26,16 +32,16 @@ const ERRANDS_PER_CYCLE = 150
 const CYCLES_PER_LOOK = 3
 const SAID_EVERY = 30
 
-type Start = (start: GatewayStart) => Promise<StagedGateway>
+type StartGateway = (start: GatewayStart) => Promise<StagedGateway>
 
 interface KillOptions {
-  readonly start: Start
+  readonly start: StartGateway
   readonly cycles: number
   readonly say: (text: string) => void
 }
 
 class KillRun {
-  readonly errands: Errand[] = []
+  readonly errands: TracedRequest[] = []
   readonly leftOpen: OpenHold[] = []
   private readonly folder = mkdtempSync(join(tmpdir(), "trivium-kills-"))
   private readonly dataDir = join(this.folder, "data")
@@ -44,7 +50,7 @@ class KillRun {
 
   constructor(private readonly options: KillOptions) {}
 
-  async run(): Promise<Evidence> {
+  async run(): Promise<InvariantEvidence> {
     const { cycles, say } = this.options
     const simulator = await RunningSimulator.start("--bill", this.billFile)
     try {
@@ -71,7 +77,10 @@ class KillRun {
     const names = numbers.flatMap((cycle) =>
       Array.from({ length: ERRANDS_PER_CYCLE }, (_, index) => `c${cycle}-${index}`),
     )
-    const errands = await prepareErrands(this.dataDir, { names, dice: new Dice({ seed: this.seed, number: first }) })
+    const errands = await prepareTracedRequests(this.dataDir, {
+      names,
+      dice: new SeededRandom({ seed: this.seed, number: first }),
+    })
     this.errands.push(...errands)
     for (const cycle of numbers) await this.cycle(cycle, { errands: errands.splice(0, ERRANDS_PER_CYCLE), origin })
     this.leftOpen.push(...openHolds(this.dataDir))
@@ -79,11 +88,11 @@ class KillRun {
 
   private async cycle(
     cycle: number,
-    { errands, origin }: { errands: readonly Errand[]; origin: string },
+    { errands, origin }: { errands: readonly TracedRequest[]; origin: string },
   ): Promise<void> {
-    const gateway = await this.options.start({ config: errandsConfig(origin, errands), dataDir: this.dataDir })
+    const gateway = await this.options.start({ config: tracedRequestsConfig(origin, errands), dataDir: this.dataDir })
     let isOver = false
-    const load = runErrands(errands, { url: gateway.url, atOnce: AT_ONCE, isOver: () => isOver })
+    const load = runTracedRequests(errands, { url: gateway.url, atOnce: AT_ONCE, isOver: () => isOver })
     await Bun.sleep(this.lifetimeMs(cycle))
     isOver = true
     await killGateway(gateway)
@@ -92,27 +101,30 @@ class KillRun {
 
   /** By chance, and yet of all lengths, however few cycles there are. */
   private lifetimeMs(cycle: number): number {
-    const part = (cycle + new Dice({ seed: this.seed, number: -1 - cycle }).throw()) / this.options.cycles
+    const part = (cycle + new SeededRandom({ seed: this.seed, number: -1 - cycle }).throw()) / this.options.cycles
     return LOAD_MS.least + part * (LOAD_MS.most - LOAD_MS.least)
   }
 
   /** The last kill is recovered from, too. */
   private async startAndStop(): Promise<void> {
-    const gateway = await this.options.start({ config: errandsConfig("http://127.0.0.1:1", []), dataDir: this.dataDir })
+    const gateway = await this.options.start({
+      config: tracedRequestsConfig("http://127.0.0.1:1", []),
+      dataDir: this.dataDir,
+    })
     await gateway.stop()
   }
 
-  private async evidence(): Promise<Evidence> {
+  private async evidence(): Promise<InvariantEvidence> {
     return {
       errands: this.errands,
       leftOpen: this.leftOpen,
-      bills: readBills(this.billFile),
-      books: await readBooks(this.dataDir),
+      bills: readSimulatedCharges(this.billFile),
+      books: await readOfflineLedger(this.dataDir),
     }
   }
 }
 
-async function killed(options: KillOptions): Promise<Evidence> {
+async function killed(options: KillOptions): Promise<InvariantEvidence> {
   const run = new KillRun(options)
   try {
     return await run.run()
@@ -121,7 +133,7 @@ async function killed(options: KillOptions): Promise<Evidence> {
   }
 }
 
-export const kills: Row = {
+export const kills: ProofRow = {
   number: 1,
   title: "kill -9 of the gateway under load, and of one that checks, then acts",
   async run({ short, say }) {
@@ -151,11 +163,11 @@ export const kills: Row = {
   },
 }
 
-function bounded({ leftOpen }: Evidence): number {
+function bounded({ leftOpen }: InvariantEvidence): number {
   return leftOpen.filter(({ lowerBound }) => lowerBound > 0n).length
 }
 
-function tell({ errands, books }: Evidence, say: (text: string) => void): void {
+function tell({ errands, books }: InvariantEvidence, say: (text: string) => void): void {
   const count = <Item>(items: readonly Item[], nameOf: (item: Item) => string) => {
     const counts = new Map<string, number>()
     for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)

@@ -6,13 +6,21 @@ import { join } from "node:path"
 import { hear } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
+import { FUNDING_KINDS, type FundingSource } from "./funding-sources.ts"
 import { GatedHost } from "./gated-host.ts"
-import { type Growth, growingAlone, growingTogether, MOST_OUTPUT } from "./growing-streams.ts"
+import { growingAlone, growingTogether, MOST_OUTPUT, type StreamGrowth } from "./growing-streams.ts"
+import { type OfflineLedger, readOfflineLedger } from "./offline-ledger.ts"
 import { startCheckThenAct } from "./other-gateway.ts"
-import { ASKED_AT_ONCE, MODEL, OUTPUT_TOKENS, purseFor, Race, type RaceStage, RaceTally } from "./overspend-race.ts"
-import { PURSES, type Purse } from "./purses.ts"
-import type { Figure, Row } from "./row.ts"
-import { readBooks, type StoppedBooks } from "./stopped-books.ts"
+import {
+  ASKED_AT_ONCE,
+  MODEL,
+  OUTPUT_TOKENS,
+  OverspendRace,
+  purseFor,
+  type RaceStage,
+  RaceTally,
+} from "./overspend-race.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
 
 const LONG_ROUNDS = 10
 
@@ -26,11 +34,11 @@ models:
 `
 }
 
-interface Begun extends Pick<RaceStage, "host" | "say"> {
+interface OverspendStage extends Pick<RaceStage, "host" | "say"> {
   readonly dataDir: string
 }
 
-export const overspending: Row = {
+export const overspending: ProofRow = {
   number: 2,
   title: "overspend race: 500 at once on a balance worth 10, and on one that is only looked at",
   async run({ short, say }) {
@@ -46,13 +54,13 @@ export const overspending: Row = {
   },
 }
 
-async function races({ host, say, dataDir }: Begun, rounds: number): Promise<Figure[]> {
+async function races({ host, say, dataDir }: OverspendStage, rounds: number): Promise<ProofFigure[]> {
   const gateway = await RunningGateway.start({ config: config(host.origin), dataDir })
   const stage = { gateway, host, say }
   const tally = new RaceTally()
-  const purses: Purse[] = []
+  const purses: FundingSource[] = []
   let second: number
-  let grown: Growth[]
+  let grown: StreamGrowth[]
   try {
     for (let round = 0; round < rounds; round++) purses.push(...(await runRaces(stage, tally)))
     second = await keptOut(gateway, dataDir)
@@ -64,18 +72,18 @@ async function races({ host, say, dataDir }: Begun, rounds: number): Promise<Fig
   return [
     ...raceFigures(tally, rounds),
     ...growthFigures(grown),
-    ...bookFigures(await readBooks(dataDir), purses),
+    ...bookFigures(await readOfflineLedger(dataDir), purses),
     { what: "second processes on the same store that were kept out", seen: second, atLeast: 1 },
   ]
 }
 
 /** On every kind of purse, unary and streamed; what they were paid from. */
-async function runRaces(stage: RaceStage, tally: RaceTally): Promise<Purse[]> {
-  const purses: Purse[] = []
-  for (const kind of PURSES) {
+async function runRaces(stage: RaceStage, tally: RaceTally): Promise<FundingSource[]> {
+  const purses: FundingSource[] = []
+  for (const kind of FUNDING_KINDS) {
     for (const stream of [false, true]) {
       for (const gated of [true, false]) {
-        const race = await Race.prepare(stage, { kind, stream, gated, tally })
+        const race = await OverspendRace.prepare(stage, { kind, stream, gated, tally })
         await race.run()
         purses.push(race.purse)
       }
@@ -92,9 +100,9 @@ async function keptOut({ folder }: RunningGateway, dataDir: string): Promise<num
   return code !== 0 && stderr.includes("in use by another process") ? 1 : 0
 }
 
-function raceFigures(tally: RaceTally, rounds: number): Figure[] {
+function raceFigures(tally: RaceTally, rounds: number): ProofFigure[] {
   return [
-    { what: `races of ${ASKED_AT_ONCE} requests`, seen: tally.races, atLeast: rounds * 4 * PURSES.length },
+    { what: `races of ${ASKED_AT_ONCE} requests`, seen: tally.races, atLeast: rounds * 4 * FUNDING_KINDS.length },
     { what: "let in beyond what was there", seen: tally.admittedBeyond, atMost: 0 },
     { what: "refused while a hold fitted", seen: tally.refusedWrongly, atMost: 0 },
     { what: "refusals without their code, need and rest", seen: tally.badRefusals, atMost: 0 },
@@ -104,19 +112,19 @@ function raceFigures(tally: RaceTally, rounds: number): Figure[] {
   ]
 }
 
-function growthFigures(grown: readonly Growth[]): Figure[] {
+function growthFigures(grown: readonly StreamGrowth[]): ProofFigure[] {
   const sum = (of: "wrong" | "cut") => grown.reduce((total, growth) => total + growth[of], 0)
   return [
-    { what: "streams cut where no more could be held", seen: sum("cut"), atLeast: PURSES.length },
+    { what: "streams cut where no more could be held", seen: sum("cut"), atLeast: FUNDING_KINDS.length },
     { what: "streams that ended otherwise than they had to", seen: sum("wrong"), atMost: 0 },
   ]
 }
 
-function bookFigures(books: StoppedBooks, purses: readonly Purse[]): Figure[] {
+function bookFigures(books: OfflineLedger, purses: readonly FundingSource[]): ProofFigure[] {
   const overspent = purses.filter((purse) => overspentNano(books, purse) > 0n)
   const writtenOff = books.entries.filter(({ writeOff }) => writeOff !== 0n)
   return [
-    { what: "purses", seen: purses.length, atLeast: 4 * PURSES.length },
+    { what: "purses", seen: purses.length, atLeast: 4 * FUNDING_KINDS.length },
     { what: "purses that were overspent", seen: overspent.length, atMost: 0 },
     { what: "entries with a write-off", seen: writtenOff.length, atMost: 0 },
     { what: "holds still open", seen: books.holds.length, atMost: 0 },
@@ -125,18 +133,18 @@ function bookFigures(books: StoppedBooks, purses: readonly Purse[]): Figure[] {
 }
 
 /** What its keys have cost beyond what it was worth; less than 0 where something is left. */
-function overspentNano({ entries }: StoppedBooks, { keys, worthNano }: Purse): bigint {
+function overspentNano({ entries }: OfflineLedger, { keys, worthNano }: FundingSource): bigint {
   const ids = new Set(keys.map(({ id }) => id))
   const charged = entries.filter(({ key }) => key !== null && ids.has(key))
   return charged.reduce((sum, { revenue, suspense }) => sum + revenue + suspense, -worthNano)
 }
 
 /** The first race, on a gateway that checks, then acts. */
-async function control({ host, say, dataDir }: Begun): Promise<Figure[]> {
+async function control({ host, say, dataDir }: OverspendStage): Promise<ProofFigure[]> {
   const gateway = await startCheckThenAct({ config: config(host.origin), dataDir })
   const { url } = gateway
-  const [kind] = PURSES
-  let purse: Purse
+  const [kind] = FUNDING_KINDS
+  let purse: FundingSource
   try {
     purse = (await purseFor(gateway, { kind, stream: false })).purse
     host.close({ outputTokens: OUTPUT_TOKENS })
@@ -148,7 +156,7 @@ async function control({ host, say, dataDir }: Begun): Promise<Figure[]> {
   } finally {
     await gateway.stop()
   }
-  const overspent = overspentNano(await readBooks(dataDir), purse)
+  const overspent = overspentNano(await readOfflineLedger(dataDir), purse)
   say(`the control: worth ${purse.worthNano} nano-USD, and ${overspent} spent beyond that`)
   return [
     { what: "the control: let in on a balance worth 10", seen: host.calls, atLeast: 11 },

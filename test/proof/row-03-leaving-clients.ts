@@ -2,12 +2,12 @@
 import { setTimeout } from "node:timers/promises"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { countTokens } from "../../src/simulator/tokens.ts"
-import { modelAt, type Receipt, tokensOf } from "../money/books.ts"
 import { hearSome, PROTOCOLS } from "../money/client.ts"
-import { Dice } from "./dice.ts"
-import { inTurns } from "./in-turns.ts"
+import { type BookedReceipt, modelAt, tokensOf } from "../money/money-fixture.ts"
 import { MoneyStage } from "./money-stage.ts"
-import type { Figure, Row } from "./row.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
+import { SeededRandom } from "./seeded-random.ts"
 
 const TEXT = "Say 120 words."
 const WORDS = "tokens-per-second-60"
@@ -15,7 +15,7 @@ const MOST_BYTES = 25_000
 const AT_ONCE = 40
 const SETTLED_WITHIN_MS = 5000
 
-interface Left {
+interface DisconnectedCall {
   readonly answerId: string
   readonly receiptId: string
   readonly leftAt: number
@@ -23,21 +23,21 @@ interface Left {
   readonly heard: number
 }
 
-export const leavingClients: Row = {
+export const leavingClients: ProofRow = {
   number: 3,
   title: "clients that leave a stream at a random byte",
   async run({ short, say }) {
     const stage = await MoneyStage.start()
-    const dice = new Dice({ seed: 3, number: 0 })
+    const dice = new SeededRandom({ seed: 3, number: 0 })
     const streams = Array.from({ length: short ? 60 : 1000 }, (_, at) => ({
       protocol: PROTOCOLS[at % PROTOCOLS.length] ?? "openai-chat",
       // Some leave at the first bytes.
       bytes: dice.below(at % 10 === 0 ? 500 : MOST_BYTES) + 1,
     }))
     try {
-      const left = await inTurns(streams, {
+      const left = await runConcurrently(streams, {
         atOnce: AT_ONCE,
-        act: async ({ protocol, bytes }): Promise<Left> => {
+        act: async ({ protocol, bytes }): Promise<DisconnectedCall> => {
           const { url, key } = stage.gateway
           const asked = { url, key, protocol, model: modelAt(protocol, WORDS), stream: true, text: TEXT }
           const { text, id } = await hearSome(asked, (heard) => heard.length >= bytes)
@@ -57,10 +57,14 @@ export const leavingClients: Row = {
   },
 }
 
-async function figuresOf(stage: MoneyStage, left: readonly Left[], say: (text: string) => void): Promise<Figure[]> {
+async function figuresOf(
+  stage: MoneyStage,
+  left: readonly DisconnectedCall[],
+  say: (text: string) => void,
+): Promise<ProofFigure[]> {
   const bills = new Map([...stage.bills()].map(([id, bill]) => [id.startsWith("resp_") ? id.slice(0, 29) : id, bill]))
   const known = left.filter(({ answerId }) => bills.has(answerId))
-  const pairs = await inTurns(known, {
+  const pairs = await runConcurrently(known, {
     atOnce: AT_ONCE,
     act: async ({ answerId, receiptId, leftAt, heard }) => {
       const bill = bills.get(answerId) as SimulatedCharge
@@ -68,7 +72,7 @@ async function figuresOf(stage: MoneyStage, left: readonly Left[], say: (text: s
       return { bill, receipt, heard, lateMs: Math.max(0, Date.parse(bill.time) - leftAt) }
     },
   })
-  const settled = pairs.filter(({ receipt }) => receipt?.outcome === "settled") as Charged[]
+  const settled = pairs.filter(({ receipt }) => receipt?.outcome === "settled") as ChargedCall[]
   const wrong = settled.filter((each) => !isFair(each))
   for (const { bill, receipt } of wrong.slice(0, 5))
     say(`billed ${JSON.stringify(bill)}, charged ${JSON.stringify(receipt)}`)
@@ -104,14 +108,14 @@ async function figuresOf(stage: MoneyStage, left: readonly Left[], say: (text: s
   ]
 }
 
-interface Charged {
+interface ChargedCall {
   readonly bill: SimulatedCharge
-  readonly receipt: Receipt
+  readonly receipt: BookedReceipt
   readonly heard: number
 }
 
 /** No less than the client has read, no more than has left the upstream: what is between them was on its way. */
-function isFair({ bill, receipt, heard }: Charged): boolean {
+function isFair({ bill, receipt, heard }: ChargedCall): boolean {
   const charged = totalOf(receipt)
   const most = bill.input_tokens + bill.output_tokens
   // Some protocols repeat the whole text at the end.
@@ -126,7 +130,7 @@ function wordsIn(text: string): string {
   return [...pieces].map(([, piece]) => JSON.parse(`"${piece}"`)).join("")
 }
 
-function totalOf({ cost }: Receipt): number {
+function totalOf({ cost }: BookedReceipt): number {
   const { input, output } = tokensOf(cost)
   return input + output
 }

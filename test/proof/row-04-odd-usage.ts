@@ -1,10 +1,11 @@
 // Usage that is missing, odd, told twice or too late: what is charged is what the upstream's own bill says, and the
 // receipt says whether it was told or counted here.
-import { modelAt, tokensOf } from "../money/books.ts"
+
 import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
-import { inTurns } from "./in-turns.ts"
+import { modelAt, tokensOf } from "../money/money-fixture.ts"
 import { MoneyStage } from "./money-stage.ts"
-import type { Row } from "./row.ts"
+import type { ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
 
 const ODD: Readonly<Record<string, readonly string[]>> = {
   "usage-missing": ["estimated"],
@@ -17,14 +18,14 @@ const ODD: Readonly<Record<string, readonly string[]>> = {
   "usage-after-end": ["estimated", "reported"],
 }
 
-interface Case {
+interface OddUsageCase {
   readonly words: string
   readonly client: ProtocolName
   readonly upstream: ProtocolName
   readonly stream: boolean
 }
 
-function cases(): Case[] {
+function cases(): OddUsageCase[] {
   return Object.keys(ODD).flatMap((words) =>
     PROTOCOLS.flatMap((client) =>
       PROTOCOLS.flatMap((upstream) =>
@@ -34,7 +35,7 @@ function cases(): Case[] {
   )
 }
 
-export const oddUsage: Row = {
+export const oddUsage: ProofRow = {
   number: 4,
   title: "missing or odd usage",
   async run({ short, say }) {
@@ -44,7 +45,7 @@ export const oddUsage: Row = {
       const { url, key } = stage.gateway
       // The thread that counts starts with the first that it is needed for.
       await hear({ url, key, protocol: "openai-chat", model: modelAt("openai-chat", "usage-missing"), stream: false })
-      const wrong = await inTurns(all, {
+      const wrong = await runConcurrently(all, {
         atOnce: 8,
         act: async ({ words, client, upstream, stream }, at) => {
           const text = `Say ${20 + (at % 60)} words.`

@@ -1,19 +1,19 @@
 // Nobody answers: those who fail are not called more often because they fail, and are used again as soon as they work.
-import type { Script } from "../stage/upstream.ts"
-import type { Row } from "./row.ts"
-import { ANSWERS, type Asked, NAMES, ThreeProviders } from "./three-providers.ts"
+import type { UpstreamScript } from "../stage/upstream.ts"
+import type { ProofRow } from "./row.ts"
+import { ANSWERS, NAMES, ThreeProviders, type TimedCall } from "./three-providers.ts"
 
 const PER_SECOND = 100
 const SETTLING_MS = 2000
 
-const FAILS: Script = (_, reply) => reply.json({ error: { message: "down", type: "server_error" } }, 503)
+const FAILS: UpstreamScript = (_, reply) => reply.json({ error: { message: "down", type: "server_error" } }, 503)
 
-export const outage: Row = {
+export const outage: ProofRow = {
   number: 5,
   title: "all upstreams answer 503",
   async run({ short, say }) {
     const stage = await ThreeProviders.start()
-    const everybody = (script: Script) => {
+    const everybody = (script: UpstreamScript) => {
       for (const name of NAMES) stage.hosts[name].script = script
     }
     try {
@@ -52,6 +52,6 @@ export const outage: Row = {
   },
 }
 
-function failed(asked: readonly Asked[]): number {
+function failed(asked: readonly TimedCall[]): number {
   return asked.filter(({ status }) => status !== 200).length
 }

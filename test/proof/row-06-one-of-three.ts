@@ -1,48 +1,48 @@
 // One of three providers has a bad day: down, slow, or failing now and then. Its callers do not notice.
-import type { Script } from "../stage/upstream.ts"
-import { Dice } from "./dice.ts"
-import type { Figure, Row } from "./row.ts"
-import { ANSWERS, type Asked, type Name, ThreeProviders } from "./three-providers.ts"
+import type { UpstreamScript } from "../stage/upstream.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { SeededRandom } from "./seeded-random.ts"
+import { ANSWERS, type ProviderLabel, ThreeProviders, type TimedCall } from "./three-providers.ts"
 
 const PER_SECOND = 100
-const BAD: Name = "one"
+const BAD: ProviderLabel = "one"
 /** By then whoever is down, or slow, is not asked any more. */
 const OUT_MS = 2000
 const BACK_MS = 30_000
 const SLOW_MS = 3000
 const SEED = 6
 
-const dice = new Dice({ seed: SEED, number: 0 })
-const DOWN: Script = (_, reply) => reply.cut("reset")
-const SLOW: Script = async (request, reply) => {
+const dice = new SeededRandom({ seed: SEED, number: 0 })
+const DOWN: UpstreamScript = (_, reply) => reply.cut("reset")
+const SLOW: UpstreamScript = async (request, reply) => {
   await Bun.sleep(SLOW_MS)
   await ANSWERS(request, reply)
 }
-const ERRS: Script = (request, reply) =>
+const ERRS: UpstreamScript = (request, reply) =>
   dice.chance(0.3) ? reply.json({ error: { message: "no", type: "server_error" } }, 500) : ANSWERS(request, reply)
 
-interface Lengths {
+interface PhaseLengths {
   readonly warmUp: number
   readonly out: number
   readonly erring: number
 }
 
-const WHOLE: Lengths = { warmUp: 3, out: 10, erring: 30 }
-const SHORT: Lengths = { warmUp: 1, out: 2, erring: 2 }
+const WHOLE: PhaseLengths = { warmUp: 3, out: 10, erring: 30 }
+const SHORT: PhaseLengths = { warmUp: 1, out: 2, erring: 2 }
 
 class BadDay {
-  readonly asked: Asked[] = []
+  readonly asked: TimedCall[] = []
 
   constructor(private readonly stage: ThreeProviders) {}
 
-  private async load(seconds: number, routing?: string): Promise<Asked[]> {
+  private async load(seconds: number, routing?: string): Promise<TimedCall[]> {
     const asked = await this.stage.load(PER_SECOND, { seconds, ...(routing && { routing }) })
     this.asked.push(...asked)
     return asked
   }
 
   /** How many calls it gets from 2 s on, of all that are made then. */
-  async callsOnceOut(script: Script, { warmUp, out }: Lengths, routing?: string): Promise<number> {
+  async callsOnceOut(script: UpstreamScript, { warmUp, out }: PhaseLengths, routing?: string): Promise<number> {
     const { hosts } = this.stage
     await this.load(warmUp, routing)
     hosts[BAD].script = script
@@ -63,7 +63,7 @@ class BadDay {
     return undefined
   }
 
-  async erring({ erring }: Lengths): Promise<number> {
+  async erring({ erring }: PhaseLengths): Promise<number> {
     const { hosts } = this.stage
     hosts[BAD].script = ERRS
     const before = hosts[BAD].requests.length
@@ -77,9 +77,9 @@ class BadDay {
   }
 }
 
-type Live = (day: BadDay, lengths: Lengths) => Promise<Figure[]>
+type RunPhases = (day: BadDay, lengths: PhaseLengths) => Promise<ProofFigure[]>
 
-const down: Live = async (day, lengths) => {
+const down: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(DOWN, lengths)
   const out = { what: "down: calls it gets after 2 s", seen: calls, atMost: 0.5, unit: "%" }
   // It is left alone for longer than a short form takes.
@@ -87,17 +87,17 @@ const down: Live = async (day, lengths) => {
   return [out, { what: "back after", seen: (await day.backAfter()) ?? Number.NaN, atMost: BACK_MS, unit: "ms" }]
 }
 
-const slow: Live = async (day, lengths) => {
+const slow: RunPhases = async (day, lengths) => {
   const calls = await day.callsOnceOut(SLOW, lengths, "latency")
   return [{ what: "slow, by latency: calls it gets after 2 s", seen: calls, atMost: 5, unit: "%" }]
 }
 
-const erring: Live = async (day, lengths) => {
+const erring: RunPhases = async (day, lengths) => {
   return [{ what: "failing in 30 %: calls it gets", seen: await day.erring(lengths), atLeast: 20 }]
 }
 
 /** On a gateway of its own: what is known of one bad day is not to help on the next. */
-async function lived(live: Live, lengths: Lengths): Promise<{ figures: Figure[]; day: BadDay }> {
+async function lived(live: RunPhases, lengths: PhaseLengths): Promise<{ figures: ProofFigure[]; day: BadDay }> {
   const stage = await ThreeProviders.start()
   const day = new BadDay(stage)
   try {
@@ -107,7 +107,7 @@ async function lived(live: Live, lengths: Lengths): Promise<{ figures: Figure[];
   }
 }
 
-export const oneOfThree: Row = {
+export const oneOfThree: ProofRow = {
   number: 6,
   title: "one of three providers is down, slow, or fails in 30 %",
   async run({ short, say }) {

@@ -1,12 +1,12 @@
 // Streams that begin with status 200 and an error: two of three providers do it in 30 %, and who reads with a vendor's own
 // library sees none of it.
 import { RunningGateway } from "../stage/gateway.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
-import { Dice } from "./dice.ts"
-import { inTurns } from "./in-turns.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { STREAM_READERS } from "./official-clients.ts"
-import type { Row } from "./row.ts"
-import { type Spoken, spokenAt } from "./spoken.ts"
+import type { ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
+import { SeededRandom } from "./seeded-random.ts"
+import { dialectAt, type WireDialect } from "./wire-dialects.ts"
 
 const TEXT = "The quick brown fox jumps over the lazy dog."
 const SHARE = 0.3
@@ -14,7 +14,7 @@ const SEED = 7
 const AT_ONCE = 4
 
 const error = { message: "The engine is overloaded.", type: "server_error", code: "server_error" }
-const FIRST_ERRORS: Readonly<Record<Spoken["name"], string>> = {
+const FIRST_ERRORS: Readonly<Record<WireDialect["name"], string>> = {
   chat: `data: ${JSON.stringify({ error })}\n\n`,
   responses: `event: error\ndata: ${JSON.stringify({ ...error, type: "error", sequence_number: 0, param: null })}\n\n`,
   messages: `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })}\n\n`,
@@ -23,20 +23,20 @@ const FIRST_ERRORS: Readonly<Record<Spoken["name"], string>> = {
 }
 
 /** A host that speaks every protocol, and errs in a share of its streams. */
-class Host {
+class FirstEventHost {
   began = 0
   erred = 0
-  private readonly dice: Dice
+  private readonly dice: SeededRandom
 
   constructor(
     number: number,
     private readonly share: number,
   ) {
-    this.dice = new Dice({ seed: SEED, number })
+    this.dice = new SeededRandom({ seed: SEED, number })
   }
 
-  readonly script: Script = async ({ path }, reply) => {
-    const spoken = spokenAt(path)
+  readonly script: UpstreamScript = async ({ path }, reply) => {
+    const spoken = dialectAt(path)
     this.began++
     reply.stream()
     if (this.dice.chance(this.share)) {
@@ -67,12 +67,12 @@ function configFor(origins: readonly string[]): string {
   return `providers:\n${providers.join("\n")}\nmodels:\n  - ${model}\n`
 }
 
-export const firstEventErrors: Row = {
+export const firstEventErrors: ProofRow = {
   number: 7,
   title: "an error as the first event of a 200 in 30 %",
   async run({ short, say }) {
-    const hosts = [new Host(0, SHARE), new Host(1, SHARE), new Host(2, 0)]
-    const upstreams = await Promise.all(hosts.map(({ script }) => Upstream.start(script)))
+    const hosts = [new FirstEventHost(0, SHARE), new FirstEventHost(1, SHARE), new FirstEventHost(2, 0)]
+    const upstreams = await Promise.all(hosts.map(({ script }) => ScriptedUpstream.start(script)))
     const gateway = await RunningGateway.start({ config: configFor(upstreams.map(({ origin }) => origin)) })
     try {
       const each = short ? 12 : 300
@@ -83,7 +83,7 @@ export const firstEventErrors: Row = {
         if (ending !== "whole") say(`${name}: ${ending}`)
         return ending
       }
-      const endings = await inTurns(turns, { atOnce: AT_ONCE, act })
+      const endings = await runConcurrently(turns, { atOnce: AT_ONCE, act })
       const erring = hosts.filter(({ erred }) => erred > 0)
       const sum = (of: "began" | "erred") => erring.reduce((total, host) => total + host[of], 0)
       say(`${endings.length} streams read; ${sum("erred")} of ${sum("began")} at two hosts began with an error`)

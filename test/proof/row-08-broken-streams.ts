@@ -3,11 +3,11 @@ import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
 import { within } from "../stage/eventually.ts"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type Reply, type Script, Upstream } from "../stage/upstream.ts"
-import { inTurns } from "./in-turns.ts"
+import { ScriptedUpstream, type UpstreamReply, type UpstreamScript } from "../stage/upstream.ts"
 import { STREAM_READERS, type StreamReader } from "./official-clients.ts"
-import type { Row } from "./row.ts"
-import { type Spoken, spokenAt } from "./spoken.ts"
+import type { ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
+import { dialectAt, type WireDialect } from "./wire-dialects.ts"
 
 const TEXT = 'The quick brown fox says "zwölf" 😀 and jumps over the lazy dog.'
 const GARBAGE = Buffer.from("\u0000\xff}]<html>502 Bad Gateway</html>\n\n", "latin1")
@@ -15,7 +15,7 @@ const GARBAGE = Buffer.from("\u0000\xff}]<html>502 Bad Gateway</html>\n\n", "lat
 const ARRIVAL_MS = 5
 const PATIENCE_MS = 20_000
 
-const DEATHS: Readonly<Record<string, (reply: Reply) => void | Promise<void>>> = {
+const DEATHS: Readonly<Record<string, (reply: UpstreamReply) => void | Promise<void>>> = {
   reset: (reply) => reply.cut("reset"),
   fin: (reply) => reply.cut("fin"),
   end: (reply) => reply.end(),
@@ -26,14 +26,14 @@ const DEATHS: Readonly<Record<string, (reply: Reply) => void | Promise<void>>> =
   stall: () => {},
 }
 
-interface Stream {
+interface RecordedStream {
   readonly events: readonly Buffer[]
   readonly length: number
   /** From here on the answer is whole, whatever happens. */
   readonly wholeAt: number
 }
 
-function streamOf({ events, dispensable }: Spoken): Stream {
+function streamOf({ events, dispensable }: WireDialect): RecordedStream {
   const texts = events(TEXT)
   const needed = texts.slice(0, texts.length - dispensable).join("")
   const length = Buffer.byteLength(texts.join(""))
@@ -41,9 +41,9 @@ function streamOf({ events, dispensable }: Spoken): Stream {
 }
 
 /** The question says how and where the stream shall die: `die reset at 17`. */
-const dying: Script = async (request, reply) => {
+const dying: UpstreamScript = async (request, reply) => {
   const [, how = "", place = ""] = /die (\w+) at (\d+)/.exec(request.body.toString()) ?? []
-  const { events } = streamOf(spokenAt(request.path))
+  const { events } = streamOf(dialectAt(request.path))
   const bytes = Buffer.concat(events).subarray(0, Number(place))
   reply.stream()
   // Half of them in one piece, half event by event.
@@ -62,16 +62,16 @@ function cutInto(bytes: Buffer, events: readonly Buffer[]): Buffer[] {
   })
 }
 
-interface Case {
+interface BrokenStreamCase {
   readonly reader: StreamReader
   readonly how: string
   readonly place: number
 }
 
-type Ending = "raised" | "whole" | "truncated" | "hung"
+type StreamOutcome = "raised" | "whole" | "truncated" | "hung"
 
 /** Every so many bytes, and on both sides of every border between events. */
-function places({ events, length }: Stream, count: number): number[] {
+function places({ events, length }: RecordedStream, count: number): number[] {
   const step = Math.max(1, Math.floor(length / count))
   const spread = Array.from({ length: Math.ceil(length / step) }, (_, index) => index * step)
   let border = 0
@@ -83,7 +83,7 @@ function places({ events, length }: Stream, count: number): number[] {
   return [...new Set([...spread, ...near])].filter((place) => place < length)
 }
 
-function casesOf(hows: readonly string[], count: number): Case[] {
+function casesOf(hows: readonly string[], count: number): BrokenStreamCase[] {
   return STREAM_READERS.flatMap((reader) => {
     const stream = streamOf(reader.spoken)
     return hows.flatMap((how) => places(stream, count).map((place) => ({ reader, how, place })))
@@ -101,7 +101,7 @@ async function muted<Result>(act: () => Promise<Result>): Promise<Result> {
   }
 }
 
-interface Address {
+interface StreamAddress {
   readonly url: string
   readonly key: string
 }
@@ -124,31 +124,31 @@ async function perHost<Gateway>(
   }
 }
 
-function hostOf({ name }: Spoken): (typeof HOSTS)[number] {
+function hostOf({ name }: WireDialect): (typeof HOSTS)[number] {
   if (name === "messages") return "anthropic-like"
   return name === "chat" || name === "responses" ? "openai-like" : "gemini-like"
 }
 
-async function endings(cases: readonly Case[], gateways: PerHost<Address>, atOnce: number) {
+async function endings(cases: readonly BrokenStreamCase[], gateways: PerHost<StreamAddress>, atOnce: number) {
   const readers = new Map(STREAM_READERS.map((reader) => [reader, reader.at(gateways[hostOf(reader.spoken)])]))
-  return inTurns(cases, {
+  return runConcurrently(cases, {
     atOnce,
-    act: async ({ reader, how, place }): Promise<Ending> => {
+    act: async ({ reader, how, place }): Promise<StreamOutcome> => {
       const reading = readers.get(reader)?.(`die ${how} at ${place}`) ?? Promise.resolve("")
       const ended = reading.then(
-        (text): Ending => (text === TEXT ? "whole" : "truncated"),
-        (): Ending => "raised",
+        (text): StreamOutcome => (text === TEXT ? "whole" : "truncated"),
+        (): StreamOutcome => "raised",
       )
-      return within(ended, PATIENCE_MS).catch((): Ending => "hung")
+      return within(ended, PATIENCE_MS).catch((): StreamOutcome => "hung")
     },
   })
 }
 
-export const brokenStreams: Row = {
+export const brokenStreams: ProofRow = {
   number: 8,
   title: "mid-stream death: RST, FIN, a clean end, garbage, stall",
   async run({ short, say }) {
-    const upstream = await Upstream.start(dying)
+    const upstream = await ScriptedUpstream.start(dying)
     const config = (hosts: readonly string[]) => vendorsConfig(upstream.origin, "", hosts)
     const real = await perHost((hosts) => RunningGateway.start({ config: config(hosts) }))
     // The gap that ends a stall is a minute in a real one. A heart-beat makes a failure before the first word one inside
@@ -175,7 +175,11 @@ export const brokenStreams: Row = {
   },
 }
 
-function figures(cases: readonly Case[], seen: readonly Ending[], { short, say }: Parameters<Row["run"]>[0]) {
+function figures(
+  cases: readonly BrokenStreamCase[],
+  seen: readonly StreamOutcome[],
+  { short, say }: Parameters<ProofRow["run"]>[0],
+) {
   const wholeAt = new Map(STREAM_READERS.map(({ spoken }) => [spoken, streamOf(spoken).wholeAt]))
   const ended = cases.map((each, index) => ({ ...each, ending: seen[index] }))
   const died = ended.filter(({ reader, place }) => place < (wholeAt.get(reader.spoken) ?? 0))

@@ -4,9 +4,9 @@ import { eventually, within } from "../stage/eventually.ts"
 import { FullHost } from "../stage/full-host.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { type Reply, type Script, Upstream } from "../stage/upstream.ts"
-import type { Figure, Row } from "./row.ts"
-import { ask, SPOKEN, type Spoken, spokenAt } from "./spoken.ts"
+import { ScriptedUpstream, type UpstreamReply, type UpstreamScript } from "../stage/upstream.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { ask, dialectAt, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
 /** How late an error and the release of a socket may come. */
 const SLACK_MS = 500
@@ -14,26 +14,26 @@ const SLACK_MS = 500
 const EARLY_MS = 50
 const DRIP_MS = 40
 
-interface Stall {
+interface UpstreamStall {
   readonly what: string
   readonly streamed: boolean
   readonly model: "test/model" | "test/thinker" | "test/far"
   readonly limitMs: number
   /** What the provider does; resolves when its silence begins, where the limit counts from then. */
-  act?(reply: Reply, spoken: Spoken): void | Promise<void>
+  act?(reply: UpstreamReply, spoken: WireDialect): void | Promise<void>
   readonly countsFrom: "question" | "silence"
 }
 
 const TEXT = "one two three"
 
 /** The events up to the first word, or with it. */
-function begun({ events, openers }: Spoken, words: 0 | 1): string {
+function begun({ events, openers }: WireDialect, words: 0 | 1): string {
   return events(TEXT)
     .slice(0, openers + words)
     .join("")
 }
 
-const SILENCES: Readonly<Record<string, Stall["act"]>> = {
+const SILENCES: Readonly<Record<string, UpstreamStall["act"]>> = {
   "no headers": () => {},
   "no event": (reply) => reply.stream(),
   "openers only": async (reply, spoken) => {
@@ -42,23 +42,23 @@ const SILENCES: Readonly<Record<string, Stall["act"]>> = {
   },
 }
 
-async function afterAWord(reply: Reply, spoken: Spoken): Promise<void> {
+async function afterAWord(reply: UpstreamReply, spoken: WireDialect): Promise<void> {
   reply.stream()
   await reply.write(begun(spoken, 1))
 }
 
-async function lively(reply: Reply, spoken: Spoken): Promise<void> {
+async function lively(reply: UpstreamReply, spoken: WireDialect): Promise<void> {
   const [word = ""] = spoken.events(TEXT).slice(spoken.openers)
   await afterAWord(reply, spoken)
   await repeat(reply, word)
 }
 
-async function drips(reply: Reply): Promise<void> {
+async function drips(reply: UpstreamReply): Promise<void> {
   reply.stream({ "content-type": "application/json" })
   await repeat(reply, " ")
 }
 
-async function repeat(reply: Reply, piece: string): Promise<void> {
+async function repeat(reply: UpstreamReply, piece: string): Promise<void> {
   let open = true
   void reply.closed.then(() => {
     open = false
@@ -73,25 +73,25 @@ const far = { model: "test/far", countsFrom: "question" } as const
 const asked = { model: "test/model", countsFrom: "question" } as const
 const silent = { countsFrom: "silence", act: afterAWord, streamed: true } as const
 
-function connecting(limitMs: number): Stall[] {
+function connecting(limitMs: number): UpstreamStall[] {
   return [
     { ...far, what: "connect", streamed: false, limitMs },
     { ...far, what: "connect, streamed", streamed: true, limitMs },
   ]
 }
 
-function firstEvents(limitMs: number, model: Stall["model"] = "test/model"): Stall[] {
+function firstEvents(limitMs: number, model: UpstreamStall["model"] = "test/model"): UpstreamStall[] {
   return Object.entries(SILENCES).map(([what, act]) => {
     return { ...asked, model, what: `first event: ${what}`, streamed: true, limitMs, ...(act && { act }) }
   })
 }
 
-function gaps(limitMs: number, model: Stall["model"] = "test/model"): Stall[] {
+function gaps(limitMs: number, model: UpstreamStall["model"] = "test/model"): UpstreamStall[] {
   return [{ ...silent, model, what: "gap", limitMs }]
 }
 
 /** A limit at a time, so that no other ends the call before. */
-const SCALED: readonly { readonly timeouts: Partial<ExchangeTimeouts>; readonly stalls: readonly Stall[] }[] = [
+const SCALED: readonly { readonly timeouts: Partial<ExchangeTimeouts>; readonly stalls: readonly UpstreamStall[] }[] = [
   { timeouts: { connectMs: 1000 }, stalls: connecting(1000) },
   { timeouts: { firstEventMs: 500 }, stalls: firstEvents(500) },
   { timeouts: { firstEventMs: 500, heartbeatMs: 100 }, stalls: firstEvents(500) },
@@ -113,11 +113,11 @@ const SCALED: readonly { readonly timeouts: Partial<ExchangeTimeouts>; readonly 
   },
 ]
 
-const DEFAULTS: readonly Stall[] = [...connecting(5000), ...firstEvents(60_000), ...gaps(60_000)]
+const DEFAULTS: readonly UpstreamStall[] = [...connecting(5000), ...firstEvents(60_000), ...gaps(60_000)]
 
-interface Outcome {
-  readonly stall: Stall
-  readonly spoken: Spoken
+interface StallOutcome {
+  readonly stall: UpstreamStall
+  readonly spoken: WireDialect
   /** By how much the error came after its limit; negative where before. */
   readonly lateMs: number
   readonly told: boolean
@@ -126,26 +126,30 @@ interface Outcome {
 
 /** One provider for all: each question says which stall it is about. */
 class StallingHost {
-  private readonly stalls: Stall[] = []
-  private readonly replies: Reply[] = []
+  private readonly stalls: UpstreamStall[] = []
+  private readonly replies: UpstreamReply[] = []
   private readonly silentSince: number[] = []
 
-  private constructor(readonly upstream: Upstream) {}
+  private constructor(readonly upstream: ScriptedUpstream) {}
 
   static async start(): Promise<StallingHost> {
-    const host = new StallingHost(await Upstream.start())
+    const host = new StallingHost(await ScriptedUpstream.start())
     host.upstream.script = host.script
     return host
   }
 
-  private readonly script: Script = async (request, reply) => {
+  private readonly script: UpstreamScript = async (request, reply) => {
     const number = Number(/stall (\d+)/.exec(request.body.toString())?.[1])
     this.replies[number] = reply
-    await this.stalls[number]?.act?.(reply, spokenAt(request.path))
+    await this.stalls[number]?.act?.(reply, dialectAt(request.path))
     this.silentSince[number] = performance.now()
   }
 
-  async suffer(stall: Stall, spoken: Spoken, address: { url: string; key: string }): Promise<Outcome> {
+  async suffer(
+    stall: UpstreamStall,
+    spoken: WireDialect,
+    address: { url: string; key: string },
+  ): Promise<StallOutcome> {
     const number = this.stalls.push(stall) - 1
     const { model, streamed, limitMs } = stall
     const askedAt = performance.now()
@@ -173,7 +177,7 @@ const VENDORS = {
 } as const
 
 /** Only where the client's protocol is spoken: at another host the wait would begin anew. */
-function atOneHost(model: Stall["model"], { name }: Spoken): string {
+function atOneHost(model: UpstreamStall["model"], { name }: WireDialect): string {
   return `${model === "test/far" ? "far" : "near"}-${VENDORS[name]}/${model}`
 }
 
@@ -198,7 +202,7 @@ function config(origin: string, farOrigin: string): string {
   return ["providers:", ...accounts, "models:", ...models, ""].join("\n")
 }
 
-export const timeOuts: Row = {
+export const timeOuts: ProofRow = {
   number: 9,
   title: "the time-outs",
   async run({ short, say }) {
@@ -224,13 +228,13 @@ export const timeOuts: Row = {
   },
 }
 
-interface Suffered {
-  readonly outcomes: readonly Outcome[]
+interface StallResults {
+  readonly outcomes: readonly StallOutcome[]
   /** Still taken afterwards. */
   readonly places: number
 }
 
-async function scaledOutcomes(host: StallingHost, text: string): Promise<Suffered[]> {
+async function scaledOutcomes(host: StallingHost, text: string): Promise<StallResults[]> {
   // All of them first: to start one holds up this process, and with it whatever another has to end in time.
   const started = SCALED.map(({ timeouts, stalls }) => {
     return { stalls, gateway: InProcessGateway.start({ config: text, timeouts }) }
@@ -248,7 +252,7 @@ async function scaledOutcomes(host: StallingHost, text: string): Promise<Suffere
   }
 }
 
-async function defaultOutcomes(host: StallingHost, text: string): Promise<Suffered> {
+async function defaultOutcomes(host: StallingHost, text: string): Promise<StallResults> {
   const gateway = await RunningGateway.start({ config: text })
   try {
     const outcomes = await suffered(host, DEFAULTS, gateway)
@@ -259,9 +263,9 @@ async function defaultOutcomes(host: StallingHost, text: string): Promise<Suffer
   }
 }
 
-function suffered(host: StallingHost, stalls: readonly Stall[], gateway: { url: string; key: string }) {
+function suffered(host: StallingHost, stalls: readonly UpstreamStall[], gateway: { url: string; key: string }) {
   const { url, key } = gateway
-  return Promise.all(stalls.flatMap((stall) => SPOKEN.map((spoken) => host.suffer(stall, spoken, { url, key }))))
+  return Promise.all(stalls.flatMap((stall) => WIRE_DIALECTS.map((spoken) => host.suffer(stall, spoken, { url, key }))))
 }
 
 function sum(numbers: readonly number[]): number {
@@ -269,10 +273,10 @@ function sum(numbers: readonly number[]): number {
 }
 
 function figures(
-  outcomes: readonly Outcome[],
+  outcomes: readonly StallOutcome[],
   { places, callers, short }: { places: number; callers: number; short: boolean },
-): Figure[] {
-  const count = (wrong: (outcome: Outcome) => boolean) => outcomes.filter(wrong).length
+): ProofFigure[] {
+  const count = (wrong: (outcome: StallOutcome) => boolean) => outcomes.filter(wrong).length
   return [
     { what: "stalls", seen: outcomes.length, atLeast: short ? 75 : 100 },
     {

@@ -6,8 +6,8 @@ import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
 import { type KernelSocket, kernelSockets } from "../stage/kernel-sockets.ts"
 import { chunk } from "../stage/upstream.ts"
-import type { Figure, Row } from "./row.ts"
-import { watch } from "./watch.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { watch } from "./watch-gateway.ts"
 
 const KIB = 1024
 const STILL_MS = 1500
@@ -103,14 +103,14 @@ async function untilStill(host: EndlessHost): Promise<void> {
   for (let last = -1; last !== host.total; await setTimeout(STILL_MS)) last = host.total
 }
 
-interface Held {
+interface HeldBytes {
   /** By the gateway, for each stream. */
   readonly ownKib: number
   readonly kernelMib: number
 }
 
 /** What was written and is neither in the kernel's queues nor with a reader is in the gateway. */
-async function held(host: EndlessHost, gatewayUrl: string, count: number): Promise<Held> {
+async function held(host: EndlessHost, gatewayUrl: string, count: number): Promise<HeldBytes> {
   await untilStill(host)
   const kernel = queued([host.port, Number(new URL(gatewayUrl).port)])
   return { ownKib: (host.total - kernel) / count / KIB, kernelMib: kernel / count / KIB / KIB }
@@ -128,7 +128,7 @@ async function secondsUntilCut(
   return (performance.now() - since) / 1000
 }
 
-export const slowReaders: Row = {
+export const slowReaders: ProofRow = {
   number: 10,
   title: "slow readers",
   async run({ short, say }) {
@@ -138,7 +138,7 @@ export const slowReaders: Row = {
     try {
       const began = performance.now()
       let readers: Socket[] = []
-      let own: Held = { ownKib: Number.NaN, kernelMib: Number.NaN }
+      let own: HeldBytes = { ownKib: Number.NaN, kernelMib: Number.NaN }
       let cutSeconds = Number.NaN
       const { grownMb, waits } = await watch(gateway, async () => {
         readers = await Promise.all(Array.from({ length: count }, () => askAndStop(gateway)))
@@ -176,15 +176,15 @@ async function scaledCut(count: number): Promise<number> {
   }
 }
 
-interface Seen {
+interface SlowReaderResult {
   readonly count: number
-  readonly own: Held
+  readonly own: HeldBytes
   readonly grownMb: number
   readonly cutSeconds: number
   readonly cutWithin: number
 }
 
-function figures({ count, own, grownMb, cutSeconds, cutWithin }: Seen): Figure[] {
+function figures({ count, own, grownMb, cutSeconds, cutWithin }: SlowReaderResult): ProofFigure[] {
   return [
     { what: "readers that take nothing", seen: count, atLeast: count },
     { what: "held of each stream", seen: own.ownKib, atLeast: 0, atMost: 256, unit: "KiB", needsQuiet: true },

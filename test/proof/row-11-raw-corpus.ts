@@ -4,31 +4,31 @@ import { join } from "node:path"
 import { within } from "../stage/eventually.ts"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { RawClient } from "../stage/raw-client.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
-import { inTurns } from "./in-turns.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 import { type RawCase, rawCorpus } from "./raw-corpus.ts"
-import type { Row } from "./row.ts"
+import type { ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
 
 /** A connection that is still open then was not closed. */
 const CLOSED_WITHIN_MS = 13_000
 const AT_ONCE = 32
 
-interface Seen {
+interface CorpusResult {
   readonly statuses: readonly number[]
   readonly closed: boolean
 }
 
-export const rawSockets: Row = {
+export const rawSockets: ProofRow = {
   number: 11,
   title: "raw-socket corpus: smuggling, duplicate headers, path tricks",
   async run({ say }) {
-    const upstream = await Upstream.start((_, reply) => reply.json(completion("reached")))
+    const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("reached")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
       const adminKey = readFileSync(join(gateway.dataDir, "admin-key"), "utf8").trim()
       const cases = rawCorpus({ key: gateway.key, admin: new URL(gateway.adminUrl).host, adminKey })
       const before = await keyCount(gateway)
-      const seen = await inTurns(cases, { atOnce: AT_ONCE, act: (each) => put(gateway.url, each) })
+      const seen = await runConcurrently(cases, { atOnce: AT_ONCE, act: (each) => put(gateway.url, each) })
       const wrong = cases.filter((_, at) => !isOneRefusal(seen[at]))
       const silent = cases.filter((_, at) => seen[at]?.closed && seen[at]?.statuses.length === 0)
       const open = cases.filter((_, at) => !seen[at]?.closed)
@@ -52,12 +52,12 @@ export const rawSockets: Row = {
 }
 
 /** One 4xx, or 505 to another version of HTTP. */
-function isOneRefusal(seen: Seen | undefined): boolean {
+function isOneRefusal(seen: CorpusResult | undefined): boolean {
   const [status, ...more] = seen?.statuses ?? []
   return status !== undefined && more.length === 0 && ((status >= 400 && status < 500) || status === 505)
 }
 
-async function put(url: string, { bytes }: RawCase): Promise<Seen> {
+async function put(url: string, { bytes }: RawCase): Promise<CorpusResult> {
   const client = await RawClient.connect(url)
   await client.send(Buffer.from(bytes, "latin1"))
   const closed = await within(client.closed, CLOSED_WITHIN_MS).then(

@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
-import { Dice } from "./dice.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { type FuzzStage, fuzzCase } from "./fuzz-cases.ts"
-import { inTurns } from "./in-turns.ts"
+import { MalformedAnswerHost } from "./malformed-answer-host.ts"
 import { answersAll, OTHER_MODELS } from "./model-routes.ts"
-import type { Row } from "./row.ts"
-import { UnsoundHost } from "./unsound-host.ts"
-import { loopFigure, watch } from "./watch.ts"
+import type { ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
+import { SeededRandom } from "./seeded-random.ts"
+import { loopFigure, watch } from "./watch-gateway.ts"
 
 const SHORT_MS = 4000
 const LONG_MS = 90_000
@@ -23,7 +23,7 @@ const MAX_FAILURES = 20
 const FAULTS = ["uncaught-exception", "unhandled-rejection", "observer-failed", "administration-failed"]
 
 /** Runs cases until the time is up; tells of each that failed how it can be had again. */
-class Fuzz {
+class FuzzRun {
   cases = 0
   failures = 0
   private faults = 0
@@ -31,7 +31,7 @@ class Fuzz {
   constructor(
     private readonly gateway: RunningGateway,
     private readonly seed: number,
-    private readonly host: UnsoundHost,
+    private readonly host: MalformedAnswerHost,
     private readonly say: (text: string) => void,
   ) {}
 
@@ -47,7 +47,7 @@ class Fuzz {
     const numbers = Array.from({ length: BATCH }, (_, index) => first + index)
     this.cases += BATCH
     this.host.forget()
-    await inTurns(numbers, { atOnce: AT_ONCE, act: (number) => this.one(number, stage) })
+    await runConcurrently(numbers, { atOnce: AT_ONCE, act: (number) => this.one(number, stage) })
     await setTimeout(LOGGED_MS)
     const faults = this.faultsLogged()
     for (const stack of faults.slice(this.faults)) this.fail(`cases ${first} to ${this.cases - 1}: ${stack}`)
@@ -55,7 +55,7 @@ class Fuzz {
   }
 
   private async one(number: number, stage: FuzzStage): Promise<void> {
-    const { what, bytes, run } = fuzzCase(number, new Dice({ seed: this.seed, number }), stage)
+    const { what, bytes, run } = fuzzCase(number, new SeededRandom({ seed: this.seed, number }), stage)
     const wrong = await run(stage).catch((thrown) => `no connection: ${thrown}`)
     if (wrong === undefined) return
     const shown = (sent: Buffer) => sent.subarray(0, SHOWN_BYTES).toString("base64")
@@ -77,18 +77,18 @@ class Fuzz {
   }
 }
 
-export const fuzz: Row = {
+export const fuzz: ProofRow = {
   number: 12,
   title: "malformed everything",
   async run({ short, say }) {
     const seed = Number(process.env.TRIVIUM_FUZZ_SEED) || (short ? 1 : Date.now() % 1_000_000)
-    const unsound = new UnsoundHost(seed)
-    const host: Script = (request, reply) => {
+    const unsound = new MalformedAnswerHost(seed)
+    const host: UpstreamScript = (request, reply) => {
       return /case \d+/.test(request.body.toString()) ? unsound.script(request, reply) : answersAll(request, reply)
     }
-    const upstream = await Upstream.start(host)
+    const upstream = await ScriptedUpstream.start(host)
     const gateway = await RunningGateway.start({ config: vendorsConfig(upstream.origin, OTHER_MODELS) })
-    const run = new Fuzz(gateway, seed, unsound, say)
+    const run = new FuzzRun(gateway, seed, unsound, say)
     try {
       const { waits, loop } = await watch(gateway, () => run.run(short ? SHORT_MS : LONG_MS))
       say(`${run.cases} cases of seed ${seed}; TRIVIUM_FUZZ_SEED=${seed} gives them again, but for the keys`)

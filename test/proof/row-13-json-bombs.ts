@@ -1,8 +1,8 @@
 // Bodies that are costly to read, many at once: everybody else must not notice, and memory must hold.
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
-import type { Row } from "./row.ts"
-import { faultsLogged, loopFigure, watch } from "./watch.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
+import type { ProofRow } from "./row.ts"
+import { faultsLogged, loopFigure, watch } from "./watch-gateway.ts"
 
 const MIB = 1024 * 1024
 const START = '{"model":"test/model","messages":[{"role":"user","content":"hi"}],"x":'
@@ -31,11 +31,11 @@ function wideMembers(bytes: number): string {
   return members.join("")
 }
 
-export const jsonBombs: Row = {
+export const jsonBombs: ProofRow = {
   number: 13,
   title: "deep, wide, huge JSON",
   async run({ short, say }) {
-    const upstream = await Upstream.start((_, reply) => reply.json(completion("hi")))
+    const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     const bytes = short ? 6 * MIB : 31 * MIB
     const parallel = short ? 6 : 20

@@ -2,10 +2,10 @@
 import { connect, type Socket } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { Pulse } from "../stage/pulse.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
-import type { Row } from "./row.ts"
-import { percentile } from "./watch.ts"
+import { LatencyProbe } from "../stage/latency-probe.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
+import type { ProofRow } from "./row.ts"
+import { percentile } from "./watch-gateway.ts"
 
 const BYTE_EVERY_MS = 1000
 const BEGIN_WITHIN_MS = 2000
@@ -13,11 +13,11 @@ const GIVE_UP_MS = 30_000
 /** Below this a percentile says more of the machine than of the gateway. */
 const FLOOR_MS = 5
 
-export const slowloris: Row = {
+export const slowloris: ProofRow = {
   number: 14,
   title: "slowloris",
   async run({ short, say }) {
-    const upstream = await Upstream.start((_, reply) => reply.json(completion("hi")))
+    const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     const count = short ? 100 : 2000
     try {
@@ -54,7 +54,7 @@ export const slowloris: Row = {
 }
 
 async function waitsDuring(url: string, act: () => Promise<unknown>): Promise<number[]> {
-  const pulse = await Pulse.start(`${url}/healthz`)
+  const pulse = await LatencyProbe.start(`${url}/healthz`)
   await act()
   return pulse.stop()
 }
@@ -75,12 +75,12 @@ function drip({ url, key }: RunningGateway, at: number): Promise<number> {
   return cutAfter(url, { start, next: (turn) => (chunked ? "1\r\n \r\n" : start === "" ? (line[turn] ?? "a") : " ") })
 }
 
-interface Slow {
+interface SlowSender {
   readonly start: string
   next(turn: number): string
 }
 
-function cutAfter(url: string, { start, next }: Slow): Promise<number> {
+function cutAfter(url: string, { start, next }: SlowSender): Promise<number> {
   const { hostname, port } = new URL(url)
   const startedAt = performance.now()
   return new Promise((resolve) => {

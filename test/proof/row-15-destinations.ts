@@ -1,20 +1,20 @@
 // Requests that mean to say where they go, or as whom: nobody but the configured provider ever hears of them.
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
 import { requestHead, sendRaw } from "../stage/raw-exchange.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { HEADERS, MEMBERS, PARAMETERS, PLACES } from "./destination-fields.ts"
-import { inTurns } from "./in-turns.ts"
 import { answersAll, MODEL_ROUTES, type ModelRoute, OTHER_MODELS } from "./model-routes.ts"
-import type { Row } from "./row.ts"
-import type { JsonBody } from "./spoken.ts"
+import type { ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
 import { TrapHost } from "./trap-host.ts"
 import { urlForms } from "./url-forms.ts"
+import type { JsonBody } from "./wire-dialects.ts"
 
 const CREDENTIAL = "upstream-credential"
 const AT_ONCE = 32
 const FAR = "http://169.254.169.254"
 
-interface Attack {
+interface DestinationAttack {
   readonly route: ModelRoute
   readonly model?: string
   readonly query?: string
@@ -25,7 +25,7 @@ interface Attack {
 }
 
 /** Each field at each route with so many of the forms, in turn, so that every form comes by everywhere. */
-function* fieldAttacks(forms: readonly string[], each: number): Generator<Attack> {
+function* fieldAttacks(forms: readonly string[], each: number): Generator<DestinationAttack> {
   let turn = 0
   const some = (all: boolean) =>
     Array.from({ length: all ? forms.length : each }, () => forms[turn++ % forms.length] ?? "")
@@ -54,7 +54,7 @@ function headerText(form: string): string {
 }
 
 /** A model, a fallback, or a part of a message that is an address. */
-function* namedAttacks(forms: readonly string[]): Generator<Attack> {
+function* namedAttacks(forms: readonly string[]): Generator<DestinationAttack> {
   for (const form of forms) {
     for (const route of MODEL_ROUTES) {
       yield { route, model: form, body: (sound) => ("model" in sound ? { ...sound, model: form } : sound) }
@@ -64,7 +64,7 @@ function* namedAttacks(forms: readonly string[]): Generator<Attack> {
 }
 
 /** What a message may hold, and a provider may fetch; the gateway may not. */
-function* mediaAttacks(forms: readonly string[]): Generator<Attack> {
+function* mediaAttacks(forms: readonly string[]): Generator<DestinationAttack> {
   for (const form of forms) {
     for (const route of MODEL_ROUTES) yield { route, body: (sound) => withMedia(sound, form) }
   }
@@ -92,7 +92,7 @@ function withMedia(sound: JsonBody, url: string): JsonBody {
 }
 
 /** The provider's own answer leads elsewhere: `redirect 302 to 17` asks for that. */
-function* redirectAttacks(forms: readonly string[], step: number): Generator<Attack> {
+function* redirectAttacks(forms: readonly string[], step: number): Generator<DestinationAttack> {
   for (let index = 0; index < forms.length; index += step) {
     for (const [at, route] of MODEL_ROUTES.entries()) {
       const status = [301, 302, 303, 307, 308, 300, 200][(index + at) % 7]
@@ -125,7 +125,7 @@ function rawAttacks(forms: readonly string[], key: string): string[] {
 }
 
 /** What the configured provider saw that it should not have. */
-class Witness {
+class DestinationWitness {
   calls = 0
   strangers = 0
 
@@ -134,7 +134,7 @@ class Witness {
     private readonly forms: readonly string[],
   ) {}
 
-  readonly script: Script = (request, reply) => {
+  readonly script: UpstreamScript = (request, reply) => {
     const { headers, path, body } = request
     this.calls++
     const presented = headers.authorization ?? headers["x-api-key"] ?? headers["x-goog-api-key"] ?? ""
@@ -159,22 +159,25 @@ function behind(trap: TrapHost): Record<string, string> {
   return { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, https_proxy: proxy, NO_PROXY: "127.0.0.1" }
 }
 
-export const destinations: Row = {
+export const destinations: ProofRow = {
   number: 15,
   title: "destination override; SSRF",
   async run({ short, say }) {
     const trap = await TrapHost.start()
-    const upstream = await Upstream.start()
-    const other = await Upstream.start(answersAll)
+    const upstream = await ScriptedUpstream.start()
+    const other = await ScriptedUpstream.start(answersAll)
     const forms = urlForms(trap)
-    const witness = new Witness(`127.0.0.1:${upstream.port}`, forms)
+    const witness = new DestinationWitness(`127.0.0.1:${upstream.port}`, forms)
     upstream.script = witness.script
     const gateway = await RunningGateway.start({ config: config(upstream, other), environment: behind(trap) })
     try {
       const attacks = attacksWith(forms, short)
       const statuses = await attackAll(gateway, attacks)
       const raw = rawAttacks(short ? forms.slice(0, 40) : forms, gateway.key)
-      await inTurns(raw, { atOnce: AT_ONCE, act: (bytes) => sendRaw(gateway.url, Buffer.from(bytes, "latin1")) })
+      await runConcurrently(raw, {
+        atOnce: AT_ONCE,
+        act: (bytes) => sendRaw(gateway.url, Buffer.from(bytes, "latin1")),
+      })
       say(`answers by status: ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")}`)
       const { connections, bytes } = trap
       const { calls, strangers } = witness
@@ -199,7 +202,7 @@ export const destinations: Row = {
   },
 }
 
-function attacksWith(forms: readonly string[], short: boolean): Attack[] {
+function attacksWith(forms: readonly string[], short: boolean): DestinationAttack[] {
   const some = (first: number) => (short ? forms.filter((_, index) => index % 8 === first) : forms)
   return [
     ...fieldAttacks(forms, short ? 1 : 16),
@@ -209,7 +212,7 @@ function attacksWith(forms: readonly string[], short: boolean): Attack[] {
   ]
 }
 
-function config(upstream: Upstream, other: Upstream): string {
+function config(upstream: ScriptedUpstream, other: ScriptedUpstream): string {
   const more = `${OTHER_MODELS}
   - { id: other/model, kind: chat, pricing: { input: "1", output: "2" }, targets: [{ provider: other, model: m }] }
   - { id: test/far, kind: chat, pricing: { input: "1", output: "2" }, targets: [{ provider: far, model: m }] }`
@@ -219,9 +222,9 @@ function config(upstream: Upstream, other: Upstream): string {
   return vendorsConfig(upstream.origin, more).replace("providers:", providers)
 }
 
-async function attackAll(gateway: RunningGateway, attacks: readonly Attack[]): Promise<Map<number, number>> {
+async function attackAll(gateway: RunningGateway, attacks: readonly DestinationAttack[]): Promise<Map<number, number>> {
   const statuses = new Map<number, number>()
-  await inTurns(attacks, {
+  await runConcurrently(attacks, {
     atOnce: AT_ONCE,
     act: async (attack) => {
       const response = await put(gateway, attack)
@@ -232,7 +235,7 @@ async function attackAll(gateway: RunningGateway, attacks: readonly Attack[]): P
   return statuses
 }
 
-function put({ url, key }: RunningGateway, attack: Attack): Promise<Response> {
+function put({ url, key }: RunningGateway, attack: DestinationAttack): Promise<Response> {
   const { route, model = "test/model", query, headers = {}, body = (sound) => sound, question = "hi" } = attack
   const path = route.path(model === "test/model" ? model : encodeURIComponent(model))
   const mark = path.includes("?") ? "&" : "?"

@@ -2,11 +2,11 @@
 // a key that asks for everything does not shut the others out.
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
 import { parseExposition } from "../telemetry/exposition.ts"
-import type { Figure, Row } from "./row.ts"
-import { chat, ask as say } from "./spoken.ts"
-import { HostTheft, OwnStalls, percentile } from "./watch.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { HostTheft, OwnStalls, percentile } from "./watch-gateway.ts"
+import { chat, ask as say } from "./wire-dialects.ts"
 
 /** Where the host of this machine took more of its time, what took how long tells nothing of the gateway. */
 const MOST_STOLEN = 0.02
@@ -15,17 +15,17 @@ const TICK_MS = 10
 /** Requests a second: the places divided by the seconds that one is held. */
 const CAPACITY = 100
 
-interface Scale {
+interface OverloadScale {
   readonly places: number
   readonly upstreamMs: number
   readonly evenSeconds: number
   readonly greedySeconds: number
 }
 
-const WHOLE: Scale = { places: 50, upstreamMs: 500, evenSeconds: 30, greedySeconds: 15 }
-const SHORT: Scale = { places: 20, upstreamMs: 200, evenSeconds: 3, greedySeconds: 2 }
+const WHOLE: OverloadScale = { places: 50, upstreamMs: 500, evenSeconds: 30, greedySeconds: 15 }
+const SHORT: OverloadScale = { places: 20, upstreamMs: 200, evenSeconds: 3, greedySeconds: 2 }
 
-interface Seen {
+interface OverloadAnswer {
   readonly key: number
   readonly status: number
   readonly code: string | undefined
@@ -36,21 +36,21 @@ interface Seen {
 }
 
 /** How many requests each key asks while the others ask theirs. */
-type Shares = readonly number[]
-const EVEN: Shares = [1, 1, 1, 1]
-const GREEDY: Shares = [47, 1, 1, 1]
+type ShareList = readonly number[]
+const EVEN: ShareList = [1, 1, 1, 1]
+const GREEDY: ShareList = [47, 1, 1, 1]
 
 class OverloadRun {
   private readonly stalls = new OwnStalls()
 
   private constructor(
-    private readonly upstream: Upstream,
+    private readonly upstream: ScriptedUpstream,
     private readonly gateway: RunningGateway,
     private readonly keys: readonly string[],
   ) {}
 
-  static async start({ places, upstreamMs }: Scale): Promise<OverloadRun> {
-    const upstream = await Upstream.start(async (_, reply) => {
+  static async start({ places, upstreamMs }: OverloadScale): Promise<OverloadRun> {
+    const upstream = await ScriptedUpstream.start(async (_, reply) => {
       await setTimeout(upstreamMs)
       reply.json(completion("Hello."))
     })
@@ -65,9 +65,9 @@ class OverloadRun {
   }
 
   /** Offers requests by the clock, however the gateway fares, and waits for the last answer. */
-  async offer(shares: Shares, seconds: number): Promise<Seen[]> {
+  async offer(shares: ShareList, seconds: number): Promise<OverloadAnswer[]> {
     const turns = shares.flatMap((share, key) => Array.from({ length: share }, () => key))
-    const asked: Promise<Seen>[] = []
+    const asked: Promise<OverloadAnswer>[] = []
     const began = performance.now()
     for (let elapsedMs = 0; elapsedMs < seconds * 1000; elapsedMs = performance.now() - began) {
       const due = Math.floor((elapsedMs * OFFERED_PER_SECOND) / 1000)
@@ -94,7 +94,7 @@ class OverloadRun {
     await this.upstream.stop()
   }
 
-  private async ask(key: number): Promise<Seen> {
+  private async ask(key: number): Promise<OverloadAnswer> {
     const asked = performance.now()
     const answer = await say(chat, { url: this.gateway.url, key: this.keys[key] ?? "" })
     const text = await answer.text()
@@ -108,10 +108,11 @@ class OverloadRun {
 /** Through the keys in steps that meet each of them, so that no key has its turns all together. */
 const STRIDE = 7
 
-const isAnswered = ({ status }: Seen) => status === 200
-const isShed = ({ status, code, retryAfter }: Seen) => status === 503 && code === "overloaded" && retryAfter !== null
+const isAnswered = ({ status }: OverloadAnswer) => status === 200
+const isShed = ({ status, code, retryAfter }: OverloadAnswer) =>
+  status === 503 && code === "overloaded" && retryAfter !== null
 
-export const overload: Row = {
+export const overload: ProofRow = {
   number: 16,
   title: "overload: four times as many requests as there are places",
   async run({ short, say }) {
@@ -157,17 +158,20 @@ export const overload: Row = {
   },
 }
 
-interface Timing {
-  readonly scale: Scale
+interface OverloadTiming {
+  readonly scale: OverloadScale
   /** Of shed answers. */
   readonly waits: readonly number[]
   /** The share of shed answers that these are, of 1. */
   readonly judged: number
 }
 
-function timedFigures(even: readonly Seen[], { scale: { evenSeconds }, waits, judged }: Timing): Figure[] {
+function timedFigures(
+  even: readonly OverloadAnswer[],
+  { scale: { evenSeconds }, waits, judged }: OverloadTiming,
+): ProofFigure[] {
   const goodput = even.filter(isAnswered).length / evenSeconds
-  const figures: Figure[] = [
+  const figures: ProofFigure[] = [
     { what: "offered", seen: even.length / evenSeconds, atLeast: 0.95 * OFFERED_PER_SECOND, unit: "a second" },
     { what: "answered", seen: goodput, atLeast: 0.9 * CAPACITY, unit: "a second" },
     { what: "shed answers, p99", seen: percentile(waits, 99), atMost: 20, unit: "ms" },
@@ -176,13 +180,13 @@ function timedFigures(even: readonly Seen[], { scale: { evenSeconds }, waits, ju
   return figures.map((figure) => ({ ...figure, needsQuiet: true }))
 }
 
-function leastShare(even: readonly Seen[]): number {
+function leastShare(even: readonly OverloadAnswer[]): number {
   const perKey = EVEN.map((_, key) => even.filter((each) => each.key === key && isAnswered(each)).length)
   return (Math.min(...perKey) / even.filter(isAnswered).length) * 100
 }
 
 /** Of the keys beside it, each asks for less than its share. */
-function greedyFigures(greedy: readonly Seen[]): Figure[] {
+function greedyFigures(greedy: readonly OverloadAnswer[]): ProofFigure[] {
   const modest = greedy.filter(({ key }) => key > 0)
   const answered = (modest.filter(isAnswered).length / modest.length) * 100
   return [

@@ -7,13 +7,13 @@ import { setTimeout } from "node:timers/promises"
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
-import { Dice } from "./dice.ts"
-import { INPUT_NANO, OUTPUT_NANO, readBills } from "./errands.ts"
+import { GatewayRestarts } from "./gateway-restarts.ts"
 import { problemFigure } from "./invariants.ts"
-import type { Figure, Row } from "./row.ts"
-import { ask, SPOKEN, type Spoken } from "./spoken.ts"
-import { atDesk, type BookedEntry, readBooks, type StoppedBooks } from "./stopped-books.ts"
-import { Succession } from "./succession.ts"
+import { type BookedEntry, type OfflineLedger, readOfflineLedger, withOfflineAdmin } from "./offline-ledger.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { SeededRandom } from "./seeded-random.ts"
+import { INPUT_NANO, OUTPUT_NANO, readSimulatedCharges } from "./traced-requests.ts"
+import { ask, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
 const HOSTS = 3
 const CLIENTS = 16
@@ -21,20 +21,20 @@ const CLIENTS = 16
 const PAUSE_MS = 30
 
 /** Calls a model of its own, so that what is billed for it is known, with a key of its own, so that what is booked is. */
-interface Client {
+interface StoppingClient {
   readonly name: string
   readonly key: string
   readonly keyId: string
   /** Asks only where a balancer would send it: one that heeds the gateway's readiness. */
   readonly isBalanced: boolean
-  readonly answers: Answer[]
+  readonly answers: StoppingAnswer[]
   /** Refused as the gateway stops, or without a byte. */
   turnedAway: number
   /** Connected, and closed without a byte. */
   cutOff: number
 }
 
-interface Answer {
+interface StoppingAnswer {
   readonly requestId: string
   readonly isWhole: boolean
   /** As a unary answer's header says. */
@@ -56,33 +56,33 @@ function configOf(origins: readonly string[], change: number): string {
 
 const INVALID = ["modles: []", "groups: [", "defaults: { requests_per_minute: many }", "store: { url: nowhere }"]
 
-interface Lifetimes {
+interface GatewayLifetimes {
   readonly lifetimesMs: readonly number[]
   readonly signal: "SIGTERM" | "SIGINT"
 }
 
 /** With what a gateway takes to stop, and the next to start, about 20 s from signal to signal. */
-const WHOLE: Lifetimes = { lifetimesMs: Array.from({ length: 8 }, () => 14_000), signal: "SIGTERM" }
+const WHOLE: GatewayLifetimes = { lifetimesMs: Array.from({ length: 8 }, () => 14_000), signal: "SIGTERM" }
 /** The grace of SIGTERM alone takes 5 s; SIGINT has none, and so nobody can heed a warning. */
-const SHORT: Lifetimes = { lifetimesMs: [1000, 800], signal: "SIGINT" }
+const SHORT: GatewayLifetimes = { lifetimesMs: [1000, 800], signal: "SIGINT" }
 
 class StoppingRun {
   private readonly folder = mkdtempSync(join(tmpdir(), "trivium-stopping-"))
   private readonly dataDir = join(this.folder, "data")
-  private clients: Client[] = []
+  private clients: StoppingClient[] = []
   private isOver = false
 
-  async run({ lifetimesMs, signal, say }: Lifetimes & { readonly say: (text: string) => void }) {
+  async run({ lifetimesMs, signal, say }: GatewayLifetimes & { readonly say: (text: string) => void }) {
     const starting = Array.from({ length: HOSTS }, (_, at) => RunningSimulator.start("--bill", this.billFile(at)))
     this.clients = await makeClients(this.dataDir)
     const simulators = await Promise.all(starting)
     try {
       const origins = simulators.map(({ url }) => url)
       const configAt = (change: number) => configOf(origins, change)
-      const gateways = await Succession.start({ dataDir: this.dataDir, configAt })
+      const gateways = await GatewayRestarts.start({ dataDir: this.dataDir, configAt })
       const began = performance.now()
       const load = this.clients.map((client, at) =>
-        this.keepAsking(client, { gateways, dice: new Dice({ seed: 17, number: at }) }),
+        this.keepAsking(client, { gateways, dice: new SeededRandom({ seed: 17, number: at }) }),
       )
       for (const [at, lifetimeMs] of lifetimesMs.entries()) {
         if (at > 0) await gateways.replace(signal)
@@ -99,9 +99,9 @@ class StoppingRun {
     }
   }
 
-  async evidence(): Promise<Evidence> {
-    const bills = Array.from({ length: HOSTS }, (_, at) => readBills(this.billFile(at)))
-    return { clients: this.clients, bills, books: await readBooks(this.dataDir) }
+  async evidence(): Promise<StoppingEvidence> {
+    const bills = Array.from({ length: HOSTS }, (_, at) => readSimulatedCharges(this.billFile(at)))
+    return { clients: this.clients, bills, books: await readOfflineLedger(this.dataDir) }
   }
 
   remove(): void {
@@ -116,7 +116,10 @@ class StoppingRun {
     return join(this.folder, `bills-${host}`)
   }
 
-  private async keepAsking(client: Client, { gateways, dice }: { gateways: Succession; dice: Dice }): Promise<void> {
+  private async keepAsking(
+    client: StoppingClient,
+    { gateways, dice }: { gateways: GatewayRestarts; dice: SeededRandom },
+  ): Promise<void> {
     while (!this.isOver) {
       const answer =
         client.isBalanced && !gateways.isReady ? undefined : await askOnce(client, { url: gateways.url, dice })
@@ -126,9 +129,9 @@ class StoppingRun {
   }
 }
 
-function makeClients(dataDir: string): Promise<Client[]> {
+function makeClients(dataDir: string): Promise<StoppingClient[]> {
   const make = Array.from({ length: CLIENTS }, (_, at) => ({ name: `client-${at}`, isBalanced: at % 2 === 0 }))
-  return atDesk(dataDir, (adminService) =>
+  return withOfflineAdmin(dataDir, (adminService) =>
     Promise.all(
       make.map(async ({ name, isBalanced }) => {
         const { id, key } = await adminService.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
@@ -139,8 +142,11 @@ function makeClients(dataDir: string): Promise<Client[]> {
 }
 
 /** Undefined where the gateway has not accepted it. */
-async function askOnce(client: Client, { url, dice }: { url: string; dice: Dice }): Promise<Answer | undefined> {
-  const [spoken, streamed] = [dice.pick(SPOKEN), dice.chance(0.6)]
+async function askOnce(
+  client: StoppingClient,
+  { url, dice }: { url: string; dice: SeededRandom },
+): Promise<StoppingAnswer | undefined> {
+  const [spoken, streamed] = [dice.pick(WIRE_DIALECTS), dice.chance(0.6)]
   const words = dice.chance(0.5) ? `first-token-ms-${dice.below(200)}` : `tokens-per-second-${100 + dice.below(900)}`
   const asked = { model: `t/${client.name}@${words}`, question: `Say ${5 + dice.below(200)} words.`, streamed }
   let answer: Response
@@ -165,7 +171,7 @@ async function askOnce(client: Client, { url, dice }: { url: string; dice: Dice 
 }
 
 /** How a stream says that nothing more will come. */
-const ENDINGS: Readonly<Record<Spoken["name"], RegExp>> = {
+const ENDINGS: Readonly<Record<WireDialect["name"], RegExp>> = {
   chat: /^data: \[DONE\]$/m,
   responses: /^event: response\.(completed|incomplete)$/m,
   messages: /^event: message_stop$/m,
@@ -182,11 +188,11 @@ function isJson(text: string): boolean {
   }
 }
 
-interface Evidence {
-  readonly clients: readonly Client[]
+interface StoppingEvidence {
+  readonly clients: readonly StoppingClient[]
   /** Of each host. */
   readonly bills: readonly (readonly SimulatedCharge[])[]
-  readonly books: StoppedBooks
+  readonly books: OfflineLedger
 }
 
 const costOf = ({ input_tokens, output_tokens }: SimulatedCharge) =>
@@ -195,7 +201,7 @@ const costOf = ({ input_tokens, output_tokens }: SimulatedCharge) =>
 const sorted = (amounts: readonly bigint[]) => amounts.toSorted((one, other) => Number(one - other)).join(" ")
 
 /** What each client has of whole answers, what its model was billed for, and what its key has paid: one for one. */
-function unequal({ clients, bills, books }: Evidence): string[] {
+function unequal({ clients, bills, books }: StoppingEvidence): string[] {
   const billed = Map.groupBy(bills.flat(), ({ model }) => model)
   const booked = Map.groupBy(books.entries, ({ key }) => key)
   return clients.flatMap(({ name, keyId, answers }) => {
@@ -206,9 +212,9 @@ function unequal({ clients, bills, books }: Evidence): string[] {
   })
 }
 
-function toldOtherwise({ clients, books }: Evidence): string[] {
+function toldOtherwise({ clients, books }: StoppingEvidence): string[] {
   const entries = new Map(books.entries.map((entry) => [entry.request, entry]))
-  const isBooked = ({ cost }: Answer, entry: BookedEntry | undefined) =>
+  const isBooked = ({ cost }: StoppingAnswer, entry: BookedEntry | undefined) =>
     entry?.kind === "settled" && (cost === null || nanoOfUsd(cost) === entry.revenue)
   return clients
     .flatMap(({ answers }) => answers)
@@ -216,7 +222,7 @@ function toldOtherwise({ clients, books }: Evidence): string[] {
     .map(({ requestId, cost }) => `${requestId}: told ${cost}, booked ${entries.get(requestId)?.kind}`)
 }
 
-function figures(evidence: Evidence, say: (text: string) => void): Figure[] {
+function figures(evidence: StoppingEvidence, say: (text: string) => void): ProofFigure[] {
   const { clients, bills, books } = evidence
   const broken = clients.flatMap(({ answers }) => answers.filter(({ isWhole }) => !isWhole).map(({ told }) => told))
   const problems = books.problems.map(({ invariant, what }) => `${invariant}: ${what}`)
@@ -233,13 +239,13 @@ function figures(evidence: Evidence, say: (text: string) => void): Figure[] {
   ]
 }
 
-function turnedAway(clients: readonly Client[], isBalanced: boolean): number {
+function turnedAway(clients: readonly StoppingClient[], isBalanced: boolean): number {
   return clients
     .filter((client) => client.isBalanced === isBalanced)
     .reduce((sum, client) => sum + client.turnedAway, 0)
 }
 
-export const stopping: Row = {
+export const stopping: ProofRow = {
   number: 17,
   title: "SIGTERM and reloads under load, over three hosts",
   async run({ short, say }) {

@@ -5,25 +5,28 @@ import { protocols } from "../../src/protocols.ts"
 import { allAdminRoutes } from "../administration/routes.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
-import type { Figure, Row } from "./row.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
 
-interface Door {
+interface GuardedRoute {
   readonly method: string
   readonly path: string
 }
 
-type Roles = ReadonlyMap<string, string | undefined>
+type RouteRoles = ReadonlyMap<string, string | undefined>
 
-const administration: Door[] = allAdminRoutes().map(({ method, path }) => ({ method, path: path.replace("{id}", "x") }))
+const administration: GuardedRoute[] = allAdminRoutes().map(({ method, path }) => ({
+  method,
+  path: path.replace("{id}", "x"),
+}))
 const openToAnyone = allAdminRoutes().filter(({ who }) => who === "anyone")
-const inference: Door[] = protocols.flatMap(({ endpoints }) =>
+const inference: GuardedRoute[] = protocols.flatMap(({ endpoints }) =>
   endpoints.flatMap(({ method, paths }) => {
     const model = method === "POST" ? "a/b:generateContent" : "openai/gpt-4o"
     return paths.map((path) => ({ method, path: path.replace(/\{\w+\}/, model) }))
   }),
 )
 
-export const privileges: Row = {
+export const privileges: ProofRow = {
   number: 18,
   title: "privilege matrix",
   async run() {
@@ -46,7 +49,7 @@ export const privileges: Row = {
   },
 }
 
-async function figures(gateway: RunningGateway, roles: Roles): Promise<Figure[]> {
+async function figures(gateway: RunningGateway, roles: RouteRoles): Promise<ProofFigure[]> {
   const entered = await whoEnters(gateway.adminUrl, administration, roles)
   const called = await whoEnters(gateway.url, inference, roles)
   // Each port describes its own interface, to anyone.
@@ -69,7 +72,7 @@ function outside(found: ReadonlySet<string>, allowed: ReadonlySet<string>): numb
   return [...found].filter((each) => !allowed.has(each)).length
 }
 
-function entry(role: string, { method, path }: Door): string {
+function entry(role: string, { method, path }: GuardedRoute): string {
   return `${role} ${method} ${path}`
 }
 
@@ -79,7 +82,7 @@ function presented(key: string | undefined): Record<string, string>[] {
   return [{ authorization: `Bearer ${key}` }, { "x-api-key": key }, { "x-goog-api-key": key }, { authorization: key }]
 }
 
-async function whoEnters(base: string, doors: readonly Door[], roles: Roles): Promise<Set<string>> {
+async function whoEnters(base: string, doors: readonly GuardedRoute[], roles: RouteRoles): Promise<Set<string>> {
   const found = new Set<string>()
   for (const door of doors) {
     for (const [role, key] of roles) {
@@ -90,7 +93,11 @@ async function whoEnters(base: string, doors: readonly Door[], roles: Roles): Pr
 }
 
 /** What is refused for its body, or for what it names, has been let in. */
-async function enters(base: string, { method, path }: Door, credential: Record<string, string>): Promise<boolean> {
+async function enters(
+  base: string,
+  { method, path }: GuardedRoute,
+  credential: Record<string, string>,
+): Promise<boolean> {
   const headers = { ...credential, "content-type": "application/json", "anthropic-version": "2023-06-01" }
   const body = method === "GET" || method === "HEAD" ? {} : { body: "{}" }
   const response = await fetch(base + path, { method, headers, ...body })

@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
-import { Collector } from "../telemetry/collector.ts"
-import type { Row } from "./row.ts"
-import { SPOKEN, type Spoken, spokenAt } from "./spoken.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
+import { OtlpCollector } from "../telemetry/collector.ts"
+import type { ProofRow } from "./row.ts"
+import { dialectAt, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
 /** Each has a word of its own, so that a hit says where it came from. */
 const canary = (of: string) => `canary-${of}-5d1c7e`
@@ -19,9 +19,9 @@ const fault = () => ({
 })
 const account = { "openai-organization": canary("organisation"), "x-ratelimit-limit-requests": "7" }
 
-const SCRIPTS: Readonly<Record<string, Script>> = {
+const SCRIPTS: Readonly<Record<string, UpstreamScript>> = {
   answers: async ({ path, body }, reply) => {
-    const spoken = spokenAt(path)
+    const spoken = dialectAt(path)
     if (!/"stream":\s*true|streamGenerate/.test(path + body))
       return reply.json(spoken.answer(canary("answer")), 200, account)
     reply.stream(account)
@@ -40,19 +40,19 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
   "cut in the middle": async ({ path }, reply) => {
     reply.stream(account)
-    const events = spokenAt(path).events(`${canary("cut")} words and more words`)
+    const events = dialectAt(path).events(`${canary("cut")} words and more words`)
     for (const event of events.slice(0, events.length / 2)) await reply.write(event)
     await reply.write(`data: {"${canary("broken")}`)
     reply.cut("reset")
   },
 }
 
-export const canaries: Row = {
+export const canaries: ProofRow = {
   number: 19,
   title: "secret canaries",
   async run() {
-    const collector = new Collector()
-    const upstream = await Upstream.start()
+    const collector = new OtlpCollector()
+    const upstream = await ScriptedUpstream.start()
     const more = `telemetry: { traces: "${collector.url}", headers: { x-api-key: "${canary("collector")}" } }`
     const config = vendorsConfig(upstream.origin, more).replaceAll("upstream-credential", canary("credential"))
     const gateway = await RunningGateway.start({ config })
@@ -85,16 +85,16 @@ export const canaries: Row = {
 }
 
 /** Good and bad exchanges of every kind; gives what came back. */
-async function provoke(gateway: RunningGateway, upstream: Upstream): Promise<string[]> {
+async function provoke(gateway: RunningGateway, upstream: ScriptedUpstream): Promise<string[]> {
   const answers: string[] = []
   for (const script of Object.values(SCRIPTS)) {
     upstream.script = script
-    for (const spoken of SPOKEN) {
+    for (const spoken of WIRE_DIALECTS) {
       for (const streamed of [false, true]) answers.push(await call(gateway, { spoken, streamed }))
     }
   }
-  upstream.script = SCRIPTS.answers as Script
-  for (const spoken of SPOKEN) {
+  upstream.script = SCRIPTS.answers as UpstreamScript
+  for (const spoken of WIRE_DIALECTS) {
     answers.push(await call(gateway, { spoken, streamed: false, key: canary("wrong-key") }))
     answers.push(await call(gateway, { spoken, streamed: false, model: `${canary("model")}/x` }))
     answers.push(await call(gateway, { spoken, streamed: false, text: `{"model": ${canary("no-json")}` }))
@@ -115,15 +115,18 @@ async function provoke(gateway: RunningGateway, upstream: Upstream): Promise<str
   return answers
 }
 
-interface Asked {
-  readonly spoken: Spoken
+interface CanaryRequest {
+  readonly spoken: WireDialect
   readonly streamed: boolean
   readonly key?: string
   readonly model?: string
   readonly text?: string
 }
 
-function call({ url, key: own }: RunningGateway, { spoken, streamed, key = own, model = "test/model", text }: Asked) {
+function call(
+  { url, key: own }: RunningGateway,
+  { spoken, streamed, key = own, model = "test/model", text }: CanaryRequest,
+) {
   const headers = {
     ...spoken.headers(key),
     cookie: canary("header"),

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { Dice } from "./dice.ts"
-import { billedUnbooked, type Evidence, invariantFigures } from "./invariants.ts"
-import type { Figure, Row } from "./row.ts"
+import { billedUnbooked, type InvariantEvidence, invariantFigures } from "./invariants.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { SeededRandom } from "./seeded-random.ts"
 import { canLimit, NOTHING_FITS } from "./store-fault.ts"
-import { LossSeen, type Outage, StoreLoss } from "./store-loss.ts"
+import { LossSeen, StoreLoss, type StoreOutage } from "./store-loss.ts"
 
 const LONG_RUNS = 6
 const OUTAGES_PER_RUN = 4
@@ -22,16 +22,16 @@ const RESUMES_MS = 10_000
 /** What a caller may be told while the store is lost, or because of its own balance. */
 const HONEST = ["store_unavailable", "insufficient_balance", "budget_exceeded"]
 
-export const storeLoss: Row = {
+export const storeLoss: ProofRow = {
   number: 20,
   title: "store loss: SQLite full, and locked",
   async run({ short, say }) {
     const seen = new LossSeen()
-    const evidence: Evidence[] = []
+    const evidence: InvariantEvidence[] = []
     if (!canLimit)
       say("There is no prlimit here: a gateway is started under a limit in its place, and ends its outage with it.")
     for (let number = 0; number < (short ? 1 : LONG_RUNS); number++) {
-      const dice = new Dice({ seed: Date.now(), number })
+      const dice = new SeededRandom({ seed: Date.now(), number })
       const loss = new StoreLoss({ outages: short ? SHORT_OUTAGES : thrown(dice), dice, seen })
       evidence.push(await (canLimit ? loss.run() : loss.runUntilRestart()))
       say(`${seen.outages} outages, ${seen.delivered} answers under way, ${seen.resumedMs.toFixed(0)} ms to resume`)
@@ -50,20 +50,20 @@ export const storeLoss: Row = {
 }
 
 /** One that outlasts the answers under way, while nothing fits any more; and one that comes as the store fills up. */
-const SHORT_OUTAGES: readonly Outage[] = [
+const SHORT_OUTAGES: readonly StoreOutage[] = [
   { lastsMs: LONG_OUTAGE_MS, limitOf: () => NOTHING_FITS },
   { lastsMs: 500, limitOf: (logBytes) => logBytes + ROOM_BYTES },
 ]
 
 /** The store's files may end at any byte. */
-function thrown(dice: Dice): Outage[] {
+function thrown(dice: SeededRandom): StoreOutage[] {
   return Array.from({ length: OUTAGES_PER_RUN }, () => ({
     lastsMs: dice.below(MOST_OUTAGE_MS),
     limitOf: (logBytes) => dice.below(logBytes + ROOM_BYTES),
   }))
 }
 
-function clientFigures(evidence: readonly Evidence[]): Figure[] {
+function clientFigures(evidence: readonly InvariantEvidence[]): ProofFigure[] {
   const errands = evidence.flatMap((each) => each.errands)
   const count = (holds: (errand: (typeof errands)[number]) => boolean) => errands.filter(holds).length
   const unbooked = evidence.reduce((sum, each) => sum + billedUnbooked(each), 0)
@@ -79,7 +79,7 @@ function clientFigures(evidence: readonly Evidence[]): Figure[] {
   ]
 }
 
-function underWayFigures(seen: LossSeen, evidence: readonly Evidence[]): Figure[] {
+function underWayFigures(seen: LossSeen, evidence: readonly InvariantEvidence[]): ProofFigure[] {
   const recovered = evidence.flatMap(({ books }) => books.entries).filter(({ kind }) => kind === "recovered")
   return [
     { what: "answers under way that came whole", seen: seen.delivered, atLeast: seen.outages },
@@ -91,7 +91,7 @@ function underWayFigures(seen: LossSeen, evidence: readonly Evidence[]): Figure[
 }
 
 /** A running gateway's lock cannot be taken from it; one that starts finds a store that is locked, and says so. */
-async function lockFigures(): Promise<Figure[]> {
+async function lockFigures(): Promise<ProofFigure[]> {
   const folder = mkdtempSync(join(tmpdir(), "trivium-locked-"))
   const dataDir = join(folder, "data")
   try {

@@ -3,9 +3,9 @@ import { readdirSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway } from "../stage/gateway.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
-import type { Row } from "./row.ts"
-import { SPOKEN } from "./spoken.ts"
-import { faultsLogged } from "./watch.ts"
+import type { ProofRow } from "./row.ts"
+import { faultsLogged } from "./watch-gateway.ts"
+import { WIRE_DIALECTS } from "./wire-dialects.ts"
 
 const CALLERS = 40
 const LEAVING = 0.05
@@ -32,7 +32,7 @@ models:${model("test/model", "well")}${FAULTS.map((fault) => model(`test/${fault
 `
 }
 
-interface Tally {
+interface SoakTally {
   calls: number
   left: number
   failed: number
@@ -40,14 +40,14 @@ interface Tally {
   lost: number
 }
 
-export const soak: Row = {
+export const soak: ProofRow = {
   number: 21,
   title: "soak: mixed load, 5 % of streams left by their client, 5 % of upstreams failing",
   async run({ short, say }) {
     const simulator = await RunningSimulator.start("--first-token-ms", "5", "--tokens-per-second", "500")
     const gateway = await RunningGateway.start({ config: config(simulator.url) })
     const durationMs = short ? 4000 : 10 * 60_000
-    const tally: Tally = { calls: 0, left: 0, failed: 0, lost: 0 }
+    const tally: SoakTally = { calls: 0, left: 0, failed: 0, lost: 0 }
     const samples: [minutes: number, megabytes: number][] = []
     try {
       await call(gateway, { tally, at: 0 })
@@ -85,8 +85,8 @@ export const soak: Row = {
   },
 }
 
-async function call(gateway: RunningGateway, { tally, at }: { tally: Tally; at: number }): Promise<void> {
-  const spoken = SPOKEN[at % SPOKEN.length] ?? SPOKEN[0]
+async function call(gateway: RunningGateway, { tally, at }: { tally: SoakTally; at: number }): Promise<void> {
+  const spoken = WIRE_DIALECTS[at % WIRE_DIALECTS.length] ?? WIRE_DIALECTS[0]
   if (!spoken) return
   const streamed = at % 3 !== 0
   const failing = Math.random() < FAILING

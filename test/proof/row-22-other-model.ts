@@ -1,17 +1,17 @@
 // Requests that mean to run another model than the one that is billed, to put out more than they said, or to name what
 // another tenant keeps in the shared account, at a host that obeys all of it: it never hears of them.
 import { RunningGateway, vendorsConfig } from "../stage/gateway.ts"
-import { CarelessHost } from "./careless-host.ts"
-import { inTurns } from "./in-turns.ts"
-import type { Row } from "./row.ts"
-import { type JsonBody, SPOKEN, type Spoken } from "./spoken.ts"
+import { CaseInsensitiveHost } from "./case-insensitive-host.ts"
+import type { ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
+import { type JsonBody, WIRE_DIALECTS, type WireDialect } from "./wire-dialects.ts"
 
 const AT_ONCE = 16
 const LIMIT = 5
 const DEAR = "upstream-dear"
 
-interface Attack {
-  readonly spoken: Spoken
+interface ModelAttack {
+  readonly spoken: WireDialect
   readonly streamed: boolean
   /** JSON text, so that a name may be written with escapes. */
   readonly text: string
@@ -61,8 +61,8 @@ function* members(): Generator<string> {
   yield `"tools":[{"type":"advisor_1","name":"advisor","model":"${DEAR}"}]`
 }
 
-function* attacks(): Generator<Attack> {
-  for (const spoken of SPOKEN) {
+function* attacks(): Generator<ModelAttack> {
+  for (const spoken of WIRE_DIALECTS) {
     for (const streamed of [false, true]) {
       const sound = soundText(spoken, streamed)
       for (const member of members()) {
@@ -86,21 +86,21 @@ async function narrowKey(gateway: RunningGateway): Promise<string> {
   return ((await made.json()) as { key: string }).key
 }
 
-export const otherModels: Row = {
+export const otherModels: ProofRow = {
   number: 22,
   title: "another model, a larger limit or another tenant's objects, at a host that obeys every spelling",
   async run({ short }) {
-    const host = await CarelessHost.start()
+    const host = await CaseInsensitiveHost.start()
     const gateway = await RunningGateway.start({ config: vendorsConfig(host.origin, DEAR_MODEL) })
     try {
       const key = await narrowKey(gateway)
       const all = [...attacks()]
       const chosen = short ? all.filter((_, index) => index % 29 === 0) : all
-      const statuses = await inTurns(chosen, { atOnce: AT_ONCE, act: (attack) => send(gateway, key, attack) })
+      const statuses = await runConcurrently(chosen, { atOnce: AT_ONCE, act: (attack) => send(gateway, key, attack) })
       const seen = [...host.obeyed]
       host.obeyed.length = 0
-      const sound = [...SPOKEN].flatMap((spoken) => [false, true].map((streamed) => soundOf(spoken, streamed)))
-      const answered = await inTurns(sound, { atOnce: 1, act: (each) => send(gateway, key, each) })
+      const sound = [...WIRE_DIALECTS].flatMap((spoken) => [false, true].map((streamed) => soundOf(spoken, streamed)))
+      const answered = await runConcurrently(sound, { atOnce: 1, act: (each) => send(gateway, key, each) })
       return [
         { what: "attacks", seen: chosen.length, atLeast: short ? 300 : 8000 },
         {
@@ -136,11 +136,11 @@ function count<Item>(items: readonly Item[], isMeant: (item: Item) => boolean): 
   return items.filter(isMeant).length
 }
 
-function soundOf(spoken: Spoken, streamed: boolean): Attack {
+function soundOf(spoken: WireDialect, streamed: boolean): ModelAttack {
   return { spoken, streamed, text: soundText(spoken, streamed) }
 }
 
-const OWN_LIMITS: Readonly<Record<Spoken["name"], JsonBody>> = {
+const OWN_LIMITS: Readonly<Record<WireDialect["name"], JsonBody>> = {
   chat: { max_tokens: LIMIT },
   responses: { max_output_tokens: LIMIT },
   messages: { max_tokens: LIMIT },
@@ -148,11 +148,11 @@ const OWN_LIMITS: Readonly<Record<Spoken["name"], JsonBody>> = {
   "gemini array": { generationConfig: { maxOutputTokens: LIMIT } },
 }
 
-function soundText(spoken: Spoken, streamed: boolean): string {
+function soundText(spoken: WireDialect, streamed: boolean): string {
   return JSON.stringify({ ...spoken.body("hi", { model: "test/model", streamed }), ...OWN_LIMITS[spoken.name] })
 }
 
-async function send(gateway: RunningGateway, key: string, { spoken, streamed, text }: Attack): Promise<number> {
+async function send(gateway: RunningGateway, key: string, { spoken, streamed, text }: ModelAttack): Promise<number> {
   const path = spoken.path("test/model", streamed)
   const headers = { "content-type": "application/json", ...spoken.headers(key) }
   const response = await fetch(gateway.url + path, { method: "POST", headers, body: text })

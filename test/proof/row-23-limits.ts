@@ -3,10 +3,10 @@
 // is owed; and nobody is let in after that.
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { ANSWER_TOKENS, type AnswerShape, BoundlessHost } from "./boundless-host.ts"
-import { inTurns } from "./in-turns.ts"
-import { PURSES, Purse, type PurseKind } from "./purses.ts"
-import type { Figure, Row } from "./row.ts"
+import { FUNDING_KINDS, type FundingKind, FundingSource } from "./funding-sources.ts"
+import { ANSWER_TOKENS, type AnswerShape, MeteredHost } from "./metered-host.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
 
 /** 0.05 USD, and 10 USD for a million tokens. */
 const WORTH_NANO = 50_000_000n
@@ -54,16 +54,16 @@ const LIMITS: readonly WrittenLimit[] = [
 ]
 
 /** One way to spend: each at a model of its own, for what a gateway learns of one it learns of all that it is called by. */
-interface Case {
+interface LimitCase {
   readonly limit: WrittenLimit
   readonly shape: AnswerShape
-  readonly purse: PurseKind
+  readonly purse: FundingKind
   readonly upstreamModel: string
   readonly isHonest: boolean
 }
 
-function casesOf(short: boolean): Case[] {
-  const purses = PURSES.filter(({ keys }) => keys === 1)
+function casesOf(short: boolean): LimitCase[] {
+  const purses = FUNDING_KINDS.filter(({ keys }) => keys === 1)
   const all = [false, true].flatMap((isHonest) =>
     LIMITS.flatMap((limit) => SHAPES.flatMap((shape) => purses.map((purse) => ({ limit, shape, purse, isHonest })))),
   )
@@ -77,7 +77,7 @@ function casesOf(short: boolean): Case[] {
   }))
 }
 
-function config(origin: string, cases: readonly Case[]): string {
+function config(origin: string, cases: readonly LimitCase[]): string {
   const models = cases.map(
     ({ upstreamModel }) =>
       `  - { id: test/${upstreamModel}, context_window: 200000, max_output_tokens: 100000,
@@ -91,7 +91,7 @@ ${models.join("\n")}
 `
 }
 
-interface Seen {
+interface LimitResult {
   /** Billed beyond what was there and one answer for each call under way, in nano-USD. */
   readonly beyondNano: bigint
   /** Billed beyond what was there at all. */
@@ -102,10 +102,10 @@ interface Seen {
   readonly late: number
 }
 
-async function spend(each: Case, { gateway, host, atOnce }: Stage): Promise<Seen> {
-  const purse = await Purse.open(gateway, each.purse, WORTH_NANO)
+async function spend(each: LimitCase, { gateway, host, atOnce }: LimitStage): Promise<LimitResult> {
+  const purse = await FundingSource.open(gateway, each.purse, WORTH_NANO)
   const call = () => send(gateway, purse.key(0), each)
-  const first = await inTurns(Array.from({ length: WAVES * atOnce }), { atOnce, act: call })
+  const first = await runConcurrently(Array.from({ length: WAVES * atOnce }), { atOnce, act: call })
   const billedNano = BigInt(host.billed.get(each.upstreamModel) ?? 0) * NANO_PER_TOKEN
   const bookedNano = WORTH_NANO - (await standing(gateway, purse))
   const answerNano = BigInt(ANSWER_TOKENS[each.shape]) * NANO_PER_TOKEN
@@ -128,13 +128,13 @@ function positive(nano: bigint): bigint {
 }
 
 /** What is left, less what is owed. */
-async function standing(gateway: RunningGateway, purse: Purse): Promise<bigint> {
+async function standing(gateway: RunningGateway, purse: FundingSource): Promise<bigint> {
   const headers = { authorization: `Bearer ${purse.key(0)}` }
   const told = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }
   return (await purse.leftNano()) - (nanoOfUsd(told.debt ?? "0") ?? 0n)
 }
 
-async function send(gateway: RunningGateway, key: string, { limit, shape, upstreamModel }: Case) {
+async function send(gateway: RunningGateway, key: string, { limit, shape, upstreamModel }: LimitCase) {
   const [model, stream] = [`test/${upstreamModel}`, shape !== "unary"]
   const response = await fetch(gateway.url + limit.path(model, stream), {
     method: "POST",
@@ -145,21 +145,21 @@ async function send(gateway: RunningGateway, key: string, { limit, shape, upstre
   return { status: response.status, isWhole: response.status === 200 && !text.includes("ran out while streaming") }
 }
 
-interface Stage {
+interface LimitStage {
   readonly gateway: RunningGateway
-  readonly host: BoundlessHost
+  readonly host: MeteredHost
   readonly atOnce: number
 }
 
-export const limits: Row = {
+export const limits: ProofRow = {
   number: 23,
   title: "limits that hosts do not keep to, in every member, unary, streamed and reasoned in silence",
   async run({ short, say }) {
-    const host = await BoundlessHost.start()
+    const host = await MeteredHost.start()
     const cases = casesOf(short)
     const gateway = await RunningGateway.start({ config: config(host.origin, cases) })
     const stage = { gateway, host, atOnce: short ? 40 : 200 }
-    const seen: (Seen & Case)[] = []
+    const seen: (LimitResult & LimitCase)[] = []
     try {
       for (const each of cases) {
         const found = await spend(each, stage)
@@ -176,8 +176,8 @@ export const limits: Row = {
   },
 }
 
-function figures(seen: readonly (Seen & Case)[], atOnce: number): Figure[] {
-  const usd = (all: readonly Seen[], of: "beyondNano" | "overNano" | "lostNano") =>
+function figures(seen: readonly (LimitResult & LimitCase)[], atOnce: number): ProofFigure[] {
+  const usd = (all: readonly LimitResult[], of: "beyondNano" | "overNano" | "lostNano") =>
     Number(all.reduce((sum, each) => sum + each[of], 0n)) / 1e9
   const honest = seen.filter(({ isHonest }) => isHonest)
   const loose = seen.filter(({ isHonest }) => !isHonest)

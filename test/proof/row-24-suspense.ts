@@ -6,9 +6,9 @@ import { join } from "node:path"
 import { nanoOfUsd } from "../../src/canonical/usd.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand } from "../stage/gateway.ts"
-import { completion, type Reply, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 import { killGateway } from "./other-gateway.ts"
-import type { Row } from "./row.ts"
+import type { ProofRow } from "./row.ts"
 
 const KILLS = { short: 2, long: 12 }
 /** All that are under way when the process is killed would cost 0.0025 USD together. */
@@ -28,7 +28,7 @@ models:
   - { id: test/model, context_window: 100000, pricing: { input: "0", output: "1" }, targets: [{ provider: held, model: m }] }
 `
 
-interface Tenant {
+interface TenantListing {
   readonly balance: string
   readonly held: string
 }
@@ -46,12 +46,12 @@ class SuspenseRun {
   killedReturns = 0
   private answered = 0
   private key = ""
-  private waiting: Reply[] = []
+  private waiting: UpstreamReply[] = []
   private readonly folder = mkdtempSync(join(tmpdir(), "trivium-suspense-"))
   private readonly dataDir = join(this.folder, "data")
 
   async run(kills: number): Promise<void> {
-    const upstream = await Upstream.start((_, reply) => {
+    const upstream = await ScriptedUpstream.start((_, reply) => {
       this.waiting.push(reply)
     })
     try {
@@ -125,7 +125,9 @@ class SuspenseRun {
       for (let again = 0; again < 2; again++) await this.suspense(gateway, "return", "--all")
       this.leftInSuspense += (await this.suspense(gateway, "list")).count
       const owedNano = BigInt(this.answered) * COST_NANO
-      const { balance, held } = (await (await gateway.administer(`/admin/v1/tenants/${TENANT}`)).json()) as Tenant
+      const { balance, held } = (await (
+        await gateway.administer(`/admin/v1/tenants/${TENANT}`)
+      ).json()) as TenantListing
       const hasNano = (nanoOfUsd(balance) ?? 0n) + (nanoOfUsd(held) ?? 0n)
       const surplus = hasNano - (BALANCE_NANO - owedNano)
       if (surplus > 0n) this.surplusNano += surplus
@@ -145,7 +147,7 @@ class SuspenseRun {
   }
 }
 
-export const suspense: Row = {
+export const suspense: ProofRow = {
   number: 24,
   title: "kill -9 of unary calls: what was held comes back, once",
   async run({ short, say }) {

@@ -1,10 +1,10 @@
 // One call, and how often its provider sees it: once for every attempt, and once more at most, where a kept connection
 // turned out to be closed. The provider counts for itself.
 import { setTimeout } from "node:timers/promises"
-import { attemptsTold } from "../stage/attempts-told.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { completion, type Reply, Upstream } from "../stage/upstream.ts"
-import type { Figure, Row } from "./row.ts"
+import { countReportedAttempts } from "../stage/reported-attempts.ts"
+import { completion, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
 
 interface KillCase {
   readonly what: string
@@ -36,12 +36,12 @@ class KillingHost {
   private readonly sends = new Map<string, number>()
 
   private constructor(
-    readonly upstream: Upstream,
+    readonly upstream: ScriptedUpstream,
     private readonly of: KillCase,
   ) {}
 
   static async start(of: KillCase): Promise<KillingHost> {
-    const host = new KillingHost(await Upstream.start(), of)
+    const host = new KillingHost(await ScriptedUpstream.start(), of)
     host.upstream.script = async ({ body }, reply) => host.answer(/call-\d+/.exec(body.toString())?.[0], reply)
     return host
   }
@@ -50,7 +50,7 @@ class KillingHost {
     return this.sends.get(call) ?? 0
   }
 
-  private async answer(call: string | undefined, reply: Reply): Promise<void> {
+  private async answer(call: string | undefined, reply: UpstreamReply): Promise<void> {
     const sends = call === undefined ? 0 : this.sendsOf(call) + 1
     if (call !== undefined) this.sends.set(call, sends)
     if (sends > 0 && (sends === 1 || this.of.kills === "all")) {
@@ -82,7 +82,7 @@ async function callOnce(
   await setTimeout(WARM_MS)
   const response = await ask(of.call)
   const told = Number(response.headers.get("x-gateway-attempts"))
-  const attempts = response.ok ? told : Math.max(told, attemptsTold(await response.json()))
+  const attempts = response.ok ? told : Math.max(told, countReportedAttempts(await response.json()))
   return { sends: host.sendsOf(of.call), attempts, answered: response.ok }
 }
 
@@ -102,7 +102,7 @@ function indexesOf(kills: KillCase["kills"]): number[] {
   return [...CASES.keys()].filter((index) => CASES[index]?.kills === kills)
 }
 
-export const oneCall: Row = {
+export const oneCall: ProofRow = {
   number: 25,
   title: "one call is not sent many times",
   async run({ short, say }) {
@@ -135,7 +135,7 @@ export const oneCall: Row = {
   },
 }
 
-function figures(seen: readonly (readonly CallSeen[])[]): Figure[] {
+function figures(seen: readonly (readonly CallSeen[])[]): ProofFigure[] {
   const extra = (calls: readonly CallSeen[]) => calls.map(({ sends, attempts }) => sends - attempts)
   const slow = CASES.flatMap(({ afterMs }, index) => (afterMs() >= SEEN_MS ? (seen[index] ?? []) : []))
   const first = CASES.flatMap(({ kills }, index) => (kills === "first" ? (seen[index] ?? []) : []))

@@ -2,9 +2,9 @@
 import { connect } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
-import type { Row } from "./row.ts"
-import { faultsLogged, watch } from "./watch.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
+import type { ProofRow } from "./row.ts"
+import { faultsLogged, watch } from "./watch-gateway.ts"
 
 const MIB = 1024 * 1024
 const ANNOUNCED = 32 * MIB
@@ -17,12 +17,12 @@ const HOG_KEYS = 4
 const SENDERS = 4
 const QUESTION = { model: "test/model", messages: [{ role: "user", content: "a".repeat(100_000) }] }
 
-type Framing = "announced" | "chunked"
+type FramingKind = "announced" | "chunked"
 
 interface HogRun {
   readonly url: string
   readonly key: string
-  readonly framing: Framing
+  readonly framing: FramingKind
   readonly isOver: () => boolean
 }
 
@@ -74,11 +74,11 @@ async function bodyBytes(gateway: RunningGateway): Promise<number> {
   return Number(/^trivium_body_bytes_being_read (\d+)$/m.exec(text)?.[1])
 }
 
-export const bodyHogs: Row = {
+export const bodyHogs: ProofRow = {
   number: 26,
   title: "bodies that are announced and do not end",
   async run({ short, say }) {
-    const upstream = await Upstream.start((_, reply) => reply.json(completion("hi")))
+    const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const config = upstreamConfig(upstream.baseUrl).replace("context_window: 1000,", "context_window: 1000000,")
     const gateway = await RunningGateway.start({ config })
     const statuses = new Map<number, number>()

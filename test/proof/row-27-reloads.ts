@@ -4,28 +4,28 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { completion, Upstream } from "../stage/upstream.ts"
-import { Dice } from "./dice.ts"
-import type { Figure, Row } from "./row.ts"
+import { completion, ScriptedUpstream } from "../stage/upstream.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { SeededRandom } from "./seeded-random.ts"
 
 const CALLERS = 8
 const WRITE_EVERY_MS = 130
 /** Longer than a content needs to settle. */
 const SETTLED_MS = 350
 
-interface Storm {
+interface ReloadStorm {
   readonly file: string
-  readonly dice: Dice
+  readonly dice: SeededRandom
   /** A whole, valid configuration, another each time. */
   readonly next: () => string
 }
 
-type Act = (storm: Storm) => void | Promise<void>
+type ReloadAction = (storm: ReloadStorm) => void | Promise<void>
 
-const write: Act = ({ file, next }) => writeFileSync(file, next())
+const write: ReloadAction = ({ file, next }) => writeFileSync(file, next())
 
 /** What is in the file's place for a while, then gone again. */
-function instead(put: (file: string) => void): Act {
+function instead(put: (file: string) => void): ReloadAction {
   return async (storm) => {
     const { file, dice } = storm
     rmSync(file, { force: true })
@@ -37,19 +37,19 @@ function instead(put: (file: string) => void): Act {
 }
 
 /** In two pieces, as a slow copy writes it. */
-const copySlowly: Act = async ({ file, dice, next }) => {
+const copySlowly: ReloadAction = async ({ file, dice, next }) => {
   const text = next()
   writeFileSync(file, text.slice(0, text.indexOf("providers:") + "providers:\n".length))
   await setTimeout(dice.below(SETTLED_MS))
   writeFileSync(file, text)
 }
 
-const replace: Act = ({ file, next }) => {
+const replace: ReloadAction = ({ file, next }) => {
   writeFileSync(`${file}.next`, next())
   renameSync(`${file}.next`, file)
 }
 
-const ACTS: readonly Act[] = [
+const ACTS: readonly ReloadAction[] = [
   copySlowly,
   replace,
   instead((file) => writeFileSync(file, "")),
@@ -59,12 +59,15 @@ const ACTS: readonly Act[] = [
   instead((file) => symlinkSync("trivium.yaml", file)),
 ]
 
-interface Answers {
+interface ReloadAnswers {
   served: number
   readonly others: string[]
 }
 
-async function keepAsking(gateway: RunningGateway, { answers, isOver }: { answers: Answers; isOver: () => boolean }) {
+async function keepAsking(
+  gateway: RunningGateway,
+  { answers, isOver }: { answers: ReloadAnswers; isOver: () => boolean },
+) {
   while (!isOver()) {
     const answer = await gateway.chat({ model: "test/model", messages: [{ role: "user", content: "hi" }] })
     const text = await answer.text()
@@ -75,12 +78,16 @@ async function keepAsking(gateway: RunningGateway, { answers, isOver }: { answer
 }
 
 async function run(gateway: RunningGateway, { baseUrl, short }: { baseUrl: string; short: boolean }) {
-  const answers: Answers = { served: 0, others: [] }
+  const answers: ReloadAnswers = { served: 0, others: [] }
   let isOver = false
   let written = 0
   const callers = Array.from({ length: CALLERS }, () => keepAsking(gateway, { answers, isOver: () => isOver }))
   const next = () => upstreamConfig(baseUrl, `# change ${++written}\n`)
-  const storm: Storm = { file: join(gateway.folder, "trivium.yaml"), dice: new Dice({ seed: 27, number: 0 }), next }
+  const storm: ReloadStorm = {
+    file: join(gateway.folder, "trivium.yaml"),
+    dice: new SeededRandom({ seed: 27, number: 0 }),
+    next,
+  }
   const plainWrites = short ? 15 : 153
   for (let turn = 0; turn < plainWrites; turn++) {
     await write(storm)
@@ -107,11 +114,11 @@ async function lastHolds(gateway: RunningGateway, { file, baseUrl }: { file: str
   return false
 }
 
-export const reloads: Row = {
+export const reloads: ProofRow = {
   number: 27,
   title: "a configuration file that is written carelessly under load",
-  async run({ short, say }): Promise<Figure[]> {
-    const upstream = await Upstream.start((_, reply) => reply.json(completion("hi")))
+  async run({ short, say }): Promise<ProofFigure[]> {
+    const upstream = await ScriptedUpstream.start((_, reply) => reply.json(completion("hi")))
     const gateway = await RunningGateway.start({ config: upstreamConfig(upstream.baseUrl) })
     try {
       const { answers, written, lastHolds: holds } = await run(gateway, { baseUrl: upstream.baseUrl, short })

@@ -4,8 +4,8 @@ import { setTimeout } from "node:timers/promises"
 import { RunningGateway, upstreamConfig } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
 import { HOSTILE_ANSWERS } from "./hostile-answers.ts"
-import { inTurns } from "./in-turns.ts"
-import type { Figure, Row } from "./row.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
 import { StrayHost } from "./stray-host.ts"
 
 interface TenantKey {
@@ -17,7 +17,7 @@ interface TenantKey {
 const PATIENCE_MS = 20_000
 
 /** Callers of one gateway, and what they were told. */
-class Callers {
+class TenantCallers {
   answered = 0
   readonly unanswered: string[] = []
   /** Answers that hold another tenant's words. */
@@ -60,7 +60,10 @@ class Callers {
 const UNANSWERED = { ok: false, text: "nothing" }
 
 /** Calls by each tenant, one after the other, with pauses around the second after which connections change hands. */
-async function callInTurns(callers: Callers, { each, pauseMs }: { each: number; pauseMs: number }): Promise<void> {
+async function callInTurns(
+  callers: TenantCallers,
+  { each, pauseMs }: { each: number; pauseMs: number },
+): Promise<void> {
   await Promise.all(
     callers.keys.map(async (key) => {
       for (let call = 0; call < each; call++) {
@@ -71,14 +74,14 @@ async function callInTurns(callers: Callers, { each, pauseMs }: { each: number; 
   )
 }
 
-interface Stage {
+interface IsolationStage {
   readonly host: StrayHost
   readonly isolation: "shared" | "strict"
   readonly tenants: number
 }
 
 async function onStage<Result>(
-  { host, isolation, tenants }: Stage,
+  { host, isolation, tenants }: IsolationStage,
   act: (url: string, keys: TenantKey[]) => Promise<Result>,
 ): Promise<Result> {
   const folder = new KeyFolder()
@@ -103,11 +106,17 @@ async function onStage<Result>(
 const LATEST_MS = 900
 
 /** Half of the answers come twice. */
-async function doubleAnswers({ each, tenants }: { each: number; tenants: number }): Promise<[Callers, StrayHost]> {
+async function doubleAnswers({
+  each,
+  tenants,
+}: {
+  each: number
+  tenants: number
+}): Promise<[TenantCallers, StrayHost]> {
   const againAfterMs = () => (Math.random() < 0.5 ? Math.random() * LATEST_MS : undefined)
   const host = await StrayHost.start({ againAfterMs, latestMs: LATEST_MS })
   const callers = await onStage({ host, isolation: "shared", tenants }, async (url, keys) => {
-    const callers = new Callers(url, keys)
+    const callers = new TenantCallers(url, keys)
     await callInTurns(callers, { each, pauseMs: 1400 })
     return callers
   })
@@ -126,16 +135,21 @@ const ATTACKERS = 8
 const SHOWN = 5
 
 /** The corpus, by some tenants, while others call the same provider. */
-async function hostileAnswers({ isolation, neighbours, each, slowness }: HostileRun): Promise<[Callers, StrayHost]> {
+async function hostileAnswers({
+  isolation,
+  neighbours,
+  each,
+  slowness,
+}: HostileRun): Promise<[TenantCallers, StrayHost]> {
   const latestMs = isolation === "shared" ? LATEST_MS : Number.POSITIVE_INFINITY
   const host = await StrayHost.start({ slowness, latestMs })
   const beside = await onStage({ host, isolation, tenants: neighbours + ATTACKERS }, async (url, keys) => {
-    const beside = new Callers(url, keys.slice(ATTACKERS))
-    const attackers = new Callers(url, keys.slice(0, ATTACKERS))
+    const beside = new TenantCallers(url, keys.slice(ATTACKERS))
+    const attackers = new TenantCallers(url, keys.slice(0, ATTACKERS))
     let isOver = false
     const attack = async () => {
       while (!isOver) {
-        await inTurns(HOSTILE_ANSWERS, {
+        await runConcurrently(HOSTILE_ANSWERS, {
           atOnce: ATTACKERS,
           act: async (_, index) => {
             const attacker = attackers.keys[index % ATTACKERS]
@@ -154,7 +168,7 @@ async function hostileAnswers({ isolation, neighbours, each, slowness }: Hostile
   return [beside, host]
 }
 
-export const whoseAnswer: Row = {
+export const whoseAnswer: ProofRow = {
   number: 28,
   title: "whose answer",
   async run({ short, say }) {
@@ -182,7 +196,7 @@ export const whoseAnswer: Row = {
   },
 }
 
-function figuresOf(what: string, callers: Callers, { calls }: { calls: number }): Figure[] {
+function figuresOf(what: string, callers: TenantCallers, { calls }: { calls: number }): ProofFigure[] {
   const all = callers.answered + callers.unanswered.length + callers.mixed + callers.foreign.length
   return [
     { what: `calls ${what}`, seen: all, atLeast: calls },

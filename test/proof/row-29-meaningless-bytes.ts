@@ -2,16 +2,16 @@
 // and streams beside it go on.
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { chunk, DONE, Upstream } from "../stage/upstream.ts"
+import { chunk, DONE, ScriptedUpstream } from "../stage/upstream.ts"
 import { FLOODS, FloodHost } from "./flood-host.ts"
 import { type StreamEnd, streamEnd } from "./fuzz-cases.ts"
-import { inTurns } from "./in-turns.ts"
-import type { Figure, Row } from "./row.ts"
-import { ask, chat, messages, type Spoken } from "./spoken.ts"
-import { loopFigure, watch } from "./watch.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { runConcurrently } from "./run-concurrently.ts"
+import { loopFigure, watch } from "./watch-gateway.ts"
+import { ask, chat, messages, type WireDialect } from "./wire-dialects.ts"
 
 /** Relayed, and translated. */
-const LANES: readonly Spoken[] = [chat, messages]
+const LANES: readonly WireDialect[] = [chat, messages]
 const MIB = 1024 * 1024
 /** The bound, six bytes on the way for each where a chunk has one byte, and what the kernel holds. */
 const MAX_TAKEN_MIB = 48
@@ -19,7 +19,7 @@ const NEIGHBOUR_WORDS = 40
 const WORD_MS = 15
 const FREED_MS = 15_000
 
-function configOf(floods: FloodHost, neighbours: Upstream): string {
+function configOf(floods: FloodHost, neighbours: ScriptedUpstream): string {
   const provider = (id: string, url: string) =>
     `  ${id}: { type: openai-compatible, protocols: [openai-chat], base_url: "${url}", api_key: "k" }`
   const model = (id: string, provider: string) =>
@@ -36,8 +36,8 @@ function configOf(floods: FloodHost, neighbours: Upstream): string {
 }
 
 /** A provider that says a word now and then. */
-async function soundHost(): Promise<Upstream> {
-  return Upstream.start(async (_, reply) => {
+async function soundHost(): Promise<ScriptedUpstream> {
+  return ScriptedUpstream.start(async (_, reply) => {
     reply.stream()
     for (let word = 0; word < NEIGHBOUR_WORDS; word++) {
       await reply.write(chunk({ role: "assistant", content: `w${word} ` }))
@@ -54,7 +54,7 @@ interface FloodSeen {
   readonly isWhole: boolean
 }
 
-async function flooded(gateway: RunningGateway, spoken: Spoken, index: number): Promise<FloodSeen> {
+async function flooded(gateway: RunningGateway, spoken: WireDialect, index: number): Promise<FloodSeen> {
   const response = await ask(spoken, gateway, { question: `flood ${index}`, model: "test/flood", streamed: true })
   const text = await response.text()
   const { what = "", isWhole = false } = FLOODS[index] ?? {}
@@ -63,7 +63,7 @@ async function flooded(gateway: RunningGateway, spoken: Spoken, index: number): 
 }
 
 /** Neighbours that were not answered whole. */
-class Neighbours {
+class ConcurrentClients {
   asked = 0
   broken = 0
   private isOver = false
@@ -89,14 +89,14 @@ class Neighbours {
   }
 }
 
-export const meaninglessBytes: Row = {
+export const meaninglessBytes: ProofRow = {
   number: 29,
   title: "bytes without meaning",
   async run({ short, say }) {
     const host = await FloodHost.start()
     const sound = await soundHost()
     const gateway = await RunningGateway.start({ config: configOf(host, sound) })
-    const neighbours = new Neighbours(gateway)
+    const neighbours = new ConcurrentClients(gateway)
     const seen: FloodSeen[] = []
     const all = LANES.flatMap((spoken, lane) => [...FLOODS.keys()].map((index) => ({ spoken, lane, index })))
     const cases = short ? all.filter(({ lane, index }) => index % LANES.length === lane) : all
@@ -104,7 +104,7 @@ export const meaninglessBytes: Row = {
     try {
       const { waits, grownMb, loop } = await watch(gateway, async () => {
         const beside = neighbours.run(short ? 2 : 8)
-        await inTurns(Array.from({ length: rounds }, () => cases).flat(), {
+        await runConcurrently(Array.from({ length: rounds }, () => cases).flat(), {
           atOnce: short ? 4 : 12,
           act: async ({ spoken, index }) => void seen.push(await flooded(gateway, spoken, index)),
         })
@@ -131,14 +131,14 @@ function isWrong({ end, isWhole }: FloodSeen): boolean {
   return isWhole ? end !== "whole" : end !== "error" && end !== "refused"
 }
 
-interface Counted {
+interface FloodMeasurement {
   readonly seen: readonly FloodSeen[]
-  readonly neighbours: Neighbours
+  readonly neighbours: ConcurrentClients
   readonly mostBytes: number
   readonly grownMb: number
 }
 
-function countsOf({ seen, neighbours, mostBytes, grownMb }: Counted): Figure[] {
+function countsOf({ seen, neighbours, mostBytes, grownMb }: FloodMeasurement): ProofFigure[] {
   const cut = seen.filter(({ end }) => end === "error").length
   return [
     { what: "floods", seen: seen.length, atLeast: FLOODS.length },

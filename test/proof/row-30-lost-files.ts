@@ -7,15 +7,15 @@ import { Ledger } from "../../src/ledger/ledger.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway, runCommand, upstreamConfig } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { killGateway } from "./other-gateway.ts"
-import type { Figure, Row } from "./row.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
 
 const CALLS = 200
 const KILLS = { short: 2, long: 40 }
 const DAY_MS = 86_400_000
 
-interface Loss {
+interface FileLoss {
   readonly what: string
   /** Done to a folder that a killed gateway left; `old` is a copy of it from before. */
   readonly inflict: (dataDir: string, old: string) => void
@@ -23,7 +23,7 @@ interface Loss {
   readonly says: RegExp
 }
 
-const LOSSES: readonly Loss[] = [
+const LOSSES: readonly FileLoss[] = [
   { what: "the secret", inflict: (dataDir) => rmSync(join(dataDir, "secret")), says: /secret is missing.* 1 API keys/ },
   {
     what: "the database",
@@ -121,7 +121,7 @@ class LostFiles {
   }
 
   /** Each on a folder of its own: refused by a command, and by a gateway; then accepted once, then opened as ever. */
-  async lose({ what, inflict, says }: Loss, { starts }: { starts: boolean }): Promise<void> {
+  async lose({ what, inflict, says }: FileLoss, { starts }: { starts: boolean }): Promise<void> {
     const dataDir = join(this.folder, what.replaceAll(" ", "-"))
     cpSync(this.left, dataDir, { recursive: true })
     inflict(dataDir, this.old)
@@ -198,7 +198,7 @@ async function shortSecrets(): Promise<number> {
   }
 }
 
-function figuresOf(run: LostFiles, { kills, say }: { kills: number; say: (text: string) => void }): Figure[] {
+function figuresOf(run: LostFiles, { kills, say }: { kills: number; say: (text: string) => void }): ProofFigure[] {
   for (const each of run.wrong) say(each)
   return [
     { what: "kills under load, each of which was followed by a start", seen: run.starts, atLeast: kills },
@@ -208,12 +208,12 @@ function figuresOf(run: LostFiles, { kills, say }: { kills: number; say: (text: 
   ]
 }
 
-export const lostFiles: Row = {
+export const lostFiles: ProofRow = {
   number: 30,
   title: "lost files: no secret, no database, a shorter log, an old copy; a clock set back",
   async run({ short, say }) {
     const kills = short ? KILLS.short : KILLS.long
-    const upstream = await Upstream.start()
+    const upstream = await ScriptedUpstream.start()
     const run = new LostFiles(upstreamConfig(upstream.baseUrl), say)
     try {
       await run.killAgain(kills)

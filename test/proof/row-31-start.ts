@@ -3,7 +3,7 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Figure, Row } from "./row.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
 
 const ENTRIES = { short: 40_000, long: 764_000 }
 const FILLER = new URL("./store-filler.ts", import.meta.url).pathname
@@ -13,13 +13,13 @@ const MOST_MS = 500
 /** Of texts, for each hold that is found open or behind in its row. */
 const MOST_SEARCHES = 20_000
 
-interface Opening {
+interface StoreOpening {
   readonly tookMs: number
   readonly holds: number
   readonly searches: number
 }
 
-export const start: Row = {
+export const start: ProofRow = {
   number: 31,
   title: "the start of a large store that was killed under load",
   async run({ short, say }) {
@@ -27,7 +27,7 @@ export const start: Row = {
     try {
       const left = join(folder, "left")
       await run([FILLER, join(left, "trivium.db"), String(short ? ENTRIES.short : ENTRIES.long)])
-      const openings: Opening[] = []
+      const openings: StoreOpening[] = []
       for (let at = 0; at < (short ? 1 : OPENINGS); at++) {
         const copy = join(folder, String(at))
         cpSync(left, copy, { recursive: true })
@@ -41,7 +41,7 @@ export const start: Row = {
   },
 }
 
-function figuresOf(openings: readonly Opening[], short: boolean): Figure[] {
+function figuresOf(openings: readonly StoreOpening[], short: boolean): ProofFigure[] {
   const median = (numbers: number[]) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
   const tookMs = median(openings.map((each) => each.tookMs))
   const searches = Math.max(...openings.map((each) => each.searches))

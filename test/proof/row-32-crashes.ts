@@ -6,10 +6,10 @@ import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { freePort } from "../stage/free-port.ts"
 import { HAS_LAUNCHER, RunningGateway, upstreamConfig } from "../stage/gateway.ts"
-import { completion, DONE, streamedWords, Upstream } from "../stage/upstream.ts"
-import { Dice } from "./dice.ts"
-import type { Figure, Row } from "./row.ts"
-import { readBooks } from "./stopped-books.ts"
+import { completion, DONE, ScriptedUpstream, streamedWords } from "../stage/upstream.ts"
+import { readOfflineLedger } from "./offline-ledger.ts"
+import type { ProofFigure, ProofRow } from "./row.ts"
+import { SeededRandom } from "./seeded-random.ts"
 
 const CALLERS = 8
 const SIGNALS = ["SIGKILL", "SIGSEGV"] as const
@@ -27,7 +27,7 @@ class CrashRun {
   private isOver = false
 
   async run(kills: number, say: (text: string) => void): Promise<void> {
-    const upstream = await Upstream.start(async ({ body }, reply) => {
+    const upstream = await ScriptedUpstream.start(async ({ body }, reply) => {
       if (!body.includes('"stream":true')) return reply.json(completion("hi"))
       reply.stream()
       for (const word of streamedWords("one after the other")) await reply.write(word)
@@ -42,7 +42,7 @@ class CrashRun {
     })
     try {
       const callers = Array.from({ length: CALLERS }, (_, at) => this.keepAsking(gateway, at % 2 === 0))
-      const dice = new Dice({ seed: 32, number: 0 })
+      const dice = new SeededRandom({ seed: 32, number: 0 })
       for (let kill = 0; kill < kills; kill++) {
         await setTimeout(100 + dice.below(500))
         if (await this.crash(gateway, SIGNALS[kill % SIGNALS.length] ?? "SIGKILL")) this.broughtBack++
@@ -97,16 +97,16 @@ class CrashRun {
   }
 }
 
-export const crashes: Row = {
+export const crashes: ProofRow = {
   number: 32,
   title: "crashes of the gateway process under load, and the launcher that brings it back",
-  async run({ short, say }): Promise<Figure[]> {
+  async run({ short, say }): Promise<ProofFigure[]> {
     if (!HAS_LAUNCHER) return [{ what: "the single binary has no launcher", seen: 0, atMost: 0 }]
     const kills = short ? 3 : 10
     const run = new CrashRun()
     try {
       await run.run(kills, say)
-      const { entries, holds, problems } = await readBooks(run.dataDir)
+      const { entries, holds, problems } = await readOfflineLedger(run.dataDir)
       const settled = new Set(entries.filter(({ kind }) => kind === "settled").map(({ request }) => request))
       const unbooked = run.answered.filter((request) => !settled.has(request))
       for (const each of [...run.odd, ...problems.map(({ what }) => what)].slice(0, 5)) say(each)

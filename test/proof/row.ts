@@ -1,7 +1,7 @@
 // A row of the proof table: a fault or an attack on real processes, and the figures that say whether the promise held.
 
 /** One promise: what was seen, against its bound. */
-export interface Figure {
+export interface ProofFigure {
   readonly what: string
   readonly seen: number
   /** The most, or the least, that keeps the promise. */
@@ -14,7 +14,7 @@ export interface Figure {
 }
 
 /** Whether a busy machine may break it: then `npm run proof` judges it, and the tests do not. */
-export function needsQuiet({ unit, needsQuiet: isMarked }: Figure): boolean {
+export function needsQuiet({ unit, needsQuiet: isMarked }: ProofFigure): boolean {
   return isMarked === true || unit === "ms" || unit === "s"
 }
 
@@ -25,20 +25,20 @@ interface RunOptions {
   readonly say: (text: string) => void
 }
 
-export interface Row {
+export interface ProofRow {
   /** As in the proof table. */
   readonly number: number
   readonly title: string
-  run(options: RunOptions): Promise<Figure[]>
+  run(options: RunOptions): Promise<ProofFigure[]>
 }
 
-export function isKept({ seen, atMost, atLeast }: Figure): boolean {
+export function isKept({ seen, atMost, atLeast }: ProofFigure): boolean {
   if (Number.isNaN(seen) || (atMost === undefined && atLeast === undefined)) return false
   return (atMost === undefined || seen <= atMost) && (atLeast === undefined || seen >= atLeast)
 }
 
 /** One line for people. */
-export function describeFigure(figure: Figure): string {
+export function describeFigure(figure: ProofFigure): string {
   const { what, seen, atMost, atLeast, unit } = figure
   const written = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1))
   const bounds = [...(atLeast === undefined ? [] : [`≥ ${written(atLeast)}`])]

@@ -1,5 +1,5 @@
 // The rows that stand, by their number in the proof table.
-import type { Row } from "./row.ts"
+import type { ProofRow } from "./row.ts"
 import { kills } from "./row-01-kill.ts"
 import { overspending } from "./row-02-overspend.ts"
 import { leavingClients } from "./row-03-leaving-clients.ts"
@@ -33,7 +33,7 @@ import { lostFiles } from "./row-30-lost-files.ts"
 import { start } from "./row-31-start.ts"
 import { crashes } from "./row-32-crashes.ts"
 
-export const rows: readonly Row[] = [
+export const rows: readonly ProofRow[] = [
   kills,
   overspending,
   leavingClients,

@@ -6,20 +6,20 @@ import { join } from "node:path"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
 import { RunningSimulator } from "../stage/simulator.ts"
-import type { Dice } from "./dice.ts"
-import {
-  type Errand,
-  errandsConfig,
-  prepareErrands,
-  prepareLasting,
-  readBills,
-  runErrand,
-  runErrands,
-} from "./errands.ts"
-import type { Evidence } from "./invariants.ts"
+import type { InvariantEvidence } from "./invariants.ts"
+import { readOfflineLedger } from "./offline-ledger.ts"
 import { OtherGateway, type StagedGateway } from "./other-gateway.ts"
-import { readBooks } from "./stopped-books.ts"
+import type { SeededRandom } from "./seeded-random.ts"
 import { liftLimit, limitFiles, logBytes, underLimit } from "./store-fault.ts"
+import {
+  prepareLastingRequests,
+  prepareTracedRequests,
+  readSimulatedCharges,
+  runTracedRequest,
+  runTracedRequests,
+  type TracedRequest,
+  tracedRequestsConfig,
+} from "./traced-requests.ts"
 
 const CALLERS = 6
 const PAUSE_MS = 50
@@ -33,7 +33,7 @@ const PROBE_MS = 250
 /** Until the loss shows, and until all is well again: far more than is allowed for either. */
 const PATIENCE_MS = 20_000
 
-export interface Outage {
+export interface StoreOutage {
   readonly lastsMs: number
   /** The size at which the store's files end, by the size its log has. */
   readonly limitOf: (logBytes: number) => number
@@ -57,8 +57,8 @@ export class LossSeen {
 const FAULTS = ["uncaught-exception", "unhandled-rejection", "observer-failed"]
 
 interface LossOptions {
-  readonly outages: readonly Outage[]
-  readonly dice: Dice
+  readonly outages: readonly StoreOutage[]
+  readonly dice: SeededRandom
   readonly seen: LossSeen
 }
 
@@ -66,16 +66,16 @@ export class StoreLoss {
   private readonly folder = mkdtempSync(join(tmpdir(), "trivium-store-loss-"))
   private readonly dataDir = join(this.folder, "data")
   private readonly billFile = join(this.folder, "bills")
-  private all: readonly Errand[] = []
-  private errands: readonly Errand[] = []
-  private lasting: Errand[] = []
-  private probes: Errand[] = []
-  private readonly settled = new Set<Errand>()
+  private all: readonly TracedRequest[] = []
+  private errands: readonly TracedRequest[] = []
+  private lasting: TracedRequest[] = []
+  private probes: TracedRequest[] = []
+  private readonly settled = new Set<TracedRequest>()
 
   constructor(private readonly options: LossOptions) {}
 
   /** Every outage on the same process. */
-  run(): Promise<Evidence> {
+  run(): Promise<InvariantEvidence> {
     return this.withLoad(async (config) => {
       const gateway = await RunningGateway.start({ config, dataDir: this.dataDir })
       const { pid } = gateway
@@ -92,7 +92,7 @@ export class StoreLoss {
   }
 
   /** One process fills the store up to a limit that it was started with; another goes on without one. */
-  async runUntilRestart(): Promise<Evidence> {
+  async runUntilRestart(): Promise<InvariantEvidence> {
     const { seen, outages } = this.options
     const evidence = await this.withLoad(async (config) => {
       const start = { config, dataDir: this.dataDir }
@@ -116,17 +116,17 @@ export class StoreLoss {
     return { ...evidence, endedUnsettled: true }
   }
 
-  private async withLoad(act: (config: string) => Promise<void>): Promise<Evidence> {
+  private async withLoad(act: (config: string) => Promise<void>): Promise<InvariantEvidence> {
     try {
       const simulator = await RunningSimulator.start("--bill", this.billFile)
       try {
         await this.prepare()
-        await act(errandsConfig(simulator.url, this.all))
+        await act(tracedRequestsConfig(simulator.url, this.all))
       } finally {
         await simulator.stop()
       }
-      const books = await readBooks(this.dataDir)
-      return { errands: this.all, bills: readBills(this.billFile), books, leftOpen: [] }
+      const books = await readOfflineLedger(this.dataDir)
+      return { errands: this.all, bills: readSimulatedCharges(this.billFile), books, leftOpen: [] }
     } finally {
       rmSync(this.folder, { recursive: true, force: true })
     }
@@ -136,15 +136,15 @@ export class StoreLoss {
     const { outages, dice } = this.options
     const names = (what: string, perOutage: number) =>
       Array.from({ length: perOutage * outages.length }, (_, at) => `${what}-${at}`)
-    this.errands = await prepareErrands(this.dataDir, { names: names("load", ERRANDS_PER_OUTAGE), dice })
-    this.lasting = await prepareLasting(this.dataDir, { names: names("lasting", LASTING), lastsMs: LASTING_MS })
-    this.probes = await prepareLasting(this.dataDir, { names: names("probe", PROBES_PER_OUTAGE), lastsMs: 0 })
+    this.errands = await prepareTracedRequests(this.dataDir, { names: names("load", ERRANDS_PER_OUTAGE), dice })
+    this.lasting = await prepareLastingRequests(this.dataDir, { names: names("lasting", LASTING), lastsMs: LASTING_MS })
+    this.probes = await prepareLastingRequests(this.dataDir, { names: names("probe", PROBES_PER_OUTAGE), lastsMs: 0 })
     this.all = [...this.errands, ...this.lasting, ...this.probes]
   }
 
   private async loaded({ url }: StagedGateway, act: () => Promise<void>): Promise<void> {
     let isOver = false
-    const load = runErrands(this.errands, { url, atOnce: CALLERS, pauseMs: PAUSE_MS, isOver: () => isOver })
+    const load = runTracedRequests(this.errands, { url, atOnce: CALLERS, pauseMs: PAUSE_MS, isOver: () => isOver })
     try {
       await act()
     } finally {
@@ -153,10 +153,10 @@ export class StoreLoss {
     }
   }
 
-  private async suffer({ lastsMs, limitOf }: Outage, { pid, url }: { pid: number; url: string }): Promise<void> {
+  private async suffer({ lastsMs, limitOf }: StoreOutage, { pid, url }: { pid: number; url: string }): Promise<void> {
     const { seen } = this.options
     const lasting = this.lasting.splice(0, LASTING)
-    const answers = lasting.map((errand) => runErrand(errand, url))
+    const answers = lasting.map((errand) => runTracedRequest(errand, url))
     await Bun.sleep(LASTING_MS / 2)
     limitFiles(pid, limitOf(logBytes(this.dataDir)))
     await this.lossShows()
@@ -189,7 +189,7 @@ export class StoreLoss {
     for (;;) {
       const probe = this.probes.shift()
       if (!probe) throw new Error("nobody was answered after the store worked again")
-      await runErrand(probe, url)
+      await runTracedRequest(probe, url)
       if (isWhole(probe)) return
       await Bun.sleep(PROBE_MS)
     }
@@ -225,11 +225,11 @@ export class StoreLoss {
   }
 }
 
-function isWhole({ seen }: Errand): boolean {
+function isWhole({ seen }: TracedRequest): boolean {
   return seen.how === "whole"
 }
 
-async function isSettled({ key, seen }: Errand, url: string): Promise<boolean> {
+async function isSettled({ key, seen }: TracedRequest, url: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${key}` }
   const answer = await fetch(`${url}/v1/receipts/${seen.requestId}`, { headers })
   return answer.ok && ((await answer.json()) as { outcome: string }).outcome === "settled"

@@ -1,14 +1,14 @@
 // Three providers of one model behind a gateway, and requests that come at a steady pace whether they are answered or not.
 import { RunningGateway } from "../stage/gateway.ts"
-import { completion, type Script, Upstream } from "../stage/upstream.ts"
+import { completion, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 
 export const NAMES = ["one", "two", "three"] as const
-export type Name = (typeof NAMES)[number]
+export type ProviderLabel = (typeof NAMES)[number]
 
-export const ANSWERS: Script = (_, reply) => reply.json(completion("Hello."))
+export const ANSWERS: UpstreamScript = (_, reply) => reply.json(completion("Hello."))
 
 /** What became of one request. */
-export interface Asked {
+export interface TimedCall {
   /** On the clock of `performance.now`. */
   readonly at: number
   readonly status: number
@@ -20,12 +20,12 @@ const TICK_MS = 10
 
 export class ThreeProviders {
   private constructor(
-    readonly hosts: Readonly<Record<Name, Upstream>>,
+    readonly hosts: Readonly<Record<ProviderLabel, ScriptedUpstream>>,
     private readonly gateway: RunningGateway,
   ) {}
 
   static async start(): Promise<ThreeProviders> {
-    const [one, two, three] = await Promise.all(NAMES.map(() => Upstream.start(ANSWERS)))
+    const [one, two, three] = await Promise.all(NAMES.map(() => ScriptedUpstream.start(ANSWERS)))
     if (!one || !two || !three) throw new Error("three hosts were started")
     const hosts = { one, two, three }
     const providers = NAMES.map(
@@ -44,8 +44,8 @@ export class ThreeProviders {
   }
 
   /** So many requests a second, for so long; resolves when all have ended. */
-  async load(perSecond: number, { seconds, routing }: { seconds: number; routing?: string }): Promise<Asked[]> {
-    const asked: Promise<Asked>[] = []
+  async load(perSecond: number, { seconds, routing }: { seconds: number; routing?: string }): Promise<TimedCall[]> {
+    const asked: Promise<TimedCall>[] = []
     const began = performance.now()
     for (let due = 0; due < seconds * perSecond; ) {
       const wanted = Math.min(seconds * perSecond, ((performance.now() - began) / 1000) * perSecond)
@@ -55,7 +55,7 @@ export class ThreeProviders {
     return Promise.all(asked)
   }
 
-  async ask(routing?: string): Promise<Asked> {
+  async ask(routing?: string): Promise<TimedCall> {
     const at = performance.now()
     const answer = await this.gateway.chat({
       model: MODEL,

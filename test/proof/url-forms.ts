@@ -1,6 +1,6 @@
 // Addresses in every form that has fooled somebody: each means to lead to a trap, or to where only the gateway may go.
 
-export interface Trap {
+export interface TrapAddress {
   /** On 127.0.0.1, and on ::1. */
   readonly port: number
 }
@@ -203,7 +203,7 @@ const LOCAL = [
 ]
 
 /** Every form, at the trap wherever it names a place of ours. */
-export function urlForms({ port }: Trap): string[] {
+export function urlForms({ port }: TrapAddress): string[] {
   const at = `127.0.0.1:${port}`
   const forms = [
     ...LOOPBACK.flatMap((host) => [`http://${host}:${port}/v1`, `https://${host}:${port}/v1`]),

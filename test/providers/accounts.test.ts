@@ -2,15 +2,15 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import OpenAI from "openai"
 import { HI } from "../end-to-end/client-versions.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { raised } from "../stage/raised.ts"
-import { completion, type ReceivedRequest, type Reply, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { completion, type ReceivedRequest, ScriptedUpstream, type UpstreamReply } from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 
 // A gateway of its own for each test: what it learns of an account it does not forget.
 beforeEach(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({
     config: `
 providers:
@@ -25,19 +25,19 @@ afterEach(async () => {
   await upstream.stop()
 })
 
-type Answering = (reply: Reply, request: ReceivedRequest) => void
+type AnswerScript = (reply: UpstreamReply, request: ReceivedRequest) => void
 
 /** Answers key-one in one way and key-two in another. */
-function byKey(one: Answering, two: Answering = well): void {
+function byKey(one: AnswerScript, two: AnswerScript = well): void {
   upstream.script = (request, reply) => (keyOf(request) === "key-one" ? one : two)(reply, request)
 }
 
-const well = (reply: Reply) => reply.json(completion("Hello."))
+const well = (reply: UpstreamReply) => reply.json(completion("Hello."))
 const keyOf = ({ headers }: ReceivedRequest) => headers.authorization?.replace("Bearer ", "") ?? ""
 const ask = () => gateway.chat(HI)
 
 describe("two accounts of one provider", () => {
-  test("are called in turn", async () => {
+  test("two accounts of one provider are called in turn", async () => {
     byKey(well)
     for (let call = 0; call < 4; call++) expect((await ask()).headers.get("x-gateway-attempts")).toBe("1")
     const keys = upstream.requests.map(keyOf)
@@ -53,19 +53,19 @@ describe("two accounts of one provider", () => {
     expect(answers[0]?.headers.get("x-gateway-provider")).toBe("several")
   })
 
-  test("are not both asked what only the caller can mend", async () => {
-    const refuse = (reply: Reply) => reply.json({ error: { message: "`n` is too large.", param: "n" } }, 400)
+  test("two accounts of one provider are not both asked what only the caller can fix", async () => {
+    const refuse = (reply: UpstreamReply) => reply.json({ error: { message: "`n` is too large.", param: "n" } }, 400)
     byKey(refuse, refuse)
     expect((await ask()).status).toBe(400)
     expect(upstream.requests).toHaveLength(1)
   })
 
-  test("when both fail are both told of, and neither key is", async () => {
-    const refuse = (reply: Reply, request: ReceivedRequest) =>
+  test("when both accounts fail, both are reported, and neither key is", async () => {
+    const refuse = (reply: UpstreamReply, request: ReceivedRequest) =>
       reply.json({ error: { message: `Key ${keyOf(request)} is disabled.`, type: "server_error" } }, 500)
     byKey(refuse, refuse)
     const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
-    const error = await raised(openai.chat.completions.create(HI))
+    const error = await rejectionOf(openai.chat.completions.create(HI))
     expect(error).toMatchObject({ status: 503 })
     const { attempts } = (error as { error: { attempts: { provider: string }[] } }).error
     expect(attempts.slice(0, 2)).toMatchObject([{ provider: "several" }, { provider: "several" }])

@@ -1,6 +1,6 @@
 // Amazon's side of Bedrock: checks the signature of what it receives, by an implementation of its own, and frames events.
 import { encodeEventMessage } from "../../src/transport/streams/aws-event-stream.fixture.ts"
-import type { ReceivedRequest, Reply } from "../stage/upstream.ts"
+import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
 export interface AwsCredential {
   readonly accessKeyId: string
@@ -75,12 +75,16 @@ export function dataOf(events: readonly string[]): string[] {
 export const FRAMED = { "content-type": "application/vnd.amazon.eventstream" }
 
 /** Streams these events of Anthropic's, framed. */
-export async function streamFramed(reply: Reply, events: readonly string[]): Promise<void> {
+export async function streamFramed(reply: UpstreamReply, events: readonly string[]): Promise<void> {
   reply.stream(FRAMED)
   for (const data of dataOf(events)) await reply.write(framedEvent(data))
 }
 
 /** An error as Bedrock tells it. */
-export function refuse(reply: Reply, status: number, { type, message }: { type: string; message: string }): void {
+export function refuse(
+  reply: UpstreamReply,
+  status: number,
+  { type, message }: { type: string; message: string },
+): void {
   reply.json({ message }, status, { "x-amzn-errortype": `${type}:http://internal.amazon.com/coral/` })
 }

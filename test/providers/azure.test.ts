@@ -3,16 +3,24 @@ import OpenAI from "openai"
 import { recorded, recordings, wholeText } from "../conformance/recorded.ts"
 import { HI } from "../end-to-end/client-versions.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { raised } from "../stage/raised.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
 import { responseWords } from "../stage/responses-wire.ts"
-import { chunk, completion, DONE, type Script, streamedWords, streams, Upstream } from "../stage/upstream.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  ScriptedUpstream,
+  streamedWords,
+  streams,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let openai: OpenAI
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({
     config: `
 providers:
@@ -34,7 +42,7 @@ afterAll(async () => {
 })
 
 /** Answers who has the key by this script. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers["api-key"] === "azure-key" && request.headers.authorization === undefined) {
       return script(request, reply)
@@ -47,7 +55,7 @@ const body = () => JSON.parse(upstream.lastRequest().body.toString())
 const chat = (model = "test/model") => openai.chat.completions.create({ ...HI, model })
 
 describe("Azure's interface without versions", () => {
-  test("is given the key in its own header, and the deployment as the model", async () => {
+  test("Azure's interface without versions is given the key in its own header, and the deployment as the model", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     const { model, choices } = await chat()
     expect(model).toBe("test/model")
@@ -68,7 +76,7 @@ describe("Azure's interface without versions", () => {
     expect(pieces.join("")).toBe("One two three.")
   })
 
-  test("serves responses, embeddings and images", async () => {
+  test("Azure's interface without versions serves responses, embeddings and images", async () => {
     answer(streams(responseWords("One two.")))
     const stream = await openai.responses.create({ model: "test/model", input: "hi", stream: true })
     const types = []
@@ -88,13 +96,13 @@ describe("Azure's interface without versions", () => {
     expect(upstream.lastRequest().path).toBe("/openai/v1/images/generations")
   })
 
-  test("refuses what its filter does not let pass as the caller's", async () => {
+  test("Azure's interface without versions refuses what its filter does not let pass as the caller's", async () => {
     const filtered = { message: "The response was filtered.", type: null, param: "prompt", code: "content_filter" }
     answer((_, reply) => reply.json({ error: { ...filtered, status: 400 } }, 400))
-    expect(await raised(chat())).toMatchObject({ status: 400, code: "content_refused" })
+    expect(await rejectionOf(chat())).toMatchObject({ status: 400, code: "content_refused" })
   })
 
-  test("ends a stream that its filter stops as the vendor does", async () => {
+  test("Azure's interface without versions ends a stream that its filter stops as the vendor does", async () => {
     answer(streams([chunk({ role: "assistant", content: "One" }), chunk({}, "content_filter"), DONE]))
     const stream = await openai.chat.completions.create({ ...HI, stream: true })
     const finishes = []
@@ -129,7 +137,7 @@ describe("Azure's interface of a version", () => {
     expect(upstream.lastRequest().path).toBe("/openai/deployments/my-embeddings/embeddings?api-version=2024-10-21")
   })
 
-  test("has no responses of its own, so they go to the other", async () => {
+  test("Azure's interface of a version has no responses of its own, so they go to the other", async () => {
     answer(streams(responseWords("One.")))
     const stream = await openai.responses.create({ model: "test/old", input: "hi", stream: true })
     for await (const _ of stream);

@@ -15,20 +15,20 @@ import { toByteText } from "../../src/transport/json/byte-text.ts"
 import { readAll } from "../../src/transport/read-all.ts"
 import { retryAfterMs } from "../../src/transport/retry-after.ts"
 import { decodeSse } from "../../src/transport/streams/sse.ts"
-import { type Recording, recorded, recordings } from "../conformance/recorded.ts"
-import { raised } from "../stage/raised.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { type RecordedExchange, recorded, recordings } from "../conformance/recorded.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { converseEvent, FRAMED, framedException, refuse, signatureFault } from "./aws.ts"
 
 const credential = { accessKeyId: "AKIDTESTTESTTEST", secretAccessKey: "test/secret+access/key" }
 const MODEL = "us.amazon.nova-2-lite-v1:0"
 const context = { id: "abcdefghijklmnopqrstuvwx", minter: "bedrock" }
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let faults: (string | undefined)[] = []
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
 })
 afterAll(() => upstream.stop())
 beforeEach(() => {
@@ -36,7 +36,7 @@ beforeEach(() => {
 })
 
 /** Answers by this script, and notes what is wrong with each signature. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers.authorization?.startsWith("AWS4")) faults.push(signatureFault(request, credential))
     return script(request, reply)
@@ -110,7 +110,7 @@ const over: readonly Buffer[] = [
 ]
 
 describe("a conversation", () => {
-  test("is signed, and names its model in the path alone", async () => {
+  test("a conversation is signed, and names its model in the path alone", async () => {
     answer((_, reply) => reply.json(said("Grüße.")))
     expect(await whole()).toEqual({
       candidates: [
@@ -127,7 +127,7 @@ describe("a conversation", () => {
     })
   })
 
-  test("goes with a key of Bedrock's own where that is what there is", async () => {
+  test("a conversation goes with a key of Bedrock's own where that is what there is", async () => {
     answer((_, reply) => reply.json(said("Hello.")))
     await whole({ proof: { apiKey: new Secret("bedrock-api-key") } })
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer bedrock-api-key")
@@ -141,19 +141,19 @@ describe("a conversation", () => {
     [400, "ServiceQuotaExceededException", "Used up.", { code: "upstream_rate_limited" }],
     [403, "UnrecognizedClientException", "The security token is invalid.", { code: "upstream_unavailable" }],
     [424, "ModelErrorException", "The model failed.", { code: "upstream_unavailable", owner: "upstream" }],
-  ] as const)("that is refused with %d %s (%s) fails so", async (status, type, message, expected) => {
+  ] as const)("a conversation that is refused with %d %s (%s) fails so", async (status, type, message, expected) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
-    expect(await raised(whole())).toMatchObject(expected)
+    expect(await rejectionOf(whole())).toMatchObject(expected)
   })
 
-  test("that is refused with anything else fails all the same", async () => {
+  test("a conversation that is refused with anything else fails all the same", async () => {
     answer((_, reply) => reply.raw("<html>", { "content-type": "text/html" }, 500))
-    expect(await raised(whole())).toMatchObject({ code: "upstream_unavailable" })
+    expect(await rejectionOf(whole())).toMatchObject({ code: "upstream_unavailable" })
   })
 })
 
 describe("a stream", () => {
-  test("comes out of its frames, event by event", async () => {
+  test("a stream comes out of its frames, event by event", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
       for (const frame of [...spoken("Grü", "ße."), ...over]) await reply.write(frame)
@@ -171,7 +171,7 @@ describe("a stream", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("is the same when its bytes come one by one", async () => {
+  test("a stream is the same when its bytes come one by one", async () => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
       for (const byte of Buffer.concat([...spoken("Grüße."), ...over])) await reply.write(Buffer.from([byte]))
@@ -180,7 +180,7 @@ describe("a stream", () => {
     expect(assembleResponse(await streamed()).candidates[0]?.parts).toEqual([{ kind: "text", text: "Grüße." }])
   })
 
-  test("has its first word as soon as Bedrock has said it", async () => {
+  test("a stream has its first word as soon as Bedrock has said it", async () => {
     let goOn = () => {}
     const waited = new Promise<void>((resolve) => {
       goOn = resolve
@@ -205,7 +205,7 @@ describe("a stream", () => {
     ["internalServerException", "upstream_unavailable"],
     ["serviceUnavailableException", "upstream_unavailable"],
     ["validationException", "invalid_parameter"],
-  ] as const)("that ends in a %s says %s", async (type, code) => {
+  ] as const)("a stream that ends in a %s says %s", async (type, code) => {
     answer(async (_, reply) => {
       reply.stream(FRAMED)
       for (const frame of spoken("Half of")) await reply.write(frame)
@@ -215,7 +215,7 @@ describe("a stream", () => {
     expect((await streamed()).at(-1)).toMatchObject({ type: "stream-error", error: { code } })
   })
 
-  const framedOf = ({ response }: Recording) => {
+  const framedOf = ({ response }: RecordedExchange) => {
     const { base64 } = response.body as { base64?: string }
     return typeof base64 === "string" ? [Buffer.from(base64, "base64")] : []
   }

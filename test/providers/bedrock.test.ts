@@ -4,19 +4,19 @@ import { recorded, recordings, streamText, wholeText } from "../conformance/reco
 import { hello, textOf } from "../end-to-end/anthropic-versions.ts"
 import { anthropicEvent, anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { raised } from "../stage/raised.ts"
-import { type Script, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { dataOf, FRAMED, framedEvent, framedException, refuse, signatureFault, streamFramed } from "./aws.ts"
 
 const credential = { accessKeyId: "AKIDTESTTESTTEST", secretAccessKey: "test/secret+access/key" }
 const ARN = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123"
 
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let faults: (string | undefined)[] = []
 
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
   gateway = InProcessGateway.start({
     config: `
 providers:
@@ -48,7 +48,7 @@ beforeEach(() => {
 })
 
 /** Answers by this script, and notes what is wrong with each signature. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.headers.authorization?.startsWith("AWS4")) faults.push(signatureFault(request, credential))
     return script(request, reply)
@@ -62,7 +62,7 @@ function client(): Anthropic {
 const body = () => JSON.parse(upstream.lastRequest().body.toString())
 
 describe("a message through Bedrock", () => {
-  test("is signed, names its model in the path, and says Bedrock's version in the body", async () => {
+  test("a message through Bedrock is signed, names its model in the path, and says Bedrock's version in the body", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Grüße.")))
     const message = await client().messages.create({ ...hello("test/model", "Grüß Gott"), stop_sequences: ["x"] })
     expect(textOf(message)).toBe("Grüße.")
@@ -79,7 +79,7 @@ describe("a message through Bedrock", () => {
     })
   })
 
-  test("may go to an inference profile by its ARN", async () => {
+  test("a message through Bedrock may go to an inference profile by its ARN", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     await client().messages.create(hello("test/profile"))
     expect(upstream.lastRequest().path).toBe(
@@ -88,20 +88,20 @@ describe("a message through Bedrock", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("is signed with a session's token where there is one", async () => {
+  test("a message through Bedrock is signed with a session's token where there is one", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     await client().messages.create(hello("test/session"))
     expect(upstream.lastRequest().headers["x-amz-security-token"]).toBe("the/session+token")
     expect(faults).toEqual([undefined])
   })
 
-  test("goes with a key of Bedrock's own where that is what there is", async () => {
+  test("a message through Bedrock goes with a key of Bedrock's own where that is what there is", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     await client().messages.create(hello("test/keyed"))
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer bedrock-api-key")
   })
 
-  test("carries the betas that Bedrock knows in its body, and no others", async () => {
+  test("a message through Bedrock carries the betas that Bedrock knows in its body, and no others", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     const betas = ["claude-code-20250219", "interleaved-thinking-2025-05-14", "context-1m-2025-08-07"]
     await client().beta.messages.create({ ...hello("test/model"), betas } as never)
@@ -109,7 +109,7 @@ describe("a message through Bedrock", () => {
     expect(upstream.lastRequest().headers["anthropic-beta"]).toBeUndefined()
   })
 
-  test("is counted in Bedrock's way, and the count is Anthropic's", async () => {
+  test("a message through Bedrock is counted in Bedrock's way, and the count is Anthropic's", async () => {
     answer((_, reply) => reply.json({ inputTokens: 375 }))
     const { max_tokens: _, ...request } = hello("test/model")
     expect(await client().messages.countTokens(request)).toMatchObject({ input_tokens: 375 })
@@ -119,8 +119,8 @@ describe("a message through Bedrock", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("is not offered for models of other makers, where no more than it is spoken", async () => {
-    const error = await raised(client().messages.create(hello("test/foreign")))
+  test("a message through Bedrock is not offered for models of other makers, where no more than it is spoken", async () => {
+    const error = await rejectionOf(client().messages.create(hello("test/foreign")))
     expect(error).toMatchObject({ status: 404, error: { error: { code: "model_not_found" } } })
   })
 
@@ -147,7 +147,7 @@ describe("a stream through Bedrock", () => {
     return response.text()
   }
 
-  test("comes out of its frames as Anthropic's own events, their bytes unchanged", async () => {
+  test("a stream through Bedrock comes out of its frames as Anthropic's own events, their bytes unchanged", async () => {
     const events = [...anthropicWords("Grüße aus dem Rahmen."), ""].slice(0, -2)
     const stop = '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":9,"outputTokenCount":3}}'
     answer(async (_, reply) => {
@@ -162,7 +162,7 @@ describe("a stream through Bedrock", () => {
     expect(faults).toEqual([undefined])
   })
 
-  test("is read by Anthropic's client, tools included", async () => {
+  test("a stream through Bedrock is read by Anthropic's client, tools included", async () => {
     const events = [
       ...anthropicWords("Let me see.").slice(0, -2),
       anthropicEvent("content_block_start", {
@@ -185,7 +185,7 @@ describe("a stream through Bedrock", () => {
     expect(message.stop_reason).toBe("tool_use")
   })
 
-  test("is the same when the bytes of its frames come one by one", async () => {
+  test("a stream through Bedrock is the same when the bytes of its frames come one by one", async () => {
     const bytes = Buffer.concat(dataOf(anthropicWords("Byte by byte.")).map(framedEvent))
     answer(async (_, reply) => {
       reply.stream(FRAMED)
@@ -201,18 +201,18 @@ describe("a stream through Bedrock", () => {
     ["internalServerException", "upstream_unavailable"],
     ["modelTimeoutException", "upstream_unavailable"],
     ["validationException", "invalid_parameter"],
-  ])("that ends in a %s raises %s", async (type, code) => {
+  ])("a stream through Bedrock that ends in a %s raises %s", async (type, code) => {
     answer(async (_, reply) => {
       await streamFramed(reply, anthropicWords("Half of").slice(0, -3))
       await reply.write(framedException(type, "The model stopped."))
       reply.end()
     })
-    const error = await raised(stream().finalMessage())
+    const error = await rejectionOf(stream().finalMessage())
     expect(error).toBeInstanceOf(Anthropic.APIError)
     expect(String(error)).toContain(code)
   })
 
-  test("that is throttled before it says anything is answered by the next target", async () => {
+  test("a stream through Bedrock that is throttled before it says anything is answered by the next target", async () => {
     answer(async ({ path }, reply) => {
       if (path.includes("anthropic.first")) {
         reply.stream(FRAMED)
@@ -233,12 +233,12 @@ describe("a stream through Bedrock", () => {
       await reply.write(spoil(framedEvent('{"type":"message_stop"}')))
       reply.end()
     })
-    const error = await raised(stream().finalMessage())
+    const error = await rejectionOf(stream().finalMessage())
     expect(error).toBeInstanceOf(Anthropic.APIError)
     expect(String(error)).toContain("overloaded_error")
   })
 
-  test("is ended at Bedrock when its client leaves", async () => {
+  test("a stream through Bedrock is ended at Bedrock when its client leaves", async () => {
     let closed: Promise<number> | undefined
     answer(async (_, reply) => {
       closed = reply.closed
@@ -272,7 +272,7 @@ describe("a stream through Bedrock", () => {
 describe("Bedrock's refusal", () => {
   const asked = async (status: number, type: string, message: string) => {
     answer((_, reply) => refuse(reply, status, { type, message }))
-    const error = await raised(client().messages.create(hello("test/model")))
+    const error = await rejectionOf(client().messages.create(hello("test/model")))
     const { status: told, error: said } = error as {
       status: number
       error: { error: { code: string; message: string } }
@@ -280,7 +280,7 @@ describe("Bedrock's refusal", () => {
     return { ...said.error, status: told }
   }
 
-  test("of a parameter comes back as the caller's", async () => {
+  test("Bedrock's refusal of a parameter comes back as the caller's", async () => {
     const message = "max_tokens: 999999 > 64000, which is the maximum allowed"
     expect(await asked(400, "ValidationException", message)).toMatchObject({
       status: 400,
@@ -289,7 +289,7 @@ describe("Bedrock's refusal", () => {
     })
   })
 
-  test("of an input that is too long has the words that agents know", async () => {
+  test("Bedrock's refusal of an input that is too long has the words that agents know", async () => {
     const told = await asked(400, "ValidationException", "Input is too long for requested model.")
     expect(told).toMatchObject({ status: 400, code: "context_length_exceeded" })
     expect(told.message).toStartWith("prompt is too long")
@@ -306,16 +306,16 @@ describe("Bedrock's refusal", () => {
     expect(await asked(status, type, message)).toMatchObject({ status: 503, code })
   })
 
-  test("comes back without what signs our calls, should it be repeated", async () => {
+  test("Bedrock's refusal comes back without what signs our calls, should it be repeated", async () => {
     const leak = `${credential.secretAccessKey} and ${credential.accessKeyId} may not set top_k`
     const { message } = await asked(400, "ValidationException", leak)
     expect(message).toBe("[secret] and [secret] may not set top_k")
   })
 
-  test("is read whatever its body is", async () => {
+  test("Bedrock's refusal is read whatever its body is", async () => {
     answer((_, reply) => reply.raw("<html>", { "content-type": "text/html" }, 500))
-    expect(await raised(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
+    expect(await rejectionOf(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
     answer((_, reply) => reply.raw("x".repeat(100_000), {}, 500))
-    expect(await raised(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
+    expect(await rejectionOf(client().messages.create(hello("test/model")))).toMatchObject({ status: 503 })
   })
 })

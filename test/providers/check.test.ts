@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { runCommand } from "../stage/gateway.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 import { signatureFault } from "./aws.ts"
 import { keyFile, TokenOffice } from "./google.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-check-"))
 const credential = { accessKeyId: "AKIDTEST", secretAccessKey: "secret-of-the-test" }
 const office = new TokenOffice()
-let upstream: Upstream
+let upstream: ScriptedUpstream
 
 beforeAll(async () => {
-  upstream = await Upstream.start((request, reply) => {
+  upstream = await ScriptedUpstream.start((request, reply) => {
     const { path, headers } = request
     if (path === office.path) return office.exchange(request, reply)
     if (path === "/foundation-models") return reply.json({}, signatureFault(request, credential) ? 403 : 200)

@@ -1,6 +1,6 @@
 // Google's side of Vertex: exchanges statements signed with a service account's key for tokens, and knows its tokens.
 import { createVerify, generateKeyPairSync } from "node:crypto"
-import type { ReceivedRequest, Reply } from "../stage/upstream.ts"
+import type { ReceivedRequest, UpstreamReply } from "../stage/upstream.ts"
 
 const EMAIL = "gateway@test-project.iam.gserviceaccount.com"
 const KEY_ID = "0123456789abcdef"
@@ -34,7 +34,7 @@ export class TokenOffice {
   private readonly valid = new Set<string>()
 
   /** Answers an exchange. */
-  exchange(request: ReceivedRequest, reply: Reply): void {
+  exchange(request: ReceivedRequest, reply: UpstreamReply): void {
     if (this.refusal) {
       reply.json(this.refusal.body, this.refusal.status)
       return

@@ -11,14 +11,14 @@ const keys = {
   secretAccessKey: new Secret(credential.secretAccessKey),
 }
 
-interface Call {
+interface SignedCall {
   readonly model: string
   readonly body: Uint8Array
   readonly token?: string | undefined
 }
 
 /** A signed call as it arrives. */
-function arrived({ model, body, token }: Call): ReceivedRequest {
+function arrived({ model, body, token }: SignedCall): ReceivedRequest {
   const url = `https://bedrock-runtime.eu-west-1.amazonaws.com/model/${encodeSegment(model)}/invoke`
   const sessionToken = token === undefined ? undefined : new Secret(token)
   const scope = { region: "eu-west-1", service: "bedrock", keys: { ...keys, sessionToken } }

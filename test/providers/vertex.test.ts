@@ -11,13 +11,13 @@ import { HI } from "../end-to-end/client-versions.ts"
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { raised } from "../stage/raised.ts"
-import { completion, type Script, streams, Upstream } from "../stage/upstream.ts"
+import { rejectionOf } from "../stage/rejection-of.ts"
+import { completion, ScriptedUpstream, streams, type UpstreamScript } from "../stage/upstream.ts"
 import { keyFile, TokenOffice } from "./google.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "trivium-vertex-"))
 const PLACE = "projects/test-project/locations/europe-west4"
-let upstream: Upstream
+let upstream: ScriptedUpstream
 let gateway: InProcessGateway
 let office: TokenOffice
 
@@ -42,7 +42,7 @@ models:
   })
 })
 beforeAll(async () => {
-  upstream = await Upstream.start()
+  upstream = await ScriptedUpstream.start()
 })
 afterAll(async () => {
   await gateway.stop()
@@ -51,7 +51,7 @@ afterAll(async () => {
 })
 
 /** Answers calls that bear a valid token by this script, and exchanges of tokens as Google does. */
-function answer(script: Script): void {
+function answer(script: UpstreamScript): void {
   upstream.script = (request, reply) => {
     if (request.path === office.path) return office.exchange(request, reply)
     if (request.path.startsWith("/spare") || office.knows(request)) return script(request, reply)
@@ -75,7 +75,7 @@ const body = () => JSON.parse(upstream.lastRequest().body.toString())
 const calls = () => upstream.requests.filter(({ path }) => path !== office.path)
 
 describe("Gemini on Vertex", () => {
-  test("is called with a token, which many calls share", async () => {
+  test("Gemini on Vertex is called with a token, which many calls share", async () => {
     answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask()))
     expect(answers.map(({ text }) => text)).toEqual(Array.from({ length: 20 }, () => "Hello."))
@@ -95,7 +95,7 @@ describe("Gemini on Vertex", () => {
     expect(await (await post("streamGenerateContent")).json()).toHaveLength(3)
   })
 
-  test("counts tokens, and calls tools", async () => {
+  test("Gemini on Vertex counts tokens, and calls tools", async () => {
     answer((_, reply) => reply.json({ totalTokens: 13, totalBillableCharacters: 47 }))
     expect((await google().models.countTokens({ model: "test/gemini", contents: "hi" })).totalTokens).toBe(13)
     expect(upstream.lastRequest().path).toEndWith("/models/gemini-test:countTokens")
@@ -105,17 +105,17 @@ describe("Gemini on Vertex", () => {
     expect((await ask()).functionCalls).toEqual([{ name: "weather", args: { city: "Köln" } }])
   })
 
-  test("tells its errors, in an array or without", async () => {
+  test("Gemini on Vertex tells its errors, in an array or without", async () => {
     const error = {
       error: { code: 400, message: "Cannot fetch content from the provided URL.", status: "INVALID_ARGUMENT" },
     }
     for (const told of [error, [error]]) {
       answer((_, reply) => reply.json(told, 400))
-      expect(await raised(ask())).toMatchObject({ status: 400 })
-      expect(String(await raised(ask()))).toContain("Cannot fetch content from the provided URL.")
+      expect(await rejectionOf(ask())).toMatchObject({ status: 400 })
+      expect(String(await rejectionOf(ask()))).toContain("Cannot fetch content from the provided URL.")
     }
     answer((_, reply) => reply.json([{ error: { code: 429, message: "Quota.", status: "RESOURCE_EXHAUSTED" } }], 429))
-    expect(String(await raised(ask()))).toContain("upstream_rate_limited")
+    expect(String(await rejectionOf(ask()))).toContain("upstream_rate_limited")
   })
 
   test("answers OpenAI's clients too, there by its maker's name; others by their own", async () => {
@@ -127,7 +127,7 @@ describe("Gemini on Vertex", () => {
     expect(body().model).toBe("meta/llama-test-maas")
   })
 
-  test("is called by clients of other protocols where it is served, in the words spoken there", async () => {
+  test("Gemini on Vertex is called by clients of other protocols where it is served, in the words spoken there", async () => {
     answer((_, reply) => reply.json(completion("Hello.")))
     expect((await ask("test/maas")).text).toBe("Hello.")
     expect(body()).toMatchObject({ model: "meta/llama-test-maas", messages: [{ role: "user" }] })
@@ -156,7 +156,7 @@ describe("Gemini on Vertex", () => {
 })
 
 describe("Claude on Vertex", () => {
-  test("is named in the path, Vertex's version in the body, the betas that Vertex knows in the header", async () => {
+  test("Claude on Vertex is named in the path, Vertex's version in the body, the betas that Vertex knows in the header", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     const betas = ["claude-code-20250219", "context-1m-2025-08-07"]
     const message = await anthropic().beta.messages.create({ ...hello("test/claude"), betas } as never)
@@ -185,7 +185,7 @@ describe("Claude on Vertex", () => {
         body: JSON.stringify({ ...hello("test/claude"), ...servers, ...more }),
       })
 
-    test("so they are left out and named", async () => {
+    test("remote servers are left out and reported as losses", async () => {
       answer((_, reply) => reply.json(anthropicMessage("Hello.")))
       const answered = await send({})
       expect([answered.status, answered.headers.get("x-gateway-losses")]).toEqual([200, "1; mcp_servers[0]"])
@@ -193,7 +193,7 @@ describe("Claude on Vertex", () => {
       expect(body()).toEqual({ messages, max_tokens, anthropic_version: "vertex-2023-10-16" })
     })
 
-    test("so a request that is strict, or demands their tools, is refused without a call", async () => {
+    test("a strict request, or one that requires remote tools, is rejected without a call", async () => {
       answer((_, reply) => reply.json(anthropicMessage("Hello.")))
       const before = calls().length
       const refused = await Promise.all([send({ provider: { strict: true } }), send({ tool_choice: { type: "any" } })])
@@ -205,7 +205,7 @@ describe("Claude on Vertex", () => {
     })
   })
 
-  test("counts tokens at a path of its own, the model in the body", async () => {
+  test("Claude on Vertex counts tokens at a path of its own, the model in the body", async () => {
     answer((_, reply) => reply.json({ input_tokens: 14 }))
     const { max_tokens: _, ...request } = hello("test/claude")
     expect(await anthropic().messages.countTokens(request)).toMatchObject({ input_tokens: 14 })
@@ -213,7 +213,7 @@ describe("Claude on Vertex", () => {
     expect(body()).toMatchObject({ model: "claude-test@20260101", anthropic_version: "vertex-2023-10-16" })
   })
 
-  test("is spoken to in Anthropic's words whoever calls, and Gemini in Google's", async () => {
+  test("Claude is called in Anthropic's protocol for every client, and Gemini in Google's", async () => {
     answer((_, reply) => reply.json(anthropicMessage("Hello.")))
     expect((await ask("test/claude")).text).toBe("Hello.")
     expect(upstream.lastRequest().path).toContain("/publishers/anthropic/models/")
@@ -229,7 +229,7 @@ describe("Claude on Vertex", () => {
 describe("a token", () => {
   const hello = () => answer((_, reply) => reply.json(geminiResponse("Hello.", "STOP")))
 
-  test("that has expired is replaced before the next call", async () => {
+  test("a token that has expired is replaced before the next call", async () => {
     hello()
     office.expiresIn = 20
     await ask()
@@ -238,19 +238,19 @@ describe("a token", () => {
     expect(upstream.lastRequest().headers.authorization).toBe("Bearer ya29.token-2")
   })
 
-  test("that is refused is replaced before the next call", async () => {
+  test("a token that is refused is replaced before the next call", async () => {
     hello()
     await ask()
     office.revokeAll()
-    expect(String(await raised(ask()))).toContain("The provider rejected the gateway's credential.")
+    expect(String(await rejectionOf(ask()))).toContain("The provider rejected the gateway's credential.")
     expect((await ask()).text).toBe("Hello.")
   })
 
-  test("that is not given fails the call as a refused credential, or moves it on, and is soon asked for again", async () => {
+  test("a token that is not given fails the call as a refused credential, or moves it on, and is soon asked for again", async () => {
     hello()
     upstream.requests.length = 0
     office.refusal = { status: 400, body: { error: "invalid_grant", error_description: "Invalid JWT Signature." } }
-    const error = String(await raised(ask()))
+    const error = String(await rejectionOf(ask()))
     expect(error).toContain("The provider rejected the gateway's credential.")
     expect(error).toContain("upstream_unavailable")
     expect(error).not.toContain("Invalid JWT")
@@ -261,7 +261,7 @@ describe("a token", () => {
     expect((await ask()).text).toBe("Hello.")
   })
 
-  test("whose office is broken moves the call on, too", async () => {
+  test("a token whose issuer fails moves the call on, too", async () => {
     hello()
     office.refusal = { status: 500, body: "" }
     expect((await ask("test/two")).text).toBe("Hello.")
@@ -271,15 +271,15 @@ describe("a token", () => {
     expect((await ask("test/two")).text).toBe("Spare.")
   })
 
-  test("is not told to callers, should the provider repeat it", async () => {
+  test("a token is not told to callers, should the provider repeat it", async () => {
     answer(({ headers }, reply) => {
       const message = `The request with ${headers.authorization} has no contents.`
       reply.json({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }, 400)
     })
-    expect(String(await raised(ask()))).toContain("Bearer [secret] has no contents")
+    expect(String(await rejectionOf(ask()))).toContain("Bearer [secret] has no contents")
   })
 
-  test("is not waited for by a client that has left", async () => {
+  test("a token is not waited for by a client that has left", async () => {
     let closed: Promise<number> | undefined
     upstream.script = (_, reply) => {
       closed = reply.closed
@@ -288,7 +288,7 @@ describe("a token", () => {
     const asked = post("generateContent", abort.signal)
     while (!closed) await Bun.sleep(5)
     abort.abort()
-    await raised(asked)
+    await rejectionOf(asked)
     while (gateway.logged("exchange").length === 0) await Bun.sleep(10)
     expect(gateway.logged("exchange")).toMatchObject([{ outcome: "client-gone" }])
   })

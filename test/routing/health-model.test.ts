@@ -3,13 +3,13 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { accountNamed, StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
 
-type Event =
+type HealthEvent =
   | { readonly name: "answers"; readonly afterMs: number }
   | { readonly name: "fails"; readonly afterMs: number }
   | { readonly name: "limits"; readonly afterMs: number; readonly retryAfterMs: number | undefined }
 
 /** The rules of the fault table, with everything that ever happened written down. */
-class Reference {
+class ReferenceBreaker {
   private history: { readonly second: number; readonly failed: boolean }[] = []
   private inRow = 0
   private outUntil: number | undefined
@@ -21,7 +21,7 @@ class Reference {
     return this.outUntil === undefined || now >= this.outUntil
   }
 
-  happens(event: Event, now: number): void {
+  happens(event: HealthEvent, now: number): void {
     if (event.name === "answers") this.answers(now)
     else if (event.name === "fails") this.fails(now)
     else if (event.name === "limits") this.limits(event.retryAfterMs, now)
@@ -65,7 +65,7 @@ class Reference {
 }
 
 const afterMs = fc.constantFrom(0, 0, 10, 900, 4000, 14_000, 16_000, 31_000, 200_000)
-const event: fc.Arbitrary<Event> = fc.oneof(
+const event: fc.Arbitrary<HealthEvent> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ name: fc.constant("answers" as const), afterMs }) },
   { weight: 6, arbitrary: fc.record({ name: fc.constant("fails" as const), afterMs }) },
   {
@@ -84,7 +84,7 @@ test("health is as the plain rules have it, whatever happens in whatever order",
   fc.assert(
     fc.property(fc.array(event, { minLength: 40, maxLength: 150 }), (events) => {
       const stage = new StagedHealth()
-      const reference = new Reference()
+      const reference = new ReferenceBreaker()
       for (const each of events) {
         stage.now += each.afterMs
         expect(stage.health.accepts(place)).toBe(reference.takes(stage.now))

@@ -22,7 +22,7 @@ providers:
 const accounts = (table: GatewayTable, provider: string) => table.accounts.get(provider) ?? []
 
 describe("an account", () => {
-  test("stays the same through a reload, in whichever order its entry is written, and beside others that change", () => {
+  test("an account survives a reload with reordered members and other changed accounts", () => {
     const after = tableOf(
       `
 providers:
@@ -46,13 +46,13 @@ providers:
       "type: openai-compatible, api_keys: [key-a, key-b], protocols: [openai-chat]",
     ],
     ["another type", "http://vllm.example/v1", "type: anthropic-compatible, api_keys: [key-a, key-b]"],
-  ])("is another with %s", (_, address, entry) => {
+  ])("an account is another with %s", (_, address, entry) => {
     const after = tableOf(`providers:\n  vllm: { base_url: "${address}", ${entry} }`, before)
     expect(accounts(after, "vllm")).toHaveLength(2)
     for (const account of accounts(after, "vllm")) expect(accounts(before, "vllm")).not.toContain(account)
   })
 
-  test("under another name is another", () => {
+  test("an account under another name is another", () => {
     const after = tableOf(
       'providers: { renamed: { type: openai-compatible, base_url: "http://vllm.example/v1", api_keys: [key-a] } }',
       before,
@@ -60,7 +60,7 @@ providers:
     expect(accounts(before, "vllm")).not.toContain(accounts(after, "renamed")[0])
   })
 
-  test("that is gone is forgotten, with its key", () => {
+  test("an account that is gone is forgotten, with its key", () => {
     const gone = tableOf("providers: { openai: { api_key: key-c } }", before)
     const back = tableOf("providers: { openai: { api_key: key-c } }", gone)
     expect([...gone.defined.values()]).toEqual([...accounts(before, "openai")])
@@ -68,7 +68,7 @@ providers:
     expect(JSON.stringify([...before.defined.keys()])).not.toContain("key-")
   })
 
-  test("of the simulator stays, too", () => {
+  test("an account of the simulator stays, too", () => {
     const demo = tableOf("")
     expect(accounts(tableOf("", demo), "openai")[0]).toBe(accounts(demo, "openai")[0] as never)
   })

@@ -51,9 +51,9 @@ const occasion = fc.record({
   chance: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   isHome: fc.boolean(),
 })
-type Generated = typeof occasion extends fc.Arbitrary<infer Value> ? Value : never
+type GeneratedInput = typeof occasion extends fc.Arbitrary<infer Value> ? Value : never
 
-function stagedTable({ rows, accounts, alike }: Generated["world"]): StagedTable {
+function stagedTable({ rows, accounts, alike }: GeneratedInput["world"]): StagedTable {
   const models = MODELS.map((name, index) => {
     const served = PROVIDERS.flatMap((provider, at) => {
       const found = rows[index]?.[at]
@@ -70,7 +70,7 @@ function stagedTable({ rows, accounts, alike }: Generated["world"]): StagedTable
   return new StagedTable({ models, groups: [GROUP], accounts: Object.fromEntries(opened) })
 }
 
-function stagedHealth(table: StagedTable, events: Generated["events"]): StagedHealth {
+function stagedHealth(table: StagedTable, events: GeneratedInput["events"]): StagedHealth {
   const stage = new StagedHealth()
   for (const { model, provider, account, kind, times, afterMs } of events) {
     stage.now += afterMs
@@ -86,19 +86,19 @@ function stagedHealth(table: StagedTable, events: Generated["events"]): StagedHe
 const losesParameters = ({ account }: Target) => account.baseUrl.endsWith("/1")
 
 /** The wishes as they reach the plan: what is not asked for is not there. */
-function asked(generated: Generated["wishes"]): Partial<RoutingOptions> {
+function asked(generated: GeneratedInput["wishes"]): Partial<RoutingOptions> {
   return Object.fromEntries(Object.entries(generated).filter(([, value]) => value !== undefined))
 }
 
-interface Made {
-  readonly generated: Generated
+interface GeneratedPlan {
+  readonly generated: GeneratedInput
   readonly table: StagedTable
   readonly stage: StagedHealth
   readonly plan: (more?: Partial<RoutingOptions>) => RoutePlan
 }
 
 /** Checks what shall hold in every generated world. */
-function always(check: (made: Made) => void): void {
+function always(check: (made: GeneratedPlan) => void): void {
   fc.assert(
     fc.property(occasion, (generated) => {
       const table = stagedTable(generated.world)
@@ -123,7 +123,7 @@ function always(check: (made: Made) => void): void {
 const nameOf = ({ account, upstreamModel }: Target) => `${upstreamModel} ${account.baseUrl}`
 
 /** All places that a name stands for, by what is written in the world alone. */
-function placesOf(name: string, { generated, table }: Made): Target[] {
+function placesOf(name: string, { generated, table }: GeneratedPlan): Target[] {
   const models = name === GROUP.id ? GROUP.models : [name]
   return models.flatMap((model) => {
     const served = generated.world.rows[MODELS.indexOf(model)] ?? []
@@ -137,14 +137,18 @@ function placesOf(name: string, { generated, table }: Made): Target[] {
   })
 }
 
-function isAllowed(provider: string, price: number | null, { only, ignore, maxPrice }: Generated["wishes"]): boolean {
+function isAllowed(
+  provider: string,
+  price: number | null,
+  { only, ignore, maxPrice }: GeneratedInput["wishes"],
+): boolean {
   if (only && !only.includes(provider)) return false
   if (ignore?.includes(provider)) return false
   return maxPrice === undefined || (price !== null && price <= maxPrice.prompt)
 }
 
 describe("every plan", () => {
-  test("keeps the limits: eight in all, six names, three of each, none twice", () => {
+  test("every plan keeps the limits: eight in all, six names, three of each, none twice", () => {
     always((made) => {
       const { attempts } = made.plan()
       expect(attempts.length).toBeLessThanOrEqual(8)
@@ -163,14 +167,14 @@ describe("every plan", () => {
     })
   })
 
-  test("tries nothing that the caller ruled out", () => {
+  test("every plan tries nothing that the caller ruled out", () => {
     always((made) => {
       const allowed = new Set(made.generated.asked.flatMap((name) => placesOf(name, made)).map(nameOf))
       for (const attempt of made.plan().attempts) expect(allowed).toContain(nameOf(attempt))
     })
   })
 
-  test("tries something of every name that has something to try: never the last one is out", () => {
+  test("every plan tries something of every name that has something to try: never the last one is out", () => {
     always((made) => {
       const tried = new Set(made.plan().attempts.map(nameOf))
       for (const name of made.generated.asked.slice(0, 6)) {
@@ -180,7 +184,7 @@ describe("every plan", () => {
     })
   })
 
-  test("tries nobody who is out before somebody of the same name who is not", () => {
+  test("a plan tries available targets before unavailable ones of the same model", () => {
     always((made) => {
       const { attempts } = made.plan()
       const isOut = (target: Target) => !made.stage.health.accepts(target)
@@ -198,7 +202,7 @@ describe("every plan", () => {
     })
   })
 
-  test("is the same for the same occasion, and leaves nothing behind", () => {
+  test("every plan is the same for the same occasion, and leaves nothing behind", () => {
     always(({ plan }) => {
       const names = () => plan().attempts.map(nameOf)
       expect(names()).toEqual(names())
@@ -216,7 +220,7 @@ describe("every plan", () => {
     })
   })
 
-  test("has figures for each of its attempts", () => {
+  test("every plan has figures for each of its attempts", () => {
     always(({ plan }) => {
       const planned = plan()
       for (const attempt of planned.attempts) {

@@ -6,12 +6,12 @@ import { type RoutingStrategy, STRATEGIES } from "../../src/canonical/chat/chat-
 import { allowsFallback, FAILURE_KINDS, type FailureKind } from "../../src/routing/failure-kind.ts"
 import { StagedHealth } from "../../src/routing/health-monitor.fixture.ts"
 import { accountsAt, modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.fixture.ts"
-import { type Ending, type Entry, type Place, trials, walk } from "./reference.ts"
+import { type ReferenceEntry, type ReferenceOutcome, type ReferenceTarget, trials, walk } from "./reference.ts"
 
 const PROVIDERS = ["one", "two", "three", "four", "five"]
 const NAMES = ["m", "n", "o", "p", "q", "r"]
 
-const place: fc.Arbitrary<Omit<Place, "provider">> = fc.record({
+const place: fc.Arbitrary<Omit<ReferenceTarget, "provider">> = fc.record({
   accounts: fc.constantFrom(1, 1, 2, 4),
   priority: fc.integer({ min: 1, max: 2 }),
   weight: fc.integer({ min: 1, max: 2 }),
@@ -22,7 +22,7 @@ const place: fc.Arbitrary<Omit<Place, "provider">> = fc.record({
   isOut: fc.boolean(),
 })
 const entry = fc.array(place, { maxLength: PROVIDERS.length })
-const world: fc.Arbitrary<Entry[]> = fc.tuple(...NAMES.map(() => entry)).map((entries) =>
+const world: fc.Arbitrary<ReferenceEntry[]> = fc.tuple(...NAMES.map(() => entry)).map((entries) =>
   entries.map((places, index) => ({
     name: NAMES[index] ?? "",
     places: places.map((each, at) => ({ ...each, provider: PROVIDERS[at] ?? "" })),
@@ -30,7 +30,7 @@ const world: fc.Arbitrary<Entry[]> = fc.tuple(...NAMES.map(() => entry)).map((en
 )
 
 /** The same world, as src/ knows it. */
-function staged(entries: readonly Entry[]): { table: StagedTable; stage: StagedHealth } {
+function staged(entries: readonly ReferenceEntry[]): { table: StagedTable; stage: StagedHealth } {
   const accounts: Record<string, ReturnType<typeof accountsAt>> = {}
   const models = entries.map(({ name, places }) => {
     const rows = places.map((each) => {
@@ -64,7 +64,7 @@ function staged(entries: readonly Entry[]): { table: StagedTable; stage: StagedH
 /** What would be asked, one after the other, and how it ends. */
 function walked(planned: readonly string[], replyOf: (name: string) => FailureKind | "answered") {
   const asked: string[] = []
-  let ending: Ending = "exhausted"
+  let ending: ReferenceOutcome = "exhausted"
   for (const name of planned) {
     asked.push(name)
     const reply = replyOf(name)

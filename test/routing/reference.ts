@@ -3,7 +3,7 @@
 import type { RoutingStrategy } from "../../src/canonical/chat/chat-request.ts"
 import type { FailureKind } from "../../src/routing/failure-kind.ts"
 
-export interface Place {
+export interface ReferenceTarget {
   readonly provider: string
   /** How many credentials there are. */
   readonly accounts: number
@@ -18,15 +18,15 @@ export interface Place {
   readonly isOut: boolean
 }
 
-export interface Entry {
+export interface ReferenceEntry {
   readonly name: string
-  readonly places: readonly Place[]
+  readonly places: readonly ReferenceTarget[]
 }
 
-export type Ending = "answered" | "exhausted" | FailureKind
+export type ReferenceOutcome = "answered" | "exhausted" | FailureKind
 
 /** Those that are tried, such as `m@one/0` for the first account, in order. */
-export function trials(entries: readonly Entry[], strategy: RoutingStrategy | undefined): string[] {
+export function trials(entries: readonly ReferenceEntry[], strategy: RoutingStrategy | undefined): string[] {
   const lists = entries.slice(0, 6).map((entry) => ({
     live: namesOf(entry, bestFirst(entry.places, strategy)).filter(({ isOut }) => !isOut),
     all: namesOf(entry, byWeight(entry.places)),
@@ -43,39 +43,39 @@ export function trials(entries: readonly Entry[], strategy: RoutingStrategy | un
   return [...tried, ...lost.flatMap(({ all }) => all.slice(0, 1))].map(({ name }) => name)
 }
 
-interface Named {
+interface NamedTarget {
   readonly name: string
   readonly provider: string
   readonly isOut: boolean
 }
 
-function namesOf({ name }: Entry, places: readonly Place[]): Named[] {
+function namesOf({ name }: ReferenceEntry, places: readonly ReferenceTarget[]): NamedTarget[] {
   return places.flatMap(({ provider, accounts, isOut }) =>
     Array.from({ length: accounts }, (_, index) => ({ name: `${name}@${provider}/${index}`, provider, isOut })),
   )
 }
 
 /** All accounts of a provider fail together, so the last is another's where there is one. */
-function taken(live: readonly Named[], count: number): readonly Named[] {
+function taken(live: readonly NamedTarget[], count: number): readonly NamedTarget[] {
   const first = live.slice(0, count)
   const other = live.find(({ provider }) => provider !== first[0]?.provider)
   const isMixed = first.some(({ provider }) => provider !== first[0]?.provider)
   return count < 2 || isMixed || !other ? first : [...first.slice(0, -1), other]
 }
 
-function byWeight(places: readonly Place[]): Place[] {
+function byWeight(places: readonly ReferenceTarget[]): ReferenceTarget[] {
   return places.toSorted((one, other) => one.priority - other.priority || other.weight - one.weight)
 }
 
-function asConfigured(places: readonly Place[]): Place[] {
-  const byFirst = (one: Place, other: Place) =>
+function asConfigured(places: readonly ReferenceTarget[]): ReferenceTarget[] {
+  const byFirst = (one: ReferenceTarget, other: ReferenceTarget) =>
     one.priority - other.priority || other.weight - one.weight || Number(other.isAlike) - Number(one.isAlike)
   return places.toSorted(byFirst)
 }
 
 const COARSENESS = { bf16: 0, fp8: 1, int4: 2 }
 
-function bestFirst(places: readonly Place[], strategy: RoutingStrategy | undefined): Place[] {
+function bestFirst(places: readonly ReferenceTarget[], strategy: RoutingStrategy | undefined): ReferenceTarget[] {
   const usual = asConfigured(places)
   if (strategy === undefined) return usual
   if (strategy === "cost") return usual.toSorted((one, other) => one.price - other.price)
@@ -93,7 +93,7 @@ const ENDS_THERE: readonly FailureKind[] = ["caller", "refusal", "client-gone", 
 export function walk(
   tried: readonly string[],
   replyOf: (name: string) => FailureKind | "answered",
-): { readonly asked: string[]; readonly ending: Ending } {
+): { readonly asked: string[]; readonly ending: ReferenceOutcome } {
   const asked: string[] = []
   for (const name of tried) {
     asked.push(name)

@@ -5,24 +5,24 @@ import { modelOf, StagedTable, withPrices } from "../../src/routing/route-plan.f
 import type { PlannedTarget } from "../../src/routing/route-plan.ts"
 import { seededChance } from "./seeded.ts"
 import { VirtualTime } from "./virtual-time.ts"
-import { type Asked, PROVIDERS, type Provider, World } from "./world.ts"
+import { PROVIDERS, ProviderWorld, type WorldProvider, type WorldRequest } from "./world.ts"
 
 /** What became of one request, and what would have become of it had all been known. */
-interface Result {
+interface SimulatedResult {
   readonly startedAt: number
   /** Undefined where nobody answered. */
-  provider: Provider | undefined
+  provider: WorldProvider | undefined
   attempts: number
   firstTokenMs: number
   cost: number
   readonly best: { readonly cost: number; readonly firstTokenMs: number } | undefined
 }
 
-export class Simulation {
-  readonly results: Result[] = []
+export class RoutingSimulation {
+  readonly results: SimulatedResult[] = []
   private readonly time = new VirtualTime()
-  private readonly world: World
-  private readonly oracle: World
+  private readonly world: ProviderWorld
+  private readonly oracle: ProviderWorld
   private readonly chance: () => number
   private readonly health: HealthMonitor
   private readonly accounts
@@ -33,8 +33,8 @@ export class Simulation {
     private readonly strategy: RoutingStrategy | undefined,
     { seed, requests }: { seed: number; requests: number },
   ) {
-    this.world = new World(seed)
-    this.oracle = new World(seed + 1)
+    this.world = new ProviderWorld(seed)
+    this.oracle = new ProviderWorld(seed + 1)
     this.chance = seededChance(seed + 2)
     this.health = new HealthMonitor({ now: () => this.time.now, chance: this.chance, onSetAside: () => {} })
     this.stage = this.tableAt(0)
@@ -50,7 +50,7 @@ export class Simulation {
   }
 
   private tableAt(nowMs: number): StagedTable {
-    const row = (provider: Provider) => {
+    const row = (provider: WorldProvider) => {
       const { input, output } = this.world.prices(provider, nowMs)
       return [provider, withPrices(input, output)] as const
     }
@@ -67,7 +67,7 @@ export class Simulation {
     })
   }
 
-  private request(asked: Asked): void {
+  private request(asked: WorldRequest): void {
     const startedAt = this.time.now
     const { attempts } = this.stage.plan("m", {
       wishes: this.strategy ? { strategy: this.strategy } : {},
@@ -77,13 +77,13 @@ export class Simulation {
       chance: this.chance(),
     })
     const best = this.best(asked)
-    const result: Result = { startedAt, provider: undefined, attempts: 0, firstTokenMs: 0, cost: 0, best }
+    const result: SimulatedResult = { startedAt, provider: undefined, attempts: 0, firstTokenMs: 0, cost: 0, best }
     this.results.push(result)
     this.attempt([...attempts], { asked, result })
   }
 
   /** As the exchange does: who went out in the meantime is passed over, but for the last. */
-  private attempt(attempts: PlannedTarget[], of: { asked: Asked; result: Result }): void {
+  private attempt(attempts: PlannedTarget[], of: { asked: WorldRequest; result: SimulatedResult }): void {
     const target = attempts.shift()
     if (!target) return
     if (attempts.length > 0 && !this.health.accepts(target)) {
@@ -91,7 +91,7 @@ export class Simulation {
       return
     }
     const { asked, result } = of
-    const provider = target.account.id as Provider
+    const provider = target.account.id as WorldProvider
     const trial = this.health.beginAttempt(target)
     const begunAt = this.time.now
     const reply = this.world.ask(provider, { nowMs: begunAt, outputTokens: asked.outputTokens })
@@ -114,7 +114,7 @@ export class Simulation {
     })
   }
 
-  private best(asked: Asked): Result["best"] {
+  private best(asked: WorldRequest): SimulatedResult["best"] {
     const nowMs = this.time.now
     const up = PROVIDERS.filter((provider) => this.oracle.isUp(provider, nowMs))
     if (up.length === 0) return undefined

@@ -1,6 +1,6 @@
 // A clock that jumps from event to event.
 
-interface Event {
+interface TimedEvent {
   readonly at: number
   readonly number: number
   readonly run: () => void
@@ -8,7 +8,7 @@ interface Event {
 
 export class VirtualTime {
   now = 0
-  private readonly heap: Event[] = []
+  private readonly heap: TimedEvent[] = []
   private count = 0
 
   after(delayMs: number, run: () => void): void {
@@ -32,7 +32,7 @@ export class VirtualTime {
     }
   }
 
-  private take(): Event | undefined {
+  private take(): TimedEvent | undefined {
     const first = this.heap[0]
     const last = this.heap.pop()
     if (!first || !last || this.heap.length === 0) return first
@@ -52,6 +52,6 @@ export class VirtualTime {
   }
 }
 
-function isBefore(one: Event, other: Event): boolean {
+function isBefore(one: TimedEvent, other: TimedEvent): boolean {
   return one.at < other.at || (one.at === other.at && one.number < other.number)
 }

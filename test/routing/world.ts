@@ -3,18 +3,18 @@
 import { lognormal, seededChance } from "./seeded.ts"
 
 export const PROVIDERS = ["one", "two", "three"] as const
-export type Provider = (typeof PROVIDERS)[number]
+export type WorldProvider = (typeof PROVIDERS)[number]
 
 /** In seconds. */
-interface Spell {
+interface TimeSpan {
   readonly from: number
   readonly to: number
 }
 
-interface Truth {
-  readonly outages: readonly (Spell & { readonly how: "refused" | "error" | "hangs" })[]
+interface ProviderTruth {
+  readonly outages: readonly (TimeSpan & { readonly how: "refused" | "error" | "hangs" })[]
   /** Times as long until the first token. */
-  readonly slow: readonly (Spell & { readonly times: number })[]
+  readonly slow: readonly (TimeSpan & { readonly times: number })[]
   readonly firstTokenMs: number
   /** The share of requests that fail at any time. */
   readonly failing: number
@@ -28,7 +28,7 @@ const BLACKOUT = { from: 930, to: 936, how: "error" } as const
 /** How many seconds a provider that was down is slow after it. */
 const SLOW_START = { seconds: 20, times: 4 }
 
-const TRUTH: Readonly<Record<Provider, Truth>> = {
+const TRUTH: Readonly<Record<WorldProvider, ProviderTruth>> = {
   one: {
     outages: [{ from: 150, to: 190, how: "error" }, BLACKOUT],
     slow: [{ from: 520, to: 640, times: 5 }],
@@ -60,29 +60,29 @@ const TRUTH: Readonly<Record<Provider, Truth>> = {
 }
 
 /** What comes of asking a provider. */
-export type Reply =
+export type WorldReply =
   | { readonly failed: "connect" | "server" | "timeout"; readonly afterMs: number }
   | { readonly firstTokenMs: number; readonly totalMs: number }
 
-const FAILS: Readonly<Record<Truth["outages"][number]["how"], Reply>> = {
+const FAILS: Readonly<Record<ProviderTruth["outages"][number]["how"], WorldReply>> = {
   refused: { failed: "connect", afterMs: 5 },
   error: { failed: "server", afterMs: 120 },
   hangs: { failed: "timeout", afterMs: 10_000 },
 }
 
-export interface Asked {
+export interface WorldRequest {
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
-export class World {
+export class ProviderWorld {
   private readonly chance: () => number
 
   constructor(seed: number) {
     this.chance = seededChance(seed)
   }
 
-  nextRequest(): Asked & { readonly afterMs: number } {
+  nextRequest(): WorldRequest & { readonly afterMs: number } {
     return {
       afterMs: -Math.log(1 - this.chance()) * 100,
       inputTokens: Math.ceil(lognormal(this.chance, { median: 1500, sigma: 1 })),
@@ -90,19 +90,19 @@ export class World {
     }
   }
 
-  isUp(provider: Provider, nowMs: number): boolean {
+  isUp(provider: WorldProvider, nowMs: number): boolean {
     return !TRUTH[provider].outages.some((spell) => isIn(spell, nowMs))
   }
 
   /** The median until the first token. */
-  firstTokenMs(provider: Provider, nowMs: number): number {
+  firstTokenMs(provider: WorldProvider, nowMs: number): number {
     const { firstTokenMs, slow, outages } = TRUTH[provider]
     const starts = outages.some(({ to }) => isIn({ from: to, to: to + SLOW_START.seconds }, nowMs))
     const spell = slow.find((each) => isIn(each, nowMs))
     return firstTokenMs * (spell?.times ?? 1) * (starts ? SLOW_START.times : 1)
   }
 
-  prices(provider: Provider, nowMs: number): { readonly input: number; readonly output: number } {
+  prices(provider: WorldProvider, nowMs: number): { readonly input: number; readonly output: number } {
     const { prices } = TRUTH[provider]
     return prices.findLast(({ from }) => nowMs >= from * 1000) ?? { input: 0, output: 0 }
   }
@@ -113,7 +113,7 @@ export class World {
     return [...new Set(times)].filter((ms) => ms > 0).sort((one, other) => one - other)
   }
 
-  ask(provider: Provider, { nowMs, outputTokens }: { nowMs: number; outputTokens: number }): Reply {
+  ask(provider: WorldProvider, { nowMs, outputTokens }: { nowMs: number; outputTokens: number }): WorldReply {
     const { outages, failing } = TRUTH[provider]
     const outage = outages.find((spell) => isIn(spell, nowMs))
     if (outage) return FAILS[outage.how]
@@ -123,12 +123,12 @@ export class World {
   }
 
   /** In USD millionths of a token's price. */
-  cost(provider: Provider, { nowMs, inputTokens, outputTokens }: Asked & { nowMs: number }): number {
+  cost(provider: WorldProvider, { nowMs, inputTokens, outputTokens }: WorldRequest & { nowMs: number }): number {
     const { input, output } = this.prices(provider, nowMs)
     return inputTokens * input + outputTokens * output
   }
 }
 
-function isIn({ from, to }: Spell, nowMs: number): boolean {
+function isIn({ from, to }: TimeSpan, nowMs: number): boolean {
   return nowMs >= from * 1000 && nowMs < to * 1000
 }

@@ -6,7 +6,7 @@ import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-c
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
-import { type Question, SPOKEN } from "./voices.ts"
+import { type SimulatorQuestion, SPOKEN } from "./simulated-protocols.ts"
 
 /** A simulator and what it bills. */
 function billed() {
@@ -15,7 +15,7 @@ function billed() {
 }
 
 /** What a call with these words is billed as, once it was read to its end. */
-async function bill(question: Question, words?: string): Promise<readonly SimulatedCharge[]> {
+async function bill(question: SimulatorQuestion, words?: string): Promise<readonly SimulatedCharge[]> {
   const { send, bills } = billed()
   const answer = await simulated(question, { send, ...(words !== undefined && { words }) }).catch(() => undefined)
   if (answer) await readStream(answer)
@@ -138,7 +138,7 @@ test("every kind of answer adds up to its bill, streamed or not", async () => {
     parameters,
   }))
   const contents = [{ role: "user", parts: [{ text: "weather?" }] }]
-  const questions: Question[] = [
+  const questions: SimulatorQuestion[] = [
     { path: "/v1/messages", body: { ...anthropic, tools } },
     { path: "/v1/messages", body: { ...anthropic, thinking: { type: "enabled", budget_tokens: 1024 } } },
     { path: "/v1/messages", body: { ...anthropic, thinking: { type: "adaptive", display: "omitted" } } },

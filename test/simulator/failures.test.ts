@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { eventsIn, readStream, simulated } from "./simulated-call.ts"
-import { asked, SPOKEN } from "./voices.ts"
+import { questionFor, SPOKEN } from "./simulated-protocols.ts"
 
 const lost = expect.objectContaining({ code: "ECONNRESET" })
 
@@ -32,22 +32,22 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       },
     )
 
-    test("is asked for by the model's name as well, whatever else the name holds", async () => {
+    test("a status is asked for by the model's name as well, whatever else the name holds", async () => {
       for (const model of ["m@status-503", "openai/gpt-4o@status-503", "claude@20240620@status-503"]) {
-        expect((await simulated(asked(stream, model))).status).toBe(503)
-        expect((await simulated(asked(whole, model))).status).toBe(503)
+        expect((await simulated(questionFor(stream, model))).status).toBe(503)
+        expect((await simulated(questionFor(whole, model))).status).toBe(503)
       }
     })
 
-    test("is not asked for by a name that only looks like it", async () => {
+    test("a status is not asked for by a name that only looks like it", async () => {
       for (const model of ["m@20240620", "m@status-50x", "m@status-999", "m@status-503.never", "m@"]) {
-        const response = await simulated(asked(whole, model))
+        const response = await simulated(questionFor(whole, model))
         expect(response.status).toBe(200)
         expect(await response.text()).toContain(`in place of ${model}.`)
       }
     })
 
-    test("may break off like any answer", async () => {
+    test("a status may break off like any answer", async () => {
       const broken = await readStream(await simulated(whole, { words: "status-500.cut-after-1" }))
       expect(broken.failure).toEqual(lost)
     })
@@ -67,7 +67,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(Date.parse(date) - Date.now()).toBeWithin(57_000, 61_000)
     })
 
-    test("as the two vendors' limits", async () => {
+    test("429 has the limit headers of both vendors", async () => {
       const openai = (await retry("x-ratelimit-90")).headers
       expect(openai.get("x-ratelimit-reset-requests")).toBe("1m30s")
       expect(openai.get("x-ratelimit-reset-tokens")).toBe("1m30s")
@@ -93,22 +93,25 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("a connection", () => {
-    test.each(["cut", "reset"])("that is %s before the headers rejects", async (how) => {
+    test.each(["cut", "reset"])("a connection that is %s before the headers rejects", async (how) => {
       for (const question of [stream, whole]) {
         const answer = simulated(question, { words: `${how}-before-headers` })
         expect(await answer.catch((thrown: unknown) => thrown)).toEqual(lost)
       }
     })
 
-    test.each(["cut", "reset"])("that is %s after events fails there, and those have come", async (how) => {
-      for (const count of [0, 1, 3]) {
-        const { chunks, failure } = await readStream(await simulated(stream, { words: `${how}-after-${count}` }))
-        expect(chunks).toHaveLength(count)
-        expect(failure).toEqual(lost)
-      }
-    })
+    test.each(["cut", "reset"])(
+      "a connection that is %s after events fails there, and those have come",
+      async (how) => {
+        for (const count of [0, 1, 3]) {
+          const { chunks, failure } = await readStream(await simulated(stream, { words: `${how}-after-${count}` }))
+          expect(chunks).toHaveLength(count)
+          expect(failure).toEqual(lost)
+        }
+      },
+    )
 
-    test("that is cut breaks a whole answer off", async () => {
+    test("a connection that is cut breaks a whole answer off", async () => {
       const sound = await (await simulated(whole)).text()
       const response = await simulated(whole, { words: "cut-after-1" })
       expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(sound)))
@@ -170,7 +173,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("garbage", () => {
-    test("comes in place of an event, and ends the stream", async () => {
+    test("garbage comes in place of an event, and ends the stream", async () => {
       const sound = await readStream(await simulated(stream))
       const { chunks, failure, text } = await readStream(await simulated(stream, { words: "garbage-after-2" }))
       expect(failure).toBeUndefined()
@@ -180,7 +183,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(text).not.toContain(terminal)
     })
 
-    test("may be one event whose JSON is broken", async () => {
+    test("garbage may be one event whose JSON is broken", async () => {
       const sound = await readStream(await simulated(stream))
       const { chunks, text } = await readStream(await simulated(stream, { words: "broken-json-after-2" }))
       expect(chunks).toHaveLength(sound.chunks.length)
@@ -190,7 +193,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       if (!isArray) expect(chunks[2]).toEndWith("\n\n")
     })
 
-    test("may be all of a whole answer", async () => {
+    test("garbage may be all of a whole answer", async () => {
       for (const words of ["garbage-after-0", "broken-json-after-1"]) {
         const response = await simulated(whole, { words })
         expect(response.status).toBe(200)
@@ -199,7 +202,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("may be a page", async () => {
+    test("garbage may be a page", async () => {
       for (const question of [stream, whole]) {
         const response = await simulated(question, { words: "html" })
         expect(response.status).toBe(200)
@@ -210,7 +213,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   test("bytes split into pieces are the same bytes", async () => {
-    const question = asked(stream, "grüße-😀")
+    const question = questionFor(stream, "grüße-😀")
     const sound = await readStream(await simulated(question))
     const timeless = (text: string) => text.replace(/"(created|created_at|completed_at)":\d+/g, "")
     for (const size of [1, 7]) {
@@ -223,7 +226,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   describe("an error inside a 200", () => {
-    test("comes first, or after events, and nothing after it", async () => {
+    test("an error inside a 200 comes first, or after events, and nothing after it", async () => {
       for (const count of [0, 3]) {
         const response = await simulated(stream, { words: `status-503.error-after-${count}` })
         expect(response.status).toBe(200)
@@ -239,7 +242,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       }
     })
 
-    test("is all of a whole answer", async () => {
+    test("an error inside a 200 is all of a whole answer", async () => {
       const response = await simulated(whole, { words: "error-after-0" })
       expect(response.status).toBe(200)
       expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining("500") } })
@@ -259,7 +262,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       })
     const streamed = async (words: string) => (await readStream(await simulated(stream, { words }))).text
 
-    test("is left out", async () => {
+    test("usage can be left out", async () => {
       expect(await usageOf("usage-missing")).toBeUndefined()
       const text = await streamed("usage-missing")
       expect(usagesIn(text)).toEqual([])
@@ -270,19 +273,19 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       ["zero", 0],
       ["huge", 1e12],
       ["text", "NaN"],
-    ] as const)("is %s", async (fault, value) => {
+    ] as const)("usage is %s", async (fault, value) => {
       expect(await usageOf(`usage-${fault}`)).toMatchObject({ [input]: value, [output]: value })
       expect(usagesIn(await streamed(`usage-${fault}`)).at(-1)).toMatchObject({ [input]: value, [output]: value })
     })
 
-    test("is negative", async () => {
+    test("usage can be negative", async () => {
       const sound = await usageOf("split-1000")
       const negative = { [input]: -Number(sound?.[input]) - 1, [output]: -Number(sound?.[output]) - 1 }
       expect(await usageOf("usage-negative")).toMatchObject(negative)
       expect(usagesIn(await streamed("usage-negative")).at(-1)).toMatchObject(negative)
     })
 
-    test("comes twice", async () => {
+    test("usage can come twice", async () => {
       const sound = usagesIn(await streamed("tokens-per-second-1000000"))
       const twice = usagesIn(await streamed("usage-twice"))
       expect(twice).toEqual([...sound, ...sound.slice(-1)])
@@ -291,7 +294,7 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
       expect(JSON.parse(text)[member]).toEqual(await usageOf("split-1000"))
     })
 
-    test("comes after the end", async () => {
+    test("usage comes after the end", async () => {
       const { chunks } = await readStream(await simulated(stream, { words: "usage-after-end" }))
       const before = chunks.slice(0, -1).join("")
       expect(before).toContain(terminal)
@@ -307,7 +310,9 @@ describe.each(SPOKEN.map((spoken) => [spoken.name, spoken] as const))("%s", (nam
   })
 
   test("words of the name and of the header hold together", async () => {
-    const { chunks, failure } = await readStream(await simulated(asked(stream, "m@cut-after-2"), { words: "split-5" }))
+    const { chunks, failure } = await readStream(
+      await simulated(questionFor(stream, "m@cut-after-2"), { words: "split-5" }),
+    )
     expect(failure).toEqual(lost)
     expect(chunks.every(({ length }) => length <= 5)).toBe(true)
   })

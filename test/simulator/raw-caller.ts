@@ -1,8 +1,8 @@
 // A caller on a bare socket that notes what the network does: each segment, FIN, RST.
 import { connect } from "node:net"
-import type { Question } from "./voices.ts"
+import type { SimulatorQuestion } from "./simulated-protocols.ts"
 
-export interface Heard {
+export interface RawSegments {
   /** What each read brought, as Latin-1. */
   readonly segments: readonly string[]
   readonly text: string
@@ -16,7 +16,11 @@ export interface RawCall {
 }
 
 /** Posts the question on a connection of its own and listens until that is closed. */
-export function heard(url: string, question: Question, { words, headers = {} }: RawCall = {}): Promise<Heard> {
+export function heard(
+  url: string,
+  question: SimulatorQuestion,
+  { words, headers = {} }: RawCall = {},
+): Promise<RawSegments> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
   const segments: string[] = []
@@ -31,7 +35,7 @@ export function heard(url: string, question: Question, { words, headers = {} }: 
   })
 }
 
-export function requestText({ path, body }: Question, headers: Record<string, string> = {}): string {
+export function requestText({ path, body }: SimulatorQuestion, headers: Record<string, string> = {}): string {
   const text = JSON.stringify(body)
   const all = { host: "simulator", "content-length": String(Buffer.byteLength(text)), ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -4,7 +4,7 @@ import { ChargeLog, type SimulatedCharge } from "../../src/simulator/simulated-c
 import { eventually } from "../stage/eventually.ts"
 import { RawClient } from "../stage/raw-client.ts"
 import { heard, requestText, unchunked } from "./raw-caller.ts"
-import { type Question, SPOKEN } from "./voices.ts"
+import { type SimulatorQuestion, SPOKEN } from "./simulated-protocols.ts"
 
 const log = new ChargeLog()
 let server: SimulatorServer
@@ -16,7 +16,7 @@ afterAll(() => server.stop())
 const close = { connection: "close" }
 const lastBill = (): SimulatedCharge | undefined => log.charges.at(-1)
 
-function post({ path, body }: Question, init: RequestInit = {}): Promise<Response> {
+function post({ path, body }: SimulatorQuestion, init: RequestInit = {}): Promise<Response> {
   return fetch(`${server.url}${path}`, { method: "POST", body: JSON.stringify(body), ...init })
 }
 
@@ -150,7 +150,7 @@ test("a list of models is there below any prefix, and nothing else to GET", asyn
   expect((await fetch(`${server.url}/v1/models`, { method: "DELETE" })).status).toBe(404)
 })
 
-test("a reader that stops holds up its stream, and nobody else's", async () => {
+test("a stalled reader stalls only its own stream", async () => {
   const long = { ...chat, body: { ...chat.body, messages: [{ role: "user", content: "Write 20000 words" }] } }
   const slow = await RawClient.connect(server.url)
   slow.stopReading()

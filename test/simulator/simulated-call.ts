@@ -2,7 +2,7 @@
 
 import { createSimulator, type SimulatedSend } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
-import type { Question } from "./voices.ts"
+import type { SimulatorQuestion } from "./simulated-protocols.ts"
 
 export interface CallOptions {
   readonly words?: string
@@ -10,7 +10,7 @@ export interface CallOptions {
   readonly abort?: Abort
 }
 
-export function simulated({ path, body }: Question, options: CallOptions = {}): Promise<Response> {
+export function simulated({ path, body }: SimulatorQuestion, options: CallOptions = {}): Promise<Response> {
   const { words, send = createSimulator(), abort = new Abort() } = options
   const headers = new Headers(words === undefined ? {} : { "x-simulate": words })
   return send({ url: `https://upstream.example${path}`, headers, body: JSON.stringify(body), abort })

@@ -3,7 +3,7 @@ import { TokenPace } from "../../src/simulator/playback/token-pace.ts"
 import { createSimulator } from "../../src/simulator/simulator.ts"
 import { Abort } from "../../src/transport/abort.ts"
 import { readStream, simulated } from "./simulated-call.ts"
-import { SPOKEN } from "./voices.ts"
+import { SPOKEN } from "./simulated-protocols.ts"
 
 const [{ stream: chat, whole: unary }] = SPOKEN as [(typeof SPOKEN)[number]]
 const tenWords = { ...chat, body: { ...chat.body, max_tokens: 10 } }
@@ -17,7 +17,7 @@ async function arrivals(words: string | undefined, send = createSimulator()): Pr
   return times
 }
 
-test("unless told otherwise it is instant", async () => {
+test("by default it is instant", async () => {
   expect((await arrivals(undefined)).at(-1)).toBeLessThan(100)
 })
 
@@ -44,7 +44,7 @@ test("what is created slow is slow, and a request may ask for another speed", as
   expect((await arrivals("first-token-ms-0", send)).at(-1)).toBeLessThan(100)
 })
 
-test("an error does not wait for tokens that nobody says", async () => {
+test("an error is sent without the delay of tokens", async () => {
   const begun = performance.now()
   await simulated(chat, { words: "status-503.first-token-ms-5000" })
   expect(performance.now() - begun).toBeLessThan(1000)

@@ -1,8 +1,19 @@
 // Where the three protocols are found and under which names, and that one key reaches all of it.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
+import {
+  type ClientStyle,
+  chat,
+  generate,
+  list,
+  MODEL,
+  messages,
+  objectOf,
+  type SpecBody,
+  say,
+  VOICES,
+} from "./client-styles.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { type Body, chat, generate, list, MODEL, messages, objectOf, say, VOICES, type Voice } from "./voices.ts"
 
 let demo: RunningGateway
 beforeAll(async () => {
@@ -11,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => demo.stop())
 
 /** Status of a call and of a listing at another address of the same protocol. */
-async function statuses(voice: Voice, moved: (path: string) => string): Promise<number[]> {
+async function statuses(voice: ClientStyle, moved: (path: string) => string): Promise<number[]> {
   const there = { ...voice, path: (model: string) => moved(voice.path(model)) }
   const answers = [await say(demo, there), await list(demo, voice, moved(voice.listPath))]
   return answers.map(({ status }) => status)
@@ -62,9 +73,9 @@ specifyEach("service.models", VOICES, {
   },
 })
 
-async function listed(voice: Voice): Promise<string[]> {
+async function listed(voice: ClientStyle): Promise<string[]> {
   const { data, models } = await objectOf(await list(demo, voice))
-  const entries = (data ?? models ?? []) as Body[]
+  const entries = (data ?? models ?? []) as SpecBody[]
   return entries.map(({ id, name }) => String(id ?? name).replace(/^models\//, ""))
 }
 

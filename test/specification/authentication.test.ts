@@ -2,8 +2,19 @@
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import { KeyFolder } from "../stage/keys.ts"
+import {
+  type ClientStyle,
+  chat,
+  errorOf,
+  generate,
+  list,
+  MODEL,
+  messages,
+  objectOf,
+  say,
+  VOICES,
+} from "./client-styles.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { chat, errorOf, generate, list, MODEL, messages, objectOf, say, VOICES, type Voice } from "./voices.ts"
 
 const folder = new KeyFolder()
 const keys = { whole: "", scoped: "", expired: "", revoked: "" }
@@ -25,7 +36,7 @@ afterAll(async () => {
 })
 
 /** What a call and a listing with this key are answered. */
-async function answers(voice: Voice, key: string): Promise<[Response, Response]> {
+async function answers(voice: ClientStyle, key: string): Promise<[Response, Response]> {
   return [await say(demo, voice, { key }), await list({ url: demo.url, key }, voice)]
 }
 

@@ -1,10 +1,10 @@
 // The members of a completions-style chat request, and the roles in it.
 import { afterAll, beforeAll, expect } from "bun:test"
+import { chat, errorOf, say } from "./client-styles.ts"
 import { type RequestField, specifyField } from "./fields.ts"
 import type { LineId } from "./lines.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { chat, errorOf, say } from "./voices.ts"
 
 let stage: ScriptedGateway
 beforeAll(async () => {

@@ -1,19 +1,19 @@
 // The members of a completions-style chat response, in demo mode and from an upstream.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
+import { chat, MODEL, objectOf, type SpecBody, say } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
-import { type Body, chat, MODEL, objectOf, say } from "./voices.ts"
 
-interface Choice {
+interface ChatChoice {
   readonly index: number
-  readonly message: Body
+  readonly message: SpecBody
   readonly finish_reason: string
 }
 
 let demo: RunningGateway
 let stage: ScriptedGateway
-let answers: readonly Body[]
+let answers: readonly SpecBody[]
 beforeAll(async () => {
   ;[demo, stage] = await Promise.all([RunningGateway.start(), ScriptedGateway.start()])
   answers = [await objectOf(await say(demo, chat)), await objectOf(await say(stage, chat, { model: FIRST }))]
@@ -42,7 +42,7 @@ specify("chat-response.model", "is the name the caller knows, whatever the upstr
 
 specify("chat-response.choices", "each have an index, a message with role and content, and a finish_reason", () => {
   for (const answer of answers) {
-    const choices = answer.choices as Choice[]
+    const choices = answer.choices as ChatChoice[]
     expect(choices).toHaveLength(1)
     expect(choices[0]).toMatchObject({ index: 0, message: { role: "assistant" }, finish_reason: "stop" })
     expect(choices[0]?.message.content).toEqual(expect.stringMatching(/./))
@@ -50,7 +50,7 @@ specify("chat-response.choices", "each have an index, a message with role and co
 })
 specify("chat-response.choices", "are as many as were asked for, and counted from 0", async () => {
   const { choices } = await objectOf(await say(demo, chat, { body: { ...chat.body(MODEL), n: 3 } }))
-  expect((choices as Choice[]).map(({ index }) => index)).toEqual([0, 1, 2])
+  expect((choices as ChatChoice[]).map(({ index }) => index)).toEqual([0, 1, 2])
 })
 specify("chat-response.choices", "say in finish_reason that max_tokens cut them off", async () => {
   const answer = await objectOf(await say(demo, chat, { body: { ...chat.body(MODEL), max_tokens: 5 } }))

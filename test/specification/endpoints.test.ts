@@ -1,9 +1,20 @@
 // Every endpoint answers, and the operations have the shapes they must have. In demo mode.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
+import {
+  type ClientStyle,
+  chat,
+  errorOf,
+  generate,
+  list,
+  MODEL,
+  messages,
+  objectOf,
+  type SpecBody,
+  say,
+} from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { type Body, chat, errorOf, generate, list, MODEL, messages, objectOf, say, type Voice } from "./voices.ts"
 
 let demo: RunningGateway
 beforeAll(async () => {
@@ -11,20 +22,20 @@ beforeAll(async () => {
 })
 afterAll(() => demo.stop())
 
-interface Endpoint {
+interface SpecifiedEndpoint {
   readonly line: LineId
-  readonly voice: Voice
+  readonly voice: ClientStyle
   readonly method: "GET" | "POST"
   readonly path: string
-  readonly body?: Body
-  /** What of its answer shows that it did name of the key. */
-  readonly gives: Body
+  readonly body?: SpecBody
+  /** What of its answer shows that it did what it is for. */
+  readonly gives: SpecBody
 }
 
 /** Any value of this kind. */
 const aKind = (kind: typeof Array | typeof Number | typeof Object | typeof String) => expect.any(kind) as unknown
 
-const ENDPOINTS: readonly Endpoint[] = [
+const ENDPOINTS: readonly SpecifiedEndpoint[] = [
   {
     line: "endpoint.chat-completions",
     voice: chat,
@@ -117,7 +128,10 @@ const ENDPOINTS: readonly Endpoint[] = [
   },
 ]
 
-function call({ method, path, body, voice }: Endpoint, headers: Record<string, string> = {}): Promise<Response> {
+function call(
+  { method, path, body, voice }: SpecifiedEndpoint,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   const all = { ...voice.headers, ...voice.keyHeader(demo.key), ...headers }
   if (!body) return fetch(demo.url + path, { method, headers: all })
   const type = { "content-type": "application/json" }
@@ -136,7 +150,7 @@ for (const endpoint of ENDPOINTS) {
 
 specify("endpoint.models", "shows of every model what OpenAI's listing does, and its limits and prices", async () => {
   const { data } = await objectOf(await list(demo, chat))
-  for (const card of data as Body[]) {
+  for (const card of data as SpecBody[]) {
     expect(card).toMatchObject({
       id: expect.stringMatching(/^[^/\s]+\/\S+$/) as unknown,
       object: "model",
@@ -232,18 +246,18 @@ specify("operation.3", "gives the content-generation response", async () => {
 
 specify("operation.4", "gives models, an array of entries", async () => {
   const { models } = await objectOf(await list(demo, generate))
-  expect((models as Body[])[0]).toMatchObject({ name: aKind(String), supportedGenerationMethods: aKind(Array) })
+  expect((models as SpecBody[])[0]).toMatchObject({ name: aKind(String), supportedGenerationMethods: aKind(Array) })
 })
 
 specify("operation.5", "gives data, has_more, first_id and last_id", async () => {
   const answer = await objectOf(await list(demo, messages))
-  const data = answer.data as Body[]
+  const data = answer.data as SpecBody[]
   expect(answer).toEqual({ data, has_more: false, first_id: data[0]?.id, last_id: data.at(-1)?.id })
   expect(data.length).toBeGreaterThan(100)
 })
 specify("operation.5", "says in has_more that a page is not the last", async () => {
   const answer = await objectOf(await list(demo, messages, "/msgapi/v1/models?limit=2"))
-  const data = answer.data as Body[]
+  const data = answer.data as SpecBody[]
   expect(answer).toEqual({ data, has_more: true, first_id: data[0]?.id, last_id: data[1]?.id })
 })
 

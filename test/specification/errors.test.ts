@@ -1,9 +1,9 @@
 // The statuses, each in all three protocols, and the one body they all have.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
+import { type ClientStyle, errorOf, MODEL, objectOf, say, VOICES } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { errorOf, MODEL, objectOf, say, VOICES, type Voice } from "./voices.ts"
 
 let stage: ScriptedGateway
 let faulty: InProcessGateway
@@ -19,15 +19,15 @@ afterAll(async () => {
   await faulty.stop()
 })
 
-interface Failure {
+interface SpecifiedFailure {
   readonly status: 400 | 401 | 403 | 500 | 503
   readonly code: string
   readonly type: string
   readonly because: string
-  cause(voice: Voice): Promise<Response>
+  cause(voice: ClientStyle): Promise<Response>
 }
 
-async function plantFault(voice: Voice): Promise<Response> {
+async function plantFault(voice: ClientStyle): Promise<Response> {
   const { keys } = faulty.gateway
   const authenticate = keys.authenticate
   keys.authenticate = () => {
@@ -40,7 +40,7 @@ async function plantFault(voice: Voice): Promise<Response> {
   }
 }
 
-async function failUpstream(voice: Voice): Promise<Response> {
+async function failUpstream(voice: ClientStyle): Promise<Response> {
   stage.failFor(FIRST)
   try {
     return await say(stage, voice, { model: FIRST })
@@ -49,7 +49,7 @@ async function failUpstream(voice: Voice): Promise<Response> {
   }
 }
 
-const FAILURES: readonly Failure[] = [
+const FAILURES: readonly SpecifiedFailure[] = [
   {
     status: 400,
     code: "invalid_parameter",
@@ -95,7 +95,7 @@ const FAILURES: readonly Failure[] = [
 ]
 
 const CASES = FAILURES.flatMap((failure) => VOICES.map((voice) => ({ ...failure, voice })))
-type Case = (typeof CASES)[number]
+type FailureCase = (typeof CASES)[number]
 
 for (const one of CASES) {
   const { status, code, type, because, voice, cause } = one
@@ -123,7 +123,7 @@ for (const voice of VOICES) {
   })
 }
 
-const sentence = ({ status, code, voice }: Case) => `on ${status} ${code}, ${voice.name}`
+const sentence = ({ status, code, voice }: FailureCase) => `on ${status} ${code}, ${voice.name}`
 
 specifyEach("error.error", CASES, {
   sentence,
@@ -135,7 +135,7 @@ specifyEach("error.error", CASES, {
 })
 
 /** What the vendor's own clients need at the top. */
-function beside({ voice }: Case): string[] {
+function beside({ voice }: FailureCase): string[] {
   return voice.name === "messages-style" ? ["type", "request_id"] : []
 }
 

@@ -1,12 +1,12 @@
 // Tests of one member of a request: whether it must be there, what of it passes unchanged, what is refused, and how.
 import { expect } from "bun:test"
-import { absent, type Field, withValue, wrongValues } from "../faults/chat-fields.ts"
+import { absent, type ChatField, withValue, wrongValues } from "../faults/chat-fields.ts"
+import { type ClientStyle, errorOf, type SpecBody, say } from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { FIRST, type ScriptedGateway } from "./scripted-gateway.ts"
 import { specify, specifyEach } from "./specify.ts"
-import { type Body, errorOf, say, type Voice } from "./voices.ts"
 
-export interface RequestField extends Field {
+export interface RequestField extends ChatField {
   readonly line: LineId
   /** Values that pass; those of `bounds` are the outermost. */
   readonly sound: readonly unknown[]
@@ -14,14 +14,14 @@ export interface RequestField extends Field {
   readonly wrongWithin?: readonly { value: unknown; at: string; code?: string }[]
 }
 
-interface Spoken {
-  readonly voice: Voice
+interface FieldContext {
+  readonly voice: ClientStyle
   /** A sound request that has every member. */
-  readonly full: Body
+  readonly full: SpecBody
   readonly stage: () => ScriptedGateway
 }
 
-export function specifyField(field: RequestField, spoken: Spoken): void {
+export function specifyField(field: RequestField, spoken: FieldContext): void {
   const { line, path, required = false, sound, bounds = [], wrongWithin = [] } = field
   if (required) {
     for (const [what, value] of [["left out", absent] as const, ["null", null] as const]) {
@@ -43,7 +43,7 @@ export function specifyField(field: RequestField, spoken: Spoken): void {
   })
 }
 
-async function passes(value: unknown, { path }: Field, { voice, full, stage }: Spoken): Promise<void> {
+async function passes(value: unknown, { path }: ChatField, { voice, full, stage }: FieldContext): Promise<void> {
   stage().reset()
   const response = await say(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
   expect({ status: response.status, ...(response.status !== 200 && { body: await response.text() }) }).toEqual({
@@ -53,7 +53,7 @@ async function passes(value: unknown, { path }: Field, { voice, full, stage }: S
   expect(valueAt(stage().reached(), path)).toEqual(value)
 }
 
-async function passesWithout({ path }: Field, { voice, full, stage }: Spoken): Promise<void> {
+async function passesWithout({ path }: ChatField, { voice, full, stage }: FieldContext): Promise<void> {
   for (const value of [absent, null]) {
     stage().reset()
     const response = await say(stage(), voice, { model: FIRST, body: withValue(full, path, value) })
@@ -63,13 +63,17 @@ async function passesWithout({ path }: Field, { voice, full, stage }: Spoken): P
   }
 }
 
-interface Wrong {
+interface WrongValue {
   readonly value: unknown
   readonly at: string
   readonly code?: string
 }
 
-async function refuses({ value, at, code = "invalid_parameter" }: Wrong, field: Field, spoken: Spoken): Promise<void> {
+async function refuses(
+  { value, at, code = "invalid_parameter" }: WrongValue,
+  field: ChatField,
+  spoken: FieldContext,
+): Promise<void> {
   const { voice, full, stage } = spoken
   stage().reset()
   const response = await say(stage(), voice, { model: FIRST, body: withValue(full, field.path, value) })

@@ -1,9 +1,9 @@
 // The members of a content-generation request.
 import { afterAll, beforeAll, expect } from "bun:test"
+import { errorOf, generate, say } from "./client-styles.ts"
 import { type RequestField, specifyField } from "./fields.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { errorOf, generate, say } from "./voices.ts"
 
 let stage: ScriptedGateway
 beforeAll(async () => {

@@ -1,19 +1,19 @@
 // The members of a content-generation response, in demo mode and from an upstream.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
+import { generate, MODEL, objectOf, type SpecBody, say } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
-import { type Body, generate, MODEL, objectOf, say } from "./voices.ts"
 
-interface Candidate {
-  readonly content: { readonly role: string; readonly parts: readonly Body[] }
+interface GenerateCandidate {
+  readonly content: { readonly role: string; readonly parts: readonly SpecBody[] }
   readonly finishReason: string
   readonly index: number
 }
 
 let demo: RunningGateway
 let stage: ScriptedGateway
-let answers: readonly Body[]
+let answers: readonly SpecBody[]
 beforeAll(async () => {
   ;[demo, stage] = await Promise.all([RunningGateway.start(), ScriptedGateway.start()])
   answers = [await objectOf(await say(demo, generate)), await objectOf(await say(stage, generate, { model: FIRST }))]
@@ -22,7 +22,7 @@ afterAll(() => Promise.all([demo.stop(), stage.stop()]))
 
 specify("generate-response.candidates", "each have content of the model, a finishReason and an index", () => {
   for (const answer of answers) {
-    const candidates = answer.candidates as Candidate[]
+    const candidates = answer.candidates as GenerateCandidate[]
     expect(candidates).toHaveLength(1)
     expect(candidates[0]).toMatchObject({ content: { role: "model" }, finishReason: "STOP", index: 0 })
     expect(candidates[0]?.content.parts).toEqual([{ text: expect.stringMatching(/./) as unknown as string }])
@@ -31,7 +31,7 @@ specify("generate-response.candidates", "each have content of the model, a finis
 specify("generate-response.candidates", "are as many as were asked for, and counted from 0", async () => {
   const body = { ...generate.body(MODEL), generationConfig: { candidateCount: 3 } }
   const { candidates } = await objectOf(await say(demo, generate, { body }))
-  expect((candidates as Candidate[]).map(({ index }) => index)).toEqual([0, 1, 2])
+  expect((candidates as GenerateCandidate[]).map(({ index }) => index)).toEqual([0, 1, 2])
 })
 specify("generate-response.candidates", "say in finishReason that maxOutputTokens cut them off", async () => {
   const body = { ...generate.body(MODEL), generationConfig: { maxOutputTokens: 5 } }

@@ -2,10 +2,20 @@
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
 import { KeyFolder, type StagedKey } from "../stage/keys.ts"
+import {
+  type ClientStyle,
+  chat,
+  errorOf,
+  generate,
+  list,
+  messages,
+  objectOf,
+  type SpecBody,
+  say,
+} from "./client-styles.ts"
 import type { LineId } from "./lines.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
-import { type Body, chat, errorOf, generate, list, messages, objectOf, say, type Voice } from "./voices.ts"
 
 const folder = new KeyFolder()
 let demo: RunningGateway
@@ -18,20 +28,20 @@ afterAll(async () => {
   folder.remove()
 })
 
-interface Bound {
+interface SpecifiedBound {
   readonly line: LineId
-  readonly voice: Voice
+  readonly voice: ClientStyle
   readonly name: string
   readonly from: number
   readonly to: number
   readonly otherwise?: number
   /** Where it stands in the body. */
-  readonly put: (value: number | undefined) => Body
+  readonly put: (value: number | undefined) => SpecBody
 }
 
 const atTop = (name: string) => (value: number | undefined) => ({ [name]: value })
 
-const BOUNDS: readonly Bound[] = [
+const BOUNDS: readonly SpecifiedBound[] = [
   {
     line: "bound.chat-temperature",
     voice: chat,
@@ -80,7 +90,7 @@ const BOUNDS: readonly Bound[] = [
 
 const STEP = 0.001
 
-async function status({ voice, put }: Bound, value: number | undefined): Promise<number> {
+async function status({ voice, put }: SpecifiedBound, value: number | undefined): Promise<number> {
   stage.reset()
   const response = await say(stage, voice, { model: FIRST, body: { ...voice.body(FIRST), ...put(value) } })
   await response.text()
@@ -110,10 +120,10 @@ for (const bound of BOUNDS) {
 }
 
 /** What the demo says to it. */
-async function answerOf({ voice, put }: Bound, value: number | undefined): Promise<unknown> {
+async function answerOf({ voice, put }: SpecifiedBound, value: number | undefined): Promise<unknown> {
   const model = "openai/gpt-4o"
   const answer = await objectOf(await say(demo, voice, { model, body: { ...voice.body(model), ...put(value) } }))
-  const [choice] = (answer.choices ?? []) as Body[]
+  const [choice] = (answer.choices ?? []) as SpecBody[]
   return choice?.message ?? answer.content
 }
 
@@ -142,7 +152,7 @@ for (const [line, model, inputTokenLimit, outputTokenLimit] of TIERS) {
     const entry = await objectOf(await list(demo, generate, `/genapi/v1beta/models/${model}`))
     expect(entry).toMatchObject({ name: `models/${model}`, inputTokenLimit, outputTokenLimit })
     const { models } = await objectOf(await list(demo, generate))
-    expect((models as Body[]).find(({ name }) => name === `models/${model}`)).toEqual(entry)
+    expect((models as SpecBody[]).find(({ name }) => name === `models/${model}`)).toEqual(entry)
   })
 }
 

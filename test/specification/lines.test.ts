@@ -5,6 +5,8 @@ import { join } from "node:path"
 import { TABLES, WAITING } from "./lines.ts"
 
 const suites = [...new Set(TABLES.map(({ suite }) => suite))]
+/** Tests of this folder that are not about lines of the specification. */
+const OTHER_TESTS = ["lines.test.ts", "machine-names.test.ts"]
 const ids = TABLES.flatMap(({ lines }) => Object.keys(lines))
 
 test("every line has an id of its own, and no id begins as another test's name would", () => {
@@ -17,7 +19,7 @@ test("what waits is a line", () => {
 })
 
 test("every suite of the table is a file here, and every file a suite", () => {
-  const files = readdirSync(import.meta.dir).filter((name) => name.endsWith(".test.ts") && name !== "lines.test.ts")
+  const files = readdirSync(import.meta.dir).filter((name) => name.endsWith(".test.ts") && !OTHER_TESTS.includes(name))
   expect(files.sort()).toEqual(suites.map((suite) => `${suite}.test.ts`).sort())
 })
 

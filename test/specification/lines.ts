@@ -1,7 +1,7 @@
 // Every line of the specification's tables and lists: where it stands there, what it says in our words, which file of
 // this folder tests it. docs/specification.md is made from it; the names of a line's tests begin with its id.
 
-interface Table {
+interface SpecificationTable {
   /** The specification's own headings. */
   readonly section: string
   /** The file that tests it, without `.test.ts`. */
@@ -289,7 +289,7 @@ export const TABLES = [
       "versioning.3": "a model's version is part of its name; the content-generation listing shows it as `version`",
     },
   },
-] as const satisfies readonly Table[]
+] as const satisfies readonly SpecificationTable[]
 
 type KeysOf<Lines> = Lines extends unknown ? keyof Lines & string : never
 export type LineId = KeysOf<(typeof TABLES)[number]["lines"]>

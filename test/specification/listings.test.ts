@@ -1,23 +1,23 @@
 // The entries of the listings: of every model, in demo mode, where the whole catalogue can be called.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
+import { generate, list, MODEL, messages, objectOf, type SpecBody, say } from "./client-styles.ts"
 import { nothingForgotten, specify } from "./specify.ts"
-import { type Body, generate, list, MODEL, messages, objectOf, say } from "./voices.ts"
 
 let demo: RunningGateway
-let generating: readonly Body[]
-let conversing: readonly Body[]
+let generating: readonly SpecBody[]
+let conversing: readonly SpecBody[]
 beforeAll(async () => {
   demo = await RunningGateway.start()
-  generating = ((await objectOf(await list(demo, generate))).models ?? []) as Body[]
-  conversing = ((await objectOf(await list(demo, messages))).data ?? []) as Body[]
+  generating = ((await objectOf(await list(demo, generate))).models ?? []) as SpecBody[]
+  conversing = ((await objectOf(await list(demo, messages))).data ?? []) as SpecBody[]
 })
 afterAll(() => demo.stop())
 
 const NAME = /^[^/\s]+\/\S+$/
 
 /** Every entry's member of this name; there must be entries. */
-function each(entries: readonly Body[], name: string): unknown[] {
+function each(entries: readonly SpecBody[], name: string): unknown[] {
   expect(entries.length).toBeGreaterThan(100)
   return entries.map((entry) => entry[name])
 }

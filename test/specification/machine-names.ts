@@ -49,14 +49,14 @@ async function servedNames(dataDir: string): Promise<string[]> {
       ["providers list", await run("providers", "list")],
       ["check", await run("check")],
     ]
-    const admin = (await (await gateway.administer("/openapi.json")).json()) as Description
+    const admin = (await (await gateway.administer("/openapi.json")).json()) as OpenapiDocument
     const metrics = await (await gateway.administer("/metrics")).text()
     return [
       ...headers,
       ...membersOf("receipt of the holder", await receipt.json()),
       ...membersOf("explain", await explained.json()),
       ...commands.flatMap(([name, output]) => membersOf(`trivium ${name} --json`, output)),
-      ...describedNames("openapi", (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Description),
+      ...describedNames("openapi", (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenapiDocument),
       ...describedNames("admin openapi", admin),
       ...metricNames(metrics),
       ...gateway
@@ -94,19 +94,19 @@ interface SchemaNode {
   readonly [keyword: string]: unknown
 }
 
-interface Operation {
+interface OpenapiOperation {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: { readonly content: object }
   readonly responses?: Readonly<Record<string, { readonly headers?: object; readonly content?: object }>>
 }
 
-interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+interface OpenapiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenapiOperation>>>>
   readonly components?: { readonly schemas?: Readonly<Record<string, SchemaNode>> }
 }
 
 /** Routes with their parameters, statuses and headers; members of every schema, and what enumerations list. */
-function describedNames(what: string, { paths, components }: Description): string[] {
+function describedNames(what: string, { paths, components }: OpenapiDocument): string[] {
   const routes = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {
       const name = `${what}: ${method.toUpperCase()} ${path}`

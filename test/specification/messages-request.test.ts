@@ -1,9 +1,9 @@
 // The members of a messages-style request.
 import { afterAll, beforeAll, expect } from "bun:test"
+import { errorOf, messages, say } from "./client-styles.ts"
 import { type RequestField, specifyField } from "./fields.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { errorOf, messages, say } from "./voices.ts"
 
 let stage: ScriptedGateway
 beforeAll(async () => {

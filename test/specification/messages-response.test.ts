@@ -1,13 +1,13 @@
 // The members of a messages-style response, in demo mode and from an upstream.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
+import { MODEL, messages, objectOf, type SpecBody, say } from "./client-styles.ts"
 import { FIRST, ScriptedGateway } from "./scripted-gateway.ts"
 import { nothingForgotten, specify } from "./specify.ts"
-import { type Body, MODEL, messages, objectOf, say } from "./voices.ts"
 
 let demo: RunningGateway
 let stage: ScriptedGateway
-let answers: readonly Body[]
+let answers: readonly SpecBody[]
 beforeAll(async () => {
   ;[demo, stage] = await Promise.all([RunningGateway.start(), ScriptedGateway.start()])
   answers = [await objectOf(await say(demo, messages)), await objectOf(await say(stage, messages, { model: FIRST }))]
@@ -28,7 +28,7 @@ specify("messages-response.role", "is assistant", () => {
 
 specify("messages-response.content", "is blocks with a type, and a text where that is text", () => {
   for (const { content } of answers) {
-    const blocks = content as Body[]
+    const blocks = content as SpecBody[]
     expect(blocks).toHaveLength(1)
     expect(blocks[0]).toEqual({ type: "text", text: expect.stringMatching(/./) as unknown as string })
   }

@@ -1,9 +1,9 @@
 // The routing extension, in all three protocols.
 import { afterAll, beforeAll, beforeEach, expect } from "bun:test"
 import { InProcessGateway } from "../stage/in-process.ts"
+import { type ClientStyle, errorOf, objectOf, say, VOICES } from "./client-styles.ts"
 import { AT_HOME, FIRST, ScriptedGateway, SECOND, THIRD } from "./scripted-gateway.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { errorOf, objectOf, say, VOICES, type Voice } from "./voices.ts"
 
 let stage: ScriptedGateway
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 beforeEach(() => stage.reset())
 afterAll(() => stage.stop())
 
-function ask(voice: Voice, provider: unknown, model = FIRST): Promise<Response> {
+function ask(voice: ClientStyle, provider: unknown, model = FIRST): Promise<Response> {
   return say(stage, voice, { model, body: { ...voice.body(model), provider } })
 }
 

@@ -1,13 +1,19 @@
 // A gateway whose models are served by an upstream of the test's own, in all three protocols: for what reaches it.
 import { RunningGateway } from "../stage/gateway.ts"
-import { completion, type ReceivedRequest, type Reply, streamedWords, Upstream } from "../stage/upstream.ts"
-import type { Body, Voice } from "./voices.ts"
+import {
+  completion,
+  type ReceivedRequest,
+  ScriptedUpstream,
+  streamedWords,
+  type UpstreamReply,
+} from "../stage/upstream.ts"
+import type { ClientStyle, SpecBody } from "./client-styles.ts"
 
 export const FIRST = "test/first"
 export const SECOND = "test/second"
 export const THIRD = "test/third"
 /** Has no other host than the one that speaks the voice's own protocol, whatever failed before. */
-export const AT_HOME: Readonly<Record<Voice["name"], string>> = {
+export const AT_HOME: Readonly<Record<ClientStyle["name"], string>> = {
   "completions-style": "test/home-of-chat",
   "messages-style": "test/home-of-messages",
   "content-generation": "test/home-of-generate",
@@ -18,11 +24,11 @@ const HOSTS = ["chat-host", "messages-host", "generate-host"]
 export class ScriptedGateway {
   private constructor(
     readonly gateway: RunningGateway,
-    readonly upstream: Upstream,
+    readonly upstream: ScriptedUpstream,
   ) {}
 
   static async start(): Promise<ScriptedGateway> {
-    const upstream = await Upstream.start(answerInKind)
+    const upstream = await ScriptedUpstream.start(answerInKind)
     const gateway = await RunningGateway.start({ config: configOf(upstream) })
     return new ScriptedGateway(gateway, upstream)
   }
@@ -50,7 +56,7 @@ export class ScriptedGateway {
   }
 
   /** The body that reached the upstream last. */
-  reached(): Body {
+  reached(): SpecBody {
     return bodyOf(this.upstream.lastRequest())
   }
 
@@ -65,7 +71,7 @@ export class ScriptedGateway {
   }
 }
 
-function configOf({ baseUrl, port }: Upstream): string {
+function configOf({ baseUrl, port }: ScriptedUpstream): string {
   const model = (id: string, hosts = HOSTS) => {
     const name = id.slice(id.indexOf("/") + 1)
     const targets = hosts.map((host) => `{ provider: ${host}, model: ${name} }`)
@@ -85,8 +91,8 @@ ${Object.values(AT_HOME)
 `
 }
 
-function bodyOf({ body }: ReceivedRequest): Body {
-  return JSON.parse(body.toString("utf8")) as Body
+function bodyOf({ body }: ReceivedRequest): SpecBody {
+  return JSON.parse(body.toString("utf8")) as SpecBody
 }
 
 /** The model's name at the upstream, out of the path or the body. */
@@ -95,7 +101,7 @@ function nameIn(request: ReceivedRequest): string {
 }
 
 /** Answers as the vendor whose path was asked for, whole or in pieces. */
-async function answerInKind(request: ReceivedRequest, reply: Reply): Promise<void> {
+async function answerInKind(request: ReceivedRequest, reply: UpstreamReply): Promise<void> {
   const isStreamed = bodyOf(request).stream === true
   const isMessages = request.path.endsWith("/messages")
   if (!isStreamed) {
@@ -108,7 +114,7 @@ async function answerInKind(request: ReceivedRequest, reply: Reply): Promise<voi
 }
 
 /** A message as Anthropic sends it. */
-function message(): Body {
+function message(): SpecBody {
   return {
     id: "msg_01XFDUDYJgAACzvnptvVoYEL",
     type: "message",
@@ -135,7 +141,7 @@ function messageEvents(): string[] {
 }
 
 /** An answer as Google sends it. */
-function generated(): Body {
+function generated(): SpecBody {
   const content = { parts: [{ text: "About 384,400 km." }], role: "model" }
   return {
     candidates: [{ content, finishReason: "STOP", index: 0 }],

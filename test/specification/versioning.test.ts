@@ -1,8 +1,19 @@
 // Where versions stand: in the path, in a header, in a model's name.
 import { afterAll, beforeAll, expect } from "bun:test"
 import { RunningGateway } from "../stage/gateway.ts"
+import {
+  chat,
+  errorOf,
+  generate,
+  list,
+  MODEL,
+  messages,
+  objectOf,
+  type SpecBody,
+  say,
+  VOICES,
+} from "./client-styles.ts"
 import { nothingForgotten, specify, specifyEach } from "./specify.ts"
-import { type Body, chat, errorOf, generate, list, MODEL, messages, objectOf, say, VOICES } from "./voices.ts"
 
 let demo: RunningGateway
 beforeAll(async () => {
@@ -66,8 +77,8 @@ specify("versioning.3", "two versions of a model are two names", async () => {
 })
 specify("versioning.3", "the content-generation listing tells the version of each", async () => {
   const { models } = await objectOf(await list(demo, generate))
-  expect((models as Body[]).length).toBeGreaterThan(100)
-  for (const { version } of models as Body[]) expect(version).toEqual(expect.stringMatching(/./))
+  expect((models as SpecBody[]).length).toBeGreaterThan(100)
+  for (const { version } of models as SpecBody[]) expect(version).toEqual(expect.stringMatching(/./))
 })
 
 nothingForgotten("versioning")

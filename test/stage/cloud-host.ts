@@ -1,14 +1,14 @@
 // One host that plays a provider and the clouds' credential endpoints beside it, by path.
 import { eventually } from "./eventually.ts"
-import { type ReceivedRequest, type Script, Upstream } from "./upstream.ts"
+import { type ReceivedRequest, ScriptedUpstream, type UpstreamScript } from "./upstream.ts"
 
 /** What answers each path; of several that fit, the longest. */
-export type Routes = Readonly<Record<string, Script>>
+export type CloudRoutes = Readonly<Record<string, UpstreamScript>>
 
 export class CloudHost {
-  routes: Routes = {}
+  routes: CloudRoutes = {}
 
-  private constructor(readonly upstream: Upstream) {
+  private constructor(readonly upstream: ScriptedUpstream) {
     upstream.script = (request, reply) => {
       const fitting = Object.keys(this.routes).filter((path) => request.path.startsWith(path))
       const [longest] = fitting.toSorted((one, other) => other.length - one.length)
@@ -17,8 +17,8 @@ export class CloudHost {
     }
   }
 
-  static async start(routes: Routes = {}): Promise<CloudHost> {
-    const host = new CloudHost(await Upstream.start())
+  static async start(routes: CloudRoutes = {}): Promise<CloudHost> {
+    const host = new CloudHost(await ScriptedUpstream.start())
     host.routes = routes
     return host
   }
@@ -37,7 +37,7 @@ export class CloudHost {
   }
 
   /** Changes what some paths answer, until `act` is done. */
-  async during(routes: Routes, act: () => Promise<void>): Promise<void> {
+  async during(routes: CloudRoutes, act: () => Promise<void>): Promise<void> {
     const before = this.routes
     this.routes = { ...before, ...routes }
     try {

@@ -1,10 +1,10 @@
 // Servers that an operator runs, as far as a gateway sees them: their listings, and a model that answers.
-import { completion, type Script, streamedWords } from "./upstream.ts"
+import { completion, streamedWords, type UpstreamScript } from "./upstream.ts"
 
-type Documents = Readonly<Record<string, unknown>>
+type ServerDocuments = Readonly<Record<string, unknown>>
 
 /** Answers GET with these documents by path, text as it stands, and calls to a model as a server would. */
-export function localServer(documents: Documents): Script {
+export function localServer(documents: ServerDocuments): UpstreamScript {
   return async ({ method, path, body }, reply) => {
     const document = documents[path]
     if (typeof document === "string") return reply.raw(document)
@@ -23,7 +23,7 @@ export function localServer(documents: Documents): Script {
   }
 }
 
-export const openaiListing = (...models: (Record<string, unknown> & { readonly id: string })[]): Documents => ({
+export const openaiListing = (...models: (Record<string, unknown> & { readonly id: string })[]): ServerDocuments => ({
   "/v1/models": { object: "list", data: models.map((model) => ({ object: "model", created: 1, ...model })) },
 })
 
@@ -37,7 +37,7 @@ export const llamacpp = openaiListing({
   meta: { vocab_type: 1, n_vocab: 262_144, n_ctx: 8192, n_ctx_train: 131_072, n_embd: 2560 },
 })
 
-export const lmstudio: Documents = {
+export const lmstudio: ServerDocuments = {
   "/api/v0/models": {
     object: "list",
     data: [
@@ -47,7 +47,7 @@ export const lmstudio: Documents = {
   },
 }
 
-export function ollama(...names: string[]): Documents {
+export function ollama(...names: string[]): ServerDocuments {
   const details = { format: "gguf", family: "llama", parameter_size: "1.2B", quantization_level: "Q8_0" }
   return {
     "/api/tags": { models: names.map((name) => ({ name, model: name, size: 1, digest: "sha256:0", details })) },

@@ -12,7 +12,7 @@ export interface ReceivedRequest {
   readonly connection?: number
 }
 
-export interface Reply {
+export interface UpstreamReply {
   /** A whole answer with a length. */
   json(body: unknown, status?: number, headers?: Record<string, string>): void
   raw(body: string | Uint8Array, headers?: Record<string, string>, status?: number): void
@@ -27,22 +27,25 @@ export interface Reply {
   readonly closed: Promise<number>
 }
 
-export type Script = (request: ReceivedRequest, reply: Reply) => void | Promise<void>
+export type UpstreamScript = (request: ReceivedRequest, reply: UpstreamReply) => void | Promise<void>
 
-export class Upstream {
+export class ScriptedUpstream {
   readonly requests: ReceivedRequest[] = []
-  script: Script
+  script: UpstreamScript
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
   private accepted = 0
 
-  private constructor(script: Script) {
+  private constructor(script: UpstreamScript) {
     this.script = script
     this.server = createServer((socket) => this.accept(socket))
   }
 
-  static async start(script: Script = (_, reply) => reply.json(completion("Hello.")), port = 0): Promise<Upstream> {
-    const upstream = new Upstream(script)
+  static async start(
+    script: UpstreamScript = (_, reply) => reply.json(completion("Hello.")),
+    port = 0,
+  ): Promise<ScriptedUpstream> {
+    const upstream = new ScriptedUpstream(script)
     await new Promise<void>((resolve) => upstream.server.listen(port, "127.0.0.1", 4096, resolve))
     return upstream
   }
@@ -130,13 +133,13 @@ function parse(bytes: Buffer): { request?: ReceivedRequest; length: number } {
   return { request: { method, path, headers, head, body: bytes.subarray(headEnd + 4, length) }, length }
 }
 
-function replyOn(socket: Socket, closed: Promise<number>): Reply {
+function replyOn(socket: Socket, closed: Promise<number>): UpstreamReply {
   const write = (bytes: string | Uint8Array) =>
     new Promise<void>((resolve) => {
       if (socket.destroyed) resolve()
       else socket.write(bytes, () => resolve())
     })
-  const raw: Reply["raw"] = (body, headers = {}, status = 200) => {
+  const raw: UpstreamReply["raw"] = (body, headers = {}, status = 200) => {
     const bytes = Buffer.from(body as string)
     const all = { "content-type": "application/json", "content-length": String(bytes.length), ...headers }
     void write(Buffer.concat([Buffer.from(headText(status, all)), bytes]))
@@ -158,7 +161,7 @@ function replyOn(socket: Socket, closed: Promise<number>): Reply {
 }
 
 /** An upstream that streams these events and ends well. */
-export function streams(events: readonly string[]): Script {
+export function streams(events: readonly string[]): UpstreamScript {
   return async (_, reply) => {
     reply.stream()
     for (const event of events) await reply.write(event)
@@ -167,7 +170,10 @@ export function streams(events: readonly string[]): Script {
 }
 
 /** An upstream that streams these events, so that they have arrived, and then does something else. */
-export function streamsThen(events: readonly string[], act: (reply: Reply) => void | Promise<void>): Script {
+export function streamsThen(
+  events: readonly string[],
+  act: (reply: UpstreamReply) => void | Promise<void>,
+): UpstreamScript {
   return async (_, reply) => {
     reply.stream()
     for (const event of events) await reply.write(event)

@@ -1,16 +1,24 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { eventually } from "../stage/eventually.ts"
 import { RunningGateway } from "../stage/gateway.ts"
-import { chunk, completion, type Script, streamedWords, streams, streamsThen, Upstream } from "../stage/upstream.ts"
-import { Collector } from "./collector.ts"
+import {
+  chunk,
+  completion,
+  ScriptedUpstream,
+  streamedWords,
+  streams,
+  streamsThen,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
+import { OtlpCollector } from "./collector.ts"
 import { parseExposition, valueAt } from "./exposition.ts"
 
 /** A word that is found again wherever it gets to. */
 const canary = (of: string) => `canary-${of}-7f3a9`
 
 let gateway: RunningGateway
-let upstream: Upstream
-let collector: Collector
+let upstream: ScriptedUpstream
+let collector: OtlpCollector
 let texts: Record<"logs" | "metrics" | "traces", string>
 
 const ask = {
@@ -26,7 +34,7 @@ const frame = `\n    at ${canary("frame")} (/file.ts:1:2)`
 const told = { error: { message: `${canary("told")}${frame}`, type: canary("type"), code: canary("code") } }
 
 /** One exchange of each kind, good and bad. */
-const scripts: readonly (readonly [Script, Record<string, unknown>])[] = [
+const scripts: readonly (readonly [UpstreamScript, Record<string, unknown>])[] = [
   [(_, reply) => reply.json(completion(canary("answer"), { model: canary("answering-model") })), {}],
   [streams(streamedWords(`${canary("streamed")} answer`)), { stream: true }],
   [(_, reply) => reply.json(told, 400), {}],
@@ -45,8 +53,8 @@ const scripts: readonly (readonly [Script, Record<string, unknown>])[] = [
 ]
 
 beforeAll(async () => {
-  collector = new Collector()
-  upstream = await Upstream.start()
+  collector = new OtlpCollector()
+  upstream = await ScriptedUpstream.start()
   gateway = await RunningGateway.start({
     config: `
 telemetry: { traces: "${collector.url}", headers: { x-api-key: "${canary("collector-key")}" } }

@@ -1,6 +1,6 @@
 // A collector of traces on a real socket: takes OTLP over HTTP as JSON, and answers as a test says.
 
-export interface Span {
+export interface CollectedSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
@@ -12,24 +12,24 @@ export interface Span {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-interface Received {
+interface CollectedRequest {
   readonly path: string
   readonly headers: Headers
   readonly text: string
   readonly at: number
 }
 
-type Respond = (received: Received) => Response | Promise<Response>
+type CollectorScript = (received: CollectedRequest) => Response | Promise<Response>
 
 export const SERVER = 2
 export const CLIENT = 3
 
-export class Collector {
-  readonly requests: Received[] = []
-  respond: Respond
+export class OtlpCollector {
+  readonly requests: CollectedRequest[] = []
+  respond: CollectorScript
   private readonly server: ReturnType<typeof Bun.serve>
 
-  constructor(respond: Respond = () => Response.json({ partialSuccess: {} })) {
+  constructor(respond: CollectorScript = () => Response.json({ partialSuccess: {} })) {
     this.respond = respond
     this.server = Bun.serve({
       port: 0,
@@ -57,15 +57,15 @@ export class Collector {
     return this.requests.map(({ text }) => text).join("\n")
   }
 
-  get spans(): Span[] {
+  get spans(): CollectedSpan[] {
     return this.requests.flatMap(({ text }) => spansIn(JSON.parse(text)))
   }
 
-  get exchanges(): Span[] {
+  get exchanges(): CollectedSpan[] {
     return this.spans.filter(({ kind }) => kind === SERVER)
   }
 
-  attemptsOf({ spanId }: Span): Span[] {
+  attemptsOf({ spanId }: CollectedSpan): CollectedSpan[] {
     return this.spans.filter(({ parentSpanId }) => parentSpanId === spanId)
   }
 
@@ -74,17 +74,17 @@ export class Collector {
   }
 }
 
-interface Wire {
+interface OtlpPayload {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: WireAttributes }
     readonly scopeSpans: readonly {
-      readonly spans: readonly (Omit<Span, "attributes"> & { attributes: WireAttributes })[]
+      readonly spans: readonly (Omit<CollectedSpan, "attributes"> & { attributes: WireAttributes })[]
     }[]
   }[]
 }
 type WireAttributes = readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[]
 
-function spansIn(wire: Wire): Span[] {
+function spansIn(wire: OtlpPayload): CollectedSpan[] {
   const spans = wire.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans))
   return spans.map((span) => ({ ...span, attributes: plain(span.attributes) }))
 }

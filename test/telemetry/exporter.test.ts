@@ -2,15 +2,15 @@ import { afterEach, describe, expect, test } from "bun:test"
 import { type ExporterOptions, OtlpExporter } from "../../src/telemetry/otlp-exporter.ts"
 import { retryAfterMs } from "../../src/transport/retry-after.ts"
 import { eventually } from "../stage/eventually.ts"
-import { Collector } from "./collector.ts"
+import { OtlpCollector } from "./collector.ts"
 
 const ends: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-function collect(respond?: ConstructorParameters<typeof Collector>[0]): Collector {
-  const collector = new Collector(respond)
+function collect(respond?: ConstructorParameters<typeof OtlpCollector>[0]): OtlpCollector {
+  const collector = new OtlpCollector(respond)
   ends.push(() => collector.stop())
   return collector
 }
@@ -37,10 +37,10 @@ function exporterTo(url: string, options: Partial<ExporterOptions> = {}) {
 
 const span = (name: string) => JSON.stringify({ name, kind: 3, attributes: [], status: {} })
 const spans = (count: number) => Array.from({ length: count }, (_, turn) => span(`s${turn}`))
-const names = (collector: Collector) => collector.spans.map(({ name }) => name)
+const names = (collector: OtlpCollector) => collector.spans.map(({ name }) => name)
 
 describe("spans", () => {
-  test("are gathered and posted as one request, with the resource and the headers", async () => {
+  test("spans are gathered and posted as one request, with the resource and the headers", async () => {
     const collector = collect()
     const { exporter, counts } = exporterTo(collector.url)
     exporter.add([span("one")])
@@ -57,7 +57,7 @@ describe("spans", () => {
     })
   })
 
-  test("leave in batches of at most 256, one after the other, none lost", async () => {
+  test("spans leave in batches of at most 256, one after the other, none lost", async () => {
     let open = 0
     let most = 0
     const collector = collect(async () => {
@@ -76,7 +76,7 @@ describe("spans", () => {
     }
   })
 
-  test("that wait are sent when the gateway stops; later ones are dropped", async () => {
+  test("spans that wait are sent when the gateway stops; later ones are dropped", async () => {
     const collector = collect()
     const { exporter, counts } = exporterTo(collector.url, { gatherMs: 60_000 })
     exporter.add(spans(700))
@@ -88,23 +88,26 @@ describe("spans", () => {
 })
 
 describe("a collector", () => {
-  test.each([429, 500, 503])("that answers %i is asked once more, then the batch is given up", async (status) => {
-    const collector = collect(() => new Response(null, { status }))
-    const { exporter, counts, changes } = exporterTo(collector.url)
-    exporter.add(spans(3))
-    await eventually(() => counts.failed === 3)
-    expect(collector.requests).toHaveLength(2)
-    expect(changes).toEqual([{ takes: false, status }])
-    collector.respond = () => Response.json({})
-    exporter.add(spans(2))
-    await eventually(() => counts.sent === 2)
-    expect(changes).toEqual([
-      { takes: false, status },
-      { takes: true, status: 200 },
-    ])
-  })
+  test.each([429, 500, 503])(
+    "a collector that answers %i is asked once more, then the batch is given up",
+    async (status) => {
+      const collector = collect(() => new Response(null, { status }))
+      const { exporter, counts, changes } = exporterTo(collector.url)
+      exporter.add(spans(3))
+      await eventually(() => counts.failed === 3)
+      expect(collector.requests).toHaveLength(2)
+      expect(changes).toEqual([{ takes: false, status }])
+      collector.respond = () => Response.json({})
+      exporter.add(spans(2))
+      await eventually(() => counts.sent === 2)
+      expect(changes).toEqual([
+        { takes: false, status },
+        { takes: true, status: 200 },
+      ])
+    },
+  )
 
-  test("that asks for time gets it", async () => {
+  test("a collector that asks for time gets it", async () => {
     let asked = 0
     const collector = collect(() =>
       asked++ === 0 ? new Response(null, { status: 429, headers: { "retry-after": "1" } }) : Response.json({}),
@@ -116,7 +119,7 @@ describe("a collector", () => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950)
   })
 
-  test.each([400, 401, 404])("that answers %i is not asked again", async (status) => {
+  test.each([400, 401, 404])("a collector that answers %i is not asked again", async (status) => {
     const collector = collect(() => new Response(null, { status }))
     const { exporter, counts } = exporterTo(collector.url)
     exporter.add(spans(3))
@@ -125,7 +128,7 @@ describe("a collector", () => {
     expect(collector.requests).toHaveLength(1)
   })
 
-  test("that points elsewhere is not followed: what opens it is for nobody else", async () => {
+  test("a collector's redirect is not followed, since its credentials are for one host", async () => {
     const elsewhere = collect()
     const collector = collect(() => Response.redirect(`${elsewhere.url}/v1/traces`, 307))
     const { exporter, counts } = exporterTo(collector.url)
@@ -134,7 +137,7 @@ describe("a collector", () => {
     expect(elsewhere.requests).toHaveLength(0)
   })
 
-  test("that nobody runs loses spans, and costs no more memory than the queue has room for", async () => {
+  test("an unreachable collector loses spans, and memory stays within the queue limit", async () => {
     const { exporter, counts, changes } = exporterTo("http://127.0.0.1:1", { maxQueued: 500, retryMs: 20 })
     for (let turn = 0; turn < 10_000; turn++) exporter.add(spans(2))
     expect(counts.dropped).toBeGreaterThanOrEqual(20_000 - 500 - 256)
@@ -142,7 +145,7 @@ describe("a collector", () => {
     expect(changes).toEqual([{ takes: false, status: undefined }])
   })
 
-  test("that never answers is given up, and holds up a stop for two seconds at most", async () => {
+  test("a collector that never answers is given up, and holds up a stop for two seconds at most", async () => {
     const collector = collect(() => new Promise<Response>(() => {}))
     const { exporter, counts } = exporterTo(collector.url, { timeoutMs: 100, retryMs: 10 })
     exporter.add(spans(5))

@@ -1,6 +1,6 @@
 // Reads Prometheus' text format 0.0.4 as strictly as it is written down, apart from the code that writes it.
 
-export interface Sample {
+export interface ExposedSample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   /** As it is written. */
@@ -8,11 +8,11 @@ export interface Sample {
   readonly value: number
 }
 
-export interface Family {
+export interface ExposedFamily {
   readonly name: string
   readonly help: string
   readonly kind: string
-  readonly samples: Sample[]
+  readonly samples: ExposedSample[]
 }
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
@@ -21,11 +21,11 @@ const VALUE = /^(\+Inf|-Inf|NaN|[+-]?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+)?)$/i
 const SUFFIXES = ["_bucket", "_sum", "_count"]
 
 /** Every metric by its name; an Error that says the line where the text is not sound. */
-export function parseExposition(text: string): Map<string, Family> {
-  const families = new Map<string, Family>()
+export function parseExposition(text: string): Map<string, ExposedFamily> {
+  const families = new Map<string, ExposedFamily>()
   const helps = new Map<string, string>()
   const seen = new Set<string>()
-  let open: Family | undefined
+  let open: ExposedFamily | undefined
   if (!text.endsWith("\n")) throw new Error("the text does not end in a new line")
   for (const line of text.slice(0, -1).split("\n")) {
     const [, keyword, name = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.*)$/s.exec(line) ?? []
@@ -51,13 +51,13 @@ export function parseExposition(text: string): Map<string, Family> {
   return families
 }
 
-function baseName(name: string, { kind }: Family): string {
+function baseName(name: string, { kind }: ExposedFamily): string {
   const suffix = kind === "histogram" ? SUFFIXES.find((each) => name.endsWith(each)) : ""
   if (suffix === undefined) throw new Error(`${name}: a histogram has no sample of its own name`)
   return suffix === "" ? name : name.slice(0, -suffix.length)
 }
 
-function parseSample(line: string): Sample {
+function parseSample(line: string): ExposedSample {
   const brace = line.indexOf("{")
   const labelled = brace >= 0 && brace < (line.indexOf(" ") < 0 ? line.length : line.indexOf(" "))
   const name = labelled ? line.slice(0, brace) : line.slice(0, line.indexOf(" "))
@@ -92,7 +92,7 @@ function unescaped(text: string, allowed: string): string {
   })
 }
 
-function checkFamily({ name, kind, samples }: Family): void {
+function checkFamily({ name, kind, samples }: ExposedFamily): void {
   const falls = kind === "counter" && samples.some(({ value }) => !(value >= 0))
   if (falls) throw new Error(`${name}: a counter below zero`)
   if (kind === "counter" && !name.endsWith("_total")) throw new Error(`${name}: a counter that is no total`)
@@ -101,7 +101,7 @@ function checkFamily({ name, kind, samples }: Family): void {
   for (const group of groups.values()) checkHistogram(name, group)
 }
 
-function checkHistogram(name: string, group: readonly Sample[]): void {
+function checkHistogram(name: string, group: readonly ExposedSample[]): void {
   const buckets = group.filter((sample) => sample.name.endsWith("_bucket"))
   const bounds = buckets.map(({ labels: { le = "" } }) => (le === "+Inf" ? Number.POSITIVE_INFINITY : Number(le)))
   const one = (suffix: string) => group.filter((sample) => sample.name === name + suffix)
@@ -120,7 +120,7 @@ function wrong(what: string, line: string): Error {
 
 /** The value of the series with these labels, and no others; undefined where there is none. */
 export function valueAt(
-  families: ReadonlyMap<string, Family>,
+  families: ReadonlyMap<string, ExposedFamily>,
   name: string,
   labels: Readonly<Record<string, string>> = {},
 ): number | undefined {
@@ -128,10 +128,10 @@ export function valueAt(
 }
 
 export function sampleOf(
-  families: ReadonlyMap<string, Family>,
+  families: ReadonlyMap<string, ExposedFamily>,
   name: string,
   labels: Readonly<Record<string, string>> = {},
-): Sample | undefined {
+): ExposedSample | undefined {
   const samples = [...families.values()].flatMap((family) => family.samples)
   return samples.find((sample) => sample.name === name && Bun.deepEquals(sample.labels, labels))
 }

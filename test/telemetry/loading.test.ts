@@ -1,9 +1,9 @@
 import { expect, mock, test } from "bun:test"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { Upstream } from "../stage/upstream.ts"
+import { ScriptedUpstream } from "../stage/upstream.ts"
 
-test("what makes traces is loaded only where somebody says where they go", async () => {
+test("the tracing modules are loaded only if a collector is configured", async () => {
   let loaded = 0
   const traced: unknown[] = []
   mock.module("../../src/telemetry/tracer.ts", () => {
@@ -15,7 +15,7 @@ test("what makes traces is loaded only where somebody says where they go", async
       },
     }
   })
-  const upstream = await Upstream.start()
+  const upstream = await ScriptedUpstream.start()
   const ask = { model: "test/model", messages: [{ role: "user", content: "Hello" }] }
   const without = InProcessGateway.start({ config: upstreamConfig(upstream.baseUrl) })
   expect((await without.chat(ask)).status).toBe(200)

@@ -29,13 +29,13 @@ function failedAttempt(more: Partial<ObservedAttempt> = {}): ObservedAttempt {
 }
 
 describe("an exchange", () => {
-  test("is counted under its protocol, model, provider, outcome and class of status", () => {
+  test("an exchange is counted under its protocol, model, provider, outcome and class of status", () => {
     const families = observed(answered, answered)
     const labels = { protocol: "openai-chat", model: "a/m", provider: "p", outcome: "answered", status_class: "2xx" }
     expect(valueAt(families, "trivium_requests_total", labels)).toBe(2)
   })
 
-  test("that never found a model is counted under none, whatever the caller named", () => {
+  test("an exchange that never found a model is counted under none, whatever the caller named", () => {
     const refused = { ...answered, model: undefined, provider: undefined, outcome: "refused", status: 400 } as const
     const families = observed({ ...refused, attempts: 0, usage: undefined, error: { code: "x", owner: "caller" } })
     const labels = { protocol: "openai-chat", model: "none", provider: "none", outcome: "refused", status_class: "4xx" }
@@ -44,7 +44,7 @@ describe("an exchange", () => {
     expect(families.get("trivium_attempts_total")?.samples).toEqual([])
   })
 
-  test("adds its tokens by bucket; absurd counts add nothing", () => {
+  test("an exchange adds its tokens by bucket; absurd counts add nothing", () => {
     const usage = { input: 10, cacheRead: 5, cacheWrite: 4, cacheWrite1h: 3, audioInput: 2, imageInput: 1 }
     const out = { output: 20, reasoning: 8, audioOutput: 7, imageOutput: 6 }
     const families = observed(
@@ -58,7 +58,7 @@ describe("an exchange", () => {
     })
   })
 
-  test("adds its cost to the last nano-USD", () => {
+  test("an exchange adds its cost to the last nano-USD", () => {
     const families = observed(
       { ...answered, costNanoUsd: 9_007_199_254_740_993n },
       { ...answered, costNanoUsd: undefined },
@@ -69,7 +69,7 @@ describe("an exchange", () => {
     )
   })
 
-  test("is timed from its arrival: to its end, and where streamed to its first event", () => {
+  test("an exchange is timed from its arrival: to its end, and where streamed to its first event", () => {
     const families = observed(answered, { ...answered, stream: false, firstEventAt: undefined })
     const served = { model: "a/m", provider: "p" }
     expect(valueAt(families, "trivium_first_token_seconds_sum", served)).toBeCloseTo(0.3)
@@ -88,7 +88,7 @@ describe("attempts", () => {
   const inARow = (families: ReturnType<typeof observed>, provider = "p") =>
     valueAt(families, "trivium_upstream_failures_in_a_row", { provider })
 
-  test("are counted by what became of each", () => {
+  test("attempts are counted by what became of each", () => {
     const failedAttempts = [failedAttempt({ provider: "q" }), failedAttempt({ provider: "r" })]
     const families = observed({ ...answered, attempts: 3, failedAttempts })
     expect(result(families, "q", "upstream_unavailable")).toBe(1)
@@ -97,7 +97,7 @@ describe("attempts", () => {
     expect([inARow(families, "q"), inARow(families, "r"), inARow(families, "p")]).toEqual([1, 1, 0])
   })
 
-  test("that fail in a row are counted until one is answered", () => {
+  test("attempts that fail in a row are counted until one is answered", () => {
     const failed = {
       ...answered,
       outcome: "failed",
@@ -110,13 +110,13 @@ describe("attempts", () => {
     expect(inARow(observed(failed, answered, failed))).toBe(1)
   })
 
-  test("that broke off in the middle of a stream count as the provider's failures", () => {
+  test("attempts that broke off in the middle of a stream count as the provider's failures", () => {
     const families = observed({ ...answered, outcome: "failed", error: down })
     expect(result(families, "p", "upstream_unavailable")).toBe(1)
     expect(inARow(families)).toBe(1)
   })
 
-  test("that the caller left or spoilt say nothing of the provider's health", () => {
+  test("attempts that the caller left or spoilt say nothing of the provider's health", () => {
     const spoilt = { code: "invalid_parameter", owner: "caller" } as const
     const families = observed(
       { ...answered, outcome: "client-gone" },
@@ -129,7 +129,7 @@ describe("attempts", () => {
 })
 
 describe("the process", () => {
-  test("tells what is under way, its memory, its start and its version", () => {
+  test("the process tells what is under way, its memory, its start and its version", () => {
     const families = observed()
     expect(valueAt(families, "trivium_in_flight")).toBe(7)
     expect(valueAt(families, "trivium_body_bytes_being_read")).toBe(1024)
@@ -140,7 +140,7 @@ describe("the process", () => {
     expect(valueAt(families, "trivium_build_info", { version: "1.2.3", runtime })).toBe(1)
   })
 
-  test("tells how late its event loop was", async () => {
+  test("the process tells how late its event loop was", async () => {
     const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
     opened.push(metrics)
     const late = () => {
@@ -156,7 +156,7 @@ describe("the process", () => {
   })
 })
 
-test("a caller cannot make more series than there is room for", () => {
+test("a caller cannot create more metric series than the limit", () => {
   const metrics = new GatewayMetrics({ version: "0", inFlight: () => 0, bodyBytes: () => 0 })
   opened.push(metrics)
   for (let turn = 0; turn < 25_000; turn++) metrics.observe({ ...answered, model: `a/m${turn}` })

@@ -13,7 +13,7 @@ const hostile = fc.oneof(
 )
 
 describe("the text format", () => {
-  test("says of each metric what it is, once, before its samples", () => {
+  test("the text format says of each metric what it is, once, before its samples", () => {
     const registry = new MetricRegistry()
     registry
       .counter("trivium_things_total", { help: "Things\nand \\ more.", labels: ["kind"] })

@@ -2,22 +2,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { eventually } from "../stage/eventually.ts"
 import { upstreamConfig } from "../stage/gateway.ts"
 import { InProcessGateway } from "../stage/in-process.ts"
-import { chunk, completion, streamedWords, streams, streamsThen, Upstream } from "../stage/upstream.ts"
-import { CLIENT, Collector, SERVER, type Span } from "./collector.ts"
+import { chunk, completion, ScriptedUpstream, streamedWords, streams, streamsThen } from "../stage/upstream.ts"
+import { CLIENT, type CollectedSpan, OtlpCollector, SERVER } from "./collector.ts"
 import { parseExposition, valueAt } from "./exposition.ts"
 
-let collector: Collector
-let upstream: Upstream
-let other: Upstream
+let collector: OtlpCollector
+let upstream: ScriptedUpstream
+let other: ScriptedUpstream
 let gateway: InProcessGateway
 let running = false
 
 const ask = { model: "test/model", messages: [{ role: "user", content: "Hello" }] }
 
 beforeAll(async () => {
-  collector = new Collector()
-  upstream = await Upstream.start()
-  other = await Upstream.start()
+  collector = new OtlpCollector()
+  upstream = await ScriptedUpstream.start()
+  other = await ScriptedUpstream.start()
 })
 
 /** A gateway of its own for each test: what it has traced is there as soon as it has stopped. */
@@ -54,7 +54,7 @@ async function stopGateway(): Promise<void> {
 }
 
 /** The one exchange that was traced, and its attempts, in order. The gateway has stopped then. */
-async function traced(): Promise<{ exchange: Span; attempts: Span[] }> {
+async function traced(): Promise<{ exchange: CollectedSpan; attempts: CollectedSpan[] }> {
   await eventually(() => gateway.logged("exchange").length > 0, { what: "an exchange" })
   await stopGateway()
   const [exchange, ...more] = collector.exchanges
@@ -63,7 +63,7 @@ async function traced(): Promise<{ exchange: Span; attempts: Span[] }> {
 }
 
 describe("an answered exchange", () => {
-  test("is a span with one child for its attempt, named as OpenTelemetry's conventions say", async () => {
+  test("an answered exchange is a span with one child for its attempt, named as OpenTelemetry's conventions say", async () => {
     const usage = {
       prompt_tokens: 100,
       prompt_tokens_details: { cached_tokens: 30 },
@@ -122,7 +122,7 @@ describe("an answered exchange", () => {
     expect(BigInt(attempt?.startTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(exchange.startTimeUnixNano))
   })
 
-  test("that was streamed says so, and when its first event came", async () => {
+  test("an answered exchange that was streamed says so, and when its first event came", async () => {
     upstream.script = streams(streamedWords("Hello there."))
     await (await gateway.chat({ ...ask, stream: true })).text()
     const { exchange, attempts } = await traced()
@@ -131,7 +131,7 @@ describe("an answered exchange", () => {
     expect(attempts[0]?.attributes["gen_ai.request.stream"]).toBe(true)
   })
 
-  test("reaches the collector with its headers; no header of a trace reaches the provider", async () => {
+  test("an answered exchange reaches the collector with its headers; no header of a trace reaches the provider", async () => {
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01` }))).text()
     await traced()
     expect(collector.requests[0]?.path).toBe("/v1/traces")
@@ -141,7 +141,7 @@ describe("an answered exchange", () => {
 })
 
 describe("attempts", () => {
-  test("are a child each, with what became of it; the one that answered is last", async () => {
+  test("attempts are a child each, with what became of it; the one that answered is last", async () => {
     upstream.script = (_, reply) => reply.json({ error: { message: "overloaded" } }, 503)
     await (await gateway.chat(ask)).text()
     const { exchange, attempts } = await traced()
@@ -162,7 +162,7 @@ describe("attempts", () => {
     expect(new Set(attempts.map(({ spanId }) => spanId)).size).toBe(2)
   })
 
-  test("of another model leave the name that was asked for on the exchange", async () => {
+  test("attempts of another model leave the name that was asked for on the exchange", async () => {
     const failing = (_: unknown, reply: { json(body: unknown, status: number): void }) => reply.json({}, 500)
     upstream.script = failing
     other.script = (request, reply) =>
@@ -178,7 +178,7 @@ describe("attempts", () => {
     ])
   })
 
-  test("that all fail make the exchange an error", async () => {
+  test("attempts that all fail make the exchange an error", async () => {
     upstream.script = (_, reply) => reply.cut("reset")
     other.script = (_, reply) => reply.json({}, 429)
     expect((await gateway.chat(ask)).status).toBe(503)
@@ -199,7 +199,7 @@ describe("attempts", () => {
     expect(exchange.attributes).not.toHaveProperty("gen_ai.response.model")
   })
 
-  test("that break off in the middle of a stream fail, and the exchange with them", async () => {
+  test("attempts that break off in the middle of a stream fail, and the exchange with them", async () => {
     upstream.script = streamsThen([chunk({ role: "assistant", content: "Hel" })], (reply) => reply.cut("reset"))
     await (await gateway.chat({ ...ask, stream: true })).text()
     const { exchange, attempts } = await traced()
@@ -207,7 +207,7 @@ describe("attempts", () => {
     expect(attempts.map(({ status }) => status.code)).toEqual([2])
   })
 
-  test("whose client leaves are no errors", async () => {
+  test("attempts whose client leaves are no errors", async () => {
     upstream.script = streamsThen([chunk({ role: "assistant", content: "Hel" })], () => {})
     const answer = await gateway.chat({ ...ask, stream: true })
     await answer.body?.cancel()
@@ -231,20 +231,20 @@ describe("the caller's traceparent", () => {
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
   const parentId = "00f067aa0ba902b7"
 
-  test("makes the exchange a child of the caller's span", async () => {
+  test("the caller's traceparent makes the exchange a child of the caller's span", async () => {
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${traceId}-${parentId}-01` }))).text()
     const { exchange, attempts } = await traced()
     expect(exchange).toMatchObject({ traceId, parentSpanId: parentId })
     expect(attempts[0]).toMatchObject({ traceId, parentSpanId: exchange.spanId })
   })
 
-  test("that is not sampled is not traced", async () => {
+  test("the caller's traceparent that is not sampled is not traced", async () => {
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${traceId}-${parentId}-00` }))).text()
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${"1".repeat(32)}-${parentId}-01` }))).text()
     expect((await traced()).exchange.traceId).toBe("1".repeat(32))
   })
 
-  test("that is malformed counts for nothing", async () => {
+  test("the caller's traceparent that is malformed counts for nothing", async () => {
     await (await gateway.chat(ask, withHeaders({ traceparent: `00-${traceId}-${parentId}` }))).text()
     const { exchange } = await traced()
     expect(exchange.traceId).not.toBe(traceId)
@@ -268,7 +268,7 @@ describe("a gateway of another configuration", () => {
     expect(collector.exchanges.length).toBeWithin(10, 51)
   })
 
-  test("sends what it has when it stops, streams that it ended too", async () => {
+  test("a gateway of another configuration sends what it has when it stops, streams that it ended too", async () => {
     const stopping = started(`traces: "${collector.url}/v1/traces"`)
     upstream.script = streamsThen([chunk({ role: "assistant", content: "Hel" })], () => {})
     const answer = await stopping.chat({ ...ask, stream: true })
@@ -278,9 +278,9 @@ describe("a gateway of another configuration", () => {
     expect(collector.exchanges.map(({ attributes }) => attributes["error.type"])).toEqual(["shutting_down"])
   })
 
-  test("serves as well as ever while its collector is dead, silent or refuses", async () => {
-    const silent = new Collector(() => new Promise<Response>(() => {}))
-    const refusing = new Collector(() => new Response(null, { status: 429, headers: { "retry-after": "60" } }))
+  test("a gateway of another configuration serves as usual while its collector is dead, silent or refuses", async () => {
+    const silent = new OtlpCollector(() => new Promise<Response>(() => {}))
+    const refusing = new OtlpCollector(() => new Response(null, { status: 429, headers: { "retry-after": "60" } }))
     for (const url of ["http://127.0.0.1:1", silent.url, refusing.url]) {
       const serving = started(`traces: "${url}"`)
       for (let round = 0; round < 20; round++) {

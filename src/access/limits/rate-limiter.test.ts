@@ -206,14 +206,14 @@ describe("an allowance", () => {
     allowance.reserve(3000)
   })
 
-  test("nothing is counted in tokens where nobody limits them", () => {
+  test("tokens are not counted when neither the key nor the tenant has a token limit", () => {
     const allowance = new RateLimiter({ now: () => 0 }).allowanceOf(caller())
     allowance.reserve(1e9)
     allowance.correct(1e9, 2e9)
     expect(allowance.status().tokens).toBeUndefined()
   })
 
-  test("as many calls run at once as the key and its tenant allow, each given back once", () => {
+  test("concurrent calls are capped by the key and its tenant, and each slot is released once", () => {
     const limits = new RateLimiter({ now: () => 0 })
     const allowance = (id: string) =>
       limits.allowanceOf(caller({ id, concurrentRequests: 2, tenantGrant: tenant({ concurrentRequests: 3 }) }))

@@ -35,7 +35,7 @@ function deskWith(sync: () => Promise<void>): { service: AdminService; id: strin
   return { service: new AdminService({ keys, ledger: books, sync }), id: keys.create({ name: "first" }).key.id }
 }
 
-test.each(CHANGES)("nobody is told that %s before it is on disk", async (_, change) => {
+test.each(CHANGES)("the response that reports that %s is sent only after the change is on disk", async (_, change) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let asked = 0
   const { service, id } = deskWith(() => {

@@ -7,7 +7,7 @@ import { assembleResponse } from "./assemble-response.ts"
 import { isMeaningful, type StreamEvent } from "./stream-event.ts"
 
 describe("claim", () => {
-  test("what nobody took rides along", () => {
+  test("fields that no decoder claims are passed through", () => {
     const claimed = claimFields({ a: 1, b: null, c: { d: 2 } })
     expect(claimed.take("a")).toBe(1)
     expect(claimed.rest("openai-chat")).toEqual({ protocol: "openai-chat", members: { b: null, c: { d: 2 } } })

@@ -51,7 +51,7 @@ function faults(parts: readonly [PartStart, string][], { json = false, reason = 
 }
 
 describe("arguments in a stream", () => {
-  test("are those of each call, whatever stands around them", () => {
+  test("streamed arguments are assigned to their own call, whatever surrounds them", () => {
     const text: [PartStart, string] = [{ kind: "text" }, "I call {"]
     expect(faults([text, [call("f"), '{"a": "x\\ny"}'], [call("g"), ""], text])).toEqual([])
     expect(

@@ -84,7 +84,7 @@ describe("a second attempt", () => {
     expect(second.outrun()).toEqual([])
   })
 
-  test("and the first are both told of where both fail", async () => {
+  test("when both attempts fail, both are reported", async () => {
     expect(await race(one(30, true), two(0, true))).toMatchObject({ won: undefined, failed: ["two", "one"] })
   })
 
@@ -94,12 +94,12 @@ describe("a second attempt", () => {
     expect(raced.outrun()).toEqual(["one"])
   })
 
-  test("is not there where there is nobody to ask", async () => {
+  test("no second attempt is made when no other target exists", async () => {
     expect(await race(one(30), undefined)).toMatchObject({ won: "one", failed: [], dropped: [] })
   })
 })
 
-test("whoever answers, fails or is late: one is taken, each is told of once, and nobody is left running", async () => {
+test("in every order of answers, failures and delays, one attempt wins, each is reported once, and none keeps running", async () => {
   const told = (name: string) => fc.record({ name: fc.constant(name), afterMs: fc.nat(12), fails: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(told("one"), told("two"), fc.nat(8), async (first, second, hedgeMs) => {

@@ -13,7 +13,7 @@ function staged() {
 }
 
 describe("retries", () => {
-  test("are three a second where nothing else happens", () => {
+  test("retries are limited to three a second without other attempts", () => {
     const { clock, taken } = staged()
     expect(taken(100)).toBe(30)
     clock.now += 9000
@@ -22,7 +22,7 @@ describe("retries", () => {
     expect(taken(100)).toBe(30)
   })
 
-  test("are a tenth of the attempts of the last ten seconds beside that", () => {
+  test("retries are limited to three a second and a tenth of the attempts of the last ten seconds", () => {
     const { clock, attempted, taken } = staged()
     attempted(1000)
     expect(taken(1000)).toBe(130)
@@ -33,7 +33,7 @@ describe("retries", () => {
     expect(taken(1000)).toBe(30)
   })
 
-  test("never exceed both in any ten seconds, whatever is wanted when", () => {
+  test("retries never exceed their budget in any ten seconds, at any demand", () => {
     const step = fc.record({
       afterMs: fc.constantFrom(0, 0, 3, 400, 1000, 4000, 20_000),
       attempts: fc.integer({ min: 0, max: 300 }),

@@ -72,7 +72,7 @@ test("a thought that is sealed counts by its length", () => {
   expect(counted("anthropic-messages", { messages })).toMatchObject({ sealed: 300, parts: ["Hm."] })
 })
 
-test("a file in a part that nobody knows is a file, and no text", () => {
+test("a file in an unknown part counts as a file, not as text", () => {
   const file = { type: "document_url", document_url: `data:application/pdf;base64,${"A".repeat(4000)}` }
   const { media, parts } = counted("openai-chat", { messages: [{ role: "user", content: [file] }] })
   expect(media).toEqual([{ media: "document", bytes: 3021 }])

@@ -183,7 +183,7 @@ describe("an answer that is kept", () => {
     expect(outcome(keeps)).toBe("r1: one two ")
   })
 
-  test("may be empty", () => {
+  test("a stored answer may be empty", () => {
     answer(keeps, "")
     expect(outcome(keeps)).toBe("r1: ")
   })
@@ -279,7 +279,7 @@ describe("an answer that is kept", () => {
   })
 })
 
-test("a stream that has grown beyond what is kept gives its room to others", () => {
+test("a stream that exceeds the storage limit frees its memory for others", () => {
   const keeps = { keepsAnswer: true }
   repeats = start({ limits: { answerBytes: 10, gatheredBytes: 15 } })
   const [long, short] = ["long", "short"].map((idempotencyKey) =>
@@ -335,7 +335,7 @@ describe("what is remembered", () => {
 })
 
 describe("when what settles it is undone", () => {
-  test("and written anew, the same is written", () => {
+  test("a settlement that is rolled back and retried stores the same answer", () => {
     const claim = expectClaim(repeats.begin(asked({ keepsAnswer: true })))
     claim.sent(bytes("Hel"))
     const write = () => claim.answered({ status: 200, contentType: JSON_TYPE, last: bytes("lo.") })
@@ -368,7 +368,7 @@ test("a process that dies leaves nothing running", () => {
   expect(outcome()).toBe("runs")
 })
 
-test("an end that is told late frees nobody else's", () => {
+test("a second release of one request does not free the next request's claim", () => {
   const first = expectClaim(repeats.begin(asked()))
   first.end()
   const second = expectClaim(repeats.begin(asked({ requestId: "r2" })))

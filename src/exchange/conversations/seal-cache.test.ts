@@ -13,14 +13,14 @@ describe("kept seals", () => {
   const calls = (seals: SealCache, tenant: string) => [...seals.lookup(tenant).calls.keys()]
   const texts = (seals: SealCache, tenant: string) => [...seals.lookup(tenant).texts.keys()]
 
-  test("are found by tenant and call, and by nobody else", () => {
+  test("a cached seal of a call is found only by its own tenant", () => {
     const seals = new SealCache()
     seals.keep("a", "1", { before: [thought("x")] })
     expect(seals.lookup("a").calls.get("1")?.before).toEqual([thought("x")])
     expect(seals.lookup("b").calls.size).toBe(0)
   })
 
-  test("are found by tenant and text, and by nobody else", () => {
+  test("a cached seal of a text is found only by its own tenant", () => {
     const seals = new SealCache()
     seals.keepTrailing("a", ["k", "l"], [thought("x")])
     expect(seals.lookup("a").texts.get("l")?.before).toEqual([thought("x")])
@@ -28,7 +28,7 @@ describe("kept seals", () => {
     expect(calls(seals, "a")).toEqual([])
   })
 
-  test("expire", () => {
+  test("cached seals expire", () => {
     let now = 0
     const seals = new SealCache({ now: () => now, lifetimeMs: 1000 })
     seals.keep("a", "1", { before: [] })
@@ -39,7 +39,7 @@ describe("kept seals", () => {
     expect([calls(seals, "a"), texts(seals, "a")]).toEqual([[], []])
   })
 
-  test("take no more room than there is: a tenant's oldest go first, then the oldest tenant's", () => {
+  test("the seal cache stays within its size: a tenant's oldest seals are evicted first, then the oldest tenant's", () => {
     const large = { before: [thought("x".repeat(1000))] }
     const seals = new SealCache({ maxTenantSize: 5000, maxSize: 8000 })
     for (const id of ["1", "2", "3"]) seals.keep("a", id, large)
@@ -49,7 +49,7 @@ describe("kept seals", () => {
     expect(calls(seals, "b")).toEqual(["4", "5"])
   })
 
-  test("of calls and of texts share one room", () => {
+  test("seals of calls and of texts share one size limit", () => {
     let now = 0
     const seals = new SealCache({ maxTenantSize: 5000, now: () => now++ })
     const large = [thought("x".repeat(1000))]
@@ -61,7 +61,7 @@ describe("kept seals", () => {
     expect([calls(seals, "a"), texts(seals, "a")]).toEqual([["2"], ["l"]])
   })
 
-  test("too large for the room are not kept, and take nothing else with them for long", () => {
+  test("a seal larger than the cache is not stored and does not evict others for long", () => {
     const seals = new SealCache({ maxTenantSize: 1000 })
     seals.keepTrailing("a", ["k"], [thought("x".repeat(1000))])
     expect(texts(seals, "a")).toEqual([])

@@ -133,7 +133,7 @@ describe("an item of a kept response", () => {
 })
 
 describe("a response", () => {
-  test("is found by its tenant, and by nobody else", () => {
+  test("a stored response is found only by its own tenant", () => {
     const responses = opened()
     const id = keep(responses)
     expect(responses.find(id, "acme")).toEqual({ said: "Hi, too", kept: true })

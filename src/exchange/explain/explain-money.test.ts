@@ -32,7 +32,7 @@ const targets = fc.array(pricing, { minLength: 1, maxLength: 4 }).map((all) =>
 )
 
 describe("the output that can be paid for", () => {
-  test("is as much as a hold still fits for, whoever answers, and not a token more", () => {
+  test("the affordable output is the largest that a hold covers at any target, to the token", () => {
     const asked = fc.record({ targets, length: fc.nat(2000), leftNano: fc.bigInt(0n, 50_000_000n) })
     fc.assert(
       fc.property(asked, ({ targets, length, leftNano }) => {

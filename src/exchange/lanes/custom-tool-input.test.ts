@@ -13,7 +13,7 @@ function cutAt(text: string, places: readonly number[]): string[] {
 }
 
 describe("the input of a custom tool", () => {
-  test("is what stands in the quotes, wherever the pieces are cut and however it is written", () => {
+  test("the input of a custom tool is the text in the quotes, at any chunk boundary and with any escapes", () => {
     const written = (text: string, ascii: boolean): string => {
       const json = JSON.stringify(text)
       const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`

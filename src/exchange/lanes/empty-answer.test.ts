@@ -20,7 +20,7 @@ function refusal(parts: readonly ContentPart[], finish: CandidateFinish = MALFOR
 }
 
 describe("a whole answer that says nothing", () => {
-  test("and stops for a reason of the vendor's own is an error that names the reason", () => {
+  test("an empty answer with a vendor-specific stop reason is an error that names the reason", () => {
     expect(refusal([])).toContain("MALFORMED_FUNCTION_CALL")
     expect(refusal([thought, { kind: "text", text: "" }])).toContain("MALFORMED_FUNCTION_CALL")
   })

@@ -26,7 +26,7 @@ test("a request whose names fit is left as it is", () => {
   expect(fitNames(request, pattern).request).toBe(request)
 })
 
-test("a name that does not fit is another one wherever it stands, and is told back", () => {
+test("a name that does not fit is replaced everywhere and restored in the answer", () => {
   const { request, names } = fitNames(asked("files.read/all"), pattern)
   const [sent = ""] = names.keys()
   expect(sent).toMatch(/^files_read_all_[0-9a-f]{8}$/)

@@ -50,7 +50,7 @@ describe("what is to be drawn", () => {
     )
   })
 
-  test("and is lost is told once for all calls, in the caller's words", () => {
+  test("a lost image setting is reported once for all calls, by the caller's name for it", () => {
     const { bodies, losses } = encode({ count: 5, settings: { quality: "high", endUser: "u" } })
     expect(bodies).toEqual([{ count: 2 }, { count: 2 }, { count: 1 }])
     expect(losses.map(({ path, weight }) => [path, weight])).toEqual([
@@ -59,11 +59,11 @@ describe("what is to be drawn", () => {
     ])
   })
 
-  test("as it is anyhow, loses nothing", () => {
+  test("a setting that equals the host's default is no loss", () => {
     expect(encode({ settings: { quality: "standard", background: "opaque" } }).losses).toEqual([])
   })
 
-  test("and cannot be, is refused in the caller's words", () => {
+  test("an image setting that cannot be translated is rejected by the caller's name for it", () => {
     expect(refusal({ settings: { background: "transparent" } })).toEqual(["unsupported_parameter", "background"])
     expect(refusal({ count: 33 })).toEqual(["invalid_parameter", "n"])
   })
@@ -82,7 +82,7 @@ describe("what was drawn in several calls", () => {
     usage: fc.option(some, { nil: undefined }),
   })
 
-  test("is one answer in their order, and uses what they used together, or nobody knows", () => {
+  test("images of several calls are one answer in order, with the sum of their usage or none if one is unknown", () => {
     fc.assert(
       fc.property(fc.array(response, { minLength: 1, maxLength: 6 }), (several) => {
         const joined = joinImageResponses(several as ImageResponse[])

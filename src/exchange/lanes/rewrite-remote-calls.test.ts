@@ -141,7 +141,7 @@ describe("a host of Messages without remote servers", () => {
   const there = { to: "anthropic-messages", lacksRemoteServers: true } as const
 
   test.each(["anthropic-messages", "openai-responses"])(
-    "is told calls beside declared tools as calls, from %s",
+    "a host without remote servers receives remote calls as plain tool calls if tools are declared, from %s",
     (from) => {
       const tools =
         from === "openai-responses" ? [SERVER_TOOL, { type: "function", name: "look", parameters: null }] : [FUNCTION]

@@ -32,7 +32,7 @@ describe("bytes without content", () => {
     expect(bytes.exceededBy(frame(1))).toBe(!isContent)
   })
 
-  test("of a large event that nobody understands count as a few", () => {
+  test("a large event that is not understood counts as a few meaningless bytes", () => {
     const bytes = new MeaninglessBytes()
     for (let event = 0; event < 100; event++) expect(bytes.exceededBy(frame(3_000_000, "{}"))).toBe(false)
   })

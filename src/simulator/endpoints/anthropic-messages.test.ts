@@ -159,7 +159,7 @@ describe("tools", () => {
     expect(String(content[0]?.id)).toMatch(/^toolu_01\w+$/)
   })
 
-  test("that have answered are quoted, whatever else is said beside", async () => {
+  test("the simulator quotes tool results, whatever else the turn contains", async () => {
     const messages = [
       { role: "user", content: "weather?" },
       { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "get_weather", input: {} }] },

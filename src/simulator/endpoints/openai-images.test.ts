@@ -56,7 +56,7 @@ test("an address is the picture itself", async () => {
   expect(image).not.toHaveProperty("b64_json")
 })
 
-test("usage adds up", async () => {
+test("the parts of the usage add up to its total", async () => {
   const { usage } = await draw({ n: 2, size: "1024x1024" })
   expect(usage).toMatchObject({ input_tokens: 3, output_tokens: 2048, total_tokens: 2051 })
 })

@@ -88,7 +88,7 @@ test("what was asked is said again", async () => {
 })
 
 describe("the events come in order", () => {
-  test("for words", async () => {
+  test("the events of a text answer come in order", async () => {
     expect(order(await stream(hello))).toEqual([
       "created",
       "in_progress",
@@ -161,7 +161,7 @@ describe("a stream adds up to the unary answer", () => {
   })
 })
 
-test("calls beside one another have ids of their own", async () => {
+test("parallel calls have distinct ids", async () => {
   const { output } = await json<ResponsesAnswer>(PATH, {
     ...hello,
     input: "Read the clock and the weather in Paris",

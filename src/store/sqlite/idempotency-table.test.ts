@@ -120,7 +120,7 @@ describe("there are never more", () => {
     expect(rowsOf("AbCDe")).toBe("AbCDe")
   })
 
-  test("also after all of them were gone", () => {
+  test("the bounds hold after all entries were deleted", () => {
     insert("ab")
     store.idempotency.dropBefore(2, 8)
     insert("CDE")
@@ -130,7 +130,7 @@ describe("there are never more", () => {
 })
 
 describe("of two tenants", () => {
-  test("each forgets its own oldest at its own bound, and nobody else's", () => {
+  test("each tenant's oldest entries are deleted at its own bound, and no other tenant's", () => {
     insert("NABCO")
     keepWithin({ rows: 2, answerBytes: 1000 })
     expect(rowsOf("NABCO")).toBe("NBCO")
@@ -138,7 +138,7 @@ describe("of two tenants", () => {
     expect([rowsOf("NABCO"), answersOf("NABCO")]).toEqual(["NBCO", "NCO"])
   })
 
-  test("the one that has more forgets its oldest at the bound of all, whoever came first or last", () => {
+  test("at the total bound the tenant with more entries loses its oldest, in any order of arrival", () => {
     insert("NOABCDE")
     keepAllWithin({ rows: 5, answerBytes: 1000 })
     expect(rowsOf("NOABCDE")).toBe("NOCDE")

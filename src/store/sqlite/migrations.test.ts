@@ -129,7 +129,7 @@ test("a journal without facts is taken over with all that was booked", () => {
   close()
 })
 
-test("whoever reads the file finds each entry, receipt and hold in a row of its own", () => {
+test("the migrated file has a row for each entry, receipt and hold", () => {
   createOlderStore(BEFORE_JOURNAL_WITH_FACTS, writeJournal)
   openSqlite(path).close()
   const database = new Database(path)
@@ -151,7 +151,7 @@ test("whoever reads the file finds each entry, receipt and hold in a row of its 
 
 const BEFORE_SHARES = 12
 
-test("requests and answers that were remembered are taken over, as nobody's, and give way as any tenant's", () => {
+test("stored idempotent answers are migrated without a tenant and evicted like a tenant's", () => {
   createOlderStore(BEFORE_SHARES, (database) => {
     for (const id of [1, 2, 3, 4])
       database.query("INSERT INTO repeats VALUES (?, ?, 'body', 'r', 7)").run(id, `hash-${id}`)

@@ -93,7 +93,7 @@ test("what is from before a time goes, of the oldest only", () => {
 })
 
 describe("there are never more", () => {
-  test("of one tenant than its bounds: its oldest go, and nobody else's", () => {
+  test("a tenant beyond its bound loses its oldest responses, and no other tenant does", () => {
     insert("aAbBcC")
     keepWithin({ rows: 2, bytes: 1000 }, "acme")
     expect(left("abcABC")).toBe("bcABC")
@@ -101,7 +101,7 @@ describe("there are never more", () => {
     expect(left("abcABC")).toBe("bcC")
   })
 
-  test("of all than theirs: the oldest go of whoever has most", () => {
+  test("at the total bound the tenant with the most responses loses its oldest", () => {
     insert("aABCDb")
     keepAllWithin({ rows: 4, bytes: 1000 })
     expect(left("abABCD")).toBe("abCD")
@@ -138,7 +138,7 @@ describe("there are never more", () => {
     expect(left("Aabcdefghij")).toBe("Aij")
   })
 
-  test("also after some were deleted, and after all were gone", () => {
+  test("the bounds hold after some or all responses were deleted", () => {
     insert("aAb")
     store.responses.remove("acme", "a")
     insert("c", { bytes: 20 })

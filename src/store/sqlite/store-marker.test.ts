@@ -104,7 +104,7 @@ describe("a store that has what its marker knows of is opened", () => {
     openSqlite(path).close()
   })
 
-  test("also where it has more, as after a kill within a second", () => {
+  test("a store with more than its marker records, as after a kill, is opened", () => {
     bookAndClose(3)
     const store = openSqlite(path)
     book(store, 4)
@@ -174,7 +174,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     expect(() => openSqlite(gone)).toThrow("lacks the last 200 ledger entries of 210")
   })
 
-  test("all of it", () => {
+  test("a store whose file is missing or empty is not opened", () => {
     bookAndClose(7)
     rmSync(path)
     expect(() => openSqlite(path)).toThrow(/trivium.db is missing or empty. It had 7 ledger entries .*--accept-loss/)
@@ -187,7 +187,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     openSqlite(path).close()
   })
 
-  test("itself: another one stands in its place", () => {
+  test("a store that was replaced by another is not opened", () => {
     bookAndClose(5)
     const other = join(folder, "other.db")
     const store = openSqlite(other)
@@ -221,7 +221,7 @@ describe("a store that has lost something is not opened, and says what", () => {
     expect(() => openSqlite(path)).toThrow("lacks the last 1 change to keys, tenants or credentials")
   })
 
-  test("its marker's text", () => {
+  test("a store whose marker is unreadable is not opened", () => {
     bookAndClose(1)
     writeFileSync(`${path}-marker`, "scribbled over")
     expect(() => openSqlite(path)).toThrow("cannot be read")

@@ -25,7 +25,7 @@ test("what is parsed and written again stays as it is", () => {
   )
 })
 
-test("both values of a name that is written twice are there, wherever it stands", () => {
+test("both values of a duplicate member are found at any depth", () => {
   const name = fc.string().filter((each) => each !== "__proto__")
   fc.assert(
     fc.property(name, fc.jsonValue(), fc.jsonValue(), fc.nat(5), (member, first, last, depth) => {

@@ -63,7 +63,7 @@ describe("the outline", () => {
     )
   })
 
-  test("names a member that stands twice", () => {
+  test("the outline names a duplicate member", () => {
     expect(duplicateMember(outlineJson('{"a":1,"b":2,"\\u0061":3}') ?? { open: 0, members: [] })).toBe("a")
     expect(duplicateMember(outlineJson('{"a":{"a":1},"b":[{"b":1}]}') ?? { open: 0, members: [] })).toBeUndefined()
   })
@@ -87,7 +87,7 @@ describe("the limits", () => {
     expect(outlineJson(`{"a":{${members}}}`, limits({ maxMembers: 10 }))).toBeDefined()
   })
 
-  test("values are counted", () => {
+  test("the limit on the number of values is enforced", () => {
     expect(() => outlineJson(`{"a":[${"1,".repeat(100)}1]}`, limits({ maxValues: 50 }))).toThrow("maxValues 50")
   })
 })

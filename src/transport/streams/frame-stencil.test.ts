@@ -23,7 +23,7 @@ function passes(stencil: FrameStencil | undefined, text: string): string | undef
   return passed && toByteText(passed)
 }
 
-test("what was said is told, as it stands in JSON, and no number beside it", () => {
+test("the stencil returns the text as written in JSON, without the numbers around it", () => {
   const learnt = stencilOf(frame('"one"', { seq: "1" }), frame('"two"', { seq: "2" }))
   const said: string[] = []
   const two = frame('"a \\n b"', { seq: "30" }) + frame('""', { seq: "31" })

@@ -1,22 +1,22 @@
 // Cells about what only some protocols have: references to earlier items, passages of a search, and remote servers.
-import type { Cell } from "../cell.ts"
-import type { Answer, Ask, RemoteCall, RemoteServer } from "../conversation.ts"
+import type { MatrixCell } from "../cell.ts"
+import type { MatrixRequest, RemoteCall, RemoteServer, ScriptedAnswer } from "../conversation.ts"
 import { asked, INSTRUCTIONS, textsIn } from "./props.ts"
 
-const DONE: Answer = { parts: [{ text: "Done." }], finish: "stop" }
+const DONE: ScriptedAnswer = { parts: [{ text: "Done." }], finish: "stop" }
 const QUESTION = "What do foxes eat?"
 
 /** Three turns, the earlier answers named by their ids alone: one that came whole, and one that was streamed. */
-export async function itemReferences(cell: Cell): Promise<void> {
-  const first: Ask = { ...asked("hi"), byReference: true }
-  const hello: Answer = { parts: [{ text: "Hello." }], finish: "stop" }
+export async function itemReferences(cell: MatrixCell): Promise<void> {
+  const first: MatrixRequest = { ...asked("hi"), byReference: true }
+  const hello: ScriptedAnswer = { parts: [{ text: "Hello." }], finish: "stop" }
   const one = await cell.say(first, { answer: hello, stream: false, mayLose: true })
-  const second: Ask = {
+  const second: MatrixRequest = {
     ...first,
     turns: [...first.turns, { by: "assistant", echo: one.reply.echo }, { by: "user", parts: [{ text: "and?" }] }],
   }
   const two = await cell.say(second, { answer: DONE, stream: true, mayLose: true })
-  const third: Ask = {
+  const third: MatrixRequest = {
     ...first,
     turns: [...second.turns, { by: "assistant", echo: two.reply.echo }, { by: "user", parts: [{ text: "so?" }] }],
   }
@@ -33,10 +33,10 @@ export async function itemReferences(cell: Cell): Promise<void> {
 
 const PASSAGE = { title: "Foxes", source: "https://kb.example/foxes", text: "Foxes are omnivores." }
 
-export async function searchResults(cell: Cell): Promise<void> {
+export async function searchResults(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const parts = [{ passage: PASSAGE }, { text: QUESTION }]
-    const asking: Ask = { instructions: INSTRUCTIONS, turns: [{ by: "user", parts }] }
+    const asking: MatrixRequest = { instructions: INSTRUCTIONS, turns: [{ by: "user", parts }] }
     const { reply, heard } = await cell.say(asking, { answer: DONE, stream })
     cell.seen("text", reply.text).is("Done.")
     const said = heard.turns.flatMap((turn) => turn.parts)
@@ -57,11 +57,11 @@ const LOOKED_UP: RemoteCall = {
 }
 const WITH_SERVERS = ["openai-responses", "anthropic-messages"]
 
-export async function remoteServers(cell: Cell): Promise<void> {
+export async function remoteServers(cell: MatrixCell): Promise<void> {
   const hasServers = WITH_SERVERS.includes(cell.name.upstream)
-  const called: Answer = { parts: [{ remote: LOOKED_UP }, { text: "Done." }], finish: "stop" }
+  const called: ScriptedAnswer = { parts: [{ remote: LOOKED_UP }, { text: "Done." }], finish: "stop" }
   for (const stream of [false, true]) {
-    const asking: Ask = { ...asked(QUESTION), server: SERVER }
+    const asking: MatrixRequest = { ...asked(QUESTION), server: SERVER }
     const { reply, heard } = await cell.say(asking, { answer: hasServers ? called : DONE, stream, mayLose: true })
     cell.seen("text", reply.text).is("Done.")
     if (hasServers) {

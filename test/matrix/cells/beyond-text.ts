@@ -1,6 +1,6 @@
 // Cells about what stands beside plain text: files, a schema for the answer, thoughts, and marks for the cache.
-import type { Cell } from "../cell.ts"
-import type { Answer, Ask, UserPart } from "../conversation.ts"
+import type { MatrixCell } from "../cell.ts"
+import type { MatrixRequest, ScriptedAnswer, UserPart } from "../conversation.ts"
 import {
   asked,
   CALL,
@@ -16,14 +16,14 @@ import {
 } from "./props.ts"
 import { goneOn } from "./tools.ts"
 
-const DONE: Answer = { parts: [{ text: "I see a dot." }], finish: "stop" }
+const DONE: ScriptedAnswer = { parts: [{ text: "I see a dot." }], finish: "stop" }
 const QUESTION = "What do you see?"
 
-function askedAbout(part: UserPart): Ask {
+function askedAbout(part: UserPart): MatrixRequest {
   return { instructions: INSTRUCTIONS, turns: [{ by: "user", parts: [{ text: QUESTION }, part] }] }
 }
 
-export async function imageIn(cell: Cell): Promise<void> {
+export async function imageIn(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const { reply, heard } = await cell.say(askedAbout({ image: PICTURE }), { answer: DONE, stream })
     cell.seen("text", reply.text).is("I see a dot.")
@@ -32,7 +32,7 @@ export async function imageIn(cell: Cell): Promise<void> {
   }
 }
 
-export async function documentIn(cell: Cell): Promise<void> {
+export async function documentIn(cell: MatrixCell): Promise<void> {
   const asking = askedAbout({ document: DOCUMENT })
   const { reply, heard } = await cell.say(asking, { answer: DONE, stream: false, mayLose: true })
   const { mediaType, base64 } = DOCUMENT
@@ -61,9 +61,9 @@ const FORMAT = {
 }
 const VERDICT = { verdict: "yes", reasons: ["because", "ü"], place: { city: "Köln" } }
 
-export async function jsonSchema(cell: Cell): Promise<void> {
+export async function jsonSchema(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
-    const answer: Answer = { parts: [{ text: JSON.stringify(VERDICT) }], finish: "stop" }
+    const answer: ScriptedAnswer = { parts: [{ text: JSON.stringify(VERDICT) }], finish: "stop" }
     const asking = { ...asked("Is it so?"), format: FORMAT }
     const { reply, heard } = await cell.say(asking, { answer, stream, mayLose: true })
     cell.seen("text", reply.text).is(JSON.stringify(VERDICT))
@@ -77,10 +77,10 @@ const THOUGHT = "The user wants to know. Let me think about it at length."
 const SEAL = "EqQBCkYIBxgCKkD+/x9Zf0+seal/AAECAwQFBgcICQ=="
 const HARD_BUDGET = 24_576
 
-export async function reasoning(cell: Cell): Promise<void> {
+export async function reasoning(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
-    const answer: Answer = { parts: [{ reasoning: THOUGHT, seal: SEAL }, { text: "42." }], finish: "stop" }
-    const asking: Ask = { ...asked("What is the answer?"), thinkHard: true }
+    const answer: ScriptedAnswer = { parts: [{ reasoning: THOUGHT, seal: SEAL }, { text: "42." }], finish: "stop" }
+    const asking: MatrixRequest = { ...asked("What is the answer?"), thinkHard: true }
     const { reply, heard } = await cell.say(asking, { answer, stream, mayLose: true })
     cell.seen("reasoning", reply.reasoning).is(THOUGHT)
     cell.seen("text", reply.text).is("42.")
@@ -92,12 +92,12 @@ export async function reasoning(cell: Cell): Promise<void> {
   }
 }
 
-export async function reasoningOverTurns(cell: Cell): Promise<void> {
-  const asking: Ask = { ...asked("How is the weather in Köln?"), tools: [WEATHER], thinkHard: true }
+export async function reasoningOverTurns(cell: MatrixCell): Promise<void> {
+  const asking: MatrixRequest = { ...asked("How is the weather in Köln?"), tools: [WEATHER], thinkHard: true }
   for (const stream of [false, true]) {
     const seal = stream ? `streamed${SEAL}` : SEAL
     const call = { ...CALL, id: stream ? "call_streamed1" : CALL.id }
-    const answer: Answer = { parts: [{ reasoning: THOUGHT, seal }, { call }], finish: "tool-calls" }
+    const answer: ScriptedAnswer = { parts: [{ reasoning: THOUGHT, seal }, { call }], finish: "tool-calls" }
     const first = await cell.say(asking, { answer, stream, mayLose: true })
     cell.seen("reasoning", first.reply.reasoning).is(THOUGHT)
     cell.seen("calls", first.reply.calls.length).is(1)
@@ -117,25 +117,25 @@ export async function reasoningOverTurns(cell: Cell): Promise<void> {
 }
 
 /** Gemini signs the text that it ends with: behind it, where other protocols have no place for a seal. */
-export async function sealsBehindText(cell: Cell): Promise<void> {
+export async function sealsBehindText(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const seal = stream ? `streamed${SEAL}` : SEAL
-    const asking: Ask = { ...asked(stream ? "Tell me." : "And so?"), thinkHard: true }
-    const answer: Answer = { parts: [{ reasoning: THOUGHT, seal }, { text: "42, of course." }], finish: "stop" }
+    const asking: MatrixRequest = { ...asked(stream ? "Tell me." : "And so?"), thinkHard: true }
+    const answer: ScriptedAnswer = { parts: [{ reasoning: THOUGHT, seal }, { text: "42, of course." }], finish: "stop" }
     const { reply } = await cell.say(asking, { answer, stream, mayLose: true })
     cell.seen("text", reply.text).is("42, of course.")
     cell.ended(reply, "stop")
     const more = { by: "user", parts: [{ text: "Why?" }] } as const
-    const second: Ask = { ...asking, turns: [...asking.turns, { by: "assistant", echo: reply.echo }, more] }
+    const second: MatrixRequest = { ...asking, turns: [...asking.turns, { by: "assistant", echo: reply.echo }, more] }
     const { heard, reply: last } = await cell.say(second, { answer: DONE, stream, mayLose: true })
     cell.seen("text of the second turn", last.text).is("I see a dot.")
     if (cell.name.upstream === "gemini-generate") cell.seen("seals at their maker", sealsIn(heard)).is([seal])
   }
 }
 
-export async function cacheMarks(cell: Cell): Promise<void> {
+export async function cacheMarks(cell: MatrixCell): Promise<void> {
   const { client, upstream } = cell.name
-  const asking: Ask = { ...asked(QUESTION), cached: true }
+  const asking: MatrixRequest = { ...asked(QUESTION), cached: true }
   const { reply, heard } = await cell.say(asking, { answer: DONE, stream: false, mayLose: true })
   cell.seen("text", reply.text).is("I see a dot.")
   const marks = client === "anthropic-messages"

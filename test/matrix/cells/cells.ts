@@ -1,6 +1,6 @@
 // What is done in the cells of each feature.
-import type { Feature } from "../axes.ts"
-import type { Cell } from "../cell.ts"
+import type { MatrixFeature } from "../axes.ts"
+import type { MatrixCell } from "../cell.ts"
 import { itemReferences, remoteServers, searchResults } from "./beside-chat.ts"
 import {
   cacheMarks,
@@ -14,7 +14,7 @@ import {
 import { lengthFinish, midStreamError, multiTurn, refusal, stopSequence, stream, text, usage } from "./plain.ts"
 import { forcedTool, parallelTools, toolError, toolResultWithImage, tools } from "./tools.ts"
 
-export const cells: Readonly<Record<Feature, (cell: Cell) => Promise<void>>> = {
+export const cells: Readonly<Record<MatrixFeature, (cell: MatrixCell) => Promise<void>>> = {
   text,
   stream,
   "multi-turn": multiTurn,

@@ -1,22 +1,22 @@
 // Cells about what is said in plain text, how an answer ends, and what it costs.
-import type { Cell } from "../cell.ts"
-import { type Answer, inputOf, OUTPUT_TOKENS, USAGE } from "../conversation.ts"
+import type { MatrixCell } from "../cell.ts"
+import { inputOf, OUTPUT_TOKENS, type ScriptedAnswer, USAGE } from "../conversation.ts"
 import { asked, INSTRUCTIONS, textsIn } from "./props.ts"
 
 const QUESTION = "Who are you? ¿Y tú? 🦊"
 const TEXT = 'I am a fox, naïve and quick. 🦊 "Really"\nSo it is.'
-const ANSWER: Answer = { parts: [{ text: TEXT }], finish: "stop" }
+const ANSWER: ScriptedAnswer = { parts: [{ text: TEXT }], finish: "stop" }
 
-export async function text(cell: Cell): Promise<void> {
+export async function text(cell: MatrixCell): Promise<void> {
   await saysText(cell, false)
 }
 
-export async function stream(cell: Cell): Promise<void> {
+export async function stream(cell: MatrixCell): Promise<void> {
   const pieces = await saysText(cell, true)
   if (pieces.length < 3) cell.problem("pieces of text", { expected: "several", seen: pieces })
 }
 
-async function saysText(cell: Cell, streams: boolean): Promise<readonly string[]> {
+async function saysText(cell: MatrixCell, streams: boolean): Promise<readonly string[]> {
   const { reply, heard, pieces } = await cell.say(asked(QUESTION), { answer: ANSWER, stream: streams })
   cell.seen("text", reply.text).is(TEXT)
   cell.seen("model", reply.model).is(cell.model)
@@ -29,7 +29,7 @@ async function saysText(cell: Cell, streams: boolean): Promise<readonly string[]
   return pieces
 }
 
-export async function multiTurn(cell: Cell): Promise<void> {
+export async function multiTurn(cell: MatrixCell): Promise<void> {
   for (const streams of [false, true]) {
     const first = await cell.say(asked(QUESTION), { answer: ANSWER, stream: streams })
     const ask = {
@@ -56,9 +56,9 @@ export async function multiTurn(cell: Cell): Promise<void> {
   }
 }
 
-export async function lengthFinish(cell: Cell): Promise<void> {
+export async function lengthFinish(cell: MatrixCell): Promise<void> {
   for (const streams of [false, true]) {
-    const answer: Answer = { parts: [{ text: "Once upon a" }], finish: "length" }
+    const answer: ScriptedAnswer = { parts: [{ text: "Once upon a" }], finish: "length" }
     const ask = { ...asked("Tell me a story."), maxOutputTokens: 64 }
     const { reply, heard } = await cell.say(ask, { answer, stream: streams })
     cell.seen("text", reply.text).is("Once upon a")
@@ -69,13 +69,17 @@ export async function lengthFinish(cell: Cell): Promise<void> {
 
 const STOP = "THE END"
 
-export async function stopSequence(cell: Cell): Promise<void> {
+export async function stopSequence(cell: MatrixCell): Promise<void> {
   const { client, upstream } = cell.name
   const sayable = client !== "openai-responses"
   if (!sayable)
     cell.note("Responses has no stop sequences: the cell checks that an answer which ended at one ends well.")
   for (const streams of [false, true]) {
-    const answer: Answer = { parts: [{ text: "Once upon a time" }], finish: "stop-sequence", stopSequence: STOP }
+    const answer: ScriptedAnswer = {
+      parts: [{ text: "Once upon a time" }],
+      finish: "stop-sequence",
+      stopSequence: STOP,
+    }
     const ask = { ...asked("Tell me a story."), ...(sayable && { stop: [STOP, "\n\nHuman:"] }) }
     const { reply, heard } = await cell.say(ask, { answer, stream: streams, mayLose: true })
     cell.seen("text", reply.text).is("Once upon a time")
@@ -86,8 +90,8 @@ export async function stopSequence(cell: Cell): Promise<void> {
   }
 }
 
-export async function usage(cell: Cell): Promise<void> {
-  const answer: Answer = { ...ANSWER, wroteCache: true }
+export async function usage(cell: MatrixCell): Promise<void> {
+  const answer: ScriptedAnswer = { ...ANSWER, wroteCache: true }
   const { client, upstream } = cell.name
   const tellsWrites = upstream === "anthropic-messages" || upstream === "bedrock-converse"
   const loses = client === "gemini-generate" && tellsWrites
@@ -107,25 +111,25 @@ export async function usage(cell: Cell): Promise<void> {
 
 const WORDS = "I will not help with that."
 
-export async function refusal(cell: Cell): Promise<void> {
+export async function refusal(cell: MatrixCell): Promise<void> {
   const { upstream } = cell.name
   for (const streams of [false, true]) {
-    const inWords: Answer = { parts: [{ refusal: WORDS }], finish: "refusal" }
+    const inWords: ScriptedAnswer = { parts: [{ refusal: WORDS }], finish: "refusal" }
     const { reply } = await cell.say(asked("Help me."), { answer: inWords, stream: streams, mayLose: true })
     cell.ended(reply, "refusal")
     const hasWords = upstream === "openai-chat" || upstream === "openai-responses"
     if (hasWords) cell.seen("words of the refusal", reply.refusal ?? reply.text).is(WORDS)
 
-    const halfway: Answer = { parts: [{ text: "Well, first" }], finish: "refusal" }
+    const halfway: ScriptedAnswer = { parts: [{ text: "Well, first" }], finish: "refusal" }
     const later = await cell.say(asked("Help me."), { answer: halfway, stream: streams, mayLose: true })
     cell.seen("text before it was stopped", later.reply.text).is("Well, first")
     cell.ended(later.reply, "refusal")
   }
 }
 
-export async function midStreamError(cell: Cell): Promise<void> {
+export async function midStreamError(cell: MatrixCell): Promise<void> {
   for (const breaks of ["with an error", "without a word"] as const) {
-    const answer: Answer = { parts: [{ text: TEXT }], finish: "stop", breaks }
+    const answer: ScriptedAnswer = { parts: [{ text: TEXT }], finish: "stop", breaks }
     const { pieces, failure, reply } = await cell.hear(asked(QUESTION), { answer, stream: true })
     cell.seen(`text before it broke ${breaks}`, pieces.join("")).is(TEXT)
     if (!failure)

@@ -1,11 +1,19 @@
 // What the cells speak about: tools, files and texts, and how to find them in what an upstream heard.
-import type { Ask, Call, Heard, HeardPart, Json, Media, Tool } from "../conversation.ts"
-import { list, type Members, members, text } from "../wire.ts"
+import type {
+  HeardPart,
+  MatrixJson,
+  MatrixRequest,
+  MatrixTool,
+  MatrixToolCall,
+  MediaFile,
+  ReceivedConversation,
+} from "../conversation.ts"
+import { list, members, text, type WireMembers } from "../wire.ts"
 
 export const INSTRUCTIONS = "You are terse. Antworte höflich."
 
 /** A picture of one dot. */
-export const PICTURE: Media = {
+export const PICTURE: MediaFile = {
   mediaType: "image/png",
   base64: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 }
@@ -17,7 +25,7 @@ export const DOCUMENT = {
   name: "report.pdf",
 }
 
-export const WEATHER: Tool = {
+export const WEATHER: MatrixTool = {
   name: "get_weather",
   description: "The weather in a city.",
   schema: {
@@ -27,66 +35,66 @@ export const WEATHER: Tool = {
   },
 }
 
-export const TIME: Tool = {
+export const TIME: MatrixTool = {
   name: "get_time",
   description: "The time in a city.",
   schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
 }
 
-export const CALL: Call = { id: "call_a1B2c3D4", name: "get_weather", arguments: { city: "Köln", unit: "C" } }
+export const CALL: MatrixToolCall = { id: "call_a1B2c3D4", name: "get_weather", arguments: { city: "Köln", unit: "C" } }
 
-export function asked(question: string): Ask {
+export function asked(question: string): MatrixRequest {
   return { instructions: INSTRUCTIONS, turns: [{ by: "user", parts: [{ text: question }] }] }
 }
 
 /** A schema without what dialects differ in: words in capitals, order, and keywords that not all of them have. */
-export function essence(schema: unknown): Json {
+export function essence(schema: unknown): MatrixJson {
   const { type, properties, required, enum: values, items } = members(schema)
   return {
     ...(type !== undefined && { type: text(type).toLowerCase() }),
     ...(properties !== undefined && { properties: essences(members(properties)) }),
     ...(required !== undefined && { required: list(required).map(text).sort() }),
-    ...(values !== undefined && { enum: list(values) as Json[] }),
+    ...(values !== undefined && { enum: list(values) as MatrixJson[] }),
     ...(items !== undefined && { items: essence(items) }),
   }
 }
 
-function essences(properties: Members): { [name: string]: Json } {
+function essences(properties: WireMembers): { [name: string]: MatrixJson } {
   const names = Object.keys(properties).sort()
   return Object.fromEntries(names.map((name) => [name, essence(properties[name])]))
 }
 
-export function toolEssence({ name, description, schema }: Tool): Json {
+export function toolEssence({ name, description, schema }: MatrixTool): MatrixJson {
   return { name, description, schema: essence(schema) }
 }
 
-function partsOf({ turns }: Heard): HeardPart[] {
+function partsOf({ turns }: ReceivedConversation): HeardPart[] {
   return turns.flatMap(({ parts }) => parts)
 }
 
-export function callsIn(heard: Heard): Call[] {
+export function callsIn(heard: ReceivedConversation): MatrixToolCall[] {
   return partsOf(heard).flatMap((part) => (part.kind === "call" ? [part.call] : []))
 }
 
 type HeardResult = Extract<HeardPart, { kind: "result" }>
 
 /** Each result with the call it is attached to. */
-export function resultsIn(heard: Heard): (HeardResult & { readonly of: Call | undefined })[] {
+export function resultsIn(heard: ReceivedConversation): (HeardResult & { readonly of: MatrixToolCall | undefined })[] {
   const calls = callsIn(heard)
   return partsOf(heard).flatMap((part) =>
     part.kind === "result" ? [{ ...part, of: calls.find(({ id }) => id === part.callId) }] : [],
   )
 }
 
-export function mediaIn(heard: Heard, kind: "image" | "document"): Media[] {
+export function mediaIn(heard: ReceivedConversation, kind: "image" | "document"): MediaFile[] {
   return partsOf(heard).flatMap((part) => (part.kind === kind ? [part.media] : []))
 }
 
-export function sealsIn(heard: Heard): string[] {
+export function sealsIn(heard: ReceivedConversation): string[] {
   return partsOf(heard).flatMap((part) => ("seal" in part && part.seal !== undefined ? [part.seal] : []))
 }
 
 /** Who said what, of texts alone. */
-export function textsIn({ turns }: Heard): string[][] {
+export function textsIn({ turns }: ReceivedConversation): string[][] {
   return turns.map(({ by, parts }) => [by, ...parts.flatMap((part) => (part.kind === "text" ? [part.text] : []))])
 }

@@ -1,6 +1,13 @@
 // Cells about tools: what is defined, called, forced, and given back.
-import type { Cell, Exchanged } from "../cell.ts"
-import { type Answer, type Ask, type AskedResult, type Call, type Reply, UNSEEN_SEAL } from "../conversation.ts"
+import type { ExchangeResult, MatrixCell } from "../cell.ts"
+import {
+  type AskedResult,
+  type ClientReply,
+  type MatrixRequest,
+  type MatrixToolCall,
+  type ScriptedAnswer,
+  UNSEEN_SEAL,
+} from "../conversation.ts"
 import {
   asked,
   CALL,
@@ -16,23 +23,23 @@ import {
 } from "./props.ts"
 
 const TOOLS = [WEATHER, TIME]
-const ASK: Ask = { ...asked("How is the weather in Köln?"), tools: TOOLS }
-const CALLS: Answer = { parts: [{ text: "Let me see." }, { call: CALL }], finish: "tool-calls" }
-const DONE: Answer = { parts: [{ text: "It is mild." }], finish: "stop" }
+const ASK: MatrixRequest = { ...asked("How is the weather in Köln?"), tools: TOOLS }
+const CALLS: ScriptedAnswer = { parts: [{ text: "Let me see." }, { call: CALL }], finish: "tool-calls" }
+const DONE: ScriptedAnswer = { parts: [{ text: "It is mild." }], finish: "stop" }
 /** The vendor gives calls no ids, so there are none to keep. */
 const WITHOUT_IDS = "gemini-generate"
 
 interface GoingOn {
-  readonly reply: Reply
+  readonly reply: ClientReply
   readonly results: readonly AskedResult[]
 }
 
 /** As the client's user would go on after an answer that called tools. */
-export function goneOn({ turns, ...ask }: Ask, { reply, results }: GoingOn): Ask {
+export function goneOn({ turns, ...ask }: MatrixRequest, { reply, results }: GoingOn): MatrixRequest {
   return { ...ask, turns: [...turns, { by: "assistant", echo: reply.echo }, { by: "tools", results }] }
 }
 
-export async function tools(cell: Cell): Promise<void> {
+export async function tools(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
     const first = await cell.say(ASK, { answer: CALLS, stream })
     cell.seen("text beside the call", first.reply.text).is("Let me see.")
@@ -58,7 +65,7 @@ export async function tools(cell: Cell): Promise<void> {
 }
 
 /** Calls came to the client with their arguments, and with ids to answer them by. */
-function checkCalls(cell: Cell, { reply }: Exchanged, expected: readonly Call[]): void {
+function checkCalls(cell: MatrixCell, { reply }: ExchangeResult, expected: readonly MatrixToolCall[]): void {
   cell.seen("calls", reply.calls.map(saidIn)).is(expected.map(saidIn))
   const ids = new Set(reply.calls.map(({ id }) => id))
   const mayLack = cell.name.client === WITHOUT_IDS && cell.name.upstream === WITHOUT_IDS
@@ -67,7 +74,7 @@ function checkCalls(cell: Cell, { reply }: Exchanged, expected: readonly Call[])
 }
 
 /** Calls came back to who made them, under the ids they were made with. */
-function checkHistory(cell: Cell, heard: Exchanged["heard"], expected: readonly Call[]): void {
+function checkHistory(cell: MatrixCell, heard: ExchangeResult["heard"], expected: readonly MatrixToolCall[]): void {
   const seen = callsIn(heard)
   if (cell.name.upstream === WITHOUT_IDS) {
     cell.seen("signatures in the history", sealsIn(heard)).is([UNSEEN_SEAL])
@@ -75,20 +82,20 @@ function checkHistory(cell: Cell, heard: Exchanged["heard"], expected: readonly 
   } else cell.seen("calls in the history", seen).is(expected)
 }
 
-function saidIn({ name, arguments: said }: Call): Omit<Call, "id"> {
+function saidIn({ name, arguments: said }: MatrixToolCall): Omit<MatrixToolCall, "id"> {
   return { name, arguments: said }
 }
 
-const THREE: readonly Call[] = [
+const THREE: readonly MatrixToolCall[] = [
   CALL,
   { id: "call_e5F6g7H8", name: "get_weather", arguments: { city: "Roma" } },
   { id: "call_i9J0k1L2", name: "get_time", arguments: { city: "Oslo" } },
 ]
 const RESULTS = ["12 °C", "24 °C", "noon"]
 
-export async function parallelTools(cell: Cell): Promise<void> {
+export async function parallelTools(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
-    const answer: Answer = { parts: THREE.map((call) => ({ call })), finish: "tool-calls" }
+    const answer: ScriptedAnswer = { parts: THREE.map((call) => ({ call })), finish: "tool-calls" }
     const first = await cell.say(ASK, { answer, stream })
     checkCalls(cell, first, THREE)
     cell.ended(first.reply, "tool-calls")
@@ -111,16 +118,16 @@ export async function parallelTools(cell: Cell): Promise<void> {
   }
 }
 
-export async function forcedTool(cell: Cell): Promise<void> {
+export async function forcedTool(cell: MatrixCell): Promise<void> {
   for (const stream of [false, true]) {
-    const answer: Answer = { parts: [{ call: CALL }], finish: "tool-calls" }
+    const answer: ScriptedAnswer = { parts: [{ call: CALL }], finish: "tool-calls" }
     const exchanged = await cell.say({ ...ASK, forcedTool: CALL.name }, { answer, stream })
     cell.seen("choice of tools at the upstream", exchanged.heard.choice).is({ tool: CALL.name })
     checkCalls(cell, exchanged, [CALL])
   }
 }
 
-async function resultArrives(cell: Cell, result: Omit<AskedResult, "call">): Promise<Exchanged> {
+async function resultArrives(cell: MatrixCell, result: Omit<AskedResult, "call">): Promise<ExchangeResult> {
   const first = await cell.say(ASK, { answer: CALLS, stream: false })
   const [call = CALL] = first.reply.calls
   const exchanged = await cell.say(goneOn(ASK, { ...first, results: [{ call, ...result }] }), {
@@ -134,7 +141,7 @@ async function resultArrives(cell: Cell, result: Omit<AskedResult, "call">): Pro
   return exchanged
 }
 
-export async function toolResultWithImage(cell: Cell): Promise<void> {
+export async function toolResultWithImage(cell: MatrixCell): Promise<void> {
   const { heard, reply } = await resultArrives(cell, { text: "A photograph:", image: PICTURE })
   const [result] = resultsIn(heard)
   if (result?.images.length) cell.seen("images in the result", result.images).is([PICTURE])
@@ -145,7 +152,7 @@ export async function toolResultWithImage(cell: Cell): Promise<void> {
   }
 }
 
-export async function toolError(cell: Cell): Promise<void> {
+export async function toolError(cell: MatrixCell): Promise<void> {
   const { heard, reply } = await resultArrives(cell, { text: "The service is down.", failed: true })
   const [result] = resultsIn(heard)
   const hasFlag = cell.name.client === "anthropic-messages" || cell.name.client === "gemini-generate"

@@ -1,19 +1,28 @@
 // Messages by the `@anthropic-ai/sdk` library.
 import Anthropic from "@anthropic-ai/sdk"
 import type { Message, MessageParam } from "@anthropic-ai/sdk/resources/messages"
-import type { Ask, AskedTurn, Failure, Media, RemoteCall, RemoteServer, Reply, UserPart } from "../conversation.ts"
+import type {
+  AskedTurn,
+  ClientFailure,
+  ClientReply,
+  MatrixRequest,
+  MediaFile,
+  RemoteCall,
+  RemoteServer,
+  UserPart,
+} from "../conversation.ts"
 import { given, list, members, numberOrNone, text, textOrNone } from "../wire.ts"
-import { type Client, type Connection, ListeningFetch, outcomeOf, PATIENCE_MS } from "./client.ts"
+import { ListeningFetch, type MatrixClient, type MatrixConnection, outcomeOf, PATIENCE_MS } from "./client.ts"
 
-export function anthropicMessagesClient({ gateway, key, model }: Connection): Client {
+export function anthropicMessagesClient({ gateway, key, model }: MatrixConnection): MatrixClient {
   const ear = new ListeningFetch()
   const baseURL = gateway.anthropic
   const anthropic = new Anthropic({ baseURL, apiKey: key, maxRetries: 0, timeout: PATIENCE_MS, fetch: ear.fetch })
   // What is in beta stands on another object of the library, which is the same but for that.
   const beta = anthropic.beta.messages as unknown as typeof anthropic.messages
-  const messagesFor = ({ server }: Ask) => (server ? beta : anthropic.messages)
-  const whole = async (ask: Ask): Promise<Message> => messagesFor(ask).create(bodyOf(ask, model))
-  const streamed = async (ask: Ask, pieces: string[]): Promise<Message> => {
+  const messagesFor = ({ server }: MatrixRequest) => (server ? beta : anthropic.messages)
+  const whole = async (ask: MatrixRequest): Promise<Message> => messagesFor(ask).create(bodyOf(ask, model))
+  const streamed = async (ask: MatrixRequest, pieces: string[]): Promise<Message> => {
     const stream = messagesFor(ask).stream(bodyOf(ask, model))
     for await (const event of stream) {
       if (event.type === "content_block_delta" && event.delta.type === "text_delta") pieces.push(event.delta.text)
@@ -38,7 +47,7 @@ export function anthropicMessagesClient({ gateway, key, model }: Connection): Cl
   }
 }
 
-function failureOf(thrown: unknown): Failure {
+function failureOf(thrown: unknown): ClientFailure {
   if (!(thrown instanceof Anthropic.APIError)) {
     return { isOfLibrary: thrown instanceof Anthropic.AnthropicError, message: String(thrown) }
   }
@@ -46,10 +55,10 @@ function failureOf(thrown: unknown): Failure {
   return { isOfLibrary: true, message: thrown.message, ...given({ status: numberOrNone(thrown.status), code }) }
 }
 
-type Body = Anthropic.MessageCreateParamsNonStreaming
+type MessagesClientParams = Anthropic.MessageCreateParamsNonStreaming
 const MARK = { cache_control: { type: "ephemeral" } } as const
 
-function bodyOf(ask: Ask, model: string): Body {
+function bodyOf(ask: MatrixRequest, model: string): MessagesClientParams {
   const { instructions, cached = false, thinkHard, format } = ask
   const output = { ...(thinkHard && { effort: "high" }), ...(format && { format: formatOf(format.schema) }) }
   return given({
@@ -66,7 +75,7 @@ function bodyOf(ask: Ask, model: string): Body {
     stop_sequences: ask.stop && [...ask.stop],
     mcp_servers: ask.server && [serverOf(ask.server)],
     betas: ask.server && ["mcp-client-2025-04-04"],
-  }) as unknown as Body
+  }) as unknown as MessagesClientParams
 }
 
 function serverOf({ label, url, token, allowed }: RemoteServer): object {
@@ -110,7 +119,7 @@ function blockOf(part: UserPart): Anthropic.ContentBlockParam {
   return { type: "document", source: { type: "base64", media_type: "application/pdf", data: base64 }, title: name }
 }
 
-function imageOf({ mediaType, base64 }: Media): Anthropic.ImageBlockParam {
+function imageOf({ mediaType, base64 }: MediaFile): Anthropic.ImageBlockParam {
   return { type: "image", source: { type: "base64", media_type: mediaType as "image/png", data: base64 } }
 }
 
@@ -124,7 +133,7 @@ function remoteCallsIn(content: readonly unknown[]): RemoteCall[] {
   })
 }
 
-function replyOf(message: Message): Reply {
+function replyOf(message: Message): ClientReply {
   const { content, stop_reason, stop_sequence, usage } = message
   const { cache_read_input_tokens, cache_creation_input_tokens } = usage
   return {

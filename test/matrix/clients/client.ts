@@ -1,17 +1,17 @@
 // A driver: says a conversation with the protocol's official library, and tells what the library's own objects say.
 import type { ClientProtocol } from "../axes.ts"
-import type { Ask, Ending, Failure, Outcome, Reply } from "../conversation.ts"
+import type { ClientFailure, ClientOutcome, ClientReply, FinishKind, MatrixRequest } from "../conversation.ts"
 
-export interface Client {
+export interface MatrixClient {
   readonly protocol: ClientProtocol
   /** How the library is called at npm. */
   readonly library: string
   /** Its protocol's words for how an answer ended. */
-  readonly endings: Readonly<Record<Ending, readonly string[]>>
-  say(ask: Ask, options: { readonly stream: boolean }): Promise<Outcome>
+  readonly endings: Readonly<Record<FinishKind, readonly string[]>>
+  say(ask: MatrixRequest, options: { readonly stream: boolean }): Promise<ClientOutcome>
 }
 
-export interface Connection {
+export interface MatrixConnection {
   readonly gateway: GatewayAddress
   readonly key: string
   readonly model: string
@@ -31,9 +31,9 @@ export const PATIENCE_MS = 10_000
 
 /** What a call came to, whether it answers or raises. */
 export async function outcomeOf(
-  call: (pieces: string[]) => Promise<Reply>,
-  told: (thrown: unknown) => Failure,
-): Promise<Outcome> {
+  call: (pieces: string[]) => Promise<ClientReply>,
+  told: (thrown: unknown) => ClientFailure,
+): Promise<ClientOutcome> {
   const pieces: string[] = []
   try {
     return { pieces, reply: await call(pieces) }

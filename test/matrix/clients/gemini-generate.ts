@@ -9,24 +9,24 @@ import {
   type Part,
 } from "@google/genai"
 import {
-  type Ask,
   type AskedResult,
   type AskedTurn,
-  type Failure,
-  type Media,
-  type Reply,
+  type ClientFailure,
+  type ClientReply,
+  type MatrixRequest,
+  type MediaFile,
   type UserPart,
   unspeakable,
 } from "../conversation.ts"
 import { given, members, numberOrNone, parsed, textOrNone } from "../wire.ts"
-import { type Client, type Connection, LOSSES_HEADER, outcomeOf, PATIENCE_MS } from "./client.ts"
+import { LOSSES_HEADER, type MatrixClient, type MatrixConnection, outcomeOf, PATIENCE_MS } from "./client.ts"
 
 /** What `high` is worth in tokens. */
 const HARD_BUDGET = 24_576
 
-export function geminiGenerateClient({ gateway, key, model }: Connection): Client {
+export function geminiGenerateClient({ gateway, key, model }: MatrixConnection): MatrixClient {
   const google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: gateway.gemini, timeout: PATIENCE_MS } })
-  const streamed = async (ask: Ask, pieces: string[]): Promise<GenerateContentResponse[]> => {
+  const streamed = async (ask: MatrixRequest, pieces: string[]): Promise<GenerateContentResponse[]> => {
     const chunks: GenerateContentResponse[] = []
     for await (const chunk of await google.models.generateContentStream(bodyOf(ask, model))) {
       chunks.push(chunk)
@@ -54,7 +54,7 @@ export function geminiGenerateClient({ gateway, key, model }: Connection): Clien
 }
 
 /** The library keeps an error's JSON as its message. */
-function failureOf(thrown: unknown): Failure {
+function failureOf(thrown: unknown): ClientFailure {
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   const error = members(members(parsed(message.slice(message.indexOf("{")))).error)
   // The vendor's path has the status there, and our code in the details.
@@ -64,7 +64,10 @@ function failureOf(thrown: unknown): Failure {
   return { isOfLibrary: thrown instanceof ApiError, message, ...given({ status, code }) }
 }
 
-function bodyOf(ask: Ask, model: string): { model: string; contents: Content[]; config: GenerateContentConfig } {
+function bodyOf(
+  ask: MatrixRequest,
+  model: string,
+): { model: string; contents: Content[]; config: GenerateContentConfig } {
   const config = given({
     systemInstruction: ask.instructions,
     tools: ask.tools && [
@@ -103,7 +106,7 @@ function partOf(part: UserPart): Part {
   return inline("image" in part ? part.image : part.document)
 }
 
-function inline({ mediaType, base64 }: Media): Part {
+function inline({ mediaType, base64 }: MediaFile): Part {
   return { inlineData: { mimeType: mediaType, data: base64 } }
 }
 
@@ -121,7 +124,7 @@ function textIn(parts: readonly Part[], { thoughts }: { thoughts: boolean }): st
   return parts.map(({ text = "", thought = false }) => (thought === thoughts ? text : "")).join("")
 }
 
-function replyOf(chunks: readonly GenerateContentResponse[]): Reply {
+function replyOf(chunks: readonly GenerateContentResponse[]): ClientReply {
   const parts = chunks.flatMap(partsIn)
   const last = chunks.at(-1)
   const { modelVersion = "", promptFeedback, usageMetadata: usage } = last ?? {}

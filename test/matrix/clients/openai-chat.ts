@@ -2,26 +2,26 @@
 import OpenAI from "openai"
 import type { ChatCompletion, ChatCompletionMessageParam } from "openai/resources/chat/completions"
 import {
-  type Ask,
   type AskedTurn,
-  type Failure,
-  type Media,
-  type Reply,
+  type ClientFailure,
+  type ClientReply,
+  type MatrixRequest,
+  type MediaFile,
   type UserPart,
   unspeakable,
 } from "../conversation.ts"
 import { given, list, members, numberOrNone, parsed, text } from "../wire.ts"
-import { type Client, type Connection, ListeningFetch, outcomeOf, PATIENCE_MS } from "./client.ts"
+import { ListeningFetch, type MatrixClient, type MatrixConnection, outcomeOf, PATIENCE_MS } from "./client.ts"
 
-export function openaiChatClient(connection: Connection): Client {
+export function openaiChatClient(connection: MatrixConnection): MatrixClient {
   const { model } = connection
   const ear = new ListeningFetch()
   const openai = openaiAt(connection, ear)
-  const whole = async (ask: Ask): Promise<Reply> => {
+  const whole = async (ask: MatrixRequest): Promise<ClientReply> => {
     const completion = await openai.chat.completions.create({ ...bodyOf(ask, model), stream: false })
     return replyOf(completion, text(members(completion.choices[0]?.message).reasoning_content))
   }
-  const streamed = async (ask: Ask, pieces: string[]): Promise<Reply> => {
+  const streamed = async (ask: MatrixRequest, pieces: string[]): Promise<ClientReply> => {
     const stream = openai.chat.completions.stream({ ...bodyOf(ask, model), stream_options: { include_usage: true } })
     let reasoning = ""
     for await (const { choices } of stream) {
@@ -49,20 +49,20 @@ export function openaiChatClient(connection: Connection): Client {
   }
 }
 
-export function openaiAt({ gateway, key }: Connection, { fetch }: ListeningFetch): OpenAI {
+export function openaiAt({ gateway, key }: MatrixConnection, { fetch }: ListeningFetch): OpenAI {
   return new OpenAI({ baseURL: gateway.openai, apiKey: key, maxRetries: 0, timeout: PATIENCE_MS, fetch })
 }
 
-export function openaiFailure(thrown: unknown): Failure {
+export function openaiFailure(thrown: unknown): ClientFailure {
   if (!(thrown instanceof OpenAI.APIError))
     return { isOfLibrary: thrown instanceof OpenAI.OpenAIError, message: String(thrown) }
   const { status, code } = thrown
   return { isOfLibrary: true, message: thrown.message, ...given({ status, code: code ?? undefined }) }
 }
 
-type Body = Omit<OpenAI.Chat.ChatCompletionCreateParamsNonStreaming, "stream">
+type ChatClientParams = Omit<OpenAI.Chat.ChatCompletionCreateParamsNonStreaming, "stream">
 
-function bodyOf(ask: Ask, model: string): Body {
+function bodyOf(ask: MatrixRequest, model: string): ChatClientParams {
   const system: ChatCompletionMessageParam[] =
     ask.instructions === undefined ? [] : [{ role: "system", content: ask.instructions }]
   return given({
@@ -82,7 +82,7 @@ function bodyOf(ask: Ask, model: string): Body {
     stop: ask.stop && [...ask.stop],
     max_completion_tokens: ask.maxOutputTokens,
     prompt_cache_key: ask.cached && "matrix-key",
-  }) as Body
+  }) as ChatClientParams
 }
 
 function messagesOf(turn: AskedTurn): ChatCompletionMessageParam[] {
@@ -108,11 +108,11 @@ function partOf(part: UserPart): OpenAI.Chat.ChatCompletionContentPart {
   return { type: "file", file: { filename: part.document.name, file_data: addressOf(part.document) } }
 }
 
-export function addressOf({ mediaType, base64 }: Media): string {
+export function addressOf({ mediaType, base64 }: MediaFile): string {
   return `data:${mediaType};base64,${base64}`
 }
 
-function replyOf({ choices, usage, model }: ChatCompletion, reasoning: string): Reply {
+function replyOf({ choices, usage, model }: ChatCompletion, reasoning: string): ClientReply {
   const [choice] = choices
   const { content = null, refusal = null, tool_calls } = choice?.message ?? {}
   const calls = list(tool_calls).map((call) => {

@@ -1,20 +1,27 @@
 // Responses by the `openai` library.
 import type OpenAI from "openai"
 import type { Response, ResponseInputItem, ResponseOutputItem } from "openai/resources/responses/responses"
-import { type Ask, type AskedTurn, type RemoteServer, type Reply, type UserPart, unspeakable } from "../conversation.ts"
+import {
+  type AskedTurn,
+  type ClientReply,
+  type MatrixRequest,
+  type RemoteServer,
+  type UserPart,
+  unspeakable,
+} from "../conversation.ts"
 import { given, list, members, parsed, text } from "../wire.ts"
-import { type Client, type Connection, ListeningFetch, outcomeOf } from "./client.ts"
+import { ListeningFetch, type MatrixClient, type MatrixConnection, outcomeOf } from "./client.ts"
 import { addressOf, openaiAt, openaiFailure } from "./openai-chat.ts"
 
-export function openaiResponsesClient(connection: Connection): Client {
+export function openaiResponsesClient(connection: MatrixConnection): MatrixClient {
   const { model } = connection
   const ear = new ListeningFetch()
   const openai = openaiAt(connection, ear)
-  const whole = async (ask: Ask): Promise<Reply> => {
+  const whole = async (ask: MatrixRequest): Promise<ClientReply> => {
     const response = await openai.responses.create({ ...bodyOf(ask, model), stream: false })
     return replyOf(response, response.output)
   }
-  const streamed = async (ask: Ask, pieces: string[]): Promise<Reply> => {
+  const streamed = async (ask: MatrixRequest, pieces: string[]): Promise<ClientReply> => {
     const stream = openai.responses.stream(bodyOf(ask, model))
     let output: readonly ResponseOutputItem[] = []
     for await (const event of stream) {
@@ -42,9 +49,9 @@ export function openaiResponsesClient(connection: Connection): Client {
   }
 }
 
-type Body = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "stream">
+type ResponsesClientParams = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "stream">
 
-function bodyOf(ask: Ask, model: string): Body {
+function bodyOf(ask: MatrixRequest, model: string): ResponsesClientParams {
   return given({
     model,
     store: ask.byReference === true,
@@ -67,7 +74,7 @@ function bodyOf(ask: Ask, model: string): Body {
     reasoning: ask.thinkHard && { effort: "high" as const, summary: "auto" as const },
     max_output_tokens: ask.maxOutputTokens,
     prompt_cache_key: ask.cached && "matrix-key",
-  }) as Body
+  }) as ResponsesClientParams
 }
 
 function serverTool({ label, url, token, allowed }: RemoteServer) {
@@ -75,7 +82,7 @@ function serverTool({ label, url, token, allowed }: RemoteServer) {
   return { ...named, allowed_tools: [...allowed], require_approval: "never" as const }
 }
 
-function itemsOf(turn: AskedTurn, { byReference }: Ask): ResponseInputItem[] {
+function itemsOf(turn: AskedTurn, { byReference }: MatrixRequest): ResponseInputItem[] {
   if (turn.by === "user") return [{ role: "user", content: turn.parts.map(partOf) }]
   if (turn.by === "tools") {
     return turn.results.map(({ call, text: said, image }) => ({
@@ -89,19 +96,19 @@ function itemsOf(turn: AskedTurn, { byReference }: Ask): ResponseInputItem[] {
   return byReference ? items.map((item) => ({ type: "item_reference", id: text(members(item).id) })) : items
 }
 
-type Part =
+type ResponsesInputPart =
   | OpenAI.Responses.ResponseInputText
   | OpenAI.Responses.ResponseInputImage
   | OpenAI.Responses.ResponseInputFile
 
-function partOf(part: UserPart): Part {
+function partOf(part: UserPart): ResponsesInputPart {
   if ("text" in part) return { type: "input_text", text: part.text }
   if ("passage" in part) return unspeakable(part)
   if ("image" in part) return { type: "input_image", image_url: addressOf(part.image), detail: "auto" }
   return { type: "input_file", filename: part.document.name, file_data: addressOf(part.document) }
 }
 
-function replyOf(response: Response, output: readonly ResponseOutputItem[]): Reply {
+function replyOf(response: Response, output: readonly ResponseOutputItem[]): ClientReply {
   const { usage, status, incomplete_details } = response
   const refusals = output.flatMap((item) =>
     item.type === "message" ? item.content.flatMap((part) => (part.type === "refusal" ? [part.refusal] : [])) : [],

@@ -1,23 +1,23 @@
 // Anthropic's messages at the upstream's end.
 import {
-  type Answer,
   type AnswerPart,
   cacheWriteOf,
-  type Ending,
-  type Heard,
+  type FinishKind,
   type HeardPart,
   inPieces,
-  type Json,
   type JsonObject,
-  type Media,
+  type MatrixJson,
+  type MediaFile,
   OUTPUT_TOKENS,
+  type ReceivedConversation,
   type RemoteCall,
+  type ScriptedAnswer,
   USAGE,
 } from "../conversation.ts"
-import { given, list, type Members, members, numberOrNone, text, textOrNone } from "../wire.ts"
-import { joined, Speech, type Spoken, type Voice } from "./voice.ts"
+import { given, list, members, numberOrNone, text, textOrNone, type WireMembers } from "../wire.ts"
+import { AnswerRecorder, type EncodedAnswer, joined, type UpstreamFormat } from "./upstream-format.ts"
 
-export const anthropicMessagesVoice: Voice = {
+export const anthropicMessagesVoice: UpstreamFormat = {
   protocol: "anthropic-messages",
   contentType: "text/event-stream; charset=utf-8",
   addressed(path, { model, stream }) {
@@ -29,7 +29,7 @@ export const anthropicMessagesVoice: Voice = {
   errorEvent: event("error", { error: { type: "overloaded_error", message: "Overloaded" } }),
 }
 
-const WORDS: Readonly<Record<Ending, string>> = {
+const WORDS: Readonly<Record<FinishKind, string>> = {
   stop: "end_turn",
   "stop-sequence": "stop_sequence",
   length: "max_tokens",
@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<Ending, string>> = {
   refusal: "refusal",
 }
 
-function usageOf(answer: Answer): JsonObject {
+function usageOf(answer: ScriptedAnswer): JsonObject {
   return {
     input_tokens: USAGE.fresh,
     cache_creation_input_tokens: cacheWriteOf(answer),
@@ -47,7 +47,7 @@ function usageOf(answer: Answer): JsonObject {
   }
 }
 
-function whole(answer: Answer): JsonObject {
+function whole(answer: ScriptedAnswer): JsonObject {
   const { parts, finish, stopSequence } = answer
   return {
     id: "msg_01AbCdEfGhIjKlMnOpQrStUv",
@@ -83,8 +83,8 @@ function event(type: string, more: JsonObject = {}): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
 }
 
-function stream(answer: Answer): Spoken {
-  const speech = new Speech()
+function stream(answer: ScriptedAnswer): EncodedAnswer {
+  const speech = new AnswerRecorder()
   const { output_tokens_details: _, ...early } = usageOf(answer)
   const message = {
     ...whole({ ...answer, parts: [] }),
@@ -126,7 +126,10 @@ function deltasOf(part: AnswerPart, { type }: JsonObject): JsonObject[] {
   return [...thoughts, { type: "signature_delta", signature: part.seal }]
 }
 
-function heard(body: Members, { model, stream: streams }: { model: string; stream: boolean }): Heard {
+function heard(
+  body: WireMembers,
+  { model, stream: streams }: { model: string; stream: boolean },
+): ReceivedConversation {
   const system = typeof body.system === "string" ? [{ text: body.system }] : list(body.system).map(members)
   const messages = list(body.messages).map(members)
   const output = members(body.output_config)
@@ -144,13 +147,13 @@ function heard(body: Members, { model, stream: streams }: { model: string; strea
     ),
     tools: list(body.tools).map((tool) => {
       const { name, description, input_schema } = members(tool)
-      return { name: text(name), description: text(description), schema: (input_schema ?? null) as Json }
+      return { name: text(name), description: text(description), schema: (input_schema ?? null) as MatrixJson }
     }),
     choice: choice.type === "tool" ? { tool: text(choice.name) } : wordOf(choice.type),
     stop: list(body.stop_sequences).map(text),
     marked: blocks.filter((block) => "cache_control" in block).map((block) => text(block.text)),
     ...given({
-      schema: members(output.format).schema as Json | undefined,
+      schema: members(output.format).schema as MatrixJson | undefined,
       maxOutputTokens: numberOrNone(body.max_tokens),
       effort: textOrNone(output.effort),
       budgetTokens: numberOrNone(members(body.thinking).budget_tokens),
@@ -174,7 +177,7 @@ function partOf(value: unknown): HeardPart {
   if (part.type === "document") return { kind: "document", media: sourceOf(part) }
   if (part.type === "thinking") return { kind: "reasoning", text: text(part.thinking), seal: text(part.signature) }
   if (part.type === "tool_use") {
-    return { kind: "call", call: { id: text(part.id), name: text(part.name), arguments: part.input as Json } }
+    return { kind: "call", call: { id: text(part.id), name: text(part.name), arguments: part.input as MatrixJson } }
   }
   if (part.type === "search_result") {
     const said = list(part.content).map((block) => text(members(block).text))
@@ -192,7 +195,7 @@ function partOf(value: unknown): HeardPart {
   }
 }
 
-function sourceOf({ source }: Members): Media {
+function sourceOf({ source }: WireMembers): MediaFile {
   const { media_type, data } = members(source)
   return { mediaType: text(media_type), base64: text(data) }
 }

@@ -2,28 +2,34 @@
 import { encodeEventMessage } from "../../../src/transport/streams/aws-event-stream.fixture.ts"
 import { framedException } from "../../providers/aws.ts"
 import {
-  type Answer,
   type AnswerPart,
   cacheWriteOf,
-  type Ending,
-  type Heard,
+  type FinishKind,
   type HeardPart,
   inPieces,
   inputOf,
-  type Json,
   type JsonObject,
-  type Media,
+  type MatrixJson,
+  type MediaFile,
   OUTPUT_TOKENS,
+  type ReceivedConversation,
+  type ScriptedAnswer,
   USAGE,
   unspeakable,
 } from "../conversation.ts"
-import { given, list, type Members, members, numberOrNone, parsed, text, textOrNone } from "../wire.ts"
-import { type Addressed, joined, Speech, type Spoken, type Voice } from "./voice.ts"
+import { given, list, members, numberOrNone, parsed, text, textOrNone, type WireMembers } from "../wire.ts"
+import {
+  AnswerRecorder,
+  type EncodedAnswer,
+  joined,
+  type RequestTarget,
+  type UpstreamFormat,
+} from "./upstream-format.ts"
 
-export const bedrockConverseVoice: Voice = {
+export const bedrockConverseVoice: UpstreamFormat = {
   protocol: "bedrock-converse",
   contentType: "application/vnd.amazon.eventstream",
-  addressed(path): Addressed | undefined {
+  addressed(path): RequestTarget | undefined {
     const said = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path)
     return said ? { model: decodeURIComponent(said[1] ?? ""), stream: said[2] === "converse-stream" } : undefined
   },
@@ -33,7 +39,7 @@ export const bedrockConverseVoice: Voice = {
   errorEvent: framedException("modelStreamErrorException", "The model stopped."),
 }
 
-const WORDS: Readonly<Record<Ending, string>> = {
+const WORDS: Readonly<Record<FinishKind, string>> = {
   stop: "end_turn",
   "stop-sequence": "stop_sequence",
   length: "max_tokens",
@@ -41,7 +47,7 @@ const WORDS: Readonly<Record<Ending, string>> = {
   refusal: "content_filtered",
 }
 
-function usageOf(answer: Answer): JsonObject {
+function usageOf(answer: ScriptedAnswer): JsonObject {
   return {
     inputTokens: USAGE.fresh,
     outputTokens: OUTPUT_TOKENS,
@@ -51,7 +57,7 @@ function usageOf(answer: Answer): JsonObject {
   }
 }
 
-function whole(answer: Answer, body: Members): JsonObject {
+function whole(answer: ScriptedAnswer, body: WireMembers): JsonObject {
   const { parts, finish, stopSequence = null } = answer
   return {
     output: { message: { role: "assistant", content: parts.flatMap(blocksOf) } },
@@ -63,7 +69,7 @@ function whole(answer: Answer, body: Members): JsonObject {
 }
 
 /** What only some models tell is told where it was asked for. */
-function asksFor(body: Members, path: string): boolean {
+function asksFor(body: WireMembers, path: string): boolean {
   return list(body.additionalModelResponseFieldPaths).includes(path)
 }
 
@@ -84,9 +90,9 @@ function frame(type: string, payload: JsonObject): Uint8Array {
   return encodeEventMessage(headers, JSON.stringify({ ...payload, p: "abcdefghijk" }))
 }
 
-function stream(answer: Answer, body: Members): Spoken {
+function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
   const { parts, finish, stopSequence = null } = answer
-  const speech = new Speech()
+  const speech = new AnswerRecorder()
   speech.add(frame("messageStart", { role: "assistant" }))
   for (const [contentBlockIndex, part] of parts.filter((each) => !("refusal" in each)).entries()) {
     // Only calls are announced: texts and thoughts begin with their first piece.
@@ -115,7 +121,7 @@ function deltasOf(part: AnswerPart): JsonObject[] {
   return [...thoughts, { reasoningContent: { signature: part.seal } }]
 }
 
-function heard(body: Members, { model, stream: streams }: Addressed): Heard {
+function heard(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
   const inference = members(body.inferenceConfig)
   const more = members(body.additionalModelRequestFields)
   const format = members(members(members(members(body.outputConfig).textFormat).structure).jsonSchema)
@@ -138,14 +144,14 @@ function heard(body: Members, { model, stream: streams }: Addressed): Heard {
     tools: list(tools).flatMap((tool) => {
       const { toolSpec } = members(tool)
       const { name, description, inputSchema } = members(toolSpec)
-      const schema = (members(inputSchema).json ?? null) as Json
+      const schema = (members(inputSchema).json ?? null) as MatrixJson
       return toolSpec === undefined ? [] : [{ name: text(name), description: text(description), schema }]
     }),
     choice: choiceOf(members(toolChoice)),
     stop: list(inference.stopSequences).map(text),
     marked: [system, ...messages.map(({ content }) => list(content).map(members))].flatMap(markedIn),
     ...given({
-      schema: format.schema === undefined ? undefined : (parsed(text(format.schema)) as Json),
+      schema: format.schema === undefined ? undefined : (parsed(text(format.schema)) as MatrixJson),
       maxOutputTokens: numberOrNone(inference.maxTokens),
       effort: textOrNone(members(more.output_config).effort),
       budgetTokens: numberOrNone(members(more.thinking).budget_tokens),
@@ -153,16 +159,16 @@ function heard(body: Members, { model, stream: streams }: Addressed): Heard {
   }
 }
 
-function markedIn(blocks: readonly Members[]): string[] {
+function markedIn(blocks: readonly WireMembers[]): string[] {
   return blocks.flatMap((block, index) => ("cachePoint" in block ? [text(blocks[index - 1]?.text)] : []))
 }
 
-function choiceOf(choice: Members): Heard["choice"] {
+function choiceOf(choice: WireMembers): ReceivedConversation["choice"] {
   if ("tool" in choice) return { tool: text(members(choice.tool).name) }
   return "any" in choice ? "any" : "auto"
 }
 
-function partOf(part: Members): HeardPart {
+function partOf(part: WireMembers): HeardPart {
   const { image, document, toolUse, toolResult, reasoningContent } = part
   if (typeof part.text === "string") return { kind: "text", text: part.text }
   if (image) return { kind: "image", media: mediaOf(members(image), "image") }
@@ -173,18 +179,18 @@ function partOf(part: Members): HeardPart {
   }
   if (toolUse) {
     const { toolUseId, name, input } = members(toolUse)
-    return { kind: "call", call: { id: text(toolUseId), name: text(name), arguments: input as Json } }
+    return { kind: "call", call: { id: text(toolUseId), name: text(name), arguments: input as MatrixJson } }
   }
   return toolResult ? resultOf(members(toolResult)) : { kind: "unknown", value: part }
 }
 
-function resultOf({ toolUseId, content, status }: Members): HeardPart {
+function resultOf({ toolUseId, content, status }: WireMembers): HeardPart {
   const blocks = list(content).map(members)
   const said = blocks.map((block) => ("json" in block ? JSON.stringify(block.json) : text(block.text)))
   const images = blocks.flatMap(({ image }) => (image ? [mediaOf(members(image), "image")] : []))
   return { kind: "result", callId: text(toolUseId), text: said.join(""), images, failed: status === "error" }
 }
 
-function mediaOf({ format, source }: Members, type: string): Media {
+function mediaOf({ format, source }: WireMembers, type: string): MediaFile {
   return { mediaType: `${type}/${text(format)}`, base64: text(members(source).bytes) }
 }

@@ -1,27 +1,33 @@
 // Google's generateContent at the upstream's end.
 import {
-  type Answer,
-  type Call,
-  type Ending,
-  type Heard,
+  type FinishKind,
   type HeardPart,
   inPieces,
   inputOf,
-  type Json,
   type JsonObject,
-  type Media,
+  type MatrixJson,
+  type MatrixToolCall,
+  type MediaFile,
   OUTPUT_TOKENS,
+  type ReceivedConversation,
+  type ScriptedAnswer,
   UNSEEN_SEAL,
   USAGE,
   unspeakable,
 } from "../conversation.ts"
-import { given, list, type Members, members, numberOrNone, text, textOrNone } from "../wire.ts"
-import { type Addressed, joined, Speech, type Spoken, type Voice } from "./voice.ts"
+import { given, list, members, numberOrNone, text, textOrNone, type WireMembers } from "../wire.ts"
+import {
+  AnswerRecorder,
+  type EncodedAnswer,
+  joined,
+  type RequestTarget,
+  type UpstreamFormat,
+} from "./upstream-format.ts"
 
-export const geminiGenerateVoice: Voice = {
+export const geminiGenerateVoice: UpstreamFormat = {
   protocol: "gemini-generate",
   contentType: "text/event-stream",
-  addressed(path): Addressed | undefined {
+  addressed(path): RequestTarget | undefined {
     const said = /^\/v1beta\/models\/([^:?]+):(generateContent|streamGenerateContent\?alt=sse)$/.exec(path)
     return said ? { model: said[1] ?? "", stream: said[2] !== "generateContent" } : undefined
   },
@@ -32,7 +38,7 @@ export const geminiGenerateVoice: Voice = {
 }
 
 /** Calls end an answer like any other; what was refused bears the vendor's reason. */
-const WORDS: Readonly<Record<Ending, string>> = {
+const WORDS: Readonly<Record<FinishKind, string>> = {
   stop: "STOP",
   "stop-sequence": "STOP",
   length: "MAX_TOKENS",
@@ -40,7 +46,7 @@ const WORDS: Readonly<Record<Ending, string>> = {
   refusal: "SAFETY",
 }
 
-function usageOf(answer: Answer): JsonObject {
+function usageOf(answer: ScriptedAnswer): JsonObject {
   return {
     promptTokenCount: inputOf(answer),
     candidatesTokenCount: USAGE.visible,
@@ -52,16 +58,16 @@ function usageOf(answer: Answer): JsonObject {
   }
 }
 
-function whole(answer: Answer): JsonObject {
+function whole(answer: ScriptedAnswer): JsonObject {
   return response(writtenParts(answer), { answer, finishReason: WORDS[answer.finish] })
 }
 
-interface Around {
-  readonly answer: Answer
+interface CandidateFrame {
+  readonly answer: ScriptedAnswer
   readonly finishReason?: string
 }
 
-function response(parts: readonly JsonObject[], { answer, finishReason }: Around): JsonObject {
+function response(parts: readonly JsonObject[], { answer, finishReason }: CandidateFrame): JsonObject {
   const content = parts.length > 0 ? { parts, role: "model" } : { role: "model" }
   return {
     candidates: [{ content, ...(finishReason !== undefined && { finishReason }), index: 0 }],
@@ -72,7 +78,7 @@ function response(parts: readonly JsonObject[], { answer, finishReason }: Around
 }
 
 /** The first call of an answer bears a signature, always; without a call the last text does, where there was a thought. */
-function writtenParts({ parts }: Answer): JsonObject[] {
+function writtenParts({ parts }: ScriptedAnswer): JsonObject[] {
   const [seal] = parts.flatMap((part) => ("reasoning" in part ? [part.seal] : []))
   const firstCall = parts.findIndex((part) => "call" in part)
   return parts.flatMap((part, index): JsonObject[] => {
@@ -95,8 +101,8 @@ function event(value: JsonObject): string {
 }
 
 /** Texts come in pieces, a signature behind the last of them; arguments come whole: this vendor does not stream them. */
-function stream(answer: Answer): Spoken {
-  const speech = new Speech()
+function stream(answer: ScriptedAnswer): EncodedAnswer {
+  const speech = new AnswerRecorder()
   const written = writtenParts(answer)
   for (const { text: said, thoughtSignature, ...more } of written) {
     const signed = thoughtSignature === undefined ? {} : { thoughtSignature }
@@ -111,10 +117,10 @@ function stream(answer: Answer): Spoken {
   return speech
 }
 
-function heard(body: Members, { model, stream: streams }: Addressed): Heard {
+function heard(body: WireMembers, { model, stream: streams }: RequestTarget): ReceivedConversation {
   const config = members(body.generationConfig)
   const thinking = members(config.thinkingConfig)
-  const calls = new Calls()
+  const calls = new PendingCalls()
   return {
     model,
     stream: streams,
@@ -132,13 +138,13 @@ function heard(body: Members, { model, stream: streams }: Addressed): Heard {
       .map(({ name, description, parametersJsonSchema, parameters }) => ({
         name: text(name),
         description: text(description),
-        schema: (parametersJsonSchema ?? parameters ?? null) as Json,
+        schema: (parametersJsonSchema ?? parameters ?? null) as MatrixJson,
       })),
     choice: choiceOf(members(members(body.toolConfig).functionCallingConfig)),
     stop: list(config.stopSequences).map(text),
     marked: [],
     ...given({
-      schema: (config.responseJsonSchema ?? config.responseSchema) as Json | undefined,
+      schema: (config.responseJsonSchema ?? config.responseSchema) as MatrixJson | undefined,
       maxOutputTokens: numberOrNone(config.maxOutputTokens),
       effort: textOrNone(thinking.thinkingLevel)?.toLowerCase(),
       budgetTokens: numberOrNone(thinking.thinkingBudget),
@@ -146,7 +152,7 @@ function heard(body: Members, { model, stream: streams }: Addressed): Heard {
   }
 }
 
-function choiceOf({ mode, allowedFunctionNames }: Members): Heard["choice"] {
+function choiceOf({ mode, allowedFunctionNames }: WireMembers): ReceivedConversation["choice"] {
   const [only, ...others] = list(allowedFunctionNames).map(text)
   if (mode === "NONE") return "none"
   if (mode !== "ANY") return "auto"
@@ -154,25 +160,25 @@ function choiceOf({ mode, allowedFunctionNames }: Members): Heard["choice"] {
 }
 
 /** Calls may have no ids; then results answer the calls of their tool in order. */
-class Calls {
-  private readonly waiting: Call[] = []
+class PendingCalls {
+  private readonly waiting: MatrixToolCall[] = []
   private count = 0
 
-  called(call: Members): Call {
+  called(call: WireMembers): MatrixToolCall {
     const id = textOrNone(call.id) ?? `unnamed ${this.count++}`
-    const told = { id, name: text(call.name), arguments: (call.args ?? {}) as Json }
+    const told = { id, name: text(call.name), arguments: (call.args ?? {}) as MatrixJson }
     this.waiting.push(told)
     return told
   }
 
-  answered({ id, name }: Members): string {
-    const isIt = (call: Call) => (id === undefined ? call.name === name : call.id === id)
+  answered({ id, name }: WireMembers): string {
+    const isIt = (call: MatrixToolCall) => (id === undefined ? call.name === name : call.id === id)
     const index = this.waiting.findIndex(isIt)
     return index < 0 ? `no call ${text(id)} of ${text(name)}` : text(this.waiting.splice(index, 1)[0]?.id)
   }
 }
 
-function partOf(value: unknown, calls: Calls): HeardPart {
+function partOf(value: unknown, calls: PendingCalls): HeardPart {
   const part = members(value)
   const { functionCall, functionResponse, inlineData } = part
   const seal = given({ seal: textOrNone(part.thoughtSignature) })
@@ -186,11 +192,11 @@ function partOf(value: unknown, calls: Calls): HeardPart {
   return typeof part.text === "string" ? { kind: "text", text: part.text, ...seal } : { kind: "unknown", value }
 }
 
-function mediaOf({ mimeType, data }: Members): Media {
+function mediaOf({ mimeType, data }: WireMembers): MediaFile {
   return { mediaType: text(mimeType), base64: text(data) }
 }
 
-function resultOf(result: Members, calls: Calls): HeardPart {
+function resultOf(result: WireMembers, calls: PendingCalls): HeardPart {
   const response = members(result.response)
   const said = response.error ?? response.output ?? response.result
   return {

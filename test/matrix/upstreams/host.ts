@@ -1,28 +1,28 @@
 // A scripted upstream on a real socket: hears what it is sent, and gives the answers it was told to, in one protocol.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { signatureFault } from "../../providers/aws.ts"
-import type { Answer, Heard } from "../conversation.ts"
+import type { ReceivedConversation, ScriptedAnswer } from "../conversation.ts"
 import { CREDENTIAL } from "../gateway-config.ts"
 import { members, parsed } from "../wire.ts"
+import type { EventBytes, UpstreamFormat } from "./upstream-format.ts"
 import { brokenRules } from "./vendor-rules.ts"
-import type { Bytes, Voice } from "./voice.ts"
 
-const PLAIN: Answer = { parts: [{ text: "Hello." }], finish: "stop" }
+const PLAIN: ScriptedAnswer = { parts: [{ text: "Hello." }], finish: "stop" }
 
-export class Host {
+export class MatrixHost {
   /** What it was sent since it was last told what to answer, the last request at the end. */
-  readonly heard: Heard[] = []
+  readonly heard: ReceivedConversation[] = []
   /** What is wrong with what it was sent, whatever the cell is about. */
   readonly faults: string[] = []
-  private answer: Answer = PLAIN
+  private answer: ScriptedAnswer = PLAIN
 
   private constructor(
-    readonly voice: Voice,
+    readonly voice: UpstreamFormat,
     private readonly server: Server,
     readonly port: number,
   ) {}
 
-  static async start(voice: Voice, port = 0): Promise<Host> {
+  static async start(voice: UpstreamFormat, port = 0): Promise<MatrixHost> {
     const server = createServer((request, response) => void host.serve(request, response))
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject)
@@ -30,7 +30,7 @@ export class Host {
     })
     const address = server.address()
     if (address === null || typeof address === "string") throw new Error("the upstream does not listen")
-    const host = new Host(voice, server, address.port)
+    const host = new MatrixHost(voice, server, address.port)
     return host
   }
 
@@ -38,7 +38,7 @@ export class Host {
     return `http://127.0.0.1:${this.port}`
   }
 
-  willAnswer(answer: Answer): void {
+  willAnswer(answer: ScriptedAnswer): void {
     this.answer = answer
     this.heard.length = 0
     this.faults.length = 0
@@ -71,7 +71,7 @@ export class Host {
   }
 
   private async stream(
-    answer: Answer,
+    answer: ScriptedAnswer,
     { body, response }: { body: ReturnType<typeof members>; response: ServerResponse },
   ): Promise<void> {
     const { events, untilLastPiece } = this.voice.stream(answer, body)
@@ -88,7 +88,7 @@ export class Host {
   }
 }
 
-function written(response: ServerResponse, bytes: Bytes): Promise<void> {
+function written(response: ServerResponse, bytes: EventBytes): Promise<void> {
   return new Promise((resolve) => response.write(bytes, () => resolve()))
 }
 

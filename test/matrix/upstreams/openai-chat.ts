@@ -1,23 +1,23 @@
 // Chat completions at the upstream's end.
 import {
-  type Answer,
-  type Ending,
-  type Heard,
+  type FinishKind,
   type HeardPart,
   type HeardTurn,
   inPieces,
   inputOf,
-  type Json,
   type JsonObject,
+  type MatrixJson,
+  type MatrixTool,
   OUTPUT_TOKENS,
-  type Tool,
+  type ReceivedConversation,
+  type ScriptedAnswer,
   USAGE,
   unspeakable,
 } from "../conversation.ts"
-import { dataIn, given, list, type Members, members, numberOrNone, parsed, text, textOrNone } from "../wire.ts"
-import { joined, Speech, type Spoken, type Voice } from "./voice.ts"
+import { dataIn, given, list, members, numberOrNone, parsed, text, textOrNone, type WireMembers } from "../wire.ts"
+import { AnswerRecorder, type EncodedAnswer, joined, type UpstreamFormat } from "./upstream-format.ts"
 
-export const openaiChatVoice: Voice = {
+export const openaiChatVoice: UpstreamFormat = {
   protocol: "openai-chat",
   contentType: "text/event-stream",
   addressed(path, { model, stream }) {
@@ -33,7 +33,7 @@ export const openaiChatVoice: Voice = {
 
 const HEAD = { id: "chatcmpl-AbC123", created: 1_760_000_000, model: "upstream-model-2026-01-01" }
 
-function usageOf(answer: Answer): JsonObject {
+function usageOf(answer: ScriptedAnswer): JsonObject {
   return {
     prompt_tokens: inputOf(answer),
     completion_tokens: OUTPUT_TOKENS,
@@ -43,7 +43,7 @@ function usageOf(answer: Answer): JsonObject {
   }
 }
 
-const WORDS: Readonly<Record<Ending, string>> = {
+const WORDS: Readonly<Record<FinishKind, string>> = {
   stop: "stop",
   "stop-sequence": "stop",
   length: "length",
@@ -52,11 +52,11 @@ const WORDS: Readonly<Record<Ending, string>> = {
 }
 
 /** Whoever refuses in words has ended well, in this protocol. */
-function finishWord({ finish, parts }: Answer): string {
+function finishWord({ finish, parts }: ScriptedAnswer): string {
   return parts.some((part) => "refusal" in part) ? "stop" : WORDS[finish]
 }
 
-function whole(answer: Answer): JsonObject {
+function whole(answer: ScriptedAnswer): JsonObject {
   const { parts } = answer
   const thoughts = parts.flatMap((part) => ("reasoning" in part ? [part.reasoning] : []))
   const texts = parts.flatMap((part) => ("text" in part ? [part.text] : []))
@@ -84,13 +84,13 @@ function event(value: JsonObject): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }
 
-function stream(answer: Answer, body: Members): Spoken {
+function stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer {
   const asked = members(body.stream_options).include_usage === true
-  const chunk = (choices: readonly Json[], usage: Json = null) =>
+  const chunk = (choices: readonly MatrixJson[], usage: MatrixJson = null) =>
     event({ ...HEAD, object: "chat.completion.chunk", choices, ...(asked && { usage }) })
   const delta = (value: JsonObject, finish: string | null = null) =>
     chunk([{ index: 0, delta: value, logprobs: null, finish_reason: finish }])
-  const speech = new Speech()
+  const speech = new AnswerRecorder()
   speech.add(delta({ role: "assistant", content: "", refusal: null }))
   let index = 0
   for (const part of answer.parts) {
@@ -115,9 +115,12 @@ function stream(answer: Answer, body: Members): Spoken {
   return speech
 }
 
-function heard(body: Members, { model, stream: streams }: { model: string; stream: boolean }): Heard {
+function heard(
+  body: WireMembers,
+  { model, stream: streams }: { model: string; stream: boolean },
+): ReceivedConversation {
   const messages = list(body.messages).map(members)
-  const instructs = ({ role }: Members) => role === "system" || role === "developer"
+  const instructs = ({ role }: WireMembers) => role === "system" || role === "developer"
   const format = members(members(body.response_format).json_schema)
   return {
     model,
@@ -134,7 +137,7 @@ function heard(body: Members, { model, stream: streams }: { model: string; strea
       list(content).flatMap((part) => ("cache_control" in members(part) ? [text(members(part).text)] : [])),
     ),
     ...given({
-      schema: format.schema as Json | undefined,
+      schema: format.schema as MatrixJson | undefined,
       maxOutputTokens: numberOrNone(body.max_completion_tokens) ?? numberOrNone(body.max_tokens),
       effort: textOrNone(body.reasoning_effort),
       cacheKey: textOrNone(body.prompt_cache_key),
@@ -150,7 +153,7 @@ function textIn(content: unknown): string {
         .join("")
 }
 
-function turnOf(message: Members): HeardTurn {
+function turnOf(message: WireMembers): HeardTurn {
   const { role, content } = message
   const parts =
     typeof content === "string" && content !== ""
@@ -173,7 +176,7 @@ function turnOf(message: Members): HeardTurn {
     const { name, arguments: said } = members(members(call).function)
     return {
       kind: "call",
-      call: { id: text(members(call).id), name: text(name), arguments: parsed(text(said)) as Json },
+      call: { id: text(members(call).id), name: text(name), arguments: parsed(text(said)) as MatrixJson },
     }
   })
   return {
@@ -190,11 +193,11 @@ function partOf(value: unknown): HeardPart {
   return { kind: "unknown", value }
 }
 
-function toolOf({ name, description, parameters }: Members): Tool {
-  return { name: text(name), description: text(description), schema: (parameters ?? null) as Json }
+function toolOf({ name, description, parameters }: WireMembers): MatrixTool {
+  return { name: text(name), description: text(description), schema: (parameters ?? null) as MatrixJson }
 }
 
-function choiceOf(choice: unknown): Heard["choice"] {
+function choiceOf(choice: unknown): ReceivedConversation["choice"] {
   if (choice === "none") return "none"
   if (choice === "required") return "any"
   const { name } = members(members(choice).function)

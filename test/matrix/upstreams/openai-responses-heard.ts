@@ -1,15 +1,15 @@
 // Responses at the upstream's end: what a request says.
-import type { Heard, HeardPart, HeardTurn, Json, Media } from "../conversation.ts"
-import { dataIn, given, list, type Members, members, numberOrNone, parsed, text, textOrNone } from "../wire.ts"
-import { type Addressed, joined } from "./voice.ts"
+import type { HeardPart, HeardTurn, MatrixJson, MediaFile, ReceivedConversation } from "../conversation.ts"
+import { dataIn, given, list, members, numberOrNone, parsed, text, textOrNone, type WireMembers } from "../wire.ts"
+import { joined, type RequestTarget } from "./upstream-format.ts"
 
 /** Sealed reasoning is good only under the id it came with, or without any. */
 export const REASONING_ID = "rs_0a1b2c3d4e5f"
 
-export function heardInResponses(body: Members, { model, stream }: Addressed): Heard {
-  const items: Members[] =
+export function heardInResponses(body: WireMembers, { model, stream }: RequestTarget): ReceivedConversation {
+  const items: WireMembers[] =
     typeof body.input === "string" ? [{ role: "user", content: body.input }] : list(body.input).map(members)
-  const instructs = ({ role }: Members) => role === "system" || role === "developer"
+  const instructs = ({ role }: WireMembers) => role === "system" || role === "developer"
   const instructions = [text(body.instructions), ...items.filter(instructs).map(({ content }) => textIn(content))]
   const format = members(members(body.text).format)
   return {
@@ -21,7 +21,7 @@ export function heardInResponses(body: Members, { model, stream }: Addressed): H
       .map(members)
       .filter(({ type }) => type !== "mcp")
       .map(({ name, description, parameters }) => {
-        return { name: text(name), description: text(description), schema: (parameters ?? null) as Json }
+        return { name: text(name), description: text(description), schema: (parameters ?? null) as MatrixJson }
       }),
     servers: list(body.tools)
       .map(members)
@@ -35,7 +35,7 @@ export function heardInResponses(body: Members, { model, stream }: Addressed): H
     stop: [],
     marked: [],
     ...given({
-      schema: format.schema as Json | undefined,
+      schema: format.schema as MatrixJson | undefined,
       maxOutputTokens: numberOrNone(body.max_output_tokens),
       effort: textOrNone(members(body.reasoning).effort),
       cacheKey: textOrNone(body.prompt_cache_key),
@@ -43,7 +43,7 @@ export function heardInResponses(body: Members, { model, stream }: Addressed): H
   }
 }
 
-function choiceOf(choice: unknown): Heard["choice"] {
+function choiceOf(choice: unknown): ReceivedConversation["choice"] {
   if (choice === "none") return "none"
   if (choice === "required") return "any"
   const { name } = members(choice)
@@ -58,10 +58,14 @@ function textIn(content: unknown): string {
         .join("")
 }
 
-function turnOf(item: Members): HeardTurn {
+function turnOf(item: WireMembers): HeardTurn {
   if (item.type === "reasoning") return { by: "assistant", parts: [reasoningOf(item)] }
   if (item.type === "function_call") {
-    const call = { id: text(item.call_id), name: text(item.name), arguments: parsed(text(item.arguments)) as Json }
+    const call = {
+      id: text(item.call_id),
+      name: text(item.name),
+      arguments: parsed(text(item.arguments)) as MatrixJson,
+    }
     return { by: "assistant", parts: [{ kind: "call", call }] }
   }
   if (item.type === "function_call_output") return { by: "user", parts: [resultOf(item)] }
@@ -71,17 +75,17 @@ function turnOf(item: Members): HeardTurn {
   return { by: role === "assistant" ? "assistant" : "user", parts }
 }
 
-function reasoningOf({ id = REASONING_ID, summary, encrypted_content }: Members): HeardPart {
+function reasoningOf({ id = REASONING_ID, summary, encrypted_content }: WireMembers): HeardPart {
   const sealed = text(encrypted_content)
   const seal = id === REASONING_ID ? sealed : `${sealed} under the id ${id}`
   return { kind: "reasoning", text: textIn(summary), seal }
 }
 
-function resultOf({ call_id, output }: Members): HeardPart {
+function resultOf({ call_id, output }: WireMembers): HeardPart {
   const images = list(output)
     .map(members)
     .filter(({ type }) => type === "input_image")
-    .map((part): Media => dataIn(text(part.image_url)))
+    .map((part): MediaFile => dataIn(text(part.image_url)))
   return { kind: "result", callId: text(call_id), text: textIn(output), images, failed: false }
 }
 

@@ -1,18 +1,18 @@
 // Responses at the upstream's end: what an answer looks like. What a request says stands in its own file.
 import {
-  type Answer,
   type AnswerPart,
   inPieces,
   inputOf,
   type JsonObject,
   OUTPUT_TOKENS,
+  type ScriptedAnswer,
   USAGE,
 } from "../conversation.ts"
 import { text } from "../wire.ts"
 import { heardInResponses, REASONING_ID } from "./openai-responses-heard.ts"
-import { Speech, type Spoken, type Voice } from "./voice.ts"
+import { AnswerRecorder, type EncodedAnswer, type UpstreamFormat } from "./upstream-format.ts"
 
-export const openaiResponsesVoice: Voice = {
+export const openaiResponsesVoice: UpstreamFormat = {
   protocol: "openai-responses",
   contentType: "text/event-stream; charset=utf-8",
   addressed(path, { model, stream }) {
@@ -29,7 +29,7 @@ export const openaiResponsesVoice: Voice = {
   }),
 }
 
-function usageOf(answer: Answer): JsonObject {
+function usageOf(answer: ScriptedAnswer): JsonObject {
   return {
     input_tokens: inputOf(answer),
     input_tokens_details: { cached_tokens: USAGE.cacheRead },
@@ -40,21 +40,21 @@ function usageOf(answer: Answer): JsonObject {
 }
 
 /** The reason why an answer is not complete; undefined where it is. */
-function incompleteReason({ finish, parts }: Answer): string | undefined {
+function incompleteReason({ finish, parts }: ScriptedAnswer): string | undefined {
   if (finish === "length") return "max_output_tokens"
   return finish === "refusal" && !parts.some((part) => "refusal" in part) ? "content_filter" : undefined
 }
 
 /** Each answer's items have ids of their own, as a vendor's have. */
-const numbers = new Map<Answer["parts"], number>()
+const numbers = new Map<ScriptedAnswer["parts"], number>()
 
-function numberOf({ parts }: Answer): number {
+function numberOf({ parts }: ScriptedAnswer): number {
   const number = numbers.get(parts) ?? numbers.size
   numbers.set(parts, number)
   return number
 }
 
-function whole(answer: Answer): JsonObject {
+function whole(answer: ScriptedAnswer): JsonObject {
   const reason = incompleteReason(answer)
   return {
     id: "resp_0a1b2c3d4e5f",
@@ -91,7 +91,7 @@ function whole(answer: Answer): JsonObject {
 
 interface ItemPlace {
   readonly index: number
-  readonly answer: Answer
+  readonly answer: ScriptedAnswer
 }
 
 function itemOf(part: AnswerPart, { index, answer }: ItemPlace): JsonObject {
@@ -127,9 +127,9 @@ function itemOf(part: AnswerPart, { index, answer }: ItemPlace): JsonObject {
   }
 }
 
-type Message = Extract<AnswerPart, { text: string } | { refusal: string }>
+type MessagePart = Extract<AnswerPart, { text: string } | { refusal: string }>
 
-function contentOf(part: Message): JsonObject {
+function contentOf(part: MessagePart): JsonObject {
   if ("refusal" in part) return { type: "refusal", refusal: part.refusal }
   return { type: "output_text", annotations: [], logprobs: [], text: part.text }
 }
@@ -138,7 +138,7 @@ function event(type: string, more: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
 }
 
-function stream(answer: Answer): Spoken {
+function stream(answer: ScriptedAnswer): EncodedAnswer {
   const numbered = new NumberedSpeech()
   const { usage: _, ...begun } = whole({ ...answer, parts: [], finish: "stop" })
   const response = { ...begun, status: "in_progress", usage: null }
@@ -152,7 +152,7 @@ function stream(answer: Answer): Spoken {
 
 /** Numbers the events as they go. */
 class NumberedSpeech {
-  readonly speech = new Speech()
+  readonly speech = new AnswerRecorder()
 
   add(type: string, more: JsonObject): void {
     this.speech.add(event(type, { sequence_number: this.speech.events.length, ...more }))
@@ -202,7 +202,7 @@ interface SpokenMessage {
   readonly numbered: NumberedSpeech
 }
 
-function speakMessage(part: Message, { item, output_index, numbered }: SpokenMessage): void {
+function speakMessage(part: MessagePart, { item, output_index, numbered }: SpokenMessage): void {
   const place = { item_id: item.id ?? "", output_index, content_index: 0 }
   const isText = "text" in part
   const said = isText ? part.text : part.refusal

@@ -1,13 +1,16 @@
 // What a vendor would refuse in a request, although it can be read: rules of order that hold in every cell.
 import type { UpstreamProtocol } from "../axes.ts"
-import type { Heard, HeardTurn } from "../conversation.ts"
-import { list, type Members, members, text } from "../wire.ts"
+import type { HeardTurn, ReceivedConversation } from "../conversation.ts"
+import { list, members, text, type WireMembers } from "../wire.ts"
 
-export function brokenRules(protocol: UpstreamProtocol, { heard, body }: { heard: Heard; body: Members }): string[] {
+export function brokenRules(
+  protocol: UpstreamProtocol,
+  { heard, body }: { heard: ReceivedConversation; body: WireMembers },
+): string[] {
   return [...unreadParts(heard), ...looseCalls(heard), ...OWN_RULES[protocol](heard, body)]
 }
 
-function unreadParts({ turns }: Heard): string[] {
+function unreadParts({ turns }: ReceivedConversation): string[] {
   return turns.flatMap(({ parts }) =>
     parts.flatMap((part) =>
       part.kind === "unknown" ? [`a part it does not know: ${JSON.stringify(part.value)}`] : [],
@@ -16,7 +19,7 @@ function unreadParts({ turns }: Heard): string[] {
 }
 
 /** Every call is answered in the turn right behind it, once, and nothing else is answered there. */
-function looseCalls({ turns }: Heard): string[] {
+function looseCalls({ turns }: ReceivedConversation): string[] {
   return turns.flatMap((turn, index) => {
     const calls = turn.parts.flatMap((part) => (part.kind === "call" ? [part.call.id] : []))
     const next = turns[index + 1]?.parts ?? []
@@ -26,7 +29,7 @@ function looseCalls({ turns }: Heard): string[] {
   })
 }
 
-type OwnRules = (heard: Heard, body: Members) => string[]
+type OwnRules = (heard: ReceivedConversation, body: WireMembers) => string[]
 
 const OWN_RULES: Readonly<Record<UpstreamProtocol, OwnRules>> = {
   "openai-chat": ({ turns }) => turns.flatMap(lateResults),
@@ -53,14 +56,14 @@ function unsignedCalls({ parts }: HeardTurn): string[] {
 }
 
 /** The sides take turns, and the user begins. */
-function unevenTurns({ messages }: Members): string[] {
+function unevenTurns({ messages }: WireMembers): string[] {
   const roles = list(messages).map((message) => text(members(message).role))
   const isEven = roles.every((role, index) => role === (index % 2 === 0 ? "user" : "assistant"))
   return isEven ? [] : [`messages of ${roles.join(", ")}`]
 }
 
 /** Where calls are told of, their tools must be. */
-function toolsUntold({ messages, toolConfig }: Members): string[] {
+function toolsUntold({ messages, toolConfig }: WireMembers): string[] {
   const blocks = list(messages).flatMap((message) => list(members(message).content).map(members))
   const isNeeded = blocks.some((block) => "toolUse" in block || "toolResult" in block)
   return isNeeded && toolConfig === undefined ? ["calls without toolConfig"] : []

@@ -5,9 +5,9 @@ import { bedrockConverseVoice } from "./bedrock-converse.ts"
 import { geminiGenerateVoice } from "./gemini-generate.ts"
 import { openaiChatVoice } from "./openai-chat.ts"
 import { openaiResponsesVoice } from "./openai-responses.ts"
-import type { Voice } from "./voice.ts"
+import type { UpstreamFormat } from "./upstream-format.ts"
 
-export const voices: Readonly<Record<UpstreamProtocol, Voice>> = {
+export const voices: Readonly<Record<UpstreamProtocol, UpstreamFormat>> = {
   "openai-chat": openaiChatVoice,
   "openai-responses": openaiResponsesVoice,
   "anthropic-messages": anthropicMessagesVoice,

@@ -43,7 +43,7 @@ describe("a request that comes back to its own protocol", () => {
     for (const body of bodies) expect(bare(encoded(decoded(body)).body)).toEqual(bare(body))
   })
 
-  test("whatever stands in it", () => {
+  test("a request that is decoded and encoded in its own protocol stays the same, for any content", () => {
     const block = fc.oneof(
       fc.record({ type: fc.constantFrom("text", "thinking", "image", "tool_result", "x"), text: fc.string() }),
       fc.record({ type: fc.constant("text"), text: fc.string(), more: fc.jsonValue() }),

@@ -22,7 +22,7 @@ function refusal(body: object, at: RequestEnvelope = envelope): string {
 }
 
 describe("a sound request", () => {
-  test("is read", () => {
+  test("a valid request is accepted", () => {
     expect(readRequest(sound, envelope)).toEqual({
       operation: "messages",
       model: "a/b",

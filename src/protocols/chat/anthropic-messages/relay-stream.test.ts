@@ -46,7 +46,7 @@ function relayed(pieces: readonly string[]): string {
 }
 
 describe("a stream is read", () => {
-  test("as text, with usage that grows, to its end", () => {
+  test("a text stream is read to its end, with growing usage", () => {
     const events = decode(text)
     expect(events.at(-1)).toEqual({ type: "stream-end" })
     const folded = assembleResponse(events)
@@ -55,7 +55,7 @@ describe("a stream is read", () => {
     expect(folded.usage).toEqual({ input: 9, cacheRead: 4, output: 15 })
   })
 
-  test("as thinking with its signature, and calls of tools", () => {
+  test("thinking with its signature and tool calls are read from a stream", () => {
     const events = decode(
       opening +
         event({ type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "" } }) +

@@ -1,7 +1,7 @@
 // Real exchanges with the vendor through the codec, where they are at hand.
 import { describe, expect } from "bun:test"
 import { Buffer } from "node:buffer"
-import { type Recording, recorded, recordings } from "../../../../test/conformance/recorded.ts"
+import { type RecordedExchange, recorded, recordings } from "../../../../test/conformance/recorded.ts"
 import { assembleResponse } from "../../../canonical/chat/assemble-response.ts"
 import type { ChatResponse } from "../../../canonical/chat/chat-response.ts"
 import { isObject, type Json, type JsonObject } from "../../../canonical/json.ts"
@@ -15,7 +15,7 @@ const all = [...recordings("converse"), ...recordings("converse-stream")]
 const answered = all.filter(({ status }) => status === 200)
 
 /** The events of a streamed answer; undefined for one that came whole. */
-function eventsOf({ response }: Recording): string | undefined {
+function eventsOf({ response }: RecordedExchange): string | undefined {
   const body: Json = response.body as Json
   if (!isObject(body)) return undefined
   if (typeof body.base64 === "string") {

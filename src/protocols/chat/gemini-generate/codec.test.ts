@@ -61,7 +61,7 @@ describe("an answer is read", () => {
     })
   })
 
-  test("with its sources, whose spans count bytes there and units here, and whatever it says beside", () => {
+  test("an answer is read with its sources, with spans converted from bytes to UTF-16 units, and its other fields", () => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: "https://a.org", title: "a" } }, { retrievedContext: { title: "b", text: "q" } }],
       groundingSupports: [
@@ -370,7 +370,7 @@ describe("a stream is written", () => {
     })
   })
 
-  test("as one array where that was asked for, and nothing that would make half of one look whole", () => {
+  test("a stream is written as one JSON array if requested, and a broken stream leaves the array unclosed", () => {
     const events = [start(0, { kind: "text" }), delta(0, "ä"), delta(0, "b")]
     const text = written([...events, ...over], client({ framing: "array" })).join("")
     expect(JSON.parse(Buffer.from(text, "latin1").toString())).toHaveLength(3)

@@ -95,7 +95,7 @@ describe("our error", () => {
     })
   })
 
-  test("tells the attempts", () => {
+  test("the gateway's error lists the attempts", () => {
     const attempts = [{ model: "a/b", provider: "p", status: 500, reason: "upstream_unavailable" }]
     expect(encodeError(make("upstream_unavailable", { attempts }))).toMatchObject({ error: { attempts } })
   })

@@ -39,7 +39,7 @@ describe("a model", () => {
     expect(listing.encodeModel(card("a/b", limits))).toMatchObject({ inputTokenLimit: 272_000, thinking: true })
   })
 
-  test("says nothing of limits nobody knows", () => {
+  test("a listed model omits unknown limits", () => {
     const shown = Object.keys(listing.encodeModel(card("a/b")) as object)
     expect(shown).not.toContain("inputTokenLimit")
     expect(shown).not.toContain("outputTokenLimit")

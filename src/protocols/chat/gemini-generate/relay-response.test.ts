@@ -60,7 +60,7 @@ describe("an answer", () => {
     expect(relay('{"candidates":[],"error":null}')).toBeDefined()
   })
 
-  test("keeps its bytes, whatever it holds and wherever the name stands", () => {
+  test("a relayed answer keeps its bytes but for the model name, at any position", () => {
     const members = fc.array(fc.tuple(fc.string(), fc.json({ maxDepth: 3 })), { maxLength: 6 })
     const space = fc.constantFrom("", " ", "\n  ", "\r\n\t")
     fc.assert(

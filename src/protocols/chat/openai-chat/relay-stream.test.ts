@@ -78,7 +78,7 @@ describe("the decoder", () => {
     ])
   })
 
-  test("keeps candidates apart", () => {
+  test("the decoder keeps candidates apart", () => {
     const read = events(
       choice({ content: "a" }, null, 1),
       choice({ content: "b" }),
@@ -92,7 +92,7 @@ describe("the decoder", () => {
     expect(events(choice({ role: "assistant", content: "" })).some(isMeaningful)).toBe(false)
   })
 
-  test("an error is an error, wherever its status stands", () => {
+  test("an error in a stream is recognised wherever its status is written", () => {
     const codeOf = (chunk: object | string) => {
       const [event] = events(chunk)
       return event?.type === "stream-error" ? event.error.code : undefined
@@ -151,7 +151,7 @@ describe("the relay", () => {
     )
   })
 
-  test("hides usage nobody asked for, and drops the chunk that held nothing else", () => {
+  test("usage that the client did not request is removed, together with a chunk that holds nothing else", () => {
     expect(pass('data: {"model":"m","choices":[{"delta":{"role":"assistant"}}],"usage":null}\n\n', false)).toBe(
       'data: {"model":"a/b","choices":[{"delta":{"role":"assistant"}}]}\n\n',
     )

@@ -56,7 +56,7 @@ function relayed() {
 }
 
 describe("a stream is read", () => {
-  test("as text, to its end, with its usage in buckets", () => {
+  test("a text stream is read to its end, with its usage in buckets", () => {
     const events = decode(text)
     expect(events[0]).toEqual({ type: "stream-start", id: "resp_1", model: "gpt-x", created: 7 })
     expect(events.at(-1)).toEqual({ type: "stream-end" })
@@ -66,7 +66,7 @@ describe("a stream is read", () => {
     expect(folded.usage).toEqual({ input: 15, cacheRead: 5, output: 5, reasoning: 3 })
   })
 
-  test("as reasoning with its seal, and calls of tools", () => {
+  test("reasoning with its seal and tool calls are read from a stream", () => {
     const events = decode(
       streamOf(
         created,

@@ -15,7 +15,7 @@ test("members that Mistral refuses are left out and named, and those it knows pa
   expect(losses.map(({ path, how }) => [path, how])).toEqual([["priority", "dropped"]])
 })
 
-test("what stands beside the requests of Google's batch is named where it is dropped", () => {
+test("members outside the requests of a Google batch are reported as losses", () => {
   const losses: Losses = []
   const envelope = { does: "generate", rest: "m:batchEmbedContents", query: "", headers: {} } as const
   const requests = [{ model: "models/m", content: { parts: [{ text: "a" }] }, autoTruncate: true }]

@@ -65,7 +65,7 @@ describe("vectors that a host writes otherwise than they were asked for", () => 
     expect(passed('"AACAPwAAAMA="', "base64")).toEqual([{ ...item, embedding: "AACAPwAAAMA=" }])
   })
 
-  test("and are none, pass as they are", () => {
+  test("an embedding that is no vector is relayed unchanged", () => {
     expect(passed('"???"', "float")).toMatchObject([{ embedding: "???" }])
   })
 })

@@ -213,7 +213,7 @@ describe("an account", () => {
   })
 })
 
-test("whoever reads the file finds accounts, entries, receipts and open holds one by one", () => {
+test("the store file lists accounts, entries, receipts and open holds row by row", () => {
   writeLedger()
   const { ledger, close } = openSqlite(path)
   const written = { ...settled.nano, account: -10n, revenue: 12n, writeOff: -2n, debt: 0n }

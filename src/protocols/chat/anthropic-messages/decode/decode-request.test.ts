@@ -6,7 +6,7 @@ import { encloseCallSeal } from "../seals.ts"
 const plain = { model: "a/b", max_tokens: 9, messages: [{ role: "user", content: "hi" }] }
 const saying = (...content: object[]) => decoded({ ...plain, messages: [{ role: "user", content }] }).turns[0]?.parts
 
-test("a plain request", () => {
+test("a plain request is decoded", () => {
   expect(decoded({ ...plain, stream: true, provider: { routing: "cost", fallback: ["c/d"] } })).toEqual({
     model: "a/b",
     instructions: [],
@@ -30,7 +30,7 @@ test("what has no canonical word rides along", () => {
   })
 })
 
-test("every setting", () => {
+test("every setting is decoded", () => {
   expect(decoded(rich).settings).toEqual({
     maxOutputTokens: 3000,
     temperature: 1,

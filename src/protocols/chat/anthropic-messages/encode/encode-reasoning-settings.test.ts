@@ -79,7 +79,7 @@ test.each<[string, ReasoningSettings, ThinkingTraits, unknown, string | undefine
   expect(said.lost.map((loss) => loss.split(" ")[1] ?? "")).toEqual(losses)
 })
 
-test("a temperature is not sent to a model that lets nobody set it", () => {
+test("a temperature is not sent to a model that rejects it", () => {
   const request = {
     ...{ model: "a/b", instructions: [], tools: [], stream: false, routing: { fallback: [] } },
     turns: [{ role: "user", parts: [{ kind: "text", text: "Hi" }] }],

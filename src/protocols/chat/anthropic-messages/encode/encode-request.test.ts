@@ -206,7 +206,7 @@ describe("turns", () => {
     expect(lost).toEqual(["approximated messages[0] (meaning)"])
   })
 
-  test("the user speaks first, and nobody says nothing", () => {
+  test("the first turn is the user's, and empty turns are left out", () => {
     expect(spoken(turn("assistant", text("hi")), turn("user", text(" ")), turn("user"))).toMatchObject({
       messages: [
         { role: "user", content: "." },

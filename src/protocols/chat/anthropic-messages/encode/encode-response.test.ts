@@ -20,7 +20,7 @@ function told(response: Partial<ChatResponse>) {
 const answer = (parts: readonly ContentPart[], finish: CandidateFinish = { reason: "stop" }) =>
   told({ candidates: [{ index: 0, parts, finish }] })
 
-test("a plain answer", () => {
+test("a plain answer is encoded", () => {
   const response = {
     id: "chatcmpl-1",
     candidates: [{ index: 0, parts: [{ kind: "text", text: "hi" }], finish: { reason: "stop", word: "stop" } }],

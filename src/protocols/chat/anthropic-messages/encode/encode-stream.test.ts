@@ -34,7 +34,7 @@ function letOut(events: readonly StreamEvent[]): string[] {
 }
 
 describe("a frame leaves", () => {
-  test("as soon as there is something to say", () => {
+  test("a frame is sent as soon as it has content", () => {
     expect(
       letOut([
         { type: "stream-start", id: "msg_1" },

@@ -191,7 +191,7 @@ describe("an answer", () => {
     }
   })
 
-  test("keeps what nobody claims", () => {
+  test("fields that no decoder claims are kept", () => {
     expect(decoded([{ text: "x" }], { trace: { a: 1 } }).extra?.members).toEqual({ trace: { a: 1 } })
   })
 })
@@ -338,7 +338,7 @@ describe("any answer", () => {
     )
   })
 
-  test("and anything else in its place is read without a throw", () => {
+  test("any JSON in the place of an answer is read without an exception", () => {
     const anything = fc.jsonValue() as fc.Arbitrary<JsonObject>
     const type = fc.constantFrom(
       ...["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata", "x"],

@@ -181,7 +181,7 @@ describe("media", () => {
     expect(lost).toEqual(new Array(4).fill("approximated p.name (hint)"))
   })
 
-  test("a document alone gets a word beside it", () => {
+  test("a document without text gets a text part", () => {
     const { content: blocks, lost } = content([inline("document", "application/pdf")])
     expect(blocks?.[1]).toEqual({ text: "." })
     expect(lost).toEqual(["approximated messages (hint)"])
@@ -216,7 +216,7 @@ describe("reasoning in the history", () => {
     expect(spoken({ mintedBy: "the-minter", data: "redacted-bytes:/wA=" }).first).toEqual(bytes)
   })
 
-  test("of another, or of nobody, is left out", () => {
+  test("reasoning that is sealed by another provider or unsealed is left out", () => {
     expect(spoken({ mintedBy: "another", data: "x" })).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
     expect(spoken(undefined)).toEqual({ first: { text: "b" }, lost: ["dropped p (hint)"] })
   })
@@ -276,7 +276,7 @@ describe("a cache mark", () => {
     expect(lost).toEqual(["dropped p.cache_control (hint)", "approximated p.cache_control.ttl (hint)"])
   })
 
-  test("behind media stands before them, once", () => {
+  test("a cache mark after media is placed before them, once", () => {
     const image = inline("image", "image/png")
     const { content: blocks, lost } = content([marked("a"), image, { ...image, cacheMark: {} }, text("b")])
     expect(blocks?.map((block) => Object.keys(block)[0])).toEqual(["text", "cachePoint", "image", "image", "text"])

@@ -34,7 +34,7 @@ describe("settings", () => {
     })
   })
 
-  test("that nobody gave are not there", () => {
+  test("settings that were not given are not sent", () => {
     expect(settings({})).toEqual({ lost: [] })
   })
 

@@ -91,7 +91,7 @@ describe("a tool's result", () => {
     expect(result({ output: "21°" })).toEqual({ text: "21°", isError: false })
     expect(result({ error: "no such town" })).toEqual({ text: "no such town", isError: true })
   })
-  test("is JSON otherwise", () => {
+  test("a tool result with other members is read as JSON text", () => {
     expect(result({ temp: 21 })).toEqual({ text: '{"temp":21}', isError: false })
     expect(result({ output: '{"a":1}' })).toEqual({ text: '{"output":"{\\"a\\":1}"}', isError: false })
     expect(result({ error: { code: 1 } })).toEqual({ text: '{"error":{"code":1}}', isError: true })
@@ -115,7 +115,7 @@ describe("a tool's result", () => {
     expect(calls).not.toContain(answers[3] ?? "")
   })
 
-  test("may hold media", () => {
+  test("a tool result may contain media", () => {
     const response = {
       functionResponse: {
         name: "f",
@@ -317,7 +317,7 @@ describe("said again in the same protocol, a request is the same", () => {
     const encoded = out.encodeRequest(decoded(body), context)
     return { encoded, losses: context.losses }
   }
-  test("with every feature at once, and what nobody knows", () => {
+  test("a request with every feature and unknown members stays the same in its own protocol", () => {
     const { encoded, losses } = again(rich)
     expect(plain(encoded)).toEqual(plain(rich))
     expect(losses).toEqual([])

@@ -213,7 +213,7 @@ describe("turns", () => {
     at: "messages[2]",
   }
 
-  test("a picture in a result stands in it, or beside it where the model does not take that", () => {
+  test("an image in a tool result stays in it, or follows it if the model does not accept that", () => {
     const turns: ConversationTurn[] = [
       { role: "assistant", parts: [call("a", { sealed: { mintedBy: "google", data: "s" } })] },
       user(seen),
@@ -229,7 +229,7 @@ describe("turns", () => {
     expect(older.losses).toEqual(["messages[2] hint approximated"])
   })
 
-  test("what stands beside results waits for those in turns of their own", () => {
+  test("content that accompanies tool results moves to a turn after them", () => {
     const turns: ConversationTurn[] = [user(text("hi")), { role: "assistant", parts: [call("a"), call("b")] }]
     const { contents: said } = contents([...turns, user(seen), user(result("b", "ok"), text("and?"))])
     expect(said).toMatchObject([
@@ -417,9 +417,9 @@ describe("tools", () => {
     const force = { toolChoice: { mode: "tool", name: "shell" } } as const
     expect(() => tools([lookup, shell], force)).toThrow("cannot be forced to call it")
     expect(() => tools([lookup, search], { toolChoice: { mode: "tool", name: "web_search" } }, NEWER)).toThrow(
-      "cannot be made",
+      "cannot be forced",
     )
-    expect(() => tools([search], { toolChoice: { mode: "required" } })).toThrow("cannot be made")
+    expect(() => tools([search], { toolChoice: { mode: "required" } })).toThrow("cannot be forced")
   })
 
   test.each([
@@ -444,7 +444,7 @@ describe("tools", () => {
   })
 })
 
-test("what stays from turn to turn stands first, and a longer conversation begins as the shorter did", () => {
+test("the constant part of a request comes first, and a longer conversation keeps the shorter one's prefix", () => {
   const said = fc.array(fc.tuple(fc.constantFrom("user", "assistant", "result"), fc.string({ minLength: 1 })), {
     minLength: 1,
     maxLength: 8,

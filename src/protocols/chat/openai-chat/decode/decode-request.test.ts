@@ -16,7 +16,7 @@ function bare(value: unknown): unknown {
 
 const message = (...messages: Json[]) => bare(decoded({ messages }).turns)
 
-test("what stands before the conversation is instruction, what comes later is a turn of its own", () => {
+test("system messages before the conversation are instructions, later ones are turns", () => {
   const { instructions, turns } = decoded({
     messages: [
       { role: "developer", content: "Be brief." },

@@ -48,7 +48,7 @@ test("what a request says itself is kept as it wrote it", () => {
   expect(inputOf(told('{"input":"hi"}'))).toBe('"hi"')
 })
 
-test("a turn goes on as what was asked and answered, but for reasoning that nobody could read", () => {
+test("a continued turn holds the earlier input and output, without unreadable reasoning", () => {
   const message = { type: "message", id: "msg_1", role: "assistant", content: [] }
   const sealed = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "x" }
   const output = [sealed, { type: "reasoning", id: "rs_2", summary: [] }, message]

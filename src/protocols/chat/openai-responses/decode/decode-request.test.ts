@@ -14,7 +14,7 @@ function said({ turns }: ChatRequest): unknown {
 }
 
 describe("what is said", () => {
-  test("as a string is a turn of the user's", () => {
+  test("input that is a string is a user turn", () => {
     expect(said(ask({}))).toEqual([["user", { kind: "text", at: "input", text: "hi" }]])
   })
 
@@ -124,7 +124,7 @@ describe("calls", () => {
     ])
   })
 
-  test("and what came of them", () => {
+  test("calls and their results are decoded", () => {
     const request = talk(
       { type: "function_call_output", call_id: "1", output: "r" },
       {
@@ -203,7 +203,7 @@ describe("reasoning", () => {
     expect(turn?.parts).toEqual([{ kind: "reasoning", at: "input[0]", form: "summary", text: "a\n\nb", sealed }])
   })
 
-  test("in which only the seal of a call stands is that call's", () => {
+  test("reasoning that holds only a call's seal is attached to that call", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const request = talk(
       { type: "function_call", call_id: "1", name: "f", arguments: "{}" },

@@ -317,7 +317,7 @@ describe("reasoning goes back", () => {
     ])
   })
 
-  test("to nobody else, and not unsealed", () => {
+  test("reasoning is not sent to another provider, and not without its seal", () => {
     const other = { losses: ["hint dropped t"], input: [] }
     expect(input([assistant(part(item, ""))], { minter: "another" })).toEqual(other)
     expect(input([assistant({ kind: "reasoning", at: "t", form: "full", text: "x" })])).toEqual(other)

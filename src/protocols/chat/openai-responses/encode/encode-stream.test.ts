@@ -35,7 +35,7 @@ function letOut(events: readonly StreamEvent[]): string[] {
 }
 
 describe("an event leaves", () => {
-  test("as soon as there is something to say", () => {
+  test("an event is sent as soon as it has content", () => {
     expect(
       letOut([
         { type: "stream-start", id: "x" },

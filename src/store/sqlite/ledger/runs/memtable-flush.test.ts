@@ -178,7 +178,7 @@ describe("a request that has ended", () => {
       store.ledger.entries.insert({ ...entry(account, {}), requestId }, null)
     })
 
-  test("does not end again, wherever it stands by now, and one that was named before it may", () => {
+  test("a request that has ended cannot end again in any storage level, and an earlier request still can", () => {
     const named = (number: number) => `0199-000${number}`
     booksAgain(named(5))()
     booksAgain(named(3))()

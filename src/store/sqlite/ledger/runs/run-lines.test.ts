@@ -39,7 +39,7 @@ describe("a line", () => {
     )
   })
 
-  test("and another of its place are one, beyond 2^53 too", () => {
+  test("two lines with the same key are merged exactly, beyond 2^53 too", () => {
     expect(addLines("a\tb\t1,,9007199254740993", "a\tb\t2,5,1")).toBe("a\tb\t3,5,9007199254740994")
     expect([paidOf("a\tb\t1,,77"), paidOf("key:a\t20000\t78")]).toEqual([77n, 78n])
   })

@@ -1,10 +1,10 @@
 // A provider that decodes JSON as Go's standard library does, without regard to case, and takes snake and camel case
 // alike: of two spellings of one member it obeys the last. It also obeys every list of models it is given.
-import { type ReceivedRequest, type Script, Upstream } from "../stage/upstream.ts"
+import { type ReceivedRequest, ScriptedUpstream, type UpstreamScript } from "../stage/upstream.ts"
 import { answersAll } from "./model-routes.ts"
 
 /** What the host was made to do by one request. */
-export interface Obeyed {
+export interface ObeyedMembers {
   readonly model: string
   readonly limit: number
   /** Members that name files, containers or caches of the account. */
@@ -16,14 +16,14 @@ const OBJECTS = new Set(["fileid", "fileids", "containerid", "vectorstoreids", "
 /** Account data, in which names mean nothing to a provider. */
 const DATA = new Set(["parameters", "metadata", "arguments", "args", "inputschema", "schema"])
 
-export class CarelessHost {
-  readonly obeyed: Obeyed[] = []
+export class CaseInsensitiveHost {
+  readonly obeyed: ObeyedMembers[] = []
 
-  private constructor(private readonly upstream: Upstream) {}
+  private constructor(private readonly upstream: ScriptedUpstream) {}
 
-  static async start(): Promise<CarelessHost> {
-    const upstream = await Upstream.start()
-    const host = new CarelessHost(upstream)
+  static async start(): Promise<CaseInsensitiveHost> {
+    const upstream = await ScriptedUpstream.start()
+    const host = new CaseInsensitiveHost(upstream)
     upstream.script = host.script
     return host
   }
@@ -36,27 +36,27 @@ export class CarelessHost {
     return this.upstream.stop()
   }
 
-  private readonly script: Script = (request, reply) => {
+  private readonly script: UpstreamScript = (request, reply) => {
     this.obeyed.push(obey(request))
     return answersAll(request, reply)
   }
 }
 
-function obey({ path, body }: ReceivedRequest): Obeyed {
+function obey({ path, body }: ReceivedRequest): ObeyedMembers {
   const [, inPath = ""] = /models\/([^:]+):/.exec(path) ?? []
   const found = { model: decodeURIComponent(inPath), limit: 0, objects: [] as string[], isGemini: inPath !== "" }
   look(JSON.parse(body.toString()), { found, depth: 0, isConfig: false })
   return found
 }
 
-interface Looking {
+interface MemberSearch {
   readonly found: { model: string; limit: number; readonly objects: string[]; readonly isGemini: boolean }
   readonly depth: number
   /** Whether it is where the content-generation protocol has its settings. */
   readonly isConfig: boolean
 }
 
-function look(value: unknown, { found, depth, isConfig }: Looking): void {
+function look(value: unknown, { found, depth, isConfig }: MemberSearch): void {
   if (Array.isArray(value)) for (const item of value) look(item, { found, depth: depth + 1, isConfig: false })
   if (typeof value !== "object" || value === null || Array.isArray(value)) return
   for (const [name, member] of Object.entries(value)) {

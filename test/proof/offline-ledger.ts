@@ -36,7 +36,7 @@ export interface OpenHold {
   readonly isForgotten: boolean
 }
 
-export interface StoppedBooks {
+export interface OfflineLedger {
   readonly entries: readonly BookedEntry[]
   readonly holds: readonly OpenHold[]
   /** Of all accounts together. */
@@ -56,10 +56,13 @@ const HOLDS = `
   FROM holds`
 const POSTED = "SELECT coalesce(sum(posted), 0) AS nano FROM ledger_accounts"
 
-type Desk = ReturnType<typeof openAdminService>["adminService"]
+type OfflineAdmin = ReturnType<typeof openAdminService>["adminService"]
 
 /** What an operator does while no gateway runs. */
-export async function atDesk<Result>(dataDir: string, act: (adminService: Desk) => Promise<Result>): Promise<Result> {
+export async function withOfflineAdmin<Result>(
+  dataDir: string,
+  act: (adminService: OfflineAdmin) => Promise<Result>,
+): Promise<Result> {
   const sources = { flags: { data: dataDir }, environment: {}, workingDir: dataDir, knownProviders }
   const { adminService, close } = openAdminService(loadConfig(sources), {})
   try {
@@ -70,19 +73,19 @@ export async function atDesk<Result>(dataDir: string, act: (adminService: Desk) 
 }
 
 /** As the gateway has left them: whoever opens them for more than reading ends what is still held. */
-export async function readBooks(dataDir: string): Promise<StoppedBooks> {
+export async function readOfflineLedger(dataDir: string): Promise<OfflineLedger> {
   const left = withTables(dataDir, (database) => ({
     entries: database.query<BookedEntry, []>(ENTRIES).all(),
     postedNano: database.query<{ nano: bigint }, []>(POSTED).get()?.nano ?? 0n,
   }))
   const holds = openHolds(dataDir)
-  const { problems } = await atDesk(dataDir, (adminService) => adminService.ledger.verify())
+  const { problems } = await withOfflineAdmin(dataDir, (adminService) => adminService.ledger.verify())
   return { ...left, holds, problems }
 }
 
 export function openHolds(dataDir: string): OpenHold[] {
-  type Columns = Omit<OpenHold, "isForgotten"> & { readonly isForgotten: bigint }
-  const columns = withTables(dataDir, (database) => database.query<Columns, []>(HOLDS).all())
+  type HoldColumns = Omit<OpenHold, "isForgotten"> & { readonly isForgotten: bigint }
+  const columns = withTables(dataDir, (database) => database.query<HoldColumns, []>(HOLDS).all())
   return columns.map((hold) => ({ ...hold, isForgotten: hold.isForgotten !== 0n }))
 }
 

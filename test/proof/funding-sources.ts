@@ -6,7 +6,7 @@ import type { StagedGateway } from "./other-gateway.ts"
 
 const UNLIMITED_REQUESTS = 1_000_000_000
 
-export interface PurseKind {
+export interface FundingKind {
   readonly what: string
   /** How many keys pay from it. */
   readonly keys: number
@@ -17,9 +17,9 @@ export interface PurseKind {
   readonly strict?: true
 }
 
-const KEY_BALANCE: PurseKind = { what: "a key's balance", keys: 1, of: "balance", code: "insufficient_balance" }
+const KEY_BALANCE: FundingKind = { what: "a key's balance", keys: 1, of: "balance", code: "insufficient_balance" }
 
-export const PURSES: readonly [PurseKind, ...PurseKind[]] = [
+export const FUNDING_KINDS: readonly [FundingKind, ...FundingKind[]] = [
   KEY_BALANCE,
   { what: "a tenant's balance, over 50 keys", keys: 50, of: "balance", code: "insufficient_balance" },
   { what: "a key's budget of a day", keys: 1, of: "budget", code: "budget_exceeded" },
@@ -28,13 +28,13 @@ export const PURSES: readonly [PurseKind, ...PurseKind[]] = [
 ]
 
 /** A refusal, and the amounts it names. */
-export interface Refused {
+export interface BalanceRefusal {
   readonly code: string | undefined
   readonly neededNano: bigint | undefined
   readonly leftNano: bigint | undefined
 }
 
-export function refusalIn(text: string): Refused {
+export function parseBalanceRefusal(text: string): BalanceRefusal {
   const [, needed = "", left = ""] = /may cost up to (\S+) USD, and (\S+) USD is left/.exec(text) ?? []
   return {
     code: /"code":\s*"([a-z_]+)"/.exec(text)?.[1],
@@ -43,15 +43,15 @@ export function refusalIn(text: string): Refused {
   }
 }
 
-export class Purse {
+export class FundingSource {
   private constructor(
     private readonly gateway: StagedGateway,
-    readonly kind: PurseKind,
+    readonly kind: FundingKind,
     readonly keys: readonly { readonly id: string; readonly key: string }[],
     readonly worthNano: bigint,
   ) {}
 
-  static async open(gateway: StagedGateway, kind: PurseKind, worthNano: bigint): Promise<Purse> {
+  static async open(gateway: StagedGateway, kind: FundingKind, worthNano: bigint): Promise<FundingSource> {
     const { what: name, keys: count, of, strict = false } = kind
     const usd = usdOfNano(worthNano)
     const tenant = `t-${crypto.randomUUID()}`
@@ -63,7 +63,7 @@ export class Purse {
     const key = { name, ...own, strict_balance: strict, requests_per_minute: UNLIMITED_REQUESTS }
     const keys: { id: string; key: string }[] = []
     for (let at = 0; at < count; at++) keys.push(await post(gateway, "/keys", key))
-    return new Purse(gateway, kind, keys, worthNano)
+    return new FundingSource(gateway, kind, keys, worthNano)
   }
 
   /** The key whose turn it is. */
@@ -86,11 +86,11 @@ export class Purse {
 /** What such a request holds, as a key that has nothing is told. */
 export async function holdNano(
   gateway: StagedGateway,
-  { kind: { strict }, ...asked }: { kind: PurseKind; model: string; stream: boolean },
+  { kind: { strict }, ...asked }: { kind: FundingKind; model: string; stream: boolean },
 ): Promise<bigint> {
-  const purse = await Purse.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
+  const purse = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
   const { text } = await hear({ url: gateway.url, key: purse.key(0), protocol: "openai-chat", ...asked })
-  const { neededNano } = refusalIn(text)
+  const { neededNano } = parseBalanceRefusal(text)
   if (neededNano === undefined) throw new Error(`who has nothing was not told what is needed: ${text}`)
   return neededNano
 }

@@ -6,7 +6,7 @@ import { completion, streamedWords } from "../stage/upstream.ts"
 
 export type JsonBody = Readonly<Record<string, unknown>>
 
-export interface Spoken {
+export interface WireDialect {
   readonly name: "chat" | "responses" | "messages" | "gemini events" | "gemini array"
   path(model: string, streamed: boolean): string
   headers(key: string): Record<string, string>
@@ -24,7 +24,7 @@ export interface Spoken {
 const json = { "content-type": "application/json" }
 const bearer = (key: string) => ({ ...json, authorization: `Bearer ${key}` })
 
-export const chat: Spoken = {
+export const chat: WireDialect = {
   name: "chat",
   path: () => "/v1/chat/completions",
   headers: bearer,
@@ -40,7 +40,7 @@ export const chat: Spoken = {
   dispensable: 1,
 }
 
-export const responses: Spoken = {
+export const responses: WireDialect = {
   name: "responses",
   path: () => "/v1/responses",
   headers: bearer,
@@ -52,7 +52,7 @@ export const responses: Spoken = {
   dispensable: 0,
 }
 
-export const messages: Spoken = {
+export const messages: WireDialect = {
   name: "messages",
   path: () => "/anthropic/v1/messages",
   headers: (key) => ({ ...json, "x-api-key": key, "anthropic-version": "2023-06-01" }),
@@ -79,31 +79,31 @@ const gemini = {
   dispensable: 0,
 }
 
-export const geminiEvents: Spoken = {
+export const geminiEvents: WireDialect = {
   ...gemini,
   name: "gemini events",
   path: (model, streamed) =>
     `/gemini/v1beta/models/${model}:${streamed ? "streamGenerateContent?alt=sse" : "generateContent"}`,
 }
 
-export const geminiArray: Spoken = {
+export const geminiArray: WireDialect = {
   ...gemini,
   name: "gemini array",
   path: (model, streamed) => `/gemini/v1beta/models/${model}:${streamed ? "streamGenerateContent" : "generateContent"}`,
 }
 
 /** Arrays are told from events only by the client: the provider is asked for events for both. */
-export const SPOKEN: readonly Spoken[] = [chat, responses, messages, geminiEvents, geminiArray]
+export const WIRE_DIALECTS: readonly WireDialect[] = [chat, responses, messages, geminiEvents, geminiArray]
 
 /** What a request to the provider is written in. */
-export function spokenAt(upstreamPath: string): Spoken {
+export function dialectAt(upstreamPath: string): WireDialect {
   const path = upstreamPath.split("?")[0] ?? ""
-  return SPOKEN.find((each) => each.upstreamPath.test(path)) ?? chat
+  return WIRE_DIALECTS.find((each) => each.upstreamPath.test(path)) ?? chat
 }
 
 /** Asks as a caller of this protocol does. */
 export function ask(
-  spoken: Spoken,
+  spoken: WireDialect,
   { url, key }: { readonly url: string; readonly key: string },
   { question = "hi", model = "test/model", streamed = false } = {},
 ): Promise<Response> {

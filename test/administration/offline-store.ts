@@ -6,13 +6,13 @@ import type { HoldRequest } from "../../src/ledger/ledger-rules.ts"
 import type { LedgerTable } from "../../src/store/contract.ts"
 import { openSqlite } from "../../src/store/sqlite/open-sqlite.ts"
 
-interface Place {
+interface StoreLocation {
   readonly dataDir: string
   readonly now?: () => number
 }
 
-export async function inBooks(
-  { dataDir, now = Date.now }: Place,
+export async function withOfflineLedger(
+  { dataDir, now = Date.now }: StoreLocation,
   act: (ledger: Ledger, table: LedgerTable) => Promise<void>,
 ): Promise<void> {
   const store = openSqlite(join(dataDir, "trivium.db"))

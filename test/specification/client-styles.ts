@@ -1,9 +1,9 @@
 // The three protocols as a caller speaks them: where a request goes, which headers it has, how the smallest one looks.
 import type { RunningGateway } from "../stage/gateway.ts"
 
-export type Body = Readonly<Record<string, unknown>>
+export type SpecBody = Readonly<Record<string, unknown>>
 
-export interface Voice {
+export interface ClientStyle {
   /** As the specification calls it. */
   readonly name: "completions-style" | "messages-style" | "content-generation"
   path(model: string): string
@@ -12,13 +12,13 @@ export interface Voice {
   /** What every request has beside the key. */
   readonly headers: Readonly<Record<string, string>>
   /** The smallest sound request. */
-  body(model: string): Body
+  body(model: string): SpecBody
   readonly listPath: string
 }
 
 const QUESTION = "How far is the moon?"
 
-export const chat: Voice = {
+export const chat: ClientStyle = {
   name: "completions-style",
   path: () => "/v1/chat/completions",
   keyHeader: (key) => ({ authorization: `Bearer ${key}` }),
@@ -27,7 +27,7 @@ export const chat: Voice = {
   listPath: "/v1/models",
 }
 
-export const messages: Voice = {
+export const messages: ClientStyle = {
   name: "messages-style",
   path: () => "/msgapi/v1/messages",
   keyHeader: (key) => ({ "x-api-key": key }),
@@ -36,7 +36,7 @@ export const messages: Voice = {
   listPath: "/msgapi/v1/models",
 }
 
-export const generate: Voice = {
+export const generate: ClientStyle = {
   name: "content-generation",
   path: (model) => `/genapi/v1beta/models/${model}:generateContent`,
   keyHeader: (key) => ({ "x-gen-api-key": key }),
@@ -45,9 +45,9 @@ export const generate: Voice = {
   listPath: "/genapi/v1beta/models",
 }
 
-export const VOICES: readonly Voice[] = [chat, messages, generate]
+export const VOICES: readonly ClientStyle[] = [chat, messages, generate]
 
-export interface Said {
+export interface StyleRequest {
   readonly key?: string
   /** The model named; in the path or in the body, as the protocol has it. */
   readonly model?: string
@@ -55,13 +55,13 @@ export interface Said {
   readonly headers?: Record<string, string>
 }
 
-type Address = Pick<RunningGateway, "url" | "key">
+type StyleAddress = Pick<RunningGateway, "url" | "key">
 
 /** A generating request in this voice. */
 export function say(
-  { url, key: first }: Address,
-  voice: Voice,
-  { key = first, model = MODEL, body = voice.body(model), headers = {} }: Said = {},
+  { url, key: first }: StyleAddress,
+  voice: ClientStyle,
+  { key = first, model = MODEL, body = voice.body(model), headers = {} }: StyleRequest = {},
 ): Promise<Response> {
   return fetch(url + voice.path(model), {
     method: "POST",
@@ -71,7 +71,7 @@ export function say(
 }
 
 /** A listing in this voice. */
-export function list({ url, key }: Address, voice: Voice, path = voice.listPath): Promise<Response> {
+export function list({ url, key }: StyleAddress, voice: ClientStyle, path = voice.listPath): Promise<Response> {
   return fetch(url + path, { headers: { ...voice.headers, ...voice.keyHeader(key) } })
 }
 
@@ -91,6 +91,6 @@ export async function errorOf(response: Response): Promise<ErrorBody["error"]> {
   return ((await response.json()) as ErrorBody).error
 }
 
-export async function objectOf(response: Response): Promise<Body> {
-  return (await response.json()) as Body
+export async function objectOf(response: Response): Promise<SpecBody> {
+  return (await response.json()) as SpecBody
 }

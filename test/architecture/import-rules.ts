@@ -1,12 +1,8 @@
-// The rules of the house: which room may import which, what of a room is its contract, and where Bun may be named.
+// The rules for imports: which module may import which, which files are a module's contract, and where Bun may be named.
 
-/** A source file: its path below src/ and its text. */
-export interface SourceFile {
-  readonly path: string
-  readonly text: string
-}
+import { type SourceFile, withoutComments } from "./sources.ts"
 
-/** A room may import itself and what is listed. Files directly in src/ are composition roots and may import all. */
+/** A module may import itself and the listed modules. Files directly in src/ are composition roots and may import all. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   canonical: [],
   transport: [],
@@ -39,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ["access", "canonical", "config", "providers", "routing", "transport"],
 }
 
-/** Rooms whose neighbours know only their contract, and the files it stands in. */
+/** Modules that others import only through their contract, and the files of that contract. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   protocols: [
     "protocols/contract.ts",
@@ -62,24 +58,25 @@ const SEPARATE_FOLDERS = [
 
 const BUN_ALLOWED = [/^http\//, /^store\//, /^transport\/bun-wire\.ts$/, /^main\.ts$/]
 
-export function violations(files: readonly SourceFile[]): string[] {
+export function importRuleViolations(files: readonly SourceFile[]): string[] {
   return [...files.flatMap(importViolations), ...files.flatMap(bunViolations), ...circles(files)]
 }
 
 function importViolations(file: SourceFile): string[] {
-  const from = room(file.path)
+  const from = moduleOf(file.path)
   if (from === undefined) return []
   const allowed = MAY_IMPORT[from]
-  if (!allowed) return [`${file.path}: ${from}/ is not a room of the house`]
+  if (!allowed) return [`${file.path}: ${from}/ is not a listed module`]
   return importsOf(file).flatMap((imported) => {
-    const to = room(imported)
+    const to = moduleOf(imported)
     const edge = `${file.path} imports ${imported}`
-    if (to === undefined) return imported.startsWith("../") ? [] : [`${edge}: a room may not know a composition root`]
+    if (to === undefined)
+      return imported.startsWith("../") ? [] : [`${edge}: a module may not import a composition root`]
     if (to === from)
-      return separated(file.path, imported) ? [`${edge}: folders of ${from}/ do not know each other`] : []
-    if (!allowed.includes(to)) return [`${edge}: ${from}/ may not know ${to}/`]
+      return separated(file.path, imported) ? [`${edge}: folders of ${from}/ do not import each other`] : []
+    if (!allowed.includes(to)) return [`${edge}: ${from}/ may not import ${to}/`]
     const isKnown = CONTRACTS[to]?.includes(imported) ?? true
-    return isKnown ? [] : [`${edge}: ${to}/ is known by contract only`]
+    return isKnown ? [] : [`${edge}: ${to}/ may only be imported through its contract`]
   })
 }
 
@@ -88,7 +85,7 @@ function separated(from: string, to: string): boolean {
   return other !== undefined && own !== other && (own !== undefined || to.startsWith("protocols/"))
 }
 
-/** The protocol's or store's own folder that a file is in; undefined for what they share. */
+/** The protocol's or store's own folder that a file is in; undefined for files that they share. */
 function unitOf(path: string): string | undefined {
   const parent = SEPARATE_FOLDERS.find((folder) => path.startsWith(`${folder}/`))
   if (parent === undefined) return undefined
@@ -119,7 +116,7 @@ function circles(files: readonly SourceFile[]): string[] {
   return found
 }
 
-/** Paths below src/ of what a file imports of ours. */
+/** Paths below src/ of the project's files that a file imports. */
 function importsOf({ path, text }: SourceFile): string[] {
   const here = path.split("/").slice(0, -1)
   const specifiers = withoutComments(text).matchAll(/(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g)
@@ -133,12 +130,8 @@ function importsOf({ path, text }: SourceFile): string[] {
   })
 }
 
-/** The room a path lies in; undefined for files directly in src/ and outside of it. */
-function room(path: string): string | undefined {
+/** The module that a path belongs to; undefined for files directly in src/ and outside of it. */
+function moduleOf(path: string): string | undefined {
   const [first = "", second] = path.split("/")
   return second === undefined || first === ".." ? undefined : first
-}
-
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "")
 }

@@ -1,45 +1,45 @@
 // How one protocol is spoken at the upstream's end: what a request says, and an answer as the vendor writes it. By hand,
 // and not with the product's codecs: an error of theirs would cancel itself.
 import type { UpstreamProtocol } from "../axes.ts"
-import type { Answer, Heard, HeardTurn, JsonObject } from "../conversation.ts"
-import type { Members } from "../wire.ts"
+import type { HeardTurn, JsonObject, ReceivedConversation, ScriptedAnswer } from "../conversation.ts"
+import type { WireMembers } from "../wire.ts"
 
-export interface Voice {
+export interface UpstreamFormat {
   readonly protocol: UpstreamProtocol
   /** What its streams are. */
   readonly contentType: string
   /** How a call that generates was addressed; undefined for any other. */
-  addressed(path: string, body: Members): Addressed | undefined
-  heard(body: Members, addressed: Addressed): Heard
-  whole(answer: Answer, body: Members): JsonObject
-  stream(answer: Answer, body: Members): Spoken
+  addressed(path: string, body: WireMembers): RequestTarget | undefined
+  heard(body: WireMembers, addressed: RequestTarget): ReceivedConversation
+  whole(answer: ScriptedAnswer, body: WireMembers): JsonObject
+  stream(answer: ScriptedAnswer, body: WireMembers): EncodedAnswer
   /** How the vendor ends a stream that it cannot go on with. */
-  readonly errorEvent: Bytes
+  readonly errorEvent: EventBytes
 }
 
-export interface Addressed {
+export interface RequestTarget {
   readonly model: string
   readonly stream: boolean
 }
 
-export type Bytes = string | Uint8Array
+export type EventBytes = string | Uint8Array
 
 /** The events of a stream, and how many of them have come when the last piece of its content has. */
-export interface Spoken {
-  readonly events: readonly Bytes[]
+export interface EncodedAnswer {
+  readonly events: readonly EventBytes[]
   readonly untilLastPiece: number
 }
 
-export class Speech implements Spoken {
-  readonly events: Bytes[] = []
+export class AnswerRecorder implements EncodedAnswer {
+  readonly events: EventBytes[] = []
   untilLastPiece = 0
 
-  add(event: Bytes): void {
+  add(event: EventBytes): void {
     this.events.push(event)
   }
 
   /** A piece of what the caller reads. */
-  addPiece(event: Bytes): void {
+  addPiece(event: EventBytes): void {
     this.untilLastPiece = this.events.push(event)
   }
 }

@@ -5,28 +5,28 @@ import { expect } from "bun:test"
 export const CANARY = "words-of-the-upstream"
 export const CREDENTIAL = "upstream-credential"
 
-export interface ToldError {
+export interface ReportedError {
   readonly code: string
   readonly message: string
   readonly type: string
   readonly attempts?: { status?: number; reason: string }[]
 }
 
-export interface Told {
+export interface ErrorResponse {
   readonly status: number
-  readonly error: ToldError
+  readonly error: ReportedError
   readonly text: string
   readonly headers: Headers
 }
 
-export async function readTold(response: Response): Promise<Told> {
+export async function readTold(response: Response): Promise<ErrorResponse> {
   const text = await response.text()
-  const { error } = JSON.parse(text) as { error: ToldError }
+  const { error } = JSON.parse(text) as { error: ReportedError }
   return { status: response.status, error, text, headers: response.headers }
 }
 
 /** 503, with every attempt told, with none of the upstream's words, and clients are told not to try again at once. */
-export function expectUnavailable({ status, error, text, headers }: Told, upstreamStatus?: number): void {
+export function expectUnavailable({ status, error, text, headers }: ErrorResponse, upstreamStatus?: number): void {
   expect({ status, code: error.code, type: error.type }).toEqual({
     status: 503,
     code: "upstream_unavailable",

@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
-import type { Dice } from "./dice.ts"
-import { inTurns } from "./in-turns.ts"
-import { atDesk } from "./stopped-books.ts"
+import { withOfflineAdmin } from "./offline-ledger.ts"
+import { runConcurrently } from "./run-concurrently.ts"
+import type { SeededRandom } from "./seeded-random.ts"
 
 /** In nano-USD for a token, as the configuration says in USD for a million. */
 export const INPUT_NANO = 1000n
@@ -17,7 +17,7 @@ export const SHARED_NANO = 50_000_000n
 /** Tenants with a budget are named so. */
 export const FRUGAL = "frugal"
 
-export interface Errand {
+export interface TracedRequest {
   /** Of its model at the upstream. */
   readonly name: string
   readonly keyId: string
@@ -31,11 +31,11 @@ export interface Errand {
   readonly upstream: ProtocolName | undefined
   /** When the client leaves, if it does. */
   readonly leavesAfterMs: number | undefined
-  seen: Seen
+  seen: ClientObserved
 }
 
 /** What the client saw of it. */
-interface Seen {
+interface ClientObserved {
   readonly how: "unasked" | "refused" | "whole" | "broken" | "left"
   readonly status?: number
   readonly requestId?: string
@@ -44,21 +44,24 @@ interface Seen {
   readonly code?: string
 }
 
-interface Payer {
+interface RequestPayer {
   readonly tenant?: string
   readonly balance?: string
 }
 
-interface Prepared {
+interface TracedRequestOptions {
   readonly names: readonly string[]
-  readonly dice: Dice
+  readonly dice: SeededRandom
 }
 
 /** Makes a key for each name, in the store of a gateway that does not run. */
-export function prepareErrands(dataDir: string, { names, dice }: Prepared): Promise<Errand[]> {
+export function prepareTracedRequests(
+  dataDir: string,
+  { names, dice }: TracedRequestOptions,
+): Promise<TracedRequest[]> {
   const [first = ""] = names
   const [poor, frugal] = [`poor-${first}`, `${FRUGAL}-${first}`]
-  const payers: readonly Payer[] = [
+  const payers: readonly RequestPayer[] = [
     { tenant: "open" },
     { tenant: "open" },
     { balance: "1" },
@@ -67,11 +70,11 @@ export function prepareErrands(dataDir: string, { names, dice }: Prepared): Prom
     { tenant: poor },
     { tenant: frugal },
   ]
-  return atDesk(dataDir, async (adminService) => {
+  return withOfflineAdmin(dataDir, async (adminService) => {
     await adminService.tenants.create({ name: poor })
     await adminService.tenants.topUp(poor, { usd: SHARED_USD })
     await adminService.tenants.create({ name: frugal, budgets: { day: SHARED_USD } })
-    const prepare = async (name: string): Promise<Errand> => {
+    const prepare = async (name: string): Promise<TracedRequest> => {
       const errand = thrown(dice)
       const { id, key } = await adminService.keys.create({ name, ...dice.pick(payers) })
       return { ...errand, name, keyId: id, key, seen: { how: "unasked" } }
@@ -81,7 +84,7 @@ export function prepareErrands(dataDir: string, { names, dice }: Prepared): Prom
 }
 
 /** Some answer at once, some late, some slowly; some clients leave before the end. */
-function thrown(dice: Dice): Omit<Errand, "name" | "keyId" | "key" | "seen"> {
+function thrown(dice: SeededRandom): Omit<TracedRequest, "name" | "keyId" | "key" | "seen"> {
   const isSlow = dice.chance(0.3)
   const words = isSlow ? `tokens-per-second-${200 + dice.below(3000)}` : `first-token-ms-${dice.below(120)}`
   return {
@@ -95,10 +98,13 @@ function thrown(dice: Dice): Omit<Errand, "name" | "keyId" | "key" | "seen"> {
 }
 
 /** Errands that nothing limits and no client leaves, half of them streamed, answered after so much time. */
-export function prepareLasting(dataDir: string, { names, lastsMs }: { names: readonly string[]; lastsMs: number }) {
+export function prepareLastingRequests(
+  dataDir: string,
+  { names, lastsMs }: { names: readonly string[]; lastsMs: number },
+) {
   const plain = { text: "Say something.", words: `first-token-ms-${lastsMs}`, upstream: undefined }
-  return atDesk(dataDir, (adminService) => {
-    const prepare = async (name: string, at: number): Promise<Errand> => {
+  return withOfflineAdmin(dataDir, (adminService) => {
+    const prepare = async (name: string, at: number): Promise<TracedRequest> => {
       const protocol = PROTOCOLS[Math.floor(at / 2) % PROTOCOLS.length] ?? "openai-chat"
       const { id, key } = await adminService.keys.create({ name, tenant: "open", requests_per_minute: 1_000_000 })
       const asked = { protocol, stream: at % 2 === 0, leavesAfterMs: undefined }
@@ -109,7 +115,7 @@ export function prepareLasting(dataDir: string, { names, lastsMs }: { names: rea
 }
 
 /** A model for each errand, served by a simulator at this address. */
-export function errandsConfig(origin: string, errands: readonly Errand[]): string {
+export function tracedRequestsConfig(origin: string, errands: readonly TracedRequest[]): string {
   const only = PROTOCOLS.map((id) => `  at-${id}: { type: simulator, base_url: "${origin}", protocols: [${id}] }`)
   const models = errands.map(({ name, upstream }) => {
     const provider = upstream ? `at-${upstream}` : "everywhere"
@@ -120,12 +126,12 @@ export function errandsConfig(origin: string, errands: readonly Errand[]): strin
 }
 
 /** What the simulator has billed, in a file that it has finished. */
-export function readBills(file: string): SimulatedCharge[] {
+export function readSimulatedCharges(file: string): SimulatedCharge[] {
   const lines = readFileSync(file, "utf8").trimEnd().split("\n")
   return lines.map((line) => JSON.parse(line))
 }
 
-interface Running {
+interface TracedRunOptions {
   readonly url: string
   readonly atOnce: number
   /** No further errand is begun. */
@@ -135,17 +141,17 @@ interface Running {
 }
 
 /** Runs them in their order until none is left or it is over; resolves when those that were begun have ended. */
-export async function runErrands(errands: readonly Errand[], running: Running): Promise<void> {
+export async function runTracedRequests(errands: readonly TracedRequest[], running: TracedRunOptions): Promise<void> {
   const { url, atOnce, isOver, pauseMs = 0 } = running
-  const act = async (errand: Errand) => {
+  const act = async (errand: TracedRequest) => {
     if (isOver()) return
-    await runErrand(errand, url)
+    await runTracedRequest(errand, url)
     if (pauseMs > 0) await Bun.sleep(pauseMs)
   }
-  await inTurns(errands, { atOnce, act })
+  await runConcurrently(errands, { atOnce, act })
 }
 
-export async function runErrand(errand: Errand, url: string): Promise<void> {
+export async function runTracedRequest(errand: TracedRequest, url: string): Promise<void> {
   const { key, protocol, stream, text, name, words, leavesAfterMs } = errand
   const leaving = new AbortController()
   const timer = leavesAfterMs === undefined ? undefined : setTimeout(() => leaving.abort(), leavesAfterMs)
@@ -171,7 +177,7 @@ const TERMINALS: Readonly<Record<ProtocolName, RegExp>> = {
   "gemini-generate": /"finishReason"/,
 }
 
-function isWhole({ protocol, stream }: Errand, text: string): boolean {
+function isWhole({ protocol, stream }: TracedRequest, text: string): boolean {
   if (stream) return TERMINALS[protocol].test(text)
   try {
     return !JSON.parse(text).error

@@ -3,10 +3,10 @@ import { cpus } from "node:os"
 import { setTimeout } from "node:timers/promises"
 import { stolenMicros } from "../../bench/process-stat.ts"
 import type { RunningGateway } from "../stage/gateway.ts"
-import { Pulse } from "../stage/pulse.ts"
-import type { Figure } from "./row.ts"
+import { LatencyProbe } from "../stage/latency-probe.ts"
+import type { ProofFigure } from "./row.ts"
 
-export interface Watched {
+export interface GatewayReadings {
   /** Resident memory at its most, above what it was before. */
   readonly grownMb: number
   /** How long each small question waited, in milliseconds. */
@@ -23,12 +23,12 @@ interface LoopLooks {
 /** A bucket of the gateway's own histogram. */
 const LATE_MS = 150
 
-export async function watch(gateway: RunningGateway, act: () => Promise<void>): Promise<Watched> {
+export async function watch(gateway: RunningGateway, act: () => Promise<void>): Promise<GatewayReadings> {
   const before = gateway.memoryMb
   let most = before
   await loopLooks(gateway)
   const { looks, late } = await loopLooks(gateway)
-  const pulse = await Pulse.start(`${gateway.url}/healthz`)
+  const pulse = await LatencyProbe.start(`${gateway.url}/healthz`)
   const done = act().finally(() => {
     acting = false
   })
@@ -52,7 +52,7 @@ async function loopLooks(gateway: RunningGateway): Promise<LoopLooks> {
 }
 
 /** How long the event loop is held up, as the gateway itself measures it. */
-export function loopFigure({ late }: Pick<LoopLooks, "late">): Figure {
+export function loopFigure({ late }: Pick<LoopLooks, "late">): ProofFigure {
   return { what: `looks at the event loop more than ${LATE_MS} ms late`, seen: late, atMost: 0, needsQuiet: true }
 }
 

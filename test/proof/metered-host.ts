@@ -1,5 +1,12 @@
 // A provider of chat completions that keeps its own bill, and keeps to no limit, or to every one.
-import { chunk, completion, DONE, type Reply, type Script, Upstream } from "../stage/upstream.ts"
+import {
+  chunk,
+  completion,
+  DONE,
+  ScriptedUpstream,
+  type UpstreamReply,
+  type UpstreamScript,
+} from "../stage/upstream.ts"
 
 export type AnswerShape = "unary" | "stream" | "silent reasoning"
 
@@ -14,14 +21,14 @@ const PIECE_TOKENS = 250
 /** Long enough for what one piece asks of the store to be answered before the next. */
 const PIECE_MS = 4
 
-export class BoundlessHost {
+export class MeteredHost {
   /** Tokens put out, by the model's name here. */
   readonly billed = new Map<string, number>()
 
-  private constructor(private readonly upstream: Upstream) {}
+  private constructor(private readonly upstream: ScriptedUpstream) {}
 
-  static async start(): Promise<BoundlessHost> {
-    const host = new BoundlessHost(await Upstream.start())
+  static async start(): Promise<MeteredHost> {
+    const host = new MeteredHost(await ScriptedUpstream.start())
     host.upstream.script = host.script
     return host
   }
@@ -35,7 +42,7 @@ export class BoundlessHost {
   }
 
   /** A model's name says how it answers: `unary-7`, `stream-3`, `silent-2`, and `honest-` before it keeps to limits. */
-  private readonly script: Script = async (request, reply) => {
+  private readonly script: UpstreamScript = async (request, reply) => {
     const body = JSON.parse(request.body.toString()) as Record<string, unknown>
     const model = String(body.model)
     const limit = Number(body.max_tokens ?? body.max_completion_tokens ?? Number.POSITIVE_INFINITY)
@@ -50,13 +57,13 @@ export class BoundlessHost {
     this.billed.set(model, (this.billed.get(model) ?? 0) + tokens)
   }
 
-  private answer(reply: Reply, { model, most }: Answering): void {
+  private answer(reply: UpstreamReply, { model, most }: AnswerScope): void {
     const tokens = Math.min(most, ANSWER_TOKENS.unary)
     this.bill(model, tokens)
     reply.json(completion("Here.", { usage: { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens } }))
   }
 
-  private async stream(reply: Reply, { model, most }: Answering): Promise<void> {
+  private async stream(reply: UpstreamReply, { model, most }: AnswerScope): Promise<void> {
     const tokens = Math.min(most, ANSWER_TOKENS.stream)
     let isOpen = true
     void reply.closed.then(() => {
@@ -73,7 +80,7 @@ export class BoundlessHost {
     if (isOpen) await this.finish(reply, tokens)
   }
 
-  private async reason(reply: Reply, { model, most }: Answering): Promise<void> {
+  private async reason(reply: UpstreamReply, { model, most }: AnswerScope): Promise<void> {
     const tokens = Math.min(most, ANSWER_TOKENS["silent reasoning"])
     this.bill(model, tokens)
     reply.stream()
@@ -83,14 +90,14 @@ export class BoundlessHost {
     await this.finish(reply, tokens)
   }
 
-  private async finish(reply: Reply, tokens: number): Promise<void> {
+  private async finish(reply: UpstreamReply, tokens: number): Promise<void> {
     const usage = { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens }
     await reply.write(chunk({}, "stop") + chunk({}, null, { choices: [], usage }) + DONE)
     reply.end()
   }
 }
 
-interface Answering {
+interface AnswerScope {
   readonly model: string
   readonly most: number
 }

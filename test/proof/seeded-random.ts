@@ -1,6 +1,6 @@
 // Chance that can be repeated: the same seed and case give the same throws.
 
-export class Dice {
+export class SeededRandom {
   private state: number
 
   constructor({ seed, number }: { readonly seed: number; readonly number: number }) {

@@ -1,10 +1,10 @@
 // The same question in each protocol that the simulator speaks, streamed and whole, and what marks its answers.
 import type { JsonObject } from "../../src/canonical/json.ts"
 
-export interface SpokenProtocol {
+export interface SimulatedProtocol {
   readonly name: string
-  readonly stream: Question
-  readonly whole: Question
+  readonly stream: SimulatorQuestion
+  readonly whole: SimulatorQuestion
   /** What only the end of a stream has. */
   readonly terminal: string
   /** Where the usage of a whole answer stands, and the two counts in it. */
@@ -16,13 +16,13 @@ export interface SpokenProtocol {
   readonly limited: string
 }
 
-export interface Question {
+export interface SimulatorQuestion {
   readonly path: string
   readonly body: JsonObject
 }
 
 /** The question to the model of this name. */
-export function asked({ path, body }: Question, model: string): Question {
+export function questionFor({ path, body }: SimulatorQuestion, model: string): SimulatorQuestion {
   return { path: path.replace("/models/m:", `/models/${model}:`), body: "model" in body ? { ...body, model } : body }
 }
 
@@ -38,7 +38,7 @@ const gemini = {
   limited: "RESOURCE_EXHAUSTED",
 } as const
 
-export const SPOKEN: readonly SpokenProtocol[] = [
+export const SPOKEN: readonly SimulatedProtocol[] = [
   {
     name: "openai-chat",
     stream: {

@@ -10,7 +10,7 @@ import { PROTOCOLS, type ProtocolName } from "./client.ts"
 const INPUT_NANO = 1_000_000n
 const OUTPUT_NANO = 1_000n
 
-export interface Receipt {
+export interface BookedReceipt {
   readonly outcome: string
   readonly cost: string
   readonly model: string | null
@@ -23,18 +23,18 @@ export interface Receipt {
   }
 }
 
-export class Books {
+export class MoneyFixture {
   private constructor(
     readonly gateway: InProcessGateway,
     readonly simulator: SimulatorServer,
     readonly bills: ChargeLog,
   ) {}
 
-  static async open({ bookWith }: Pick<GatewayOptions, "bookWith"> = {}): Promise<Books> {
+  static async open({ bookWith }: Pick<GatewayOptions, "bookWith"> = {}): Promise<MoneyFixture> {
     const bills = new ChargeLog()
     const simulator = await SimulatorServer.start({ host: "127.0.0.1", port: 0, simulator: { onCharge: bills.add } })
     const gateway = InProcessGateway.start({ config: configOf(simulator.url), ...(bookWith && { bookWith }) })
-    return new Books(gateway, simulator, bills)
+    return new MoneyFixture(gateway, simulator, bills)
   }
 
   async close(): Promise<void> {
@@ -43,21 +43,21 @@ export class Books {
   }
 
   /** The receipt of a request, once it has been settled. */
-  async receipt(id: string): Promise<Receipt> {
-    let receipt: Receipt | undefined
+  async receipt(id: string): Promise<BookedReceipt> {
+    let receipt: BookedReceipt | undefined
     const isThere = async () => {
       receipt = await this.look(id)
       return receipt !== undefined
     }
     await eventually(isThere, { withinMs: 8000, what: `the receipt ${id}` })
-    return receipt as Receipt
+    return receipt as BookedReceipt
   }
 
   /** Undefined where there is none. */
-  async look(id: string): Promise<Receipt | undefined> {
+  async look(id: string): Promise<BookedReceipt | undefined> {
     const headers = { authorization: `Bearer ${this.gateway.key}` }
     const answer = await fetch(`${this.gateway.url}/v1/receipts/${id}`, { headers })
-    return answer.status === 200 ? ((await answer.json()) as Receipt) : undefined
+    return answer.status === 200 ? ((await answer.json()) as BookedReceipt) : undefined
   }
 
   /** What everybody together holds, in nano-USD. */

@@ -1,24 +1,24 @@
 // The protocols a run can be made in: how each is asked, and where it is configured.
 
 export const PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "gemini-generate"] as const
-export type SpokenProtocol = (typeof PROTOCOLS)[number]
+export type BenchProtocolName = (typeof PROTOCOLS)[number]
 
-export type Spoken = {
-  protocol: SpokenProtocol
+export type BenchProtocol = {
+  protocol: BenchProtocolName
   /** What the gateway is told the upstream is, and what its base address ends in. */
   type: string
   base: string
   headers: Record<string, string>
   path(options: { model: string; stream: boolean }): string
   /** The request around the messages. All say `stream`, by which the upstream and the bare proxy know what is asked. */
-  body(options: { model: string; stream: boolean; messages: Message[] }): object
+  body(options: { model: string; stream: boolean; messages: BenchMessage[] }): object
 }
 
-type Message = { role: string; content: string }
+type BenchMessage = { role: string; content: string }
 
 const openai = { type: "openai-compatible", base: "/v1", headers: {} }
 
-const SPOKEN: Record<SpokenProtocol, Omit<Spoken, "protocol">> = {
+const SPOKEN: Record<BenchProtocolName, Omit<BenchProtocol, "protocol">> = {
   "openai-chat": {
     ...openai,
     path: () => "/v1/chat/completions",
@@ -66,6 +66,6 @@ const SPOKEN: Record<SpokenProtocol, Omit<Spoken, "protocol">> = {
   },
 }
 
-export function spokenIn(protocol: SpokenProtocol): Spoken {
+export function spokenIn(protocol: BenchProtocolName): BenchProtocol {
   return { protocol, ...SPOKEN[protocol] }
 }

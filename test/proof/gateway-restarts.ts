@@ -10,13 +10,13 @@ const FILE_EVERY_MS = 350
 const CREDENTIAL_EVERY_MS = 90
 const READINESS_EVERY_MS = 50
 
-export interface SuccessionOptions {
+export interface GatewayRestartOptions {
   readonly dataDir: string
   /** The configuration at this change. */
   readonly configAt: (change: number) => string
 }
 
-export class Succession {
+export class GatewayRestarts {
   /** Whether a balancer would send requests. */
   isReady = false
   /** How each predecessor ended. */
@@ -30,7 +30,7 @@ export class Succession {
 
   private constructor(
     private current: RunningGateway,
-    private readonly options: SuccessionOptions,
+    private readonly options: GatewayRestartOptions,
   ) {
     this.loops = [
       this.every(FILE_EVERY_MS, () => this.changeFile()),
@@ -39,9 +39,9 @@ export class Succession {
     ]
   }
 
-  static async start(options: SuccessionOptions): Promise<Succession> {
+  static async start(options: GatewayRestartOptions): Promise<GatewayRestarts> {
     const { dataDir, configAt } = options
-    return new Succession(await RunningGateway.start({ config: configAt(0), dataDir }), options)
+    return new GatewayRestarts(await RunningGateway.start({ config: configAt(0), dataDir }), options)
   }
 
   get url(): string {

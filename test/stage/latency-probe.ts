@@ -4,14 +4,14 @@ import { spawn } from "node:child_process"
 
 const EVERY_MS = 20
 
-export class Pulse {
+export class LatencyProbe {
   private constructor(
     private readonly child: ReturnType<typeof spawn>,
     private readonly output: { text: string },
   ) {}
 
   /** Begins, and resolves once the first answer is there. */
-  static async start(url: string): Promise<Pulse> {
+  static async start(url: string): Promise<LatencyProbe> {
     const child = spawn(process.execPath, [import.meta.path, url], { stdio: ["ignore", "pipe", "inherit"] })
     const output = { text: "" }
     await new Promise<void>((resolve, reject) => {
@@ -21,7 +21,7 @@ export class Pulse {
       })
       child.once("exit", (code) => reject(new Error(`the pulse ended with ${code}`)))
     })
-    return new Pulse(child, output)
+    return new LatencyProbe(child, output)
   }
 
   /** Ends, and tells how long each answer took, in milliseconds. */

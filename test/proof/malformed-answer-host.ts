@@ -1,8 +1,8 @@
 // A provider whose every answer is unsound in some way. Which way, the case's dice say.
-import type { Reply, Script } from "../stage/upstream.ts"
-import { Dice } from "./dice.ts"
+import type { UpstreamReply, UpstreamScript } from "../stage/upstream.ts"
 import { soundAnswer } from "./model-routes.ts"
 import { mutateBytes, mutateJson, mutateStream, pieces } from "./mutations.ts"
+import { SeededRandom } from "./seeded-random.ts"
 
 const TYPES = [
   "application/json",
@@ -37,7 +37,7 @@ interface UnsoundAnswer {
   readonly isStream: boolean
 }
 
-function unsoundAnswer(path: string, asked: string, dice: Dice): UnsoundAnswer {
+function unsoundAnswer(path: string, asked: string, dice: SeededRandom): UnsoundAnswer {
   const sound = soundAnswer(path, asked)
   const isStream = Array.isArray(sound)
   const failing = dice.chance(0.15)
@@ -53,7 +53,7 @@ const ERROR = {
   error: { message: "no", type: "invalid_request_error", code: "x", status: "INVALID_ARGUMENT", details: [] },
 }
 
-function unsoundError(dice: Dice): Buffer {
+function unsoundError(dice: SeededRandom): Buffer {
   const body = mutateJson(dice.chance(0.2) ? [ERROR] : ERROR, dice)
   return dice.chance(0.3) ? mutateBytes(body, dice) : body
 }
@@ -61,7 +61,7 @@ function unsoundError(dice: Dice): Buffer {
 /** Apart from the case's own dice, which have fallen for what is asked. */
 const OTHER_DICE = 0x5bd1e995
 
-export class UnsoundHost {
+export class MalformedAnswerHost {
   private readonly said = new Map<number, Buffer>()
 
   constructor(private readonly seed: number) {}
@@ -76,10 +76,10 @@ export class UnsoundHost {
   }
 
   /** The question says which case it is: `case 17`. */
-  readonly script: Script = async ({ path, body }, reply) => {
+  readonly script: UpstreamScript = async ({ path, body }, reply) => {
     const asked = body.toString()
     const number = Number(/case (\d+)/.exec(asked)?.[1])
-    const dice = new Dice({ seed: this.seed ^ OTHER_DICE, number })
+    const dice = new SeededRandom({ seed: this.seed ^ OTHER_DICE, number })
     const answer = unsoundAnswer(path, asked, dice)
     this.said.set(number, answer.body)
     if (answer.isStream) await stream(reply, answer, dice)
@@ -89,7 +89,7 @@ export class UnsoundHost {
   }
 }
 
-async function stream(reply: Reply, { headers, body }: UnsoundAnswer, dice: Dice): Promise<void> {
+async function stream(reply: UpstreamReply, { headers, body }: UnsoundAnswer, dice: SeededRandom): Promise<void> {
   reply.stream(headers)
   for (const piece of pieces(body, dice)) {
     await reply.write(piece)
@@ -98,7 +98,7 @@ async function stream(reply: Reply, { headers, body }: UnsoundAnswer, dice: Dice
   if (dice.chance(0.7)) reply.end()
 }
 
-function whole(reply: Reply, { status, headers, body }: UnsoundAnswer, dice: Dice): void {
+function whole(reply: UpstreamReply, { status, headers, body }: UnsoundAnswer, dice: SeededRandom): void {
   const wrong = dice.chance(0.1)
   const length = String(Math.max(0, body.length + dice.pick([-5, -1, 1, 100, 1e9])))
   reply.raw(body, { ...headers, ...(wrong && { "content-length": length }) }, status)
