@@ -1,5 +1,5 @@
-// Asks an upstream how many tokens a request has, in the client's own bytes or said again in another protocol. One is
-// asked, and briefly: a count that is late, refused or no count is none.
+// Gets a token count from an upstream, with the client's own bytes or translated to another protocol. Only one upstream
+// is called, with a short timeout: a late, rejected or invalid count is ignored.
 
 import { mayHoldSeal } from "../canonical/chat/sealed-content.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"

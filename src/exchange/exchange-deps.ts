@@ -1,4 +1,4 @@
-// One client call as the exchange sees it, and the house it is answered from.
+// A client call as the exchange sees it, and the dependencies that serve it.
 import type { Caller } from "../access/caller.ts"
 import type { Allowance } from "../access/limits/rate-limiter.ts"
 import type { IdentifierSalt } from "../access/secrets/identifier-salt.ts"
@@ -85,7 +85,7 @@ export interface ExchangeDeps {
   readonly affinity: Affinity
   readonly turns: RotationCounter
   readonly retries: RetryBudget
-  /** Even, from 0 to below 1. */
+  /** Uniform in [0, 1). */
   readonly chance: () => number
   readonly deadlines: DeadlineTimer
   readonly timeouts: ExchangeTimeouts
@@ -98,7 +98,7 @@ export interface ExchangeDeps {
   readonly largeRequestQueue: SerialQueue
   readonly codecs: CodecRegistry
   readonly sealCache: SealCache
-  /** Absent where nobody is charged. */
+  /** Absent if nothing is charged. */
   readonly ledger: ExchangeLedger | undefined
   /** What callers' identifiers leave as. */
   readonly identifiers: Pick<IdentifierSalt, "salt">
@@ -112,6 +112,6 @@ export interface ExchangeDeps {
   readonly onUnwritten: (writing: Promise<void>) => void
   /** Fetches what stands at addresses of a caller's, for upstreams that do not; absent where the operator does not allow it. */
   readonly fetchMedia?: ((addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>) | undefined
-  /** A fault of ours that no answer shows. */
+  /** Reports an internal error that no response shows. */
   readonly onFault: (cause: unknown) => void
 }

@@ -1,4 +1,4 @@
-// What is remembered of one exchange while it runs, and told once when it is over.
+// The record of one exchange: filled while it runs, reported once when it ends.
 
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Loss } from "../canonical/loss.ts"

@@ -190,7 +190,9 @@ describe("an explanation", () => {
       expect(attempts).toMatchObject([
         { provider: "chat", health: "in", scores: { latency: { samples: expect.any(Number) } } },
       ])
-      expect(excluded).toMatchObject([{ provider: "messages", why: "failing", reason: "Recent requests to it failed." }])
+      expect(excluded).toMatchObject([
+        { provider: "messages", why: "failing", reason: "Recent requests to it failed." },
+      ])
     }
     expect(stage.upstream.requests.length).toBe(called)
   })

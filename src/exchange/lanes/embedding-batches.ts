@@ -1,5 +1,5 @@
-// What is to be embedded, cut into calls that a host takes: no more inputs, and hardly more tokens, than it allows, and
-// all of one call to be embedded alike.
+// Splits an embedding request into calls within the host's limits on inputs and tokens; all inputs of one call share
+// their settings.
 import type {
   EmbeddingBatch,
   EmbeddingContent,

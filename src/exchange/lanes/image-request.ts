@@ -1,5 +1,5 @@
-// What is to be drawn, in the words of a target's wire: the bodies of as many calls as that needs, and what could not be
-// said, in the caller's words; and the answers to all of them as one. Pure.
+// Translates an image request to a target's protocol: the bodies of all calls, and the losses with the caller's paths;
+// joins the responses into one. Pure.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { ImageRequest, ImageResponse, ImageSettings } from "../../canonical/image.ts"
 import type { JsonObject } from "../../canonical/json.ts"

@@ -23,11 +23,11 @@ export interface Attempt {
   readonly request: ReadRequest
   readonly target: Target
   readonly lane: Lane
-  /** Absent where nothing is charged. */
+  /** Absent if nothing is charged. */
   readonly chargeSession: ChargeSession | undefined
   /** Absent where it says nothing of how its target answers. */
   readonly trial?: TrackedAttempt | undefined
-  /** The conversation it is part of, where it matters who answers that. */
+  /** The session, if affinity matters. */
   readonly session?: string | undefined
   /** What of the whole exchange may be sent again on a fresh connection. */
   readonly resends?: ResendAllowance | undefined

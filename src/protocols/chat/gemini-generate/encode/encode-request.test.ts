@@ -417,9 +417,9 @@ describe("tools", () => {
     const force = { toolChoice: { mode: "tool", name: "shell" } } as const
     expect(() => tools([lookup, shell], force)).toThrow("cannot be forced to call it")
     expect(() => tools([lookup, search], { toolChoice: { mode: "tool", name: "web_search" } }, NEWER)).toThrow(
-      "cannot be made",
+      "cannot be forced",
     )
-    expect(() => tools([search], { toolChoice: { mode: "required" } })).toThrow("cannot be made")
+    expect(() => tools([search], { toolChoice: { mode: "required" } })).toThrow("cannot be forced")
   })
 
   test.each([

@@ -204,7 +204,7 @@ describe("messages", () => {
       { at: "inline", mediaType: "text/csv", base64: "dA==" },
       { type: "text", text: "t" },
     ],
-    ["a film", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single images"],
+    ["a film", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single frames"],
   ]
 
   test.each(media)("%s", (_, kind, source, expected) => {
