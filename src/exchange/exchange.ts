@@ -94,7 +94,7 @@ export async function runExchange(call: ClientCall, deps: ExchangeDeps): Promise
   }
 }
 
-/** What is asked, where, in full: of what is asked again it is the same. */
+/** Hash of the complete request, equal for a repeated request. */
 function hashRequest({ record, envelope, protocol }: ClientCall, bytes: Uint8Array): string {
   const query = new URLSearchParams(envelope.query)
   if (protocol.keyParameter !== undefined) query.delete(protocol.keyParameter)

@@ -45,7 +45,7 @@ const LONGEST_WAIT_MS = 2000
 /** A target that took this long to fail is not retried: the caller has waited enough. */
 const SLOW_MS = 5000
 
-/** Failures of targets that hung, which are not retried. */
+/** Failure kinds that a retry may fix; a target that hung is not retried. */
 const MENDS = new Set<FailureKind>(["connect", "server"])
 
 export class AttemptSchedule {

@@ -3,7 +3,7 @@
 import type { HealthMonitor } from "../../routing/health-monitor.ts"
 import type { Target } from "../../routing/route-plan.ts"
 
-/** Hedging starts at the target's 90th percentile. */
+/** Minimum hedge delay; above it, the target's 90th percentile applies. */
 const LEAST_MS = 50
 /** Default without measurements. */
 const UNKNOWN_MS = { stream: 2000, whole: 10_000 }

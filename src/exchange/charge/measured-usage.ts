@@ -26,9 +26,9 @@ export interface ReportedUsage {
   readonly isAll: boolean
   /** How many images the answer holds. */
   readonly images?: number | undefined
-  /** The model that the upstream says it answered with. */
+  /** The model that the upstream reports. */
   readonly model?: string | undefined
-  /** Tools that the upstream says it ran. */
+  /** Tools that the upstream reports it ran. */
   readonly hostedCalls?: BilledToolCalls | undefined
 }
 

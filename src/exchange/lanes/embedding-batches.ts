@@ -73,7 +73,7 @@ function settingsOf(inputs: readonly EmbeddingInput[], endUser: string | undefin
   }
 }
 
-/** The answers of all calls as one. What was used is known only where every one of them tells it. */
+/** Joins the responses of all calls. Usage is known only if every call reports it. */
 export function joinEmbeddingResponses(responses: readonly EmbeddingResponse[]): EmbeddingResponse {
   const usage = sumUsageOfCalls(responses)
   return { vectors: responses.flatMap(({ vectors }) => vectors), ...(usage && { usage }) }
