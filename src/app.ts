@@ -348,7 +348,7 @@ export class Gateway {
     this.log.line("warn", "account-set-aside", { provider: account.id, reason: `${which} ${account.id} ${ASIDE[why]}` })
   }
 
-  /** Told once of every exchange, when it is over. */
+  /** Called once per exchange, when it ends. */
   private reportExchange(record: ExchangeRecord): void {
     this.log.line(recordLevel(record), "exchange", recordFields(record))
     this.metrics.observe(record)

@@ -1,4 +1,4 @@
-// The administration interface: finds the route, lets the administrator in and nobody else, checks what was sent.
+// The administration interface: finds the route, authenticates the administrator, and validates the request.
 import { asGatewayError, excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../canonical/json.ts"
 import { describeJsonFault } from "../canonical/json-fault.ts"
@@ -8,7 +8,7 @@ import { answerWithKeepAlive } from "./slow-response.ts"
 export interface AdminInterfaceOptions {
   readonly routes: readonly AnyAdminRoute[]
   readonly isAdministrator: (key: string) => boolean
-  /** Reads a body of at most so many bytes. */
+  /** Reads a body of at most this many bytes. */
   readonly readBody: (request: Request, limit: number) => Promise<Uint8Array>
   /** A fault of ours. */
   readonly onFault: (cause: unknown) => void
@@ -22,7 +22,7 @@ interface AdminRouteMatch {
 export class AdminInterface {
   private readonly patterns: readonly { readonly pattern: RegExp; readonly route: AnyAdminRoute }[]
 
-  /** A table with a hole in it does not start. */
+  /** Throws if a route declaration is incomplete. */
   constructor(private readonly options: AdminInterfaceOptions) {
     const seen = new Set<string>()
     for (const route of options.routes) {
@@ -84,7 +84,7 @@ export class AdminInterface {
   }
 }
 
-/** `{name}` stands for one segment. */
+/** `{name}` matches one segment. */
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/[.]/g, "\\$&").replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}(?<end>)$`)
 }

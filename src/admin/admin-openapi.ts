@@ -1,4 +1,4 @@
-// The administration interface, described as OpenAPI from the declarations that guard it.
+// OpenAPI description of the administration interface, generated from its route declarations.
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import type { AnyAdminRoute } from "./admin-route.ts"
 import { type AdminSchema, object, optional, required, text } from "./admin-schema.ts"

@@ -1,8 +1,8 @@
-// One declaration per administration route: who may, how large a body, what it takes and what it gives.
+// Declaration of an administration route: access rule, body limit, request schema and response schema.
 import type { AdminSchema } from "./admin-schema.ts"
 
 interface AdminRequest<Body, Query> {
-  /** What stands in the path's `{name}` places, decoded. */
+  /** Decoded path parameters. */
   readonly parameters: Readonly<Record<string, string>>
   readonly body: Body
   readonly query: Query
@@ -15,32 +15,32 @@ interface RouteDeclaration<Body, Query> {
   /** One sentence for the description. */
   readonly summary: string
   readonly who: "anyone" | "administrator"
-  /** The most bytes a body may have; 0 where none is taken. */
+  /** Maximum body size in bytes; 0 if the route takes no body. */
   readonly bodyLimit: number
-  /** Absent exactly where `bodyLimit` is 0. */
+  /** Absent if and only if `bodyLimit` is 0. */
   readonly bodySchema?: AdminSchema<Body>
-  /** What may be asked behind the path; absent where nothing is read there. */
+  /** Schema of the query parameters; absent if the route reads none. */
   readonly querySchema?: AdminSchema<Query>
   readonly handle: (call: AdminRequest<Body, Query>) => AdminResult | Promise<AdminResult>
 }
 
-/** An object is told as JSON. */
+/** An object is sent as JSON. */
 type AdminResult = object | Response
 
-/** Answers with JSON of this schema. */
+/** Schema of the JSON response. */
 interface JsonRoute<Body, Query> extends RouteDeclaration<Body, Query> {
   readonly gives: AdminSchema<unknown>
   readonly status?: 201
 }
 
-/** Answers with something else than JSON, of this media type. */
+/** Media type of a response that is not JSON. */
 interface TextRoute<Body, Query> extends RouteDeclaration<Body, Query> {
   readonly givesText: string
 }
 
 type AdminRoute<Body, Query> = JsonRoute<Body, Query> | TextRoute<Body, Query>
 
-/** Whatever it takes: the table checks what was sent before it is handed over. */
+/** A route of any input type: the interface validates the input before it calls the handler. */
 export type AnyAdminRoute = AdminRoute<never, never>
 
 export const BODY_LIMIT = 256 * 1024
@@ -49,7 +49,7 @@ export function adminRoute<Body, Query>(declared: AdminRoute<Body, Query>): AnyA
   return declared as unknown as AnyAdminRoute
 }
 
-/** What is missing in a declaration; types alone do not hold at run time. */
+/** The first problem of a declaration, because types are not checked at run time. */
 export function findRouteProblem(declared: AnyAdminRoute): string | undefined {
   const { who, bodyLimit, bodySchema } = declared
   if (who !== "anyone" && who !== "administrator") return "declares no access rule"

@@ -1,9 +1,9 @@
-// The words administration routes are declared in: a schema reads what a caller sent, and describes itself for OpenAPI.
+// Schemas of administration routes: each validates a value and describes itself for OpenAPI.
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 
 export interface AdminSchema<T> {
-  /** What was sent, or a GatewayError that names the member at `path`. */
+  /** Returns the value, or throws a GatewayError that names the member at `path`. */
   read(value: Json, path: string): T
   /** As JSON Schema. */
   readonly jsonSchema: JsonObject
@@ -40,7 +40,7 @@ export function text({ max = 200, about }: { max?: number; about?: string } = {}
   }
 }
 
-/** A moment, written as RFC 3339 says. */
+/** A time in RFC 3339 format. */
 export function time(): AdminSchema<string> {
   return {
     jsonSchema: { type: "string", format: "date-time" },
@@ -51,12 +51,12 @@ export function time(): AdminSchema<string> {
   }
 }
 
-/** A day in UTC; whoever reckons by it says whether there is such a one. */
+/** A day in UTC; the handler checks that the date exists. */
 export function date(): AdminSchema<string> {
   return { ...text(), jsonSchema: { type: "string", format: "date" } }
 }
 
-/** A whole number, written out as it stands in an address. */
+/** A whole number in a query string. */
 export function numeral({ min, max }: { min: number; max: number }): AdminSchema<number> {
   const { jsonSchema, read } = integer({ min, max })
   return {
@@ -65,7 +65,7 @@ export function numeral({ min, max }: { min: number; max: number }): AdminSchema
   }
 }
 
-/** An object of whatever members. */
+/** An object with any members. */
 export function anyObject(): AdminSchema<JsonObject> {
   return {
     jsonSchema: { type: "object" },
@@ -113,7 +113,7 @@ export function list<T>(item: AdminSchema<T>, { max = 1000 }: { max?: number } =
   }
 }
 
-/** An object with these members and no others; a null member counts as absent where it may be. */
+/** An object with exactly these members; null counts as absent for an optional member. */
 export function object<const M extends SchemaMembers>(members: M): AdminSchema<SchemaObject<M>> {
   const names = Object.keys(members)
   const always = names.filter((name) => members[name]?.presence === "always")

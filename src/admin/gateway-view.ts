@@ -1,10 +1,9 @@
-// What the administration is told of the gateway, as it is shown, and may ask of it. The composition root joins it to
-// the rooms.
+// The view of the gateway that the administration shows. The composition root connects it to the modules.
 
 interface GatewayStatus {
   readonly version: string
   readonly uptime_seconds: number
-  /** Whether the simulator answers for every model. */
+  /** True if the simulator serves every model. */
   readonly demo: boolean
   readonly in_flight: number
   readonly models: number
@@ -20,15 +19,15 @@ export interface ModelState {
 }
 
 export interface TargetState {
-  /** The provider that answers: in demo mode the simulator. */
+  /** The serving provider: in demo mode the simulator. */
   readonly provider: string
   readonly model: string
   readonly live: boolean
-  /** Whether its price is known; what has none is not called. */
+  /** Models without a price cannot be called. */
   readonly priced: boolean
 }
 
-/** What a check of the configuration in force found. */
+/** Result of checking the configuration in force. */
 export interface CheckState {
   readonly valid: boolean
   readonly demo: boolean
@@ -45,7 +44,7 @@ export interface CheckState {
   }[]
 }
 
-/** Where a provider's credential comes from. */
+/** Source of a provider's credential. */
 export type CredentialSource = "configuration" | "cloud" | "store" | "none" | "not needed"
 
 export interface ProviderState {
@@ -54,21 +53,21 @@ export interface ProviderState {
   readonly address: string | null
   readonly protocols: readonly string[]
   readonly credential: CredentialSource
-  /** How many of our accounts there can be used. */
+  /** Number of usable accounts at the provider. */
   readonly accounts: number
-  /** Whether it is an entry of the configuration file or the environment. */
+  /** True if the configuration file or the environment defines it. */
   readonly configured: boolean
-  /** Where the credential that is used was found. */
+  /** Source of the credential in use. */
   readonly source: "file" | "environment" | "store" | null
   /** The environment variable that contains the credential. */
   readonly variable: string | null
-  /** How it ends; nothing else of it is ever shown. */
+  /** The last characters; the rest is never shown. */
   readonly hint: string | null
-  /** When one was stored for it, also where the configuration's own is used. */
+  /** Time when a credential was stored, even if the configured one is used. */
   readonly stored_at: string | null
 }
 
-/** A credential to store and, for an entry that is in no configuration, what else it says. */
+/** A credential to store and, for a provider that is not in the configuration, its settings. */
 export interface ProviderCredentialInput {
   readonly api_key: string
   readonly type?: string
@@ -78,14 +77,14 @@ export interface ProviderCredentialInput {
   readonly api_version?: string
 }
 
-/** Providers' credentials, as an operator manages them. What goes wrong is told in a GatewayError. */
+/** Management of providers' credentials. Methods throw a GatewayError on failure. */
 export interface ProviderAdministration {
   list(): Promise<readonly ProviderState[]>
-  /** Seals a credential for a provider and uses it from now on. */
+  /** Seals a provider's credential, stores it and starts using it. */
   add(id: string, asked: ProviderCredentialInput): Promise<ProviderState>
-  /** Forgets a stored one. */
+  /** Removes a stored credential. */
   remove(id: string): Promise<ProviderState>
-  /** Asks a provider whether it takes its credential. */
+  /** Checks that a provider accepts its credential. */
   check(id: string): Promise<Pick<CheckState, "sound" | "providers">>
 }
 
@@ -99,9 +98,9 @@ export interface ConfigProblemView {
 export interface GatewayView {
   status(): GatewayStatus
   models(): readonly ModelState[]
-  /** What is wrong with this text as `trivium.yaml`; of the file in force where none is given. */
+  /** Problems of this text as `trivium.yaml`, or of the file in force if no text is given. */
   configProblems(text?: string): readonly ConfigProblemView[]
-  /** Asks every provider whether it takes its credential. */
+  /** Checks that every provider accepts its credential. */
   check(): Promise<CheckState>
   metrics(): { readonly text: string; readonly type: string }
   readonly providers: ProviderAdministration

@@ -1,4 +1,4 @@
-// What a key or a tenant is granted, as the administration reads and describes it.
+// Schemas for the grant of a key or tenant.
 import { MOST_AT_ONCE, MOST_PER_MINUTE } from "../access/grant.ts"
 import { isObject } from "../canonical/json.ts"
 import {
@@ -44,7 +44,7 @@ export const grantViewMembers = {
   budgets: required(budgets),
 }
 
-/** What a key or a tenant has to spend. */
+/** Balance of a key or tenant. */
 export const balanceViewMembers = {
   balance: required(nullable(text({ about: "Amount that can still be spent, in decimal USD; null: unlimited." }))),
   held: required(text({ about: "Amount held for running requests, in decimal USD." })),
@@ -84,7 +84,7 @@ export function optionalMembers<const M extends SchemaMap>(
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, optional(schema)])) as never
 }
 
-/** An object whose members may be left out; those of `cleared` may be null, which takes away what was said before. */
+/** An object with optional members; null clears those in `cleared`. */
 export function changeSchema<const Kept extends SchemaMap, const Cleared extends SchemaMap>(
   kept: Kept,
   cleared: Cleared,

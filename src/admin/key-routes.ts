@@ -1,4 +1,4 @@
-// Keys: made, listed, changed, paid for, rotated, revoked.
+// Administration routes for keys: create, list, change, top up, rotate, revoke.
 import { MAX_MAPPINGS } from "../access/model-map.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text, time } from "./admin-schema.ts"

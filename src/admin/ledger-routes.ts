@@ -1,4 +1,4 @@
-// The books: receipts, usage, and the proof that they are sound.
+// Administration routes for the ledger: receipts, usage and verification.
 
 import { type AnyAdminRoute, adminRoute } from "./admin-route.ts"
 import {

@@ -1,4 +1,4 @@
-// Providers: listed with where their credentials come from, given a credential, checked.
+// Administration routes for providers: list, store and remove credentials, check.
 import type { Json, JsonObject } from "../canonical/json.ts"
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
 import { boolean, integer, list, nullable, object, optional, required, text, time } from "./admin-schema.ts"
@@ -20,7 +20,7 @@ const provider = object({
   stored_at: required(nullable(time())),
 })
 
-/** What was found at each account of a check. */
+/** Check result per account. */
 export const checkedProviders = list(
   object({
     provider: required(text()),

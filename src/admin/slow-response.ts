@@ -1,11 +1,11 @@
-// An answer that takes longer than a silent connection is kept open: spaces go out until it is there, for JSON may begin
-// with any number of them.
+// A response that may take longer than the idle timeout: spaces are sent until it is ready, because JSON may begin with
+// any number of them.
 import { setTimeout } from "node:timers/promises"
 
 /** Well below the 10 s after which a silent connection is closed. */
 const SPACE_EVERY_MS = 3000
 
-/** What is there soon goes out as it is. Later the status is 200, and the body tells whether it failed. */
+/** A fast result is sent as it is. A slow one has status 200, and its body reports a failure. */
 export async function answerWithKeepAlive(answer: Promise<Response>, everyMs = SPACE_EVERY_MS): Promise<Response> {
   const soon = await atMost(answer, everyMs)
   if (soon) return soon
@@ -23,7 +23,7 @@ function streamSpacesUntil(answer: Promise<Response>, everyMs: number): Readable
   })
 }
 
-/** Undefined where it takes longer. */
+/** Undefined if it takes longer. */
 async function atMost(answer: Promise<Response>, ms: number): Promise<Response | undefined> {
   const waiting = new AbortController()
   const late = setTimeout(ms, undefined, { signal: waiting.signal }).catch(() => undefined)

@@ -1,4 +1,4 @@
-// Money in suspense: what requests held when the gateway was killed, and nobody knows to be owed.
+// Administration routes for suspense: amounts that requests held when the gateway was killed and that may not be owed.
 
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
 import { integer, list, nullable, numeral, object, optional, required, text, time } from "./admin-schema.ts"

@@ -1,4 +1,4 @@
-// Tenants: made, listed, changed, paid for.
+// Administration routes for tenants: create, list, change, top up.
 
 import { type AnyAdminRoute, adminRoute, BODY_LIMIT } from "./admin-route.ts"
 import { list, object, required, text, time } from "./admin-schema.ts"

@@ -1,4 +1,4 @@
-// Speaks to a gateway's administration port.
+// HTTP client for a gateway's administration port.
 import { isObject, type Json, type JsonObject } from "../canonical/json.ts"
 import type { Secret } from "../config/secret.ts"
 
@@ -39,7 +39,7 @@ export class AdminClient {
     const answer: unknown = await response.json().catch(() => undefined)
     if (!isObject(answer))
       throw new Error(`The server at ${this.url} is not a gateway's administration server. Check the address.`)
-    // What takes long has its status before it is known whether it succeeds.
+    // A slow response sends its status before the result is known.
     const message = messageIn(answer)
     if (message !== undefined) throw new Error(message)
     if (!response.ok) throw new Error(`${this.url} answered with status ${response.status}.`)

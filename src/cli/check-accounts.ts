@@ -1,4 +1,4 @@
-// trivium check: says what the configuration amounts to, and whether each provider takes its credential.
+// trivium check: reports the callable models, and whether each provider accepts its credential.
 import type { GatewayConfig } from "../config/config.ts"
 import type { CredentialVerdict, OfferedModel, ProviderAccount } from "../providers/contract.ts"
 import { type RoutingTable, targetsOf } from "../routing/route-plan.ts"
@@ -6,7 +6,7 @@ import { formatTable as columns } from "./print.ts"
 
 interface AccountFinding extends Omit<CredentialVerdict, "offer"> {
   readonly provider: string
-  /** Null where the entry names none and has no account. */
+  /** Null if the entry sets none and has no account. */
   readonly address: string | null
   /** Where the credential comes from; null where there is none. */
   readonly source: string | null
@@ -14,16 +14,16 @@ interface AccountFinding extends Omit<CredentialVerdict, "offer"> {
   readonly models?: readonly string[]
 }
 
-/** What a check found, as `--json` prints it and the administration answers. */
+/** Result of a check, as `--json` prints it and the administration returns it. */
 export interface CheckReport {
   readonly valid: boolean
   readonly demo: boolean
-  /** Whether every provider takes its credential. */
+  /** True if every provider accepts its credential. */
   readonly sound: boolean
   readonly models: {
     readonly known: number
     readonly callable: number
-    /** Served, but refused because nobody knows what they cost. */
+    /** Models that are served but rejected because they have no price. */
     readonly unpriced: readonly string[]
   }
   readonly providers: readonly AccountFinding[]
@@ -35,7 +35,7 @@ type OfferedAt = (account: ProviderAccount) => readonly OfferedModel[] | undefin
 
 interface CheckOptions {
   readonly config: Pick<GatewayConfig, "providers">
-  /** The table with the models that hosts were found to offer; left out, it knows them already. */
+  /** Adds discovered models to the table; absent if the table already has them. */
   readonly tableWith?: (offeredAt: OfferedAt) => CheckedTable
 }
 
@@ -89,7 +89,7 @@ function toAccountFinding({ name, account, verdict: { verdict, sound, offer } }:
   return { provider: name, address, source, verdict, sound, ...(models && { models }) }
 }
 
-/** A report as people read it. */
+/** The report as text. */
 export function describeReport({ demo, models, providers }: CheckReport): string {
   const { known, callable, unpriced } = models
   const served = `${callable} of ${known} known models can be called.`

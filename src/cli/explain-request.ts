@@ -1,4 +1,4 @@
-// A request that asks to be explained, as each protocol has it sent.
+// Builds the HTTP request that asks a gateway for an explanation, per protocol.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 
 export interface ExplainRequest {
@@ -12,7 +12,7 @@ interface ProtocolAddress {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Where a request goes that names its model in its body. */
+/** Paths of the protocols whose requests name the model in the body. */
 const PLACES: Readonly<Record<string, ProtocolAddress>> = {
   "openai-chat": { path: "/v1/chat/completions" },
   "openai-responses": { path: "/v1/responses" },
@@ -29,7 +29,7 @@ interface ExplainTarget {
   readonly model?: string
 }
 
-/** An Error where the model is named nowhere. */
+/** Throws an Error if no model is given. */
 export function buildExplainRequest(
   given: JsonObject,
   { protocol = protocolOf(given), model }: ExplainTarget,
@@ -48,7 +48,7 @@ export function buildExplainRequest(
   return { path: `/gemini/v1beta/models/${name}:generateContent`, headers: {}, body: { ...rest, provider } }
 }
 
-/** By members that only one of them has; chat completions where none is there. */
+/** Detects the protocol by members that only one protocol has; chat completions by default. */
 function protocolOf(body: JsonObject): string {
   if (body.contents !== undefined) return "gemini-generate"
   if (body.input !== undefined) return "openai-responses"

@@ -1,11 +1,11 @@
-// An explanation as the gateway gives it, and as people read it.
+// The gateway's explanation response, and its text form.
 import type { Loss } from "../canonical/loss.ts"
 import { formatTable } from "./print.ts"
 
-/** As far as it is shown here. Amounts are decimal USD. */
+/** The members that the CLI prints. Amounts are decimal USD. */
 export interface ExplanationResponse {
   readonly requested_model: string
-  /** Names that the key's model map leads to other models. */
+  /** Names that the key's model map replaced with other models. */
   readonly mapped?: readonly { readonly from: string; readonly to: string }[]
   readonly protocol: string
   readonly strategy: string | null
@@ -33,7 +33,7 @@ interface ExplainedAttemptResponse {
   readonly health: string
   readonly lane: string
   readonly cost: { readonly least: string; readonly likely: string; readonly most: string } | null
-  /** Null where it is not known before files are fetched. */
+  /** Null if unknown until files are fetched. */
   readonly losses: readonly Loss[] | null
 }
 

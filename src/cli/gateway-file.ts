@@ -1,10 +1,10 @@
-// The mark a running gateway leaves in its data folder, by which the command line finds its ports.
+// The file that a running gateway writes to its data folder so that the CLI finds its ports.
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 interface GatewayAddresses {
   readonly adminUrl: string
-  /** Where callers ask. */
+  /** Address for callers. */
   readonly url: string
 }
 
@@ -21,7 +21,7 @@ export function runningAdminUrl(dataDir: string): string | undefined {
   return readGatewayFile(dataDir)?.adminUrl
 }
 
-/** The address that its callers ask at. */
+/** Address for callers. */
 export function runningUrl(dataDir: string): string | undefined {
   return readGatewayFile(dataDir)?.url
 }
@@ -31,7 +31,7 @@ function readGatewayFile(dataDir: string): GatewayAddresses | undefined {
     const { pid, ...addresses } = JSON.parse(readFileSync(gatewayFilePath(dataDir), "utf8")) as GatewayAddresses & {
       pid: number
     }
-    // Throws where no such process is: a gateway that was killed leaves its mark behind.
+    // Throws if the process does not exist: a killed gateway leaves its file behind.
     process.kill(pid, 0)
     return addresses
   } catch {

@@ -1,9 +1,9 @@
-// Flags of what a key or a tenant is granted. A word such as `all` or `none` takes a bound away.
+// Flags for the grant of a key or tenant. A word such as `all` or `none` removes a limit.
 import { type Command, InvalidArgumentError } from "commander"
 import type { BalanceView } from "../access/balance-service.ts"
 import { type GrantInput, type GrantView, omitUndefined } from "../access/views/grant-view.ts"
 
-/** What was typed for a bound. Commander takes a bare null for no value at all. */
+/** A parsed limit, wrapped because Commander treats a bare null as no value. */
 export interface FlagBound<Value> {
   readonly to: Value | null
 }
@@ -70,7 +70,7 @@ function parseAmounts(text: string): FlagBound<Readonly<Record<string, string>>>
   return { to: Object.fromEntries(entries) }
 }
 
-/** What bounds it, on one line; the balance is null where it is not its own. */
+/** The limits on one line; the balance is null if it is not its own. */
 export function formatLimits(grant: GrantView, { balance, debt }: Pick<BalanceView, "balance" | "debt">): string {
   const parts = [
     grant.requests_per_minute !== null && `${grant.requests_per_minute} rpm`,

@@ -1,4 +1,4 @@
-// Receipts, usage and proofs as the administration shows them.
+// Receipts, usage and ledger verification as the administration returns them.
 import type { JsonObject } from "../canonical/json.ts"
 
 export interface ReceiptResponse {
@@ -38,7 +38,7 @@ export interface UsageFilters {
   readonly after?: string
 }
 
-/** What was used in one day, by one key, of one model at one provider. */
+/** Usage of one day, key, model and provider. */
 export interface UsageRowResponse {
   readonly date: string
   readonly tenant: string
@@ -85,7 +85,7 @@ export interface ReturnedSuspenseResponse {
   readonly amount: string
 }
 
-/** What a proof of the ledger has found. */
+/** Result of a ledger verification. */
 export interface VerificationResponse {
   readonly sound: boolean
   readonly problems: readonly { readonly invariant: string; readonly what: string }[]

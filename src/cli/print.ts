@@ -1,4 +1,4 @@
-// Output for people and for scripts: standard output is what was asked for, standard error what went wrong.
+// Output helpers: results go to standard output, errors to standard error.
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
@@ -8,7 +8,7 @@ export function printError(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** What an account has after a top-up. */
+/** The balance after a top-up. */
 export function describeTopUp(name: string, { balance, debt }: { balance: string | null; debt?: string }): string {
   const owes = debt === undefined ? "" : ` and still owes ${debt} USD`
   return `${name} has ${balance} USD to spend${owes}.`

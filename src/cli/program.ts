@@ -1,4 +1,4 @@
-// What an operator types. Each command gets what it needs from the composition root.
+// The command-line program. The composition root passes each command its dependencies.
 import { Command } from "commander"
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { AdminFlags, ConfigFlags } from "./command-flags.ts"
@@ -61,7 +61,7 @@ export function buildProgram(actions: CommandActions, version: string): Command 
   return trivium.hook("preSubcommand", refuseUnknownCommand)
 }
 
-/** Without this the default command would take an unknown one for an argument of its own. */
+/** Without this the default command would accept an unknown command as its argument. */
 function refuseUnknownCommand(trivium: Command): void {
   const [word] = trivium.args
   if (word === undefined || word.startsWith("-")) return

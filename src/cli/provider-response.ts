@@ -1,4 +1,4 @@
-// A provider as the administration shows it, and what it takes to store a credential.
+// A provider as the administration returns it, and the input to store a credential.
 
 export interface ProviderResponse {
   readonly id: string

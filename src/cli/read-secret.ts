@@ -1,5 +1,5 @@
-// Reads a secret that nobody shall see: from a file, from what is piped in, or typed without echo. Never from an argument,
-// which every process of the machine can read.
+// Reads a secret from a file, from standard input, or typed without echo. Never from an argument,
+// which every process on the machine can read.
 import { readFileSync } from "node:fs"
 
 const MAX_LENGTH = 64 * 1024
@@ -11,7 +11,7 @@ const ERASE = /[\b\u007f]/
 interface SecretSource {
   /** A file to read it from. */
   readonly file?: string | undefined
-  /** Asked where it is typed. */
+  /** Prompt for typed input. */
   readonly prompt: string
 }
 
@@ -48,7 +48,7 @@ async function readPiped(): Promise<string> {
 
 async function readTyped(prompt: string): Promise<string> {
   const { stdin, stderr } = process
-  // Before the prompt: who answers it at once would be echoed by the terminal.
+  // Before the prompt: the terminal would echo an immediate answer.
   stdin.setRawMode(true)
   try {
     stderr.write(prompt)

@@ -1,4 +1,4 @@
-// What the commands ask for: of the store itself, or of the gateway that has it open, over its administration port.
+// Runs an admin command on the store itself, or over the administration port of the gateway that has it open.
 import type { GrantInput } from "../access/views/grant-view.ts"
 import type { KeyChangeInput, KeyInput, KeyView, MintedKeyView } from "../access/views/key-view.ts"
 import type { TenantInput, TenantView } from "../access/views/tenant-view.ts"
@@ -52,7 +52,7 @@ export interface AdminApi {
 
 export type OpenAdmin = (flags: AdminFlags) => { readonly adminService: AdminApi; readonly close: () => void }
 
-/** Closes it, however `act` ends. */
+/** Closes the service even if `act` throws. */
 export async function withAdmin(
   open: OpenAdmin,
   flags: AdminFlags,
@@ -66,7 +66,7 @@ export async function withAdmin(
   }
 }
 
-/** What comes back was written by the same code at the other end. */
+/** Unchecked cast: the same code wrote the response on the gateway's side. */
 export function remoteAdmin(client: AdminClient): AdminApi {
   const key = (id: string) => `/keys/${encodeURIComponent(id)}`
   const provider = (id: string) => `/providers/${encodeURIComponent(id)}`

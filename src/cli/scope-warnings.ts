@@ -1,4 +1,4 @@
-// Warns of model patterns that match nothing: a key with such a scope is valid, and opens nothing.
+// Warns about model patterns that match no model: such a scope is valid but allows nothing.
 import { matchesPattern } from "../access/scope.ts"
 import { nearestName } from "../canonical/nearest-name.ts"
 import type { AdminFlags } from "./command-flags.ts"
@@ -10,7 +10,7 @@ interface ScopeFlags extends AdminFlags, Pick<GrantFlags, "models"> {
   readonly map?: { readonly to: readonly { readonly to: string }[] | null }
 }
 
-/** Complains of patterns and map targets that lead nowhere, once the change itself is made. */
+/** Warns, after the change is made, about patterns and map targets that match no model. */
 export async function warnOfScope(flags: ScopeFlags, listModels: ListGatewayModels): Promise<void> {
   const patterns = flags.models?.to ?? []
   const targets = (flags.map?.to ?? []).map(({ to }) => to)
@@ -20,7 +20,7 @@ export async function warnOfScope(flags: ScopeFlags, listModels: ListGatewayMode
     printError(warning)
 }
 
-/** A sentence for each pattern that no known model fits. */
+/** One warning per pattern that matches no known model. */
 function warnUnmatched(patterns: readonly string[], models: readonly ListedModel[]): string[] {
   const names = models.flatMap(namesOf)
   return patterns.flatMap((pattern) => {
@@ -31,7 +31,7 @@ function warnUnmatched(patterns: readonly string[], models: readonly ListedModel
   })
 }
 
-/** A sentence for each target of a model map that no known model bears. */
+/** One warning per model map target that is not a known model. */
 function warnUnknownTargets(targets: readonly string[], models: readonly ListedModel[]): string[] {
   const names = new Set(models.flatMap(namesOf).map((name) => name.toLowerCase()))
   return targets.flatMap((target) => {
@@ -46,14 +46,14 @@ function warnUnknownTargets(targets: readonly string[], models: readonly ListedM
   })
 }
 
-/** Every name a scope is compared with: the model's own, and those with a host in front. */
+/** Every name that a scope can match: the model's id, and its names with a provider prefix. */
 function namesOf({ id, targets }: ListedModel): string[] {
   const bare = id.slice(id.indexOf("/") + 1)
   const pinned = targets.flatMap(({ provider, model }) => [id, bare, model].map((name) => `${provider}/${name}`))
   return [id, bare, ...pinned]
 }
 
-/** The pattern with the author, or the whole name, that was probably meant. */
+/** The nearest pattern or model name. */
 function meantPattern(pattern: string, models: readonly ListedModel[]): string | undefined {
   const ids = models.map(({ id }) => id)
   if (!pattern.includes("*")) return nearestName(pattern, ids)

@@ -1,13 +1,13 @@
-// What `serve` says when it is ready: where it listens, what answers, and on the first start a key and how to use it.
+// The startup message of `serve`: addresses, demo mode, and on the first start an API key with an example.
 
 export interface WelcomeDetails {
   readonly url: string
   readonly adminUrl: string
   readonly isDemo: boolean
   readonly modelCount: number
-  /** A model the key can call; absent where no provider serves any. */
+  /** A model the key can call; absent if no provider serves one. */
   readonly exampleModel?: string | undefined
-  /** The key made at this start, where one was. */
+  /** The key created at this start, if any. */
   readonly firstKey?: string | undefined
   /** Hosts whose models are not known yet. */
   readonly undiscovered: readonly { readonly provider: string; readonly address: string }[]

@@ -1,4 +1,4 @@
-// The models a request names, each mapped by its key's model map, known, and within the key's scope.
+// Resolves the models a request names: applies the key's model map, and checks that each exists and is in scope.
 import { mapModelName } from "../access/model-map.ts"
 import { allowsModel } from "../access/scope.ts"
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
@@ -16,7 +16,7 @@ interface NamedModel {
   readonly param: string
 }
 
-/** The requested model first, then those to turn to. */
+/** The requested model first, then its fallbacks. */
 export function admitModels(call: ClientCall, reading: RequestSummary, table: RoutingTable): CatalogModel[] {
   const admission = new ModelAdmission(call, reading, table)
   const first = admission.admit({ name: reading.model || (table.imageModel ?? unnamed()), param: "model" })

@@ -1,5 +1,5 @@
-// Answers how many tokens a request has: as an upstream counts it, where one can be asked, and else as it is counted
-// here. Nothing is held, charged or kept for it, and no upstream's failure is the caller's.
+// Counts the tokens of a request: with an upstream's counter if one is available, otherwise with the gateway's own.
+// Nothing is held, charged or stored, and an upstream failure never reaches the caller.
 
 import { familyOf } from "../counting/count-tokens.ts"
 import type { Target } from "../routing/route-plan.ts"
@@ -11,12 +11,12 @@ import type { TranslationContext } from "./lanes/translate-lane.ts"
 
 const CONTENT_TYPE = "application/json"
 
-/** `planned` are the targets the request itself would be sent to, of which there is one at least. */
+/** `planned` holds the targets the request would be sent to, at least one. */
 export async function answerCount(context: TranslationContext, planned: readonly Target[]): Promise<ClientResponse> {
   const { call, deps } = context
   const [first] = planned
   if (!first) throw new Error("a model without targets cannot be counted")
-  // Each model counts in its own way, so those to turn to have no say.
+  // Each model counts in its own way, so fallbacks are ignored.
   const targets = planned.filter(({ model }) => model === first.model)
   const told = await requestUpstreamCount(targets, context)
   const encode = deps.codecs.ingress.get(call.protocol.id)?.encodeCount
@@ -28,7 +28,7 @@ export async function answerCount(context: TranslationContext, planned: readonly
   return answer
 }
 
-/** Nobody answered but the gateway, whoever was asked before. */
+/** The gateway itself counted, even if an upstream was called before. */
 function withoutAttempts(record: ExchangeRecord): ExchangeRecord {
   return { ...record, attempts: 0 }
 }

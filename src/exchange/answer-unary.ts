@@ -1,4 +1,4 @@
-// A unary answer: read whole, then given to the client as the lane has it.
+// Unary responses: reads the whole response, then sends it as the lane encodes it.
 
 import { GatewayError } from "../canonical/gateway-error.ts"
 import { toSendError } from "../transport/http-client.ts"
@@ -20,7 +20,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** How whole answers are asked for. */
 export const unaryDriver: AttemptDriver<UnaryAnswer> = { send: requestUnary, drop: () => {} }
 
-/** The answer of an attempt, once what it costs is booked. */
+/** The response of an attempt, after its cost is booked. */
 export async function answerUnary({ attempt, answer }: AnsweredAttempt<UnaryAnswer>): Promise<ClientResponse> {
   const { call, target, chargeSession } = attempt
   const { usage, images, model, hostedCalls } = answer
@@ -59,7 +59,7 @@ async function requestUnary(attempt: Attempt): Promise<UnaryAnswer> {
   }
 }
 
-/** An answer, and the tools that its provider says it ran for it. */
+/** A response, and the tools that its provider reports it ran. */
 function withHostedCalls(answer: UnaryAnswer, bytes: Uint8Array, attempt: Attempt): UnaryAnswer {
   const tally = tallyHostedCalls(attempt)
   if (!tally) return answer

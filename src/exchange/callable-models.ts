@@ -1,4 +1,4 @@
-// The models a key can call now: known, served by a live provider over one of these protocols, and within its scope.
+// The models a key can call now: known, served by an available provider over one of these protocols, and in scope.
 import type { ApiKey } from "../access/key-registry.ts"
 import { allowsModel } from "../access/scope.ts"
 import type { CatalogModel } from "../catalog/catalog.ts"
@@ -20,7 +20,7 @@ export function callableModel(name: string, table: RoutingTable, view: CallableS
   return model && isCallable(model, table, view) ? model : undefined
 }
 
-/** The callable models whose names are most like this one, as a question; empty where none is. */
+/** "Did you mean" with the most similar callable models; empty if none is similar. */
 export function suggestCallable(name: string, table: RoutingTable, view: CallableScope): string {
   const isOffered = (model: CatalogModel) => isCallable(model, table, view)
   const suggested = suggestModels(name, { models: table.catalog.models, isCallable: isOffered })
@@ -35,7 +35,7 @@ function isCallable(model: CatalogModel, table: RoutingTable, { caller, over }: 
   return over.some((protocol) => KINDS[protocol] === model.kind && isServed(model, protocol, table))
 }
 
-/** Whether somebody serves it at a known price: what has none is not called. */
+/** True if a provider serves it at a known price. */
 function isServed(model: CatalogModel, protocol: ProtocolId, table: RoutingTable): boolean {
   return targetsOf(model, protocol, table).some(({ pricing }) => pricing !== undefined)
 }

@@ -1,13 +1,13 @@
-// An answer as it is handed to the listener: plain data, which costs half of what a `Response` does.
+// The response that is handed to the listener: plain data, at half the cost of a `Response`.
 
 export type ResponseBody = string | Uint8Array | ResponseStream | null
 
 /** Where a stream's bytes go. */
 export interface ResponseSink {
   enqueue(bytes: Uint8Array): void
-  /** All has been said. */
+  /** Ends the stream. */
   close(): void
-  /** The client is to notice that something is missing. */
+  /** Aborts the stream so that the client notices the truncation. */
   error(cause: unknown): void
 }
 
@@ -16,7 +16,7 @@ export interface ResponseStream {
   start(sink: ResponseSink): void
   /** Asked for more, when all before has been taken, and not again before this has ended. */
   pull(): Promise<void> | void
-  /** Nobody wants any more of it. */
+  /** The consumer has stopped reading. */
   cancel(): void
 }
 

@@ -1,5 +1,5 @@
-// Asks an upstream how many tokens a request has, in the client's own bytes or said again in another protocol. One is
-// asked, and briefly: a count that is late, refused or no count is none.
+// Gets a token count from an upstream, with the client's own bytes or translated to another protocol. Only one upstream
+// is called, with a short timeout: a late, rejected or invalid count is ignored.
 
 import { mayHoldSeal } from "../canonical/chat/sealed-content.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"
@@ -26,7 +26,7 @@ const MAX_SAID_AGAIN = 8 * 1024 * 1024
 
 type CountBody = string | Uint8Array<ArrayBuffer>
 
-/** A target in a protocol in which it may be asked. */
+/** A target and a protocol that has a token counter. */
 interface CountTarget {
   readonly target: Target
   readonly counter: TokenCountCodec
@@ -39,10 +39,10 @@ interface CountContext extends TranslationContext {
   readonly resends: ResendAllowance
 }
 
-/** What an upstream is sent, and what is told of its answer. */
+/** The upstream request, and the reader of its response. */
 interface CountRequest extends Pick<UpstreamRequest, "url" | "headers" | "body"> {
   readonly attempt: Attempt
-  /** Undefined where it is no count. */
+  /** Undefined if it is not a count. */
   read(bytes: Uint8Array): CountBody | undefined
 }
 
@@ -120,7 +120,7 @@ async function translatedCountRequest(
   const lane = await translateLane(target, { ...context, deps: { ...deps, fetchMedia: undefined } })
   const attempt: Attempt = { ...context, target, lane, chargeSession: undefined }
   const { body } = lane.message(attempt)
-  // A lane notes what it could not say for the answer's header, and this is no answer to it.
+  // The lane records losses for the response header, which this count must not affect.
   call.record.losses = undefined
   const { line, upstreamModel: model } = target
   const { operation, path, headers } = counter.errand(model)

@@ -1,4 +1,4 @@
-// One client call as the exchange sees it, and the house it is answered from.
+// A client call as the exchange sees it, and the dependencies that serve it.
 import type { Caller } from "../access/caller.ts"
 import type { Allowance } from "../access/limits/rate-limiter.ts"
 import type { IdentifierSalt } from "../access/secrets/identifier-salt.ts"
@@ -36,13 +36,13 @@ export interface ClientCall {
   /** Whether the client has left. */
   isGone(): boolean
   readBody(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
-  /** Of the body no more than its text is needed. Said at most once. */
+  /** Releases the body's bytes once only its text is needed. Called at most once. */
   shrinkBody(): void
   /** The body will not be needed again, though the exchange goes on. */
   releaseBody(): void
   /** Closes the connection of a client that does not read any more. */
   closeConnection(): void
-  /** Said exactly once, when nothing more will be sent: frees the place and writes the record. */
+  /** Called exactly once, when nothing more will be sent: frees the slot and writes the record. */
   finish(): void
 }
 
@@ -85,7 +85,7 @@ export interface ExchangeDeps {
   readonly affinity: Affinity
   readonly turns: RotationCounter
   readonly retries: RetryBudget
-  /** Even, from 0 to below 1. */
+  /** Uniform in [0, 1). */
   readonly chance: () => number
   readonly deadlines: DeadlineTimer
   readonly timeouts: ExchangeTimeouts
@@ -94,11 +94,11 @@ export interface ExchangeDeps {
   readonly readLarge: ReadLargeRequest
   /** Translates such requests; rejects with a GatewayError as `translateRequest` throws it. */
   readonly translateLarge: (text: string, task: TranslateTask) => Promise<TranslatedRequest | WantedMedia>
-  /** What they wait in: reading several at once would take memory and time from everybody else. */
+  /** Queue for large requests: reading several at once would take too much memory and time. */
   readonly largeRequestQueue: SerialQueue
   readonly codecs: CodecRegistry
   readonly sealCache: SealCache
-  /** Absent where nobody is charged. */
+  /** Absent if nothing is charged. */
   readonly ledger: ExchangeLedger | undefined
   /** What callers' identifiers leave as. */
   readonly identifiers: Pick<IdentifierSalt, "salt">
@@ -108,10 +108,10 @@ export interface ExchangeDeps {
   readonly responses: Pick<StoredResponses, "conversation" | "continued" | "resolve" | "begin">
   /** Counts what an upstream does not. */
   readonly tokens: TokenCounting
-  /** Told of what is owed and could not be written yet. */
+  /** Called with charges that could not be written yet. */
   readonly onUnwritten: (writing: Promise<void>) => void
-  /** Fetches what stands at addresses of a caller's, for upstreams that do not; absent where the operator does not allow it. */
+  /** Fetches callers' URLs for upstreams that do not; absent unless the operator allows it. */
   readonly fetchMedia?: ((addresses: readonly string[]) => Promise<ReadonlyMap<string, InlineMedia>>) | undefined
-  /** A fault of ours that no answer shows. */
+  /** Reports an internal error that no response shows. */
   readonly onFault: (cause: unknown) => void
 }

@@ -1,4 +1,4 @@
-// What is remembered of one exchange while it runs, and told once when it is over.
+// The record of one exchange: filled while it runs, reported once when it ends.
 
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Loss } from "../canonical/loss.ts"
@@ -15,7 +15,7 @@ type ExchangeOutcome = "answered" | "refused" | "failed" | "client-gone"
 
 export interface ExchangeRecord {
   readonly requestId: string
-  /** A header that the protocol's clients read it from, beside `x-request-id`. */
+  /** An additional header with the request id for the protocol's clients. */
   readonly idHeader: string | undefined
   /** Such as `POST /v1/chat/completions`. */
   readonly route: string
@@ -27,12 +27,12 @@ export interface ExchangeRecord {
   readonly startedAt: number
   keyId: string | undefined
   tenant: string | undefined
-  /** Noted of those who are not let in. */
+  /** Recorded for rejected callers. */
   clientAddress: string | undefined
   model: string | undefined
-  /** Names of the request that the key's model map led to other models. */
+  /** Requested names that the key's model map replaced. */
   mappedModels: MappedModel[] | undefined
-  /** The model that was asked for; another may answer. */
+  /** The requested model; another may serve the request. */
   requestedModel: string | undefined
   provider: string | undefined
   stream: boolean | undefined
@@ -47,7 +47,7 @@ export interface ExchangeRecord {
   error: GatewayError | undefined
   firstEventAt: number | undefined
   usage: Usage | undefined
-  /** What could not be said again; absent where nothing had to be. */
+  /** Translation losses; absent if nothing was translated. */
   losses: readonly Loss[] | undefined
   /** What the caller pays, once it is known. */
   costNanoUsd: bigint | undefined
@@ -59,7 +59,7 @@ interface MappedModel {
   readonly to: string
 }
 
-/** Whose words a route speaks. */
+/** The protocol of a route. */
 interface RouteProtocol {
   readonly id: ProtocolId
   readonly idHeader?: string
@@ -147,7 +147,7 @@ function originHeaders({ model = "", provider = "", attempts }: ExchangeRecord, 
   return headers
 }
 
-/** The client has left: nobody is there to read an answer. Its cause is what had failed by then, if anything. */
+/** The client has left. The cause is the failure up to then, if any. */
 export class ClientGoneError extends Error {
   override readonly name = "ClientGoneError"
 }
@@ -178,7 +178,7 @@ export function noteFailedAttempt(
   record.failedAttempts.push({ ...observedTarget(target), startedAt, endedAt: performance.now(), error })
 }
 
-/** Another attempt has answered before this one. */
+/** Another attempt won the race. */
 export function noteLostRace(
   record: ExchangeRecord,
   { target, startedAt }: { target: Target; startedAt: number },

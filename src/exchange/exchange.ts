@@ -1,4 +1,4 @@
-// The story of one call. The door has authenticated the caller; here it is admitted, routed, attempted and settled.
+// The request path: an authenticated call is admitted, routed, attempted and settled.
 
 import { createHash } from "node:crypto"
 import { GatewayError } from "../canonical/gateway-error.ts"
@@ -82,7 +82,7 @@ export async function runExchange(call: ClientCall, deps: ExchangeDeps): Promise
     resends,
   }
   try {
-    // Who left while the hold was written is not asked for.
+    // No call for a client that left while the hold was written.
     if (call.isGone()) throw new ClientGoneError()
     if (request.reading.stream) return await answerStreamed(attempts)
     const answer = await answerUnary(await attemptTargets(attempts, unaryDriver))
@@ -94,7 +94,7 @@ export async function runExchange(call: ClientCall, deps: ExchangeDeps): Promise
   }
 }
 
-/** What is asked, where, in full: of what is asked again it is the same. */
+/** Hash of the complete request, equal for a repeated request. */
 function hashRequest({ record, envelope, protocol }: ClientCall, bytes: Uint8Array): string {
   const query = new URLSearchParams(envelope.query)
   if (protocol.keyParameter !== undefined) query.delete(protocol.keyParameter)
@@ -122,13 +122,13 @@ function replayAnswer(call: ClientCall, { requestId, status, contentType, body }
   return answer
 }
 
-/** Whether there is more than one place for it to go. */
+/** True if there is more than one possible target. */
 function hasChoice([model, other]: readonly CatalogModel[], { accounts }: RoutingTable): boolean {
   if (!model || other || model.members || model.targets.length > 1) return true
   return (accounts.get(model.targets[0]?.provider ?? "")?.length ?? 0) > 1
 }
 
-/** What is only explained is not counted: the next request goes where the explanation says. */
+/** An explained request does not advance the rotation: the next request goes where the explanation says. */
 function rotationTurn([model]: readonly CatalogModel[], { turns }: ExchangeDeps, isExplained = false): number {
   const id = model?.id ?? ""
   return isExplained ? turns.peek(id) : turns.next(id)
@@ -138,7 +138,7 @@ function findSession({ caller, record }: ClientCall, request: ReadRequest): stri
   return request.reading.counts ? undefined : sessionKeyOf(request, { keyId: caller.id, model: record.model ?? "" })
 }
 
-/** What the plan weighs, as far as the text tells. */
+/** The facts that the plan weighs, as far as the text shows them. */
 function toRequestFacts({ text, reading: { stream, asks } }: ReadRequest): RequestFacts {
   return {
     stream,
@@ -149,7 +149,7 @@ function toRequestFacts({ text, reading: { stream, asks } }: ReadRequest): Reque
   }
 }
 
-/** Wishes that nobody acts on are better refused than passed over. */
+/** Rejects options that would otherwise be ignored. */
 function refuseUnsupportedWishes({ counts, routing: { explain: explains } }: RequestSummary): void {
   if (counts && explains)
     throw unsupportedWishError("provider.explain", "applies to generation requests, not to token counts")
@@ -176,7 +176,7 @@ function allExcludedError(
   return new GatewayError("model_not_found", message, { param: "provider" })
 }
 
-/** What of the request it would not be told. */
+/** The parameters that the target does not support. */
 function lostParametersAt(excluded: ExcludedTarget, lost: LostParameters | undefined): string[] {
   return excluded.why === "require_parameters" ? (lost?.at(excluded) ?? []).map((path) => `\`${path}\``) : []
 }

@@ -1,4 +1,4 @@
-// What stands at addresses of a caller's, for upstreams that take it only inline.
+// Fetches files that a request references by URL, for upstreams that accept them only inline.
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import { type FetchedMedia, MediaFetchError } from "../transport/media-fetch.ts"
 import type { InlineMedia } from "./lanes/translate-request.ts"

@@ -1,5 +1,5 @@
-// The bytes of request bodies that may be held at once. Each key has a fair share of them: where the budget is full, a key
-// within its share takes the room of bodies that another key is still sending beyond its own.
+// The memory budget for request bodies. Each key has a fair share: when the budget is full, a key within its share
+// evicts bodies that another key is still sending beyond its own share.
 import { GatewayError } from "../canonical/gateway-error.ts"
 
 const FULL = "The gateway's memory for request bodies is full. Try again."
@@ -113,7 +113,7 @@ export class BodyShare {
     return this.onEvict !== undefined
   }
 
-  /** The body will have so many bytes, and none of them has come. */
+  /** Announces the body's size before any of it arrives. */
   expect(bytes: number): void {
     this.options.budget.expect(this.options.bodies, bytes * WHILE_READ)
     this.expected = bytes * WHILE_READ

@@ -1,4 +1,4 @@
-// Where a client is, behind proxies: `X-Forwarded-For` is believed as far as trusted proxies wrote it.
+// The client's IP address behind proxies: `X-Forwarded-For` is trusted as far as trusted proxies wrote it.
 import { BlockList, isIP } from "node:net"
 
 export class TrustedProxies {
@@ -14,7 +14,7 @@ export class TrustedProxies {
     }
   }
 
-  /** The nearest hop that no trusted proxy vouches for: whatever stands before it, anyone may have written. */
+  /** The nearest hop that is not a trusted proxy: anyone may have written the entries before it. */
   clientOf(peer: string, forwardedFor: string | null): string {
     let client = plainAddress(peer)
     const hops = forwardedFor?.split(",") ?? []

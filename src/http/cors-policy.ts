@@ -1,8 +1,8 @@
-// What a browser must hear before it lets a page of another origin call, and read what comes back.
+// CORS: the headers that let pages of other origins call the gateway and read its responses.
 import { ClientResponse } from "../exchange/client-response.ts"
 import type { RequestHeaders } from "./wire/request-head.ts"
 
-/** What a page may read beside the body. */
+/** Response headers that a page may read. */
 const EXPOSED = [
   "x-request-id",
   "request-id",
@@ -42,7 +42,7 @@ export class CorsPolicy {
     return origin !== null && (this.origins.has("*") || this.origins.has(origin)) ? origin : undefined
   }
 
-  /** The answer to the question a browser asks first. */
+  /** The response to a preflight request. */
   static preflight(headers: RequestHeaders, methods: readonly string[]): ClientResponse {
     const asked = headers.get("access-control-request-headers")
     const answer = new ClientResponse(null, 204)

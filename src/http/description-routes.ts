@@ -1,4 +1,4 @@
-// GET /openapi.json and GET /docs: the interface described, for machines and for people. Made on first need, then kept.
+// GET /openapi.json and GET /docs: the API description, built on first use and cached.
 import { createHash } from "node:crypto"
 import { ClientResponse } from "../exchange/client-response.ts"
 import type { Protocol } from "../protocols/contract.ts"

@@ -1,4 +1,4 @@
-// GET / and GET /health: where people and probes look first. They lead to /docs and /healthz.
+// GET / and GET /health: entry points for people and probes, which lead to /docs and /healthz.
 import { ClientResponse } from "../exchange/client-response.ts"
 import type { ExchangeRecord } from "../exchange/exchange-record.ts"
 import type { Protocol } from "../protocols/contract.ts"

@@ -1,4 +1,4 @@
-// The listener: takes a request in, passes it through its route's guards, and counts what is under way.
+// The gateway server: routes each request, applies the route's guards, and tracks running requests.
 import type { Caller } from "../access/caller.ts"
 import { RateLimiter } from "../access/limits/rate-limiter.ts"
 import { allowsProtocol } from "../access/scope.ts"
@@ -27,7 +27,7 @@ export interface GatewayServerOptions {
   readonly routes: RouteTable
   readonly authenticate: (key: string) => Caller
   readonly limits?: RateLimiter
-  /** Throws where the caller has nothing left to pay a request with. */
+  /** Throws if the caller cannot pay for any request. */
   readonly checkFunds?: (caller: Caller) => void
   readonly maxInFlight: number
   /** How long a connection is kept between two requests, in seconds. */
@@ -36,17 +36,17 @@ export interface GatewayServerOptions {
   readonly deadlines: DeadlineTimer
   /** Origins whose pages may call from a browser. */
   readonly cors: readonly string[]
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   /** The error shape of a path without a neighbour among the routes. */
   readonly usualProtocol: Protocol
-  /** Whether anybody wants to know which trace of the caller's an exchange belongs to. */
+  /** True if exchanges record the caller's trace context. */
   readonly traced: boolean
-  /** A fault of ours that no answer shows. */
+  /** Reports an internal error that no response shows. */
   readonly onFault: (cause: unknown) => void
-  /** Told once of every exchange, when it is over. */
+  /** Called once per exchange, when it ends. */
   readonly onRecord: (record: ExchangeRecord) => void
-  /** Told of every request that is turned away because the gateway has enough to do. */
+  /** Called for every request that is shed because of overload. */
   readonly onShed: (reason: ShedReason | "body_bytes") => void
 }
 
@@ -93,23 +93,23 @@ export class GatewayServer implements Listener {
     return this.loadShedder.inFlight
   }
 
-  /** Told of every look at the event loop: how much later than due it came. */
+  /** Receives each event loop delay sample. */
   onLoopDelay(delayMs: number): void {
     this.loadShedder.onLoopDelay(delayMs)
   }
 
-  /** Serves on, and lets each connection end with its next answer: an idle one may be closed while it is used again. */
+  /** Keeps serving, and closes each connection after its next response: closing an idle one could race with its next request. */
   closeAfterNextResponse(): void {
     this.isLeaving = true
   }
 
-  /** Refuses new connections; what is under way goes on. */
+  /** Refuses new connections; running requests continue. */
   stopAccepting(): void {
     this.stopping = true
     this.listener.stopAccepting()
   }
 
-  /** Resolves when every answer is out, or after `ms`. */
+  /** Resolves when every response is sent, or after `ms`. */
   async waitUntilDrained(ms: number): Promise<void> {
     const end = performance.now() + ms
     while ((this.inFlight > 0 || this.listener.pendingRequests > 0) && performance.now() < end)
@@ -132,7 +132,7 @@ export class GatewayServer implements Listener {
     return this.receiveAt(request, { requestId, query, path, match })
   }
 
-  /** A page in a browser calls: it asks first, and may read only answers that say so. */
+  /** Handles CORS: preflight requests and the headers that let a page read the response. */
   private async receivePage(
     request: ClientRequest,
     arrival: IncomingRequest & { readonly origin: string },
@@ -160,7 +160,7 @@ export class GatewayServer implements Listener {
     return this.refuseAt(request, { requestId, path, match })
   }
 
-  /** No route takes the request: the answer says which one does. */
+  /** The 404 or 405 response for a request without a route, with a suggestion. */
   private refuseAt(
     request: ClientRequest,
     { requestId, path, match }: { requestId: string; path: string; match: Exclude<RouteMatch, { found: "route" }> },
@@ -207,7 +207,7 @@ export class GatewayServer implements Listener {
     if (route.does === "generate" && idempotencyKey === undefined) this.options.checkFunds?.(caller)
   }
 
-  /** Who may not be here at all uses up nothing of the key's. */
+  /** A request from a disallowed address does not consume the key's limits. */
   private admit(context: RequestContext): void {
     const { route, envelope, request } = context
     const key = presentedKey(request.headers, envelope.query, route.keyPlaces ?? route.protocol)
@@ -240,7 +240,7 @@ export class GatewayServer implements Listener {
 
   private fail(thrown: unknown, context: RequestContext): ClientResponse {
     const { record } = context
-    // Whatever else went wrong, nobody is there to hear of it.
+    // The client has left, so no other error matters.
     if (thrown instanceof ClientGoneError || context.isGone()) {
       record.outcome = "client-gone"
       context.finish()
@@ -257,7 +257,7 @@ export class GatewayServer implements Listener {
     return this.completeResponse(answer, context)
   }
 
-  /** Every answer to somebody who is known says how its limits stand; the last ones, that nothing follows them. */
+  /** Adds limit headers for authenticated callers, and `connection: close` during shutdown. */
   private completeResponse(answer: ClientResponse, context: RequestContext): ClientResponse {
     if (context.isAuthenticated && context.allowance.isLimited) setLimitHeaders(answer, context.allowance)
     if (this.isLeaving) answer.closesConnection = true

@@ -1,4 +1,4 @@
-// Answers the listener writes itself: JSON, and errors in the shape of the protocol they are told in.
+// Responses of the server itself: JSON, and errors in the shape of the client's protocol.
 import type { Allowance, LimitStatus } from "../access/limits/rate-limiter.ts"
 import type { GatewayError } from "../canonical/gateway-error.ts"
 import type { Json } from "../canonical/json.ts"
@@ -34,7 +34,7 @@ function retryHeaders(error: GatewayError): Record<string, string> {
   return told
 }
 
-/** How the caller's limits stand, as OpenAI's headers tell it; clients of all protocols read those. */
+/** The caller's limit status in OpenAI's headers, which clients of all protocols read. */
 export function setLimitHeaders({ headers }: ClientResponse, allowance: Allowance): void {
   const { requests, tokens } = allowance.status()
   if (requests) setLimitHeader(headers, requests, REQUESTS)

@@ -1,4 +1,4 @@
-// GET /v1/key: what a caller may know of its own key, and what is left of its limits, budgets and balance now.
+// GET /v1/key: the caller's key, with the remaining limits, budgets and balance.
 
 import type { BalanceSummary } from "../access/balance-service.ts"
 import type { Caller } from "../access/caller.ts"

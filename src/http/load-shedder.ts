@@ -1,8 +1,8 @@
-// Whom the gateway turns away when it has enough to do: everybody where all places are taken, a key that holds more than
-// its share of them, most where the event loop runs late. It has no clock and no timer of its own.
+// Load shedding: rejects every request when all slots are taken, a key beyond its share of slots, and most requests when
+// the event loop is late. It has no clock and no timer of its own.
 import { GatewayError } from "../canonical/gateway-error.ts"
 
-/** Why a request was turned away before its body was read. */
+/** Reason for rejecting a request before its body is read. */
 export type ShedReason = "in_flight" | "key_share" | "loop_delay"
 
 const MESSAGES: Readonly<Record<ShedReason, string>> = {
@@ -28,7 +28,7 @@ export class LoadShedder {
     return this.slots.taken
   }
 
-  /** Why this key gets no place now; undefined where it may enter. */
+  /** The reason to reject this key now; undefined if it may proceed. */
   refusal(key: string, nowMs: number): ShedReason | undefined {
     const refusal = this.slots.refusal(key, nowMs)
     // Where nothing runs, it is not for what runs that the loop is late.
@@ -43,7 +43,7 @@ export class LoadShedder {
     this.slots.leave(key, nowMs)
   }
 
-  /** Told of every look at the event loop: how much later than due it came. */
+  /** Receives each event loop delay sample. */
   onLoopDelay(delayMs: number): void {
     this.loop.onLoopDelay(delayMs)
   }

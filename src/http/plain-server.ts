@@ -1,4 +1,4 @@
-// A listener that hands every request to one function: for the administration, which has a table of its own.
+// An HTTP server that passes every request to one function: for the administration, which has its own route table.
 import { pathOf } from "./url-path.ts"
 
 interface PlainServerOptions {

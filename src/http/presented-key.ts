@@ -1,4 +1,4 @@
-// The API key a request carries. Two of them, or a header sent twice, is a mistake and not a choice for us to make.
+// Finds the API key of a request. Two different keys, or a repeated header, are an error.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Protocol } from "../protocols/contract.ts"
 import type { RequestHeaders } from "./wire/request-head.ts"

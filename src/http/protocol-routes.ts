@@ -1,4 +1,4 @@
-// A protocol's endpoints as routes, one for each spelling: those that call a model, and those that tell what there is.
+// Routes of a protocol's endpoints, one per spelling: model calls and model listings.
 import { allowsProtocol } from "../access/scope.ts"
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import { callableModel, callableModels, suggestCallable } from "../exchange/callable-models.ts"

@@ -1,4 +1,4 @@
-// Reads a request's body: JSON by its media type, plain, never more of it than the route takes, and not for ever.
+// Reads a request body: JSON, uncompressed, within the route's size limit and a time limit.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { DeadlineTimer } from "../transport/deadline-timer.ts"
 import type { BodyShare } from "./body-budget.ts"

@@ -1,4 +1,4 @@
-// GET /v1/receipts/{id}: what a request cost, how that was reckoned and where it went, for every key of its tenant.
+// GET /v1/receipts/{id}: a request's cost, its calculation and its route, for every key of the tenant.
 import type { Json } from "../canonical/json.ts"
 import { jsonResponse } from "./json-response.ts"
 import { type CallerRouteOptions, callerRoute } from "./key-route.ts"

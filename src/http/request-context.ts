@@ -1,4 +1,4 @@
-// A route, and a visit to it: one request, its guards passed. What a handler may ask of it, and the exchange of its client.
+// A route, and the context of one request to it after its guards have passed.
 import type { Caller } from "../access/caller.ts"
 import type { Allowance } from "../access/limits/rate-limiter.ts"
 import type { ClientResponse } from "../exchange/client-response.ts"
@@ -11,7 +11,7 @@ import type { KeyLocations } from "./presented-key.ts"
 import { readBody } from "./read-body.ts"
 import type { ClientRequest } from "./wire/client-request.ts"
 
-/** Who may enter: anyone, or the holder of a valid key. */
+/** Access rule: anyone, or the holder of a valid key. */
 type RouteAccess = "anyone" | "key"
 
 export interface GatewayRoute {
@@ -31,7 +31,7 @@ export interface GatewayRoute {
   readonly who: RouteAccess
   /** The most bytes a body may have; 0 for routes that take none. */
   readonly bodyLimit: number
-  /** Whose error shape this route speaks. */
+  /** The protocol whose error shape this route uses. */
   readonly protocol: Protocol
   /** Where a key may stand; absent where it is as the protocol has it. */
   readonly keyPlaces?: KeyLocations
@@ -42,7 +42,7 @@ export interface GatewayRoute {
   handle(context: RequestContext): ClientResponse | Promise<ClientResponse>
 }
 
-/** What a visit needs of the listener. */
+/** The part of the server that a request context uses. */
 export interface Listener {
   /** What all bodies share. */
   readonly bodies: BodyBudget
@@ -75,7 +75,7 @@ export class RequestContext implements ClientCall {
     return this.route.modelsPath ?? "/v1/models"
   }
 
-  /** The holder of the key; a route that anyone may enter has none. */
+  /** The authenticated caller; routes without authentication have none. */
   get caller(): Caller {
     return this.entry.caller
   }

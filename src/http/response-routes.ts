@@ -1,5 +1,5 @@
-// Responses that are kept, as their tenant asks for them again: GET and DELETE of one, the list of what was said to it,
-// and the cancelling of what is never under way.
+// Routes for stored responses: GET and DELETE, the list of input items, and cancel, which always fails because no
+// response runs in the background.
 import { allowsProtocol } from "../access/scope.ts"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { StoredResponses } from "../exchange/conversations/stored-responses.ts"

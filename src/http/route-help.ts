@@ -1,5 +1,5 @@
-// The sentence that leads a caller from a path without a route to the right one: paths of other products by a table,
-// slips of the fingers and wrong base addresses by comparison with the routes there are.
+// Suggests the right route for an unknown path: paths of other products by a table, typos and wrong base URLs by
+// comparison with the routes.
 import { nearestName } from "../canonical/nearest-name.ts"
 
 /** Paths of another product, or of a vendor's interface that the gateway does not have, and what to do instead. */

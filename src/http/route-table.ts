@@ -1,4 +1,4 @@
-// The route table: every path with its guards. A table with a hole in it does not start.
+// The route table: every path with its guards. Construction fails if a declaration is incomplete.
 import type { GatewayRoute } from "./request-context.ts"
 import type { RequestHeaders } from "./wire/request-head.ts"
 
@@ -27,7 +27,7 @@ interface OpenRoute {
 }
 
 interface RouteTableOptions {
-  /** Paths that belong to nobody here although they fit an open route. */
+  /** Paths that are rejected although they match an open route. */
   readonly isForeign?: (path: string) => boolean
 }
 

@@ -119,7 +119,7 @@ export interface TokenCountCodec {
   errand(model: string): UpstreamOperation
   /** The question about a request that would generate, as this protocol writes it. Both are byte text. */
   encodeCountRequest(text: string, model: string): string
-  /** Undefined where it is no count. */
+  /** Undefined if it is not a count. */
   decodeCount(answer: JsonObject): number | undefined
 }
 

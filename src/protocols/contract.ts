@@ -207,7 +207,7 @@ export interface StreamRelay {
 export interface RelayedResponse {
   readonly text: string
   readonly usage?: Usage | undefined
-  /** The model that the upstream says it answered with. */
+  /** The model that the upstream reports. */
   readonly model?: string | undefined
   /** How many images it holds, where it is of such. */
   readonly images?: number

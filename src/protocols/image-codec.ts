@@ -43,7 +43,7 @@ export interface ImageUpstream {
 export interface ImageRequestContext {
   /** The model's name there. */
   readonly model: string
-  /** Whether its answers hold words beside images. */
+  /** True if its responses contain text next to images. */
   readonly speaks: boolean
   readonly losses: Losses
 }

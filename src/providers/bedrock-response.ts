@@ -191,7 +191,7 @@ async function anthropicCount(response: UpstreamResponse): Promise<Response> {
   return Response.json({ input_tokens: parseJsonObject(await smallText(response))?.inputTokens })
 }
 
-/** An error is an error, also when its body is too long or breaks off. */
+/** An error response counts even if its body is too long or truncated. */
 async function smallText(response: UpstreamResponse): Promise<string> {
   try {
     return decodeUtf8(await readAll(response, MAX_SMALL_BYTES))

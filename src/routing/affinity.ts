@@ -17,7 +17,7 @@ interface AffinityEntry extends SessionHome {
 }
 
 export interface AffinityOptions {
-  /** A clock that is never set back, in ms. */
+  /** Monotonic clock, in ms. */
   readonly now: () => number
   readonly maxSessions?: number
 }

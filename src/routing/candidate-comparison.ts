@@ -18,7 +18,7 @@ export interface CandidateScores {
   readonly quality: { readonly score: number; readonly confidence: number }
 }
 
-/** Where the caller sets no limit, as much as most answers have. */
+/** Output tokens to hold if the caller sets no limit: as many as most responses have. */
 const DEFAULT_OUTPUT_TOKENS = 4096
 /** An image of middling quality, where it is sold by the token. */
 const TOKENS_PER_IMAGE = 1056

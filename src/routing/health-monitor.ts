@@ -57,9 +57,9 @@ export interface HealthSnapshot {
 }
 
 export interface HealthMonitorOptions {
-  /** A clock that is never set back, in ms. */
+  /** Monotonic clock, in ms. */
   readonly now: () => number
-  /** Even, from 0 to below 1. */
+  /** Uniform in [0, 1). */
   readonly chance: () => number
   /** Called once each time an account needs an operator. */
   readonly onSetAside: (account: ProviderAccount, why: "credential" | "spend-cap") => void

@@ -54,7 +54,7 @@ export interface MetricsOptions {
   /** What is in suspense, and what all accounts owe; never throws. */
   readonly suspenseNano?: () => bigint
   readonly debtNano?: () => bigint
-  /** Told of every look at the event loop: how much later than due it came. */
+  /** Receives each event loop delay sample. */
   readonly onLoopDelay?: (delayMs: number) => void
 }
 
@@ -118,7 +118,7 @@ export class GatewayMetrics {
     return this.registry.write()
   }
 
-  /** Told once of every exchange, when it is over. */
+  /** Called once per exchange, when it ends. */
   observe(exchange: ObservedExchange, now = performance.now()): void {
     const alike = this.seriesOf(exchange)
     alike.requests.add()

@@ -1,5 +1,4 @@
-// What an operator may ask for, answered from the store: for the administration's routes, and for the command line where
-// no gateway runs.
+// Admin operations on the store: for the administration's routes, and for the CLI when no gateway runs.
 import type { KeyRegistry } from "../../access/key-registry.ts"
 import type { Ledger } from "../../ledger/ledger.ts"
 import { KeyService } from "./key-service.ts"

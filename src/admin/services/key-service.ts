@@ -1,4 +1,4 @@
-// What an operator does with keys, as it is asked for and as it is shown.
+// Admin operations on keys, with their input and view types.
 import { randomUUID } from "node:crypto"
 import { budgetsInForce } from "../../access/budgets-in-force.ts"
 import type { ApiKey, KeyRegistry, MintedKey } from "../../access/key-registry.ts"
@@ -16,7 +16,7 @@ import { type SyncStore, withSync } from "./with-sync.ts"
 
 export interface TopUpInput {
   readonly usd: string
-  /** Booked once, however often it is sent; another for each call where it is left out. */
+  /** Idempotency id of the top-up; a new one per call if absent. */
   readonly event_id?: string
 }
 
@@ -50,7 +50,7 @@ export class KeyService {
     return { ...this.toView(key), spending: this.spendingOf({ ...key, budgets }) }
   }
 
-  /** What is refused is refused before the books are told anything. */
+  /** Validates the input before anything is booked. */
   async update(id: string, asked: KeyChangeInput): Promise<KeyView> {
     const { keys } = this.options
     const key = keys.update(id, readKeyChange(asked))

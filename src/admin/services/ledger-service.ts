@@ -1,4 +1,4 @@
-// What an operator asks of the books, as it is asked for and as it is shown: receipts, usage, and the proof of it all.
+// Admin operations on the ledger: receipts, usage and verification, with their input and view types.
 import type { KeyRegistry } from "../../access/key-registry.ts"
 import { excerpt, GatewayError } from "../../canonical/gateway-error.ts"
 import { dateOfDay, dayOf, dayOfDate, windowOf } from "../../ledger/budget.ts"
@@ -6,12 +6,12 @@ import type { Ledger } from "../../ledger/ledger.ts"
 import { type ReceiptView, toReceiptView } from "./receipt-view.ts"
 import { decodeCursor, toUsagePageView, type UsagePageView } from "./usage-page-view.ts"
 
-/** Dates such as 2026-11-15, both included; left out: from the first of this month until today (UTC). */
+/** Inclusive dates such as 2026-11-15; default: from the first of this month until today (UTC). */
 export interface UsageInput {
   readonly from?: string
   readonly to?: string
   readonly tenant?: string
-  /** Of the tenant it has now, unless another is named. */
+  /** Under the key's current tenant, unless another is given. */
   readonly key?: string
   readonly model?: string
   readonly after?: string
@@ -36,7 +36,7 @@ export class LedgerService {
 
   constructor(private readonly options: LedgerServiceOptions) {}
 
-  /** Of this tenant alone, where one is given: another's is as if it were not there. */
+  /** If a tenant is given, other tenants' receipts count as missing. */
   async receipt(id: string, tenant?: string): Promise<ReceiptView> {
     const { ledger } = this.options
     const receipt = ledger.receipt(id, tenant)
@@ -62,7 +62,7 @@ export class LedgerService {
     return toUsagePageView(rows, limit)
   }
 
-  /** One proof at a time; whoever asks meanwhile is told of the same. */
+  /** Runs one verification at a time; concurrent callers share its result. */
   async verify(): Promise<LedgerVerdict> {
     this.proof ??= this.options.ledger.verify().finally(() => {
       this.proof = undefined

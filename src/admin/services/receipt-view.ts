@@ -1,4 +1,4 @@
-// A receipt as it is shown: what was booked, what it was reckoned by, and the same sum made anew.
+// The receipt view: the booked cost, the prices and usage behind it, and the recomputed cost.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { type BucketPrices, PRICE_NAMES, type PriceBucket, type Pricing } from "../../canonical/model.ts"
 import type { Usage } from "../../canonical/usage.ts"
@@ -7,18 +7,18 @@ import { type CostBreakdown, costOf } from "../../ledger/cost.ts"
 import type { Receipt } from "../../ledger/ledger.ts"
 import { sumOfFees, type ToolFee } from "../../ledger/tool-fees.ts"
 
-/** One line of the sum, exact: only the sum is rounded, up to a nano-USD. */
+/** One exact line of the calculation; only the sum is rounded, up to a nano-USD. */
 interface ReceiptLineView {
   readonly bucket: string
   readonly units: number
   /** USD per million tokens, of `per_image` per image, of a provider's tool per call. */
   readonly price: string
-  /** The input tokens above which this price holds; null for the plain one. */
+  /** Input tokens above which this price applies; null for the base price. */
   readonly tier: number | null
   readonly amount: string
 }
 
-/** Amounts are decimal USD. What is null is not known, or not any more. */
+/** Amounts are decimal USD. Null means unknown or no longer stored. */
 export interface ReceiptView {
   readonly id: string
   readonly time: string
@@ -29,9 +29,9 @@ export interface ReceiptView {
   readonly paid: string
   readonly written_off: string
   readonly in_suspense: string
-  /** What the account owes for it since, where that was not covered. */
+  /** Debt of the account for the uncovered cost. */
   readonly owed?: string
-  /** What has come back of what was in suspense. */
+  /** Amount returned from suspense. */
   readonly returned?: string
   readonly model: string | null
   readonly provider: string | null
@@ -40,9 +40,9 @@ export interface ReceiptView {
   readonly prices: JsonObject | null
   readonly formula: readonly ReceiptLineView[]
   readonly recomputed_cost: string | null
-  /** Whether the cost made anew is the one booked. */
+  /** True if the recomputed cost equals the booked cost. */
   readonly as_booked: boolean | null
-  /** What else the exchange told of itself. */
+  /** Further facts about the exchange. */
   readonly facts: JsonObject | null
 }
 

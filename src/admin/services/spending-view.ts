@@ -1,4 +1,4 @@
-// How budgets stand: what is left of each, and when it begins anew.
+// The budget view: the remaining amount and the reset time of each budget.
 import type { BudgetInForce } from "../../access/budgets-in-force.ts"
 import { usdOfNano } from "../../canonical/usd.ts"
 import { dateOfDay, windowOf } from "../../ledger/budget.ts"
@@ -9,9 +9,9 @@ export interface SpendingView {
   readonly period: BudgetInForce["period"]
   /** Decimal USD. */
   readonly limit: string
-  /** Decimal USD; below 0 where more is spent, or reported usage exceeded the periods before. */
+  /** Decimal USD; negative if overspent, or if reported usage exceeded previous periods. */
   readonly remaining: string
-  /** Null where it never does. */
+  /** Null if it never resets. */
   readonly resets_at: string | null
 }
 

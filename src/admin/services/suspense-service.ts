@@ -1,4 +1,4 @@
-// What an operator does with money in suspense: lists it, charges it, returns it.
+// Admin operations on amounts in suspense: list, settle, return.
 import { parseUsd } from "../../access/parse-usd.ts"
 import { usdOfNano } from "../../canonical/usd.ts"
 import type { Ledger } from "../../ledger/ledger.ts"
@@ -18,7 +18,7 @@ interface SuspenseView {
   readonly returns_at: string
 }
 
-/** A page, and what all pages come to. */
+/** A page, with the total over all pages. */
 export interface SuspensePageView {
   readonly suspense: readonly SuspenseView[]
   readonly next: string | null
@@ -50,7 +50,7 @@ export class SuspenseService {
     return { suspense: requests.map(toSuspenseView), next: next === undefined ? null : String(next), ...sums }
   }
 
-  /** The receipt as it is then; again, or after a return, as it is already. */
+  /** Returns the resulting receipt; idempotent, also after a return. */
   async settle(id: string, { usd }: { readonly usd?: string }): Promise<ReceiptView> {
     const { ledger, receipts, sync } = this.options
     await withSync(ledger.suspense.settle(id, usd === undefined ? undefined : parseUsd(usd, "usd")), sync)

@@ -1,4 +1,4 @@
-// What an operator does with tenants, as it is asked for and as it is shown.
+// Admin operations on tenants, with their input and view types.
 import { randomUUID } from "node:crypto"
 import { budgetsInForce } from "../../access/budgets-in-force.ts"
 import { parseUsd } from "../../access/parse-usd.ts"

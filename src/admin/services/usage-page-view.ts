@@ -1,4 +1,4 @@
-// Usage as it is shown, page by page: a page ends in a mark that the next one begins after.
+// The usage view, in pages: each page ends with the cursor of the next.
 import { excerpt, GatewayError } from "../../canonical/gateway-error.ts"
 import { usdOfNano } from "../../canonical/usd.ts"
 import { dayOfDate } from "../../ledger/budget.ts"
@@ -31,7 +31,7 @@ interface UsageRowView {
 
 export interface UsagePageView {
   readonly usage: readonly UsageRowView[]
-  /** What to ask for the next page with; null after the last one. */
+  /** Cursor of the next page; null on the last page. */
   readonly next: string | null
 }
 

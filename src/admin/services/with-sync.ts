@@ -1,7 +1,7 @@
-// What an operator is told was done is on disk by then: a loss of power does not undo it.
+// Admin changes are synced to disk before they are confirmed, so a power loss cannot undo them.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 
-/** Resolves when all that was written before is on disk. */
+/** Resolves when all earlier writes are on disk. */
 export type SyncStore = () => Promise<void>
 
 export async function withSync<Result>(done: Result | Promise<Result>, sync: SyncStore): Promise<Result> {

@@ -1,4 +1,4 @@
-// trivium completion: prints a script that completes commands and flags, made from the commands themselves.
+// trivium completion: prints a shell completion script generated from the commands.
 import { Argument, Command } from "commander"
 import { print } from "../print.ts"
 
@@ -31,7 +31,7 @@ function completedCommands(command: Command, path: readonly string[] = []): Comp
   return [own, ...command.commands.flatMap((each) => completedCommands(each, [...path, each.name()]))]
 }
 
-/** Words are names of commands and flags of ours, which no shell reads as anything else. */
+/** The words are command and flag names, which need no shell quoting. */
 function bashScript(commands: readonly CompletedCommand[], shell: "bash" | "zsh"): string {
   const cases = commands.map(({ path, words }) => `    "${path}") words="${words.join(" ")}" ;;`)
   const known = commands.filter(({ path }) => path !== "").map(({ path }) => `"${path}"`)

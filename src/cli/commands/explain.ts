@@ -1,4 +1,4 @@
-// trivium explain: asks a running gateway what would become of a request, and shows it. Nobody is called.
+// trivium explain: shows how a running gateway would handle a request. No provider is called.
 import { readFileSync } from "node:fs"
 import { Command, InvalidArgumentError } from "commander"
 import { isObject, type JsonObject } from "../../canonical/json.ts"
@@ -8,7 +8,7 @@ import { buildExplainRequest, type ExplainRequest, PROTOCOL_NAMES } from "../exp
 import { describeExplanation, type ExplanationResponse } from "../explanation-response.ts"
 import { print } from "../print.ts"
 
-/** The address at which the gateway on the data folder is asked; undefined where none runs. */
+/** Address of the gateway that runs on the data folder; undefined if none runs. */
 export type FindGateway = (flags: ConfigFlags) => string | undefined
 
 interface ExplainFlags extends ConfigFlags {

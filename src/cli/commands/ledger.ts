@@ -1,4 +1,4 @@
-// trivium ledger: verify the books; list, settle and return what is in suspense.
+// trivium ledger: verify the ledger; list, settle and return amounts in suspense.
 import { Command } from "commander"
 import { type JsonFlags, withAdminFlags } from "../command-flags.ts"
 import type { VerificationResponse } from "../ledger-responses.ts"

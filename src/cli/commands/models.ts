@@ -1,4 +1,4 @@
-// trivium models: what there is to call, and who serves it.
+// trivium models: lists the models and their providers.
 import { Command } from "commander"
 import { type AdminFlags, withAdminFlags } from "../command-flags.ts"
 import { formatTable, print } from "../print.ts"
@@ -15,7 +15,7 @@ interface ListedTarget {
   readonly provider: string
   readonly model: string
   readonly live: boolean
-  /** Whether its price is known; what has none is not called. */
+  /** Models without a price cannot be called. */
   readonly priced: boolean
 }
 

@@ -1,4 +1,4 @@
-// trivium receipt ID: what a request cost, how that was reckoned, and where it went.
+// trivium receipt ID: shows a request's cost, how it was calculated, and where the request was routed.
 import { Command } from "commander"
 import type { Json } from "../../canonical/json.ts"
 import { type JsonFlags, withAdminFlags } from "../command-flags.ts"
@@ -58,7 +58,7 @@ function describeFormula({ formula, price_version, recomputed_cost, as_booked }:
   return `${formatTable(["BUCKET", "UNITS", "PRICE", "USD"], rows)}\n\n${sum}: ${verdict}`
 }
 
-/** The items of a list stand one below the other, the members of an object behind each other. */
+/** Prints one list item per line, and the members of an object on one line. */
 function formatValue(value: Json): string {
   if (typeof value !== "object" || value === null) return String(value)
   if (Array.isArray(value)) return value.map(formatValue).join("\n") || "none"

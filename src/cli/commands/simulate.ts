@@ -1,4 +1,4 @@
-// trivium simulate: the simulator as an upstream of its own, for tests and measurements of what calls it.
+// trivium simulate: runs the simulator as an upstream, for tests and benchmarks of its clients.
 import { Command, InvalidArgumentError } from "commander"
 
 export interface SimulateFlags {

@@ -1,4 +1,4 @@
-// trivium ledger suspense: list, settle and return what requests held when the gateway was killed.
+// trivium ledger suspense: lists, settles and returns amounts that requests held when the gateway was killed.
 import { Command } from "commander"
 import { type JsonFlags, withAdminFlags } from "../command-flags.ts"
 import type { ReceiptResponse, SuspensePageResponse } from "../ledger-responses.ts"

@@ -1,4 +1,4 @@
-// trivium usage: what was used and paid, per day, key, model and provider.
+// trivium usage: shows usage and cost per day, key, model and provider.
 import { Command, InvalidArgumentError } from "commander"
 import { omitUndefined } from "../../access/views/grant-view.ts"
 import { nanoOfUsd, usdOfNano } from "../../canonical/usd.ts"
@@ -34,7 +34,7 @@ async function* pagesOf(books: AdminApi["ledger"], asked: UsageFilters): AsyncGe
   } while (after !== null)
 }
 
-/** Page by page: all of it may be more than memory takes. */
+/** Reads page by page, because the full report may not fit in memory. */
 async function printJson(pages: AsyncIterable<readonly UsageRowResponse[]>): Promise<void> {
   let before = "["
   for await (const rows of pages) {

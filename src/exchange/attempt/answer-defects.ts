@@ -1,5 +1,5 @@
-// What is wrong with an answer that came whole, as far as it can be told for little: only where tools or JSON were asked
-// for, and only of short answers.
+// Detects defects of complete responses, as far as that is cheap: only for requests with tools or JSON output, and only
+// for short responses.
 
 import type { CandidateFinish, ResponseCandidate } from "../../canonical/chat/chat-response.ts"
 import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
@@ -11,7 +11,7 @@ import type { Attempt } from "../lanes/lane.ts"
 import type { ReadRequest } from "../read-request.ts"
 import type { AnswerTranscript } from "../streams/answer-transcript.ts"
 
-/** The form an answer is to have. */
+/** The requested output format. */
 interface RequestedFormat {
   readonly tools: boolean
   readonly json: boolean
@@ -19,7 +19,7 @@ interface RequestedFormat {
 
 const MAX_ANSWER_BYTES = 64 * 1024
 const MAX_PARTS = 64
-/** Where protocols ask for JSON, and how. */
+/** The members in which each protocol requests JSON. */
 const FORMATS = new Set([
   ...["response_format", "text", "output_config", "output_format"],
   ...["generationConfig", "generation_config"],
@@ -27,7 +27,7 @@ const FORMATS = new Set([
 const JSON_ASKED = /"type"\s*:\s*"json|"application\/json"/
 const MAX_FORMAT_LENGTH = 512
 
-/** Undefined where an answer may have any. */
+/** Undefined if the response may have any format. */
 export function requestedFormat({ text, outline }: Pick<ReadRequest, "text" | "outline">): RequestedFormat | undefined {
   let [tools, json] = [false, false]
   for (const { name, valueStart, end } of outline.members) {
@@ -69,7 +69,7 @@ interface FinishedAnswer {
   readonly attempt: Attempt
 }
 
-/** It ended for its length before it had the length that was asked for. */
+/** The response stopped for length before it reached the requested length. */
 export function isTruncated(finish: CandidateFinish | undefined, { usage, attempt }: FinishedAnswer): boolean {
   const { request, target } = attempt
   const { maxOutputTokens = target.model.maxOutputTokens, candidates } = request.reading.asks
@@ -77,7 +77,7 @@ export function isTruncated(finish: CandidateFinish | undefined, { usage, attemp
   return usage?.output !== undefined && usage.output + (usage.reasoning ?? 0) < maxOutputTokens
 }
 
-/** Listens to a stream, beside who keeps what it says; parts that overlap it does not judge. */
+/** Observes a stream next to its transcript; overlapping parts are not checked. */
 export class StreamFormatCheck {
   private last = -1
   /** Where in what was said the arguments of a call begin; -1 outside of calls. */
@@ -119,7 +119,7 @@ export class StreamFormatCheck {
     return true
   }
 
-  /** Who only listens may not fail where others pass. */
+  /** An observer must not fail the request. */
   private textSoFar(): string | undefined {
     try {
       return this.said.whole().text

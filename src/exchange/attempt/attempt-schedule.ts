@@ -1,5 +1,5 @@
-// The course of one request through its targets: one after the other, then again those that may have mended themselves;
-// with pauses that spare who has just failed, and only as far as the retry budget goes. Its clock and chance are given.
+// The schedule of a request's attempts: each target in turn, then again those that may have recovered, with pauses after
+// failures and within the retry budget. Clock and randomness are injected.
 import type { FailureKind } from "../../routing/failure-kind.ts"
 import { countsAgainst } from "../../routing/failure-kind.ts"
 import type { HealthMonitor } from "../../routing/health-monitor.ts"
@@ -10,11 +10,11 @@ export interface AttemptScheduleOptions {
   readonly targets: readonly Target[]
   readonly health: Pick<HealthMonitor, "accepts" | "mostlyAnswers">
   readonly retries: Pick<RetryBudget, "take">
-  /** Even, from 0 to below 1. */
+  /** Uniform in [0, 1). */
   readonly chance: () => number
-  /** How long all attempts may take together. */
+  /** Time limit for all attempts together. */
   readonly limitMs: number
-  /** A clock that is never set back, in ms. */
+  /** Monotonic clock, in ms. */
   readonly now?: () => number
 }
 
@@ -29,7 +29,7 @@ export interface AttemptFailure {
   readonly target: Target
   readonly kind: FailureKind
   readonly tookMs: number
-  /** What a host that limits us asks for. */
+  /** The wait that a rate-limiting host requests. */
   readonly retryAfterMs?: number | undefined
 }
 
@@ -40,18 +40,18 @@ interface RetryCandidate extends AttemptFailure {
 const MAX_ATTEMPTS = 8
 const MAX_TRIES_AT_ONE = 3
 const BACK_OFF_MS = { first: 250, most: 8000 }
-/** A host that limits us is waited for no longer than this. */
+/** Maximum wait for a rate-limiting host. */
 const LONGEST_WAIT_MS = 2000
-/** Who took so long to fail is not asked again: the caller has waited enough. */
+/** A target that took this long to fail is not retried: the caller has waited enough. */
 const SLOW_MS = 5000
 
-/** Who let a caller wait too long is not waited for again. */
+/** Failure kinds that a retry may fix; a target that hung is not retried. */
 const MENDS = new Set<FailureKind>(["connect", "server"])
 
 export class AttemptSchedule {
   private at = 0
   private readonly failures: AttemptFailure[] = []
-  /** Those that may be asked again, who failed first before the others. */
+  /** Targets that may be retried, earliest failure first. */
   private readonly retryCandidates: RetryCandidate[] = []
   private readonly now: () => number
   private readonly endsAt: number
@@ -61,7 +61,7 @@ export class AttemptSchedule {
     this.endsAt = this.now() + options.limitMs
   }
 
-  /** Undefined where nobody is left, or nothing of the budget. */
+  /** Undefined if no target or no retry budget is left. */
   next(): ScheduledAttempt | undefined {
     if (this.failures.length === MAX_ATTEMPTS) return undefined
     const step = this.nextInOrder() ?? this.nextRetry()
@@ -71,7 +71,7 @@ export class AttemptSchedule {
     return isFree || this.options.retries.take() ? step : undefined
   }
 
-  /** Who may be asked beside one that takes long; undefined where nobody, or nothing of the budget, is left. */
+  /** The target for a hedged attempt; undefined if no target or no retry budget is left. */
   takeHedge(): Target | undefined {
     const { health, retries } = this.options
     const { at } = this
@@ -90,7 +90,7 @@ export class AttemptSchedule {
     this.retryCandidates.push({ ...failure, dueAt: isShort ? this.now() + retryAfterMs : 0 })
   }
 
-  /** Who has gone out since the plan was made is passed over, but for the last. */
+  /** Skips targets whose breaker opened after planning, except the last one. */
   private nextInOrder(): ScheduledAttempt | undefined {
     const { targets, health } = this.options
     while (this.at < targets.length) {
@@ -102,7 +102,7 @@ export class AttemptSchedule {
     return undefined
   }
 
-  /** Who limits us has said when it takes more; who fails may be out by now, and is left alone then. */
+  /** A rate-limiting target states when to retry; a failing one is skipped if its breaker has opened. */
   private nextRetry(): ScheduledAttempt | undefined {
     for (let each = this.retryCandidates.shift(); each; each = this.retryCandidates.shift()) {
       const { target, dueAt, kind } = each
@@ -112,7 +112,7 @@ export class AttemptSchedule {
     return undefined
   }
 
-  /** Another account is another place; the same one has some rest between two attempts, also with another model. */
+  /** A different account needs no pause; the same account does, even for another model. */
   private waitFor({ account }: Target): number {
     let times = 0
     for (const { target, kind } of this.failures) {

@@ -1,4 +1,4 @@
-// Tries one target after the other until one answers. Only what is not the caller's doing moves on to the next.
+// Tries targets in turn until one responds. Only failures that are not the caller's fault move on to the next.
 import { asGatewayError, type FailedAttempt, GatewayError } from "../../canonical/gateway-error.ts"
 import { allowsFallback, type FailureKind, failureKind } from "../../routing/failure-kind.ts"
 import type { Target } from "../../routing/route-plan.ts"
@@ -23,11 +23,11 @@ export interface AttemptInput {
   readonly deps: ExchangeDeps
   readonly request: ReadRequest
   readonly targets: readonly Target[]
-  /** Absent where nothing is charged. */
+  /** Absent if nothing is charged. */
   readonly chargeSession: ChargeSession | undefined
-  /** The conversation it is part of, where it matters who answers that. */
+  /** The session, if affinity matters. */
   readonly session?: string | undefined
-  /** Whether a second attempt may be made beside one that takes long. */
+  /** True if a slow attempt may be hedged. */
   readonly hedges?: boolean | undefined
   /** Shared by all attempts, so that their number bounds how often a provider sees the request. */
   readonly resends: ResendAllowance
@@ -35,9 +35,9 @@ export interface AttemptInput {
 
 /** How attempts are made. */
 export interface AttemptDriver<Answer> {
-  /** Resolves when the target has begun to answer for good. */
+  /** Resolves when the target has committed to a response. */
   send(attempt: Attempt): Promise<Answer>
-  /** An answer that another one came before. */
+  /** Discards a response that lost the race. */
   drop(answer: Answer): void
 }
 
@@ -84,7 +84,7 @@ interface HedgeContext<Answer> {
   readonly attempts: AttemptInput
   readonly sending: AttemptDriver<Answer>
   readonly course: AttemptSchedule
-  /** Throws where no other attempt may follow. */
+  /** Throws if no other attempt may follow. */
   fail(thrown: unknown, tried: TriedTarget): void
 }
 
@@ -93,7 +93,7 @@ interface HedgedAttempt<Answer> extends HedgeContender<Answer> {
   readonly call: HedgedCall
 }
 
-/** The attempt, or one that is begun beside it; undefined where both have failed. */
+/** The attempt or its hedge; undefined if both failed. */
 async function runHedged<Answer>(
   made: Attempt,
   { attempts, sending, course, fail }: HedgeContext<Answer>,
@@ -145,13 +145,13 @@ function limitOf({ timeouts }: ExchangeDeps, { reading }: ReadRequest): number {
   return reading.stream ? timeouts.streamMs : timeouts.unaryMs
 }
 
-/** What is left of a request's time for the attempt that begins now. */
+/** Remaining time of the request for the attempt that starts now. */
 export function timeLeft({ call, deps, request }: Attempt): number {
   const now = performance.now()
   return limitOf(deps, request) - (now - (call.record.failedAttempts?.[0]?.startedAt ?? now))
 }
 
-/** Until the next attempt; ends at once where nobody waits for it any more. */
+/** Pause before the next attempt; ends at once if the client has left. */
 async function waitBeforeRetry(
   ms: number,
   { deps, call, after }: AttemptInput & { after: GatewayError | undefined },
@@ -159,7 +159,7 @@ async function waitBeforeRetry(
   try {
     await deps.upstreamCalls.pause(call, ms)
   } catch (thrown) {
-    // Nobody was being asked, so nothing is owed.
+    // No call was running, so nothing is owed.
     throw thrown instanceof ClientGoneError ? new ClientGoneError("", { cause: after }) : thrown
   }
 }
@@ -170,31 +170,31 @@ function beginAttempt(
 ): Attempt {
   noteAttempt(call.record, target)
   deps.retries.attempted()
-  // Hosts that count no tokens are not to be left by those who want answers.
+  // A host without a token counter stays available for generation.
   const trial = request.reading.counts ? undefined : deps.health.beginAttempt(target)
   return { call, deps, request, chargeSession, target, lane, trial, session, resends }
 }
 
-/** Errors do not tell a client that has left, nor how a connection failed; their causes do. */
+/** Client departure and connection failures show only in the error's cause. */
 export function failureKindOf(error: GatewayError): FailureKind {
   const { cause } = error
   if (cause instanceof ClientGoneError) return "client-gone"
   if (cause instanceof TimeoutError) return "timeout"
   const fault = cause instanceof TransportError ? cause.fault : undefined
   if (fault === "connect-timeout") return "timeout"
-  // The bound is ours, and the next answer is as large.
+  // The limit is the gateway's, and the next response would be as large.
   if (fault === "too-large" || cause instanceof SseLimitError) return "gateway"
   return failureKind(error)
 }
 
 interface TriedTarget {
   readonly target: Target
-  /** Absent where it failed on the way. */
+  /** Absent if the failure happened in transit. */
   readonly made: Attempt | undefined
   readonly attempts: AttemptInput
 }
 
-/** What an attempt failed with, where another may follow; else it is thrown. */
+/** Returns the failure if another attempt may follow; otherwise throws it. */
 function failureOf(
   thrown: unknown,
   { target, made, attempts }: TriedTarget,
@@ -208,7 +208,7 @@ function failureOf(
     throw thrown instanceof ClientGoneError ? thrown : new ClientGoneError("", { cause: thrown })
   }
   if (!allowsFallback(kind)) throw error
-  // A fault of ours on the way to a target is an attempt too, or the record would miss the one that answers.
+  // An internal error on the way to a target is an attempt too, so that the record counts correctly.
   if (!made) noteAttempt(call.record, target)
   const { attemptStartedAt: startedAt } = (made?.call ?? call).record
   noteFailedAttempt(call.record, { target, startedAt, error })
@@ -240,7 +240,7 @@ function toFailedAttempt(target: Target, error: GatewayError): FailedAttempt {
   }
 }
 
-/** What the caller hears when every target has failed. */
+/** The error for the caller when every target has failed. */
 function exhaustedError(errors: readonly GatewayError[], attempts: readonly FailedAttempt[]): GatewayError {
   const tooLong = errors.every((error) => error.code === "context_length_exceeded")
   if (tooLong && errors[0]) return errors[0]

@@ -1,4 +1,4 @@
-// Calls one target, and reads the error it may answer with.
+// Calls one target and reads its error response, if any.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import type { Abort } from "../../transport/abort.ts"
@@ -19,7 +19,7 @@ export function callUpstream(attempt: Attempt, { url, abort }: UpstreamCall): Pr
   return target.line.send({ url, headers, body, abort, connectMs, owner: call.caller.tenant, resends })
 }
 
-/** The error that an upstream answered with, as the protocol spoken reads it. */
+/** The upstream's error, decoded by the protocol in use. */
 export async function upstreamError(
   response: UpstreamResponse,
   attempt: Attempt,
@@ -33,7 +33,7 @@ export async function upstreamError(
   return withoutCredential(attempt.lane.decodeError(told, attempt), attempt.target)
 }
 
-/** A provider that quotes our credential in its sentence shall not tell it to the caller. */
+/** Removes the gateway's credential from a provider's error message. */
 export function withoutCredential(error: GatewayError, { account }: Target): GatewayError {
   let { message } = error
   for (const secret of account.secrets()) message = message.replaceAll(secret.reveal(), "[secret]")
@@ -41,7 +41,7 @@ export function withoutCredential(error: GatewayError, { account }: Target): Gat
   return new GatewayError(error.code, message, { ...error, cause: undefined })
 }
 
-/** An error is an error, also when its body is too long or breaks off. */
+/** An error response counts even if its body is too long or truncated. */
 async function errorText(response: UpstreamResponse, abort: Abort): Promise<string> {
   try {
     return decodeUtf8(await readAll(response, MAX_ERROR_BYTES))

@@ -1,38 +1,38 @@
-// A second attempt beside the first where that takes long: who answers first is taken, and the other is let go. Nothing
-// has been given to the client before, and nothing is owed for the one that was let go.
+// Hedging: starts a second attempt if the first is slow, uses the first response and cancels the other. Nothing has
+// been sent to the client by then, and nothing is owed for the cancelled attempt.
 import type { HealthMonitor } from "../../routing/health-monitor.ts"
 import type { Target } from "../../routing/route-plan.ts"
 
-/** Who is better than nine of ten of its own answers is not hurried. */
+/** Minimum hedge delay; above it, the target's 90th percentile applies. */
 const LEAST_MS = 50
-/** Where nothing is known of it yet. */
+/** Default without measurements. */
 const UNKNOWN_MS = { stream: 2000, whole: 10_000 }
 
-/** How long an attempt may take before another is made beside it. */
+/** Delay before a slow attempt is hedged. */
 export function hedgeAfterMs({ account, upstreamModel }: Target, health: HealthMonitor, stream: boolean): number {
   const known = health.snapshot().of(account)?.targets.get(upstreamModel)
   const usual = stream ? known?.firstTokenMs?.p90 : known?.totalMs?.p90
   return usual === undefined ? UNKNOWN_MS[stream ? "stream" : "whole"] : Math.max(LEAST_MS, usual)
 }
 
-/** One of the attempts that run. */
+/** A running attempt. */
 export interface HedgeContender<Answer> {
   readonly answer: Promise<Answer>
-  /** Another one answers: it is let go. */
+  /** Cancels the attempt because the other one responded. */
   lostRace(): void
 }
 
 export interface HedgeRival<Answer, Of extends HedgeContender<Answer>> {
   readonly afterMs: number
-  /** Undefined where there is nobody to ask, or may be none. */
+  /** Undefined if no second attempt is possible or allowed. */
   begin(): Promise<Of | undefined>
-  /** Told of one that failed where the other may still answer; throws what ends both. */
+  /** Called when one fails while the other still runs; throws to end both. */
   failed(contender: Of, thrown: unknown): void
-  /** An answer that came too late. */
+  /** Discards a response that came too late. */
   drop(answer: Answer): void
 }
 
-/** The one that answers, and what; undefined where both have failed. */
+/** The winning attempt and its response; undefined if both failed. */
 export async function firstToAnswer<Answer, Of extends HedgeContender<Answer>>(
   first: Of,
   rival: HedgeRival<Answer, Of>,
@@ -74,7 +74,7 @@ async function isSlow(answer: Promise<unknown>, afterMs: number): Promise<boolea
   }
 }
 
-/** Rejects as soon as one does; undefined where none is defined. */
+/** Rejects as soon as one does; undefined if neither has a value. */
 function firstDefined<Value>(promises: readonly Promise<Value | undefined>[]): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
     let open = promises.length

@@ -1,5 +1,5 @@
-// A call as one of two attempts that run beside each other sees it: each has a record of its own until it is known who
-// answers, and one that was outrun finds its client gone.
+// A client call as one of two parallel attempts sees it: each has its own record until one wins, and the loser sees its
+// client as gone.
 import type { ClientCall } from "../exchange-deps.ts"
 import type { ExchangeRecord } from "../exchange-record.ts"
 
@@ -14,13 +14,13 @@ export class HedgedCall implements ClientCall {
     this.record = record
   }
 
-  /** The other one answers: what this one still notes is nobody's. */
+  /** The other attempt won: this record is discarded. */
   loseRace(): void {
     this.hasLostRace = true
     this.record = { ...this.record }
   }
 
-  /** It answers, so that what it notes is the call's. */
+  /** This attempt won: its record becomes the call's. */
   winRace(): void {
     const { model, provider, target, attemptStartedAt, losses, usage, firstEventAt } = this.record
     const own = { model, provider, target, attemptStartedAt, losses, usage, firstEventAt }

@@ -1,4 +1,4 @@
-// Counts the tools that a provider ran for one answer, from the bytes it sent. Made only for requests that let it run any.
+// Counts the tools that a provider ran for one response, from its bytes. Used only for requests that allow such tools.
 import type { BilledToolCalls, HostedCallCounter } from "../../canonical/hosted-calls.ts"
 import { isObject } from "../../canonical/json.ts"
 import { decodeUtf8 } from "../../transport/json/byte-text.ts"

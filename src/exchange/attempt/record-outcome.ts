@@ -1,5 +1,4 @@
-// What an answer that came whole leaves behind for requests to come: how its target answers, and where a conversation is
-// at home.
+// Records a complete response for later routing: the target's health and latency, and the session's affinity.
 import type { Usage } from "../../canonical/usage.ts"
 import type { AnswerDefect } from "../../routing/health-monitor.ts"
 import type { Attempt } from "../lanes/lane.ts"
@@ -31,7 +30,7 @@ function outputOf({ output, reasoning = 0 }: Usage = {}): number | undefined {
   return output === undefined ? undefined : output + reasoning
 }
 
-/** Who only looks at an answer may not spoil it. */
+/** An observer must not fail the response. */
 function collectDefects(marks: AnswerFacts["defects"], deps: Attempt["deps"]): readonly AnswerDefect[] {
   try {
     return marks()

@@ -1,5 +1,5 @@
-// How many retries the whole process may make: a share of what it attempts, and a few beside, so that those who fail are
-// not asked more often because they fail.
+// The retry budget of the process: a share of its attempts plus a small constant, so that failing targets do not get
+// more traffic because they fail.
 import { COUNTED_SECONDS, LastSeconds } from "../../routing/last-seconds.ts"
 
 const SHARE = 0.1
@@ -9,15 +9,15 @@ export class RetryBudget {
   private readonly attempts = new LastSeconds()
   private readonly retries = new LastSeconds()
 
-  /** `now` is a clock that is never set back, in ms. */
+  /** `now` is a monotonic clock, in ms. */
   constructor(private readonly now: () => number) {}
 
-  /** An attempt is made, be it the first of its request or a retry. */
+  /** Counts an attempt, first or retry. */
   attempted(): void {
     this.attempts.add(this.now())
   }
 
-  /** Takes one retry; false where none is left. */
+  /** Takes one retry; false if none is left. */
   take(): boolean {
     const now = this.now()
     const most = SHARE * this.attempts.sumAt(now) + EACH_SECOND * COUNTED_SECONDS

@@ -1,13 +1,13 @@
-// The upstream calls under way, each ended when its client leaves, when its time is up, or when the gateway stops.
+// The running upstream calls. Each ends when its client leaves, its time is up, or the gateway stops.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { Abort } from "../../transport/abort.ts"
 import { CompactSet } from "../../transport/event-loop/compact-set.ts"
 import { ClientGoneError } from "../exchange-record.ts"
 
-/** How late a client that left, or a call that takes too long, may be noticed. */
+/** Interval at which departed clients and timed-out calls are detected. */
 const SWEEP_MS = 50
 
-/** Who waits for the answer. It is asked now and then: a listener for every request costs more than most need. */
+/** The waiting client. It is polled: a listener for every request costs more than most need. */
 interface WaitingClient {
   isGone(): boolean
 }
@@ -46,7 +46,7 @@ export class UpstreamCalls {
     this.calls.leave(call)
   }
 
-  /** Resolves after so long; rejects as a call under way would be ended. */
+  /** Resolves after the delay; rejects when a running call would be ended. */
   async pause(client: WaitingClient, ms: number): Promise<void> {
     const waiting = this.begin(client, { url: "", limitMs: Number.POSITIVE_INFINITY })
     try {

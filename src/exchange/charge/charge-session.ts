@@ -1,5 +1,5 @@
-// What one exchange costs its caller: held before anybody is called, extended as a stream grows, and settled exactly once
-// before the last byte leaves.
+// The charge of one exchange: held before any provider is called, extended as a stream grows, and settled exactly once
+// before the last byte is sent.
 import { setTimeout } from "node:timers/promises"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import { totalTokens, type Usage } from "../../canonical/usage.ts"
@@ -25,15 +25,15 @@ import {
 import { receiptFacts } from "./receipt-facts.ts"
 import { computeExtension, computeHold, type HoldExtension, outputLimitOf, type RequestHold } from "./request-hold.ts"
 
-/** How long tokens may be counted, by who waits for it: a whole answer, an error, or nobody any more. */
+/** Time limits for counting tokens: for a whole response, an error, or after the client has left. */
 const COUNT_PATIENCE_MS = { answer: 500, error: 150, nobody: 30_000 }
 /** A counter that was idle is loaded first, in half a second on a quiet machine. */
 const LOAD_PATIENCE_MS = 10_000
-/** How long the last byte waits for a store that fails; what is owed is written when it works again. */
+/** How long the last byte waits for a failing store; the charge is written when the store recovers. */
 const STORE_PATIENCE_MS = 2000
 const NO_CALLS = {}
 const RETRY_MS = { first: 50, most: 1000 }
-/** No text has fewer tokens for a byte: what is surely owed should the process die. */
+/** Lower bound of tokens per byte: the amount surely owed if the process dies. */
 const LEAST_TOKENS_PER_BYTE = 1 / 16
 
 export interface ChargeSessionOptions {
@@ -112,12 +112,12 @@ export class ChargeSession {
     )
   }
 
-  /** Those that have a price, and may be called. */
+  /** Targets with a price, which may be called. */
   get targets(): readonly Target[] {
     return this.hold.targets
   }
 
-  /** The request's text is about to be forgotten. */
+  /** Called before the request's text is released. */
   keepInput(): void {
     const { call, deps, request } = this.options
     const { protocol, envelope } = call
@@ -149,7 +149,7 @@ export class ChargeSession {
     return undefined
   }
 
-  /** What was given is owed. Of all that is said of the end, the first counts. */
+  /** Settles the delivered response. Only the first call counts. */
   settle(target: Target, given: DeliveredAnswer): Promise<void> {
     this.ending ??= this.end(target, given)
     const { deps } = this.options
@@ -159,7 +159,7 @@ export class ChargeSession {
     return Promise.race([this.ending, setTimeout(COUNT_PATIENCE_MS.error, undefined, { ref: false })])
   }
 
-  /** Nothing was given, and nothing is owed. */
+  /** Releases the hold: nothing was delivered, and nothing is owed. */
   release(): Promise<void> {
     this.ending ??= this.releaseHold()
     return this.ending
@@ -176,7 +176,7 @@ export class ChargeSession {
         this.isOutspent = true
         throw outspentError()
       }
-      // A store that fails refuses nobody: more is asked for when the answer has grown again.
+      // A failing store stops no stream: the next extension is tried when the response has grown.
       if (outcome === "failed") return
     }
   }
@@ -216,7 +216,7 @@ export class ChargeSession {
     return this.write(() => ledger.settle(call.record.requestId, settlement))
   }
 
-  /** What cannot be reckoned is our fault, and not the caller's cost. */
+  /** A cost that cannot be calculated is an internal error and is not charged. */
   private waiveCharge(fault: unknown): Promise<void> {
     this.options.deps.onFault(fault)
     return this.releaseHold()
@@ -241,7 +241,7 @@ export class ChargeSession {
     const answeredModel = other?.model.id
     const facts = receiptFacts(call, { request, basis, answeredModel, fees, exceedsWindow: spent.exceedsWindow })
     const { protocol } = record
-    // The price of a model that nobody asked for makes no debt.
+    // The price of a model that the caller did not request makes no debt.
     const mayOwe = basis === "reported" && !other
     return { chargeNano, mayOwe, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
   }
@@ -311,7 +311,7 @@ export class ChargeSession {
     await Promise.race([writing, setTimeout(STORE_PATIENCE_MS, undefined, { ref: false })])
   }
 
-  /** Again for as long as the store fails; what it is not to blame for would fail for ever. */
+  /** Retries while the store fails; other errors would fail forever. */
   private async writeLater(work: () => Promise<unknown>, cause: unknown): Promise<void> {
     const { deps, claim } = this.options
     let failed = cause
@@ -356,7 +356,7 @@ function priceUsage(spent: MeasuredUsage, { pricing, model }: Pick<Target, "pric
   return chargeNano
 }
 
-/** Whoever waits does so only for a while; then a text's length has to tell. */
+/** Waits a limited time for the count, then estimates from the text's length. */
 function withPatience(counting: TokenCounting, patienceMs: number): TokenCounting {
   return {
     count: (task) =>

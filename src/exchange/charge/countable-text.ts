@@ -1,4 +1,4 @@
-// What there is to count in requests and answers, for when their tokens have to be counted here.
+// Extracts the countable text of requests and responses, for token counts by the gateway.
 
 import type { ChatRequest, OutputFormat, ToolDefinition } from "../../canonical/chat/chat-request.ts"
 import type { ChatResponse } from "../../canonical/chat/chat-response.ts"

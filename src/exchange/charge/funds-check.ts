@@ -1,4 +1,4 @@
-// Refuses callers that cannot pay for any request, before the request is read.
+// Rejects callers that cannot pay for any request, before the request is read.
 import type { Caller } from "../../access/caller.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { Pricing } from "../../canonical/model.ts"
@@ -22,7 +22,7 @@ export class FundsCheck {
 
   constructor(private readonly options: FundsCheckOptions) {}
 
-  /** Throws insufficient_balance or budget_exceeded where nothing is left of the caller's balance or of a budget. */
+  /** Throws insufficient_balance or budget_exceeded if the caller's balance or a budget is empty. */
   check(caller: Caller): void {
     const { freeOf, ledger, now = Date.now } = this.options
     const freeNano = freeOf(caller)

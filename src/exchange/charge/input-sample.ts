@@ -1,4 +1,4 @@
-// What of a request is kept to count its tokens by, should nobody else: a small one whole, of a large one a sample.
+// Keeps what is needed to count a request's tokens later: a small request whole, a sample of a large one.
 import type { JsonObject } from "../../canonical/json.ts"
 import { filesIn } from "../../counting/input-bound.ts"
 import type { CodecRegistry } from "../../protocols/chat-codec.ts"

@@ -1,5 +1,5 @@
-// Targets that were seen to put out more than the limit they were given. From then on the most that their model can put
-// out is held for every call, until the process ends.
+// Targets that exceeded the output limit they were given. From then on, until the process ends, every call to them holds
+// the model's maximum output.
 import type { Target } from "../../routing/route-plan.ts"
 
 /** A host may count a few tokens of its own, such as the end of a turn. */

@@ -1,5 +1,4 @@
-// What an exchange has used: as the upstream told it, where it told all and can be believed, and else as it is counted
-// here.
+// The usage of an exchange: as the upstream reported it if that is complete and plausible, otherwise as counted here.
 import type { BilledToolCalls } from "../../canonical/hosted-calls.ts"
 import { hasOutput } from "../../canonical/model.ts"
 import type { Usage } from "../../canonical/usage.ts"
@@ -9,7 +8,7 @@ import type { RequestSummary } from "../../protocols/contract.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import type { CountableText } from "./countable-text.ts"
 
-/** Where the counts come from. Suspect: what was told cannot be, so that it was counted here in its place. */
+/** Source of the counts. Suspect: the reported usage is impossible, so the gateway counted instead. */
 export type UsageBasis = "reported" | "estimated" | "suspect"
 
 export interface MeasuredUsage {
@@ -20,20 +19,20 @@ export interface MeasuredUsage {
   readonly basis: UsageBasis
 }
 
-/** What an upstream has told of what was used. */
+/** Usage as the upstream reported it. */
 export interface ReportedUsage {
   readonly usage: Usage | undefined
-  /** Whether it was told after all that was said. */
+  /** True if it was reported after all content. */
   readonly isAll: boolean
   /** How many images the answer holds. */
   readonly images?: number | undefined
-  /** The model that the upstream says it answered with. */
+  /** The model that the upstream reports. */
   readonly model?: string | undefined
-  /** Tools that the upstream says it ran. */
+  /** Tools that the upstream reports it ran. */
   readonly hostedCalls?: BilledToolCalls | undefined
 }
 
-/** Whoever counts tokens. Never rejects. */
+/** The token counter. Never rejects. */
 export interface TokenCounting {
   /** Whether it can count at once; before, it has to be loaded. */
   readonly isWarm?: boolean
@@ -62,7 +61,7 @@ interface UsageContext {
   readonly counted: UsageCounter
 }
 
-/** What was told, where that is all and can be; undefined where something has to be counted here. */
+/** The reported usage if complete and plausible; undefined if the gateway has to count. */
 export function acceptReported(
   { usage, isAll, images }: ReportedUsage,
   context: Omit<UsageContext, "counted">,
@@ -79,7 +78,7 @@ export function acceptReported(
   return { usage, ...(exceedsWindow && { exceedsWindow }), ...(images !== undefined && { images }), basis: "reported" }
 }
 
-/** What was told as far as it can be, and the rest as it is counted here. */
+/** The plausible part of the reported usage, completed by the gateway's counts. */
 export async function countMissing(report: ReportedUsage, context: UsageContext): Promise<MeasuredUsage> {
   const { target, counted } = context
   const { usage = {}, images } = report
@@ -95,7 +94,7 @@ export async function countMissing(report: ReportedUsage, context: UsageContext)
     ...(answers && (await outputOf(isOutputTold ? usage : {}, { ...report, ...context, most: most.output }))),
   }
   const isOdd = report.usage !== undefined && (exceedsMost(input, most.input) || exceedsMost(output, most.output))
-  // Counts were told, and none of them is one.
+  // Counts were reported, and none is valid.
   const isEmpty = report.usage !== undefined && input === undefined && output === undefined
   return { usage: whole, ...drawn, basis: isOdd || isEmpty ? "suspect" : "estimated" }
 }
@@ -116,7 +115,7 @@ function plausibleMost({ target, reading: { asks, embeds, runsTools } }: Omit<Us
   return { input: contextWindow * calls, output: output * (runsTools ? calls : asks.candidates) }
 }
 
-/** No less than was told before the end. */
+/** At least the usage reported before the end. */
 async function outputOf(
   usage: Usage,
   { target, counted, images = 1, isAll, most }: UsageContext & ReportedUsage & { most: number },
@@ -128,7 +127,7 @@ async function outputOf(
   return told !== undefined && told >= output ? pickBuckets(usage, OUTPUT) : { output }
 }
 
-/** Undefined where nothing of it was told. */
+/** Undefined if none of it was reported. */
 function totalOf(usage: Usage, buckets: readonly (keyof Usage)[]): number | undefined {
   let sum: number | undefined
   for (const bucket of buckets) {

@@ -1,4 +1,4 @@
-// What a receipt shows beside what was booked: how the request was put, who was tried, and what was lost on the way.
+// Facts on a receipt besides the booked amounts: the request's parameters, its attempts, and its translation losses.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { ToolFee } from "../../ledger/tool-fees.ts"
 import type { UserIdentifier } from "../../protocols/contract.ts"

@@ -1,5 +1,5 @@
-// How much is set aside for a request before anybody is called: the most its input can be, and as much output as it may
-// ask for, at the dearest target's price.
+// The hold for a request before any provider is called: its maximum input and the output it may request, at the most
+// expensive target's price.
 import type { Caller } from "../../access/caller.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { ModelKind } from "../../canonical/model.ts"
@@ -11,7 +11,7 @@ import type { Target } from "../../routing/route-plan.ts"
 import type { ReadRequest } from "../read-request.ts"
 import type { LimitOverruns } from "./limit-overruns.ts"
 
-/** Where the caller sets no limit, as much as most answers have. */
+/** Output tokens to hold if the caller sets no limit: as many as most responses have. */
 const UNSAID_OUTPUT = 4096
 /** A stream's output is held in steps, as it grows. */
 const STREAM_STEP = 2048
@@ -24,7 +24,7 @@ const TOKENS_PER_BYTE = 0.4
 const BYTES_PER_LIKELY_TOKEN = 4
 
 export interface RequestHold {
-  /** Those that have a price. */
+  /** Targets with a price. */
   readonly targets: readonly Target[]
   readonly nano: bigint
   /** The output it is enough for, and the most that a host which keeps to the limit puts out. */
@@ -88,7 +88,7 @@ export function computeHold(
 export interface HoldExtension {
   readonly nano: bigint
   readonly outputTokens: number
-  /** Without it the answer may not go on. */
+  /** True if the response must wait for the extension. */
   readonly isDue: boolean
 }
 

@@ -1,9 +1,9 @@
-// What is owed where nobody was answered.
+// The charge for an exchange without a response.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { AttemptInput } from "../attempt/attempt-targets.ts"
 import { ClientGoneError } from "../exchange-record.ts"
 
-/** Nothing, unless the client left while an upstream was at it: that has read the request, and bills for it. */
+/** Nothing, unless the client left during an upstream call: the upstream has read the request and bills for it. */
 export async function settleUnanswered(
   { call, chargeSession }: Pick<AttemptInput, "call" | "chargeSession">,
   thrown: unknown,

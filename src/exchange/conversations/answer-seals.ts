@@ -1,5 +1,5 @@
-// Finds the seals that stand behind all that an answer says. Where a client gets them they would be the last thing in it,
-// which no vendor but their maker writes, so they are kept here instead.
+// Finds the seals that follow all content of a response. Clients would receive them as its last part, which only their
+// minter's protocol allows, so the gateway stores them instead.
 
 import type { CandidateFinish } from "../../canonical/chat/chat-response.ts"
 import type { ContentPart, ReasoningPart } from "../../canonical/chat/content-part.ts"

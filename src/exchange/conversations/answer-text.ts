@@ -1,10 +1,10 @@
-// What an assistant's text is known by when the conversation comes back: a hash of it, and of what it answers. White
-// space does not count, since clients trim it.
+// Keys that identify an assistant text when the conversation returns: a hash of the text and of the message it answers.
+// White space is ignored, because clients trim it.
 import { createHash } from "node:crypto"
 import type { ConversationTurn } from "../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../canonical/chat/content-part.ts"
 
-/** A shorter answer, such as "Yes.", is given in many conversations and does not tell which one it stands in. */
+/** A shorter text, such as "Yes.", occurs in many conversations and identifies none. */
 const MIN_TELLING_LENGTH = 40
 /** As much of the question as is compared: tools give back megabytes. */
 const MAX_QUESTION_LENGTH = 1024

@@ -1,5 +1,5 @@
-// Thoughts for clients that drop them, but give back what stands on a call: they ride in the seal of the call they led
-// to, and are put back before it when the conversation returns. No state is kept.
+// Preserves reasoning for clients that drop it but return a tool call's seal: the reasoning travels in the seal of the
+// call it led to, and is restored before the call when the conversation returns. No state is stored.
 
 import type { ChatRequest, ConversationTurn } from "../../canonical/chat/chat-request.ts"
 import type { ContentPart, ReasoningPart } from "../../canonical/chat/content-part.ts"

@@ -1,5 +1,5 @@
-// A request that is sent again with its idempotency key is billed once: while the first one runs, and for a day after
-// it was answered, a repeat is told so, or gets the first answer where the API key keeps answers.
+// Idempotency: a request that is sent again with its idempotency key is billed once. While the first one runs, and for a
+// day after its response, a repeat gets an error, or the first response if the API key stores responses.
 import { createHash } from "node:crypto"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { IdempotencyBounds, IdempotencyRow, IdempotencyTable } from "../../store/contract.ts"

@@ -1,4 +1,4 @@
-// A conversation that returns gets back the seals that were kept for it: on the calls, and behind the texts, they stood at.
+// Restores the stored seals of a returning conversation to the calls and texts they belong to.
 
 import type { ChatRequest, ConversationTurn } from "../../canonical/chat/chat-request.ts"
 import type { ContentPart, ReasoningPart } from "../../canonical/chat/content-part.ts"

@@ -1,5 +1,4 @@
-// What an exchange has to do with responses that are kept: the conversation its request goes on with, and the answer
-// that is to be found again.
+// Connects an exchange to stored responses: loads the conversation the request continues, and stores the new response.
 import type { ItemReference } from "../../protocols/contract.ts"
 import type { SessionHome } from "../../routing/affinity.ts"
 import type { RoutingTable, Target } from "../../routing/route-plan.ts"

@@ -1,6 +1,6 @@
-// Seals that a client does not hold: of those that drop what they do not know, and those that come when the client's
-// protocol has no place left for them. Kept per tenant by the id of the tool call, or by the text, that they belong to,
-// and put back when the conversation returns. Bounded and expiring: what is gone costs the model a thought, not the call.
+// Cache of seals that a client does not return: because it drops unknown members, or because its protocol has no place
+// for them. Keyed per tenant by tool call id or text, and restored when the conversation returns. Bounded and expiring:
+// a missing entry costs the model its reasoning, not the call.
 import type { ReasoningPart } from "../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../canonical/chat/sealed-content.ts"
 

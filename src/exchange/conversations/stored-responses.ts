@@ -1,5 +1,5 @@
-// Responses that are kept for their tenants, so that one can be read again and its conversation go on. Each keeps the
-// whole conversation it was made from: none needs another, whichever was deleted or has expired.
+// Responses stored per tenant, so that they can be read again and their conversations continued. Each stores the whole
+// conversation it was made from, so none depends on another that was deleted or has expired.
 import { excerpt, GatewayError } from "../../canonical/gateway-error.ts"
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import type { ItemReference } from "../../protocols/contract.ts"

@@ -1,4 +1,4 @@
-// A request as a target would be sent it, without sending it.
+// Builds the upstream request for a target without sending it.
 import { setImmediate } from "node:timers/promises"
 import type { Loss } from "../../canonical/loss.ts"
 import type { Target } from "../../routing/route-plan.ts"
@@ -17,7 +17,7 @@ export interface DryRunResult {
   readonly body: string | Uint8Array
 }
 
-/** Rejects with an UnsayableError where the target cannot be told the request. */
+/** Rejects with an UntranslatableError if the request cannot be translated for the target. */
 export async function dryRun(target: Target, context: TranslationContext): Promise<DryRunResult> {
   // There may be many targets: others get their turn between them.
   await setImmediate()

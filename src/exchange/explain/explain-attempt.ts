@@ -26,7 +26,7 @@ interface AttemptFacts {
   readonly context: TranslationContext
 }
 
-/** Rejects with an UnsayableError where the target cannot be told the request. */
+/** Rejects with an UntranslatableError if the request cannot be translated for the target. */
 export async function explainAttempt(attempt: PlannedTarget, { scores, context }: AttemptFacts): Promise<JsonObject> {
   const { deps, request } = context
   const rehearsed = await dryRun(attempt, { ...context, deps: withoutFetching(deps) }).catch(ignoreUnfetched)

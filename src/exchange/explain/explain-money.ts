@@ -1,5 +1,5 @@
-// What of an explained request is about money: what would be held for it, what there is, and how much output that is
-// enough for. Nothing is held.
+// The money section of an explanation: the hold, the available funds, and how much output they cover. Nothing is
+// held.
 
 import { keyAccountName, tenantAccountName } from "../../access/balance-service.ts"
 import type { Caller } from "../../access/caller.ts"

@@ -1,5 +1,5 @@
-// What would become of a request, told in its place: who would be tried in which order and who not, what each would be
-// sent, and what it would cost. Nobody is called, and nothing is held, charged or kept.
+// Explains a request instead of running it: the targets in order, the excluded ones, the upstream requests and their
+// cost. No provider is called, and nothing is held, charged or stored.
 
 import type { RoutingOptions } from "../../canonical/chat/chat-request.ts"
 import type { GatewayError } from "../../canonical/gateway-error.ts"
@@ -20,11 +20,11 @@ interface ExplainContext extends TranslationContext {
   /** What the caller names, the requested one first. */
   readonly models: readonly CatalogModel[]
   readonly lost: LostParameters | undefined
-  /** What the request would be refused with, where the plan leaves nobody. */
+  /** The error for the request if the plan has no target. */
   readonly refusal: GatewayError | undefined
 }
 
-/** What became of one attempt: it would be made, or it cannot be told the request. */
+/** An attempt that would be made, or is excluded because the request cannot be translated. */
 type ExplainedAttempt = { readonly shown: JsonObject } | { readonly excluded: JsonObject; readonly error: GatewayError }
 
 /** The same document in every protocol, streamed or not. Throws where the request has no price, as the request would. */

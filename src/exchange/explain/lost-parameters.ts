@@ -1,5 +1,5 @@
-// For callers who would rather not be answered than have a parameter passed over: which targets could not be told all
-// of them, and what they would not be told.
+// For `require_parameters`: finds the targets that do not support all parameters of a request, and the unsupported
+// parameters.
 import type { Loss } from "../../canonical/loss.ts"
 import type { CatalogModel } from "../../catalog/catalog.ts"
 import { type RoutingTable, type Target, targetsOf } from "../../routing/route-plan.ts"

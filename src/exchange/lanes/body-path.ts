@@ -1,4 +1,4 @@
-// Where in the caller's own body something stands that a codec names by what it is called in no protocol or in another.
+// Maps a codec's path to the path of the same member in the caller's own body.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 
 /** Where the protocols hold the conversation. */

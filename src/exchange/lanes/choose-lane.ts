@@ -1,4 +1,4 @@
-// Which lane an attempt takes: bytes pass where client and upstream speak alike, all else is said again.
+// Chooses an attempt's lane: relay if client and upstream use the same protocol, otherwise translate.
 
 import { mayHoldSeal } from "../../canonical/chat/sealed-content.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
@@ -10,19 +10,19 @@ import type { Lane } from "./lane.ts"
 import { relayLane } from "./relay-lane.ts"
 import { type TranslationContext, translateLane, UntranslatableError } from "./translate-lane.ts"
 
-/** A target, and how it is spoken to. */
+/** A target and its lane. */
 export interface LaneDispatch {
   readonly target: Target
   readonly lane: Lane
 }
 
-/** Throws, or rejects with, an UnsayableError where the target cannot be told the request. */
+/** Throws, or rejects with, an UntranslatableError if the request cannot be translated for the target. */
 export function chooseLane(target: Target, context: TranslationContext): LaneDispatch | Promise<LaneDispatch> {
   refuseAudio(target, context)
   return canRelay(target, context) ? { target, lane: relayLane } : translatedDispatch(target, context)
 }
 
-/** A model that cannot speak would answer in text, or not at all. */
+/** A model without audio output would respond in text, or not at all. */
 function refuseAudio({ model }: Target, { request }: TranslationContext): void {
   const { audioAsked: param } = request.reading
   if (param === undefined || model.guessedModalities || model.modalities.output.includes("audio")) return
@@ -44,8 +44,8 @@ function canRelay(target: Target, context: TranslationContext): boolean {
 }
 
 /**
- * In the protocol the target speaks best, or else in another one that it speaks too; rejects with an UnsayableError
- * where it cannot be told the request in any.
+ * Translates to the target's preferred protocol, or else to another one that it supports; rejects with an
+ * UntranslatableError if none can express the request.
  */
 async function translatedDispatch(target: Target, context: TranslationContext): Promise<LaneDispatch> {
   const kind = KINDS[context.call.protocol.id]
@@ -64,7 +64,7 @@ async function translatedDispatch(target: Target, context: TranslationContext): 
   }
 }
 
-/** In a conversation only who speaks the caller's protocol itself draws. */
+/** In a chat request, only a target with the caller's protocol generates images. */
 function imageModelError({ model }: Target): GatewayError {
   const message = `\`${model.id}\` is an image model, and its provider does not generate images over this protocol: call it at /v1/images/generations.`
   return new GatewayError("invalid_parameter", message, { param: "model" })

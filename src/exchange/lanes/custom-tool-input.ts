@@ -1,5 +1,5 @@
-// The input of a custom tool where the upstream knows functions only: it writes `{"input": "…"}` in pieces, and the
-// caller reads what stands in the quotes, as it comes.
+// Custom tool input for upstreams that support only functions: the upstream streams `{"input": "…"}`, and the caller gets
+// the string's content as it arrives.
 
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/
 /** More than this stands before no opening quote. */

@@ -1,5 +1,5 @@
-// What is to be embedded, cut into calls that a host takes: no more inputs, and hardly more tokens, than it allows, and
-// all of one call to be embedded alike.
+// Splits an embedding request into calls within the host's limits on inputs and tokens; all inputs of one call share
+// their settings.
 import type {
   EmbeddingBatch,
   EmbeddingContent,
@@ -73,7 +73,7 @@ function settingsOf(inputs: readonly EmbeddingInput[], endUser: string | undefin
   }
 }
 
-/** The answers of all calls as one. What was used is known only where every one of them tells it. */
+/** Joins the responses of all calls. Usage is known only if every call reports it. */
 export function joinEmbeddingResponses(responses: readonly EmbeddingResponse[]): EmbeddingResponse {
   const usage = sumUsageOfCalls(responses)
   return { vectors: responses.flatMap(({ vectors }) => vectors), ...(usage && { usage }) }

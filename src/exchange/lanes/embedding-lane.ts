@@ -1,5 +1,5 @@
-// The lane of what is to be embedded: said again in the words of the target's wire, in as many calls as that needs, and
-// the vectors of all of them given to the client in its own.
+// The embedding lane: translates the request to the target's protocol, in as many calls as needed, and returns all
+// vectors in the client's protocol.
 import type { EmbeddingResponse } from "../../canonical/embedding.ts"
 import type { GatewayError } from "../../canonical/gateway-error.ts"
 import { parseJsonObject } from "../../canonical/json.ts"
@@ -26,7 +26,7 @@ interface EmbeddingDispatch {
   readonly lane: Lane
 }
 
-/** Whether this target takes the request as the client wrote it. */
+/** True if this target accepts the request as the client wrote it. */
 export function fitsOneCall({ embeds: limits }: ProtocolEndpoint, { reading: { embeds }, text }: ReadRequest): boolean {
   if (!embeds) return true
   const { inputs, tokens = Number.POSITIVE_INFINITY } = limits ?? USUAL_LIMITS
@@ -34,7 +34,7 @@ export function fitsOneCall({ embeds: limits }: ProtocolEndpoint, { reading: { e
   return embeds.inputs <= inputs && likelyTokensOf(text.length) <= tokens
 }
 
-/** Rejects with an UnsayableError where the target cannot be told the request. */
+/** Rejects with an UntranslatableError if the request cannot be translated for the target. */
 export async function embeddingDispatch(target: Target, context: TranslationContext): Promise<EmbeddingDispatch> {
   const { request, deps } = context
   const say = async () => newEmbeddingDispatch(target, context)

@@ -1,5 +1,5 @@
-// What is to be embedded, in the words of a target's wire: the bodies of as many calls as that needs, and what could
-// not be said, in the caller's words. Pure.
+// Translates an embedding request to a target's protocol: the bodies of all calls, and the losses with the caller's
+// paths. Pure.
 import type { EmbeddingBatch, EmbeddingRequest, EmbeddingSettings } from "../../canonical/embedding.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { JsonObject } from "../../canonical/json.ts"

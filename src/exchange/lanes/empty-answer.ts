@@ -1,5 +1,5 @@
-// An answer in which a model says nothing and stops for a reason that no protocol has a word for, such as Gemini's
-// MALFORMED_FUNCTION_CALL. Clients would take it for a finished turn, so it is a failed attempt.
+// A response without content whose stop reason no other protocol has, such as Gemini's MALFORMED_FUNCTION_CALL. Clients
+// would treat it as a finished turn, so it counts as a failed attempt.
 
 import type { CandidateFinish, ChatResponse } from "../../canonical/chat/chat-response.ts"
 import type { ContentPart } from "../../canonical/chat/content-part.ts"

@@ -1,5 +1,5 @@
-// Names of tools and ids of calls, made to fit what an upstream takes. The same name always becomes the same, whatever
-// else a request holds, so that prompt caches hit; what the upstream calls it by is told back in the caller's word.
+// Rewrites tool names and call ids to the form an upstream accepts. The mapping depends only on the name, so prompt
+// caches hit; responses use the caller's names again.
 import { createHash } from "node:crypto"
 import type { ChatRequest, ConversationTurn, ToolChoice, ToolDefinition } from "../../canonical/chat/chat-request.ts"
 import type { ContentPart } from "../../canonical/chat/content-part.ts"

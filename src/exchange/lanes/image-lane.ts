@@ -1,5 +1,5 @@
-// The lane of images: what is to be drawn is said again in the words of the target's wire, in as many calls as that
-// needs, and the images of all of them are given to the client in the form it asked for.
+// The image lane: translates the request to the target's protocol, in as many calls as needed, and returns all images in
+// the form the client requested.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { DrawnImage, ImageForm, ImageRequest, ImageResponse } from "../../canonical/image.ts"
 import { parseJsonObject } from "../../canonical/json.ts"
@@ -24,7 +24,7 @@ interface ImageDispatch {
   readonly lane: Lane
 }
 
-/** Whether this target takes the request as the client wrote it. */
+/** True if this target accepts the request as the client wrote it. */
 export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, request }: TranslationContext): boolean {
   const upstream = deps.codecs.image?.upstream.get(protocol)
   if (!upstream) return true
@@ -32,7 +32,7 @@ export function takesImageRequest({ protocol, upstreamModel }: Target, { deps, r
   return asks.candidates <= upstream.mostAtOnce(upstreamModel) && (!draws || upstream.takesForm(upstreamModel))
 }
 
-/** Rejects with an UnsayableError where the target cannot be told the request. */
+/** Rejects with an UntranslatableError if the request cannot be translated for the target. */
 export async function imageDispatch(target: Target, context: TranslationContext): Promise<ImageDispatch> {
   const { request, deps } = context
   const say = async () => newImageDispatch(target, context)

@@ -1,5 +1,5 @@
-// What is to be drawn, in the words of a target's wire: the bodies of as many calls as that needs, and what could not be
-// said, in the caller's words; and the answers to all of them as one. Pure.
+// Translates an image request to a target's protocol: the bodies of all calls, and the losses with the caller's paths;
+// joins the responses into one. Pure.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { ImageRequest, ImageResponse, ImageSettings } from "../../canonical/image.ts"
 import type { JsonObject } from "../../canonical/json.ts"
@@ -18,7 +18,7 @@ export interface ImageTarget {
   readonly upstream: ImageUpstream
   /** The model's name there. */
   readonly model: string
-  /** Whether its answers hold words beside images. */
+  /** True if its responses contain text next to images. */
   readonly speaks: boolean
   /** Of the caller's protocol. */
   readonly places: ImagePaths
@@ -67,12 +67,12 @@ function applySettingFates(settings: ImageSettings, { fates }: ImageUpstream, lo
   }
 }
 
-/** Who asks for what comes anyhow loses nothing by not being heard. */
+/** Dropping a setting that equals the default loses nothing. */
 function isUsual(name: keyof ImageSettings, { background, quality }: ImageSettings): boolean {
   return (name === "background" && background === "opaque") || (name === "quality" && quality === "standard")
 }
 
-/** The answers of all calls as one. What was used is known only where every one of them tells it. */
+/** Joins the responses of all calls. Usage is known only if every call reports it. */
 export function joinImageResponses(responses: readonly ImageResponse[]): ImageResponse {
   const usage = sumUsageOfCalls(responses)
   const [first] = responses

@@ -1,5 +1,4 @@
-// How one attempt is put to its target, and its answer to the client: in the client's own bytes, or said again in
-// another protocol.
+// A lane sends an attempt to its target and its response to the client: as the client's own bytes, or translated.
 
 import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
 import type { GatewayError } from "../../canonical/gateway-error.ts"
@@ -23,15 +22,15 @@ export interface Attempt {
   readonly request: ReadRequest
   readonly target: Target
   readonly lane: Lane
-  /** Absent where nothing is charged. */
+  /** Absent if nothing is charged. */
   readonly chargeSession: ChargeSession | undefined
-  /** Absent where it says nothing of how its target answers. */
+  /** Absent if the attempt must not count for the target's health. */
   readonly trial?: TrackedAttempt | undefined
-  /** The conversation it is part of, where it matters who answers that. */
+  /** The session, if affinity matters. */
   readonly session?: string | undefined
   /** What of the whole exchange may be sent again on a fresh connection. */
   readonly resends?: ResendAllowance | undefined
-  /** What the upstream says of its limits, once it has refused. */
+  /** The upstream's rate limit details after a rejection. */
   pause?: RetryPause
 }
 
@@ -40,7 +39,7 @@ export interface Lane {
   url(attempt: Attempt): string
   /** What it carries. */
   message(attempt: Attempt): UpstreamMessage
-  /** What a unary answer is to the client; undefined where it is no answer of the protocol spoken. */
+  /** The unary response for the client; undefined if the upstream's response is not valid in its protocol. */
   answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined
   openPipe(attempt: Attempt, watch: StreamWatcher): StreamPipe
   decodeError(error: UpstreamError, attempt: Attempt): GatewayError
@@ -54,20 +53,20 @@ interface UpstreamMessage {
 export interface UnaryAnswer {
   readonly body: string | Uint8Array<ArrayBuffer>
   readonly usage?: Usage
-  /** The model that the upstream says it answered with. */
+  /** The model that the upstream reports. */
   readonly model?: string | undefined
   readonly images?: number
-  /** Tools that the upstream says it ran. */
+  /** Tools that the upstream reports it ran. */
   readonly hostedCalls?: BilledToolCalls | undefined
-  /** What it says, for when nobody counts it. */
+  /** Its text, for counting if the upstream reports no usage. */
   transcript(): string
-  /** The body with usage that was counted here; absent where the upstream's own stays. */
+  /** The body with the gateway's count; absent if the upstream's usage stays. */
   withUsage?: ((usage: Usage) => UnaryAnswer["body"]) | undefined
 }
 
-/** Who hears of what an upstream's stream says, and may end it. */
+/** Observes an upstream's stream, and may end it. */
 export interface StreamWatcher {
-  /** Told of each frame before its events. */
+  /** Called for each frame before its events. */
   onFrame(frame: SseFrame): FrameVerdict
   onEvent(event: StreamEvent): FrameVerdict
   /** Something was said by an event that passed unread; it stands in these bytes as in JSON. */
@@ -82,7 +81,7 @@ export interface StreamPipe {
   push(bytes: Uint8Array): Uint8Array | undefined
   /** The bytes that the end of the upstream's bytes lets go. */
   finish(): Uint8Array | undefined
-  /** Asks what the end of it all means. */
+  /** The meaning of the stream's end. */
   interpretEnd(): void
   /** What ends a whole answer, for upstreams that leave it out, in byte text. */
   terminal(): string

@@ -1,5 +1,5 @@
-// Several calls to one upstream for one request, a few at a time. The first that fails ends the others, and its answer
-// is the answer to all.
+// Makes several upstream calls for one request, a few at a time. The first failure ends the others, and its response
+// becomes the response to all.
 import { Abort } from "../../transport/abort.ts"
 import type { SendRequest, UpstreamRequest } from "../../transport/http-client.ts"
 import type { UpstreamResponse } from "../../transport/http-response.ts"

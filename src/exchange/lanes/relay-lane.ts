@@ -1,4 +1,4 @@
-// The relay lane: client and upstream speak the same protocol, so bytes pass, with the members the gateway owns changed.
+// The relay lane: client and upstream use the same protocol, so bytes pass through, except members the gateway owns.
 
 import { EFFORTS, type ReasoningEffort } from "../../canonical/chat/reasoning-effort.ts"
 import { grownPartKey } from "../../canonical/chat/stream-event.ts"

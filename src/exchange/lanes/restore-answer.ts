@@ -1,5 +1,5 @@
-// An upstream's answer with what the translation of the request did undone: tools get their names back, and custom
-// tools their input as text. Ids of calls are made to fit the client, and seals that it would not hold are kept.
+// Undoes the request's translation in the response: restores tool names and the text input of custom tools, fits call
+// ids to the client's protocol, and stores seals that the client would drop.
 
 import type { ChatResponse } from "../../canonical/chat/chat-response.ts"
 import type { ContentPart, ReasoningPart, TextPart, ToolCallPart } from "../../canonical/chat/content-part.ts"

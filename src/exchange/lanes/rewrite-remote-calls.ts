@@ -1,12 +1,12 @@
-// Calls of remote servers' tools in a conversation, for targets that cannot be told of them as such: they are told as
-// calls of tools of the caller's own, or in words where a target takes calls only beside declared tools.
+// Rewrites remote servers' tool calls for targets that do not support them: as calls of the caller's own tools, or as
+// text if the target accepts calls only with declared tools.
 
 import type { ChatRequest, ConversationTurn } from "../../canonical/chat/chat-request.ts"
 import type { ContentPart, TextPart, ToolCallPart, ToolResultPart } from "../../canonical/chat/content-part.ts"
 import type { Losses } from "../../canonical/loss.ts"
 
 interface RemoteTarget {
-  /** Whether the target can be told of calls of this server's tools. */
+  /** True if the target supports calls of this server's tools. */
   knows(server: string): boolean
   readonly inWords: boolean
   readonly losses: Losses

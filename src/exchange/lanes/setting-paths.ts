@@ -1,12 +1,11 @@
-// What is lost or refused on the way to another wire, told by the names the caller wrote: for requests that are no
-// conversation.
+// Reports losses and rejections of embedding and image requests with the caller's own member names.
 import { GatewayError } from "../../canonical/gateway-error.ts"
 import type { Loss } from "../../canonical/loss.ts"
 
 /** Where the caller's protocol has what we call so. */
 type SettingPathMap = Readonly<Partial<Record<string, string>>>
 
-/** What is lost in every call is told once. */
+/** A loss that occurs in every call is reported once. */
 export function lossesAtSettingPaths(losses: readonly Loss[], places: SettingPathMap): Loss[] {
   const told = new Map<string, Loss>()
   for (const loss of losses) {

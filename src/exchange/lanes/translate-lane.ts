@@ -1,5 +1,4 @@
-// The translate lane: what the client said in its protocol is said to the upstream in another, and what that answers
-// in the client's.
+// The translate lane: translates the request to the upstream's protocol, and the response back to the client's.
 
 import type { ChatResponse } from "../../canonical/chat/chat-response.ts"
 import { GatewayError } from "../../canonical/gateway-error.ts"
@@ -37,7 +36,7 @@ export interface TranslationContext {
   readonly request: ReadRequest
 }
 
-/** What this caller asks cannot be said to this target. No call was made; another target may take it. */
+/** The request cannot be translated for this target. No call was made; another target may accept it. */
 export class UntranslatableError extends Error {
   override readonly name = "UnsayableError"
 
@@ -58,7 +57,7 @@ export function translateLane(target: Target, context: TranslationContext): Lane
   return newTranslateLane(result, target, context)
 }
 
-/** In another thread, one after the other: it would take time and memory from everybody else. */
+/** Runs in another thread, one at a time, to limit time and memory. */
 async function translateInWorker(task: TranslateTask, target: Target, context: TranslationContext): Promise<Lane> {
   const { deps, request } = context
   const result = await deps.largeRequestQueue

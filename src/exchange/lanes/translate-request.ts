@@ -1,5 +1,5 @@
-// A request said in one protocol, said again in another. Pure, and its task and result are plain data: large requests
-// are translated in another thread.
+// Translates a request from one protocol to another. Pure, with plain data as task and result, so that large requests
+// can be translated in another thread.
 
 import type { ChatRequest } from "../../canonical/chat/chat-request.ts"
 import type { ContentPart, MediaPart } from "../../canonical/chat/content-part.ts"
@@ -33,7 +33,7 @@ export interface TranslateTask {
   readonly kept: SealLookup
   /** What ids of calls must look like where the target takes fewer than its protocol. */
   readonly callId?: RegExp
-  /** What stands at addresses that the upstream would not fetch from; absent where nobody does. */
+  /** Content of URLs that the upstream does not fetch; absent if fetching is disabled. */
   readonly media?: ReadonlyMap<string, InlineMedia>
 }
 
@@ -94,7 +94,7 @@ export function translateRequest(
   return { body: JSON.stringify(encoded), losses: lost, asked, names, customs, question }
 }
 
-/** What a target can be told of remote servers: of its own protocol's all, of others those that it is to call. */
+/** The remote servers a target supports: all in its own protocol, otherwise those it may call. */
 function remoteTarget(
   { tools, extra }: ChatRequest,
   { task, upstream }: { task: TranslateTask; upstream: UpstreamCodec },
@@ -126,7 +126,7 @@ function saltedMember(name: string, value: Json, salted: ReadonlyMap<string, str
   return IDENTIFIERS.includes(name) && typeof value === "string" ? (salted.get(value) ?? value) : value
 }
 
-/** A codec knows a setting by what it is; a caller by where it wrote it. */
+/** Maps a canonical setting to the caller's path. */
 function settingPathIn(path: string, { places, body }: { places: SettingPathTable; body: JsonObject }): string {
   const [name = "", held = ""] = path.split(".", 2)
   for (const known of [`${name}.${held}`, name]) {
@@ -180,7 +180,7 @@ function withMedia(request: ChatRequest, media: ReadonlyMap<string, InlineMedia>
   }
 }
 
-/** A strict caller is rather refused than changed in meaning. */
+/** Rejects a strict request whose meaning would change. */
 export function refuseLosses(losses: readonly Loss[]): void {
   const meant = losses.filter(({ weight }) => weight === "meaning")
   const [first] = meant

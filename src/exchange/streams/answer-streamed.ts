@@ -1,4 +1,4 @@
-// A streamed answer: attempts until one speaks, then what it says, heart-beats in silence, and one proper end.
+// Streamed responses: attempts until one sends content, then its stream with heart-beats and exactly one end.
 
 import type { Deadline } from "../../transport/deadline-timer.ts"
 import { type AttemptDriver, type AttemptInput, attemptTargets } from "../attempt/attempt-targets.ts"
@@ -25,20 +25,20 @@ export async function answerStreamed(attempts: AttemptInput): Promise<ClientResp
     request.body = undefined
     call.releaseBody()
   }
-  // Once the stream has begun, its reader hears of a failure; should nobody read any more, nobody needs to.
+  // Once the stream has begun, its reader gets the failure; without a reader it can be ignored.
   opening.then(forget, forget)
   const opened = await withPatience(opening, deps)
   const contentType = CONTENT_TYPES[request.reading.framing]
   const body = openClientStream(opened ?? opening, { ...attempts, contentType })
-  // While attempts still go on, nobody knows yet who will answer.
+  // While attempts run, the serving provider is unknown.
   const answer = responseOf(opened ? call.record : { ...call.record, attempts: 0 }, body, contentType)
   answer.headers.set("cache-control", "no-cache")
-  // Proxies that buffer by default are told not to.
+  // Disables buffering in proxies.
   answer.headers.set("x-accel-buffering", "no")
   return answer
 }
 
-/** What opened in time; undefined when it takes longer, and the client is better told that somebody is there. */
+/** The opened stream; undefined if it takes longer, so that a heart-beat is sent first. */
 async function withPatience(
   opening: Promise<UpstreamStream>,
   { deadlines, timeouts }: ExchangeDeps,

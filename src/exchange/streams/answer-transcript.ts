@@ -1,4 +1,4 @@
-// What an answer has said so far, kept for when nobody else counts it.
+// The transcript of a response, kept for counting if the upstream reports no usage.
 import { decodeByteText, toByteText } from "../../transport/json/byte-text.ts"
 
 /** More than this is not kept; of the rest only the length is known. */
@@ -12,7 +12,7 @@ export class AnswerTranscript {
   private readonly texts: string[] = []
   private kept = 0
   private lastCandidate = 0
-  /** What was said by events that passed unread, as it stands in JSON, until somebody else speaks. */
+  /** JSON-escaped text of events that passed unread, until another candidate continues. */
   private unread = new Uint8Array(0)
   private unreadLength = 0
 

@@ -122,7 +122,7 @@ class ClientStream implements ResponseStream {
     const error = asGatewayError(this.opened ? this.opened.fail(thrown) : thrown)
     noteFailure(call.record, error)
     await (this.opened ? this.opened.settle("error") : settleUnanswered(this.options, thrown))
-    // Where nobody has answered yet, there is still a way in which the stream would have been written.
+    // Without a response, the error still uses the planned stream format.
     const written =
       this.opened?.pipe ?? call.protocol.relayStream({ model: call.record.model ?? "", reading: request.reading })
     if (written.errorPauseMs) await setTimeout(written.errorPauseMs)

@@ -1,4 +1,4 @@
-// Counts what a stream sends without any content: comments, blank lines, events that say nothing. A sign of life every few
+// Counts bytes of a stream without content: comments, blank lines, empty events. A heart-beat every few
 // seconds never comes near the bound; a host that sends nothing else is cut off.
 import { isMeaningful, type StreamEvent } from "../../canonical/chat/stream-event.ts"
 import type { SseFrame } from "../../transport/streams/sse.ts"

@@ -1,4 +1,4 @@
-// A stream on its way from one protocol to another: frames are read, and what they say is written as soon as it is known.
+// Translates a stream between protocols, frame by frame and as early as possible.
 
 import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
 import { asGatewayError, type GatewayError } from "../../canonical/gateway-error.ts"

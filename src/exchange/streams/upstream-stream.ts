@@ -60,7 +60,7 @@ export class UpstreamStream {
   private usage: Usage | undefined
   /** The model that the upstream says it answers with. */
   private model: string | undefined
-  /** More was said since usage was told. */
+  /** True if content arrived after the usage report. */
   private textSinceUsage = false
   /** Why the model stopped, once it has said so. */
   private finishedFor: CandidateFinish | undefined
@@ -241,13 +241,13 @@ export class UpstreamStream {
     try {
       while (!this.ended && !this.error && !this.reportedUsage().isAll) this.take(await this.read())
     } catch {
-      // What was told by then has to do.
+      // The usage reported so far has to suffice.
     } finally {
       limit.clear()
     }
   }
 
-  /** A host that sends and says nothing is not listened to for ever. Where nobody reads along, nobody can tell. */
+  /** Stops a stream that sends no content. Undetectable if the stream is not observed. */
   private limitMeaningless(frame: SseFrame): FrameVerdict {
     if (this.blind || !this.meaningless.exceededBy(frame)) return "go-on"
     this.error = noContentError()
@@ -280,7 +280,7 @@ export class UpstreamStream {
     return "go-on"
   }
 
-  /** Keeps what is said, and what it is told to have used. */
+  /** Records content and reported usage. */
   private collectText(event: StreamEvent): void {
     if (event.type === "part-delta") {
       this.transcript.addText(event.candidate, event.text)

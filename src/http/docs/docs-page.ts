@@ -1,4 +1,4 @@
-// A page to read of any interface that is described as OpenAPI: one file, nothing from elsewhere, whole without scripts.
+// Renders an OpenAPI description as one self-contained HTML page that works without scripts.
 import { createHash } from "node:crypto"
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { codeTag, type HtmlFragment, html, joinHtml, markdown, rawHtml } from "./html.ts"
@@ -7,7 +7,7 @@ import { schemaRows } from "./schema-table.ts"
 
 interface DocsPage {
   readonly html: string
-  /** What a browser may do on it: nothing but what stands in it. */
+  /** Content security policy: only the page's own inline assets. */
   readonly policy: string
 }
 

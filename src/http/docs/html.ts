@@ -1,4 +1,4 @@
-// HTML from templates: whatever is put in is escaped unless it is HTML already.
+// HTML templates that escape every value that is not HTML already.
 
 export interface HtmlFragment {
   readonly text: string

@@ -1,4 +1,4 @@
-// The look of the page of documentation, and its search. They stand in the page, which is allowed exactly these.
+// Style and search script of the documentation page, inlined so that its content security policy can allow exactly these.
 
 export const STYLE = `
 :root { color-scheme: light dark; --line: #d4d4d8; --quiet: #52525b; --paper: #fff; --ink: #18181b; --mark: #1d4ed8; }

@@ -1,4 +1,4 @@
-// A JSON Schema as rows of a table: a row for each member, those inside it behind its name.
+// Renders a JSON Schema as table rows, one per member, nested members with their path.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { codeTag, type HtmlFragment, html, joinHtml, markdown, rawHtml } from "./html.ts"
 

@@ -1,5 +1,4 @@
-// What the description says of each route: a sentence, and what stands behind a path's open end. A test fails for a
-// route that nothing is said of.
+// Summaries and parameters of each route for the OpenAPI description. A test fails for a route without an entry.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { ProtocolId, RequestEnvelope } from "../../protocols/contract.ts"
 import { anyObject, integerFrom, listOf, objectOf, text } from "./schema-builders.ts"

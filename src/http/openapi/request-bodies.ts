@@ -1,5 +1,5 @@
-// Request bodies as far as the gateway checks them, by protocol. A test holds each against what that protocol's own
-// checks take and refuse, so that neither says more than the other.
+// Schemas of the request members that the gateway validates, by protocol. A test compares each schema with the protocol's
+// own validation.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { ProtocolId } from "../../protocols/contract.ts"
 import { messagesBody, messagesCountBody } from "./anthropic-bodies.ts"

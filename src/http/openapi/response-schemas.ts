@@ -1,4 +1,4 @@
-// What answers have in common: the gateway's headers, and errors by status in the shape of each protocol.
+// Shared parts of responses: the gateway's headers, and errors by status in each protocol's shape.
 import { ERROR_CODES } from "../../canonical/error-codes.ts"
 import type { JsonObject } from "../../canonical/json.ts"
 import type { ProtocolId } from "../../protocols/contract.ts"
@@ -49,7 +49,7 @@ interface ResponseTraits {
   readonly does?: string | undefined
 }
 
-/** The headers an answer may have beside those of HTTP. */
+/** The gateway's response headers. */
 export function headersOf({ who, does, idHeader }: ResponseTraits & { idHeader: string | undefined }): JsonObject {
   const told = {
     ...ALWAYS,
@@ -74,7 +74,7 @@ const saying = {
   type: oneOf([...new Set(Object.values(ERROR_CODES).map(({ kind }) => kind))]),
 }
 
-/** The shapes errors are told in; all hold the first. */
+/** Error shapes of the protocols; all contain the first. */
 export const errorSchemas: JsonObject = {
   Error: objectOf({ required: { error: objectOf({ required: saying, optional: { param: text, attempts } }) } }),
   MessagesError: objectOf({

@@ -1,4 +1,4 @@
-// The gateway's own member of every request body, described.
+// Schema of `provider`, the gateway's own member of request bodies.
 
 import { STRATEGIES } from "../../canonical/chat/chat-request.ts"
 import type { JsonObject } from "../../canonical/json.ts"

@@ -1,5 +1,5 @@
-// The words request bodies are described in, as JSON Schema. Objects are open unless closed: what the gateway does not
-// check is the vendor's own, and passes.
+// Builders for the JSON Schemas of request bodies. Objects are open by default: members that the gateway does not
+// validate are passed on.
 import type { JsonObject } from "../../canonical/json.ts"
 
 export const text: JsonObject = { type: "string" }

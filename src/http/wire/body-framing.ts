@@ -15,7 +15,7 @@ export class BodyFraming {
     this.left = length === "chunked" ? Number.POSITIVE_INFINITY : length
   }
 
-  /** How many bytes are still to come; infinite where nobody knows. */
+  /** Number of bytes still to come; infinite if unknown. */
   get missing(): number {
     return this.body.isComplete ? 0 : this.left
   }

@@ -10,7 +10,7 @@ const TRAILER_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/
 
 type ChunkState = "size" | "data" | "data-end" | "trailers" | "complete"
 
-/** The framing is broken: where the body ends, nobody can tell. */
+/** The framing is broken, so the end of the body is unknown. */
 export class ChunkFault extends Error {
   override readonly name = "ChunkFault"
 }

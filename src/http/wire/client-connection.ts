@@ -1,5 +1,5 @@
-// One client's connection: its requests one after the other, each answered before the next is looked at. What a client
-// sends ahead waits; what it sends wrong is refused, and the connection closed.
+// A client connection: handles its requests one after the other. Pipelined requests wait; an invalid request is rejected
+// and the connection closed.
 import type { Socket } from "bun"
 import type { ClientResponse } from "../../exchange/client-response.ts"
 import { BodyFraming } from "./body-framing.ts"
@@ -114,7 +114,7 @@ export class ClientConnection implements ListWaiter<ClientConnection> {
     else if (!this.isClosing) this.close()
   }
 
-  /** Nobody is at the other end any more. */
+  /** The client has disconnected. */
   closed(): void {
     this.isClosing = true
     this.list?.leave(this)
@@ -307,7 +307,7 @@ export class ClientConnection implements ListWaiter<ClientConnection> {
     this.owner.ended()
   }
 
-  /** What is no HTTP is answered by a bare status, and nothing behind it is looked at. */
+  /** Invalid HTTP gets a bare status, and later bytes are ignored. */
   private refuse(status: number): false {
     const { request } = this
     if (this.stream || this.isAnswered) {

@@ -57,7 +57,7 @@ export class IncomingBody {
     return { done: false, value }
   }
 
-  /** Nobody wants the rest. */
+  /** Discards the rest of the body. */
   async cancel(): Promise<void> {
     this.drop()
     this.wake()

@@ -1,4 +1,4 @@
-// What stands before an answer's body.
+// Builds the head of a response.
 import { STATUS_CODES } from "node:http"
 import type { ClientResponse } from "../../exchange/client-response.ts"
 
@@ -20,7 +20,7 @@ export function headOf(
   return `${statusLine(status)}${headers.lines()}date: ${dateText()}\r\n${framing}${connection}\r\n`
 }
 
-/** The whole answer to what is no HTTP. */
+/** The whole response to invalid HTTP. */
 export function bareAnswer(status: number): string {
   return `${statusLine(status)}connection: close\r\ncontent-length: 0\r\n\r\n`
 }

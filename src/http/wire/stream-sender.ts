@@ -64,7 +64,7 @@ export class StreamSender implements ResponseSink {
     this.receiver.terminate()
   }
 
-  /** Nobody reads any more. */
+  /** The client has stopped reading. */
   cancel(): void {
     if (this.isOver) return
     this.isOver = true

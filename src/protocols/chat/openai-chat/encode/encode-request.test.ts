@@ -92,7 +92,7 @@ describe("messages", () => {
     expect(losses).toEqual(["meaning approximated r.content", "hint approximated r"])
   })
 
-  test("a file in a tool result follows it in a user message, and a text file is inlined", () => {
+  test("so does a file, but for one of text", () => {
     const file = (mediaType: string): MediaPart => ({
       ...{ kind: "media", at: "f", media: "document" },
       source: { at: "inline", mediaType, base64: "aGk=" },
@@ -204,7 +204,7 @@ describe("messages", () => {
       { at: "inline", mediaType: "text/csv", base64: "dA==" },
       { type: "text", text: "t" },
     ],
-    ["a film", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single frames as images"],
+    ["a film", "video", { at: "inline", mediaType: "video/mp4", base64: "AA" }, "Send single frames"],
   ]
 
   test.each(media)("%s", (_, kind, source, expected) => {
@@ -247,7 +247,7 @@ describe("seals", () => {
     ])
   })
 
-  test("reasoning that is unsealed, or sealed for another provider, is not sent", () => {
+  test("and to nobody else", () => {
     for (const sealed of [undefined, sealReasoning({ member: "reasoning" }, "x"), { mintedBy: "host", data: "sig" }]) {
       expect(back(thought(sealed))).toEqual({
         message: { role: "assistant", content: "b" },
@@ -256,7 +256,7 @@ describe("seals", () => {
     }
   })
 
-  test("seals of tool calls are sent back to the provider that made them", () => {
+  test("so do the seals of calls", () => {
     const signed = { google: { thought_signature: "s" } }
     const sealedBy = (minter: string) => back({ ...call("1"), sealed: sealCall(signed, minter) } as ContentPart)
     expect(sealedBy("host").message?.tool_calls).toEqual([{ ...called("1"), extra_content: signed }])
@@ -324,7 +324,7 @@ describe("tools", () => {
     }
   })
 
-  test("tool choices are encoded", () => {
+  test("choices", () => {
     const chosen = (toolChoice: ChatRequest["toolChoice"]) =>
       asked({ tools: [fn], ...(toolChoice && { toolChoice }) }).body.tool_choice
     const f = { type: "function", function: { name: "f" } }
