@@ -88,8 +88,8 @@ export async function holdNano(
   gateway: StagedGateway,
   { kind: { strict }, ...asked }: { kind: FundingKind; model: string; stream: boolean },
 ): Promise<bigint> {
-  const purse = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
-  const { text } = await hear({ url: gateway.url, key: purse.key(0), protocol: "openai-chat", ...asked })
+  const funding = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
+  const { text } = await hear({ url: gateway.url, key: funding.key(0), protocol: "openai-chat", ...asked })
   const { neededNano } = parseBalanceRefusal(text)
   if (neededNano === undefined) throw new Error(`who has nothing was not told what is needed: ${text}`)
   return neededNano
