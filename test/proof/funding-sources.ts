@@ -1,5 +1,5 @@
-// What can pay for a request: a key's balance, its tenant's, a budget for the day. Each is made with as much as is asked
-// for, and tells at any time what is left of it.
+// The sources that pay for a request: a key's balance, its tenant's balance, a daily budget. Each is created with a given
+// amount and reports its remainder.
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
 import { hear } from "../money/client.ts"
 import type { StagedGateway } from "./other-gateway.ts"

@@ -1,4 +1,4 @@
-// A provider whose every answer is unsound in some way. The case's seed decides which.
+// A provider whose every answer is malformed in some way. The case's seed decides which.
 import type { UpstreamReply, UpstreamScript } from "../stage/upstream.ts"
 import { soundAnswer } from "./model-routes.ts"
 import { mutateBytes, mutateJson, mutateStream, pieces } from "./mutations.ts"

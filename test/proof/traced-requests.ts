@@ -1,5 +1,5 @@
-// Requests that can be found again in two books that know nothing of each other. Each has an API key of its own, which
-// the ledger notes with whatever it books, and calls a model of its own name, which the upstream notes on its bill.
+// Requests that can be found both in the gateway's ledger and on the upstream's bill. Each has its own API key, which the
+// ledger records, and its own model name, which the upstream records.
 import { readFileSync } from "node:fs"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
