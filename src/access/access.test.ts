@@ -21,7 +21,7 @@ function codeOf(act: () => unknown): string {
 }
 
 describe("a key's text", () => {
-  test("is recognised, and one changed character is noticed", () => {
+  test("a key's text is recognised, and one changed character is noticed", () => {
     const key = mintKey()
     expect(isKeyText(key)).toBe(true)
     fc.assert(
@@ -167,7 +167,7 @@ describe("the hashing secret", () => {
   const secretsOf = (environment: Record<string, string>, more: { onLoss?: (what: string) => void } = {}) =>
     loadHashingSecrets({ dataDir: join(folder, "data"), environment, marks, keyCount: () => keyCount, ...more })
 
-  test("is made once, readable by its owner only", () => {
+  test("the hashing secret is made once, readable by its owner only", () => {
     const data = join(folder, "data")
     const [first] = secretsOf({})
     const [second] = secretsOf({})
@@ -176,17 +176,17 @@ describe("the hashing secret", () => {
     expect(statSync(join(data, "secret")).mode & 0o777).toBe(0o600)
   })
 
-  test("comes from the environment where it is there, with the previous one while rotating", () => {
+  test("the hashing secret comes from the environment where it is there, with the previous one while rotating", () => {
     const secrets = secretsOf({ TRIVIUM_SECRET: LONG.new, TRIVIUM_SECRET_PREVIOUS: "old" })
     expect(secrets.map((secret) => secret.reveal())).toEqual([LONG.new, "old"])
   })
 
-  test("of the environment has at least 32 characters", () => {
+  test("the hashing secret of the environment has at least 32 characters", () => {
     expect(() => secretsOf({ TRIVIUM_SECRET: "n".repeat(31) })).toThrow("has 31 characters; at least 32 are required")
     expect(mark).toBeUndefined()
   })
 
-  test("that keys were made with is not replaced by a new one when its file is gone", () => {
+  test("the hashing secret that keys were made with is not replaced by a new one when its file is gone", () => {
     secretsOf({})
     rmSync(join(folder, "data", "secret"))
     keyCount = 3
@@ -198,7 +198,7 @@ describe("the hashing secret", () => {
     secretsOf({})
   })
 
-  test("is made anew where no key needs it, and in a store from before there were marks", () => {
+  test("the hashing secret is made anew where no key needs it, and in a store from before there were marks", () => {
     secretsOf({})
     rmSync(join(folder, "data", "secret"))
     secretsOf({})
@@ -208,7 +208,7 @@ describe("the hashing secret", () => {
     expect(mark).toBeDefined()
   })
 
-  test("is known again: another one is refused, unless the old one is given with it", () => {
+  test("the hashing secret is known again: another one is refused, unless the old one is given with it", () => {
     secretsOf({ TRIVIUM_SECRET: LONG.old })
     keyCount = 2
     expect(mark).not.toContain(LONG.old)

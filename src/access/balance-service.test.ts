@@ -3,7 +3,7 @@ import { toBalanceView } from "./balance-service.ts"
 import { createKeyRegistry, fakeBalances } from "./key-registry.fixture.ts"
 
 describe("a balance of a key's own", () => {
-  test("is there from the start, or from the first time it is added to", async () => {
+  test("a balance of a key's own is there from the start, or from the first time it is added to", async () => {
     const keys = createKeyRegistry()
     const funded = await keys.createFunded({ name: "a" }, 5n)
     expect(funded.key.ownBalance).toBe(true)
@@ -29,7 +29,7 @@ describe("a balance of a key's own", () => {
     ])
   })
 
-  test("is taken away without a trace where there was none, and else given back as it was", async () => {
+  test("a balance of a key's own is taken away without a trace where there was none, and else given back as it was", async () => {
     const money = fakeBalances()
     const keys = createKeyRegistry({ balances: money })
     const { id } = keys.create({ name: "a", tenant: "acme" }).key
@@ -73,7 +73,7 @@ describe("a balance of a key's own", () => {
 })
 
 describe("a tenant's balance", () => {
-  test("is what its keys pay from that have none of their own", async () => {
+  test("a tenant's balance is what its keys pay from that have none of their own", async () => {
     const keys = createKeyRegistry()
     const { key } = keys.create({ name: "a", tenant: "acme" })
     const own = (await keys.createFunded({ name: "b", tenant: "acme" }, 1n)).key

@@ -25,7 +25,7 @@ beforeEach(() => {
 })
 
 describe("a key that is changed", () => {
-  test("holds what it was changed to at once, and only that", () => {
+  test("a key that is changed holds what it was changed to at once, and only that", () => {
     const { key, text } = keys.create({ name: "a", models: ["a/*"], requestsPerMinute: 5, expiresAt: 9e15 })
     const before = keys.authenticate(text)
     keys.update(key.id, { protocols: ["openai"], tokensPerMinute: 100, keepAnswers: true, name: "b" })
@@ -54,7 +54,7 @@ describe("a key that is changed", () => {
     [{ addresses: ["10.0.0.1", "10.0.0.0/33"] }, "addresses[1]"],
     [{ addresses: ["localhost"] }, "addresses[0]"],
   ]
-  test.each(nonsense)("is not changed to %p", (change, param) => {
+  test.each(nonsense)("a key that is changed is not changed to %p", (change, param) => {
     const { key } = keys.create({ name: "a" })
     expect(refusal(() => keys.update(key.id, change))).toMatchObject({ code: "invalid_parameter", param })
     expect(refusal(() => keys.create({ name: "b", ...change }))).toMatchObject({ param })
@@ -64,12 +64,12 @@ describe("a key that is changed", () => {
 })
 
 describe("a tenant", () => {
-  test("that was never created has no limits", () => {
+  test("a tenant that was never created has no limits", () => {
     const { text } = keys.create({ name: "a", tenant: "nobody", requestsPerMinute: 1_000_000 })
     expect(keys.authenticate(text)).toMatchObject({ tenantGrant: null, models: null })
   })
 
-  test("is created once, and found by its name", () => {
+  test("a tenant is created once, and found by its name", () => {
     keys.tenants.create("acme", { requestsPerMinute: 10 })
     expect(refusal(() => keys.tenants.create("acme"))).toMatchObject({ code: "invalid_parameter", param: "name" })
     expect(keys.tenants.get("acme")).toMatchObject({ requestsPerMinute: 10, models: null })
@@ -100,7 +100,7 @@ describe("a tenant", () => {
     expect(refusal(() => keys.update(inside.key.id, { name: "d" }))).toBeUndefined()
   })
 
-  test("that is narrowed narrows its keys at once, and gives back what it is given back", () => {
+  test("a tenant that is narrowed narrows its keys at once, and gives back what it is given back", () => {
     const { text } = keys.create({ name: "a", tenant: "acme", models: ["openai/*"], requestsPerMinute: 100 })
     keys.authenticate(text)
     keys.tenants.create("acme", { models: ["*mini"], protocols: ["gemini"], strict: true, requestsPerMinute: 10 })
@@ -168,7 +168,7 @@ describe("addresses", () => {
 })
 
 describe("amounts", () => {
-  test("are read as they are written, to the last nano-USD", () => {
+  test("amounts are read as they are written, to the last nano-USD", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 99_999_999_999_999_999n }), (nanoUsd) => {
         expect(parseUsd(usdOfNano(nanoUsd), "usd")).toBe(nanoUsd)

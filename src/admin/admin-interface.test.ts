@@ -56,7 +56,7 @@ async function ask(method: string, path: string, { key, body }: { key?: string; 
 }
 
 describe("the administration", () => {
-  test("lets the administrator in, with what the route takes", async () => {
+  test("the administration lets the administrator in, with what the route takes", async () => {
     const answer = await ask("POST", "/closed", { key: "the-key", body: '{"name":"x"}' })
     expect(answer).toEqual({ status: 201, body: { name: "x" } })
   })
@@ -65,7 +65,7 @@ describe("the administration", () => {
     expect(await ask("GET", "/open/a%2Fb%252F")).toEqual({ status: 200, body: { id: "a/b%2F" } })
   })
 
-  test("reads what is asked behind the path", async () => {
+  test("the administration reads what is asked behind the path", async () => {
     expect((await ask("GET", "/asking?limit=20&from=2026-11-15")).body).toEqual({ limit: 20, from: "2026-11-15" })
     expect((await ask("GET", "/asking")).body).toEqual({})
   })
@@ -83,11 +83,11 @@ describe("the administration", () => {
     ["another path", ["GET", "/open/a/b"], 404, "route_not_found"],
     ["a broken percent sign", ["GET", "/open/%zz"], 404, "route_not_found"],
   ]
-  test.each(refused)("refuses %s", async (_, [method, path, sent], status, code) => {
+  test.each(refused)("the administration refuses %s", async (_, [method, path, sent], status, code) => {
     expect(await ask(method, path, sent)).toMatchObject({ status, body: { error: { code } } })
   })
 
-  test("tells a fault of its own to the operator and not to the caller", async () => {
+  test("the administration tells a fault of its own to the operator and not to the caller", async () => {
     const { status, body } = await ask("POST", "/closed", { key: "the-key", body: '{"name":"broken"}' })
     expect(status).toBe(500)
     expect(JSON.stringify(body)).not.toContain("hunter2")
@@ -101,7 +101,7 @@ describe("the administration", () => {
     ["a schema for its body", { bodySchema: undefined }, /without a schema/],
     ["what it gives", { gives: undefined }, /declares no response/],
   ]
-  test.each(holes)("does not start with a route without %s", (_, hole, message) => {
+  test.each(holes)("the administration does not start with a route without %s", (_, hole, message) => {
     const holed = { ...closed, ...hole }
     if ("gives" in hole) Reflect.deleteProperty(holed, "gives")
     expect(() => adminOf(holed)).toThrow(message)

@@ -5,13 +5,13 @@ import { answerWithKeepAlive } from "./slow-response.ts"
 const told = (body: object, status = 200) => new Response(JSON.stringify(body), { status })
 
 describe("an answer", () => {
-  test("that is there soon goes out as it is", async () => {
+  test("an answer that is there soon goes out as it is", async () => {
     const answer = await answerWithKeepAlive(Promise.resolve(told({ error: {} }, 404)), 1000)
     expect(answer.status).toBe(404)
     expect(await answer.text()).toBe('{"error":{}}')
   })
 
-  test("that takes long is waited for in spaces, and is JSON all the same", async () => {
+  test("an answer that takes long is waited for in spaces, and is JSON all the same", async () => {
     const answer = await answerWithKeepAlive(
       setTimeout(55).then(() => told({ sound: true })),
       10,

@@ -6,7 +6,7 @@ const number = fc.float({ noNaN: true, noDefaultInfinity: true, min: -9e8, max: 
 const vector = fc.array(number, { minLength: 1, maxLength: 20 })
 
 describe("a vector", () => {
-  test("of 32-bit floats is the same in numbers and in base64", () => {
+  test("a vector of 32-bit floats is the same in numbers and in base64", () => {
     fc.assert(
       fc.property(vector, (numbers) => {
         const packed = base64Of(numbers)
@@ -17,12 +17,12 @@ describe("a vector", () => {
     )
   })
 
-  test("in base64 has the lowest byte of each number first", () => {
+  test("a vector in base64 has the lowest byte of each number first", () => {
     expect(base64Of([1, -2])).toBe("AACAPwAAAMA=")
     expect(floatsOf("AACAPwAAAMA=")).toEqual([1, -2])
   })
 
-  test("of whole numbers in one byte each is not read as floats", () => {
+  test("a vector of whole numbers in one byte each is not read as floats", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -128, max: 127 }), { minLength: 256, maxLength: 1024 }), (numbers) => {
         expect(vectorIn(Buffer.from(Int8Array.from(numbers)).toString("base64"))).toEqual(numbers)
@@ -30,7 +30,7 @@ describe("a vector", () => {
     )
   })
 
-  test("in numbers stays as it was written", () => {
+  test("a vector in numbers stays as it was written", () => {
     expect(floatsOf([0.1, 1e-9])).toEqual([0.1, 1e-9])
   })
 
@@ -40,7 +40,7 @@ describe("a vector", () => {
     }
   })
 
-  test("that is missing among others makes all of them none", () => {
+  test("a vector that is missing among others makes all of them none", () => {
     expect(vectorsIn([[1], "AACAPw=="])).toEqual([[1], "AACAPw=="])
     expect(vectorsIn([[1], undefined])).toBeUndefined()
     expect(vectorsIn([])).toBeUndefined()

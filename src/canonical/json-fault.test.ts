@@ -12,7 +12,7 @@ function parses(text: string): boolean {
 }
 
 describe("the position of a fault", () => {
-  test("is there exactly where the text is not JSON", () => {
+  test("the position of a fault is there exactly where the text is not JSON", () => {
     const soup = fc.string({ unit: fc.constantFrom(...'{}[]:,"\\tru1-.e 0\nnulé'), maxLength: 12 })
     fc.assert(
       fc.property(soup, (text) => {
@@ -22,7 +22,7 @@ describe("the position of a fault", () => {
     )
   })
 
-  test("is never before what is still JSON: everything up to it can be completed or is cut off", () => {
+  test("the position of a fault is never before what is still JSON: everything up to it can be completed or is cut off", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, seed) => {
         const text = JSON.stringify(value, null, 2)
@@ -52,7 +52,7 @@ describe("the position of a fault", () => {
     expect(findJsonFault(text)).toEqual({ line, column })
   })
 
-  test("is found in a text that nests deeper than calls can", () => {
+  test("the position of a fault is found in a text that nests deeper than calls can", () => {
     expect(findJsonFault("[".repeat(1_000_000))).toEqual({ line: 1, column: 1_000_001 })
   })
 })

@@ -12,18 +12,18 @@ describe("the nearest name", () => {
     ["gemnii", "gemini"],
     ["openai_compatible", "openai-compatible"],
     ["gorq", "groq"],
-  ])("to %p is %p", (written, meant) => {
+  ])("the nearest name to %p is %p", (written, meant) => {
     expect(nearestName(written, providers)).toBe(meant)
   })
 
-  test("is none when nothing is near", () => {
+  test("the nearest name is none when nothing is near", () => {
     expect(nearestName("zzz", providers)).toBeUndefined()
     expect(nearestName("a", ["b"])).toBeUndefined()
     expect(nearestName("", providers)).toBeUndefined()
     expect(nearestName("anything", [])).toBeUndefined()
   })
 
-  test("to a known name is that name", () => {
+  test("the nearest name to a known name is that name", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.stringMatching(/^[a-z_]{2,12}$/), { minLength: 1 }), fc.nat(), (known, index) => {
         const name = known[index % known.length] as string
@@ -32,7 +32,7 @@ describe("the nearest name", () => {
     )
   })
 
-  test("to a known name of five or more letters with one letter dropped is found", () => {
+  test("the nearest name to a known name of five or more letters with one letter dropped is found", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z_]{5,12}$/), fc.nat(), (name, index) => {
         const cut = index % name.length
@@ -41,7 +41,7 @@ describe("the nearest name", () => {
     )
   })
 
-  test("does not take long to find for a name of a megabyte", () => {
+  test("the nearest name does not take long to find for a name of a megabyte", () => {
     const start = performance.now()
     expect(nearestName("x".repeat(1_000_000), providers)).toBeUndefined()
     expect(performance.now() - start).toBeLessThan(1000)
@@ -59,7 +59,7 @@ describe("the edit distance", () => {
     expect(editDistance(one, other)).toBe(distance)
   })
 
-  test("is symmetric, zero only for equal texts, and at most the longer length", () => {
+  test("the edit distance is symmetric, zero only for equal texts, and at most the longer length", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 12 }), fc.string({ maxLength: 12 }), (one, other) => {
         const distance = editDistance(one, other)

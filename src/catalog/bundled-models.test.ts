@@ -17,7 +17,7 @@ const PROVIDERS = new Set([
 ])
 
 describe("the bundled models", () => {
-  test("are many, of many authors, at many hosts, of every kind", () => {
+  test("the bundled models are many, of many authors, at many hosts, of every kind", () => {
     expect(models.length).toBeGreaterThanOrEqual(180)
     expect(count(models.map(({ id }) => id.slice(0, id.indexOf("/"))))).toBeGreaterThanOrEqual(15)
     expect(count(models.flatMap(({ targets }) => targets.map(({ provider }) => provider)))).toBeGreaterThanOrEqual(15)
@@ -26,7 +26,7 @@ describe("the bundled models", () => {
     }
   })
 
-  test("are served by providers of the table", () => {
+  test("the bundled models are served by providers of the table", () => {
     const named = models.flatMap(({ targets }) => targets.map(({ provider }) => provider))
     expect(named.filter((provider) => !PROVIDERS.has(provider))).toEqual([])
   })

@@ -35,13 +35,13 @@ describe("a model is found", () => {
 describe("an alias", () => {
   const theirs = model("acme/tuned", { aliases: ["tuned", "chat"] })
 
-  test("goes to the model whose author calls it so, before one that is called so too", () => {
+  test("an alias goes to the model whose author calls it so, before one that is called so too", () => {
     const own = model("meta/chat", { aliases: ["chat"] })
     expect(new Catalog([theirs, own]).find("chat")?.id).toBe("meta/chat")
     expect(new Catalog([own, theirs]).find("chat")?.id).toBe("meta/chat")
   })
 
-  test("that two models bear alike names neither", () => {
+  test("an alias that two models bear alike names neither", () => {
     const rival = model("other/tuned", { aliases: ["tuned", "chat"] })
     const catalog = new Catalog([theirs, rival])
     expect(catalog.find("chat")).toBeUndefined()
@@ -49,7 +49,7 @@ describe("an alias", () => {
     expect(catalog.find("other/tuned")?.id).toBe("other/tuned")
   })
 
-  test("never hides an id", () => {
+  test("an alias never hides an id", () => {
     const thief = model("acme/thief", { aliases: ["acme/tuned"] })
     expect(new Catalog([thief, theirs]).find("acme/tuned")?.id).toBe("acme/tuned")
   })

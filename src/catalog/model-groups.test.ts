@@ -24,7 +24,7 @@ describe("a group", () => {
   const models = joinGroups([small, large], [{ id: "auto/x", models: ["acme/small", "acme/large"], routing: "cost" }])
   const group = new Catalog(models).find("auto/x")
 
-  test("is a model that is found and listed, with its members and no targets of its own", () => {
+  test("a group is a model that is found and listed, with its members and no targets of its own", () => {
     expect(new Catalog(models).models.map(({ id }) => id)).toEqual(["acme/large", "acme/small", "auto/x"])
     expect(group).toMatchObject({ kind: "chat", members: ["acme/small", "acme/large"], routing: "cost", targets: [] })
   })
@@ -40,11 +40,11 @@ describe("a group", () => {
     expect(group).not.toHaveProperty("pricing")
   })
 
-  test("is given the patience of a member that thinks", () => {
+  test("a group is given the patience of a member that thinks", () => {
     expect(group?.reasoning).toBe(true)
   })
 
-  test("of what is not there, of nothing, or of several kinds is refused", () => {
+  test("a group of what is not there, of nothing, or of several kinds is refused", () => {
     const joined = (...members: string[]) => joinGroups([small, drawing], [{ id: "auto/x", models: members }])
     expect(() => joined("acme/none")).toThrow('groups: "auto/x" names "acme/none", which is not a model')
     expect(() => joined()).toThrow('groups: "auto/x" has no models')

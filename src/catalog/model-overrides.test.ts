@@ -22,15 +22,15 @@ describe("an entry with the id of a bundled model", () => {
     expect(join({ targets: [target("mine", "x")] })).toEqual({ ...gpt, targets: [target("mine", "x")] })
   })
 
-  test("gives its price as a whole: a bucket it leaves out has none", () => {
+  test("an entry with the id of a bundled model gives its price as a whole: a bucket it leaves out has none", () => {
     expect(join({ pricing: { input: "2", output: "8" } })?.pricing).toEqual({ input: "2", output: "8" })
   })
 
-  test("adds names to those it has", () => {
+  test("an entry with the id of a bundled model adds names to those it has", () => {
     expect(join({ aliases: ["best"] })?.aliases).toEqual(["gpt-4o", "best"])
   })
 
-  test("makes it reason by either word, and the plainer one wins", () => {
+  test("an entry with the id of a bundled model makes it reason by either word, and the plainer one wins", () => {
     const told = (override: object) => {
       const joined = join(override)
       return [joined?.reasoning, joined?.capabilities.includes("reasoning")]
@@ -48,13 +48,13 @@ describe("an entry with an id of its own", () => {
     expect(joinModels([gpt], [mine])).toEqual([gpt, model("acme/chat", known)])
   })
 
-  test("has the modalities it says, and else is known to have usual ones", () => {
+  test("an entry with an id of its own has the modalities it says, and else is known to have usual ones", () => {
     const modalities = { input: ["text"], output: ["text", "audio"] } as const
     expect(joinModels([], [{ id: "a/b", modalities }])[0]).toMatchObject({ modalities })
     expect(joinModels([], [{ id: "a/b", modalities }])[0]?.guessedModalities).toBeUndefined()
   })
 
-  test("takes and makes what its kind usually does", () => {
+  test("an entry with an id of its own takes and makes what its kind usually does", () => {
     const kinds = (["embedding", "image"] as const).map((kind) => joinModels([], [{ id: "a/b", kind }])[0]?.modalities)
     expect(kinds).toEqual([
       { input: ["text"], output: ["embedding"] },
@@ -62,14 +62,14 @@ describe("an entry with an id of its own", () => {
     ])
   })
 
-  test("may take a name that a bundled model came with", () => {
+  test("an entry with an id of its own may take a name that a bundled model came with", () => {
     const mine = { id: "acme/chat", aliases: ["gpt-4o"], targets: [target("mine", "x")] }
     const catalog = new Catalog(joinModels([gpt], [mine]))
     expect(catalog.find("gpt-4o")?.id).toBe("acme/chat")
     expect(catalog.find("openai/gpt-4o")?.id).toBe("openai/gpt-4o")
   })
 
-  test("does not take one by its bare name alone", () => {
+  test("an entry with an id of its own does not take one by its bare name alone", () => {
     const mine = { id: "acme/gpt-4o", targets: [target("mine", "x")] }
     expect(new Catalog(joinModels([gpt], [mine])).find("gpt-4o")?.id).toBe("openai/gpt-4o")
   })

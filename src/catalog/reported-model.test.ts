@@ -28,20 +28,26 @@ describe("the model that a provider reports", () => {
       "cheap-one",
       "accounts/x/models/cheap-1",
     ],
-  ])("is the one that was asked for under the name %s", (reported) => {
+  ])("the model that a provider reports is the one that was asked for under the name %s", (reported) => {
     expect(other(reported)).toBeUndefined()
   })
 
-  test.each(["dear-1", "models/dear-1", "DEAR-1"])("is another one under the name %s, with its price", (reported) => {
-    expect(other(reported)).toBe("lab/dear")
-    expect(findOtherModel(reported, asked, catalog)?.pricing).toEqual({ input: "10", output: "20" })
-  })
+  test.each(["dear-1", "models/dear-1", "DEAR-1"])(
+    "the model that a provider reports is another one under the name %s, with its price",
+    (reported) => {
+      expect(other(reported)).toBe("lab/dear")
+      expect(findOtherModel(reported, asked, catalog)?.pricing).toEqual({ input: "10", output: "20" })
+    },
+  )
 
-  test.each(["unknown-2", "", "free-1", "dear-2"])("is not known, or has no price: %j", (reported) => {
-    expect(other(reported)).toBeUndefined()
-  })
+  test.each(["unknown-2", "", "free-1", "dear-2"])(
+    "the model that a provider reports is not known, or has no price: %j",
+    (reported) => {
+      expect(other(reported)).toBeUndefined()
+    },
+  )
 
-  test("is compared at its own provider alone", () => {
+  test("the model that a provider reports is compared at its own provider alone", () => {
     expect(findOtherModel("dear-1", { ...asked, provider: "elsewhere" }, catalog)).toBeUndefined()
   })
 })

@@ -3,7 +3,7 @@ import { buildExplainRequest } from "./explain-request.ts"
 
 const hi = { messages: [{ role: "user", content: "Hi" }] }
 
-test("what is asked keeps its own wishes, and asks to be explained", () => {
+test("an explain request keeps its own options and sets explain", () => {
   const { body, path } = buildExplainRequest({ ...hi, model: "a/b", provider: { only: ["c"], explain: false } }, {})
   expect(body).toEqual({ ...hi, model: "a/b", provider: { only: ["c"], explain: true } })
   expect(path).toBe("/v1/chat/completions")

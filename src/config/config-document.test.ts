@@ -3,20 +3,20 @@ import fc from "fast-check"
 import { acme, load, problems } from "./load-config.fixture.ts"
 
 describe("variables", () => {
-  test("are taken from the environment inside any string", () => {
+  test("variables are taken from the environment inside any string", () => {
     const yaml = `providers: { openai: { api_key: "\${A}", base_url: "http://\${B}:\${C}/v1" } }`
     const [provider] = load(yaml, { environment: { A: "key", B: "host", C: "81" } }).providers
     expect(provider?.apiKey?.reveal()).toBe("key")
     expect(provider?.baseUrl).toBe("http://host:81/v1")
   })
 
-  test("may stand for a number, or true and false", () => {
+  test("variables may stand for a number, or true and false", () => {
     expect(load(`server: { port: "\${P}" }`, { environment: { P: "81" } }).server.port).toBe(81)
     expect(load(acme(`reasoning: "\${R}"`), { environment: { R: "true" } }).models[0]?.reasoning).toBe(true)
     expect(problems(`server: { port: "81" }`)[0]).toEndWith("found a string")
   })
 
-  test("that are not set are errors naming the variable and the place", () => {
+  test("variables that are not set are errors naming the variable and the place", () => {
     expect(problems(`providers:\n  openai:\n    api_key: "\${ONE}-\${TWO}"\n`)).toEqual([
       "trivium.yaml:3:14 providers.openai.api_key: the environment variable ONE is not set",
       "trivium.yaml:3:14 providers.openai.api_key: the environment variable TWO is not set",
@@ -32,21 +32,21 @@ describe("variables", () => {
     expect(load(acme(`display_name: "a $\${A} $5"`)).models[0]?.displayName).toBe(`a \${A} $5`)
   })
 
-  test("are not looked for in the values they bring", () => {
+  test("variables are not looked for in the values they bring", () => {
     const environment = { A: `\${B}`, B: "b" }
     expect(load(acme(`display_name: "\${A}"`), { environment }).models[0]?.displayName).toBe(`\${B}`)
   })
 })
 
 describe("YAML", () => {
-  test("that is malformed carries line and column", () => {
+  test("YAML that is malformed carries line and column", () => {
     const [first] = problems("server:\n  host: [1\nmodels: 3\n")
     expect(first).toMatch(/^trivium\.yaml:\d+:\d+: not valid YAML: /)
     expect(problems('a: "x\n')[0]).toMatch(/^trivium\.yaml:\d+:\d+: not valid YAML: missing closing/)
     expect(problems("{}\n---\n{}\n")[0]).toContain("not valid YAML")
   })
 
-  test("that is not a mapping is an error", () => {
+  test("YAML that is not a mapping is an error", () => {
     expect(problems("- a\n")).toEqual(["trivium.yaml:1:1: expected a mapping, found a list"])
     expect(problems("42")).toEqual(["trivium.yaml:1:1: expected a mapping, found a number"])
     expect(problems("\n  text\n")).toEqual(["trivium.yaml:2:3: expected a mapping, found a string"])
@@ -81,7 +81,7 @@ describe("YAML", () => {
     expect(performance.now() - start).toBeLessThan(3000)
   })
 
-  test("that is nested very deeply is an error like any other", () => {
+  test("YAML that is nested very deeply is an error like any other", () => {
     expect(problems("[".repeat(20_000)).length).toBeGreaterThan(0)
     expect(problems(`${"[".repeat(20_000)}${"]".repeat(20_000)}`).length).toBeGreaterThan(0)
     expect(problems(`a: ${"{ a: ".repeat(20_000)}${"}".repeat(20_000)}`).length).toBeGreaterThan(0)

@@ -99,7 +99,7 @@ test("tenants share connections to providers unless the file says otherwise", ()
 })
 
 describe("unknown members", () => {
-  test("are errors that name the nearest known one, or all when nothing is near", () => {
+  test("unknown members are errors that name the nearest known one, or all when nothing is near", () => {
     expect(problems("sever: {}\nserver: { prot: 1, colour: red }\nproviders: { openai: { apiKey: x } }\n")).toEqual([
       'trivium.yaml:1:1 sever: unknown member "sever"; did you mean "server"?',
       'trivium.yaml:2:11 server.prot: unknown member "prot"; did you mean "port"?',
@@ -108,7 +108,7 @@ describe("unknown members", () => {
     ])
   })
 
-  test("may have the names of an object's own machinery", () => {
+  test("unknown members may have the names of an object's own machinery", () => {
     for (const name of ["__proto__", "constructor", "toString"]) {
       expect(problems(`${name}: { polluted: 1 }`)[0]).toContain(`unknown member "${name}"`)
       expect(problems(`providers: { ${name}: {} }`).length).toBeGreaterThan(0)

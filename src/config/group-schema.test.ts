@@ -4,7 +4,7 @@ import { load, problems } from "./load-config.fixture.ts"
 const chat = "models: [{ id: acme/chat, aliases: [acme/c], targets: [{ provider: openai, model: m }] }]"
 
 describe("an entry under groups", () => {
-  test("is read with all its members, of bundled models and of those of the file", () => {
+  test("an entry under groups is read with all its members, of bundled models and of those of the file", () => {
     const yaml = `${chat}
 groups:
   - { id: auto/cheap, models: [acme/chat, openai/gpt-4o-mini], routing: cost }
@@ -16,7 +16,7 @@ groups:
     ])
   })
 
-  test("needs an id and at least one model", () => {
+  test("an entry under groups needs an id and at least one model", () => {
     expect(
       problems("groups:\n  - { models: [openai/gpt-4o] }\n  - { id: auto/x }\n  - { id: auto/y, models: [] }\n"),
     ).toEqual([
@@ -39,7 +39,7 @@ groups:
     ])
   })
 
-  test("has an id that nothing else has", () => {
+  test("an entry under groups has an id that nothing else has", () => {
     const group = (id: string) =>
       problems(`${chat}\ngroups: [{ id: ${id}, models: [acme/chat] }, { id: auto/x, models: [acme/chat] }]`)
     expect(group("openai/gpt-4o")).toEqual([
@@ -52,14 +52,14 @@ groups:
 })
 
 describe("a strategy", () => {
-  test.each(["cost", "latency", "quality"])("may be %s, by default and of a group", (routing) => {
+  test.each(["cost", "latency", "quality"])("a strategy may be %s, by default and of a group", (routing) => {
     const yaml = `defaults: { routing: ${routing} }\ngroups: [{ id: auto/x, models: [openai/gpt-4o], routing: ${routing} }]`
     const { defaults, groups } = load(yaml)
     expect([defaults.routing as string, groups[0]?.routing as string]).toEqual([routing, routing])
     expect(defaults.requestsPerMinute).toBe(600)
   })
 
-  test("is one of those, and absent where nothing is said", () => {
+  test("a strategy is one of those, and absent where nothing is said", () => {
     expect(problems("defaults: { routing: latncy }")[0]).toEndWith('unknown value "latncy"; did you mean "latency"?')
     expect(load("defaults: { requests_per_minute: 5 }").defaults).toEqual({ requestsPerMinute: 5 })
   })

@@ -84,7 +84,7 @@ describe("precedence", () => {
 })
 
 describe("the file", () => {
-  test("is trivium.yaml of the working directory unless --config or TRIVIUM_CONFIG names another", () => {
+  test("the file is trivium.yaml of the working directory unless --config or TRIVIUM_CONFIG names another", () => {
     const environment = { TRIVIUM_CONFIG: "/etc/trivium.yaml" }
     expect(configFile({ flags: {}, environment: {}, workingDir: folder })).toEqual({
       path: join(folder, "trivium.yaml"),
@@ -99,7 +99,7 @@ describe("the file", () => {
     })
   })
 
-  test("must be there when it was named", () => {
+  test("the file must be there when it was named", () => {
     expect(problems(undefined, { flags: { config: "none.yaml" } })).toEqual([
       `--config: there is no file ${join(folder, "none.yaml")}`,
     ])
@@ -108,14 +108,14 @@ describe("the file", () => {
     ])
   })
 
-  test("that cannot be read is an error", () => {
+  test("the file that cannot be read is an error", () => {
     mkdirSync(join(folder, "folder.yaml"))
     expect(problems(undefined, { flags: { config: "folder.yaml" } })).toEqual([
       `--config: the file ${join(folder, "folder.yaml")} cannot be read (EISDIR)`,
     ])
   })
 
-  test("is named in front of the line, in short where it is below the working directory", () => {
+  test("the file is named in front of the line, in short where it is below the working directory", () => {
     mkdirSync(join(folder, "sub"))
     writeFileSync(join(folder, "sub", "a.yaml"), "[]")
     expect(problems(undefined, { flags: { config: "sub/a.yaml" } })[0]).toStartWith(

@@ -12,13 +12,13 @@ const problems = (yaml?: string, environment = {}) => problemsWith(yaml, given(e
 
 describe("a local server", () => {
   test.each(["providers: { ollama: {} }", "providers:\n  ollama:\n"])(
-    "is configured by an entry with nothing in it: %j",
+    "a local server is configured by an entry with nothing in it: %j",
     (yaml) => {
       expect(load(yaml)).toEqual([{ id: "ollama", type: "ollama" }])
     },
   )
 
-  test("is not looked for where it is not named", () => {
+  test("a local server is not looked for where it is not named", () => {
     expect(load()).toEqual([])
   })
 })
@@ -48,7 +48,7 @@ describe("OLLAMA_HOST", () => {
     expect(said).toEqual([{ id: "ollama", type: "ollama", baseUrl: "http://other/v1" }])
   })
 
-  test("is unset where it is empty", () => {
+  test("OLLAMA_HOST is unset where it is empty", () => {
     expect(load(undefined, { OLLAMA_HOST: " " })).toEqual([])
   })
 
@@ -63,13 +63,13 @@ describe("OLLAMA_HOST", () => {
 })
 
 describe("discover", () => {
-  test("is taken by types whose models can be discovered", () => {
+  test("discover is taken by types whose models can be discovered", () => {
     expect(load("providers: { ollama: { discover: false } }")[0]?.discover).toBe(false)
     const mine = load('providers: { mine: { type: openai-compatible, base_url: "http://h/v1", discover: true } }')
     expect(mine[0]?.discover).toBe(true)
   })
 
-  test("is unknown to all others", () => {
+  test("discover is unknown to all others", () => {
     expect(problems("providers: { openai: { api_key: k, discover: true } }")[0]).toContain('unknown member "discover"')
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { acme, load, problems } from "./load-config.fixture.ts"
 
 describe("an entry under models", () => {
-  test("is read with all its members", () => {
+  test("an entry under models is read with all its members", () => {
     const yaml = `
 models:
   - id: acme/chat-large
@@ -70,23 +70,23 @@ providers:
     ])
   })
 
-  test("says of a bundled model only what shall be different", () => {
+  test("an entry under models says of a bundled model only what shall be different", () => {
     const yaml = 'models: [{ id: openai/gpt-4o, pricing: { input: "2", output: "8" } }]'
     expect(load(yaml).models).toEqual([{ id: "openai/gpt-4o", pricing: { input: "2", output: "8" } }])
   })
 
-  test("for a model that is not bundled needs targets; a slip in the id is pointed out", () => {
+  test("an entry under models for a model that is not bundled needs targets; a slip in the id is pointed out", () => {
     expect(problems("models:\n  - { id: acme/chat }\n  - { id: openai/gpt4o, quality: 9 }\n")).toEqual([
       'trivium.yaml:2:5 models[0]: the member "targets" is missing',
       'trivium.yaml:3:5 models[1]: the member "targets" is missing; or did you mean the bundled model "openai/gpt-4o"?',
     ])
   })
 
-  test("may not give away the id of a bundled model", () => {
+  test("an entry under models may not give away the id of a bundled model", () => {
     expect(problems(acme("aliases: [openai/gpt-4o]"))[0]).toEndWith('"openai/gpt-4o" is the id of a bundled model')
   })
 
-  test("needs an id and at least one target", () => {
+  test("an entry under models needs an id and at least one target", () => {
     expect(problems("models:\n  - kind: chat\n  - { id: a/b, targets: [] }\n")).toEqual([
       'trivium.yaml:2:5 models[0]: the member "id" is missing',
       'trivium.yaml:2:5 models[0]: the member "targets" is missing',
@@ -166,12 +166,12 @@ providers:
 })
 
 describe("a price", () => {
-  test.each(["0", "0.5", "0.000000001", "10.00", "150", "999999"])("may be %p", (price) => {
+  test.each(["0", "0.5", "0.000000001", "10.00", "150", "999999"])("a price may be %p", (price) => {
     expect(load(acme(`pricing: { input: "${price}" }`)).models[0]?.pricing?.input).toBe(price)
   })
 
   test.each(["", "1,50", "-1", "+1", "1e3", ".5", "1.", "01", "0x1", "1 ", "NaN", "1000000", "0.0000000001"])(
-    "may not be %p",
+    "a price may not be %p",
     (price) => {
       expect(problems(acme(`pricing: { input: "${price}" }`))).toEqual([
         `trivium.yaml:4:23 models[0].pricing.input: expected a decimal such as "0.50", found ${JSON.stringify(price)}`,
@@ -186,12 +186,12 @@ describe("a price", () => {
     ])
   })
 
-  test("may come from the environment", () => {
+  test("a price may come from the environment", () => {
     const yaml = acme(`pricing: { input: "\${PRICE}" }`)
     expect(load(yaml, { environment: { PRICE: "0.30" } }).models[0]?.pricing?.input).toBe("0.30")
   })
 
-  test("has a known name, and there is at least one", () => {
+  test("a price has a known name, and there is at least one", () => {
     expect(problems(acme('pricing: { input: "1", cached_read: "1" }'))[0]).toEndWith('did you mean "cache_read"?')
     expect(problems(acme("pricing: {}"))[0]).toEndWith("models[0].pricing: expected at least one price")
   })

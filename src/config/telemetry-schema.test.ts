@@ -9,7 +9,7 @@ function traces(yaml: string | undefined, environment: Record<string, string> = 
 }
 
 describe("where traces go", () => {
-  test("is nowhere unless somebody says so", () => {
+  test("nothing is exported unless an endpoint is configured", () => {
     expect(traces(undefined)).toBeUndefined()
     expect(traces(undefined, { OTEL_SERVICE_NAME: "x", OTEL_EXPORTER_OTLP_HEADERS: "a=b" })).toBeUndefined()
     expect(traces(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: "" })).toBeUndefined()
@@ -52,7 +52,7 @@ describe("where traces go", () => {
 })
 
 describe("what is wrong", () => {
-  test("is told with its place", () => {
+  test("what is wrong is reported with its place", () => {
     expect(problems('telemetry: { traces: "collector:4318", sample: 1.5 }')).toEqual([
       "trivium.yaml:1:22 telemetry.traces: expected an http:// or https:// address",
       "trivium.yaml:1:48 telemetry.sample: expected a number from 0 to 1, such as 0.1",
@@ -63,7 +63,7 @@ describe("what is wrong", () => {
     ])
   })
 
-  test("never shows what a header holds", () => {
+  test("what is wrong never shows what a header holds", () => {
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://env", OTEL_EXPORTER_OTLP_HEADERS: "sk-canary" }
     expect(problems(undefined, { environment })).toEqual([
       "OTEL_EXPORTER_OTLP_HEADERS: expected headers such as `name=value,other=value`, their values percent-encoded",

@@ -134,7 +134,7 @@ describe("a change is seen once", () => {
   })
 })
 
-test("a change is told with the content that settled, though the file is another by then", async () => {
+test("a change is reported with the content that settled, though the file is another by then", async () => {
   writeFileSync(file, "one")
   const seen: string[] = []
   const onChange = (text: string) => {
@@ -153,7 +153,7 @@ describe("a file that cannot be read", () => {
     ["because it was deleted", "ENOENT", () => {}],
     ["because a folder is in its place", "EISDIR", () => mkdirSync(file)],
     ["because it is a link to itself", "ELOOP", () => symlinkSync("trivium.yaml", file)],
-  ])("%s is told of once, and is no change when it is back as it was", async (_, code, act) => {
+  ])("%s is reported once, and is no change when it is back as it was", async (_, code, act) => {
     writeFileSync(file, "one")
     await start({ pollMs: 30 })
     rmSync(file)

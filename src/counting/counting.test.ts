@@ -13,11 +13,11 @@ describe("a text's tokens", () => {
     ["Hello, world!", 4],
     ["", 0],
     ["naïve 🦊", tokensIn("naïve 🦊")],
-  ])("of %j are counted", (text, tokens) => {
+  ])("a text's tokens of %j are counted", (text, tokens) => {
     expect(countTokens(text, "openai", tokensIn)).toBe(tokens)
   })
 
-  test("are more in the words of some vendors", () => {
+  test("a text's tokens are more in the words of some vendors", () => {
     const text = "The quick brown fox jumps over the lazy dog."
     const of = (id: string) => countTokens(text, familyOf(id), tokensIn)
     expect(of("anthropic/claude-x")).toBeGreaterThan(of("google/gemini-x"))
@@ -30,11 +30,11 @@ describe("a text's tokens", () => {
     ["alibaba/qwen", "alibaba"],
     ["acme/own", "other"],
     ["toString/x", "other"],
-  ] as const)("of %s are of the family %s", (id, family) => {
+  ] as const)("a text's tokens of %s are of the family %s", (id, family) => {
     expect(familyOf(id)).toBe(family)
   })
 
-  test("are counted in time whatever the text: long runs are cut first", () => {
+  test("a text's tokens are counted in time whatever the text: long runs are cut first", () => {
     for (const unit of ["a", " ", "中", "😀", "\n", "0", "=", "ab"]) {
       const begun = performance.now()
       countTokens(unit.repeat(100_000 / unit.length), "openai", tokensIn)
@@ -42,7 +42,7 @@ describe("a text's tokens", () => {
     }
   })
 
-  test("do not lose a character to the cutting", () => {
+  test("a text's tokens do not lose a character to the cutting", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 2000 }), fc.nat(600), (text, length) => {
         const whole = text + "x".repeat(length) + text
@@ -63,7 +63,7 @@ describe("the bound of an input", () => {
     "function f(x) { return x ? [1, 2] : {} }\n".repeat(40),
   ]
 
-  test("is not below what any vendor counts", () => {
+  test("the bound of an input is not below what any vendor counts", () => {
     for (const text of samples) {
       for (const family of ["openai", "anthropic", "google", "other"] as const) {
         expect(inputBound(bytes(text))).toBeGreaterThanOrEqual(countTokens(text, family, tokensIn))
@@ -76,7 +76,7 @@ describe("the bound of an input", () => {
     )
   })
 
-  test("counts an inline file by what it is, not by the length of its base64", () => {
+  test("the bound of an input counts an inline file by what it is, not by the length of its base64", () => {
     const picture = "iVBORw0KGgo".repeat(20_000)
     expect(inputBound(`{"content":"Hi","image":"${picture}"}`)).toBeLessThan(10_000)
     const book = "JVBERi0".repeat(1_000_000)
@@ -94,12 +94,12 @@ describe("the counting thread", () => {
     expect(await counter.count({ text: long, family: "openai" })).toBe(Math.ceil(long.length / 3))
   })
 
-  test("takes what looks like a mark of the tokenizer for the text it is", async () => {
+  test("the counting thread takes what looks like a mark of the tokenizer for the text it is", async () => {
     const counter = new TokenCounter(module)
     expect(await counter.count({ text: "a <|endoftext|> b", family: "openai" })).toBe(9)
   })
 
-  test("reads a request that came whole, and counts what its vendor would", async () => {
+  test("the counting thread reads a request that came whole, and counts what its vendor would", async () => {
     const counter = new TokenCounter(module)
     const envelope = { does: "count-tokens", rest: "", query: "", headers: {} }
     const spoken = { protocol: "openai-responses", envelope }
@@ -112,7 +112,7 @@ describe("the counting thread", () => {
     expect(await counter.count({ text: large, family: "openai", spoken })).toBe(1000 + 4 + 3)
   })
 
-  test("that cannot be started is no reason to fail", async () => {
+  test("the counting thread that cannot be started is no reason to fail", async () => {
     const counter = new TokenCounter(new URL("./nowhere.ts", import.meta.url))
     expect(await counter.count({ text: "abcdef", family: "other" })).toBe(2)
     const spoken = { protocol: "openai-chat", envelope: {} }

@@ -14,18 +14,18 @@ const estimate = (family: TokenFamily, text: string, shape: Partial<RequestShape
   estimateTokens({ text, shape: { ...NOTHING, borders: [text.length], ...shape }, family }, words)
 
 describe("a request's tokens", () => {
-  test("are its words, and what its vendor puts around turns", () => {
+  test("a request's tokens are its words, and what its vendor puts around turns", () => {
     expect(estimate("openai", "one two three", { turns: 2 })).toBe(3 + 3 + 2 * 4)
     expect(estimate("google", "one two three", { turns: 2 })).toBe(3 + 1)
     expect(estimate("simulator", "one two three", { turns: 2 })).toBe(3)
   })
 
-  test("are counted part by part: none reaches over a border", () => {
+  test("a request's tokens are counted part by part: none reaches over a border", () => {
     expect(estimate("simulator", "onetwo", { borders: [3, 6] })).toBe(2)
     expect(estimate("simulator", "onetwo", { borders: [6] })).toBe(1)
   })
 
-  test("are more for who may call tools, by how its vendor explains them", () => {
+  test("a request's tokens are more for who may call tools, by how its vendor explains them", () => {
     const tools = { turns: 1, tools: 1, toolText: "weather city" }
     const added = (family: TokenFamily) => estimate(family, "hi", tools) - estimate(family, "hi", { turns: 1 })
     expect(added("anthropic")).toBeGreaterThan(500)
@@ -33,12 +33,12 @@ describe("a request's tokens", () => {
     expect(added("simulator")).toBe(2)
   })
 
-  test("are more for whose answer has a form, and for thoughts that are sealed", () => {
+  test("a request's tokens are more for whose answer has a form, and for thoughts that are sealed", () => {
     expect(estimate("openai", "", { format: "a schema of words" })).toBeGreaterThan(estimate("openai", ""))
     expect(estimate("google", "", { sealed: 1000 }) - estimate("google", "")).toBe(150)
   })
 
-  test("do not become fewer by anything that is added", () => {
+  test("a request's tokens do not become fewer by anything that is added", () => {
     const shapes = fc.record({
       ...{ turns: fc.nat(50), calls: fc.nat(50), tools: fc.nat(9), sealed: fc.nat(5000) },
       ...{ toolText: fc.constantFrom("", "a b c"), format: fc.constantFrom("", "x y") },
@@ -70,11 +70,11 @@ describe("a medium's tokens", () => {
     ["google", image(300, 200), 258],
     ["google", image(1536, 768), 516],
     ["meta", image(560, 560), 400],
-  ])("of a picture are as %s counts its size", (family, medium, tokens) => {
+  ])("a medium's tokens of a picture are as %s counts its size", (family, medium, tokens) => {
     expect(mediaTokens(medium, family)).toBe(tokens)
   })
 
-  test("of a file grow with it, and are a guess where it is not there", () => {
+  test("a medium's tokens of a file grow with it, and are a guess where it is not there", () => {
     for (const family of families) {
       for (const media of ["document", "audio", "video"] as const) {
         const small = mediaTokens({ media, bytes: 100_000 }, family)

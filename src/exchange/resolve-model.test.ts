@@ -13,7 +13,7 @@ const randomCase = (name: string) =>
     .map((upper) => [...name].map((letter, at) => (upper[at] ? letter.toUpperCase() : letter.toLowerCase())).join(""))
 
 describe("a name", () => {
-  test("that is exact resolves as the catalogue has it, whatever the scope", () => {
+  test("a name that is exact resolves as the catalogue has it, whatever the scope", () => {
     fc.assert(
       fc.property(anyName, (name) => {
         expect(resolveModel(name, { catalog, scope: ["none/*"] })).toBe(catalog.find(name))
@@ -37,7 +37,7 @@ describe("a name", () => {
     )
   })
 
-  test("in lower case always resolves in the bundled catalogue", () => {
+  test("a name in lower case always resolves in the bundled catalogue", () => {
     for (const name of names)
       expect([name, resolveModel(name.toLowerCase(), { catalog, scope: null })?.id]).toEqual([
         name,
@@ -45,7 +45,7 @@ describe("a name", () => {
       ])
   })
 
-  test("of an object's own machinery resolves to nothing", () => {
+  test("a name of an object's own machinery resolves to nothing", () => {
     for (const name of ["__proto__", "constructor", "toString:nitro", ":nitro", "", "/"]) {
       expect(resolveModel(name, { catalog, scope: null })).toBeUndefined()
     }
@@ -56,13 +56,13 @@ const suggest = (name: string, isCallable: (model: CatalogModel) => boolean = ()
   suggestModels(name, { models: catalog.models, isCallable })
 
 describe("suggestions", () => {
-  test("pass over what cannot be called, for what is nearly as alike", () => {
+  test("suggestions pass over what cannot be called, for what is nearly as alike", () => {
     expect(suggest("gpt4o")[0]).toBe("openai/gpt-4o")
     expect(suggest("gpt4o", ({ id }) => id !== "openai/gpt-4o")).not.toContain("openai/gpt-4o")
     expect(suggest("gpt4o", () => false)).toEqual([])
   })
 
-  test("are at most three of the models given, for any text", () => {
+  test("suggestions are at most three of the models given, for any text", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (name) => {
         const suggested = suggest(name)

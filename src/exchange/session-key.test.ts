@@ -16,7 +16,7 @@ const system = { role: "system", content: `${LONG} "{[\\` }
 const answered = [{ role: "assistant", content: "Hello." }, user("And then?")]
 
 describe("a conversation", () => {
-  test("is the same from turn to turn, whatever comes after its first message", () => {
+  test("a conversation is the same from turn to turn, whatever comes after its first message", () => {
     const first = session({ messages: [system, user("one")] })
     expect(first).toBeString()
     expect(session({ temperature: 1, messages: [system, user("one"), ...answered], stream: true })).toBe(
@@ -25,7 +25,7 @@ describe("a conversation", () => {
     expect(session({ messages: [{ ...system, role: "developer" }, user("one")] })).toBe(first as string)
   })
 
-  test("is another with another first message, of another key, or with another model", () => {
+  test("a conversation is another with another first message, of another key, or with another model", () => {
     const body = { messages: [system, user("one")] }
     const all = [
       session(body),
@@ -41,12 +41,12 @@ describe("a conversation", () => {
     { input: LONG },
     { input: [{ role: "user", content: [{ type: "input_text", text: LONG }] }] },
     { system: LONG, messages: [user("Hi")] },
-  ])("is known in every protocol", (body) => {
+  ])("a conversation is known in every protocol", (body) => {
     expect(session(body)).toBeString()
     expect(session(body)).toBe(session(body) as string)
   })
 
-  test("that is too short for any cache is none, unless its caller names it", () => {
+  test("a conversation that is too short for any cache is none, unless its caller names it", () => {
     expect(session({ messages: [user("Hi")] })).toBeUndefined()
     expect(session({ prompt_cache_key: "s", messages: [user("Hi")] })).toBe(
       session({ prompt_cache_key: "s", messages: [user("Ho")] }) as string,
@@ -57,7 +57,7 @@ describe("a conversation", () => {
     expect(session({ metadata: { user_id: "u1" } })).not.toBe(session({ metadata: { user_id: "u2" } }) as string)
   })
 
-  test("may begin in any way", () => {
+  test("a conversation may begin in any way", () => {
     for (const messages of [[], [system], [[[]]], "", LONG, 7, [LONG, LONG], null]) {
       expect(() => session({ messages, pad: LONG })).not.toThrow()
     }

@@ -13,14 +13,14 @@ function fill(places: SlotPool, key: string, nowMs = 0): number {
 }
 
 describe("places", () => {
-  test("may all be taken by a key that is alone", () => {
+  test("places may all be taken by a key that is alone", () => {
     const places = new SlotPool(50)
     expect(fill(places, "a")).toBe(50)
     expect(places.refusal("a", 0)).toBe("in_flight")
     expect(overloadedError("in_flight")).toMatchObject({ code: "overloaded", status: 503, retryAfterMs: 1000 })
   })
 
-  test("go to who was refused before they go to who had them all", () => {
+  test("places go to who was refused before they go to who had them all", () => {
     const places = new SlotPool(50)
     fill(places, "greedy")
     expect(places.refusal("late", 0)).toBe("in_flight")
@@ -31,7 +31,7 @@ describe("places", () => {
     expect(fill(places, "late", 10)).toBe(25)
   })
 
-  test("are shared evenly between keys that all want them", () => {
+  test("places are shared evenly between keys that all want them", () => {
     const places = new SlotPool(50)
     const keys = ["a", "b", "c"]
     const held = new Map(keys.map((key) => [key, 0]))
@@ -45,7 +45,7 @@ describe("places", () => {
     expect([...held.values()].sort()).toEqual([16, 17, 17])
   })
 
-  test("are kept free for others by a key beyond its share, as many as it holds", () => {
+  test("places are kept free for others by a key beyond its share, as many as it holds", () => {
     const places = new SlotPool(50)
     for (const key of ["a", "b", "c"]) places.enter(key)
     const held = fill(places, "greedy")
@@ -61,7 +61,7 @@ describe("places", () => {
     }
   })
 
-  test("are free for one key again when the others have long been gone", () => {
+  test("places are free for one key again when the others have long been gone", () => {
     const places = new SlotPool(10)
     fill(places, "a")
     expect(places.refusal("b", 0)).toBe("in_flight")
@@ -185,7 +185,7 @@ function admits(loop: LoopDelayGuard, requests = 100): number {
 }
 
 describe("a loop", () => {
-  test("that is late for long turns most away, and some never", () => {
+  test("a loop that is late for long turns most away, and some never", () => {
     const loop = new LoopDelayGuard()
     for (let look = 0; look < 20; look++) loop.onLoopDelay(300)
     expect(admits(loop, 800)).toBe(100)
@@ -212,7 +212,7 @@ describe("a loop", () => {
     expect(admits(loop)).toBe(100)
   })
 
-  test("that stays near a bound does not change its mind with every look", () => {
+  test("a loop that stays near a bound does not change its mind with every look", () => {
     const loop = new LoopDelayGuard()
     let changes = 0
     let late = false
@@ -225,7 +225,7 @@ describe("a loop", () => {
     expect(changes).toBe(1)
   })
 
-  test("lets one of eight in, whatever it was told", () => {
+  test("a loop lets one of eight in, whatever it was told", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.integer(), fc.double({ noNaN: true })), { maxLength: 200 }), (looks) => {
         const loop = new LoopDelayGuard()

@@ -6,7 +6,7 @@ import { isForeignPath, RouteHelp } from "./route-help.ts"
 const paths = protocols.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.paths))
 
 describe("advice", () => {
-  test("is one line that leads somewhere, for any path", () => {
+  test("advice is one line that leads somewhere, for any path", () => {
     const help = new RouteHelp(paths)
     fc.assert(
       fc.property(fc.webPath(), (path) => {

@@ -77,7 +77,7 @@ const nanoOf = (used: { usage: Usage; images?: number }, pricing: Pricing) => {
 }
 
 describe("a cost", () => {
-  test("is the exact sum, rounded up once", () => {
+  test("a cost is the exact sum, rounded up once", () => {
     fc.assert(
       fc.property(usages, images, priced, (usage, images, prices) => {
         const sum = computeExactCost({ usage, images }, prices)
@@ -89,7 +89,7 @@ describe("a cost", () => {
     )
   })
 
-  test("is the same without its lines, however large it is", () => {
+  test("a cost is the same without its lines, however large it is", () => {
     const dear = priced.map(({ pricing }) => ({ ...pricing, input: "999999999.999999999" }))
     const any = fc.oneof(
       priced.map(({ pricing }) => pricing),
@@ -111,7 +111,7 @@ describe("a cost", () => {
     expect(() => chargeOf(used, { input: "2", output: "1" })).toThrow(RangeError)
   })
 
-  test("is the sum of its lines", () => {
+  test("a cost is the sum of its lines", () => {
     fc.assert(
       fc.property(usages, images, priced, (usage, images, { pricing }) => {
         const { nanoUsd, lines } = costOf({ usage, images }, pricing) ?? { nanoUsd: -1n, lines: [] }
@@ -124,7 +124,7 @@ describe("a cost", () => {
     )
   })
 
-  test("does not fall when more tokens are used, where no tier is cheaper than what is below it (I11)", () => {
+  test("a cost does not fall when more tokens are used, where no tier is cheaper than what is below it (I11)", () => {
     fc.assert(
       fc.property(usages, fc.constantFrom(...BUCKETS), count, priced, (usage, bucket, more, { plain, pricing }) => {
         const dearer = (pricing.tiers ?? []).map(({ aboveInputTokens }, at) => {
@@ -138,7 +138,7 @@ describe("a cost", () => {
     )
   })
 
-  test("does not fall when a price rises (I11)", () => {
+  test("a cost does not fall when a price rises (I11)", () => {
     const names = fc.constantFrom(...(Object.keys(PRICE_NAMES) as PriceBucket[]))
     fc.assert(
       fc.property(usages, images, priced, names, price, (usage, images, { plain, pricing }, name, more) => {
@@ -150,7 +150,7 @@ describe("a cost", () => {
     )
   })
 
-  test("does not depend on how tokens are spread over buckets of one price", () => {
+  test("a cost does not depend on how tokens are spread over buckets of one price", () => {
     fc.assert(
       fc.property(usages, price, price, (usage, input, output) => {
         const sum = (buckets: readonly SampleBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), 0)
@@ -161,7 +161,7 @@ describe("a cost", () => {
     )
   })
 
-  test("uses a tier for the whole request, above its size and not at it, and keeps what the tier leaves out", () => {
+  test("a cost uses a tier for the whole request, above its size and not at it, and keeps what the tier leaves out", () => {
     const pricing = { input: "1", output: "2", tiers: [{ aboveInputTokens: 100, input: "3" }] }
     expect(costOf({ usage: { input: 60, cacheRead: 40, output: 10 } }, pricing)?.nanoUsd).toBe(120_000n)
     const above = costOf({ usage: { input: 61, cacheRead: 40, output: 10 } }, pricing)
@@ -175,13 +175,13 @@ describe("a cost", () => {
     expect(costOf({ usage }, { input: "1" })?.nanoUsd).toBe(1_000_000_000n)
   })
 
-  test("is unknown where something was used that has no price", () => {
+  test("a cost is unknown where something was used that has no price", () => {
     expect(costOf({ usage: { input: 1, output: 1 } }, { input: "1" })).toBeUndefined()
     expect(costOf({ usage: {}, images: 1 }, { input: "1" })).toBeUndefined()
     expect(costOf({ usage: { input: 1, output: 0 } }, { input: "1" })?.nanoUsd).toBe(1_000n)
   })
 
-  test("of what is sold by the image includes its tokens, and of what is sold by the token its images", () => {
+  test("a cost of what is sold by the image includes its tokens, and of what is sold by the token its images", () => {
     const used = { usage: { input: 20, imageOutput: 1000 }, images: 2 }
     expect(costOf(used, { perImage: "0.04" })?.nanoUsd).toBe(80_000_000n)
     expect(costOf(used, { input: "5", imageOutput: "40", output: "10" })?.nanoUsd).toBe(40_100_000n)
@@ -193,7 +193,7 @@ describe("a cost", () => {
 })
 
 describe("a bound", () => {
-  test("is never below what any use within it costs", () => {
+  test("a bound is never below what any use within it costs", () => {
     fc.assert(
       fc.property(usages, images, priced, fc.nat(1000), (usage, images, { pricing }, slack) => {
         const sum = (buckets: readonly SampleBucket[]) => buckets.reduce((all, each) => all + (usage[each] ?? 0), slack)
@@ -204,14 +204,14 @@ describe("a bound", () => {
     )
   })
 
-  test("is reached by the dearest bucket in the dearest tier", () => {
+  test("a bound is reached by the dearest bucket in the dearest tier", () => {
     const pricing = { input: "1", cacheWrite: "4", output: "2", tiers: [{ aboveInputTokens: 10, output: "9" }] }
     const bound = boundOf({ inputTokens: 11, outputTokens: 5 }, pricing)
     expect(bound).toBe(nanoOf({ usage: { cacheWrite: 11, output: 5 } }, pricing))
     expect(boundOf({ inputTokens: 10, outputTokens: 5 }, pricing)).toBe(50_000n)
   })
 
-  test("is unknown where a use within it could have no price", () => {
+  test("a bound is unknown where a use within it could have no price", () => {
     expect(boundOf({ inputTokens: 1, outputTokens: 1 }, { input: "1" })).toBeUndefined()
     expect(boundOf({ inputTokens: 1, outputTokens: 0 }, { cacheRead: "1" })).toBeUndefined()
     expect(boundOf({ inputTokens: 1, outputTokens: 0 }, { input: "1" })).toBe(1_000n)

@@ -57,7 +57,7 @@ const balance = (account = "key:k1") => ledger.balance(account)
 const posted = (account: string) => balance(account)?.postedNano
 
 describe("reported usage above hold and balance", () => {
-  test("is a debt of the paying account (I10)", async () => {
+  test("reported usage above hold and balance is a debt of the paying account (I10)", async () => {
     await topUp("key:k1", 150n)
     const settled = await ledger.settle(await hold(), reported(170n))
     expect(settled).toMatchObject({ chargeNano: 170n, paidNano: 150n, owedNano: 20n, writtenOffNano: 0n })
@@ -65,7 +65,7 @@ describe("reported usage above hold and balance", () => {
     expect([posted("revenue"), posted("debt"), posted("write-off")]).toEqual([170n, -20n, 0n])
   })
 
-  test("is the tenant's debt where the tenant pays, and stays so over a restart, folded or not", async () => {
+  test("reported usage above hold and balance is the tenant's debt where the tenant pays, and stays so over a restart, folded or not", async () => {
     await topUp("tenant:acme", 100n)
     const requestId = await hold()
     await ledger.settle(requestId, reported(130n))
@@ -84,14 +84,14 @@ describe("reported usage above hold and balance", () => {
     expect(balance()).toMatchObject({ postedNano: 0n, owedNano: 10n })
   })
 
-  test("is no debt where nothing limits the account, nor where it is only estimated", async () => {
+  test("reported usage above hold and balance is no debt where nothing limits the account, nor where it is only estimated", async () => {
     expect(await ledger.settle(await hold(), reported(900n))).toMatchObject({ paidNano: 900n, owedNano: 0n })
     await topUp("key:k1", 100n)
     expect(await ledger.settle(await hold(), estimated(130n))).toMatchObject({ owedNano: 0n, writtenOffNano: 30n })
     expect(balance()?.owedNano).toBe(0n)
   })
 
-  test("counts as spent once, whenever it is paid", async () => {
+  test("reported usage above hold and balance counts as spent once, whenever it is paid", async () => {
     await topUp("key:k1", 100n)
     await ledger.settle(await hold(), reported(170n))
     const spent = () => ledger.usage({ from: "2026-11-16", to: "2026-11-16", limit: 9 }).map(({ paidNano }) => paidNano)
@@ -109,7 +109,7 @@ describe("an open debt", () => {
     await ledger.settle(await hold(), reported(170n))
   }
 
-  test("leaves nothing to spend, and the refusal names it", async () => {
+  test("an open debt leaves nothing to spend, and the refusal names it", async () => {
     await topUp("key:k1", 150_000_000n)
     await ledger.settle(await hold(), reported(170_000_000n))
     for (const amountNano of [0n, 1_000_000n]) {
@@ -119,7 +119,7 @@ describe("an open debt", () => {
     }
   })
 
-  test("is paid first by a top-up, in parts or whole", async () => {
+  test("an open debt is paid first by a top-up, in parts or whole", async () => {
     await owe20()
     await topUp("key:k1", 15n)
     expect(balance()).toMatchObject({ postedNano: 0n, freeNano: 0n, owedNano: 5n })
@@ -129,7 +129,7 @@ describe("an open debt", () => {
     await hold()
   })
 
-  test("is paid once by one top-up event, however often it is sent", async () => {
+  test("an open debt is paid once by one top-up event, however often it is sent", async () => {
     await owe20()
     const event = { account: "key:k1", amountNano: 15n, eventId: "invoice", at: now }
     await Promise.all([ledger.topUp(event), ledger.topUp(event)])
@@ -138,7 +138,7 @@ describe("an open debt", () => {
     await expect(ledger.topUp({ ...event, amountNano: 16n })).rejects.toMatchObject({ code: "idempotency_conflict" })
   })
 
-  test("is paid by what other requests did not need of their holds", async () => {
+  test("an open debt is paid by what other requests did not need of their holds", async () => {
     await topUp("key:k1", 200n)
     const [first, second, third] = [await hold(), await hold({ amountNano: 60n }), await hold({ amountNano: 40n })]
     await ledger.settle(first, reported(150n))
@@ -150,7 +150,7 @@ describe("an open debt", () => {
     expect(ledger.receipt(second)).toMatchObject({ chargeNano: 30n, paidNano: 30n, owedNano: 0n })
   })
 
-  test("refuses to hold more for a stream under way", async () => {
+  test("an open debt refuses to hold more for a stream under way", async () => {
     await topUp("key:k1", 200n)
     const [first, second] = [await hold(), await hold()]
     await ledger.settle(first, reported(150n))
@@ -173,7 +173,7 @@ describe("a budget that reported usage exceeds", () => {
   const left = (limitNano: bigint, budget: Partial<Budget> = {}) =>
     ledger.leftOf({ period: "day", limitNano, ...budget }, { keyId: "k1", tenant: "acme", at: now })
 
-  test("has the overshoot less in its next periods, until they have made up for it", async () => {
+  test("a budget that reported usage exceeds has the overshoot less in its next periods, until they have made up for it", async () => {
     await ledger.settle(await hold({ budgets: day(100n) }), reported(350n))
     expect(left(100n)).toBe(-250n)
     for (const expected of [-150n, -50n, 50n, 100n]) {
@@ -188,7 +188,7 @@ describe("a budget that reported usage exceeds", () => {
     await hold({ budgets: day(100n), amountNano: 100n })
   })
 
-  test("counts what was spent meanwhile", async () => {
+  test("a budget that reported usage exceeds counts what was spent meanwhile", async () => {
     await ledger.settle(await hold({ budgets: day(100n) }), reported(130n))
     now += DAY_MS
     await ledger.settle(await hold({ budgets: day(100n), amountNano: 60n }), reported(60n))
@@ -197,7 +197,7 @@ describe("a budget that reported usage exceeds", () => {
     expect(left(100n)).toBe(100n)
   })
 
-  test("has nothing carried over that other holds of the period gave back", async () => {
+  test("a budget that reported usage exceeds has nothing carried over that other holds of the period gave back", async () => {
     const other = await hold({ budgets: day(200n), amountNano: 100n })
     await ledger.settle(await hold({ budgets: day(200n) }), reported(150n))
     await ledger.settle(other, reported(20n))
@@ -205,7 +205,7 @@ describe("a budget that reported usage exceeds", () => {
     expect(left(200n)).toBe(200n)
   })
 
-  test("is judged by the limit that was in force then", async () => {
+  test("a budget that reported usage exceeds is judged by the limit that was in force then", async () => {
     await ledger.settle(await hold({ budgets: day(1000n) }), reported(500n))
     now += DAY_MS
     expect(left(10n)).toBe(10n)
@@ -237,7 +237,7 @@ describe("a budget that reported usage exceeds", () => {
     expect(ledger.leftOf({ period: "day", limitNano: 100n }, { keyId: "k2", tenant: "acme", at: now })).toBe(100n)
   })
 
-  test("takes over what a request of the day before exceeded it by", async () => {
+  test("a budget that reported usage exceeds takes over what a request of the day before exceeded it by", async () => {
     const late = await hold({ budgets: day(100n) })
     now += DAY_MS
     await ledger.settle(await hold({ budgets: day(100n) }), reported(110n))

@@ -69,7 +69,7 @@ describe("a hold", () => {
     expect(ledger.balance("key:k2")).toBeUndefined()
   })
 
-  test("is refused above what is free, saying what was needed and what is there", async () => {
+  test("a hold is refused above what is free, saying what was needed and what is there", async () => {
     await topUp("key:k1", 1_500_000_000n)
     await hold({ amountNano: 1_000_000_000n })
     const refused = hold({ amountNano: 500_000_001n })
@@ -79,20 +79,20 @@ describe("a hold", () => {
     await hold({ amountNano: 500_000_000n })
   })
 
-  test("may draw on credit down to the floor", async () => {
+  test("a hold may draw on credit down to the floor", async () => {
     await ledger.setFloor("key:k1", -150n)
     await hold({ amountNano: 150n })
     expect(hold({ amountNano: 1n })).rejects.toMatchObject({ code: "insufficient_balance" })
   })
 
-  test("is not made twice for one request, nor after its end", async () => {
+  test("a hold is not made twice for one request, nor after its end", async () => {
     const requestId = await hold()
     expect(hold({ requestId })).rejects.toThrow("held already")
     await ledger.release(requestId)
     expect(hold({ requestId })).rejects.toThrow("has ended")
   })
 
-  test("needs an amount, and a ledger that has recovered", () => {
+  test("a hold needs an amount, and a ledger that has recovered", () => {
     expect(hold({ amountNano: -1n })).rejects.toThrow(RangeError)
     const idle = new Ledger({ table: store.ledger })
     const wish = { requestId: "r", tenant: "t", keyId: "k", amountNano: 1n, at: now }
@@ -123,7 +123,7 @@ describe("a hold", () => {
 })
 
 describe("an extension", () => {
-  test("holds more where it fits, and changes nothing where it does not", async () => {
+  test("an extension holds more where it fits, and changes nothing where it does not", async () => {
     await topUp("key:k1", 150n)
     const requestId = await hold()
     expect(await ledger.extend(requestId, 51n)).toBe(false)
@@ -132,13 +132,13 @@ describe("an extension", () => {
     expect(await ledger.settle(requestId, settlement(150n))).toMatchObject({ paidNano: 150n, writtenOffNano: 0n })
   })
 
-  test("keeps within the budgets of its hold", async () => {
+  test("an extension keeps within the budgets of its hold", async () => {
     const requestId = await hold({ budgets: [{ period: "day", limitNano: 120n }] })
     expect(await ledger.extend(requestId, 21n)).toBe(false)
     expect(await ledger.extend(requestId, 20n)).toBe(true)
   })
 
-  test("keeps within them too when a transaction has failed meanwhile", async () => {
+  test("an extension keeps within them too when a transaction has failed meanwhile", async () => {
     const [requestId, other] = [await hold({ budgets: [{ period: "day", limitNano: 220n }] }), await hold()]
     const also = () => {
       throw new TypeError("a bug")
@@ -148,7 +148,7 @@ describe("an extension", () => {
     expect(await ledger.extend(requestId, 20n)).toBe(true)
   })
 
-  test("of what has ended, or never began, does not fit", async () => {
+  test("an extension of what has ended, or never began, does not fit", async () => {
     const requestId = await hold()
     await ledger.release(requestId)
     expect(await ledger.extend(requestId, 1n)).toBe(false)
@@ -187,18 +187,18 @@ describe("a settlement", () => {
     expect([posted("key:k1"), posted("revenue"), posted("write-off")]).toEqual([0n, 170n, -20n])
   })
 
-  test("does not touch what others hold", async () => {
+  test("a settlement does not touch what others hold", async () => {
     await topUp("key:k1", 150n)
     const [first, second] = [await hold(), await hold({ amountNano: 50n })]
     expect(await ledger.settle(first, settlement(120n))).toMatchObject({ paidNano: 100n, writtenOffNano: 20n })
     expect(await ledger.settle(second, settlement(50n))).toMatchObject({ paidNano: 50n, writtenOffNano: 0n })
   })
 
-  test("of what was never held is a fault (I9)", () => {
+  test("a settlement of what was never held is a fault (I9)", () => {
     expect(ledger.settle("nobody", settlement(1n))).rejects.toThrow("never held")
   })
 
-  test("is never a credit, and counts whole tokens", async () => {
+  test("a settlement is never a credit, and counts whole tokens", async () => {
     const requestId = await hold()
     expect(ledger.settle(requestId, settlement(-1n))).rejects.toThrow(RangeError)
     for (const usage of [{ input: -1 }, { output: 0.5 }, { reasoning: Number.NaN }])
@@ -213,7 +213,7 @@ describe("what is written with a settlement", () => {
   const put = (address: string) =>
     store.credentials.put({ provider: "p", address, sealed: "s", setAt: now, settings: null })
 
-  test("is written once, when the settlement is booked", async () => {
+  test("what is written with a settlement is written once, when the settlement is booked", async () => {
     const requestId = await hold()
     const both = ["first", "again"].map((word) => ledger.settle(requestId, settlement(30n, { also: () => put(word) })))
     await Promise.all(both)
@@ -249,12 +249,12 @@ describe("a release", () => {
     expect(await ledger.settle(requestId, settlement(5n))).toMatchObject({ outcome: "released", chargeNano: 0n })
   })
 
-  test("of what was never held does nothing", async () => {
+  test("a release of what was never held does nothing", async () => {
     expect(await ledger.release("nobody")).toMatchObject({ outcome: "released", chargeNano: 0n })
     expect(ledger.receipt("nobody")).toBeUndefined()
   })
 
-  test("may leave a receipt", async () => {
+  test("a release may leave a receipt", async () => {
     const requestId = await hold()
     await ledger.release(requestId, { protocol: "openai", facts: { attempts: [{ status: 503 }] } })
     const booked = { protocol: "openai", held: "0.0000001" }
@@ -285,7 +285,7 @@ describe("a start", () => {
     expect(ledger.receipt(requestId)).toMatchObject({ paidNano: 110n, writtenOffNano: 20n })
   })
 
-  test("pays first for what was held first, whichever was written last, where there is not enough for all", async () => {
+  test("a start pays first for what was held first, whichever was written last, where there is not enough for all", async () => {
     await topUp("key:k1", 10n)
     const [first, second] = [await hold({ amountNano: 0n }), await hold({ amountNano: 0n })]
     for (const requestId of [second, first]) {
@@ -322,7 +322,7 @@ test("a lower bound is written within a second, also when nothing else is", asyn
 describe("a budget", () => {
   const day = (limitNano: bigint) => [{ period: "day", limitNano } as const]
 
-  test("counts what is spent and what is held, and says when it begins anew", async () => {
+  test("a budget counts what is spent and what is held, and says when it begins anew", async () => {
     await ledger.settle(await hold(), settlement(60n))
     await hold({ amountNano: 30n })
     const refused = hold({ amountNano: 11n, budgets: day(100n) })
@@ -334,19 +334,19 @@ describe("a budget", () => {
     await hold({ amountNano: 10n, budgets: day(100n) })
   })
 
-  test("holds for requests of one turn together", async () => {
+  test("a budget holds for requests of one turn together", async () => {
     const all = await Promise.allSettled(Array.from({ length: 50 }, () => hold({ budgets: day(1000n) })))
     expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(10)
   })
 
-  test("is the key's; a tenant's counts all its keys", async () => {
+  test("a budget is the key's; a tenant's counts all its keys", async () => {
     await hold({ keyId: "k1" })
     await hold({ keyId: "k2", budgets: day(100n) })
     const budgets = [{ of: "tenant", period: "month", limitNano: 299n } as const]
     expect(hold({ keyId: "k3", budgets })).rejects.toThrow("the tenant's budget")
   })
 
-  test("takes a settlement in the window of its hold, across midnight and a restart (I16)", async () => {
+  test("a budget takes a settlement in the window of its hold, across midnight and a restart (I16)", async () => {
     const late = await hold()
     now += DAY_MS
     await ledger.settle(late, settlement(100n))
@@ -357,7 +357,7 @@ describe("a budget", () => {
     expect(hold({ amountNano: 1n, budgets: day(100n) })).rejects.toMatchObject({ code: "budget_exceeded" })
   })
 
-  test("is not reset by a clock that steps back and forth (I19)", async () => {
+  test("a budget is not reset by a clock that steps back and forth (I19)", async () => {
     const midnight = Date.UTC(2026, 10, 16)
     const tries: boolean[] = []
     for (const step of [-1, 1, -1, 1, -1]) {
@@ -390,7 +390,7 @@ describe("a budget", () => {
 describe("a top-up", () => {
   const event = { account: "key:k1", amountNano: 100n, eventId: "e", at: NOON }
 
-  test("is booked once per event (I13)", async () => {
+  test("a top-up is booked once per event (I13)", async () => {
     await Promise.all([ledger.topUp(event), ledger.topUp(event)])
     restart()
     await ledger.topUp(event)
@@ -398,7 +398,7 @@ describe("a top-up", () => {
   })
 
   test.each([{ amountNano: 101n }, { account: "key:k2" }])(
-    "is refused where the event was another: %p",
+    "a top-up is refused where the event was another: %p",
     async (other) => {
       await ledger.topUp(event)
       expect(ledger.topUp({ ...event, ...other })).rejects.toMatchObject({ code: "idempotency_conflict" })
@@ -406,7 +406,7 @@ describe("a top-up", () => {
   )
 
   test.each([{ amountNano: 0n }, { amountNano: -1n }, { amountNano: 10n ** 19n }, { account: "revenue" }])(
-    "is refused: %p",
+    "a top-up is refused: %p",
     (other) => {
       expect(ledger.topUp({ ...event, ...other })).rejects.toMatchObject({ code: "invalid_parameter" })
     },
@@ -420,7 +420,7 @@ describe("a top-up", () => {
     expect(hold({ amountNano: 501n })).rejects.toMatchObject({ code: "insufficient_balance" })
   })
 
-  test("of several at once limits an account once", async () => {
+  test("a top-up of several at once limits an account once", async () => {
     await ledger.settle(await hold(), settlement(70n))
     await Promise.all([topUp("tenant:acme", 10n), hold({ amountNano: 10n }), topUp("tenant:acme", 5n)])
     expect(ledger.balance("tenant:acme")?.freeNano).toBe(5n)
@@ -428,7 +428,7 @@ describe("a top-up", () => {
 })
 
 describe("a floor", () => {
-  test("can be taken away, and given again", async () => {
+  test("a floor can be taken away, and given again", async () => {
     await ledger.setFloor("key:k1", 0n)
     expect(hold()).rejects.toMatchObject({ code: "insufficient_balance" })
     await ledger.setFloor("key:k1", null)
@@ -436,7 +436,7 @@ describe("a floor", () => {
     expect(ledger.balance("key:k1")?.freeNano).toBeNull()
   })
 
-  test("cannot be above what there is", async () => {
+  test("a floor cannot be above what there is", async () => {
     await topUp("key:k1", 100n)
     expect(ledger.setFloor("key:k1", 101n)).rejects.toMatchObject({ code: "invalid_parameter", param: "floor" })
     expect(ledger.setFloor("key:new", 1n)).rejects.toMatchObject({ code: "invalid_parameter" })
@@ -446,7 +446,7 @@ describe("a floor", () => {
 })
 
 describe("a receipt", () => {
-  test("shows what was booked, the usage, and the prices by their version", async () => {
+  test("a receipt shows what was booked, the usage, and the prices by their version", async () => {
     const requestId = await hold()
     const pricing = { input: "1", output: "2" }
     await ledger.settle(requestId, settlement(30n, { pricing, facts: { estimated: true } }))
@@ -459,7 +459,7 @@ describe("a receipt", () => {
     expect(ledger.receipt(requestId, "other")).toBeUndefined()
   })
 
-  test("loses its facts when they are dropped, at most so many at once, and nothing of what was booked", async () => {
+  test("a receipt loses its facts when they are dropped, at most so many at once, and nothing of what was booked", async () => {
     const ids = await Promise.all([hold(), hold(), hold()])
     for (const id of ids) await ledger.settle(id, settlement(30n))
     expect(await ledger.dropReceiptsBefore(now, 10)).toBe(0)
@@ -474,7 +474,7 @@ describe("usage", () => {
   const use = async (wish: Partial<HoldRequest>, more: Partial<Settlement> = {}) =>
     ledger.settle(await hold(wish), settlement(10n, more))
 
-  test("is summed by day, key, model and provider", async () => {
+  test("usage is summed by day, key, model and provider", async () => {
     await use({})
     await use({}, { usage: { input: 1, cacheRead: 7, reasoning: 2 }, images: 3 })
     await use({}, { model: "m/small" })
@@ -492,13 +492,13 @@ describe("usage", () => {
     expect(small).toMatchObject({ model: "m/small", requests: 1 })
   })
 
-  test("counts on the day of the hold, and what was recovered too", async () => {
+  test("usage counts on the day of the hold, and what was recovered too", async () => {
     await hold({ at: NOON - DAY_MS })
     restart()
     expect(ledger.usage(all)).toMatchObject([{ date: "2026-11-14", model: "unknown", requests: 1, paidNano: 100n }])
   })
 
-  test("is read in pages, all rows once, whatever is asked for", async () => {
+  test("usage is read in pages, all rows once, whatever is asked for", async () => {
     for (const tenant of ["acme", "beta"])
       for (const keyId of [`${tenant}-1`, `${tenant}-2`])
         for (const day of [0, 1, 5])
@@ -535,7 +535,7 @@ describe("usage", () => {
     expect(await ledger.dropUsageBefore("2026-11-15", 2)).toBe(0)
   })
 
-  test("is refused where the question is none", () => {
+  test("usage is refused where the question is none", () => {
     expect(() => ledger.usage({ ...all, from: "yesterday" })).toThrow("not a date")
     expect(() => ledger.usage({ ...all, keyId: "k1" })).toThrow("must name its tenant")
   })

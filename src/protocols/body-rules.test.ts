@@ -53,7 +53,7 @@ describe("a second spelling of a member that the gateway owns", () => {
     [gemini, { GenerationConfig: {} }, "GenerationConfig"],
     [gemini, { generationConfig: { MaxOutputTokens: 1 } }, "generationConfig.MaxOutputTokens"],
     [gemini, { generation_config: { MAX_OUTPUT_TOKENS: 1 } }, "generation_config.MAX_OUTPUT_TOKENS"],
-  ])("is refused by its path: %#", (guard, body, path) => {
+  ])("a second spelling of a member that the gateway owns is refused by its path: %#", (guard, body, path) => {
     expect(refusalOf(guard, body)).toBe(path as string)
   })
 
@@ -69,7 +69,7 @@ describe("a second spelling of a member that the gateway owns", () => {
     [gemini, { contents: [{ parts: [{ functionCall: { name: "f", args: { fileUri: "gs://x", Role: 1 } } }] }] }],
     [gemini, { contents: [{ parts: [{ functionResponse: { name: "f", response: { file_uri: "gs://x" } } }] }] }],
   ])(
-    "is the caller's own word in schemas, arguments and metadata, and both are the vendor's at Gemini: %#",
+    "a second spelling of a member that the gateway owns is the caller's own word in schemas, arguments and metadata, and both are the vendor's at Gemini: %#",
     (guard, body) => {
       expect(refusalOf(guard, body)).toBeUndefined()
     },
@@ -79,23 +79,23 @@ describe("a second spelling of a member that the gateway owns", () => {
 describe("a member that chooses a model inside the provider", () => {
   test.each([
     ...["route", "preset", "plugins", "extra_body", "extraBody", "providerOptions", "compound_custom", "Plugins"],
-  ])("is refused by name: %s", (name) => {
+  ])("a member that chooses a model inside the provider is refused by name: %s", (name) => {
     for (const guard of Object.values(GUARDS)) expect(refusalOf(guard, { [name]: { models: ["dear"] } })).toBe(name)
   })
 
-  test("is not Google's thinking in an extra body", () => {
+  test("a member that chooses a model inside the provider is not Google's thinking in an extra body", () => {
     expect(refusalOf(chat, { extra_body: { google: { thinking_config: { thinking_budget: 1 } } } })).toBeUndefined()
     const beside = { google: { thinking_config: {}, cached_content: "c" } }
     expect(refusalOf(chat, { extra_body: beside })).toBe("extra_body")
     expect(refusalOf(chat, { extra_body: { google: { thinking_config: {} }, model: "x" } })).toBe("extra_body")
   })
 
-  test("is the model of an advisor tool, but not that of image generation", () => {
+  test("a member that chooses a model inside the provider is the model of an advisor tool, but not that of image generation", () => {
     expect(refusalOf(messages, { tools: [{ type: "advisor_20260301", model: "dear" }] })).toBe("tools[0].model")
     expect(refusalOf(responses, { tools: [{ type: "image_generation", model: "gpt-image-1" }] })).toBeUndefined()
   })
 
-  test("is the routing of a Gemini model", () => {
+  test("a member that chooses a model inside the provider is the routing of a Gemini model", () => {
     const routing = { autoMode: { modelRoutingPreference: "PRIORITIZE_QUALITY" } }
     expect(refusalOf(gemini, { generationConfig: { routingConfig: routing } })).toBe("generationConfig.routingConfig")
     expect(refusalOf(gemini, { generation_config: { routing_config: routing } })).toBe(
@@ -111,7 +111,7 @@ describe("a limit in another protocol's word", () => {
     [responses, "max_tokens"],
     [messages, "max_completion_tokens"],
     [messages, "num_predict"],
-  ])("is refused: %#", (guard, name) => {
+  ])("a limit in another protocol's word is refused: %#", (guard, name) => {
     expect(refusalOf(guard, { [name]: 1 })).toBe(name)
   })
 })
@@ -175,11 +175,11 @@ describe("an object of the provider's account", () => {
     [gemini, { cachedContent: "c" }, "cachedContent"],
     [gemini, { generateContentRequest: { cached_content: "c" } }, "generateContentRequest.cached_content"],
     [gemini, { tools: { fileSearch: {} } }, "tools.fileSearch"],
-  ])("is refused by its path: %#", (guard, body, path) => {
+  ])("an object of the provider's account is refused by its path: %#", (guard, body, path) => {
     expect(refusalOf(guard, body)).toBe(path)
   })
 
-  test("may be what code that the provider ran has put out", () => {
+  test("an object of the provider's account may be what code that the provider ran has put out", () => {
     const result = { type: "code_execution_tool_result", content: { content: [{ file_id: "f" }] } }
     const body = (content: Json[]) => ({ messages: [{ role: "assistant", content }] })
     expect(refusalOf(messages, body([result]))).toBeUndefined()
@@ -188,7 +188,7 @@ describe("an object of the provider's account", () => {
     )
   })
 
-  test("is not an address that anybody may fetch", () => {
+  test("a public URL is not an object of the provider's account", () => {
     const body = (fileUri: string) => ({ contents: [{ parts: [{ fileData: { fileUri } }] }] })
     expect(refusalOf(gemini, body("https://example.com/a.png"))).toBeUndefined()
     expect(refusalOf(gemini, body("gs://bucket/a.png"))).toBe("contents[0].parts[0].fileData.fileUri")

@@ -25,12 +25,12 @@ describe("an account of ours that is out of credit", () => {
     expect(error.message).not.toContain("Billing")
   })
 
-  test("is not what a caller can make a provider say", () => {
+  test("a caller cannot make the gateway's account look out of credit", () => {
     const said = { type: "invalid_request_error", message: `Unknown tool "${ANTHROPIC}".` }
     expect(toGatewayError(said, { status: 400 })).toMatchObject({ code: "invalid_parameter", owner: "caller" })
   })
 
-  test("is not what every limit's billing page is", () => {
+  test("an account of ours that is out of credit is not what every limit's billing page is", () => {
     const said = { message: "Rate limit reached. Visit https://console.example.com/settings/billing to upgrade." }
     expect(toGatewayError(said, { status: 429 })).toMatchObject({ code: "upstream_rate_limited", owner: "upstream" })
   })

@@ -33,7 +33,7 @@ function endless() {
 }
 
 describe("a framed stream", () => {
-  test("is read no faster than it is asked for", async () => {
+  test("a framed stream is read no faster than it is asked for", async () => {
     const { body, seen } = endless()
     const reader = (await reframeAsAnthropic(body)).getReader()
     await Bun.sleep(20)
@@ -77,7 +77,7 @@ describe("an answer of Converse", () => {
   const message = (type: string, payload: string) =>
     encodeEventMessage({ ":event-type": type, ":message-type": "event" }, payload)
 
-  test("that streams has its events behind their names, their bytes unchanged", async () => {
+  test("an answer of Converse that streams has its events behind their names, their bytes unchanged", async () => {
     const payload = '{"contentBlockIndex":0,"delta":{"text":"Grüße \\n"},"p":"abc"}'
     const frames = [message("contentBlockDelta", payload), message("two\nlines", "{}"), message("metadata", "{}")]
     const response = await toConverseResponse(new Response(Buffer.concat(frames), { headers }))
@@ -86,7 +86,7 @@ describe("an answer of Converse", () => {
     )
   })
 
-  test("that fails within its stream names the exception in the event", async () => {
+  test("an answer of Converse that fails within its stream names the exception in the event", async () => {
     const told = { ":message-type": "exception", ":exception-type": "throttlingException" }
     const broken = { ":message-type": "error", ":error-code": "InternalFailure", ":error-message": "Oh." }
     const frames = [encodeEventMessage(told, '{"message":"Langsam, bitte: Grüße."}'), encodeEventMessage(broken, "")]
@@ -97,7 +97,7 @@ describe("an answer of Converse", () => {
     )
   })
 
-  test("that is a refusal names the exception in its body", async () => {
+  test("an answer of Converse that is a refusal names the exception in its body", async () => {
     const refused = Response.json(
       { message: "Slow." },
       { status: 429, headers: { "x-amzn-errortype": "ThrottlingException:http://x/", "retry-after": "3" } },
@@ -107,7 +107,7 @@ describe("an answer of Converse", () => {
     expect(await (told as Response).json()).toEqual({ __type: "ThrottlingException", message: "Slow." })
   })
 
-  test("that came whole stays as it is", async () => {
+  test("an answer of Converse that came whole stays as it is", async () => {
     const response = Response.json({ output: {} })
     expect(await toConverseResponse(response)).toBe(response)
   })

@@ -60,7 +60,7 @@ afterEach(() => discovery.stop())
 const names = ({ account }: PlayedHost) => discovery.offeredAt(account)?.map(({ name }) => name)
 
 describe("a host", () => {
-  test("that answers is asked once", async () => {
+  test("a host that answers is asked once", async () => {
     const one = host("one", offerOf("a", "b"))
     open().follow([[one.account]])
     await eventually(() => heard.length === 1)
@@ -68,7 +68,7 @@ describe("a host", () => {
     expect([heard, names(one), one.asked]).toEqual([["one: a,b"], ["a", "b"], 1])
   })
 
-  test("that is down is told of once, asked again, and found when it comes", async () => {
+  test("a host that is down is reported once, asked again, and found when it comes", async () => {
     const down = new Error("no answer")
     const one = host("one", down, down, down, offerOf("a"))
     open().follow([[one.account]])
@@ -77,14 +77,14 @@ describe("a host", () => {
     expect(one.asked).toBe(4)
   })
 
-  test("without a model is asked again", async () => {
+  test("a host without a model is asked again", async () => {
     const one = host("one", offerOf(), offerOf(), offerOf("a"))
     open().follow([[one.account]])
     await eventually(() => heard.length === 2)
     expect(heard).toEqual(["one fails: it offers no models", "one: a"])
   })
 
-  test("is asked by its first account alone, and not at all where its models are not discovered", async () => {
+  test("a host is asked by its first account alone, and not at all where its models are not discovered", async () => {
     const [one, second] = [host("one", offerOf("a")), host("one", offerOf("a"))]
     const { listModels: _, ...plain } = host("plain", offerOf("a")).account
     open().follow([[one.account, second.account], [plain], []])

@@ -41,7 +41,7 @@ describe("an account's address", () => {
     ["vertex", "https://aiplatform.googleapis.com", { ...google, location: "global" }],
     ["vertex", "https://aiplatform.eu.rep.googleapis.com", { ...google, location: "eu" }],
     ["vertex", "http://proxy", { ...google, location: "eu", baseUrl: "http://proxy" }],
-  ])("at %s may be %s", (id, address, options) => {
+  ])("an account's address at %s may be %s", (id, address, options) => {
     expect(open(id, options).map(({ baseUrl }) => baseUrl)).toEqual([address])
   })
 
@@ -56,14 +56,14 @@ describe("an account's address", () => {
 })
 
 describe("accounts", () => {
-  test("are as many as there are keys, each with its own", () => {
+  test("accounts are as many as there are keys, each with its own", () => {
     const accounts = open("groq", { apiKeys: [new Secret("one"), new Secret("two")] })
     const said = accounts.map(({ lines }) => lines["openai-chat"]?.headersWith({}).get("authorization"))
     expect(said).toEqual(["Bearer one", "Bearer two"])
     expect(accounts.map(({ secrets }) => secrets().map((secret) => secret.reveal()))).toEqual([["one"], ["two"]])
   })
 
-  test("are none without a credential, or without an address", () => {
+  test("accounts are none without a credential, or without an address", () => {
     expect(open("openai", {})).toEqual([])
     expect(open("vertex", { location: "global" })).toEqual([])
     expect(open("bedrock", { ...aws })).toEqual([])
@@ -71,7 +71,7 @@ describe("accounts", () => {
     expect(open("ollama", {})).toHaveLength(1)
   })
 
-  test("need no credential of their own where the cloud gives one", () => {
+  test("accounts need no credential of their own where the cloud gives one", () => {
     const ambient = {}
     const credentialsFile = {
       ...({ type: "external_account", file: "/external.json", audience: "a", subjectTokenType: "t" } as const),
@@ -103,7 +103,7 @@ describe("accounts", () => {
       { tenantId: "t", clientId: "app", clientSecret: new Secret("s"), resource: "mine" },
     ],
     ["configuration", "azure", { ambient: {}, apiKey, resource: "mine" }],
-  ])("say that the credential comes from: %s (%s)", (source, id, options) => {
+  ])("accounts say that the credential comes from: %s (%s)", (source, id, options) => {
     expect(open(id, options)[0]?.credentialSource).toBe(source)
   })
 

@@ -57,17 +57,20 @@ const VECTORS: readonly SigningVector[] = [
 ]
 
 describe("a signature", () => {
-  test.each(VECTORS.map((vector) => [vector.name, vector] as const))("is that of AWS's vector %s", (_, vector) => {
-    const { method = "GET", url = "https://example.amazonaws.com/", body = "", service = "service" } = vector
-    const { names = "host;x-amz-date", signature } = vector
-    const request = { method, url, headers: new Headers(vector.headers ?? {}), body }
-    const signed = signedHeaders(request, { region: "us-east-1", service, keys }, NOW)
-    expect(signed.get("x-amz-date")).toBe("20150830T123600Z")
-    expect(signed.get("authorization")).toBe(
-      `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/${service}/aws4_request, ` +
-        `SignedHeaders=${names}, Signature=${signature}`,
-    )
-  })
+  test.each(VECTORS.map((vector) => [vector.name, vector] as const))(
+    "a signature is that of AWS's vector %s",
+    (_, vector) => {
+      const { method = "GET", url = "https://example.amazonaws.com/", body = "", service = "service" } = vector
+      const { names = "host;x-amz-date", signature } = vector
+      const request = { method, url, headers: new Headers(vector.headers ?? {}), body }
+      const signed = signedHeaders(request, { region: "us-east-1", service, keys }, NOW)
+      expect(signed.get("x-amz-date")).toBe("20150830T123600Z")
+      expect(signed.get("authorization")).toBe(
+        `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/${service}/aws4_request, ` +
+          `SignedHeaders=${names}, Signature=${signature}`,
+      )
+    },
+  )
 
   const url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/m%3A0/invoke"
   const scope = { region: "us-east-1", service: "bedrock", keys }
@@ -92,7 +95,7 @@ describe("a signature", () => {
     expect(signed.get("authorization")).toContain("SignedHeaders=host;x-amz-date;x-amz-security-token,")
   })
 
-  test("leaves the headers it was given as they were", () => {
+  test("a signature leaves the headers it was given as they were", () => {
     const headers = new Headers({ "content-type": "application/json" })
     signedHeaders({ method: "POST", url, body: "{}", headers }, scope, NOW)
     expect([...headers.keys()]).toEqual(["content-type"])

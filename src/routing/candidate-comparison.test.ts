@@ -123,7 +123,7 @@ describe("by latency", () => {
     expect(order("m", by("latency"))).toEqual(["m@b", "m@a", "m@c"])
   })
 
-  test("who lets several wait without a sign has become slow, before anybody knows how slow", () => {
+  test("a target that leaves several calls waiting is slow before its latency is known", () => {
     const { order, answer, stage, table } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
     answer("m@b", { times: 9, firstMs: 900 })

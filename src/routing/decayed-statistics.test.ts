@@ -17,7 +17,7 @@ function exactPercentile(share: number, samples: readonly { ms: number; weight: 
 }
 
 describe("decayed percentiles", () => {
-  test("are within 5 % of the exact ones, however samples come", () => {
+  test("decayed percentiles are within 5 % of the exact ones, however samples come", () => {
     const sample = fc.record({ ms: fc.double({ min: 1, max: 1_500_000, noNaN: true }), afterMs: fc.nat(90_000) })
     fc.assert(
       fc.property(fc.array(sample, { minLength: 1, maxLength: 400 }), (samples) => {
@@ -46,14 +46,14 @@ describe("decayed percentiles", () => {
     )
   })
 
-  test("follow a change within as many samples as are half forgotten", () => {
+  test("decayed percentiles follow a change within as many samples as are half forgotten", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     for (let each = 0; each < 10_000; each++) percentiles.add(100, each)
     for (let each = 0; each < 51; each++) percentiles.add(1000, 10_000 + each)
     expect(percentiles.p50).toBeWithin(950, 1050)
   })
 
-  test("know how many samples they still rest on", () => {
+  test("decayed percentiles know how many samples they still rest on", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     expect(percentiles.samplesAt(0)).toBe(0)
     expect(percentiles.p50).toBeUndefined()
@@ -66,7 +66,7 @@ describe("decayed percentiles", () => {
     expect(percentiles.samplesAt(1e12)).toBeWithin(0.99, 1.01)
   })
 
-  test("take what is shorter than a millisecond and longer than half an hour", () => {
+  test("decayed percentiles take what is shorter than a millisecond and longer than half an hour", () => {
     const percentiles = new DecayedPercentiles(halfLife)
     percentiles.add(0, 0)
     expect(percentiles.p50).toBeLessThan(1.1)

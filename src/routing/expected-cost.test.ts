@@ -19,7 +19,7 @@ const pricing: fc.Arbitrary<Pricing> = fc.tuple(prices, fc.array(tier, { maxLeng
 }))
 
 describe("the expected cost", () => {
-  test("of what is used is what the ledger would book, to a nano-USD", () => {
+  test("the expected cost of what is used is what the ledger would book, to a nano-USD", () => {
     const tokens = fc.nat(300_000)
     fc.assert(
       fc.property(pricing, tokens, tokens, tokens, (pricing, input, cacheRead, output) => {
@@ -33,7 +33,7 @@ describe("the expected cost", () => {
     )
   })
 
-  test("of images is that of each, or of their tokens", () => {
+  test("the expected cost of images is that of each, or of their tokens", () => {
     const drawn = { inputTokens: 10, cachedTokens: 0, outputTokens: 0, images: 3 }
     expect(expectedCost(drawn, { perImage: "0.04" })).toBe(120_000_000)
     expect(expectedCost({ ...drawn, outputTokens: 2000 }, { input: "5", output: "40" })).toBe(80_050_000)

@@ -77,7 +77,7 @@ describe("a target goes out", () => {
 describe("a target that is out", () => {
   beforeEach(() => stage.failTimes(5, place))
 
-  test("stays out for 15 s, more or less a tenth of that by chance", () => {
+  test("a target that is out stays out for 15 s, more or less a tenth of that by chance", () => {
     expect(msUntilAccepted()).toBe(15_000)
     for (const [chance, ms] of [
       [0, 13_500],
@@ -90,7 +90,7 @@ describe("a target that is out", () => {
     }
   })
 
-  test("is then tried by one request at a time", () => {
+  test("a target that is out is then tried by one request at a time", () => {
     stage.now += 15_000
     const first = stage.health.beginAttempt(place)
     expect(stage.health.accepts(place)).toBe(false)
@@ -101,13 +101,13 @@ describe("a target that is out", () => {
     expect(stage.health.accepts(place)).toBe(true)
   })
 
-  test("is not kept from being tried by one that is not heard of", () => {
+  test("a target that is out is not kept from being tried by one that is not heard of", () => {
     stage.now += 15_000
     stage.health.beginAttempt(place)
     expect(msUntilAccepted()).toBe(60_000)
   })
 
-  test("is in as soon as a stream begins, though it takes long", () => {
+  test("a target that is out is in as soon as a stream begins, though it takes long", () => {
     stage.now += 15_000
     const stream = stage.health.beginAttempt(place)
     stage.health.noteFirstToken(stream, 300)
@@ -116,7 +116,7 @@ describe("a target that is out", () => {
     expect(stage.health.accepts(place)).toBe(true)
   })
 
-  test("may fail once when it is tried, as who works may, but not twice, nor make wait in vain", () => {
+  test("a target that is out may fail once when it is tried, as who works may, but not twice, nor make wait in vain", () => {
     stage.now += 15_000
     stage.fail(place)
     expect(stage.health.accepts(place)).toBe(true)
@@ -126,7 +126,7 @@ describe("a target that is out", () => {
     expect(msUntilAccepted()).toBe(45_000)
   })
 
-  test("stays out 15 s longer each time it fails again, up to 300 s", () => {
+  test("a target that is out stays out 15 s longer each time it fails again, up to 300 s", () => {
     const waits = []
     for (let round = 0; round < 25; round++) {
       waits.push(msUntilAccepted())
@@ -137,7 +137,7 @@ describe("a target that is out", () => {
     expect(waits.at(-1)).toBe(300_000)
   })
 
-  test("has one time less held against it for every 30 s that it was in", () => {
+  test("a target that is out has one time less held against it for every 30 s that it was in", () => {
     const again = (afterMs: number) => {
       stage = new StagedHealth()
       stage.failTimes(5, place)
@@ -171,7 +171,7 @@ describe("a target that is out", () => {
     expect(stage.health.accepts(place)).toBe(false)
   })
 
-  test("comes back when it answers as a last resort, and does not stay out longer when it does not", () => {
+  test("a target that is out comes back when it answers as a last resort, and does not stay out longer when it does not", () => {
     stage.failTimes(40, place)
     expect(msUntilAccepted()).toBe(15_000)
     stage.fail(place)
@@ -197,7 +197,7 @@ describe("a target that hangs", () => {
     return stage.now - begun
   }
 
-  test("is out when five wait and none has had a sign for 5 s, and for three times as long as is usual", () => {
+  test("a target that hangs is out when five wait and none has had a sign for 5 s, and for three times as long as is usual", () => {
     usual(100)
     stage.beginAttempt(5, place)
     expect(silentFor()).toBe(5000)
@@ -224,7 +224,7 @@ describe("a target that hangs", () => {
     expect(stage.health.accepts(place)).toBe(true)
   })
 
-  test("is in again with the first sign; that a stream goes on which began before is none", () => {
+  test("a target that hangs is in again with the first sign; that a stream goes on which began before is none", () => {
     usual(100)
     const [before] = stage.beginAttempt(1, place)
     if (before) stage.health.noteFirstToken(before, 100)
@@ -249,13 +249,13 @@ describe("a target that hangs", () => {
 describe("a limit", () => {
   const limited = (more: object = {}) => stage.fail(place, { failed: "limited", ...more })
 
-  test("keeps that model of that account out for as long as was asked", () => {
+  test("a limit keeps that model of that account out for as long as was asked", () => {
     limited({ retryAfterMs: 7000, quota: "minute" })
     expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
     expect(msUntilAccepted()).toBe(7000)
   })
 
-  test("of which nothing is said keeps it out as a failure would, longer each time", () => {
+  test("a limit of which nothing is said keeps it out as a failure would, longer each time", () => {
     limited()
     expect(msUntilAccepted()).toBe(15_000)
     limited()
@@ -273,7 +273,7 @@ describe("a limit", () => {
     expect(msUntilAccepted()).toBe(9000)
   })
 
-  test("of a day is looked at again after 300 s, or when it was said to end, but within the hour", () => {
+  test("a limit of a day is looked at again after 300 s, or when it was said to end, but within the hour", () => {
     const days = [undefined, 12_000, 86_400_000].map((retryAfterMs) => {
       stage = new StagedHealth()
       limited({ quota: "day", retryAfterMs })
@@ -282,7 +282,7 @@ describe("a limit", () => {
     expect(days).toEqual([300_000, 12_000, 3_600_000])
   })
 
-  test("on money sets the whole account aside, and somebody is told", () => {
+  test("a limit on money sets the whole account aside and is reported", () => {
     limited({ quota: "spend" })
     expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, false, true])
     expect(stage.setAside).toEqual(["one: spend-cap"])
@@ -291,7 +291,7 @@ describe("a limit", () => {
 })
 
 describe("a credential that is refused", () => {
-  test("sets the account aside with all its models for 300 s, and somebody is told once", () => {
+  test("a refused credential sets the account aside with all its models for 300 s and is reported once", () => {
     const under = stage.beginAttempt(9, sibling)
     stage.fail(place, "credential")
     for (const trial of under) stage.health.endAttempt(trial, { failed: "credential" })
@@ -302,14 +302,14 @@ describe("a credential that is refused", () => {
     expect(stage.setAside).toEqual(["one: credential"])
   })
 
-  test("is not believed because of what began before", () => {
+  test("a credential that is refused is not believed because of what began before", () => {
     const [before] = stage.beginAttempt(1, sibling)
     stage.fail(place, "credential")
     if (before) stage.health.endAttempt(before, { answered: true })
     expect(stage.health.accepts(sibling)).toBe(false)
   })
 
-  test("is tried by one request at a time, whatever model it is for", () => {
+  test("a credential that is refused is tried by one request at a time, whatever model it is for", () => {
     stage.fail(place, "credential")
     stage.now += 300_000
     const trial = stage.health.beginAttempt(place)
@@ -318,7 +318,7 @@ describe("a credential that is refused", () => {
     expect(stage.health.accepts(sibling)).toBe(true)
   })
 
-  test("is told of again when it was taken in between", () => {
+  test("a credential that is refused is reported again when it was taken in between", () => {
     stage.fail(place, "credential")
     msUntilAccepted()
     stage.answer(place)
@@ -373,7 +373,7 @@ describe("memory", () => {
     Array.from({ length: count }, (_, index) => ({ account, upstreamModel: `m${from + index}` }))
   const kept = () => stage.health.snapshot().of(account)?.targets.size ?? 0
 
-  test("holds at most 2,000 targets, of which the last used stay", () => {
+  test("memory holds at most 2,000 targets, of which the last used stay", () => {
     for (const each of models(20_000)) {
       stage.now++
       stage.answer(each)
@@ -396,7 +396,7 @@ describe("memory", () => {
 })
 
 describe("who mostly answers", () => {
-  test("has answered at least half of what it was asked in the last ten seconds", () => {
+  test("who mostly answers has answered at least half of what it was asked in the last ten seconds", () => {
     const answering = (answers: number, failures: number, afterMs = 0) => {
       stage = new StagedHealth()
       for (let each = 0; each < answers; each++) stage.answer(place)

@@ -5,7 +5,7 @@ import { accountsAt, modelOf, StagedTable, withPrices } from "./route-plan.fixtu
 const excluded = ({ excluded }: ReturnType<StagedTable["plan"]>) =>
   excluded.map(({ upstreamModel, why }) => `${upstreamModel}: ${why}`)
 
-describe("the caller's wishes", () => {
+describe("the caller's options", () => {
   const stage = new StagedTable({ models: [modelOf("m", { a: {}, b: {}, c: {}, d: { priority: 2 } })] })
 
   test("`order` comes first, in that order, and then the others", () => {
@@ -190,7 +190,7 @@ describe("a group", () => {
   const group = { id: "auto/x", models: ["small", "large"] }
   const facts = { stream: false, inputTokens: 1000, candidates: 1 }
 
-  test("tries its models in their order, and says which answers", () => {
+  test("a group tries its models in their order, and says which answers", () => {
     const stage = new StagedTable({ models, groups: [group] })
     expect(stage.plan("auto/x").attempts.map(({ model }) => model.id)).toEqual(["small", "small", "large"])
     expect(stage.order("auto/x", { turn: 1 })).toEqual(["small@b", "small@a", "large@c"])
@@ -211,7 +211,7 @@ describe("a group", () => {
     expect(defaulted.order("auto/x")).toEqual(["large@c", "small@a", "small@b"])
   })
 
-  test("of which all is out is tried once, also where a model of it is named too", () => {
+  test("a group of which all is out is tried once, also where a model of it is named too", () => {
     const stage = new StagedTable({ models, groups: [group] })
     const health = new StagedHealth()
     for (const provider of ["a", "b"]) health.failTimes(5, stage.place("small", provider))
@@ -220,7 +220,7 @@ describe("a group", () => {
     expect(stage.order(["large", "auto/x", "small"], { health: view })).toEqual(["large@c", "small@a", "small@b"])
   })
 
-  test("may be turned to, and a model of it after it", () => {
+  test("a group may be turned to, and a model of it after it", () => {
     const stage = new StagedTable({ models: [...models, modelOf("m", { a: {} })], groups: [group] })
     expect(stage.order(["m", "auto/x", "small"])).toEqual(["m@a", "small@a", "small@b", "large@c"])
   })

@@ -61,11 +61,11 @@ describe("the plan", () => {
   const keys = (turn: number, ...models: CatalogModel[]) =>
     planned(models, turn).map(({ account: { id, secrets } }) => `${id}:${secrets()[0]?.reveal()}`)
 
-  test("tries lower priority first, then higher weight", () => {
+  test("the plan tries lower priority first, then higher weight", () => {
     expect(order(model("m", ["a", 2, 9], ["b", 1, 1], ["c", 1, 5]))).toEqual(["m@c", "m@b", "m@a"])
   })
 
-  test("leaves out providers without an account, and those that do not speak the protocol", () => {
+  test("the plan leaves out providers without an account, and those that do not speak the protocol", () => {
     expect(order(model("m", ["nobody", 1, 1], ["other", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
   })
 
@@ -84,24 +84,24 @@ describe("the plan", () => {
     })
   })
 
-  test("leaves out what a provider does not serve in this protocol", () => {
+  test("the plan leaves out what a provider does not serve in this protocol", () => {
     expect(order(model("m", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["m@a"])
     expect(order(model("liked", ["picky", 1, 1], ["a", 2, 1]))).toEqual(["liked@picky", "liked@a"])
   })
 
-  test("begins with another account of a provider each turn, and goes through them before the next provider", () => {
+  test("the plan begins with another account of a provider each turn, and goes through them before the next provider", () => {
     const served = model("m", ["two", 1, 1], ["a", 2, 1])
     expect(keys(0, served)).toEqual(["two:one", "two:two", "a:key"])
     expect(keys(1, served)).toEqual(["two:two", "two:one", "a:key"])
     expect(keys(2, served)).toEqual(keys(0, served))
   })
 
-  test("tries three accounts of the only provider, but keeps the last try for another where there is one", () => {
+  test("the plan tries three accounts of the only provider, but keeps the last try for another where there is one", () => {
     expect(keys(3, model("m", ["four", 1, 1]))).toEqual(["four:four", "four:one", "four:two"])
     expect(keys(0, model("m", ["four", 1, 1], ["b", 2, 1]))).toEqual(["four:one", "four:two", "b:key"])
   })
 
-  test("tries at most three targets of a model, then the next model", () => {
+  test("the plan tries at most three targets of a model, then the next model", () => {
     const first = model("m", ["a", 1, 1], ["b", 1, 1], ["c", 1, 1], ["d", 1, 1])
     expect(order(first, model("n", ["d", 1, 1]))).toEqual(["m@a", "m@b", "m@c", "n@d"])
   })

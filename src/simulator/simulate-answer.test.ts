@@ -53,50 +53,50 @@ describe("text", () => {
     expect(ask().first.finish).toBe("stop")
   })
 
-  test("is the same to the same, and other to other", () => {
+  test("text is the same to the same, and other to other", () => {
     expect(ask()).toEqual(ask())
     expect(ask({ lastWords: "Bye" }).seed).not.toBe(ask().seed)
   })
 
-  test("stops at the limit", () => {
+  test("text stops at the limit", () => {
     const { first, usage } = ask({ maxOutputTokens: 5 })
     expect(first).toMatchObject({ text: ["This", " is", " Trivium's", " simulator", " answering"], finish: "length" })
     expect(usage.output).toBe(5)
   })
 
-  test("is as long as it was asked to be", () => {
+  test("text is as long as it was asked to be", () => {
     const { text, first } = ask({ lastWords: "Write 500 words about roads", maxOutputTokens: 4000 })
     expect(text.split(/\s+/)).toHaveLength(500)
     expect(first.finish).toBe("stop")
     expect(ask({ lastWords: "Write 500 words about roads", maxOutputTokens: 100 }).first.finish).toBe("length")
   })
 
-  test("ends before the first stop sequence, and says which it was", () => {
+  test("text ends before the first stop sequence, and says which it was", () => {
     const { text, first, usage } = ask({ stop: ["nothing", "simulator"] })
     expect(text).toBe("This is Trivium's ")
     expect(first).toMatchObject({ finish: "stop-sequence", stopSequence: "simulator" })
     expect(usage.output).toBe(countTokens(text))
   })
 
-  test("counts every candidate, and tells them apart", () => {
+  test("text counts every candidate, and tells them apart", () => {
     const { candidates, usage } = ask({ count: 3 })
     const texts = candidates.map(({ text }) => text.join(""))
     expect(new Set(texts).size).toBe(3)
     expect(usage.output).toBe(texts.reduce((total, text) => total + countTokens(text), 0))
   })
 
-  test("tells that an image was seen", () => {
+  test("text tells that an image was seen", () => {
     const prompt = [{ text: "Look" }, { text: "data:image/png;base64,AAAA", isImage: true as const }]
     expect(ask({ prompt }).text).toContain("You showed an image.")
   })
 
-  test("does not quote without end", () => {
+  test("text does not quote without end", () => {
     expect(ask({ lastWords: "😀".repeat(5000) }).text.length).toBeLessThan(500)
   })
 })
 
 describe("reasoning", () => {
-  test("comes only when asked for, and is counted apart", () => {
+  test("reasoning comes only when asked for, and is counted apart", () => {
     expect(ask().usage.reasoning).toBe(0)
     const { first, usage } = ask({ reasoning: true })
     expect(first.reasoning.join("")).toContain("Hello there")
@@ -104,7 +104,7 @@ describe("reasoning", () => {
     expect(usage.output).toBe(first.text.length)
   })
 
-  test("counts against the limit, and may use it up", () => {
+  test("reasoning counts against the limit, and may use it up", () => {
     const thoughts = ask({ reasoning: true }).first.reasoning.length
     const cut = ask({ reasoning: true, maxOutputTokens: thoughts + 2 }).first
     expect(cut).toMatchObject({ text: ["This", " is"], finish: "length" })
@@ -114,14 +114,14 @@ describe("reasoning", () => {
 })
 
 describe("tools", () => {
-  test("are called when their name, its words or their description is touched", () => {
+  test("tools are called when their name, its words or their description is touched", () => {
     expect(called({ lastWords: "Please use get_weather" })).toEqual(["get_weather"])
     expect(called({ lastWords: "How is the weather in Paris?" })).toEqual(["get_weather"])
     expect(called({ lastWords: "What is the current city?" })).toEqual(["get_weather"])
     expect(called({ lastWords: "Tell me a joke" })).toEqual([])
   })
 
-  test("are called with input that satisfies their schema", () => {
+  test("tools are called with input that satisfies their schema", () => {
     const { first, usage } = ask({ tools, lastWords: "weather?" })
     expect(first).toMatchObject({ text: [], finish: "tool-calls" })
     expect(first.calls[0]?.input).toEqual(weatherInput)
@@ -129,13 +129,13 @@ describe("tools", () => {
     expect(usage.output).toBe(1 + (first.calls[0]?.tokens.length ?? 0))
   })
 
-  test("are called side by side, unless only one may be", () => {
+  test("tools are called side by side, unless only one may be", () => {
     const lastWords = "The weather, and what the clock says"
     expect(called({ lastWords })).toEqual(["get_weather", "read_clock"])
     expect(called({ lastWords, parallelToolCalls: false })).toEqual(["get_weather"])
   })
 
-  test("are called when they must be, and not when they must not", () => {
+  test("tools are called when they must be, and not when they must not", () => {
     expect(called({ toolChoice: { mode: "required" } })).toEqual(["get_weather"])
     expect(called({ toolChoice: { mode: "required" }, lastWords: "clock" })).toEqual(["read_clock"])
     expect(called({ toolChoice: { mode: "required", only: ["read_clock"] }, lastWords: "weather" })).toEqual([
@@ -145,13 +145,13 @@ describe("tools", () => {
     expect(called({ toolChoice: { mode: "none" }, lastWords: "weather" })).toEqual([])
   })
 
-  test("that have answered are quoted", () => {
+  test("tools that have answered are quoted", () => {
     const { first, text } = ask({ tools, lastWords: "weather?", toolResults: ["18 degrees"] })
     expect(first.calls).toEqual([])
     expect(text).toContain('The tool answered: "18 degrees".')
   })
 
-  test("whose call does not fit the limit are not called", () => {
+  test("tools whose call does not fit the limit are not called", () => {
     expect(ask({ tools, lastWords: "weather?", maxOutputTokens: 2 }).first).toMatchObject({
       calls: [],
       finish: "length",
@@ -160,15 +160,15 @@ describe("tools", () => {
 })
 
 describe("JSON", () => {
-  test("of a schema satisfies it", () => {
+  test("JSON of a schema satisfies it", () => {
     expect(JSON.parse(ask({ format: { schema: weatherTool.schema } }).text)).toEqual(weatherInput)
   })
 
-  test("of no schema is an object", () => {
+  test("JSON of no schema is an object", () => {
     expect(JSON.parse(ask({ format: {} }).text).message).toContain("Hello there")
   })
 
-  test("is cut at the limit like any text", () => {
+  test("JSON is cut at the limit like any text", () => {
     expect(ask({ format: { schema: weatherTool.schema }, maxOutputTokens: 1 }).first.finish).toBe("length")
   })
 })
@@ -176,7 +176,7 @@ describe("JSON", () => {
 describe("the prompt cache", () => {
   const cache = () => new PromptCache()
 
-  test("writes what is marked, then reads it", () => {
+  test("the prompt cache writes what is marked, then reads it", () => {
     const kept = cache()
     const pieces = [{ text: words(50), mark: "short" as const }, { text: words(7) }]
     expect(kept.marked("m", pieces)).toEqual({ fresh: 7, read: 0, written: 50, writtenLong: 0 })
@@ -184,7 +184,7 @@ describe("the prompt cache", () => {
     expect(kept.marked("other", pieces).read).toBe(0)
   })
 
-  test("reads up to an earlier mark and writes the rest, by how long it is kept", () => {
+  test("the prompt cache reads up to an earlier mark and writes the rest, by how long it is kept", () => {
     const kept = cache()
     const [one, two, three] = [{ text: words(10) }, { text: words(20) }, { text: words(5) }]
     kept.marked("m", [{ ...one, mark: "long" }])
@@ -197,7 +197,7 @@ describe("the prompt cache", () => {
     expect(kept.marked("m", [three, { ...one, mark: "short" }]).read).toBe(0)
   })
 
-  test("keeps long prompts unasked, in steps of 128 from 1,024 on", () => {
+  test("the prompt cache keeps long prompts unasked, in steps of 128 from 1,024 on", () => {
     const kept = cache()
     const long = [{ text: words(1000) }, { text: words(200) }]
     expect(kept.implicit("m", long)).toEqual({ fresh: 1200, read: 0, written: 0, writtenLong: 0 })

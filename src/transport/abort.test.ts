@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { Abort } from "./abort.ts"
 
-test("the first reason counts, and is told once to both who listen", () => {
+test("the first reason counts, and each listener gets it once", () => {
   const abort = new Abort()
   const told: unknown[] = []
   abort.onAbort = () => told.push(abort.reason)

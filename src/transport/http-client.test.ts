@@ -58,7 +58,7 @@ describe.each([
   const httpSend = httpSender({ dial })
 
   describe("a call", () => {
-    test("is made with the method it is given; a GET has neither body nor length", async () => {
+    test("a call is made with the method it is given; a GET has neither body nor length", async () => {
       const host = await start((socket) => socket.write(okResponseText("hello")))
       await readText(await httpSend(upstreamRequest(host.url, { method: "GET", body: "" })))
       await readText(await httpSend(upstreamRequest(host.url, { method: "PUT", body: "" })))
@@ -69,7 +69,7 @@ describe.each([
       ])
     })
 
-    test("sends what it is given, and nothing else", async () => {
+    test("a call sends what it is given, and nothing else", async () => {
       const host = await start((socket) => socket.write(okResponseText("hello")))
       const answer = await httpSend(upstreamRequest(`${host.url}?q=1`, { body: '{"a":1}' }))
       expect(answer).toMatchObject({ status: 200, ok: true })
@@ -84,14 +84,14 @@ describe.each([
       ])
     })
 
-    test("sends bytes as they are", async () => {
+    test("a call sends bytes as they are", async () => {
       const host = await start((socket) => socket.write(okResponseText("")))
       const body = new Uint8Array(256).map((_, at) => at)
       await httpSend(upstreamRequest(host.url, { body }))
       expect(Buffer.from(host.received[0]?.body ?? "", "latin1")).toEqual(Buffer.from(body))
     })
 
-    test("of a large body arrives whole, however slowly it is taken", async () => {
+    test("a call of a large body arrives whole, however slowly it is taken", async () => {
       const host = await start((socket) => socket.write(okResponseText("taken")))
       const body = Buffer.alloc(20_000_000, "abcdefghij")
       const calling = httpSend(upstreamRequest(host.url, { body }))
@@ -103,7 +103,7 @@ describe.each([
       expect(host.received[0]?.body.length).toBe(body.length)
     })
 
-    test("writes a path that is no path as a browser would", async () => {
+    test("a call writes a path that is no path as a browser would", async () => {
       const host = await start((socket) => socket.write(okResponseText("")))
       await httpSend(upstreamRequest(`${host.url}/ä b\r\nx: y#z`))
       expect(host.received[0]?.head.split("\r\n")[0]).toMatch(/^POST \/v1\/x\/%C3%A4%20b[^ ]* HTTP\/1\.1$/)
@@ -118,7 +118,7 @@ describe.each([
       expect(host.sockets).toHaveLength(1)
     })
 
-    test("is used again while the last answer is still being read from memory", async () => {
+    test("a connection is used again while the last answer is still being read from memory", async () => {
       const host = await start((socket, index) => socket.write(okResponseText(`answer ${index}`)))
       const first = await httpSend(upstreamRequest(host.url))
       await Bun.sleep(5)
@@ -127,7 +127,7 @@ describe.each([
       expect(host.sockets).toHaveLength(1)
     })
 
-    test("is not shared: calls at once have one each", async () => {
+    test("a connection is not shared: calls at once have one each", async () => {
       const host = await start((socket) => setTimeout(() => socket.write(okResponseText("x")), 20))
       await Promise.all(Array.from({ length: 5 }, () => httpSend(upstreamRequest(host.url))))
       expect(host.sockets).toHaveLength(5)
@@ -136,7 +136,7 @@ describe.each([
     test.each([
       ["the host says so", okResponseText("x", "connection: close\r\n")],
       ["more came than was announced", `${okResponseText("x")}y`],
-    ])("is not used again when %s", async (_, bytes) => {
+    ])("a connection is not used again when %s", async (_, bytes) => {
       const host = await start((socket) => socket.write(bytes))
       await httpSend(upstreamRequest(host.url))
         .then(readText)
@@ -148,7 +148,7 @@ describe.each([
       expect(host.sockets.length).toBeGreaterThan(1)
     })
 
-    test("that the host closed while it was idle is replaced, and the request sent once", async () => {
+    test("a connection that the host closed while it was idle is replaced, and the request sent once", async () => {
       const host = await start((socket) => socket.write(okResponseText("x")))
       await readText(await httpSend(upstreamRequest(host.url)))
       host.sockets[0]?.end()
@@ -157,14 +157,14 @@ describe.each([
       expect(host.received).toHaveLength(2)
     })
 
-    test("that the host closes just as it is used again is replaced once", async () => {
+    test("a connection that the host closes just as it is used again is replaced once", async () => {
       const host = await start((socket, index) => (index === 1 ? socket.destroy() : socket.write(okResponseText("x"))))
       await readText(await httpSend(upstreamRequest(host.url)))
       expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("x")
       expect(host.received).toHaveLength(3)
     })
 
-    test("that the host closes within twice the time it took to connect is replaced once", async () => {
+    test("a connection that the host closes within twice the time it took to connect is replaced once", async () => {
       const farSend = httpSender({ dial: dialSlowly(dial, 400) })
       const host = await start((socket, index) => {
         if (index === 1) setTimeout(() => socket.destroy(), 150)
@@ -185,7 +185,7 @@ describe.each([
       expect(host.received).toHaveLength(2)
     })
 
-    test("is replaced once for all calls that share an allowance", async () => {
+    test("a connection is replaced once for all calls that share an allowance", async () => {
       const host = await start((socket, _, { body }) => {
         if (body === "kill") socket.destroy()
         else setTimeout(() => socket.write(okResponseText("x")), 10)
@@ -199,7 +199,7 @@ describe.each([
       expect(host.received.filter(({ body }) => body === "kill")).toHaveLength(4)
     })
 
-    test("that breaks when it is fresh, or after the first byte, is not tried again", async () => {
+    test("a connection that breaks when it is fresh, or after the first byte, is not tried again", async () => {
       const fresh = await start((socket) => socket.destroy())
       expect(await faultOfCall(httpSend(upstreamRequest(fresh.url)))).toBe("reset")
       expect(fresh.received).toHaveLength(1)
@@ -214,19 +214,19 @@ describe.each([
   })
 
   describe("an answer", () => {
-    test("that is no HTTP is a broken connection", async () => {
+    test("an answer that is no HTTP is a broken connection", async () => {
       const host = await start((socket) => socket.write("SSH-2.0-hello\r\n\r\n"))
       expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("reset")
     })
 
-    test("that is cut off is told as such, after what came before", async () => {
+    test("an answer that is cut off is told as such, after what came before", async () => {
       const host = await start((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"))
       const reader = (await httpSend(upstreamRequest(host.url))).body?.getReader()
       expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe("hello")
       expect(await faultOfCall(reader?.read() ?? Promise.resolve())).toBe("reset")
     })
 
-    test("without length ends with its connection", async () => {
+    test("an answer without length ends with its connection", async () => {
       const host = await start((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"))
       expect(await readText(await httpSend(upstreamRequest(host.url)))).toBe("all of it")
     })
@@ -380,7 +380,7 @@ describe.each([
       expect(await faultOfCall(httpSend(upstreamRequest(host.url)))).toBe("connect")
     })
 
-    test("that has no address cannot be reached", async () => {
+    test("a host that has no address cannot be reached", async () => {
       expect(await faultOfCall(httpSend(upstreamRequest("http://nobody.invalid/x")))).toBe("connect")
     })
   })
@@ -409,7 +409,7 @@ process.exit(0)
 `
 
 describe.skipIf(!hasOpenssl)("a host over TLS (needs openssl to make certificates)", () => {
-  test("must prove its name, by an authority we trust", async () => {
+  test("a host over TLS (needs openssl to make certificates) must prove its name, by an authority we trust", async () => {
     const folder = mkdtempSync(join(tmpdir(), "trivium-tls-"))
     const path = (name: string) => join(folder, name)
     const words = [

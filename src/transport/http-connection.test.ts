@@ -46,7 +46,7 @@ async function asked() {
 const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 describe("what comes at once", () => {
-  test("is handed out over several turns, and the host waits meanwhile", async () => {
+  test("what comes at once is handed out over several turns, and the host waits meanwhile", async () => {
     const { played, say, answering } = await asked()
     say(OPEN)
     const reader = (await answering).body?.getReader()
@@ -77,7 +77,7 @@ describe("what comes at once", () => {
     expect(first?.value?.byteLength).toBeLessThan(MIB / 4)
   })
 
-  test("is read before the end of the connection, or its failure, that came after it", async () => {
+  test("what comes at once is read before the end of the connection, or its failure, that came after it", async () => {
     for (const end of ["ended", "failed"] as const) {
       const { played, say, answering } = await asked()
       say(OPEN)
@@ -107,7 +107,7 @@ describe("what comes at once", () => {
     expect(played.isDestroyed).toBe(true)
   })
 
-  test("is the same answer however it comes", async () => {
+  test("what comes at once is the same answer however it comes", async () => {
     const piece = fc.tuple(fc.nat(200_000), fc.boolean(), fc.boolean())
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.boolean(), async (pieces, inChunks) => {

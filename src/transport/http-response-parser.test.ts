@@ -91,7 +91,7 @@ const wholes: Record<string, [text: string, expected: Partial<ParsedResponse>]> 
 }
 
 describe("an answer", () => {
-  test.each(Object.entries(wholes))("with %s is read alike however it is cut", (_, [text, expected]) => {
+  test.each(Object.entries(wholes))("an answer with %s is read alike however it is cut", (_, [text, expected]) => {
     const whole = read(text)
     expect(whole).toMatchObject({ status: 200, ended: true, ...expected })
     const bytes = Array.from({ length: text.length }, (_, at) => at)
@@ -99,7 +99,7 @@ describe("an answer", () => {
     expect(read(text, { cuts: bytes })).toEqual(whole)
   })
 
-  test("without length or chunks ends with its connection", () => {
+  test("an answer without length or chunks ends with its connection", () => {
     const text = `${OK}\r\nall of it`
     expect(read(text)).toMatchObject({ body: "all of it", ended: false })
     expect(read(text, { closes: true })).toMatchObject({ body: "all of it", ended: true, keepsAlive: false })
@@ -112,7 +112,7 @@ describe("an answer", () => {
     OK,
     "",
   ]
-  test.each(cutOff)("that is cut off is no answer: %j", (text) => {
+  test.each(cutOff)("an answer that is cut off is no answer: %j", (text) => {
     expect(read(text).ended).toBe(false)
     expect(() => read(text, { closes: true })).toThrow(HttpSyntaxError)
   })
@@ -154,7 +154,7 @@ describe("an answer", () => {
     for (let at = 1; at < text.length; at += step) expect(() => read(text, { cuts: [at] })).toThrow(HttpSyntaxError)
   })
 
-  test("in small chunks is told in few pieces", () => {
+  test("an answer in small chunks is told in few pieces", () => {
     const text = `${chunked}${"1\r\nx\r\n".repeat(10_000)}`
     let pieces = 0
     let body = ""
@@ -171,7 +171,7 @@ describe("an answer", () => {
     expect(pieces).toBe(1)
   })
 
-  test("of any chunks, cut anywhere, is their sum", () => {
+  test("an answer of any chunks, cut anywhere, is their sum", () => {
     const pieces = fc.array(fc.string({ minLength: 1, unit: "binary-ascii" }), { maxLength: 8 })
     fc.assert(
       fc.property(pieces, fc.array(fc.nat(500)), (chunks, cuts) => {
@@ -183,7 +183,7 @@ describe("an answer", () => {
     )
   })
 
-  test("of any bytes is read or refused, and nothing else happens", () => {
+  test("an answer of any bytes is read or refused, and nothing else happens", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary-ascii" }), (noise) => {
         for (const text of [noise, OK + noise, chunked + noise]) {

@@ -86,7 +86,7 @@ describe("nobody is connected to", () => {
   })
 })
 
-describe("nothing is told of", () => {
+describe("nothing is reported", () => {
   test.each([
     [
       "another place",

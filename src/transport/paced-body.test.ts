@@ -12,7 +12,7 @@ const streamOf = (pieces: readonly Uint8Array[]) =>
   })
 
 describe("a paced body", () => {
-  test("is whole, in slices", async () => {
+  test("a paced body is whole, in slices", async () => {
     const pieces = [1, SLICE_BYTES, SLICE_BYTES + 1, 5 * SLICE_BYTES - 3].map((size) => new Uint8Array(size).fill(size))
     const body = new PacedBody(streamOf(pieces))
     const all = await readAll({ status: 200, ok: true, headers: new Headers(), body }, 10_000_000)
@@ -23,7 +23,7 @@ describe("a paced body", () => {
     }
   })
 
-  test("is handed out over several turns of the event loop", async () => {
+  test("a paced body is handed out over several turns of the event loop", async () => {
     const size = 16 * BYTES_PER_TURN
     const reader = new PacedBody(streamOf([new Uint8Array(size)])).getReader()
     let turns = 0
@@ -39,7 +39,7 @@ describe("a paced body", () => {
     expect(turns).toBeGreaterThanOrEqual(8)
   })
 
-  test("is cancelled at its source", async () => {
+  test("a paced body is cancelled at its source", async () => {
     const reasons: unknown[] = []
     const body = new PacedBody(new ReadableStream({ cancel: (reason) => void reasons.push(reason) }))
     await body.cancel("enough")

@@ -25,7 +25,7 @@ const pause = (status: number, headers: Record<string, string> = {}, body: unkno
 }
 
 describe("the pause a refusal asks for", () => {
-  test("is that of retry-after, whatever else is said", () => {
+  test("the pause a refusal asks for is that of retry-after, whatever else is said", () => {
     const reset = { "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0" }
     expect(pause(429, { ...reset, "retry-after": "7" })).toEqual({ retryAfterMs: 7000, quota: "minute" })
     expect(pause(429, { ...reset, "retry-after-ms": "70" })).toEqual({ retryAfterMs: 70, quota: "minute" })
@@ -46,32 +46,32 @@ describe("the pause a refusal asks for", () => {
     ["2025-12-31T23:01:00-01:00", 60_000],
     ["Thu, 01 Jan 2026 00:01:00 GMT", 60_000],
     ["2025-12-31T00:00:00Z", 0],
-  ])("is until the reset %p in a header", (reset, retryAfterMs) => {
+  ])("the pause a refusal asks for is until the reset %p in a header", (reset, retryAfterMs) => {
     for (const name of ["x-ratelimit-reset-requests", "anthropic-ratelimit-tokens-reset", "x-ratelimit-reset"]) {
       expect(pause(429, { [name]: reset })).toEqual({ retryAfterMs, quota: "minute" })
     }
   })
 
   test.each(["soon", "", "6 minutes", "-3s", "m", "2026-13-45T00:00:00Z"])(
-    "is not known from the reset %p",
+    "the pause a refusal asks for is not known from the reset %p",
     (reset) => {
       expect(pause(429, { "x-ratelimit-reset-tokens": reset })).toEqual({ quota: "minute" })
     },
   )
 
-  test("is until what is used up has come back, not what is not", () => {
+  test("the pause a refusal asks for is until what is used up has come back, not what is not", () => {
     const both = { "x-ratelimit-reset-requests": "6m", "x-ratelimit-reset-tokens": "9s" }
     expect(pause(429, { ...both, "x-ratelimit-remaining-tokens": "0" }).retryAfterMs).toBe(9000)
     expect(pause(429, both).retryAfterMs).toBe(360_000)
     expect(pause(429, { ratelimit: '"api";r=0;t=295' }).retryAfterMs).toBe(295_000)
   })
 
-  test("is not read from resets where no limit was met: hosts send them with every answer", () => {
+  test("the pause a refusal asks for is not read from resets where no limit was met: hosts send them with every answer", () => {
     expect(pause(500, { "x-ratelimit-reset-requests": "6m0s" })).toEqual({})
     expect(pause(404, { "anthropic-ratelimit-tokens-reset": "2026-01-01T00:01:00Z" })).toEqual({})
   })
 
-  test("is never longer than a month", () => {
+  test("the pause a refusal asks for is never longer than a month", () => {
     const month = { retryAfterMs: 32 * 86_400_000, quota: "minute" } as const
     expect(pause(429, { "retry-after": "99999999999" })).toEqual(month)
     expect(pause(429, { "x-ratelimit-reset": "99999999999999" })).toEqual(month)

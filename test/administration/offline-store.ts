@@ -1,4 +1,4 @@
-// Books on a data folder that no gateway runs on: what a test wants to be booked before one starts, or after it ended.
+// Opens the ledger of a data folder without a running gateway, for entries before its start or after its end.
 import { join } from "node:path"
 import { costOf } from "../../src/ledger/cost.ts"
 import { Ledger, type Settlement } from "../../src/ledger/ledger.ts"

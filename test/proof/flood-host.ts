@@ -1,4 +1,4 @@
-// A provider that sends without end and says nothing, in every way that HTTP and event streams have for it.
+// A provider that sends endless bytes without content, in every form that HTTP and event streams allow.
 import { createServer, type Server, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 import { chunk, DONE, streamedWords } from "../stage/upstream.ts"

@@ -1,5 +1,5 @@
-// What can pay for a request: a key's balance, its tenant's, a budget for the day. Each is made with as much as is asked
-// for, and tells at any time what is left of it.
+// The sources that pay for a request: a key's balance, its tenant's balance, a daily budget. Each is created with a given
+// amount and reports its remainder.
 import { nanoOfUsd, usdOfNano } from "../../src/canonical/usd.ts"
 import { hear } from "../money/client.ts"
 import type { StagedGateway } from "./other-gateway.ts"
@@ -88,8 +88,8 @@ export async function holdNano(
   gateway: StagedGateway,
   { kind: { strict }, ...asked }: { kind: FundingKind; model: string; stream: boolean },
 ): Promise<bigint> {
-  const purse = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
-  const { text } = await hear({ url: gateway.url, key: purse.key(0), protocol: "openai-chat", ...asked })
+  const funding = await FundingSource.open(gateway, { ...KEY_BALANCE, ...(strict && { strict }) }, 0n)
+  const { text } = await hear({ url: gateway.url, key: funding.key(0), protocol: "openai-chat", ...asked })
   const { neededNano } = parseBalanceRefusal(text)
   if (neededNano === undefined) throw new Error(`who has nothing was not told what is needed: ${text}`)
   return neededNano

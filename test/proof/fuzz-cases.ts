@@ -24,8 +24,8 @@ export interface FuzzCase {
 
 const KINDS = [bodyCase, bodyCase, answerCase, answerCase, httpCase, administrationCase]
 
-export function fuzzCase(number: number, dice: SeededRandom, stage: FuzzStage): FuzzCase {
-  return dice.pick(KINDS)(dice, stage, number)
+export function fuzzCase(number: number, random: SeededRandom, stage: FuzzStage): FuzzCase {
+  return random.pick(KINDS)(random, stage, number)
 }
 
 /** Long enough for whatever the gateway answers by itself. */
@@ -33,10 +33,12 @@ const ANSWER_MS = 15_000
 /** A connection that is still open then waits for more of the request. */
 const RAW_MS = 100
 
-function bodyCase(dice: SeededRandom, _: FuzzStage, number: number): FuzzCase {
-  const route = dice.pick(MODEL_ROUTES)
-  const sound = dice.chance(0.5) ? rich(route.body(`sound ${number}`, "test/model")) : route.body("sound", "test/model")
-  const bytes = mutateJson(sound, dice)
+function bodyCase(random: SeededRandom, _: FuzzStage, number: number): FuzzCase {
+  const route = random.pick(MODEL_ROUTES)
+  const sound = random.chance(0.5)
+    ? rich(route.body(`sound ${number}`, "test/model"))
+    : route.body("sound", "test/model")
+  const bytes = mutateJson(sound, random)
   return {
     what: `body: ${route.what}`,
     bytes,
@@ -60,8 +62,8 @@ function rich(body: Readonly<Record<string, unknown>>): Readonly<Record<string, 
   }
 }
 
-function answerCase(dice: SeededRandom, _: FuzzStage, number: number): FuzzCase {
-  const route = dice.pick(MODEL_ROUTES)
+function answerCase(random: SeededRandom, _: FuzzStage, number: number): FuzzCase {
+  const route = random.pick(MODEL_ROUTES)
   const bytes = Buffer.from(JSON.stringify(route.body(`case ${number}`, "test/model")))
   return {
     what: `answer: ${route.what}`,
@@ -79,16 +81,16 @@ const PATHS = [
   "/admin/v1/status",
 ]
 
-function httpCase(dice: SeededRandom, stage: FuzzStage): FuzzCase {
-  const route = dice.pick(MODEL_ROUTES)
+function httpCase(random: SeededRandom, stage: FuzzStage): FuzzCase {
+  const route = random.pick(MODEL_ROUTES)
   const body = JSON.stringify(route.body("sound", "test/model"))
-  const asks = dice.chance(0.3)
-  const first = asks ? `GET ${dice.pick(PATHS)} HTTP/1.1` : `POST ${route.path("test/model")} HTTP/1.1`
+  const asks = random.chance(0.3)
+  const first = asks ? `GET ${random.pick(PATHS)} HTTP/1.1` : `POST ${route.path("test/model")} HTTP/1.1`
   const headers = { Host: "gateway", ...route.headers(stage.key), Connection: "close" }
   const lines = Object.entries({ ...headers, ...(!asks && { "Content-Length": String(body.length) }) })
   const text = `${first}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${asks ? "" : body}`
-  const bytes = mutateBytes(Buffer.from(text, "latin1"), dice)
-  const toAdmin = dice.chance(0.2)
+  const bytes = mutateBytes(Buffer.from(text, "latin1"), random)
+  const toAdmin = random.chance(0.2)
   return { what: "http", bytes, run: ({ url, adminUrl }) => sendBytes(toAdmin ? adminUrl : url, bytes) }
 }
 
@@ -117,11 +119,11 @@ const WISH = {
 }
 const ADMIN_ROUTES = allAdminRoutes()
 
-function administrationCase(dice: SeededRandom, { key, adminKey }: FuzzStage): FuzzCase {
-  const { method, path } = dice.pick(ADMIN_ROUTES)
-  const credential = dice.pick([adminKey, adminKey, adminKey, key, "", `${adminKey}x`, "\xff"])
-  const address = path.replace("{id}", dice.pick(IDS)) + (dice.chance(0.2) ? "?x=%" : "")
-  const bytes = mutateJson(WISH, dice)
+function administrationCase(random: SeededRandom, { key, adminKey }: FuzzStage): FuzzCase {
+  const { method, path } = random.pick(ADMIN_ROUTES)
+  const credential = random.pick([adminKey, adminKey, adminKey, key, "", `${adminKey}x`, "\xff"])
+  const address = path.replace("{id}", random.pick(IDS)) + (random.chance(0.2) ? "?x=%" : "")
+  const bytes = mutateJson(WISH, random)
   const headers = { authorization: `Bearer ${credential}`, "content-type": "application/json" }
   const hasBody = method !== "GET"
   return {

@@ -1,5 +1,5 @@
-// One gateway after the other on the same books, as a supervisor starts them, under a configuration that changes all the
-// time. What asks it is told where it listens, and whether it wants to be asked.
+// Successive gateways on the same store, as a supervisor starts them, under a configuration that changes all the time.
+// Clients read from here the current address and whether the gateway is ready.
 import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"

@@ -14,22 +14,22 @@ export interface StreamGrowth {
   /** Streams that ended otherwise than what was left for them says. */
   wrong: number
   cut: number
-  readonly purses: FundingSource[]
+  readonly fundings: FundingSource[]
 }
 
 /** One stream at a time: with just enough for all of it, and with a nano-USD less. */
 export async function growingAlone(stage: RaceStage): Promise<StreamGrowth> {
   const { gateway, host } = stage
-  const growth: StreamGrowth = { wrong: 0, cut: 0, purses: [] }
+  const growth: StreamGrowth = { wrong: 0, cut: 0, fundings: [] }
   host.open(LONG_ANSWER)
   for (const kind of FUNDING_KINDS) {
     const hold = await holdNano(gateway, { kind, model: MODEL, stream: true })
     // A strict balance holds all of it at once.
     const needed = kind.strict ? hold : hold + OUTPUT_NANO * BigInt(MOST_OUTPUT - FIRST_STEP)
     for (const missing of kind.strict ? [0n] : [0n, 1n]) {
-      const purse = await FundingSource.open(gateway, kind, needed - missing)
-      const end = endOf(await streamOf(stage, purse))
-      growth.purses.push(purse)
+      const funding = await FundingSource.open(gateway, kind, needed - missing)
+      const end = endOf(await streamOf(stage, funding))
+      growth.fundings.push(funding)
       if (end !== (missing === 0n ? "whole" : "cut")) growth.wrong++
       if (end === "cut") growth.cut++
     }
@@ -40,13 +40,13 @@ export async function growingAlone(stage: RaceStage): Promise<StreamGrowth> {
 /** As many at once as can begin, all of which want more than there is. */
 export async function growingTogether(stage: RaceStage): Promise<StreamGrowth> {
   const { gateway, host } = stage
-  const growth: StreamGrowth = { wrong: 0, cut: 0, purses: [] }
+  const growth: StreamGrowth = { wrong: 0, cut: 0, fundings: [] }
   host.open(LONG_ANSWER)
   for (const kind of FUNDING_KINDS.filter(({ strict }) => !strict)) {
     const hold = await holdNano(gateway, { kind, model: MODEL, stream: true })
-    const purse = await FundingSource.open(gateway, kind, WORTH * hold + hold / 2n)
-    growth.purses.push(purse)
-    const streams = Array.from({ length: Number(WORTH) }, (_, turn) => streamOf(stage, purse, turn))
+    const funding = await FundingSource.open(gateway, kind, WORTH * hold + hold / 2n)
+    growth.fundings.push(funding)
+    const streams = Array.from({ length: Number(WORTH) }, (_, turn) => streamOf(stage, funding, turn))
     const ends = (await Promise.all(streams)).map(endOf)
     growth.wrong += ends.filter((end) => end === "neither").length
     growth.cut += ends.filter((end) => end === "cut").length
@@ -54,8 +54,8 @@ export async function growingTogether(stage: RaceStage): Promise<StreamGrowth> {
   return growth
 }
 
-function streamOf({ gateway }: RaceStage, purse: FundingSource, turn = 0): Promise<MoneyAnswer> {
-  return hear({ url: gateway.url, key: purse.key(turn), protocol: "openai-chat", model: MODEL, stream: true })
+function streamOf({ gateway }: RaceStage, funding: FundingSource, turn = 0): Promise<MoneyAnswer> {
+  return hear({ url: gateway.url, key: funding.key(turn), protocol: "openai-chat", model: MODEL, stream: true })
 }
 
 function endOf({ status, text }: MoneyAnswer): "whole" | "cut" | "neither" {

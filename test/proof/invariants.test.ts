@@ -12,7 +12,7 @@ import type { BookedEntry, OpenHold } from "./offline-ledger.ts"
 import { isKept } from "./row.ts"
 import type { TracedRequest } from "./traced-requests.ts"
 
-function errand(name: string, seen: TracedRequest["seen"], stream = false): TracedRequest {
+function tracedRequest(name: string, seen: TracedRequest["seen"], stream = false): TracedRequest {
   const asked = { protocol: "openai-chat", text: "", words: "", upstream: undefined, leavesAfterMs: undefined } as const
   return { ...asked, name, keyId: `key-${name}`, key: "", stream, seen }
 }
@@ -56,12 +56,12 @@ const leftOpen: OpenHold = {
 }
 
 const sound: InvariantEvidence = {
-  errands: [
-    errand("whole", { how: "whole", status: 200, cost: "0.00005" }),
-    errand("streamed", { how: "whole", status: 200, cost: null }, true),
-    errand("killed", { how: "broken" }),
-    errand("refused", { how: "refused", status: 403, code: "insufficient_balance" }),
-    errand("unasked", { how: "unasked" }),
+  tracedRequests: [
+    tracedRequest("whole", { how: "whole", status: 200, cost: "0.00005" }),
+    tracedRequest("streamed", { how: "whole", status: 200, cost: null }, true),
+    tracedRequest("killed", { how: "broken" }),
+    tracedRequest("refused", { how: "refused", status: 403, code: "insufficient_balance" }),
+    tracedRequest("unasked", { how: "unasked" }),
   ],
   bills: [bill("whole"), bill("streamed"), bill("killed", "client-gone")],
   books: {

@@ -7,7 +7,7 @@ import type { ProofFigure } from "./row.ts"
 import { FRUGAL, INPUT_NANO, OUTPUT_NANO, SHARED_NANO, type TracedRequest } from "./traced-requests.ts"
 
 export interface InvariantEvidence {
-  readonly errands: readonly TracedRequest[]
+  readonly tracedRequests: readonly TracedRequest[]
   readonly bills: readonly SimulatedCharge[]
   readonly books: OfflineLedger
   /** What killed processes had left open, before it was recovered. */
@@ -103,20 +103,20 @@ class EvidenceIndex {
   private readonly keys: ReadonlyMap<string, string>
 
   constructor(private readonly evidence: InvariantEvidence) {
-    this.keys = new Map(evidence.errands.map(({ name, keyId }) => [name, keyId]))
+    this.keys = new Map(evidence.tracedRequests.map(({ name, keyId }) => [name, keyId]))
     for (const entry of evidence.books.entries) if (entry.key !== null) put(this.entries, entry.key, entry)
     for (const bill of evidence.bills) put(this.bills, bill.model, bill)
   }
 
-  /** The entries of an errand under which something may have been paid. */
+  /** The entries of an traced request under which something may have been paid. */
   chargesOf(name: string): BookedEntry[] {
     const entries = this.entries.get(this.keys.get(name) ?? "") ?? []
     return entries.filter(({ kind }) => kind === "settled" || kind === "recovered")
   }
 
   private shown(name: string): string {
-    const errand = this.evidence.errands.find((each) => each.name === name)
-    const { protocol, upstream = protocol, stream, seen, words } = errand ?? {}
+    const tracedRequest = this.evidence.tracedRequests.find((each) => each.name === name)
+    const { protocol, upstream = protocol, stream, seen, words } = tracedRequest ?? {}
     return `${name} (${protocol} over ${upstream}, ${stream ? "streamed" : "unary"}, ${words}, ${seen?.how})`
   }
 
@@ -163,7 +163,7 @@ class EvidenceIndex {
   }
 
   costOtherwise(): string[] {
-    return this.evidence.errands.flatMap(({ name, seen, stream }) => {
+    return this.evidence.tracedRequests.flatMap(({ name, seen, stream }) => {
       if (seen.how !== "whole") return []
       const [entry] = this.chargesOf(name)
       const [bill] = this.bills.get(name) ?? []
@@ -177,7 +177,7 @@ class EvidenceIndex {
 
   chargedUnheld(): string[] {
     const known = new Set(this.keys.values())
-    const refused = this.evidence.errands.filter(({ seen }) => seen.how === "refused" || seen.how === "unasked")
+    const refused = this.evidence.tracedRequests.filter(({ seen }) => seen.how === "refused" || seen.how === "unasked")
     const booked = refused.filter(({ keyId }) => this.entries.has(keyId))
     return [
       ...booked.map(({ name, seen }) => `${name} was ${seen.how} (${seen.status} ${seen.code}) and has an entry`),

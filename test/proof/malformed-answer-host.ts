@@ -1,4 +1,4 @@
-// A provider whose every answer is unsound in some way. Which way, the case's dice say.
+// A provider whose every answer is malformed in some way. The case's seed decides which.
 import type { UpstreamReply, UpstreamScript } from "../stage/upstream.ts"
 import { soundAnswer } from "./model-routes.ts"
 import { mutateBytes, mutateJson, mutateStream, pieces } from "./mutations.ts"
@@ -37,28 +37,28 @@ interface UnsoundAnswer {
   readonly isStream: boolean
 }
 
-function unsoundAnswer(path: string, asked: string, dice: SeededRandom): UnsoundAnswer {
+function unsoundAnswer(path: string, asked: string, random: SeededRandom): UnsoundAnswer {
   const sound = soundAnswer(path, asked)
   const isStream = Array.isArray(sound)
-  const failing = dice.chance(0.15)
-  const status = failing ? dice.pick([...STATUSES, ...FAULTS]) : 200
-  const odd = dice.chance(0.15) ? { "content-type": dice.pick(TYPES) } : {}
-  const headers = { ...odd, ...(dice.chance(0.15) ? dice.pick(HEADERS) : {}) }
-  if (failing) return { status, headers, body: unsoundError(dice), isStream: dice.chance(0.2) }
-  const body = isStream ? mutateStream(sound as string[], dice) : mutateJson(sound, dice)
-  return { status, headers, body, isStream: dice.chance(0.05) ? !isStream : isStream }
+  const failing = random.chance(0.15)
+  const status = failing ? random.pick([...STATUSES, ...FAULTS]) : 200
+  const odd = random.chance(0.15) ? { "content-type": random.pick(TYPES) } : {}
+  const headers = { ...odd, ...(random.chance(0.15) ? random.pick(HEADERS) : {}) }
+  if (failing) return { status, headers, body: unsoundError(random), isStream: random.chance(0.2) }
+  const body = isStream ? mutateStream(sound as string[], random) : mutateJson(sound, random)
+  return { status, headers, body, isStream: random.chance(0.05) ? !isStream : isStream }
 }
 
 const ERROR = {
   error: { message: "no", type: "invalid_request_error", code: "x", status: "INVALID_ARGUMENT", details: [] },
 }
 
-function unsoundError(dice: SeededRandom): Buffer {
-  const body = mutateJson(dice.chance(0.2) ? [ERROR] : ERROR, dice)
-  return dice.chance(0.3) ? mutateBytes(body, dice) : body
+function unsoundError(random: SeededRandom): Buffer {
+  const body = mutateJson(random.chance(0.2) ? [ERROR] : ERROR, random)
+  return random.chance(0.3) ? mutateBytes(body, random) : body
 }
 
-/** Apart from the case's own dice, which have fallen for what is asked. */
+/** Apart from the case's own random numbers, which the request has used. */
 const OTHER_DICE = 0x5bd1e995
 
 export class MalformedAnswerHost {
@@ -79,27 +79,27 @@ export class MalformedAnswerHost {
   readonly script: UpstreamScript = async ({ path, body }, reply) => {
     const asked = body.toString()
     const number = Number(/case (\d+)/.exec(asked)?.[1])
-    const dice = new SeededRandom({ seed: this.seed ^ OTHER_DICE, number })
-    const answer = unsoundAnswer(path, asked, dice)
+    const random = new SeededRandom({ seed: this.seed ^ OTHER_DICE, number })
+    const answer = unsoundAnswer(path, asked, random)
     this.said.set(number, answer.body)
-    if (answer.isStream) await stream(reply, answer, dice)
-    else whole(reply, answer, dice)
+    if (answer.isStream) await stream(reply, answer, random)
+    else whole(reply, answer, random)
     await Bun.sleep(GONE_MS)
-    reply.cut(dice.chance(0.5) ? "fin" : "reset")
+    reply.cut(random.chance(0.5) ? "fin" : "reset")
   }
 }
 
-async function stream(reply: UpstreamReply, { headers, body }: UnsoundAnswer, dice: SeededRandom): Promise<void> {
+async function stream(reply: UpstreamReply, { headers, body }: UnsoundAnswer, random: SeededRandom): Promise<void> {
   reply.stream(headers)
-  for (const piece of pieces(body, dice)) {
+  for (const piece of pieces(body, random)) {
     await reply.write(piece)
-    if (dice.chance(0.05)) await Bun.sleep(1)
+    if (random.chance(0.05)) await Bun.sleep(1)
   }
-  if (dice.chance(0.7)) reply.end()
+  if (random.chance(0.7)) reply.end()
 }
 
-function whole(reply: UpstreamReply, { status, headers, body }: UnsoundAnswer, dice: SeededRandom): void {
-  const wrong = dice.chance(0.1)
-  const length = String(Math.max(0, body.length + dice.pick([-5, -1, 1, 100, 1e9])))
+function whole(reply: UpstreamReply, { status, headers, body }: UnsoundAnswer, random: SeededRandom): void {
+  const wrong = random.chance(0.1)
+  const length = String(Math.max(0, body.length + random.pick([-5, -1, 1, 100, 1e9])))
   reply.raw(body, { ...headers, ...(wrong && { "content-length": length }) }, status)
 }

@@ -1,4 +1,4 @@
-// A provider of chat completions that keeps its own bill, and keeps to no limit, or to every one.
+// A provider of chat completions that counts its own charges and obeys either no output limit or every one.
 import {
   chunk,
   completion,

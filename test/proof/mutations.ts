@@ -1,4 +1,4 @@
-// Sound things made unsound: bytes, JSON, and event streams, by dice.
+// Sound things made unsound: bytes, JSON, and event streams, with seeded random numbers.
 import type { SeededRandom } from "./seeded-random.ts"
 
 /** Bytes that mean something to somebody who reads on the way. */
@@ -39,31 +39,31 @@ const TOKENS = [
   " ",
 ]
 
-export function mutateBytes(bytes: Buffer, dice: SeededRandom, times = 1 + dice.below(4)): Buffer {
+export function mutateBytes(bytes: Buffer, random: SeededRandom, times = 1 + random.below(4)): Buffer {
   let mutated = bytes
-  for (let time = 0; time < times; time++) mutated = mutateOnce(mutated, dice)
+  for (let time = 0; time < times; time++) mutated = mutateOnce(mutated, random)
   return mutated
 }
 
-function mutateOnce(bytes: Buffer, dice: SeededRandom): Buffer {
-  const from = dice.below(bytes.length + 1)
-  const to = Math.min(bytes.length, from + 1 + dice.below(dice.chance(0.2) ? 200 : 8))
+function mutateOnce(bytes: Buffer, random: SeededRandom): Buffer {
+  const from = random.below(bytes.length + 1)
+  const to = Math.min(bytes.length, from + 1 + random.below(random.chance(0.2) ? 200 : 8))
   const [before, span, after] = [bytes.subarray(0, from), bytes.subarray(from, to), bytes.subarray(to)]
-  switch (dice.below(7)) {
+  switch (random.below(7)) {
     case 0:
       return Buffer.concat([before, after])
     case 1:
       return Buffer.concat([before, span, span, after])
     case 2:
-      return Buffer.concat([before, Buffer.from(dice.pick(TOKENS), "latin1"), span, after])
+      return Buffer.concat([before, Buffer.from(random.pick(TOKENS), "latin1"), span, after])
     case 3:
-      return Buffer.concat([before, Buffer.from(dice.pick(TOKENS), "latin1"), after])
+      return Buffer.concat([before, Buffer.from(random.pick(TOKENS), "latin1"), after])
     case 4:
-      return Buffer.concat([before, span.map(() => dice.below(256)), after])
+      return Buffer.concat([before, span.map(() => random.below(256)), after])
     case 5:
       return Buffer.concat([after, span, before])
     default:
-      return dice.chance(0.5) ? before : Buffer.concat([before, span.toReversed(), after])
+      return random.chance(0.5) ? before : Buffer.concat([before, span.toReversed(), after])
   }
 }
 
@@ -135,25 +135,25 @@ function places(value: unknown, found: [holder: Record<string, unknown>, name: s
 const MARK = "raw text "
 
 /** JSON text of a value in which something is not as it should be. */
-export function mutateJson(value: unknown, dice: SeededRandom): Buffer {
+export function mutateJson(value: unknown, random: SeededRandom): Buffer {
   const copy = structuredClone(value)
   const spots = places(copy)
   const raw: string[] = []
-  const marked = () => `${MARK}${raw.push(dice.pick(VALUES)) - 1}`
-  for (let times = dice.below(3); times >= 0 && spots.length > 0; times--) {
-    const [holder, name] = dice.pick(spots)
-    const how = dice.throw()
+  const marked = () => `${MARK}${raw.push(random.pick(VALUES)) - 1}`
+  for (let times = random.below(3); times >= 0 && spots.length > 0; times--) {
+    const [holder, name] = random.pick(spots)
+    const how = random.throw()
     if (how < 0.15) delete holder[name]
-    else if (how < 0.3) holder[name] = structuredClone(dice.pick(spots)[0])
-    else holder[how < 0.4 ? dice.pick(["__proto__ ", "", "toString", "model "]) : name] = marked()
+    else if (how < 0.3) holder[name] = structuredClone(random.pick(spots)[0])
+    else holder[how < 0.4 ? random.pick(["__proto__ ", "", "toString", "model "]) : name] = marked()
   }
   let text = acyclic(copy)
   for (const [index, written] of raw.entries()) text = text.split(`"${MARK}${index}"`).join(written)
-  if (dice.chance(0.15)) text = text.replace("{", '{"model":"test/model",')
-  if (dice.chance(0.1))
+  if (random.chance(0.15)) text = text.replace("{", '{"model":"test/model",')
+  if (random.chance(0.1))
     text = text.replace(/"(\w)/, (_, letter: string) => `"\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`)
   const bytes = Buffer.from(text)
-  return dice.chance(0.3) ? mutateBytes(bytes, dice) : bytes
+  return random.chance(0.3) ? mutateBytes(bytes, random) : bytes
 }
 
 /** A holder that was put into itself cannot be written. */
@@ -166,23 +166,23 @@ function acyclic(value: unknown): string {
 }
 
 /** An event stream with something wrong in an event's data, or anywhere. */
-export function mutateStream(events: readonly string[], dice: SeededRandom): Buffer {
+export function mutateStream(events: readonly string[], random: SeededRandom): Buffer {
   const written = [...events]
-  for (let times = dice.below(3); times > 0; times--) {
-    const at = dice.below(written.length)
+  for (let times = random.below(3); times > 0; times--) {
+    const at = random.below(written.length)
     const event = written[at] ?? ""
     const data = dataOf(event)
-    if (data !== undefined && dice.chance(0.6)) {
-      const mutated = mutateJson(data, dice).toString("latin1")
+    if (data !== undefined && random.chance(0.6)) {
+      const mutated = mutateJson(data, random).toString("latin1")
       written[at] = Buffer.from(event, "utf8")
         .toString("latin1")
         .replace(/data: .*/, () => `data: ${mutated}`)
-    } else if (dice.chance(0.3)) written.splice(at, 1)
-    else if (dice.chance(0.5)) written.splice(at, 0, dice.pick(written))
-    else written[at] = event.replaceAll("\n", dice.pick(["\r", "\r\n", "\n\n", "", "\n \n"]))
+    } else if (random.chance(0.3)) written.splice(at, 1)
+    else if (random.chance(0.5)) written.splice(at, 0, random.pick(written))
+    else written[at] = event.replaceAll("\n", random.pick(["\r", "\r\n", "\n\n", "", "\n \n"]))
   }
   const bytes = Buffer.from(written.join(""), "latin1")
-  return dice.chance(0.5) ? mutateBytes(bytes, dice) : bytes
+  return random.chance(0.5) ? mutateBytes(bytes, random) : bytes
 }
 
 /** What an event says, as long as it is JSON. */
@@ -195,11 +195,11 @@ function dataOf(event: string): unknown {
 }
 
 /** The bytes in pieces, cut anywhere. */
-export function pieces(bytes: Buffer, dice: SeededRandom): Buffer[] {
+export function pieces(bytes: Buffer, random: SeededRandom): Buffer[] {
   const cut: Buffer[] = []
-  const longest = dice.pick([1, 3, 64, 1024, 65_536])
+  const longest = random.pick([1, 3, 64, 1024, 65_536])
   for (let at = 0; at < bytes.length && cut.length < 300; ) {
-    const length = cut.length === 299 ? bytes.length : 1 + dice.below(longest)
+    const length = cut.length === 299 ? bytes.length : 1 + random.below(longest)
     cut.push(bytes.subarray(at, at + length))
     at += length
   }

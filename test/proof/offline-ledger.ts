@@ -1,4 +1,4 @@
-// The books of a gateway that does not run: what was booked and what is still held, as the store's tables have it.
+// The ledger of a stopped gateway, read from the store's tables: entries and open holds.
 import { Database } from "bun:sqlite"
 import { join } from "node:path"
 import { openAdminService } from "../../src/app.ts"

@@ -1,4 +1,4 @@
-// One race: many requests at once on a purse that is worth ten of them; then, of what is left, one after the other.
+// One race: many requests at once on a funding source that is worth ten of them; then, of what is left, one after the other.
 import { hear, type MoneyAnswer } from "../money/client.ts"
 import { eventually } from "../stage/eventually.ts"
 import { type FundingKind, FundingSource, holdNano, parseBalanceRefusal } from "./funding-sources.ts"
@@ -7,7 +7,7 @@ import type { StagedGateway } from "./other-gateway.ts"
 
 export const MODEL = "test/model"
 export const ASKED_AT_ONCE = 500
-/** So many holds fit into a purse, and half of one more. */
+/** So many holds fit into a funding source, and half of one more. */
 export const WORTH = 10n
 /** In nano-USD for a token. */
 const INPUT_NANO = 1000n
@@ -48,30 +48,30 @@ interface RaceOptions {
   readonly tally: RaceTally
 }
 
-/** A purse worth so many requests of this kind, and what each of them holds. */
-export async function purseFor(gateway: StagedGateway, { kind, stream }: Pick<RaceOptions, "kind" | "stream">) {
+/** A funding source worth so many requests of this kind, and what each of them holds. */
+export async function fundingFor(gateway: StagedGateway, { kind, stream }: Pick<RaceOptions, "kind" | "stream">) {
   const hold = await holdNano(gateway, { kind, model: MODEL, stream })
-  return { hold, purse: await FundingSource.open(gateway, kind, WORTH * hold + hold / 2n) }
+  return { hold, funding: await FundingSource.open(gateway, kind, WORTH * hold + hold / 2n) }
 }
 
 export class OverspendRace {
   private constructor(
     private readonly stage: RaceStage,
     private readonly options: RaceOptions,
-    readonly purse: FundingSource,
+    readonly funding: FundingSource,
     private readonly hold: bigint,
   ) {}
 
   static async prepare(stage: RaceStage, options: RaceOptions): Promise<OverspendRace> {
-    const { purse, hold } = await purseFor(stage.gateway, options)
-    return new OverspendRace(stage, options, purse, hold)
+    const { funding, hold } = await fundingFor(stage.gateway, options)
+    return new OverspendRace(stage, options, funding, hold)
   }
 
   async run(): Promise<void> {
     const { tally, kind, stream, gated } = this.options
     const watching = this.watch()
     const admitted = gated ? await this.allBeforeAny() : await this.asTheyCome()
-    const more = await this.oneByOne(this.purse.worthNano - BigInt(admitted) * COST_NANO)
+    const more = await this.oneByOne(this.funding.worthNano - BigInt(admitted) * COST_NANO)
     await watching.stop()
     tally.races++
     const how = `${stream ? "streamed" : "unary"}, ${gated ? "all asked before any was answered" : "as they came"}`
@@ -90,7 +90,7 @@ export class OverspendRace {
     const [admitted, refused] = [host.calls, [...heard]]
     host.open()
     await Promise.all(asking)
-    for (const each of refused) this.checkRefusal(each, this.purse.worthNano - WORTH * this.hold)
+    for (const each of refused) this.checkRefusal(each, this.funding.worthNano - WORTH * this.hold)
     tally.admittedBeyond += Math.max(0, admitted - Number(WORTH))
     tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted)
     tally.notWhole += admitted - heard.filter((each) => this.isWhole(each)).length
@@ -107,7 +107,7 @@ export class OverspendRace {
     const admitted = heard.filter(({ status }) => status === 200)
     for (const each of heard) if (each.status !== 200) this.checkRefusal(each)
     // The last one let in has to find its hold beside what all others have cost.
-    const most = Number((this.purse.worthNano - this.hold) / COST_NANO) + 1
+    const most = Number((this.funding.worthNano - this.hold) / COST_NANO) + 1
     tally.admittedBeyond += Math.max(0, admitted.length - most)
     tally.refusedWrongly += Math.max(0, Number(WORTH) - admitted.length)
     tally.notWhole += admitted.filter((each) => !this.isWhole(each)).length
@@ -135,7 +135,7 @@ export class OverspendRace {
   private ask(turn: number): Promise<MoneyAnswer> {
     const { stream } = this.options
     const { url } = this.stage.gateway
-    return hear({ url, key: this.purse.key(turn), protocol: "openai-chat", model: MODEL, stream })
+    return hear({ url, key: this.funding.key(turn), protocol: "openai-chat", model: MODEL, stream })
   }
 
   private isWhole({ status, text }: MoneyAnswer): boolean {
@@ -157,7 +157,7 @@ export class OverspendRace {
     const look = async () => {
       while (!isOver) {
         tally.looks++
-        if ((await this.purse.leftNano()) < 0n) tally.belowZero++
+        if ((await this.funding.leftNano()) < 0n) tally.belowZero++
         await Bun.sleep(WATCH_MS)
       }
     }

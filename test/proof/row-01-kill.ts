@@ -27,7 +27,7 @@ import {
 
 const LOAD_MS = { least: 50, most: 400 }
 const AT_ONCE = 24
-const ERRANDS_PER_CYCLE = 150
+const REQUESTS_PER_CYCLE = 150
 /** So many starts find the store as the kill left it, before somebody looks at it and makes keys. */
 const CYCLES_PER_LOOK = 3
 const SAID_EVERY = 30
@@ -41,7 +41,7 @@ interface KillOptions {
 }
 
 class KillRun {
-  readonly errands: TracedRequest[] = []
+  readonly tracedRequests: TracedRequest[] = []
   readonly leftOpen: OpenHold[] = []
   private readonly folder = mkdtempSync(join(tmpdir(), "trivium-kills-"))
   private readonly dataDir = join(this.folder, "data")
@@ -75,24 +75,28 @@ class KillRun {
     const { cycles } = this.options
     const numbers = Array.from({ length: Math.min(CYCLES_PER_LOOK, cycles - first) }, (_, index) => first + index)
     const names = numbers.flatMap((cycle) =>
-      Array.from({ length: ERRANDS_PER_CYCLE }, (_, index) => `c${cycle}-${index}`),
+      Array.from({ length: REQUESTS_PER_CYCLE }, (_, index) => `c${cycle}-${index}`),
     )
-    const errands = await prepareTracedRequests(this.dataDir, {
+    const tracedRequests = await prepareTracedRequests(this.dataDir, {
       names,
-      dice: new SeededRandom({ seed: this.seed, number: first }),
+      random: new SeededRandom({ seed: this.seed, number: first }),
     })
-    this.errands.push(...errands)
-    for (const cycle of numbers) await this.cycle(cycle, { errands: errands.splice(0, ERRANDS_PER_CYCLE), origin })
+    this.tracedRequests.push(...tracedRequests)
+    for (const cycle of numbers)
+      await this.cycle(cycle, { tracedRequests: tracedRequests.splice(0, REQUESTS_PER_CYCLE), origin })
     this.leftOpen.push(...openHolds(this.dataDir))
   }
 
   private async cycle(
     cycle: number,
-    { errands, origin }: { errands: readonly TracedRequest[]; origin: string },
+    { tracedRequests, origin }: { tracedRequests: readonly TracedRequest[]; origin: string },
   ): Promise<void> {
-    const gateway = await this.options.start({ config: tracedRequestsConfig(origin, errands), dataDir: this.dataDir })
+    const gateway = await this.options.start({
+      config: tracedRequestsConfig(origin, tracedRequests),
+      dataDir: this.dataDir,
+    })
     let isOver = false
-    const load = runTracedRequests(errands, { url: gateway.url, atOnce: AT_ONCE, isOver: () => isOver })
+    const load = runTracedRequests(tracedRequests, { url: gateway.url, atOnce: AT_ONCE, isOver: () => isOver })
     await Bun.sleep(this.lifetimeMs(cycle))
     isOver = true
     await killGateway(gateway)
@@ -116,7 +120,7 @@ class KillRun {
 
   private async evidence(): Promise<InvariantEvidence> {
     return {
-      errands: this.errands,
+      tracedRequests: this.tracedRequests,
       leftOpen: this.leftOpen,
       bills: readSimulatedCharges(this.billFile),
       books: await readOfflineLedger(this.dataDir),
@@ -167,12 +171,12 @@ function bounded({ leftOpen }: InvariantEvidence): number {
   return leftOpen.filter(({ lowerBound }) => lowerBound > 0n).length
 }
 
-function tell({ errands, books }: InvariantEvidence, say: (text: string) => void): void {
+function tell({ tracedRequests, books }: InvariantEvidence, say: (text: string) => void): void {
   const count = <Item>(items: readonly Item[], nameOf: (item: Item) => string) => {
     const counts = new Map<string, number>()
     for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)
     return [...counts].map(([name, many]) => `${many} ${name}`).join(", ")
   }
-  say(`clients: ${count(errands, ({ seen }) => (seen.code ? `refused with ${seen.code}` : seen.how))}`)
+  say(`clients: ${count(tracedRequests, ({ seen }) => (seen.code ? `refused with ${seen.code}` : seen.how))}`)
   say(`entries: ${count(books.entries, ({ kind }) => kind)}`)
 }

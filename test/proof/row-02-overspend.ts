@@ -13,10 +13,10 @@ import { type OfflineLedger, readOfflineLedger } from "./offline-ledger.ts"
 import { startCheckThenAct } from "./other-gateway.ts"
 import {
   ASKED_AT_ONCE,
+  fundingFor,
   MODEL,
   OUTPUT_TOKENS,
   OverspendRace,
-  purseFor,
   type RaceStage,
   RaceTally,
 } from "./overspend-race.ts"
@@ -58,38 +58,38 @@ async function races({ host, say, dataDir }: OverspendStage, rounds: number): Pr
   const gateway = await RunningGateway.start({ config: config(host.origin), dataDir })
   const stage = { gateway, host, say }
   const tally = new RaceTally()
-  const purses: FundingSource[] = []
+  const fundings: FundingSource[] = []
   let second: number
   let grown: StreamGrowth[]
   try {
-    for (let round = 0; round < rounds; round++) purses.push(...(await runRaces(stage, tally)))
+    for (let round = 0; round < rounds; round++) fundings.push(...(await runRaces(stage, tally)))
     second = await keptOut(gateway, dataDir)
     grown = [await growingAlone(stage), await growingTogether(stage)]
-    purses.push(...grown.flatMap((growth) => growth.purses))
+    fundings.push(...grown.flatMap((growth) => growth.fundings))
   } finally {
     await gateway.stop()
   }
   return [
     ...raceFigures(tally, rounds),
     ...growthFigures(grown),
-    ...bookFigures(await readOfflineLedger(dataDir), purses),
+    ...bookFigures(await readOfflineLedger(dataDir), fundings),
     { what: "second processes on the same store that were kept out", seen: second, atLeast: 1 },
   ]
 }
 
-/** On every kind of purse, unary and streamed; what they were paid from. */
+/** On every kind of funding source, unary and streamed; what they were paid from. */
 async function runRaces(stage: RaceStage, tally: RaceTally): Promise<FundingSource[]> {
-  const purses: FundingSource[] = []
+  const fundings: FundingSource[] = []
   for (const kind of FUNDING_KINDS) {
     for (const stream of [false, true]) {
       for (const gated of [true, false]) {
         const race = await OverspendRace.prepare(stage, { kind, stream, gated, tally })
         await race.run()
-        purses.push(race.purse)
+        fundings.push(race.funding)
       }
     }
   }
-  return purses
+  return fundings
 }
 
 /** Whether another gateway that is started on the same store ends, and says why: 1 or 0. */
@@ -120,12 +120,12 @@ function growthFigures(grown: readonly StreamGrowth[]): ProofFigure[] {
   ]
 }
 
-function bookFigures(books: OfflineLedger, purses: readonly FundingSource[]): ProofFigure[] {
-  const overspent = purses.filter((purse) => overspentNano(books, purse) > 0n)
+function bookFigures(books: OfflineLedger, fundings: readonly FundingSource[]): ProofFigure[] {
+  const overspent = fundings.filter((funding) => overspentNano(books, funding) > 0n)
   const writtenOff = books.entries.filter(({ writeOff }) => writeOff !== 0n)
   return [
-    { what: "purses", seen: purses.length, atLeast: 4 * FUNDING_KINDS.length },
-    { what: "purses that were overspent", seen: overspent.length, atMost: 0 },
+    { what: "funding sources", seen: fundings.length, atLeast: 4 * FUNDING_KINDS.length },
+    { what: "overspent funding sources", seen: overspent.length, atMost: 0 },
     { what: "entries with a write-off", seen: writtenOff.length, atMost: 0 },
     { what: "holds still open", seen: books.holds.length, atMost: 0 },
     { what: "problems that the ledger's own proof finds", seen: books.problems.length, atMost: 0 },
@@ -144,11 +144,11 @@ async function control({ host, say, dataDir }: OverspendStage): Promise<ProofFig
   const gateway = await startCheckThenAct({ config: config(host.origin), dataDir })
   const { url } = gateway
   const [kind] = FUNDING_KINDS
-  let purse: FundingSource
+  let funding: FundingSource
   try {
-    purse = (await purseFor(gateway, { kind, stream: false })).purse
+    funding = (await fundingFor(gateway, { kind, stream: false })).funding
     host.close({ outputTokens: OUTPUT_TOKENS })
-    const asked = { url, key: purse.key(0), protocol: "openai-chat", model: MODEL, stream: false } as const
+    const asked = { url, key: funding.key(0), protocol: "openai-chat", model: MODEL, stream: false } as const
     const asking = Array.from({ length: ASKED_AT_ONCE }, () => hear(asked))
     await eventually(() => host.calls === ASKED_AT_ONCE).catch(() => {})
     host.open()
@@ -156,8 +156,8 @@ async function control({ host, say, dataDir }: OverspendStage): Promise<ProofFig
   } finally {
     await gateway.stop()
   }
-  const overspent = overspentNano(await readOfflineLedger(dataDir), purse)
-  say(`the control: worth ${purse.worthNano} nano-USD, and ${overspent} spent beyond that`)
+  const overspent = overspentNano(await readOfflineLedger(dataDir), funding)
+  say(`the control: worth ${funding.worthNano} nano-USD, and ${overspent} spent beyond that`)
   return [
     { what: "the control: let in on a balance worth 10", seen: host.calls, atLeast: 11 },
     { what: "the control: nano-USD spent beyond its balance", seen: Number(overspent), atLeast: 1 },

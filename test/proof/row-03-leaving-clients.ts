@@ -28,11 +28,11 @@ export const leavingClients: ProofRow = {
   title: "clients that leave a stream at a random byte",
   async run({ short, say }) {
     const stage = await MoneyStage.start()
-    const dice = new SeededRandom({ seed: 3, number: 0 })
+    const random = new SeededRandom({ seed: 3, number: 0 })
     const streams = Array.from({ length: short ? 60 : 1000 }, (_, at) => ({
       protocol: PROTOCOLS[at % PROTOCOLS.length] ?? "openai-chat",
       // Some leave at the first bytes.
-      bytes: dice.below(at % 10 === 0 ? 500 : MOST_BYTES) + 1,
+      bytes: random.below(at % 10 === 0 ? 500 : MOST_BYTES) + 1,
     }))
     try {
       const left = await runConcurrently(streams, {

@@ -12,14 +12,14 @@ const BACK_MS = 30_000
 const SLOW_MS = 3000
 const SEED = 6
 
-const dice = new SeededRandom({ seed: SEED, number: 0 })
+const random = new SeededRandom({ seed: SEED, number: 0 })
 const DOWN: UpstreamScript = (_, reply) => reply.cut("reset")
 const SLOW: UpstreamScript = async (request, reply) => {
   await Bun.sleep(SLOW_MS)
   await ANSWERS(request, reply)
 }
 const ERRS: UpstreamScript = (request, reply) =>
-  dice.chance(0.3) ? reply.json({ error: { message: "no", type: "server_error" } }, 500) : ANSWERS(request, reply)
+  random.chance(0.3) ? reply.json({ error: { message: "no", type: "server_error" } }, 500) : ANSWERS(request, reply)
 
 interface PhaseLengths {
   readonly warmUp: number

@@ -26,23 +26,23 @@ const FIRST_ERRORS: Readonly<Record<WireDialect["name"], string>> = {
 class FirstEventHost {
   began = 0
   erred = 0
-  private readonly dice: SeededRandom
+  private readonly random: SeededRandom
 
   constructor(
     number: number,
     private readonly share: number,
   ) {
-    this.dice = new SeededRandom({ seed: SEED, number })
+    this.random = new SeededRandom({ seed: SEED, number })
   }
 
   readonly script: UpstreamScript = async ({ path }, reply) => {
     const spoken = dialectAt(path)
     this.began++
     reply.stream()
-    if (this.dice.chance(this.share)) {
+    if (this.random.chance(this.share)) {
       this.erred++
       // Half of them say something first that is no word of an answer yet.
-      const openers = this.dice.chance(0.5) ? spoken.events(TEXT).slice(0, spoken.openers) : []
+      const openers = this.random.chance(0.5) ? spoken.events(TEXT).slice(0, spoken.openers) : []
       for (const event of [...openers, FIRST_ERRORS[spoken.name]]) await reply.write(event)
     } else {
       for (const event of spoken.events(TEXT)) await reply.write(event)

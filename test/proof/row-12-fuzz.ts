@@ -1,4 +1,4 @@
-// Malformed everything: requests, bodies, the administration's and the providers' answers, by dice that can be repeated.
+// Malformed everything: requests, bodies, the administration's and the providers' answers, with seeded random numbers.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"

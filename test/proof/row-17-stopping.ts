@@ -82,7 +82,7 @@ class StoppingRun {
       const gateways = await GatewayRestarts.start({ dataDir: this.dataDir, configAt })
       const began = performance.now()
       const load = this.clients.map((client, at) =>
-        this.keepAsking(client, { gateways, dice: new SeededRandom({ seed: 17, number: at }) }),
+        this.keepAsking(client, { gateways, random: new SeededRandom({ seed: 17, number: at }) }),
       )
       for (const [at, lifetimeMs] of lifetimesMs.entries()) {
         if (at > 0) await gateways.replace(signal)
@@ -118,11 +118,11 @@ class StoppingRun {
 
   private async keepAsking(
     client: StoppingClient,
-    { gateways, dice }: { gateways: GatewayRestarts; dice: SeededRandom },
+    { gateways, random }: { gateways: GatewayRestarts; random: SeededRandom },
   ): Promise<void> {
     while (!this.isOver) {
       const answer =
-        client.isBalanced && !gateways.isReady ? undefined : await askOnce(client, { url: gateways.url, dice })
+        client.isBalanced && !gateways.isReady ? undefined : await askOnce(client, { url: gateways.url, random })
       if (answer) client.answers.push(answer)
       else await setTimeout(PAUSE_MS)
     }
@@ -144,11 +144,13 @@ function makeClients(dataDir: string): Promise<StoppingClient[]> {
 /** Undefined where the gateway has not accepted it. */
 async function askOnce(
   client: StoppingClient,
-  { url, dice }: { url: string; dice: SeededRandom },
+  { url, random }: { url: string; random: SeededRandom },
 ): Promise<StoppingAnswer | undefined> {
-  const [spoken, streamed] = [dice.pick(WIRE_DIALECTS), dice.chance(0.6)]
-  const words = dice.chance(0.5) ? `first-token-ms-${dice.below(200)}` : `tokens-per-second-${100 + dice.below(900)}`
-  const asked = { model: `t/${client.name}@${words}`, question: `Say ${5 + dice.below(200)} words.`, streamed }
+  const [spoken, streamed] = [random.pick(WIRE_DIALECTS), random.chance(0.6)]
+  const words = random.chance(0.5)
+    ? `first-token-ms-${random.below(200)}`
+    : `tokens-per-second-${100 + random.below(900)}`
+  const asked = { model: `t/${client.name}@${words}`, question: `Say ${5 + random.below(200)} words.`, streamed }
   let answer: Response
   try {
     answer = await ask(spoken, { url, key: client.key }, asked)

@@ -31,8 +31,8 @@ export const storeLoss: ProofRow = {
     if (!canLimit)
       say("There is no prlimit here: a gateway is started under a limit in its place, and ends its outage with it.")
     for (let number = 0; number < (short ? 1 : LONG_RUNS); number++) {
-      const dice = new SeededRandom({ seed: Date.now(), number })
-      const loss = new StoreLoss({ outages: short ? SHORT_OUTAGES : thrown(dice), dice, seen })
+      const random = new SeededRandom({ seed: Date.now(), number })
+      const loss = new StoreLoss({ outages: short ? SHORT_OUTAGES : thrown(random), random, seen })
       evidence.push(await (canLimit ? loss.run() : loss.runUntilRestart()))
       say(`${seen.outages} outages, ${seen.delivered} answers under way, ${seen.resumedMs.toFixed(0)} ms to resume`)
     }
@@ -56,16 +56,17 @@ const SHORT_OUTAGES: readonly StoreOutage[] = [
 ]
 
 /** The store's files may end at any byte. */
-function thrown(dice: SeededRandom): StoreOutage[] {
+function thrown(random: SeededRandom): StoreOutage[] {
   return Array.from({ length: OUTAGES_PER_RUN }, () => ({
-    lastsMs: dice.below(MOST_OUTAGE_MS),
-    limitOf: (logBytes) => dice.below(logBytes + ROOM_BYTES),
+    lastsMs: random.below(MOST_OUTAGE_MS),
+    limitOf: (logBytes) => random.below(logBytes + ROOM_BYTES),
   }))
 }
 
 function clientFigures(evidence: readonly InvariantEvidence[]): ProofFigure[] {
-  const errands = evidence.flatMap((each) => each.errands)
-  const count = (holds: (errand: (typeof errands)[number]) => boolean) => errands.filter(holds).length
+  const tracedRequests = evidence.flatMap((each) => each.tracedRequests)
+  const count = (holds: (tracedRequest: (typeof tracedRequests)[number]) => boolean) =>
+    tracedRequests.filter(holds).length
   const unbooked = evidence.reduce((sum, each) => sum + billedUnbooked(each), 0)
   return [
     { what: "told that the store is lost", seen: count(({ seen }) => seen.code === "store_unavailable"), atLeast: 1 },

@@ -57,19 +57,21 @@ const LIMITS: readonly WrittenLimit[] = [
 interface LimitCase {
   readonly limit: WrittenLimit
   readonly shape: AnswerShape
-  readonly purse: FundingKind
+  readonly funding: FundingKind
   readonly upstreamModel: string
   readonly isHonest: boolean
 }
 
 function casesOf(short: boolean): LimitCase[] {
-  const purses = FUNDING_KINDS.filter(({ keys }) => keys === 1)
+  const fundings = FUNDING_KINDS.filter(({ keys }) => keys === 1)
   const all = [false, true].flatMap((isHonest) =>
-    LIMITS.flatMap((limit) => SHAPES.flatMap((shape) => purses.map((purse) => ({ limit, shape, purse, isHonest })))),
+    LIMITS.flatMap((limit) =>
+      SHAPES.flatMap((shape) => fundings.map((funding) => ({ limit, shape, funding, isHonest }))),
+    ),
   )
   // A host that keeps to limits is asked by those who may never owe anything, and who write one.
   const meant = all.filter(
-    ({ isHonest, purse, limit }) => !isHonest || (purse.strict && !limit.what.includes("no limit")),
+    ({ isHonest, funding, limit }) => !isHonest || (funding.strict && !limit.what.includes("no limit")),
   )
   return (short ? meant.filter((_, at) => at % 7 === 0) : meant).map((each, at) => ({
     ...each,
@@ -103,11 +105,11 @@ interface LimitResult {
 }
 
 async function spend(each: LimitCase, { gateway, host, atOnce }: LimitStage): Promise<LimitResult> {
-  const purse = await FundingSource.open(gateway, each.purse, WORTH_NANO)
-  const call = () => send(gateway, purse.key(0), each)
+  const funding = await FundingSource.open(gateway, each.funding, WORTH_NANO)
+  const call = () => send(gateway, funding.key(0), each)
   const first = await runConcurrently(Array.from({ length: WAVES * atOnce }), { atOnce, act: call })
   const billedNano = BigInt(host.billed.get(each.upstreamModel) ?? 0) * NANO_PER_TOKEN
-  const bookedNano = WORTH_NANO - (await standing(gateway, purse))
+  const bookedNano = WORTH_NANO - (await standing(gateway, funding))
   const answerNano = BigInt(ANSWER_TOKENS[each.shape]) * NANO_PER_TOKEN
   const mostNano = WORTH_NANO + BigInt(atOnce) * answerNano
   let late = 0
@@ -128,10 +130,10 @@ function positive(nano: bigint): bigint {
 }
 
 /** What is left, less what is owed. */
-async function standing(gateway: RunningGateway, purse: FundingSource): Promise<bigint> {
-  const headers = { authorization: `Bearer ${purse.key(0)}` }
+async function standing(gateway: RunningGateway, funding: FundingSource): Promise<bigint> {
+  const headers = { authorization: `Bearer ${funding.key(0)}` }
   const told = (await (await fetch(`${gateway.url}/v1/key`, { headers })).json()) as { debt?: string }
-  return (await purse.leftNano()) - (nanoOfUsd(told.debt ?? "0") ?? 0n)
+  return (await funding.leftNano()) - (nanoOfUsd(told.debt ?? "0") ?? 0n)
 }
 
 async function send(gateway: RunningGateway, key: string, { limit, shape, upstreamModel }: LimitCase) {
@@ -165,7 +167,7 @@ export const limits: ProofRow = {
         const found = await spend(each, stage)
         seen.push({ ...each, ...found })
         say(
-          `${each.limit.what}, ${each.shape}, ${each.purse.what}: ${found.overNano} nano-USD over, ${found.whole} whole`,
+          `${each.limit.what}, ${each.shape}, ${each.funding.what}: ${found.overNano} nano-USD over, ${found.whole} whole`,
         )
       }
     } finally {

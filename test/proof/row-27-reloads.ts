@@ -15,7 +15,7 @@ const SETTLED_MS = 350
 
 interface ReloadStorm {
   readonly file: string
-  readonly dice: SeededRandom
+  readonly random: SeededRandom
   /** A whole, valid configuration, another each time. */
   readonly next: () => string
 }
@@ -27,20 +27,20 @@ const write: ReloadAction = ({ file, next }) => writeFileSync(file, next())
 /** What is in the file's place for a while, then gone again. */
 function instead(put: (file: string) => void): ReloadAction {
   return async (storm) => {
-    const { file, dice } = storm
+    const { file, random } = storm
     rmSync(file, { force: true })
     put(file)
-    await setTimeout(dice.below(SETTLED_MS))
+    await setTimeout(random.below(SETTLED_MS))
     rmSync(file, { recursive: true, force: true })
     write(storm)
   }
 }
 
 /** In two pieces, as a slow copy writes it. */
-const copySlowly: ReloadAction = async ({ file, dice, next }) => {
+const copySlowly: ReloadAction = async ({ file, random, next }) => {
   const text = next()
   writeFileSync(file, text.slice(0, text.indexOf("providers:") + "providers:\n".length))
-  await setTimeout(dice.below(SETTLED_MS))
+  await setTimeout(random.below(SETTLED_MS))
   writeFileSync(file, text)
 }
 
@@ -85,7 +85,7 @@ async function run(gateway: RunningGateway, { baseUrl, short }: { baseUrl: strin
   const next = () => upstreamConfig(baseUrl, `# change ${++written}\n`)
   const storm: ReloadStorm = {
     file: join(gateway.folder, "trivium.yaml"),
-    dice: new SeededRandom({ seed: 27, number: 0 }),
+    random: new SeededRandom({ seed: 27, number: 0 }),
     next,
   }
   const plainWrites = short ? 15 : 153
@@ -95,7 +95,7 @@ async function run(gateway: RunningGateway, { baseUrl, short }: { baseUrl: strin
   }
   for (let turn = 0; turn < (short ? 1 : 8) * ACTS.length; turn++) {
     await ACTS[turn % ACTS.length]?.(storm)
-    await setTimeout(storm.dice.below(SETTLED_MS))
+    await setTimeout(storm.random.below(SETTLED_MS))
   }
   isOver = true
   await Promise.all(callers)

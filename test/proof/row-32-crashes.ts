@@ -42,9 +42,9 @@ class CrashRun {
     })
     try {
       const callers = Array.from({ length: CALLERS }, (_, at) => this.keepAsking(gateway, at % 2 === 0))
-      const dice = new SeededRandom({ seed: 32, number: 0 })
+      const random = new SeededRandom({ seed: 32, number: 0 })
       for (let kill = 0; kill < kills; kill++) {
-        await setTimeout(100 + dice.below(500))
+        await setTimeout(100 + random.below(500))
         if (await this.crash(gateway, SIGNALS[kill % SIGNALS.length] ?? "SIGKILL")) this.broughtBack++
         say(`${kill + 1} crashes: ${this.answered.length} answers so far`)
       }

@@ -1,6 +1,4 @@
-// Many things to do, some of them at once.
-
-/** Does `act` for each item, so many at once, and gives the results in the items' order. */
+/** Runs `act` for each item with limited concurrency and returns the results in the items' order. */
 export async function runConcurrently<Item, Result>(
   items: readonly Item[],
   { atOnce, act }: { readonly atOnce: number; readonly act: (item: Item, index: number) => Promise<Result> },

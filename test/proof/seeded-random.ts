@@ -1,4 +1,4 @@
-// Chance that can be repeated: the same seed and case give the same throws.
+// Repeatable random numbers: the same seed and case give the same sequence.
 
 export class SeededRandom {
   private state: number

@@ -23,7 +23,7 @@ import {
 
 const CALLERS = 6
 const PAUSE_MS = 50
-const ERRANDS_PER_OUTAGE = 1000
+const REQUESTS_PER_OUTAGE = 1000
 /** Requests that are under way when the store fails, and after how long they are answered. */
 const LASTING = 12
 const LASTING_MS = 400
@@ -58,7 +58,7 @@ const FAULTS = ["uncaught-exception", "unhandled-rejection", "observer-failed"]
 
 interface LossOptions {
   readonly outages: readonly StoreOutage[]
-  readonly dice: SeededRandom
+  readonly random: SeededRandom
   readonly seen: LossSeen
 }
 
@@ -67,7 +67,7 @@ export class StoreLoss {
   private readonly dataDir = join(this.folder, "data")
   private readonly billFile = join(this.folder, "bills")
   private all: readonly TracedRequest[] = []
-  private errands: readonly TracedRequest[] = []
+  private tracedRequests: readonly TracedRequest[] = []
   private lasting: TracedRequest[] = []
   private probes: TracedRequest[] = []
   private readonly settled = new Set<TracedRequest>()
@@ -126,25 +126,33 @@ export class StoreLoss {
         await simulator.stop()
       }
       const books = await readOfflineLedger(this.dataDir)
-      return { errands: this.all, bills: readSimulatedCharges(this.billFile), books, leftOpen: [] }
+      return { tracedRequests: this.all, bills: readSimulatedCharges(this.billFile), books, leftOpen: [] }
     } finally {
       rmSync(this.folder, { recursive: true, force: true })
     }
   }
 
   private async prepare(): Promise<void> {
-    const { outages, dice } = this.options
+    const { outages, random } = this.options
     const names = (what: string, perOutage: number) =>
       Array.from({ length: perOutage * outages.length }, (_, at) => `${what}-${at}`)
-    this.errands = await prepareTracedRequests(this.dataDir, { names: names("load", ERRANDS_PER_OUTAGE), dice })
+    this.tracedRequests = await prepareTracedRequests(this.dataDir, {
+      names: names("load", REQUESTS_PER_OUTAGE),
+      random,
+    })
     this.lasting = await prepareLastingRequests(this.dataDir, { names: names("lasting", LASTING), lastsMs: LASTING_MS })
     this.probes = await prepareLastingRequests(this.dataDir, { names: names("probe", PROBES_PER_OUTAGE), lastsMs: 0 })
-    this.all = [...this.errands, ...this.lasting, ...this.probes]
+    this.all = [...this.tracedRequests, ...this.lasting, ...this.probes]
   }
 
   private async loaded({ url }: StagedGateway, act: () => Promise<void>): Promise<void> {
     let isOver = false
-    const load = runTracedRequests(this.errands, { url, atOnce: CALLERS, pauseMs: PAUSE_MS, isOver: () => isOver })
+    const load = runTracedRequests(this.tracedRequests, {
+      url,
+      atOnce: CALLERS,
+      pauseMs: PAUSE_MS,
+      isOver: () => isOver,
+    })
     try {
       await act()
     } finally {
@@ -156,7 +164,7 @@ export class StoreLoss {
   private async suffer({ lastsMs, limitOf }: StoreOutage, { pid, url }: { pid: number; url: string }): Promise<void> {
     const { seen } = this.options
     const lasting = this.lasting.splice(0, LASTING)
-    const answers = lasting.map((errand) => runTracedRequest(errand, url))
+    const answers = lasting.map((tracedRequest) => runTracedRequest(tracedRequest, url))
     await Bun.sleep(LASTING_MS / 2)
     limitFiles(pid, limitOf(logBytes(this.dataDir)))
     await this.lossShows()
@@ -180,7 +188,7 @@ export class StoreLoss {
 
   /** Resolves when somebody is told that the store is lost. */
   private async lossShows(): Promise<void> {
-    const count = () => this.errands.filter(({ seen }) => seen.code === "store_unavailable").length
+    const count = () => this.tracedRequests.filter(({ seen }) => seen.code === "store_unavailable").length
     const before = count()
     await eventually(() => count() > before, { withinMs: PATIENCE_MS, what: "the loss of the store" })
   }
@@ -197,10 +205,10 @@ export class StoreLoss {
 
   /** All that was answered whole so far, whoever asked. */
   private async areSettled(url: string): Promise<boolean> {
-    for (const errand of this.all) {
-      if (!isWhole(errand) || this.settled.has(errand)) continue
-      if (!(await isSettled(errand, url))) return false
-      this.settled.add(errand)
+    for (const tracedRequest of this.all) {
+      if (!isWhole(tracedRequest) || this.settled.has(tracedRequest)) continue
+      if (!(await isSettled(tracedRequest, url))) return false
+      this.settled.add(tracedRequest)
     }
     return true
   }

@@ -1,5 +1,5 @@
-// Requests that can be found again in two books that know nothing of each other. Each has an API key of its own, which
-// the ledger notes with whatever it books, and calls a model of its own name, which the upstream notes on its bill.
+// Requests that can be found both in the gateway's ledger and on the upstream's bill. Each has its own API key, which the
+// ledger records, and its own model name, which the upstream records.
 import { readFileSync } from "node:fs"
 import type { SimulatedCharge } from "../../src/simulator/simulated-charge.ts"
 import { hear, PROTOCOLS, type ProtocolName } from "../money/client.ts"
@@ -51,13 +51,13 @@ interface RequestPayer {
 
 interface TracedRequestOptions {
   readonly names: readonly string[]
-  readonly dice: SeededRandom
+  readonly random: SeededRandom
 }
 
 /** Makes a key for each name, in the store of a gateway that does not run. */
 export function prepareTracedRequests(
   dataDir: string,
-  { names, dice }: TracedRequestOptions,
+  { names, random }: TracedRequestOptions,
 ): Promise<TracedRequest[]> {
   const [first = ""] = names
   const [poor, frugal] = [`poor-${first}`, `${FRUGAL}-${first}`]
@@ -75,29 +75,29 @@ export function prepareTracedRequests(
     await adminService.tenants.topUp(poor, { usd: SHARED_USD })
     await adminService.tenants.create({ name: frugal, budgets: { day: SHARED_USD } })
     const prepare = async (name: string): Promise<TracedRequest> => {
-      const errand = thrown(dice)
-      const { id, key } = await adminService.keys.create({ name, ...dice.pick(payers) })
-      return { ...errand, name, keyId: id, key, seen: { how: "unasked" } }
+      const tracedRequest = thrown(random)
+      const { id, key } = await adminService.keys.create({ name, ...random.pick(payers) })
+      return { ...tracedRequest, name, keyId: id, key, seen: { how: "unasked" } }
     }
     return Promise.all(names.map(prepare))
   })
 }
 
 /** Some answer at once, some late, some slowly; some clients leave before the end. */
-function thrown(dice: SeededRandom): Omit<TracedRequest, "name" | "keyId" | "key" | "seen"> {
-  const isSlow = dice.chance(0.3)
-  const words = isSlow ? `tokens-per-second-${200 + dice.below(3000)}` : `first-token-ms-${dice.below(120)}`
+function thrown(random: SeededRandom): Omit<TracedRequest, "name" | "keyId" | "key" | "seen"> {
+  const isSlow = random.chance(0.3)
+  const words = isSlow ? `tokens-per-second-${200 + random.below(3000)}` : `first-token-ms-${random.below(120)}`
   return {
-    protocol: dice.pick(PROTOCOLS),
-    stream: dice.chance(0.6),
-    text: dice.chance(0.5) ? "Say something." : `Say ${dice.pick([100, 500, 1500])} words.`,
-    words: dice.chance(0.3) ? "" : words,
-    upstream: dice.chance(0.7) ? undefined : dice.pick(PROTOCOLS),
-    leavesAfterMs: dice.chance(0.1) ? dice.below(150) : undefined,
+    protocol: random.pick(PROTOCOLS),
+    stream: random.chance(0.6),
+    text: random.chance(0.5) ? "Say something." : `Say ${random.pick([100, 500, 1500])} words.`,
+    words: random.chance(0.3) ? "" : words,
+    upstream: random.chance(0.7) ? undefined : random.pick(PROTOCOLS),
+    leavesAfterMs: random.chance(0.1) ? random.below(150) : undefined,
   }
 }
 
-/** Errands that nothing limits and no client leaves, half of them streamed, answered after so much time. */
+/** Traced requests that nothing limits and no client leaves, half of them streamed, answered after so much time. */
 export function prepareLastingRequests(
   dataDir: string,
   { names, lastsMs }: { names: readonly string[]; lastsMs: number },
@@ -114,10 +114,10 @@ export function prepareLastingRequests(
   })
 }
 
-/** A model for each errand, served by a simulator at this address. */
-export function tracedRequestsConfig(origin: string, errands: readonly TracedRequest[]): string {
+/** A model for each traced request, served by a simulator at this address. */
+export function tracedRequestsConfig(origin: string, tracedRequests: readonly TracedRequest[]): string {
   const only = PROTOCOLS.map((id) => `  at-${id}: { type: simulator, base_url: "${origin}", protocols: [${id}] }`)
-  const models = errands.map(({ name, upstream }) => {
+  const models = tracedRequests.map(({ name, upstream }) => {
     const provider = upstream ? `at-${upstream}` : "everywhere"
     return `  - { id: t/${name}, context_window: 100000, max_output_tokens: 50000, pricing: { input: "1", output: "2" }, targets: [{ provider: ${provider}, model: ${name} }] }`
   })
@@ -134,25 +134,28 @@ export function readSimulatedCharges(file: string): SimulatedCharge[] {
 interface TracedRunOptions {
   readonly url: string
   readonly atOnce: number
-  /** No further errand is begun. */
+  /** No further traced request is begun. */
   readonly isOver: () => boolean
-  /** Between the errands of one client. */
+  /** Between the traced requests of one client. */
   readonly pauseMs?: number
 }
 
 /** Runs them in their order until none is left or it is over; resolves when those that were begun have ended. */
-export async function runTracedRequests(errands: readonly TracedRequest[], running: TracedRunOptions): Promise<void> {
+export async function runTracedRequests(
+  tracedRequests: readonly TracedRequest[],
+  running: TracedRunOptions,
+): Promise<void> {
   const { url, atOnce, isOver, pauseMs = 0 } = running
-  const act = async (errand: TracedRequest) => {
+  const act = async (tracedRequest: TracedRequest) => {
     if (isOver()) return
-    await runTracedRequest(errand, url)
+    await runTracedRequest(tracedRequest, url)
     if (pauseMs > 0) await Bun.sleep(pauseMs)
   }
-  await runConcurrently(errands, { atOnce, act })
+  await runConcurrently(tracedRequests, { atOnce, act })
 }
 
-export async function runTracedRequest(errand: TracedRequest, url: string): Promise<void> {
-  const { key, protocol, stream, text, name, words, leavesAfterMs } = errand
+export async function runTracedRequest(tracedRequest: TracedRequest, url: string): Promise<void> {
+  const { key, protocol, stream, text, name, words, leavesAfterMs } = tracedRequest
   const leaving = new AbortController()
   const timer = leavesAfterMs === undefined ? undefined : setTimeout(() => leaving.abort(), leavesAfterMs)
   const model = `t/${name}${words === "" ? "" : `@${words}`}`
@@ -160,10 +163,10 @@ export async function runTracedRequest(errand: TracedRequest, url: string): Prom
     const heard = await hear({ url, key, protocol, model, stream, text, signal: leaving.signal })
     const { status, id: requestId, cost } = heard
     const seen = { status, requestId, cost }
-    if (status !== 200) errand.seen = { ...seen, how: "refused", ...codeIn(heard.text) }
-    else errand.seen = { ...seen, how: isWhole(errand, heard.text) ? "whole" : "broken" }
+    if (status !== 200) tracedRequest.seen = { ...seen, how: "refused", ...codeIn(heard.text) }
+    else tracedRequest.seen = { ...seen, how: isWhole(tracedRequest, heard.text) ? "whole" : "broken" }
   } catch {
-    errand.seen = { how: leaving.signal.aborted ? "left" : "broken" }
+    tracedRequest.seen = { how: leaving.signal.aborted ? "left" : "broken" }
   } finally {
     clearTimeout(timer)
   }

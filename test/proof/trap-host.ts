@@ -1,4 +1,4 @@
-// Listeners that nobody may connect to; who does is counted before a byte is read.
+// Listeners that the gateway must not connect to; every connection is counted before a byte is read.
 import { createServer, type Server } from "node:net"
 
 const HOSTS = ["127.0.0.1", "::1", "127.127.127.127"]

@@ -1,4 +1,4 @@
-// Each protocol as a caller asks in it, and as a provider answers in it, whole and streamed.
+// Each protocol: requests as clients send them, and responses as providers send them, unary and streamed.
 import { anthropicMessage, anthropicWords } from "../stage/anthropic-wire.ts"
 import { geminiResponse, geminiWords } from "../stage/gemini-wire.ts"
 import { responseObject, responseWords } from "../stage/responses-wire.ts"

@@ -1,8 +1,8 @@
-// One host that plays a provider and the clouds' credential endpoints beside it, by path.
+// One host that plays a provider and the clouds' credential endpoints, by path.
 import { eventually } from "./eventually.ts"
 import { type ReceivedRequest, ScriptedUpstream, type UpstreamScript } from "./upstream.ts"
 
-/** What answers each path; of several that fit, the longest. */
+/** The script for each path prefix; the longest match answers. */
 export type CloudRoutes = Readonly<Record<string, UpstreamScript>>
 
 export class CloudHost {

@@ -1,4 +1,4 @@
-// Waiting for what has no event of its own.
+// Polls for a condition that has no event.
 
 /** Resolves as soon as `holds` does; an Error after `withinMs`. */
 export async function eventually(

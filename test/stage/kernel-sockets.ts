@@ -1,4 +1,4 @@
-// What the kernel knows of TCP connections on this machine: who talks to whom, and how many bytes wait in its queues.
+// The TCP connections of this machine as the kernel lists them: their ports and the bytes in their queues.
 import { readFileSync } from "node:fs"
 
 export interface KernelSocket {

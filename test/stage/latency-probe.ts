@@ -1,5 +1,5 @@
-// Asks a small question again and again, from a process of its own, so that the waits it measures are the gateway's and
-// not those of a test that is busy itself.
+// Sends a small request repeatedly from a separate process, so that it measures the gateway's latency and not the load of
+// the test process.
 import { spawn } from "node:child_process"
 
 const EVERY_MS = 20

@@ -1,6 +1,4 @@
-// What a call raised, for tests that look at it closely.
-
-/** What `promise` was rejected with; an Error where it was not. */
+/** Resolves to the reason that `promise` was rejected with; throws if it was fulfilled. */
 export async function rejectionOf(promise: PromiseLike<unknown>): Promise<unknown> {
   try {
     await promise

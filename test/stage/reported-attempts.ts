@@ -1,5 +1,5 @@
-// How many attempts an error tells of, wherever its protocol keeps them: every call that an upstream saw is the gateway's
-// own then, and the client made one.
+// Counts the attempts that an error response lists, wherever its protocol places them. If every upstream call is listed,
+// the gateway made the retries and the client sent one request.
 export function countReportedAttempts(told: unknown): number {
   if (typeof told !== "object" || told === null) return 0
   if ("attempts" in told && Array.isArray(told.attempts)) return told.attempts.length

@@ -30,7 +30,7 @@ const limit = fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, m
 const gaps = fc.array(fc.oneof(fc.nat(20), fc.nat(2 * MINUTE)), { minLength: 1, maxLength: 200 })
 
 describe("a bucket", () => {
-  test("never gives more than its limit and what refills, in any window", () => {
+  test("a bucket never gives more than its limit and what refills, in any window", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), gaps, (perMinute, waits) => {
         const bucket = new RateBucket(perMinute, 0)
@@ -55,7 +55,7 @@ describe("a bucket", () => {
     )
   })
 
-  test("never refuses who asks steadily below the rate, however long", () => {
+  test("a bucket never refuses who asks steadily below the rate, however long", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(1000), (perMinute, late) => {
         const bucket = new RateBucket(perMinute, 0)
@@ -69,7 +69,7 @@ describe("a bucket", () => {
     )
   })
 
-  test("is exact over a year of fractions that no binary number holds", () => {
+  test("a bucket is exact over a year of fractions that no binary number holds", () => {
     const bucket = new RateBucket(7, 0)
     bucket.draw(7, 0)
     let drawn = 0
@@ -85,7 +85,7 @@ describe("a bucket", () => {
     expect(drawn).toBe(Math.floor((7 * now) / MINUTE))
   })
 
-  test("says what a client that waits will find", () => {
+  test("a bucket says what a client that waits will find", () => {
     fc.assert(
       fc.property(limit, fc.nat(1_000_000_000), fc.nat(MINUTE), fc.nat(), (perMinute, used, elapsed, wanted) => {
         const bucket = new RateBucket(perMinute, 0)
@@ -105,7 +105,7 @@ describe("a bucket", () => {
     )
   })
 
-  test("gets nothing from a clock that steps back, and goes on from there", () => {
+  test("a bucket gets nothing from a clock that steps back, and goes on from there", () => {
     fc.assert(
       fc.property(limit, fc.nat(1_000_000), fc.nat(10_000_000), (perMinute, used, back) => {
         const bucket = new RateBucket(perMinute, 20_000_000)
@@ -132,7 +132,7 @@ describe("a bucket", () => {
 })
 
 describe("an allowance", () => {
-  test("of a key that says nothing is 600 requests a minute, or what the gateway says", () => {
+  test("an allowance of a key that says nothing is 600 requests a minute, or what the gateway says", () => {
     const standing = (limits: RateLimiter) => limits.allowanceOf(caller()).status()
     expect(standing(new RateLimiter({ now: () => 0 }))).toEqual({
       requests: { limit: 600, remaining: 600, resetMs: 0 },
@@ -160,7 +160,7 @@ describe("an allowance", () => {
     expect(refusal(take)).toBeDefined()
   })
 
-  test("is of one key alone, unless its tenant is limited too", () => {
+  test("an allowance is of one key alone, unless its tenant is limited too", () => {
     const limits = new RateLimiter({ now: () => 0 })
     const allowance = (id: string, tenantGrant: LimitedCaller["tenantGrant"]) =>
       limits.allowanceOf(caller({ id, requestsPerMinute: 3, tenantGrant }))
@@ -236,7 +236,7 @@ describe("an allowance", () => {
 })
 
 describe("what is remembered", () => {
-  test("is few who have everything back, also after a million came once", () => {
+  test("what is remembered is few who have everything back, also after a million came once", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })
     let most = 0
@@ -249,7 +249,7 @@ describe("what is remembered", () => {
     expect(most).toBeLessThan(2 * 18_000)
   })
 
-  test("goes also when all come at once and then few", () => {
+  test("what is remembered goes also when all come at once and then few", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now })
     for (let n = 0; n < 100_000; n++) limits.allowanceOf(caller({ id: `key_${n}` })).take()
@@ -259,7 +259,7 @@ describe("what is remembered", () => {
     expect(limits.size).toBeLessThan(17_000)
   })
 
-  test("is everybody who has a call running, or something to wait for", () => {
+  test("what is remembered is everybody who has a call running, or something to wait for", () => {
     let now = 0
     const limits = new RateLimiter({ now: () => now, kept: 0 })
     const slow = caller({ id: "slow", concurrentRequests: 1 })

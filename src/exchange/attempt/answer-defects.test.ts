@@ -19,11 +19,11 @@ describe("the form asked for", () => {
     { text: { format: { type: "json_schema", name: "x", schema: {} } } },
     { output_config: { format: { type: "json_schema", schema: {} } } },
     { generationConfig: { responseMimeType: "application/json" } },
-  ])("is JSON in every protocol: %p", (body) => {
+  ])("the form asked for is JSON in every protocol: %p", (body) => {
     expect(asked({ ...body, messages: [] })).toEqual({ tools: false, json: true })
   })
 
-  test("is any where neither tools nor JSON stand in the request", () => {
+  test("the form asked for is any where neither tools nor JSON stand in the request", () => {
     expect(asked({ messages: [{ content: '"type":"json' }], text: { verbosity: "low" } })).toBeUndefined()
     expect(asked({ tools: [] })).toEqual({ tools: true, json: false })
   })

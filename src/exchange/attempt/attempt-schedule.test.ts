@@ -48,12 +48,12 @@ function staged({ targets = [], out = [], failing = [], budget = 99, limitMs = 6
 }
 
 describe("another place", () => {
-  test("is asked at once: another provider, and another account", () => {
+  test("another place is asked at once: another provider, and another account", () => {
     const targets = [at(one), at(two), at(other)]
     expect(staged({ targets }).walk({ kind: "credential" })).toEqual(targets.map((target) => [target, 0]))
   })
 
-  test("is passed over where it went out since the plan was made, but for the last and for last resorts", () => {
+  test("another place is passed over where it went out since the plan was made, but for the last and for last resorts", () => {
     const [first, second, last] = [at(one), at(two), at(other)]
     const targets = [first, second, last]
     expect(staged({ targets, out: [second, last] }).walk({ kind: "credential" })).toEqual([
@@ -73,7 +73,7 @@ describe("another place", () => {
 })
 
 describe("the same place", () => {
-  test("is asked up to three times, after pauses that double, and eight attempts are made in all", () => {
+  test("the same place is asked up to three times, after pauses that double, and eight attempts are made in all", () => {
     const targets = [at(one), at(other)]
     expect(
       staged({ targets })
@@ -84,7 +84,7 @@ describe("the same place", () => {
     expect(staged({ targets: many }).walk()).toHaveLength(8)
   })
 
-  test("is not asked again where it is out, where it took long, or where asking again changes nothing", () => {
+  test("the same place is not asked again where it is out, where it took long, or where asking again changes nothing", () => {
     const targets = [at(one), at(other)]
     expect(staged({ targets, out: targets.slice(0, 1) }).walk()).toHaveLength(3)
     expect(staged({ targets }).walk({ tookMs: 5000 })).toHaveLength(2)
@@ -93,7 +93,7 @@ describe("the same place", () => {
     }
   })
 
-  test("that limits us is waited for where it says for how long, and that is short", () => {
+  test("the same place that limits us is waited for where it says for how long, and that is short", () => {
     const targets = [at(one)]
     const limited = { kind: "limited" as const }
     expect(staged({ targets, out: targets }).walk({ ...limited, retryAfterMs: 2000 })[1]).toEqual([at(one), 2125])
@@ -101,7 +101,7 @@ describe("the same place", () => {
     expect(staged({ targets }).walk(limited)).toHaveLength(1)
   })
 
-  test("is not waited for beyond the time a request has", () => {
+  test("the same place is not waited for beyond the time a request has", () => {
     const targets = [at(one), at(other)]
     expect(staged({ targets, limitMs: 124 }).walk()).toHaveLength(2)
     expect(staged({ targets, limitMs: 126 }).walk()).toHaveLength(3)
@@ -109,14 +109,14 @@ describe("the same place", () => {
 })
 
 describe("the budget", () => {
-  test("is not drawn on by a first attempt, nor by a first move to who mostly answers", () => {
+  test("the budget is not drawn on by a first attempt, nor by a first move to who mostly answers", () => {
     const targets = [at(one), at(other)]
     expect(staged({ targets, budget: 0 }).walk()).toHaveLength(2)
     expect(staged({ targets, budget: 0, failing: targets.slice(1) }).walk()).toHaveLength(1)
     expect(staged({ targets: [at(one), at(two), at(other)], budget: 0 }).walk()).toHaveLength(2)
   })
 
-  test("is drawn on once by every other", () => {
+  test("the budget is drawn on once by every other", () => {
     const { walk, clock } = staged({ targets: [at(one), at(other)] })
     expect(walk()).toHaveLength(6)
     expect(clock.taken).toBe(4)

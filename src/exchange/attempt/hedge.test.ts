@@ -57,13 +57,13 @@ const one = (afterMs: number, fails = false): ContenderScript => ({ name: "one",
 const two = (afterMs: number, fails = false): ContenderScript => ({ name: "two", afterMs, fails })
 
 describe("a second attempt", () => {
-  test("is not begun where the first answers, or fails, in time", async () => {
+  test("a second attempt is not begun where the first answers, or fails, in time", async () => {
     expect(await race(one(0), two(0), { hedgeMs: 500 })).toMatchObject({ won: "one", runners: [expect.anything()] })
     const failing = await race(one(0, true), two(0), { hedgeMs: 500 })
     expect(failing).toMatchObject({ won: undefined, failed: ["one"], runners: [expect.anything()] })
   })
 
-  test("that answers before the first is taken; the first is let go, and what it says later dropped", async () => {
+  test("a second attempt that answers before the first is taken; the first is let go, and what it says later dropped", async () => {
     const raced = await race(one(60), two(0))
     expect(raced).toMatchObject({ won: "two", failed: [] })
     expect(raced.outrun()).toEqual(["one"])
@@ -71,7 +71,7 @@ describe("a second attempt", () => {
     expect(raced.dropped).toEqual(["one"])
   })
 
-  test("is let go where the first answers after all", async () => {
+  test("a second attempt is let go where the first answers after all", async () => {
     const raced = await race(one(30), two(100))
     expect(raced.won).toBe("one")
     expect(raced.outrun()).toEqual(["two"])
@@ -88,7 +88,7 @@ describe("a second attempt", () => {
     expect(await race(one(30, true), two(0, true))).toMatchObject({ won: undefined, failed: ["two", "one"] })
   })
 
-  test("that ends all ends the first too", async () => {
+  test("a second attempt that ends all ends the first too", async () => {
     const raced = await race(one(80), two(0, true), { ends: "two" })
     expect(raced.won).toEqual(new Error("two"))
     expect(raced.outrun()).toEqual(["one"])

@@ -54,11 +54,11 @@ describe("what is held", () => {
       { targets: [target(OUTPUT_ALONE), target({ input: "0", output: "0.002" })] },
       8192n,
     ],
-  ])("is %s", (_, asked, nano) => {
+  ])("what is held is %s", (_, asked, nano) => {
     expect(held(asked).nano).toBe(nano)
   })
 
-  test("is within what can be held, whatever is asked for", () => {
+  test("what is held is within what can be held, whatever is asked for", () => {
     for (const asks of [
       { maxOutputTokens: 1e300, candidates: 1 },
       { maxOutputTokens: Number.MAX_SAFE_INTEGER, candidates: Number.MAX_SAFE_INTEGER },
@@ -101,7 +101,7 @@ describe("what is held", () => {
     expect(at(0, 1, 9000)).toEqual({ nano: 10_023n, outputTokens: 10_023, isDue: true })
   })
 
-  test("is all that the model can put out, once its host was seen to exceed a limit", () => {
+  test("what is held is all that the model can put out, once its host was seen to exceed a limit", () => {
     const known = new LimitOverruns()
     const account = { id: "loose" }
     const loose = { ...target(OUTPUT_ALONE), account, upstreamModel: "m" } as unknown as Target

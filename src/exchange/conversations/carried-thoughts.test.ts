@@ -29,17 +29,17 @@ function returned(parts: readonly ContentPart[]): readonly ContentPart[] | undef
 const withoutThoughts = (parts: readonly ContentPart[]) => parts.filter(({ kind }) => kind !== "reasoning")
 
 describe("thoughts that ride on a call", () => {
-  test("come back by a client that drops thoughts, before the call that they led to", () => {
+  test("thoughts that ride on a call come back by a client that drops thoughts, before the call that they led to", () => {
     const parts = [thought, call("1"), call("2")]
     expect(returned(withoutThoughts(answered(parts)))).toEqual(parts)
   })
 
-  test("leave the call its own seal", () => {
+  test("thoughts that ride on a call leave the call its own seal", () => {
     const parts = [thought, { ...call("1"), sealed: own }]
     expect(returned(withoutThoughts(answered(parts)))).toEqual(parts)
   })
 
-  test("are not said twice where the client gives them back itself, sealed or not", () => {
+  test("thoughts that ride on a call are not said twice where the client gives them back itself, sealed or not", () => {
     const parts = [thought, call("1")]
     expect(returned(answered(parts))).toEqual(parts)
     const { sealed: _, ...unsealed } = thought

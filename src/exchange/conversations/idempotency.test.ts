@@ -65,7 +65,7 @@ describe("a repeat", () => {
     expect(outcome()).toBe("runs")
   })
 
-  test("of what was answered is told of the receipt, and not to try again", () => {
+  test("a repeat of an answered request gets the receipt and is asked not to retry", () => {
     answer()
     expect(() => repeats.begin(asked({ requestId: "r2" }))).toThrow(
       expect.objectContaining({
@@ -116,7 +116,7 @@ describe("a repeat", () => {
     expect(() => repeats.begin(asked({ keepsAnswer: true }))).toThrow("billed as r3")
   })
 
-  test("is still one after the clock was set back by an hour", () => {
+  test("a repeat is still one after the clock was set back by an hour", () => {
     answer()
     now -= 3_600_000
     expect(outcome()).toBe("idempotency_replayed")
@@ -127,19 +127,22 @@ describe("a repeat", () => {
 
 describe("an idempotency key", () => {
   test.each(["a", "~".repeat(255), "0190f3c2-77a1-7c3e-9a63-0d5b2f9c1e4d", 'with "quotes", and spaces'])(
-    "may be %p",
+    "an idempotency key may be %p",
     (key) => {
       expect(outcome({ idempotencyKey: key })).toBe("runs")
     },
   )
 
-  test.each(["", "x".repeat(256), "tab\there", "line\nend", "ключ", "\x7f"])("may not be %p", (key) => {
-    expect(() => repeats.begin(asked({ idempotencyKey: key }))).toThrow(
-      expect.objectContaining({ code: "invalid_parameter", param: "Idempotency-Key" }) as Error,
-    )
-  })
+  test.each(["", "x".repeat(256), "tab\there", "line\nend", "ключ", "\x7f"])(
+    "an idempotency key may not be %p",
+    (key) => {
+      expect(() => repeats.begin(asked({ idempotencyKey: key }))).toThrow(
+        expect.objectContaining({ code: "invalid_parameter", param: "Idempotency-Key" }) as Error,
+      )
+    },
+  )
 
-  test("is nowhere in the store, and neither is an answer as it was said", () => {
+  test("an idempotency key is nowhere in the store, and neither is an answer as it was said", () => {
     const written: unknown[] = []
     const table = { ...store.idempotency, insert: (...row: unknown[]) => void written.push(...row) } as IdempotencyTable
     repeats = registryOn(table)
@@ -157,7 +160,7 @@ describe("an idempotency key", () => {
 describe("an answer that is kept", () => {
   const keeps = { keepsAnswer: true }
 
-  test("is given again byte for byte, with what it was", () => {
+  test("an answer that is kept is given again byte for byte, with what it was", () => {
     const all = Uint8Array.from({ length: 70_000 }, (_, at) => at % 256)
     const claim = expectClaim(repeats.begin(asked(keeps)))
     for (let at = 0; at < 60_000; at += 7_000) claim.sent(all.subarray(at, Math.min(at + 7_000, 60_000)))
@@ -172,7 +175,7 @@ describe("an answer that is kept", () => {
     expect(Buffer.from(body).equals(all)).toBe(true)
   })
 
-  test("is what was said when it was sent, also where the sender uses its bytes again", () => {
+  test("an answer that is kept is what was said when it was sent, also where the sender uses its bytes again", () => {
     const claim = expectClaim(repeats.begin(asked(keeps)))
     const reused = bytes("one ")
     claim.sent(reused)
@@ -188,26 +191,26 @@ describe("an answer that is kept", () => {
     expect(outcome(keeps)).toBe("r1: ")
   })
 
-  test("is there after a restart", () => {
+  test("an answer that is kept is there after a restart", () => {
     answer(keeps)
     repeats = start()
     expect(outcome(keeps)).toBe("r1: Hello.")
   })
 
-  test("is not given to who keeps none any more, nor to who kept none then", () => {
+  test("an answer that is kept is not given to who keeps none any more, nor to who kept none then", () => {
     answer(keeps)
     expect(outcome()).toBe("idempotency_replayed")
     answer({ idempotencyKey: "other" })
     expect(outcome({ ...keeps, idempotencyKey: "other" })).toBe("idempotency_replayed")
   })
 
-  test("does not open with another secret, and is billed once all the same", () => {
+  test("an answer that is kept does not open with another secret, and is billed once all the same", () => {
     answer(keeps)
     repeats = start({ open: () => undefined })
     expect(outcome(keeps)).toBe("idempotency_replayed")
   })
 
-  test("does not open in another one's place", () => {
+  test("an answer that is kept does not open in another one's place", () => {
     answer(keeps)
     answer({ ...keeps, keyId: "k2" }, "Secret of k2.")
     let last: Uint8Array | undefined
@@ -225,7 +228,7 @@ describe("an answer that is kept", () => {
     expect(outcome(keeps)).toBe("idempotency_replayed")
   })
 
-  test("is not the half that a client got which left, and that is billed once too", () => {
+  test("an answer that is kept is not the half that a client got which left, and that is billed once too", () => {
     const claim = expectClaim(repeats.begin(asked(keeps)))
     claim.sent(bytes("Hel"))
     claim.answered({ status: 200, contentType: JSON_TYPE, cutShort: true })
@@ -233,7 +236,7 @@ describe("an answer that is kept", () => {
     expect(outcome(keeps)).toBe("idempotency_replayed")
   })
 
-  test("has at most a mebibyte, in one piece or in several", () => {
+  test("an answer that is kept has at most a mebibyte, in one piece or in several", () => {
     const MIB = 1024 * 1024
     const pieces: [sent: number[], last: number, isKept: boolean][] = [
       [[], MIB, true],
@@ -254,14 +257,14 @@ describe("an answer that is kept", () => {
     }
   })
 
-  test("gives way to younger ones when there are too many bytes, and is billed once all the same", () => {
+  test("an answer that is kept gives way to younger ones when there are too many bytes, and is billed once all the same", () => {
     repeats = start({ limits: { ofTenant: { rows: 99, answerBytes: 2 * (SEAL_BYTES + 6) } } })
     for (const idempotencyKey of ["1", "2", "3"]) answer({ ...keeps, idempotencyKey })
     const all = ["1", "2", "3"].map((idempotencyKey) => outcome({ ...keeps, idempotencyKey }))
     expect(all).toEqual(["idempotency_replayed", "r1: Hello.", "r1: Hello."])
   })
 
-  test("is not gathered where too much is gathered already, until others have ended", () => {
+  test("an answer that is kept is not gathered where too much is gathered already, until others have ended", () => {
     repeats = start({ limits: { gatheredBytes: 10 } })
     const claims = ["1", "2"].map((idempotencyKey) => expectClaim(repeats.begin(asked({ ...keeps, idempotencyKey }))))
     for (const claim of claims) claim.sent(bytes("Hello."))
@@ -298,7 +301,7 @@ describe("what is remembered", () => {
   const keys = Array.from({ length: COUNT }, (_, n) => `${n}`)
   const isThere = (idempotencyKey: string) => outcome({ idempotencyKey }) === "idempotency_replayed"
 
-  test("are so many and no more: the oldest are forgotten", () => {
+  test("what is remembered are so many and no more: the oldest are forgotten", () => {
     repeats = start({ limits: { ofTenant: { rows: 15, answerBytes: 1000 } } })
     for (const idempotencyKey of keys) answer({ idempotencyKey })
     expect(keys.filter(isThere)).toEqual(keys.slice(-15))
@@ -314,7 +317,7 @@ describe("what is remembered", () => {
     expect(keys.filter(isThere)).toHaveLength(9)
   })
 
-  test("goes a few at a time when it is a day old, as others come in", () => {
+  test("what is remembered goes a few at a time when it is a day old, as others come in", () => {
     let left = 0
     const table: IdempotencyTable = {
       ...store.idempotency,

@@ -32,22 +32,22 @@ describe("a conversation with calls that returns", () => {
   const sealed = (id: string) => ({ ...call(id), sealed: { mintedBy: "m", data: id } })
   const text: ContentPart = { kind: "text", text: "I look it up" }
 
-  test("has its thoughts before what was said, and the call its seal", () => {
+  test("a conversation with calls that returns has its thoughts before what was said, and the call its seal", () => {
     expect(restored([text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
   })
 
-  test("has those between calls right before theirs", () => {
+  test("a conversation with calls that returns has those between calls right before theirs", () => {
     const parts = [call("1"), call("2")]
     expect(restored(parts, { 1: [], 2: [thought("y")] })).toEqual([sealed("1"), thought("y"), sealed("2")])
   })
 
-  test("has no thought twice that the client told back without its seal", () => {
+  test("a conversation with calls that returns has no thought twice that the client told back without its seal", () => {
     const bare: ContentPart = { kind: "reasoning", form: "full", text: "hm" }
     expect(restored([bare, text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
     expect(restored([bare, call("1")], {})).toEqual([bare, call("1")])
   })
 
-  test("has no thought twice that the client gave back with its seal", () => {
+  test("a conversation with calls that returns has no thought twice that the client gave back with its seal", () => {
     expect(restored([thought("x"), text, call("1")], { 1: [thought("x")] })).toEqual([thought("x"), text, sealed("1")])
   })
 })
@@ -82,7 +82,7 @@ describe("a conversation with seals behind its texts that returns", () => {
 
   const LONG = "An answer that is long enough to tell one conversation from another."
 
-  test("has each behind the text it stood behind, however the client changed white space", () => {
+  test("a conversation with seals behind its texts that returns has each behind the text it stood behind, however the client changed white space", () => {
     const words = fc.array(fc.stringMatching(/^[a-z.]{1,9}$/), { minLength: 1, maxLength: 12 })
     const spaces = fc.constantFrom(" ", "  ", "\n", " \n\t")
     fc.assert(
@@ -94,7 +94,7 @@ describe("a conversation with seals behind its texts that returns", () => {
     )
   })
 
-  test("has none where another text, or a short one to another question, is told back", () => {
+  test("a conversation with seals behind its texts that returns has none where another text, or a short one to another question, is told back", () => {
     const seals = answered([user("q")], [said("Yes."), hidden("x")])
     for (const turns of [
       [user("q"), assistant(said("No."))],
@@ -104,18 +104,18 @@ describe("a conversation with seals behind its texts that returns", () => {
     }
   })
 
-  test("has it behind a long text though the client has changed the question", () => {
+  test("a conversation with seals behind its texts that returns has it behind a long text though the client has changed the question", () => {
     const seals = answered([user("q")], [said(LONG), hidden("x")])
     expect(restored([user("q, edited"), assistant(said(LONG))], seals)[1]?.parts).toEqual([said(LONG), hidden("x")])
   })
 
-  test("has it no second time where the client gave it back", () => {
+  test("a conversation with seals behind its texts that returns has it no second time where the client gave it back", () => {
     const seals = answered([user("q")], [said(LONG), hidden("x")])
     const turns = [user("q"), assistant(said(LONG), hidden("x"))]
     expect(restored(turns, seals)).toEqual(turns)
   })
 
-  test("has all of several, whether the client keeps texts apart or joins them", () => {
+  test("a conversation with seals behind its texts that returns has all of several, whether the client keeps texts apart or joins them", () => {
     const parts = [said(LONG), hidden("x"), said("And more."), hidden("y")]
     const seals = answered([user("q")], parts)
     const whole = assistant(said(`${LONG}And more.`))
@@ -124,14 +124,14 @@ describe("a conversation with seals behind its texts that returns", () => {
     expect(restored([user("q"), apart], seals)[1]?.parts).toEqual(parts)
   })
 
-  test("has only what its upstream has made", () => {
+  test("a conversation with seals behind its texts that returns has only what its upstream has made", () => {
     const seals = answered([user("q")], [said(LONG), hidden("x", "another")])
     const turns = [user("q"), assistant(said(LONG))]
     expect(restored(turns, seals)).toEqual(turns)
     expect(restored(turns, seals, "another")[1]?.parts).toHaveLength(2)
   })
 
-  test("has what stood before a call with the call, and what stood before all text nowhere", () => {
+  test("a conversation with seals behind its texts that returns has what stood before a call with the call, and what stood before all text nowhere", () => {
     expect(answered([user("q")], [said(LONG), hidden("x"), call("1")]).lookup("t").texts.size).toBe(0)
     expect(answered([user("q")], [hidden("x"), said(LONG)]).lookup("t").texts.size).toBe(0)
   })

@@ -102,7 +102,7 @@ describe("an item of a kept response", () => {
       return { items: JSON.parse(text).items, origin }
     })
 
-  test("is put where a request names it by its id", () => {
+  test("an item of a kept response is put where a request names it by its id", () => {
     const responses = opened()
     keep(responses, { answer: { said: "one", ids: ["a", "b"], kept: true } })
     keep(responses, { answer: { said: "two", ids: ["c"], kept: true } })
@@ -117,7 +117,7 @@ describe("an item of a kept response", () => {
     })
   })
 
-  test("is found by its own tenant alone, while its response is kept", () => {
+  test("an item of a kept response is found by its own tenant alone, while its response is kept", () => {
     const responses = opened({ lifetimeMs: 100 })
     const id = keep(responses, { answer: { said: "one", ids: ["a"], kept: true } })
     keep(responses, { answer: { said: "two", ids: ["b"], kept: true } })
@@ -143,7 +143,7 @@ describe("a response", () => {
     expect(outcome(() => responses.remove(id, "globex"))).toBe(GONE)
   })
 
-  test("keeps the whole conversation it was made from, oldest first, whatever becomes of the rest", () => {
+  test("a response keeps the whole conversation it was made from, oldest first, whatever becomes of the rest", () => {
     const responses = opened()
     const first = keep(responses, { said: "Grüß Gott" })
     const { items: before } = responses.conversation(first, "acme")
@@ -159,7 +159,7 @@ describe("a response", () => {
     )
   })
 
-  test("is sealed for its tenant and id: moved elsewhere, it does not open", () => {
+  test("a response is sealed for its tenant and id: moved elsewhere, it does not open", () => {
     const responses = opened()
     const id = keep(responses)
     const row = store.responses.find("acme", id)
@@ -168,7 +168,7 @@ describe("a response", () => {
     expect(outcome(() => responses.find(id, "globex"))).toBe(GONE)
   })
 
-  test("is not kept where its answer says so, failed, was cut short, or cannot be read", () => {
+  test("a response is not kept where its answer says so, failed, was cut short, or cannot be read", () => {
     const responses = opened()
     const lasting = (answered: object, last = '{"kept":true}') => {
       const requestId = `0190-${String(++requests).padStart(24, "0")}`
@@ -192,7 +192,7 @@ describe("a response", () => {
     expect(lasting({}, '{"kept":true, oops')).toBe(GONE)
   })
 
-  test("is written in the ledger's transaction, or not at all", () => {
+  test("a response is written in the ledger's transaction, or not at all", () => {
     const responses = opened()
     let id = ""
     const failing = () =>
@@ -204,7 +204,7 @@ describe("a response", () => {
     expect(outcome(() => responses.find(id, "acme"))).toBe(GONE)
   })
 
-  test("is gone after its time, and from the store with the next start or the next that comes", () => {
+  test("a response is gone after its time, and from the store with the next start or the next that comes", () => {
     const responses = opened({ lifetimeMs: 100 })
     const [first, second] = [keep(responses), keep(responses)]
     now += 99

@@ -47,7 +47,7 @@ describe("the output that can be paid for", () => {
     )
   })
 
-  test("is not limited where nothing is, or where it costs nothing", () => {
+  test("the output that can be paid for is not limited where nothing is, or where it costs nothing", () => {
     const at = (output: string, leftNano: bigint | undefined) => {
       const target = { model: model("a/b"), pricing: { input: "0", output } } as unknown as Target
       return affordableOutput([target], { request: requestOf(5), leftNano })
@@ -59,7 +59,7 @@ describe("the output that can be paid for", () => {
   })
 })
 
-describe("what is told of the money", () => {
+describe("money in an explanation", () => {
   const target = { model: model("a/b"), pricing: { input: "0", output: "1" } } as unknown as Target
   const told = ({ freeNano, budgetNano }: { freeNano?: bigint; budgetNano?: bigint }) => {
     const request = requestOf(100)
@@ -73,7 +73,7 @@ describe("what is told of the money", () => {
     })
   }
 
-  test("is the hold, and null where nothing limits", () => {
+  test("money in an explanation is the hold, and null where nothing limits", () => {
     expect(told({})).toEqual({
       shown: {
         held: "0.0001",
@@ -86,7 +86,7 @@ describe("what is told of the money", () => {
     })
   })
 
-  test("is the narrower of balance and budget, and what would refuse the request", () => {
+  test("money in an explanation is the narrower of balance and budget, and what would refuse the request", () => {
     const rich = told({ freeNano: 100_000n, budgetNano: 700_000n })
     expect([rich.refusal, rich.shown.affordable_output_tokens]).toEqual([undefined, 100])
     expect(rich.shown.budgets).toEqual([{ of: "tenant", period: "week", limit: "0.0009", remaining: "0.0007" }])

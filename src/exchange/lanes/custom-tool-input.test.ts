@@ -26,7 +26,7 @@ describe("the input of a custom tool", () => {
     )
   })
 
-  test("is told as it comes", () => {
+  test("the input of a custom tool is told as it comes", () => {
     const input = new CustomToolInput()
     expect(['{"in', 'put":"ab', "c\\", 'n"d', '"}'].map((piece) => input.push(piece))).toEqual([
       "",
@@ -37,7 +37,7 @@ describe("the input of a custom tool", () => {
     ])
   })
 
-  test("never holds half of a character that is written in two", () => {
+  test("the input of a custom tool never holds half of a character that is written in two", () => {
     const input = new CustomToolInput()
     expect(['{"input":"\\ud83d', "\\ude", '00!"}'].map((piece) => input.push(piece))).toEqual(["", "", "😀!"])
   })

@@ -12,7 +12,7 @@ const inputs = fc.array(input, { minLength: 1, maxLength: 40 })
 const limits = fc.record({ inputs: fc.integer({ min: 1, max: 10 }), tokens: fc.integer({ min: 1, max: 40 }) })
 
 describe("what is to be embedded", () => {
-  test("is cut so that nothing is left out, doubled or moved, and every call is one its host takes", () => {
+  test("what is to be embedded is cut so that nothing is left out, doubled or moved, and every call is one its host takes", () => {
     fc.assert(
       fc.property(inputs, limits, (all, most) => {
         const batches = splitIntoBatches({ inputs: all, endUser: "u" }, most)
@@ -31,7 +31,7 @@ describe("what is to be embedded", () => {
     )
   })
 
-  test("is cut no more than it must be", () => {
+  test("what is to be embedded is cut no more than it must be", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 50 }), (count, most) => {
         const all = Array.from({ length: count }, () => ({ content: { kind: "text", text: "x" } as const }))
@@ -42,7 +42,7 @@ describe("what is to be embedded", () => {
 })
 
 describe("the answers of several calls", () => {
-  test("are one: vectors in their order, what was used added up", () => {
+  test("the answers of several calls are one: vectors in their order, what was used added up", () => {
     const one = { vectors: [[1], [2]], usage: { input: 5, audioInput: 1 } }
     expect(joinEmbeddingResponses([one, { vectors: [[3]], usage: { input: 7 } }])).toEqual({
       vectors: [[1], [2], [3]],
@@ -50,7 +50,7 @@ describe("the answers of several calls", () => {
     })
   })
 
-  test("tell what was used only where all of them do", () => {
+  test("the answers of several calls tell what was used only where all of them do", () => {
     expect(joinEmbeddingResponses([{ vectors: [[1]], usage: { input: 5 } }, { vectors: [[2]] }])).toEqual({
       vectors: [[1], [2]],
     })

@@ -32,7 +32,7 @@ function refusal(inputs: readonly EmbeddingInput[], target: EmbeddingTarget): un
 }
 
 describe("what is to be embedded", () => {
-  test("is written call by call, and what is dropped in each of them is told once, in the caller's words", () => {
+  test("what is to be embedded is written call by call, and what is dropped in each of them is reported once, in the caller's words", () => {
     const { batches, losses } = encodeEmbedding({ inputs: [text, text, text] }, targetWith("mapped"))
     expect(batches).toEqual([
       { body: { count: 2 }, inputs: 2 },
@@ -45,7 +45,7 @@ describe("what is to be embedded", () => {
     ] as typeof losses)
   })
 
-  test("is refused in the caller's words where a setting cannot be told", () => {
+  test("what is to be embedded is refused in the caller's words where a setting cannot be told", () => {
     expect(refusal([text], targetWith("refused"))).toEqual([
       "unsupported_parameter",
       "outputDimensionality",
@@ -53,14 +53,14 @@ describe("what is to be embedded", () => {
     ])
   })
 
-  test("is refused where tokens are told to who takes text alone", () => {
+  test("what is to be embedded is refused where tokens are told to who takes text alone", () => {
     const tokens: EmbeddingInput = { content: { kind: "tokens", tokens: [1] } }
     const said = "`requests[].content` holds token ids, and this model's provider accepts only text. Send the text."
     const expected = ["unsupported_parameter", "requests[].content", said]
     expect(refusal([text, tokens], targetWith("mapped"))).toEqual(expected)
   })
 
-  test("is refused where it would take more calls than are made", () => {
+  test("what is to be embedded is refused where it would take more calls than are made", () => {
     const many = Array.from({ length: 4097 }, () => text)
     expect(refusal(many, targetWith("mapped"))).toEqual([
       "invalid_parameter",

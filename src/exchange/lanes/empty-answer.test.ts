@@ -25,14 +25,14 @@ describe("a whole answer that says nothing", () => {
     expect(refusal([thought, { kind: "text", text: "" }])).toContain("MALFORMED_FUNCTION_CALL")
   })
 
-  test("is one for its text, its call or a reason that clients know", () => {
+  test("a whole answer that says nothing is one for its text, its call or a reason that clients know", () => {
     expect(refusal([{ kind: "text", text: "a" }])).toBeUndefined()
     expect(refusal([{ kind: "tool-call", id: "1", name: "f", arguments: "", runsAt: "client" }])).toBeUndefined()
     expect(refusal([], { reason: "stop" })).toBeUndefined()
     expect(refusal([], { reason: "filtered", word: "SAFETY" })).toBeUndefined()
   })
 
-  test("never repeats a reason that is no word", () => {
+  test("a whole answer that says nothing never repeats a reason that is no word", () => {
     expect(refusal([], { reason: "other", word: "<script> secret" })).not.toContain("secret")
   })
 })
@@ -51,12 +51,12 @@ describe("a streamed answer that says nothing", () => {
     return events.map((event) => check.check(event).type)
   }
 
-  test("ends in an error, also behind thoughts", () => {
+  test("a streamed answer that says nothing ends in an error, also behind thoughts", () => {
     expect(checked([end])).toEqual(["stream-error"])
     expect(checked([start(0, "reasoning"), say(0, "hm"), start(1, "text"), end]).at(-1)).toBe("stream-error")
   })
 
-  test("is an answer with its first word", () => {
+  test("a streamed answer that says nothing is an answer with its first word", () => {
     const events = [start(0, "reasoning"), say(0, "hm"), start(1, "text"), say(1, "a"), end]
     expect(checked(events).at(-1)).toBe("candidate-end")
   })

@@ -36,7 +36,7 @@ async function bytesOf(fetchMedia: FetchMedia | undefined) {
 }
 
 describe("bytes that a host gives only an address of", () => {
-  test("are fetched where that is allowed", async () => {
+  test("bytes that a host gives only an address of are fetched where that is allowed", async () => {
     const asked: string[] = []
     const fetched = await bytesOf(async (addresses) => {
       asked.push(...addresses)
@@ -49,7 +49,10 @@ describe("bytes that a host gives only an address of", () => {
   test.each<[string, FetchMedia | undefined]>([
     ["nobody may fetch them", undefined],
     ["they cannot be fetched", () => Promise.reject(new Error("gone"))],
-  ])("are told as an address, and as lost, where %s", async (_, fetchMedia) => {
-    expect(await bytesOf(fetchMedia)).toEqual({ data: [{ url: ADDRESS }], images: 1, lost: ["response_format"] })
-  })
+  ])(
+    "bytes that a host gives only an address of are told as an address, and as lost, where %s",
+    async (_, fetchMedia) => {
+      expect(await bytesOf(fetchMedia)).toEqual({ data: [{ url: ADDRESS }], images: 1, lost: ["response_format"] })
+    },
+  )
 })

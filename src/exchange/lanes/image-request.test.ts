@@ -39,7 +39,7 @@ function refusal(asked: Partial<ImageRequest>): unknown {
 }
 
 describe("what is to be drawn", () => {
-  test("is asked for in as few calls as can be, and all of it", () => {
+  test("what is to be drawn is asked for in as few calls as can be, and all of it", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 32 }), fc.integer({ min: 1, max: 12 }), (count, most) => {
         const counts = countsOf(count, most)

@@ -154,7 +154,7 @@ describe("a host of Messages without remote servers", () => {
     },
   )
 
-  test("is told them in words where no tool is declared, which it would refuse", () => {
+  test("a host of Messages without remote servers is told them in words where no tool is declared, which it would refuse", () => {
     const { body, losses } = translated(messages({ mcp_servers: [SERVER] }), { from: "anthropic-messages", ...there })
     expect(blocksOf(body)[1]).toEqual(["assistant", ["text", "text", "text"]])
     expect(body.messages[1].content[1].text).toBe(
@@ -164,7 +164,7 @@ describe("a host of Messages without remote servers", () => {
     expect(losses).toEqual(["messages[1].content[1] hint approximated", "mcp_servers[0] meaning dropped"])
   })
 
-  test("is not told of servers, which are named", () => {
+  test("a host of Messages without remote servers is not told of servers, which are named", () => {
     const toolset = { type: "mcp_toolset", mcp_server_name: "docs" }
     const request = {
       ...messages({ mcp_servers: [SERVER], tools: [toolset, FUNCTION] }),
@@ -175,7 +175,7 @@ describe("a host of Messages without remote servers", () => {
     expect(losses).toEqual(["tools[0] meaning dropped"])
   })
 
-  test("is not told of servers of a form that is not known here either", () => {
+  test("a host of Messages without remote servers is not told of servers of a form that is not known here either", () => {
     const request = {
       ...messages({ mcp_servers: [{ ...SERVER, newer: 1 }] }),
       messages: [{ role: "user", content: "Hi" }],
@@ -185,7 +185,7 @@ describe("a host of Messages without remote servers", () => {
   })
 
   test.each([{ type: "any" }, { type: "tool", name: "find" }])(
-    "refuses a request that demands their tools: %j",
+    "a host of Messages without remote servers refuses a request that demands their tools: %j",
     (choice) => {
       const request = messages({ mcp_servers: [SERVER], tool_choice: choice })
       expect(() => translated(request, { from: "anthropic-messages", ...there })).toThrow("`tool_choice` demands")

@@ -8,17 +8,20 @@ describe("thoughts of Gemini", () => {
   const thinkingOf = (from: string, body: JsonObject) =>
     translateFor({ model: "a/b", ...body }, { from, to: "gemini-generate" }).body.generationConfig?.thinkingConfig
 
-  test.each(["low", "medium", "high", "xhigh"])("are told to chat clients that ask for effort %s", (effort) => {
-    expect(thinkingOf("openai-chat", { messages: HI, reasoning_effort: effort })).toMatchObject({
-      includeThoughts: true,
-    })
-  })
+  test.each(["low", "medium", "high", "xhigh"])(
+    "thoughts of Gemini are told to chat clients that ask for effort %s",
+    (effort) => {
+      expect(thinkingOf("openai-chat", { messages: HI, reasoning_effort: effort })).toMatchObject({
+        includeThoughts: true,
+      })
+    },
+  )
 
   test.each([
     { reasoning: { max_tokens: 2000 } },
     { thinking: { type: "enabled", budget_tokens: 2000 } },
     { thinking: { type: "adaptive" } },
-  ])("are told to chat clients that ask for them by %j", (wish) => {
+  ])("thoughts of Gemini are told to chat clients that ask for them by %j", (wish) => {
     expect(thinkingOf("openai-chat", { messages: HI, ...wish })).toMatchObject({ includeThoughts: true })
   })
 
@@ -28,16 +31,16 @@ describe("thoughts of Gemini", () => {
     { reasoning: { enabled: false } },
     { thinking: { type: "disabled" } },
     {},
-  ])("are not asked for by %j", (wish) => {
+  ])("thoughts of Gemini are not asked for by %j", (wish) => {
     expect(thinkingOf("openai-chat", { messages: HI, ...wish })?.includeThoughts).toBeUndefined()
   })
 
-  test("are hidden from chat clients that exclude them", () => {
+  test("thoughts of Gemini are hidden from chat clients that exclude them", () => {
     const hidden = { effort: "high", exclude: true }
     expect(thinkingOf("openai-chat", { messages: HI, reasoning: hidden })).toMatchObject({ includeThoughts: false })
   })
 
-  test("are told to Responses clients by their summary alone", () => {
+  test("thoughts of Gemini are told to Responses clients by their summary alone", () => {
     const asked = (reasoning: JsonObject) => thinkingOf("openai-responses", { input: "Hi", reasoning })
     expect(asked({ effort: "high" }).includeThoughts).toBeUndefined()
     expect(asked({ effort: "high", summary: "auto" })).toMatchObject({ includeThoughts: true })

@@ -7,7 +7,7 @@ const HALF = frame(MAX_MEANINGLESS_BYTES / 2)
 const delta = (text: string): StreamEvent => ({ type: "part-delta", candidate: 0, part: 0, text })
 
 describe("bytes without content", () => {
-  test("are counted up to a bound", () => {
+  test("bytes without content are counted up to a bound", () => {
     const bytes = new MeaninglessBytes()
     expect([bytes.exceededBy(HALF), bytes.exceededBy(HALF), bytes.exceededBy(frame(1))]).toEqual([false, false, true])
   })
@@ -24,7 +24,7 @@ describe("bytes without content", () => {
     ["a finish", { type: "candidate-end", candidate: 0, finish: { reason: "stop" } as never }, true],
     ["something of one vendor's own", { type: "foreign", protocol: "x", value: {} }, true],
     ["usage", { type: "usage", usage: { input: 1 } as never }, false],
-  ])("are counted anew after %s, if that is content", (_, event, isContent) => {
+  ])("bytes without content are counted anew after %s, if that is content", (_, event, isContent) => {
     const bytes = new MeaninglessBytes()
     bytes.exceededBy(HALF)
     bytes.exceededBy(HALF)

@@ -17,7 +17,7 @@ const GET = "GET /v1/models HTTP/1.1"
 const HOST = "Host: g"
 
 describe("a head", () => {
-  test("has its parts told apart", () => {
+  test("a head has its parts told apart", () => {
     const head = parsed(
       "POST /v1/a?b=c&d HTTP/1.1",
       HOST,
@@ -46,11 +46,11 @@ describe("a head", () => {
     ["http://other?a", "/?a"],
     ["/v1/../admin", "/v1/../admin"],
     ["//double", "//double"],
-  ])("keeps the path of %s as it was sent", (target, path) => {
+  ])("a head keeps the path of %s as it was sent", (target, path) => {
     expect(parsed(`GET ${target} HTTP/1.1`, HOST).target).toBe(path)
   })
 
-  test("keeps every byte of a value that is no blank", () => {
+  test("a head keeps every byte of a value that is no blank", () => {
     expect(parsed(GET, HOST, "X: \u00a0\u00fc\u0085").headers.get("x")).toBe("\u00a0\u00fc\u0085")
   })
 
@@ -63,11 +63,11 @@ describe("a head", () => {
     [false, "1.0", []],
     [true, "1.0", ["Connection: Keep-Alive"]],
     [false, "1.0", ["Connection: keep-alive, close"]],
-  ])("keeps the connection (%p) over HTTP/%s with %j", (keepsAlive, version, lines) => {
+  ])("a head keeps the connection (%p) over HTTP/%s with %j", (keepsAlive, version, lines) => {
     expect(parsed(`GET / HTTP/${version}`, HOST, ...lines).keepsAlive).toBe(keepsAlive)
   })
 
-  test("says how long its body is", () => {
+  test("a head says how long its body is", () => {
     expect(parsed(GET, HOST).bodyLength).toBe(0)
     expect(parsed(GET, HOST, "Content-Length: 007").bodyLength).toBe(7)
     expect(parsed(GET, HOST, "Transfer-Encoding: Chunked").bodyLength).toBe("chunked")

@@ -35,7 +35,7 @@ describe("chat completions", () => {
     choices: [{ index: 0, delta: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
   })
 
-  test("get a chunk of usage before the end where it was asked for", () => {
+  test("chat completions get a chunk of usage before the end where it was asked for", () => {
     const { before, end } = ending(openaiChat, `${said}data: [DONE]\n\n`)
     expect(before).toContain('"content":"Hi"')
     const [told = "", done] = end.split("\n\n")
@@ -46,7 +46,7 @@ describe("chat completions", () => {
     expect(done).toBe("data: [DONE]")
   })
 
-  test("get none where it was not asked for, or was reported", () => {
+  test("chat completions get no usage chunk if it was not requested or already sent", () => {
     expect(ending(openaiChat, `${said}data: [DONE]\n\n`, { usageAsked: false }).end).toBe("data: [DONE]\n\n")
     const told = event({ ...chunk, choices: [], usage: { prompt_tokens: -1, completion_tokens: 0 } })
     expect(ending(openaiChat, `${said}${told}data: [DONE]\n\n`).end).toBe("data: [DONE]\n\n")
@@ -59,7 +59,7 @@ describe("messages", () => {
   const stop = event({ type: "message_delta", delta: { stop_reason: "end_turn" } })
   const end = event({ type: "message_stop" })
 
-  test("get it in the event that says why the message stopped, which waits for it alone", () => {
+  test("messages get it in the event that says why the message stopped, which waits for it alone", () => {
     const heard = ending(anthropicMessages, start + delta + stop + end)
     expect(heard.before).toContain('"text":"Hi"')
     expect(heard.before).not.toContain("stop_reason")
@@ -71,18 +71,18 @@ describe("messages", () => {
     expect(`${last}\n\n`).toBe(end)
   })
 
-  test("have a usage to add to in the first event", () => {
+  test("messages have a usage to add to in the first event", () => {
     expect(ending(anthropicMessages, start + delta + stop + end).before).toContain('"usage":{"input_tokens":0')
   })
 
-  test("keep the stop reason of a host that leaves out the last event", () => {
+  test("messages keep the stop reason of a host that leaves out the last event", () => {
     const { end: told } = ending(anthropicMessages, start + delta + stop, { hasEnd: false })
     expect(told).toContain('"stop_reason":"end_turn"')
     expect(told).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
     expect(told).toContain('"output_tokens":3')
   })
 
-  test("keep a usage that was reported", () => {
+  test("messages keep a usage that was already sent", () => {
     const counted = event({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: -1 } })
     const heard = ending(anthropicMessages, start + counted + end)
     expect([heard.before.includes('"output_tokens":-1'), heard.end]).toEqual([true, end])
@@ -93,18 +93,18 @@ describe("generated content", () => {
   const said = event({ candidates: [{ content: { parts: [{ text: "Hi" }] }, finishReason: "STOP" }] })
   const counts = { promptTokenCount: 7, candidatesTokenCount: 3, totalTokenCount: 10 }
 
-  test("gets one more event", () => {
+  test("generated content gets one more event", () => {
     const { before, end } = ending(geminiGenerate, said, { hasEnd: false })
     expect(before).toContain('"text":"Hi"')
     expect(JSON.parse(end.slice("data: ".length))).toMatchObject({ modelVersion: "a/b", usageMetadata: counts })
   })
 
-  test("gets one more element of an array", () => {
+  test("generated content gets one more element of an array", () => {
     const { before, end } = ending(geminiGenerate, said, { hasEnd: false, framing: "array" })
     expect(JSON.parse(before + end)).toMatchObject([{}, { usageMetadata: counts }])
   })
 
-  test("keeps a usage that was reported", () => {
+  test("generated content keeps a usage that was already sent", () => {
     const told = event({ candidates: [{ finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1e12 } })
     expect(ending(geminiGenerate, told, { hasEnd: false }).end).toBe("")
   })

@@ -36,7 +36,7 @@ function stageRefresher() {
 const settle = () => Bun.sleep(5)
 
 describe("a fetched credential", () => {
-  test("is fetched once, however many wait for it, and kept", async () => {
+  test("a fetched credential is fetched once, however many wait for it, and kept", async () => {
     const { state, get } = stageRefresher()
     const all = await Promise.all(Array.from({ length: 50 }, get))
     expect(new Set(all)).toEqual(new Set(["credential-1"]))
@@ -44,7 +44,7 @@ describe("a fetched credential", () => {
     expect(state.fetches).toBe(1)
   })
 
-  test("is refreshed shortly before it expires without anybody waiting, and at its end with everybody", async () => {
+  test("a fetched credential is refreshed in the background shortly before it expires, and after its expiry all calls wait for it", async () => {
     const { state, get } = stageRefresher()
     await get()
     state.now += HOUR_MS - 4 * MINUTE_MS
@@ -56,7 +56,7 @@ describe("a fetched credential", () => {
     expect(state.fetches).toBe(3)
   })
 
-  test("that the source hands out again, though it soon expires, is not asked for with every call", async () => {
+  test("a fetched credential that the source hands out again, though it soon expires, is not asked for with every call", async () => {
     const { state, get } = stageRefresher()
     state.lifetimeMs = 4 * MINUTE_MS
     for (let call = 0; call < 10; call++) {
@@ -70,7 +70,7 @@ describe("a fetched credential", () => {
     expect(state.fetches).toBe(2)
   })
 
-  test("that is still valid serves while its refresh fails, to its last second", async () => {
+  test("a fetched credential that is still valid serves while its refresh fails, to its last second", async () => {
     const { state, get, failures } = stageRefresher()
     await get()
     state.failure = new CredentialError("it answered 500", true)
@@ -85,7 +85,7 @@ describe("a fetched credential", () => {
     expect(failures).toEqual(Array.from({ length: 3 }, () => "a source: it answered 500. Mend it"))
   })
 
-  test("that was refused is fetched anew, unless another has taken its place", async () => {
+  test("a fetched credential that was refused is fetched anew, unless another has taken its place", async () => {
     const { state, refresher, get } = stageRefresher()
     const first = await refresher.get()
     refresher.forget(first)
@@ -98,7 +98,7 @@ describe("a fetched credential", () => {
 })
 
 describe("a source that fails", () => {
-  test("is asked again after a pause that grows, not for every call", async () => {
+  test("a source that fails is asked again after a pause that grows, not for every call", async () => {
     const { state, get } = stageRefresher()
     state.failure = new CredentialError("no")
     const fails = async () => {
@@ -119,7 +119,7 @@ describe("a source that fails", () => {
     expect(await get()).toStartWith("credential-")
   })
 
-  test("that cannot be reached is told of by what was met, and passes", async () => {
+  test("a source that cannot be reached is a temporary error that names the cause", async () => {
     const { state, get } = stageRefresher()
     state.failure = new TransportError("connect")
     const error = await get().catch((thrown: unknown) => thrown)

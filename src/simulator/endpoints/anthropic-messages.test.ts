@@ -177,7 +177,7 @@ describe("tools", () => {
     ])
   })
 
-  test("that are not there cannot be called for", async () => {
+  test("tools that are not there cannot be called for", async () => {
     expect((await call(PATH, { ...hello, tools, tool_choice: { type: "tool", name: "x" } })).status).toBe(400)
   })
 })

@@ -151,7 +151,7 @@ test("thoughts are shown when asked for, signed, and counted apart", async () =>
 describe("functions", () => {
   const calling = (body: JsonObject) => generate({ ...hello, tools, ...body })
 
-  test("are called when they must be, from those allowed", async () => {
+  test("functions are called when they must be, from those allowed", async () => {
     const config = { mode: "ANY", allowedFunctionNames: ["get_weather"] }
     const { candidates } = await calling({ toolConfig: { functionCallingConfig: config } })
     expect(candidates[0]?.finishReason).toBe("STOP")
@@ -159,7 +159,7 @@ describe("functions", () => {
     expect(parts).toMatchObject([{ functionCall: { name: "get_weather", args: weatherInput } }])
   })
 
-  test("are read in the older spelling", async () => {
+  test("functions are read in the older spelling", async () => {
     const parameters = { type: "OBJECT", properties: { city: { type: "STRING" } }, required: ["city"] }
     const { candidates } = await generate({
       contents: [{ role: "user", parts: [{ text: "weather" }] }],
@@ -169,7 +169,7 @@ describe("functions", () => {
     expect(parts).toMatchObject([{ functionCall: { args: { city: "simulated city" } } }])
   })
 
-  test("that have answered are quoted", async () => {
+  test("functions that have answered are quoted", async () => {
     const { candidates } = await calling({
       contents: [
         { role: "user", parts: [{ text: "weather?" }] },
@@ -239,7 +239,7 @@ describe("a picture", () => {
   const partsOf = ({ candidates }: GeminiAnswer) => candidates.flatMap(({ content }) => content.parts ?? [])
   const drawn = (parts: readonly GeminiPart[]) => parts.filter((part) => "inlineData" in part)
 
-  test("is drawn by models that draw, whole and streamed, and is counted", async () => {
+  test("a picture is drawn by models that draw, whole and streamed, and is counted", async () => {
     const answer = await json<GeminiAnswer>(`${IMAGES}:generateContent`, { ...hello, ...wishes })
     const [part] = drawn(partsOf(answer)) as unknown as { inlineData: { mimeType: string; data: string } }[]
     expect(part?.inlineData.mimeType).toBe("image/png")
@@ -249,7 +249,7 @@ describe("a picture", () => {
     expect(streamed.split('"inlineData"')).toHaveLength(2)
   })
 
-  test("is drawn by no others, nor where text alone is asked for", async () => {
+  test("a picture is drawn by no others, nor where text alone is asked for", async () => {
     const textAlone = { generationConfig: { responseModalities: ["TEXT"] } }
     for (const [model, body] of [
       [MODEL, hello],

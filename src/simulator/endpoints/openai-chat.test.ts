@@ -178,7 +178,7 @@ describe("tools", () => {
     expect(JSON.parse(made?.function.arguments ?? "")).toEqual(weatherInput)
   })
 
-  test("that have answered are quoted, until the user speaks again", async () => {
+  test("tools that have answered are quoted, until the user speaks again", async () => {
     const turns = [
       { role: "user", content: "weather?" },
       {
@@ -194,7 +194,7 @@ describe("tools", () => {
     expect(asked.choices[0]?.message.tool_calls?.[0]?.function.name).toBe("read_clock")
   })
 
-  test("that are not there cannot be called for", async () => {
+  test("tools that are not there cannot be called for", async () => {
     const response = await call(PATH, { ...hello, tools, tool_choice: { type: "function", function: { name: "x" } } })
     expect(response.status).toBe(400)
   })
@@ -251,7 +251,7 @@ describe("the older functions", () => {
   const functions = tools.map(({ function: declared }) => declared)
   const asked = { ...hello, functions, function_call: { name: weatherTool.name } }
 
-  test("are answered by a function call, whole", async () => {
+  test("the older functions are answered by a function call, whole", async () => {
     const { choices } = await json<ChatCompletion>(PATH, asked)
     const said = choices[0]?.message as unknown as { function_call: { name: string; arguments: string } }
     expect(said.function_call.name).toBe(weatherTool.name)
@@ -260,7 +260,7 @@ describe("the older functions", () => {
     expect(choices[0]?.finish_reason).toBe("function_call")
   })
 
-  test("are answered by a function call, streamed", async () => {
+  test("the older functions are answered by a function call, streamed", async () => {
     const text = await (await call(PATH, { ...asked, stream: true })).text()
     const chunks = text.split("\n\n").filter((frame) => frame.startsWith("data: {"))
     const choices = chunks.map((frame) => JSON.parse(frame.slice(6)).choices[0])

@@ -43,7 +43,7 @@ const keepWithin = (bounds: IdempotencyBounds) =>
 const keepAllWithin = (ofAll: IdempotencyBounds) => store.idempotency.keepWithin({ ofTenant: MANY, ofAll }, "acme")
 
 describe("what was answered", () => {
-  test("is there after the store was closed, byte for byte", () => {
+  test("what was answered is there after the store was closed, byte for byte", () => {
     store.idempotency.insert(row("a", 2 ** 52), answer(1_000_000))
     store.idempotency.insert(row("b"))
     store.close()
@@ -55,14 +55,14 @@ describe("what was answered", () => {
     expect(store.idempotency.find("c")).toBeUndefined()
   })
 
-  test("gives way to what is answered anew under the same hash, and its answer with it", () => {
+  test("what was answered gives way to what is answered anew under the same hash, and its answer with it", () => {
     insert("A")
     store.idempotency.insert({ ...row("A", 9), requestId: "second" })
     expect(store.idempotency.find("A")).toEqual({ ...row("A", 9), requestId: "second" })
     expect(store.idempotency.findAnswer("A")).toBeUndefined()
   })
 
-  test("is undone with the transaction it is written in", () => {
+  test("what was answered is undone with the transaction it is written in", () => {
     insert("A")
     const work = () => {
       insert("AB", 5)
@@ -85,7 +85,7 @@ describe("what is from before a time", () => {
     expect(rowsOf("aBcD")).toBe("D")
   })
 
-  test("waits behind a younger one that is older in the order, after a clock was set back", () => {
+  test("what is from before a time waits behind a younger one that is older in the order, after a clock was set back", () => {
     insert("a", 100)
     insert("b", 1)
     expect(store.idempotency.dropBefore(50, 8)).toBe(0)

@@ -38,7 +38,7 @@ const keepAllWithin = (ofAll: ResponseBounds, tenant = "") =>
 const left = (names: string) => [...names].filter((name) => store.responses.find(tenantOf(name), name)).join("")
 
 describe("a response", () => {
-  test("is there after the store was closed, byte for byte", () => {
+  test("a response is there after the store was closed, byte for byte", () => {
     insert("a", { at: 2 ** 52, bytes: 1_000_000 })
     store.close()
     store = openSqlite(join(folder, "trivium.db"))
@@ -46,7 +46,7 @@ describe("a response", () => {
     expect(store.responses.find("acme", "a")).toEqual({ tenant: "acme", id: "a", at: 2 ** 52, sealed })
   })
 
-  test("is its tenant's: two may have one of the same id", () => {
+  test("a response is its tenant's: two may have one of the same id", () => {
     insert("a")
     expect(store.responses.find("globex", "a")).toBeUndefined()
     expect(store.responses.remove("globex", "a")).toBe(false)
@@ -56,7 +56,7 @@ describe("a response", () => {
     expect(store.responses.find("globex", "a")?.sealed).toHaveLength(1)
   })
 
-  test("is found by the ids of its items, of which the newest response has each", () => {
+  test("a response is found by the ids of its items, of which the newest response has each", () => {
     insert("abA")
     const byItem = (tenant: string, item: string) => store.responses.findByItem(tenant, item)?.id
     expect([byItem("acme", "item a"), byItem("acme", "latest"), byItem("globex", "latest")]).toEqual(["a", "b", "A"])
@@ -67,7 +67,7 @@ describe("a response", () => {
     expect(byItem("acme", "item a")).toBeUndefined()
   })
 
-  test("is undone with the transaction it is written in, and counts for nothing", () => {
+  test("a response is undone with the transaction it is written in, and counts for nothing", () => {
     insert("a")
     const fail = () =>
       store.ledger.transaction(() => {

@@ -16,7 +16,7 @@ function memberText(text: string, name: string): string | undefined {
 }
 
 describe("the outline", () => {
-  test("finds each member's value, without the white space around it", () => {
+  test("the outline finds each member's value, without the white space around it", () => {
     const text = ' {\n "a" : 1.50 ,"b":\t{"a": [1, {"c": "}"}]} , "c":"x\\"y,}" , "d" : null } '
     expect(memberText(text, "a")).toBe("1.50")
     expect(memberText(text, "b")).toBe('{"a": [1, {"c": "}"}]}')
@@ -25,7 +25,7 @@ describe("the outline", () => {
     expect(memberText(text, "e")).toBeUndefined()
   })
 
-  test("reads names as a parser does", () => {
+  test("the outline reads names as a parser does", () => {
     expect(memberText('{"mod\\u0065l": 1}', "model")).toBe("1")
     expect(memberText('{"a\\\\": 1, "b": 2}', "a\\")).toBe("1")
   })
@@ -42,7 +42,7 @@ describe("the outline", () => {
   })
 
   test.each(["", " ", "[]", "1", '"a"', "{", '{"a":1', '{"a":"', "}", "{}}", "{} x", '{"a":[}', "[{}]", "\\"])(
-    "is not there for %p",
+    "the outline is not there for %p",
     (text) => {
       // `{"a":[}` closes in the wrong order; telling that is the parser's work, so only its refusal counts.
       const refused = outlineJson(text) === undefined || !parses(text)
@@ -50,7 +50,7 @@ describe("the outline", () => {
     },
   )
 
-  test("never throws and never loops, whatever the text", () => {
+  test("the outline never throws and never loops, whatever the text", () => {
     fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,\\ab1 \n') }), (text) => void outlineJson(text)))
   })
 

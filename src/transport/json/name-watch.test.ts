@@ -5,14 +5,14 @@ const watch = new NameWatch({ spelled: ["model", "max_tokens", "topK"], reported
 const isReported = (name: string) => watch.reportsAny(name, 0, name.length)
 
 describe("a watched name", () => {
-  test.each(["model", "max_tokens", "topK"])("passes as it is spelled: %s", (name) => {
+  test.each(["model", "max_tokens", "topK"])("a watched name passes as it is spelled: %s", (name) => {
     expect(isReported(name)).toBe(false)
   })
 
   test.each([
     ...["Model", "MODEL", "mOdel", "Max_Tokens", "maxTokens", "maxtokens", "MAXTOKENS"],
     ...["top_k", "TopK", "topk", "TOP_K", "file_id", "File_ID", "fileId", "FILEID"],
-  ])("is reported in another spelling: %s", (name) => {
+  ])("a watched name is reported in another spelling: %s", (name) => {
     expect(isReported(name)).toBe(true)
     expect(watch.reports(name, 0, name.length)).toBe(true)
   })

@@ -30,7 +30,7 @@ const EXPECTED = [
 describe("an event stream", () => {
   const bytes = Buffer.concat(MESSAGES)
 
-  test("is read the same, cut at any byte, or at all of them", () => {
+  test("an event stream is read the same, cut at any byte, or at all of them", () => {
     expect(decode([bytes])).toEqual(EXPECTED)
     for (let at = 0; at <= bytes.length; at++) {
       expect(decode([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(EXPECTED)
@@ -38,14 +38,14 @@ describe("an event stream", () => {
     expect(decode([...bytes].map((byte) => Buffer.from([byte])))).toEqual(EXPECTED)
   })
 
-  test("whose message is the one of the format's description is read", () => {
+  test("an event stream whose message is the one of the format's description is read", () => {
     // A message without headers and payload: length 16, then the two checksums.
     const empty = Buffer.from("000000100000000005c248eb7d98c8ff", "hex")
     expect(decode([empty])).toEqual([{ headers: {}, payload: "" }])
     expect(encodeEventMessage({}, "")).toEqual(empty)
   })
 
-  test("may have headers of every type, of which text counts", () => {
+  test("an event stream may have headers of every type, of which text counts", () => {
     const sized = (value: Uint8Array) => Buffer.concat([Buffer.from([0, value.length]), value])
     const others = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16].map((length, type) => ({
       type,
@@ -57,7 +57,7 @@ describe("an event stream", () => {
     ])
   })
 
-  test("gives back any text headers and payload, in any pieces", () => {
+  test("an event stream gives back any text headers and payload, in any pieces", () => {
     const name = fc.string({ minLength: 1, maxLength: 20, unit: fc.constantFrom(..."abc-:") })
     const message = fc.record({ headers: fc.dictionary(name, fc.string({ unit: "binary" })), payload: fc.uint8Array() })
     fc.assert(
@@ -87,7 +87,7 @@ describe("an event stream", () => {
     }
   })
 
-  test("is refused before a message longer than allowed is waited for", () => {
+  test("an event stream is refused before a message longer than allowed is waited for", () => {
     const message = encodeEventMessage(CHUNK, Buffer.alloc(100))
     const decoder = decodeEventStream(message.length - 1)
     expect(decoder.push(message.subarray(0, 12))).toEqual([])
@@ -95,7 +95,7 @@ describe("an event stream", () => {
     expect(decodeEventStream(message.length).push(message)).toHaveLength(1)
   })
 
-  test("says what came before a broken message, and nothing after it", () => {
+  test("an event stream says what came before a broken message, and nothing after it", () => {
     const broken = encodeEventMessage(CHUNK, "broken")
     broken.writeUInt32BE(0, broken.length - 4)
     const decoder = decodeEventStream()
@@ -104,7 +104,7 @@ describe("an event stream", () => {
     expect(decoder.push(bytes)).toEqual([])
   })
 
-  test("whose headers reach beyond their place is refused", () => {
+  test("an event stream whose headers reach beyond their place is refused", () => {
     const liar = encodeEventMessage({ a: { type: 7, bytes: Buffer.from([0, 200, 1]) } }, "payload")
     expect(() => decode([liar])).toThrow("a header is malformed")
     const unknown = encodeEventMessage({ a: { type: 10, bytes: Buffer.alloc(0) } }, "payload")

@@ -33,7 +33,7 @@ test("everything passes and the observer sees it", () => {
   expect(seen).toEqual(["one", "two", "three", "end"])
 })
 
-test("an observer that fails changes nothing of what passes, and is told of once", () => {
+test("an observer that fails changes nothing of what passes, and is reported once", () => {
   const { run, failures } = teeOf({
     observer: {
       push() {
@@ -104,20 +104,20 @@ describe("frames that only say more of the same", () => {
     return { push, shown }
   }
 
-  test("pass edited, without being shown to the observer once two were", () => {
+  test("frames that only say more of the same pass edited, without being shown to the observer once two were", () => {
     const { push, shown } = growing()
     const words = ["a", "b", "c", "d"]
     expect(words.map((word) => push(said(word)))).toEqual(words.map((word) => said(word).replace("text", "words")))
     expect(shown).toEqual([said("a"), said("b")])
   })
 
-  test("are shown again after anything else has happened", () => {
+  test("frames that only say more of the same are shown again after anything else has happened", () => {
     const { push, shown } = growing()
     for (const frame of [said("a"), said("b"), said("c"), ended, said("d"), said("e"), said("f")]) push(frame)
     expect(shown).toEqual([said("a"), said("b"), ended, said("d"), said("e")])
   })
 
-  test("are shown while a part of a frame is waiting for its end", () => {
+  test("frames that only say more of the same are shown while a part of a frame is waiting for its end", () => {
     const { push, shown } = growing()
     const text = said("a") + said("b") + said("c").slice(0, 9)
     expect(push(text) + push(said("c").slice(9)) + push(said("d"))).toBe(
@@ -126,7 +126,7 @@ describe("frames that only say more of the same", () => {
     expect(shown).toEqual([said("a"), said("b"), said("c")])
   })
 
-  test("pass alike wherever the bytes are cut", () => {
+  test("frames that only say more of the same pass alike wherever the bytes are cut", () => {
     const whole = ["a", "b", "c"].map(said).join("") + ended + ["d", "e", "f"].map(said).join("")
     const expected = whole.replaceAll('"text"', '"words"')
     for (let first = 0; first <= whole.length; first++) {

@@ -34,12 +34,12 @@ test("an entry says what clients size their context by", () => {
 })
 
 describe("the list", () => {
-  test("is whole where no page is asked for", () => {
+  test("the list is whole where no page is asked for", () => {
     expect(page("")).toEqual({ ids: "a/1 a/2 b/1 b/2 c/1", has_more: false, first_id: "a/1", last_id: "c/1" } as never)
     expect(page("beta=true")).toMatchObject({ has_more: false })
   })
 
-  test("comes in pages, forwards and backwards", () => {
+  test("the list comes in pages, forwards and backwards", () => {
     expect(page("limit=2")).toEqual({ ids: "a/1 a/2", has_more: true, first_id: "a/1", last_id: "a/2" } as never)
     expect(page("limit=2&after_id=a/2")).toMatchObject({ ids: "b/1 b/2", has_more: true })
     expect(page("limit=2&after_id=b/2")).toMatchObject({ ids: "c/1", has_more: false })
@@ -47,7 +47,7 @@ describe("the list", () => {
     expect(page("limit=9&before_id=b/1")).toMatchObject({ ids: "a/1 a/2", has_more: false })
   })
 
-  test("of nothing names nothing", () => {
+  test("the list of nothing names nothing", () => {
     expect(listing.encodeModels([], new URLSearchParams())).toEqual({
       data: [],
       has_more: false,
@@ -56,7 +56,7 @@ describe("the list", () => {
     })
   })
 
-  test("refuses a page that cannot be", () => {
+  test("the list refuses a page that cannot be", () => {
     for (const query of [
       "limit=0",
       "limit=x",

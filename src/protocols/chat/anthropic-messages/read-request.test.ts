@@ -35,7 +35,7 @@ describe("a sound request", () => {
     })
   })
 
-  test("may hold everything the protocol has, and what it may have tomorrow", () => {
+  test("a sound request may hold everything the protocol has, and what it may have tomorrow", () => {
     const rich = {
       ...sound,
       system: [{ type: "text", text: "be kind", cache_control: { type: "ephemeral" } }],
@@ -67,19 +67,19 @@ describe("a sound request", () => {
     expect(refusal(rich)).toBe("accepted")
   })
 
-  test("asks for a count without a limit", () => {
+  test("a sound request asks for a count without a limit", () => {
     const { max_tokens: _, ...countable } = sound
     expect(readRequest(countable, { ...envelope, does: "count-tokens" })).toMatchObject({ operation: "count_tokens" })
     expect(refusal(countable)).toBe("missing_parameter max_tokens")
   })
 
-  test("takes an instruction among the messages only from clients that spell the version as the vendor does", () => {
+  test("a sound request takes an instruction among the messages only from clients that spell the version as the vendor does", () => {
     const instructed = { ...sound, messages: [{ role: "system", content: "x" }, ...sound.messages] }
     expect(refusal(instructed)).toBe("invalid_parameter messages[0].role")
     expect(refusal(instructed, vendor)).toBe("accepted")
   })
 
-  test("takes beta features along", () => {
+  test("a sound request takes beta features along", () => {
     const headers = { ...vendor.headers, "anthropic-beta": "a-1,b-2" }
     expect(readRequest(sound, { ...vendor, headers }).headers).toEqual({
       "anthropic-version": "2026-10-21",

@@ -106,7 +106,7 @@ describe("the relay", () => {
     expect(relayed([...text])).toBe(expected)
   })
 
-  test("opens a message once, also when the host does it twice", () => {
+  test("the relay opens a message once, also when the host does it twice", () => {
     expect(relayed([opening, opening, said("x"), closing])).toBe(
       opening.replace('"claude-x"', '"a/b"') + said("x") + closing,
     )
@@ -114,12 +114,12 @@ describe("the relay", () => {
     expect(relayed([opening + quoted + closing])).toContain(quoted)
   })
 
-  test("keeps what it does not know", () => {
+  test("the relay keeps what it does not know", () => {
     const odd = 'event: later\r\ndata: {"type":"later","n":12345678901234567890,"model":"m","x":"\\u00e9"}\r\n\r\n'
     expect(relayed([opening + odd + closing])).toBe(opening.replace('"claude-x"', '"a/b"') + odd + closing)
   })
 
-  test("fails with the event its clients raise on", () => {
+  test("the relay fails with the event its clients raise on", () => {
     const frame = relayStream({ model: "a/b", reading }).errorFrame(new GatewayError("upstream_unavailable", "Gone."), {
       requestId: "r1",
       unixTime: 0,

@@ -187,7 +187,7 @@ function attempted(given: ChatRequest, at: string) {
 }
 
 describe("any request", () => {
-  test("keeps the interface's rules, or is refused", () => {
+  test("any request keeps the interface's rules, or is refused", () => {
     let kept = 0
     fc.assert(
       fc.property(anyRequest, model, (given, at) => {
@@ -201,7 +201,7 @@ describe("any request", () => {
     expect(kept).toBeGreaterThan(100)
   })
 
-  test("is said in the same bytes each time", () => {
+  test("any request is said in the same bytes each time", () => {
     fc.assert(
       fc.property(anyRequest, model, (given, at) => {
         expect(JSON.stringify(attempted(given, at))).toBe(JSON.stringify(attempted(structuredClone(given), at)))
@@ -209,7 +209,7 @@ describe("any request", () => {
     )
   })
 
-  test("that goes on begins with the bytes of what was said before", () => {
+  test("any request that goes on begins with the bytes of what was said before", () => {
     const spoken = fc
       .tuple(fc.array(plain, { maxLength: 3 }), words)
       .map(([parts, text]) => [...parts, { kind: "text", text: `a${text}` } as const])

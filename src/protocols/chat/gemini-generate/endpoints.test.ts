@@ -84,7 +84,7 @@ describe("what a path says", () => {
     },
   )
 
-  test("is checked before the body is read, where a model is called", () => {
+  test("what a path says is checked before the body is read, where a model is called", () => {
     const envelope: RequestEnvelope = { does: "generate", rest: "a/b:oops", query: "", headers: {} }
     expect(refusal(() => checkEnvelope(envelope)).code).toBe("route_not_found")
     expect(() => checkEnvelope({ ...envelope, does: "get-model", rest: "a/b" })).not.toThrow()

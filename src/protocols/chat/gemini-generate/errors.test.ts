@@ -44,13 +44,13 @@ describe("an upstream's error", () => {
     expect<string[]>([error.code, error.owner]).toEqual([code, owner])
   })
 
-  test("keeps its sentence when the caller is at fault, and only then", () => {
+  test("an upstream's error keeps its sentence when the caller is at fault, and only then", () => {
     expect(read(400, google(400, "INVALID_ARGUMENT", "Bad topK")).message).toBe("Bad topK")
     expect(read(400, google(400, "FAILED_PRECONDITION", "project 42 pays nothing")).message).not.toContain("42")
     expect(read(503, google(503, "UNAVAILABLE", "host 10.0.0.1 is down")).message).not.toContain("10.0.0.1")
   })
 
-  test("says in its details how long to wait, where no header did", () => {
+  test("an upstream's error says in its details how long to wait, where no header did", () => {
     const details = [
       { "@type": "QuotaFailure", violations: [] },
       { "@type": "RetryInfo", retryDelay: "34.4s" },
@@ -84,7 +84,7 @@ test("an upstream's error with nothing in it that makes sense is one all the sam
 describe("our error", () => {
   const make = (code: ErrorCode, details?: ErrorDetails) => new GatewayError(code, "Bad «n».", details)
 
-  test("has the specification's shape, all strings, and the word Google's clients know", () => {
+  test("our error has the specification's shape, all strings, and the word Google's clients know", () => {
     expect(encodeError(make("invalid_api_key"))).toEqual({
       error: {
         code: "invalid_api_key",

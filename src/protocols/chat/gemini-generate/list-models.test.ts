@@ -22,7 +22,7 @@ const list = (cards: readonly ModelCard[], query = "") =>
   }
 
 describe("a model", () => {
-  test("has every member of the specification", () => {
+  test("a model has every member of the specification", () => {
     const shown = listing.encodeModel(card("google/gemini-2.5-pro", { contextWindow: 2097152, maxOutputTokens: 8192 }))
     expect(shown).toEqual({
       name: "models/google/gemini-2.5-pro",
@@ -34,7 +34,7 @@ describe("a model", () => {
     })
   })
 
-  test("may take less than its context window, and says that it thinks", () => {
+  test("a model may take less than its context window, and says that it thinks", () => {
     const limits = { contextWindow: 400_000, maxInputTokens: 272_000, capabilities: ["reasoning"] } as const
     expect(listing.encodeModel(card("a/b", limits))).toMatchObject({ inputTokenLimit: 272_000, thinking: true })
   })
@@ -50,13 +50,13 @@ describe("the list", () => {
   const cards = ["a/1", "a/2", "b/3", "b/4", "c/5"].map((id) => card(id))
   const names = (page: { models: { name: string }[] }) => page.models.map(({ name }) => name.replace("models/", ""))
 
-  test("is whole where no page is asked for", () => {
+  test("the list is whole where no page is asked for", () => {
     expect(names(list(cards))).toEqual(cards.map(({ id }) => id))
     expect(list(cards)).not.toHaveProperty("nextPageToken")
     expect(list([])).toEqual({ models: [] })
   })
 
-  test.each([1, 2, 3, 4, 5, 1000])("in pages of %d shows every model once", (size) => {
+  test.each([1, 2, 3, 4, 5, 1000])("the list in pages of %d shows every model once", (size) => {
     const seen: string[] = []
     let token: string | undefined
     do {
@@ -68,13 +68,13 @@ describe("the list", () => {
     expect(seen).toEqual(cards.map(({ id }) => id))
   })
 
-  test("goes on where it was, although a model has gone", () => {
+  test("the list goes on where it was, although a model has gone", () => {
     const { nextPageToken } = list(cards, "pageSize=2")
     expect(names(list(cards.slice(1), `page_size=2&page_token=${nextPageToken}`))).toEqual(["b/3", "b/4"])
   })
 
   test.each(["pageSize=0", "pageSize=1001", "pageSize=-1", "pageSize=x", "pageSize=", "pageSize=1.5", "pageToken=x"])(
-    "refuses %s by name",
+    "the list refuses %s by name",
     (query) => {
       try {
         list(cards, query)

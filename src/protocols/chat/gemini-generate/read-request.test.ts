@@ -23,7 +23,7 @@ function refusal(body: JsonObject, path?: string): [string, string | undefined] 
 }
 
 describe("a request", () => {
-  test("says its model and method in its path", () => {
+  test("a request says its model and method in its path", () => {
     expect(read(hello)).toEqual({
       operation: "generateContent",
       model: "a/b",
@@ -49,14 +49,14 @@ describe("a request", () => {
     expect(stream("alt=json")).toEqual([true, "array"])
   })
 
-  test("may carry the routing extension", () => {
+  test("a request may carry the routing extension", () => {
     const provider = { routing: "cost", fallback: ["c/d"] }
     expect(read({ ...hello, provider }).routing).toEqual({ strategy: "cost", fallback: ["c/d"] })
     expect(refusal({ ...hello, provider: { routing: "luck" } })).toEqual(["invalid_parameter", "provider.routing"])
     expect(refusal({ ...hello, provider: { rooting: "cost" } })).toEqual(["invalid_parameter", "provider.rooting"])
   })
 
-  test.each(["api_base", "api_key", "base_url", "custom_host"])("may not say where it goes: %s", (name) => {
+  test.each(["api_base", "api_key", "base_url", "custom_host"])("a request may not say where it goes: %s", (name) => {
     expect(refusal({ ...hello, [name]: "x" })).toEqual(["unsupported_parameter", name])
   })
 })
@@ -194,7 +194,7 @@ describe("objects of the provider's account are refused, by name", () => {
 describe("counting tokens", () => {
   const path = "models/a/b:countTokens"
 
-  test("takes contents, or a whole request", () => {
+  test("counting tokens takes contents, or a whole request", () => {
     expect(read(hello, path).operation).toBe("countTokens")
     expect(read({ generateContentRequest: hello }, path).stream).toBe(false)
     expect(() => read({ generate_content_request: hello }, path)).not.toThrow()

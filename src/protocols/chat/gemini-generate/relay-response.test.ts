@@ -25,7 +25,7 @@ function relay(text: string, operation = "generateContent") {
 }
 
 describe("an answer", () => {
-  test("has its images counted, and not what only speaks of them", () => {
+  test("an answer has its images counted, and not what only speaks of them", () => {
     const image = '{"inlineData":{"mimeType" : "image/png","data":"AA=="}}'
     const answer = (parts: string) => `{"candidates":[{"content":{"parts":[${parts}]}}],"modelVersion":"a/b"}`
     expect(relay(answer(`{"text":"Two."},${image},${image}`))?.images).toBe(2)
@@ -33,7 +33,7 @@ describe("an answer", () => {
     expect(relay(answer(spoken))).not.toContainKey("images")
   })
 
-  test("passes with the name the caller knows, every other byte as it came", () => {
+  test("an answer passes with the name the caller knows, every other byte as it came", () => {
     const text =
       '{ "x":1.0,"modelVersion" : "gemini-2.5-pro","candidates":[{"content":{"parts":[{"text":"\\u00fc \\/"}]},' +
       '"n":12345678901234567890}],"1":1,\n"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2}}\n'
@@ -44,16 +44,16 @@ describe("an answer", () => {
     })
   })
 
-  test("is given the name where it says none", () => {
+  test("an answer is given the name where it says none", () => {
     expect(relay('{"candidates":[]}')).toMatchObject({ text: '{"candidates":[],"modelVersion":"a/b"}' })
   })
 
-  test("without candidates says that the prompt was blocked", () => {
+  test("an answer without candidates says that the prompt was blocked", () => {
     const text = '{"promptFeedback":{"blockReason":"SAFETY"},"modelVersion":"m"}'
     expect(relay(text)).toMatchObject({ text: text.replace('"m"', '"a/b"'), model: "m" })
   })
 
-  test("is none without either, or with an error", () => {
+  test("an answer is none without either, or with an error", () => {
     expect(relay("{}")).toBeUndefined()
     expect(relay('{"usageMetadata":{"promptTokenCount":4}}')).toBeUndefined()
     expect(relay('{"candidates":[],"error":{"code":500}}')).toBeUndefined()
@@ -79,7 +79,7 @@ describe("an answer", () => {
 })
 
 describe("a count", () => {
-  test.each(["countTokens", "countTokens/generateContentRequest"])("of %s passes as it came", (operation) => {
+  test.each(["countTokens", "countTokens/generateContentRequest"])("a count of %s passes as it came", (operation) => {
     const text = '{"totalTokens": 31,"promptTokensDetails":[]}'
     expect(relay(text, operation)).toEqual({ text })
     expect(relay('{"candidates":[]}', operation)).toBeUndefined()

@@ -46,7 +46,7 @@ const said = (parts: object[], more: object = {}, index?: number) => ({
 const stop = { finishReason: "STOP" }
 
 describe("the decoder", () => {
-  test("reads text, finish and usage", () => {
+  test("the decoder reads text, finish and usage", () => {
     const head = { modelVersion: "m", responseId: "r1", createTime: "2025-01-01T00:00:00.5Z" }
     const read = events(
       { ...said([{ text: "Grüß " }]), ...head, usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } },
@@ -65,7 +65,7 @@ describe("the decoder", () => {
     expect(read.at(-1)).toEqual({ type: "stream-end" })
   })
 
-  test("reads thoughts, calls and their signatures", () => {
+  test("the decoder reads thoughts, calls and their signatures", () => {
     const read = events(
       said([{ text: "hm", thought: true }]),
       said([{ text: "!", thought: true, thoughtSignature: "s1" }]),
@@ -113,7 +113,7 @@ describe("the decoder", () => {
     expect(parts({ text: "a", thoughtSignature: "s" })).toEqual([a, sealedBy("@s")] as never)
   })
 
-  test("reads media, and hands on as it is what only this protocol knows", () => {
+  test("the decoder reads media, and hands on as it is what only this protocol knows", () => {
     const unknown = { functionCall: { willContinue: true } }
     const parts = [{ inlineData: { mimeType: "image/png", data: "aGk=" } }, { newThing: { x: 1 } }, unknown]
     const read = events(said([{ text: "a" }, ...parts, { text: "b" }], stop))
@@ -127,7 +127,7 @@ describe("the decoder", () => {
     expect(events(said(parts)).some(isMeaningful)).toBe(true)
   })
 
-  test("reads code the provider ran, and what came of it", () => {
+  test("the decoder reads code the provider ran, and what came of it", () => {
     const read = events(
       said([{ executableCode: { language: "PYTHON", code: "1" }, thoughtSignature: "s" }]),
       said([{ codeExecutionResult: { outcome: "OUTCOME_OK", output: "1\n" } }], stop),
@@ -168,7 +168,7 @@ describe("the decoder", () => {
     )
   })
 
-  test("keeps candidates apart, and ends when all have", () => {
+  test("the decoder keeps candidates apart, and ends when all have", () => {
     const first = [said([{ text: "a" }], {}, 1), said([{ text: "b" }], stop, 0)]
     expect(events(...first).some(({ type }) => type === "stream-end")).toBe(false)
     const read = events(...first, said([{ text: "c" }], { finishReason: "MAX_TOKENS" }, 1))
@@ -249,7 +249,7 @@ describe("the relay of events", () => {
     expect(pass('data: {"candidates":[]}\n\n', "events")).toBe('data: {"candidates":[],"modelVersion":"a/b"}\n\n')
   })
 
-  test("drops what this protocol's clients fail on", () => {
+  test("the relay of events drops what this protocol's clients fail on", () => {
     expect(pass(`: ping\n\ndata: ${odd}\n\ndata: [DONE]\n\ndata:\n\n`, "events")).toBe(`data: ${renamed}\n\n`)
   })
 
@@ -262,22 +262,22 @@ describe("the relay of events", () => {
 })
 
 describe("the relay of an array", () => {
-  test("writes each event as an element", () => {
+  test("the relay of an array writes each event as an element", () => {
     expect(pass(`data: ${odd}\r\n\r\ndata: ${odd}\n\ndata: ${odd}\n\n`, "array")).toBe(
       `[${renamed},\n${renamed},\n${renamed}]`,
     )
   })
 
-  test("is an array where nothing was said", () => {
+  test("the relay of an array is an array where nothing was said", () => {
     expect(pass("", "array")).toBe("[]")
     expect(pass(": ping\n\ndata: [DONE]\n\n", "array")).toBe("[]")
   })
 
-  test("leaves out what is no element", () => {
+  test("the relay of an array leaves out what is no element", () => {
     expect(pass(`: ping\n\nevent: x\ndata: ${odd}\n\n\n\ndata: [DONE]\n\n`, "array")).toBe(`[${renamed}]`)
   })
 
-  test("ends in an error, with and without something before", () => {
+  test("the relay of an array ends in an error, with and without something before", () => {
     const end = (text: string) => {
       const relay = relayStream({ model: "a/b", reading: reading("array") })
       const passed = frames(text).map((frame) => relay.edit(frame))
@@ -383,7 +383,7 @@ describe("events that only say more, and count", () => {
     `{"promptTokenCount":7,"candidatesTokenCount":${tokens},"totalTokenCount":${tokens + 7}},"modelVersion":"up"}\n\n`
 
   for (const framing of ["events", "array"] as const) {
-    test(`pass unread as ${framing}, and the last count is known all the same`, () => {
+    test(`events that only say more, and count pass unread as ${framing}, and the last count is known all the same`, () => {
       const relay = relayStream({ model: "a/b", reading: reading(framing) })
       const read: string[] = []
       const tee = new Tee<StreamEvent>({

@@ -55,17 +55,17 @@ describe("an upstream's error", () => {
     expect([error.code, error.owner]).toEqual([code, owner] as never)
   })
 
-  test("keeps its sentence and parameter when the caller is at fault", () => {
+  test("an upstream's error keeps its sentence and parameter when the caller is at fault", () => {
     const error = read(400, { error: { message: "Bad n", param: "n" } })
     expect([error.message, error.param]).toEqual(["Bad n", "n"])
   })
 
-  test("says nothing of its own words when the caller is not", () => {
+  test("an upstream's error says nothing of its own words when the caller is not", () => {
     expect(read(401, { error: { message: "Incorrect API key sk-123" } }).message).not.toContain("sk-123")
     expect(read(500, { error: { message: "db at 10.0.0.1 down" } }).message).not.toContain("10.0.0.1")
   })
 
-  test("keeps how long to wait", () => {
+  test("an upstream's error keeps how long to wait", () => {
     expect(read(429, "", 2000).retryAfterMs).toBe(2000)
   })
 })
@@ -73,7 +73,7 @@ describe("an upstream's error", () => {
 describe("our error", () => {
   const error = new GatewayError("invalid_parameter", "Bad «n».", { param: "n" })
 
-  test("has the specification's shape", () => {
+  test("our error has the specification's shape", () => {
     expect(encodeError(error)).toEqual({
       error: { code: "invalid_parameter", message: "Bad «n».", type: "invalid_request_error", param: "n" },
     })

@@ -32,7 +32,7 @@ describe("the output limit", () => {
     expect(rest).toEqual(expected as JsonObject)
   })
 
-  test("that reaches a host is the smallest that was written, and the one that is held", () => {
+  test("the output limit that reaches a host is the smallest that was written, and the one that is held", () => {
     const limit = fc.option(fc.integer({ min: 1, max: 1e6 }), { nil: undefined })
     const known = fc.constantFrom(undefined, OLDER, NEWER, BOTH)
     fc.assert(
@@ -64,7 +64,7 @@ test.each([["flex"], ["priority"], ["scale"]])("the service tier %s has no price
 })
 
 describe("a list of models", () => {
-  test("is the fallback, and goes no further", () => {
+  test("a list of models is the fallback, and goes no further", () => {
     const reading = readRequest(ask({ models: ["c/d", "e/f"] }))
     expect(reading).toMatchObject({ model: "a/b", routing: { fallback: ["c/d", "e/f"] } })
     expect(sent(ask({ models: ["c/d"] }))).not.toHaveProperty("models")

@@ -25,7 +25,7 @@ const choice = (delta: object, finish_reason: string | null = null, index = 0) =
 })
 
 describe("the decoder", () => {
-  test("reads text, finish and usage", () => {
+  test("the decoder reads text, finish and usage", () => {
     const read = events(
       choice({ role: "assistant", content: "" }),
       choice({ content: "Grüß " }),
@@ -45,7 +45,7 @@ describe("the decoder", () => {
     expect(read.at(-1)).toEqual({ type: "stream-end" })
   })
 
-  test("reads tool calls in pieces, also interleaved and after text", () => {
+  test("the decoder reads tool calls in pieces, also interleaved and after text", () => {
     const call = (index: number, rest: object) => choice({ tool_calls: [{ index, ...rest }] })
     const read = events(
       choice({ role: "assistant", content: "Let me look." }),
@@ -63,7 +63,7 @@ describe("the decoder", () => {
     ])
   })
 
-  test("tells reasoning from text, and ends a part when the kind changes", () => {
+  test("the decoder tells reasoning from text, and ends a part when the kind changes", () => {
     const read = events(choice({ reasoning_content: "hm" }), choice({ content: "yes" }), choice({ refusal: "no" }))
     expect(read.map((event) => event.type)).toEqual([
       "stream-start",
@@ -164,12 +164,12 @@ describe("the relay", () => {
     )
   })
 
-  test("shows usage that was asked for", () => {
+  test("the relay shows usage that was asked for", () => {
     const chunk = 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n'
     expect(pass(chunk, true)).toBe(chunk)
   })
 
-  test("passes comments, blank lines and the end as they are", () => {
+  test("the relay passes comments, blank lines and the end as they are", () => {
     const text = ": ping\n\n\n\ndata: [DONE]\n\n"
     expect(pass(text, false)).toBe(text)
   })

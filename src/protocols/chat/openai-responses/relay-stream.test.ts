@@ -134,7 +134,7 @@ describe("the relay", () => {
     ).toBe(expected)
   })
 
-  test("gives the response its own id in every event, also where a host gives it another with each", () => {
+  test("the relay gives the response its own id in every event, also where a host gives it another with each", () => {
     const kept = { id: "resp_ours", store: true, room: 1000, previous: "resp_before" }
     const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
     const again = { type: "response.completed", response: response({ id: "resp_2", status: "completed" }) }
@@ -143,7 +143,7 @@ describe("the relay", () => {
     expect(told).toEqual([expect.objectContaining(ours), expect.objectContaining(ours)])
   })
 
-  test("says of a response that became too long to be kept that it is not", () => {
+  test("the relay says of a response that became too long to be kept that it is not", () => {
     const kept = { id: "resp_ours", store: true, room: 1000 }
     const { push } = relaying(relayStream({ model: "a/b", reading: { ...reading, kept } }))
     const long = { type: "response.completed", response: response({ status: "completed", output: ["x".repeat(1000)] }) }
@@ -156,7 +156,7 @@ describe("the relay", () => {
   const error = new GatewayError("upstream_unavailable", "Gone.")
   const context = { requestId: "11-22", unixTime: 5 }
 
-  test("that fails before it began opens a response, fails it, and then itself", () => {
+  test("the relay that fails before it began opens a response, fails it, and then itself", () => {
     const events = data(relayed().relay.errorFrame(error, context))
     expect(events.map(({ type }) => type)).toEqual(["response.created", "response.failed", "error"])
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2])
@@ -164,7 +164,7 @@ describe("the relay", () => {
     expect(events[2]).toMatchObject({ code: "upstream_unavailable", message: "Gone.", error: { message: "Gone." } })
   })
 
-  test("that fails midway goes on counting, with the response it had opened", () => {
+  test("the relay that fails midway goes on counting, with the response it had opened", () => {
     const { relay, push } = relayed()
     const begun = streamOf(created, ...["a", "b", "c", "d"].map(word))
     for (const frame of begun.split(/(?<=\n\n)/)) push(frame)

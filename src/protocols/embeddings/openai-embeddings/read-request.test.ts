@@ -16,11 +16,11 @@ function refusal(body: object): string {
 }
 
 describe("input", () => {
-  test("is text, texts, tokens or lists of tokens", () => {
+  test("input is text, texts, tokens or lists of tokens", () => {
     for (const input of ["x", ["x", "y"], [1, 2], [[1], [2, 3]]]) expect(refusal({ input })).toBe("accepted")
   })
 
-  test("is nothing else, and never empty", () => {
+  test("input is nothing else, and never empty", () => {
     for (const input of ["", [], [""], [[]], 5, {}, ["x", 1], [1.5], [-1], [[1], "x"], [null]]) {
       expect([input, refusal({ input })]).toEqual([input, "invalid_parameter input"])
     }
@@ -58,7 +58,7 @@ describe("vectors that a host writes otherwise than they were asked for", () => 
     return data
   }
 
-  test("are written as they were", () => {
+  test("vectors that a host writes otherwise than they were asked for are written as they were", () => {
     const item = { object: "embedding", index: 0, odd: "é" }
     expect(passed("[1,-2]", "base64")).toEqual([{ ...item, embedding: "AACAPwAAAMA=" }])
     expect(passed('"AACAPwAAAMA="', "float")).toEqual([{ ...item, embedding: [1, -2] }])

@@ -8,7 +8,7 @@ import { decodeUsage, encodeUsage } from "./usage.ts"
 const context = { model: "dall-e-2", speaks: false, losses: [] }
 
 describe("a request", () => {
-  test("that is read and written again is the same, with what is not known", () => {
+  test("a request that is read and written again is the same, with what is not known", () => {
     const side = fc.integer({ min: 1, max: 4096 })
     const request = fc.record(
       {
@@ -34,12 +34,12 @@ describe("a request", () => {
     )
   })
 
-  test("that leaves to the model what it may, asks for nothing", () => {
+  test("a request that leaves to the model what it may, asks for nothing", () => {
     const read = ingress.decodeRequest({ prompt: "x", size: "auto", quality: "auto", background: "auto", n: null })
     expect(read).toEqual({ prompt: "x", count: 1, settings: {} })
   })
 
-  test("is not told how to answer where that is refused", () => {
+  test("a request is not told how to answer where that is refused", () => {
     const read = ingress.decodeRequest({ prompt: "x", response_format: "url" })
     expect(upstream.encodeRequest(read, { ...context, model: "gpt-image-1" })).toEqual({
       model: "gpt-image-1",
@@ -55,7 +55,7 @@ describe("a request", () => {
     ["output_format", "tiff"],
     ["output_format", "constructor"],
     ["background", "green"],
-  ])("with %s %s means nothing to another wire", (param, value) => {
+  ])("a request with %s %s means nothing to another wire", (param, value) => {
     const read = () => ingress.decodeRequest({ prompt: "x", [param]: value })
     expect(read).toThrow(GatewayError)
     expect(read).toThrow(`\`${param}\` must be`)
@@ -72,11 +72,11 @@ describe("an answer", () => {
     [undefined, [{ b64_json: "/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
     ["bytes", [{ b64_json: "/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
     ["url", [{ url: "data:image/jpeg;base64,/9j/", revised_prompt: "a fox" }, { url: "https://a.example/x.png" }]],
-  ] as const)("gives images in the form asked for: %s", (form, data) => {
+  ] as const)("an answer gives images in the form asked for: %s", (form, data) => {
     expect(ingress.encodeResponse({ images }, { form, unixTime: 5 })).toEqual({ created: 5, data: [...data] })
   })
 
-  test("that is read and written again says the same, but for what is not its images'", () => {
+  test("an answer that is read and written again says the same, but for what is not its images'", () => {
     const said = { data: [{ b64_json: "/9j/" }], size: "1024x1024", output_format: "jpeg", id: "x", model: "upstream" }
     const read = upstream.decodeResponse(said)
     if (!read) throw new Error("it is an answer")
@@ -89,7 +89,7 @@ describe("an answer", () => {
     expect(upstream.decodeResponse({ error: { message: "No." } })).toBeUndefined()
   })
 
-  test("tells what was used as it was told", () => {
+  test("an answer tells what was used as it was told", () => {
     const count = fc.nat()
     const usage = fc.record({ input: count, imageInput: count, output: count, imageOutput: count })
     fc.assert(fc.property(usage, (used) => expect(decodeUsage(encodeUsage(used))).toEqual(used)))

@@ -16,7 +16,7 @@ test("the answers that are paid for are those made to choose from, for each prom
 })
 
 describe("usage", () => {
-  test("has what was cached and reasoned apart from the rest", () => {
+  test("usage has what was cached and reasoned apart from the rest", () => {
     const wire = { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } }
     expect(decodeUsage(wire)).toEqual({ input: 5, cacheRead: 4, output: 5 })
     const reasoned = { ...wire, completion_tokens_details: { reasoning_tokens: 2 } }
@@ -27,7 +27,7 @@ describe("usage", () => {
     expect(decodeUsage({ prompt_tokens: 9, total_tokens: 9 })).toEqual({ input: 9, output: 0 })
   })
 
-  test("that is told of nothing is none, and an absurd one tells nothing", () => {
+  test("usage without figures is none, and absurd figures are dropped", () => {
     expect(decodeUsage({})).toBeUndefined()
     expect(decodeUsage(null)).toBeUndefined()
     expect(decodeUsage({ prompt_tokens: -1 })).toEqual({})
@@ -47,7 +47,7 @@ describe("a stream", () => {
     return { passed, events: relay.events }
   }
 
-  test("is the same wherever its bytes are cut", () => {
+  test("a stream is the same wherever its bytes are cut", () => {
     const whole = [
       said("Gr\\u00fc\\u00df"),
       said(" dich"),
@@ -61,7 +61,7 @@ describe("a stream", () => {
       expect(through([whole.slice(0, at), whole.slice(at)]).passed).toBe(expected)
   })
 
-  test("keeps candidates apart, and means something from its first letter on", () => {
+  test("a stream keeps candidates apart, and means something from its first letter on", () => {
     const { events } = through([said(""), said("a"), said("b", null, 1), said("", "length"), said("", "stop", 1), DONE])
     expect(events.find(isMeaningful)).toEqual({ type: "part-delta", candidate: 0, part: 0, text: "a" })
     const ends = events.filter(({ type }) => type === "candidate-end")
@@ -72,7 +72,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toEqual({ type: "stream-end" })
   })
 
-  test("is not whole while a candidate goes on, and is told of errors", () => {
+  test("a stream is incomplete while a candidate continues, and errors in it are reported", () => {
     expect(through([said("a"), said("", "stop", 1)]).events.at(-1)?.type).not.toBe("stream-end")
     const { events } = through([said("a"), 'data: {"error":{"message":"No more."}}\n\n'])
     expect(events.at(-1)).toMatchObject({ type: "stream-error" })

@@ -173,7 +173,7 @@ describe("what is booked stays as it is (I14)", () => {
 })
 
 describe("an account", () => {
-  test("is never left below its floor (I4)", () => {
+  test("an account is never left below its floor (I4)", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const { accounts, holds, entries, transaction } = ledger
@@ -190,7 +190,7 @@ describe("an account", () => {
     close()
   })
 
-  test("of who pays is the key's own where it is limited, else its tenant's", () => {
+  test("an account of who pays is the key's own where it is limited, else its tenant's", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const { accounts, transaction } = ledger
@@ -203,7 +203,7 @@ describe("an account", () => {
     close()
   })
 
-  test("whose sum no integer holds is not booked on", () => {
+  test("an account whose sum no integer holds is not booked on", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const nano = { ...settled.nano, account: 2n ** 63n, funding: -(2n ** 63n), revenue: 0n }
@@ -247,7 +247,7 @@ test("the store file lists accounts, entries, receipts and open holds row by row
 })
 
 describe("a transaction", () => {
-  test("that throws leaves nothing, and says what was thrown", () => {
+  test("a transaction that throws leaves nothing, and says what was thrown", () => {
     const { ledger, close } = openSqlite(path)
     const fault = new TypeError("a bug")
     const act = () =>
@@ -260,7 +260,7 @@ describe("a transaction", () => {
     close()
   })
 
-  test("of a store that does not take it is a StoreError, and works again when the store does", () => {
+  test("a transaction of a store that does not take it is a StoreError, and works again when the store does", () => {
     openSqlite(path).close()
     const database = new Database(path, { readwrite: true, safeIntegers: true })
     const ledger = ledgerTable(database)
@@ -272,7 +272,7 @@ describe("a transaction", () => {
     database.close()
   })
 
-  test("of a full disk is a StoreError and leaves what was there", () => {
+  test("a transaction of a full disk is a StoreError and leaves what was there", () => {
     openSqlite(path).close()
     const database = new Database(path, { readwrite: true, safeIntegers: true })
     const ledger = ledgerTable(database)
@@ -297,7 +297,7 @@ describe("a transaction", () => {
 })
 
 describe("an audit", () => {
-  test("finds nothing in books that are right", () => {
+  test("an audit finds nothing in books that are right", () => {
     writeLedger()
     expect(runAudit()).toEqual([])
   })
@@ -367,13 +367,13 @@ describe("an audit", () => {
     expect(runAudit().map((problem) => problem.invariant)).toContain(invariant)
   })
 
-  test("finds a hold that is open too long (I6)", () => {
+  test("an audit finds a hold that is open too long (I6)", () => {
     writeLedger()
     expect(runAudit(hold.at)).toEqual([])
     expect(runAudit(hold.at + 1)).toMatchObject([{ invariant: "I6" }])
   })
 
-  test("does not miss usage that was dropped on purpose", () => {
+  test("an audit does not miss usage that was dropped on purpose", () => {
     writeLedger()
     const store = openSqlite(path)
     expect(store.ledger.usage.dropBefore(20_001, 10)).toBe(1)
@@ -381,7 +381,7 @@ describe("an audit", () => {
     expect(runAudit()).toEqual([])
   })
 
-  test("is not confused by what is held, booked, folded and merged between its steps", () => {
+  test("an audit is not confused by what is held, booked, folded and merged between its steps", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     const audit = ledger.audit(0)
@@ -405,7 +405,7 @@ describe("an audit", () => {
     close()
   })
 
-  test("tells so much and no more", () => {
+  test("an audit tells so much and no more", () => {
     writeLedger()
     const { ledger, close } = openSqlite(path)
     ledger.transaction(() => {

@@ -122,7 +122,7 @@ describe("a host may", () => {
   ]
   for (const [name, data, expected] of cases) test(name, () => expect(said(...data) as object[]).toEqual(expected))
 
-  test("say anything at all, and every part that starts ends", () => {
+  test("a host may say anything at all, and every part that starts ends", () => {
     const kind = fc.constantFrom(
       "message_start",
       "content_block_start",

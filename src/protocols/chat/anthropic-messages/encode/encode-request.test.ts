@@ -113,7 +113,7 @@ describe("a setting", () => {
     test(name, () => expect(settled(settings, changes)).toEqual({ ...usual, ...expected }))
   }
 
-  test("that the caller would miss is refused", () => {
+  test("a setting that the caller would miss is refused", () => {
     expect(refusal({ settings: { candidates: 2 } })).toBe("unsupported_parameter candidates")
     expect(refusal({ settings: { logprobs: 0 } })).toBe("unsupported_parameter logprobs")
     expect(refusal({ settings: { modalities: ["text", "audio"] } })).toBe("unsupported_parameter modalities")
@@ -232,7 +232,7 @@ describe("turns", () => {
     ])
   })
 
-  test("of cache marks the last four are said, and none for longer than one before it", () => {
+  test("turns of cache marks the last four are said, and none for longer than one before it", () => {
     const marked = (at: string, ttl?: "1h"): ContentPart => ({
       kind: "text",
       text: at,
@@ -444,7 +444,7 @@ describe("tools", () => {
     return { tools: body.tools, choice: body.tool_choice, lost }
   }
 
-  test("become the vendor's, those it runs too", () => {
+  test("tools become the vendor's, those it runs too", () => {
     expect(
       asked({ tools: [f, { kind: "custom", name: "c", at: "c", format: { type: "grammar" } }, search, images] }),
     ).toEqual({
@@ -466,7 +466,7 @@ describe("tools", () => {
     expect(said({ user_location: { type: "approximate", approximate: { city: "Basel" } } })).toMatchObject(expected)
   })
 
-  test("take an object, whatever their schema says at its top", () => {
+  test("tools take an object, whatever their schema says at its top", () => {
     const variant = (name: string) => ({ properties: { [name]: {}, both: {} }, required: [name, "both"] })
     expect(asked({ tools: [{ ...f, parameters: { anyOf: [variant("a"), variant("b")] } }] })).toMatchObject({
       tools: [{ input_schema: { type: "object", properties: { a: {}, b: {}, both: {} }, required: ["both"] } }],
@@ -510,12 +510,12 @@ describe("tools", () => {
     })
   }
 
-  test("that may not be called are left out", () => {
+  test("tools that may not be called are left out", () => {
     const { tools } = asked({ tools: [f, search], toolChoice: { mode: "some", names: ["f"], required: false } })
     expect(tools).toHaveLength(1)
   })
 
-  test("that must be called and cannot are refused", () => {
+  test("tools that must be called and cannot are refused", () => {
     expect(refusal({ tools: [images], toolChoice: { mode: "required" } })).toBe("unsupported_parameter tool_choice")
     expect(refusal({ tools: [f, images], toolChoice: { mode: "tool", name: "draw" } })).toBe(
       "unsupported_parameter tool_choice",
@@ -523,7 +523,7 @@ describe("tools", () => {
     expect(refusal({ tools: [f, images], toolChoice: { mode: "required" } })).toBe("accepted")
   })
 
-  test("that must be called do not go with a budget for thought", () => {
+  test("tools that must be called do not go with a budget for thought", () => {
     for (const toolChoice of [{ mode: "required" }, { mode: "some", names: ["f"], required: true }] as const) {
       const { body } = encoded(
         foreignRequest({ tools: [f], toolChoice, settings: { reasoning: { budgetTokens: 2000 } } }),

@@ -121,11 +121,11 @@ describe("a block of an answer", () => {
       { tomorrow: { x: [1, null] } },
       { kind: "foreign", protocol: "bedrock-converse", value: { tomorrow: { x: [1, null] } } },
     ],
-  ])("is read: %s", (_, block, part) => {
+  ])("a block of an answer is read: %s", (_, block, part) => {
     expect(parts(block) as object[]).toEqual(part ? [part] : [])
   })
 
-  test("is an answer in the form asked for, where the tool for it was called", () => {
+  test("a block of an answer is an answer in the form asked for, where the tool for it was called", () => {
     const block = { toolUse: { toolUseId: "t", name: ANSWER_TOOL, input: { city: "Köln" } } }
     expect(parts(block)).toEqual([{ kind: "text", text: '{"city":"Köln"}' }])
     expect(finish({ stopReason: "tool_use" }, [block])).toEqual({ reason: "stop" })
@@ -145,11 +145,11 @@ describe("an answer", () => {
     ["content_filtered", "filtered"],
     ["malformed_tool_use", "other"],
     ["toString", "other"],
-  ] as const)("that ends with %s ended by %s", (word, reason) => {
+  ] as const)("an answer that ends with %s ended by %s", (word, reason) => {
     expect(finish({ stopReason: word })).toEqual({ reason, word })
   })
 
-  test("says which sequence stopped it, whole or streamed", () => {
+  test("an answer says which sequence stopped it, whole or streamed", () => {
     const expected = { reason: "stop-sequence", word: "stop_sequence", stopSequence: "###" } as const
     const fields = { stop_sequence: "###" }
     expect(finish({ stopReason: "stop_sequence", additionalModelResponseFields: fields })).toEqual(expected)
@@ -181,11 +181,11 @@ describe("an answer", () => {
       { input: 3, output: 1, cacheWrite: 6, cacheWrite1h: 4 },
     ],
     ["of no numbers", { inputTokens: "5", outputTokens: -1 }, {}],
-  ])("counts tokens %s", (_, usage, expected) => {
+  ])("an answer counts tokens %s", (_, usage, expected) => {
     expect(decoded([{ text: "x" }], { usage }).usage).toEqual(expected as never)
   })
 
-  test("that is none is not read as one", () => {
+  test("an answer that is none is not read as one", () => {
     for (const body of [{}, { message: "no" }, { output: {} }, { output: { message: { content: "x" } } }]) {
       expect(bedrockConverseCodec.decodeResponse(body as JsonObject, decoding)).toBeUndefined()
     }
@@ -197,7 +197,7 @@ describe("an answer", () => {
 })
 
 describe("a stream", () => {
-  test("gives a text's first word as soon as it is there", () => {
+  test("a stream gives a text's first word as soon as it is there", () => {
     const decoder = bedrockConverseCodec.decodeStream(decoding)
     const text = streamText([delta(0, { text: "Grüße" })])
     expect(
@@ -209,7 +209,7 @@ describe("a stream", () => {
     ])
   })
 
-  test("ends when it has said why it stopped and what it used, in either order, or at its end", () => {
+  test("a stream ends when it has said why it stopped and what it used, in either order, or at its end", () => {
     const [stopped, counted] = ending()
     const types = (events: readonly { type: string }[]) => events.map(({ type }) => type)
     const usual = ["stream-start", "candidate-end", "usage", "stream-end"]
@@ -221,7 +221,7 @@ describe("a stream", () => {
     )
   })
 
-  test("ends a part as the kind under its number changes, also where no end is told", () => {
+  test("a stream ends a part as the kind under its number changes, also where no end is told", () => {
     const events = streamed(delta(0, { reasoningContent: { text: "hm" } }), delta(0, { text: "x" }), ...ending())
     expect(assembleResponse(events).candidates[0]?.parts).toEqual([
       { kind: "reasoning", form: "full", text: "hm" },
@@ -229,7 +229,7 @@ describe("a stream", () => {
     ])
   })
 
-  test("has parts that overlap", () => {
+  test("a stream has parts that overlap", () => {
     const call = (toolUseId: string) => ({ toolUse: { toolUseId, name: "f" } })
     const events = streamed(
       start(0, call("a")),
@@ -244,7 +244,7 @@ describe("a stream", () => {
     ])
   })
 
-  test("with an answer in the form asked for is a text as it grows", () => {
+  test("a stream with an answer in the form asked for is a text as it grows", () => {
     const toolUse = { toolUseId: "t", name: ANSWER_TOOL }
     const events = streamed(start(0, { toolUse }), delta(0, { toolUse: { input: '{"a"' } }), ...ending("tool_use"))
     expect(events[1]).toMatchObject({ type: "part-start", start: { kind: "text" } })
@@ -258,12 +258,12 @@ describe("a stream", () => {
     ["internalServerException", "upstream_unavailable"],
     ["validationException", "invalid_parameter"],
     ["somethingNewException", "upstream_unavailable"],
-  ])("that fails with %s says %s", (__type, code) => {
+  ])("a stream that fails with %s says %s", (__type, code) => {
     const events = streamed(delta(0, { text: "Half" }), ["error", { __type, message: "No." }])
     expect(events.at(-1)).toMatchObject({ type: "stream-error", error: { code } })
   })
 
-  test("with data that is no JSON says so", () => {
+  test("a stream with data that is no JSON says so", () => {
     expect(decodedStream(["event: contentBlockDelta\ndata: {\n\n"])[0]).toMatchObject({ type: "stream-error" })
   })
 })
@@ -318,7 +318,7 @@ const block = fc.oneof(
 describe("any answer", () => {
   const usage = { inputTokens: 3, outputTokens: 4, cacheReadInputTokens: 5 }
 
-  test("is the same streamed as whole, in any pieces", () => {
+  test("any answer is the same streamed as whole, in any pieces", () => {
     const stopReason = fc.constantFrom("end_turn", "tool_use", "max_tokens")
     fc.assert(
       fc.property(fc.array(block, { maxLength: 5 }), stopReason, fc.nat(60), (blocks, word, size) => {

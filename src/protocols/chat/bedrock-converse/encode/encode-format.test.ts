@@ -13,7 +13,7 @@ describe("a form for the answer", () => {
   }
   const answerTool = { toolSpec: { name: ANSWER_TOOL, inputSchema: { json: schema } } }
 
-  test("is the interface's, for models that are held to it", () => {
+  test("a form for the answer is the interface's, for models that are held to it", () => {
     const { body, lost } = formed({ model: models.CLAUDE })
     const { textFormat } = body.outputConfig as { textFormat: JsonObject }
     const { jsonSchema } = textFormat.structure as { jsonSchema: { name: string; schema: string } }
@@ -31,21 +31,21 @@ describe("a form for the answer", () => {
     ])
   })
 
-  test("is a tool's that must be called, for models that are held to those alone", () => {
+  test("a form for the answer is a tool's that must be called, for models that are held to those alone", () => {
     const { body, lost } = formed({ model: models.NOVA })
     expect(body.toolConfig).toMatchObject({ tools: [answerTool], toolChoice: { tool: { name: ANSWER_TOOL } } })
     expect(body.outputConfig).toBeUndefined()
     expect(lost).toEqual(["dropped format.name (hint)", "approximated format (hint)"])
   })
 
-  test("goes with the caller's tools, as one more that may be called", () => {
+  test("a form for the answer goes with the caller's tools, as one more that may be called", () => {
     const { body } = formed({ model: models.NOVA, tools: [f] })
     expect(body.toolConfig).toMatchObject({ tools: [spec, answerTool], toolChoice: { any: {} } })
     const alone = formed({ model: models.NOVA, tools: [f], toolChoice: { mode: "none" } })
     expect(alone.body.toolConfig).toMatchObject({ tools: [answerTool], toolChoice: { tool: { name: ANSWER_TOOL } } })
   })
 
-  test("is not asked for where a tool must be called", () => {
+  test("a form for the answer is not asked for where a tool must be called", () => {
     const { body, lost } = formed({ model: models.NOVA, tools: [f], toolChoice: { mode: "required" } })
     expect(body.toolConfig).toEqual({ tools: [spec], toolChoice: { any: {} } })
     expect(lost).toEqual(["dropped format.name (hint)", "dropped format (hint)"])
@@ -57,7 +57,7 @@ describe("a form for the answer", () => {
     ["the model thinks", { model: models.NOVA, settings: { format, reasoning: { effort: "low" } } }],
     ["it is no object", { model: models.NOVA, settings: { format: { ...format, schema: { type: "array" } } } }],
     ["the caller has a tool of that name", { model: models.NOVA, tools: [{ ...f, name: ANSWER_TOOL }] }],
-  ])("is asked for in words where %s", (_, changes) => {
+  ])("a form for the answer is asked for in words where %s", (_, changes) => {
     const { body, lost } = formed(changes)
     expect((body.system as { text: string }[])[0]?.text).toStartWith("Answer with JSON that fits this JSON Schema")
     expect(lost).toContain("approximated format.schema (meaning)")

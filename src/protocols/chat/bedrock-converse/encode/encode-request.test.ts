@@ -28,7 +28,7 @@ describe("a conversation", () => {
     expect(lost).toEqual([])
   })
 
-  test("has its leading instructions in the system, and later ones in the user's words", () => {
+  test("a conversation has its leading instructions in the system, and later ones in the user's words", () => {
     const turns = [said("instruction", text("first")), said("user", text("hi")), said("instruction", text("then"))]
     const { body, lost } = encoded(request({ instructions: [text("zeroth")], turns }))
     expect(body.system).toEqual([{ text: "zeroth" }, { text: "first" }])
@@ -36,7 +36,7 @@ describe("a conversation", () => {
     expect(lost).toEqual(["approximated messages[0] (meaning)"])
   })
 
-  test("takes turns strictly, what tools found coming first", () => {
+  test("a conversation takes turns strictly, what tools found coming first", () => {
     const turns = [
       said("user", text("a")),
       said("user", text("b")),
@@ -65,7 +65,7 @@ describe("a conversation", () => {
     ])
   })
 
-  test("that the user does not begin gets an opening", () => {
+  test("a conversation that the user does not begin gets an opening", () => {
     const { body, lost } = encoded(request({ turns: [said("assistant", text("hello"))] }))
     expect(body.messages).toEqual([
       { role: "user", content: [{ text: "." }] },
@@ -74,7 +74,7 @@ describe("a conversation", () => {
     expect(lost).toEqual(["approximated messages (hint)"])
   })
 
-  test("says nothing of white space, and closes the gap", () => {
+  test("a conversation says nothing of white space, and closes the gap", () => {
     const turns = [said("user", text("a")), said("assistant", text(" \n")), said("user", text("b"))]
     expect(messages({ turns })).toEqual([{ role: "user", content: [{ text: "a" }, { text: "b" }] }])
   })
@@ -86,7 +86,7 @@ describe("a call", () => {
     ["nothing", { arguments: "" }, {}, []],
     ["plain text", { arguments: "ls", input: "text" }, { input: "ls" }, []],
     ["no object", { arguments: "[1]" }, { input: "[1]" }, ["approximated p.arguments (meaning)"]],
-  ])("with %s has it as its input", (_, more, input, expected) => {
+  ])("a call with %s has it as its input", (_, more, input, expected) => {
     const { body, lost } = encoded(
       request({ tools: [f], turns: [said("user", text("a")), said("assistant", { ...call("1"), ...more })] }),
     )
@@ -94,7 +94,7 @@ describe("a call", () => {
     expect(lost).toEqual(expected)
   })
 
-  test("that another provider ran is left out, and what it found", () => {
+  test("a call that another provider ran is left out, and what it found", () => {
     const turns = [said("user", text("a")), said("assistant", { ...call("1"), runsAt: "provider" }, result("1"))]
     const { body, lost } = encoded(request({ turns }))
     expect(body.messages).toEqual([{ role: "user", content: [{ text: "a" }] }])
@@ -106,7 +106,7 @@ describe("a result", () => {
   const found = (parts: readonly ContentPart[], { model = models.CLAUDE, isError = false } = {}) =>
     content([result("1", parts, isError)], { model })
 
-  test("holds pictures and documents", () => {
+  test("a result holds pictures and documents", () => {
     const parts = [text("see"), inline("image", "image/png"), inline("document", "application/pdf", { name: "a b" })]
     expect(found(parts)).toEqual({
       content: [
@@ -125,7 +125,7 @@ describe("a result", () => {
     })
   })
 
-  test("has behind it what the model does not take inside", () => {
+  test("a result has behind it what the model does not take inside", () => {
     const { content: blocks, lost } = found([inline("document", "application/pdf")], { model: models.NOVA })
     expect(blocks).toMatchObject([
       { toolResult: { content: [{ text: "(see below)" }] } },
@@ -135,7 +135,7 @@ describe("a result", () => {
     expect(lost).toContain("approximated p (hint)")
   })
 
-  test("says in words that it is an error to models that have no word for it", () => {
+  test("a result says in words that it is an error to models that have no word for it", () => {
     const { content: blocks, lost } = found([text("no")], { model: models.LLAMA, isError: true })
     expect(blocks).toEqual([
       { toolResult: { toolUseId: "1", content: [{ text: "The tool failed:" }, { text: "no" }] } },
@@ -205,7 +205,7 @@ describe("reasoning in the history", () => {
     return { first: (body.messages as unknown as { content: JsonObject[] }[])[1]?.content[0], lost }
   }
 
-  test("goes back to its minter as it came", () => {
+  test("reasoning in the history goes back to its minter as it came", () => {
     expect(spoken({ mintedBy: "the-minter", data: "c2ln" })).toEqual({
       first: { reasoningContent: { reasoningText: { text: "hm", signature: "c2ln" } } },
       lost: [],
@@ -236,7 +236,7 @@ describe("a cache mark", () => {
   const point = { cachePoint: { type: "default" } }
   const marked = (words: string, ttl?: "5m" | "1h") => text(words, { cacheMark: ttl ? { ttl } : {} })
 
-  test("is a block of its own behind instructions, words, results and tools", () => {
+  test("a cache mark is a block of its own behind instructions, words, results and tools", () => {
     const { body, lost } = encoded(
       request({
         instructions: [marked("a", "1h"), text("b")],
@@ -258,7 +258,7 @@ describe("a cache mark", () => {
     expect(lost).toEqual([])
   })
 
-  test("is one of the last four, and for no longer than one before it", () => {
+  test("a cache mark is one of the last four, and for no longer than one before it", () => {
     const instructions = [marked("a"), marked("b", "1h"), marked("c"), marked("d", "1h"), marked("e")]
     const { body, lost } = encoded(request({ instructions }))
     const hour = { cachePoint: { type: "default", ttl: "1h" } }
@@ -292,7 +292,7 @@ describe("a cache mark", () => {
     [models.NOVA, ["approximated p.cache_control.ttl (hint)", "dropped tools[0].cache_control (hint)"]],
     [models.OLD_CLAUDE, ["approximated p.cache_control.ttl (hint)", "approximated tools[0].cache_control.ttl (hint)"]],
     [models.LLAMA, ["dropped p.cache_control (hint)", "dropped tools[0].cache_control (hint)"]],
-  ])("is for %s what it keeps", (model, expected) => {
+  ])("a cache mark is for %s what it keeps", (model, expected) => {
     const tools = [{ ...f, cacheMark: { ttl: "1h" as const } }]
     expect(encoded(request({ turns: [said("user", marked("a", "1h"))], tools }), { model }).lost).toEqual(expected)
   })

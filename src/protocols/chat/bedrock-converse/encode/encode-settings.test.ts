@@ -13,7 +13,7 @@ const settings = (given: ChatSettings, changes: Partial<UpstreamRequestContext> 
 }
 
 describe("settings", () => {
-  test("are the interface's, and of the model's maker", () => {
+  test("settings are the interface's, and of the model's maker", () => {
     const given = { maxOutputTokens: 99, topP: 0.5, topK: 7, stop: ["x"] }
     expect(settings(given)).toEqual({
       inferenceConfig: { maxTokens: 99, topP: 0.5, stopSequences: ["x"] },
@@ -165,11 +165,11 @@ describe("a wish to think", () => {
     [models.NEW_CLAUDE, { budgetTokens: 0 }, { lost: ["dropped reasoning (hint)"] }],
     [models.GPT_OSS, { effort: "none" }, { lost: ["dropped reasoning (hint)"] }],
     [models.CLAUDE, { show: "full" }, { lost: ["dropped reasoning (hint)"] }],
-  ])("is said to %s: %j", (model, wish, expected) => {
+  ])("a wish to think is said to %s: %j", (model, wish, expected) => {
     expect(thought(wish, model)).toEqual({ inferenceConfig: undefined, ...expected } as never)
   })
 
-  test("keeps to what is known of the model", () => {
+  test("a wish to think keeps to what is known of the model", () => {
     expect(thought({ effort: "high" }, models.NEW_CLAUDE, { efforts: ["none", "low"] })).toMatchObject({
       output_config: { effort: "low" },
     })
@@ -189,7 +189,7 @@ describe("a wish to think", () => {
     })
   })
 
-  test("leaves the answer its limit", () => {
+  test("a wish to think leaves the answer its limit", () => {
     expect(thought({ budgetTokens: 5000 }, models.CLAUDE, { maxOutputTokens: 2000 })).toMatchObject({
       thinking: { budget_tokens: 1999 },
       inferenceConfig: { maxTokens: 2000 },
@@ -205,7 +205,7 @@ describe("a wish to think", () => {
     })
   })
 
-  test("leaves the model its sampling", () => {
+  test("a wish to think leaves the model its sampling", () => {
     expect(thought({ effort: "high" }, models.NEW_CLAUDE, { temperature: 0.2 })).toMatchObject({
       inferenceConfig: undefined,
       lost: ["dropped temperature (hint)"],
@@ -215,7 +215,7 @@ describe("a wish to think", () => {
     })
   })
 
-  test("is dropped where Claude must call a tool", () => {
+  test("a wish to think is dropped where Claude must call a tool", () => {
     const given = { tools: [f], toolChoice: { mode: "required" }, settings: { reasoning: { effort: "high" } } } as const
     for (const model of [models.CLAUDE, models.NEW_CLAUDE]) {
       const { body, lost } = encoded(request(given), { model })
@@ -224,7 +224,7 @@ describe("a wish to think", () => {
     }
   })
 
-  test("is dropped where what was thought before the last calls is not there", () => {
+  test("a wish to think is dropped where what was thought before the last calls is not there", () => {
     const thoughts = {
       kind: "reasoning",
       form: "full",

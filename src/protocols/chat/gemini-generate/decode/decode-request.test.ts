@@ -87,7 +87,7 @@ describe("a tool's result", () => {
     ]
     return { text: (read[0].parts[0] as { text: string }).text, isError: read[0].isError }
   }
-  test("is its output or its error, where that is all it has", () => {
+  test("a tool's result is its output or its error, where that is all it has", () => {
     expect(result({ output: "21°" })).toEqual({ text: "21°", isError: false })
     expect(result({ error: "no such town" })).toEqual({ text: "no such town", isError: true })
   })
@@ -97,7 +97,7 @@ describe("a tool's result", () => {
     expect(result({ error: { code: 1 } })).toEqual({ text: '{"error":{"code":1}}', isError: true })
   })
 
-  test("without an id answers the first call of its name that has no answer yet", () => {
+  test("a tool's result without an id answers the first call of its name that has no answer yet", () => {
     const call = (name: string) => ({ functionCall: { name } })
     const answer = (name: string) => ({ functionResponse: { name, response: {} } })
     const { turns } = decoded({

@@ -47,7 +47,7 @@ function answered(parts: readonly ContentPart[], more: Partial<ChatResponse["can
 }
 
 describe("whole answers", () => {
-  test("have every member that clients read", () => {
+  test("whole answers have every member that clients read", () => {
     const { body } = answered([{ kind: "text", text: "a" }], { finish: { reason: "stop" } })
     expect(body).toEqual({
       id: "chatcmpl-abcdefghijklmnopqrstuvwx",
@@ -77,7 +77,7 @@ describe("whole answers", () => {
     })
   })
 
-  test("say what was thought, said, cited and called", () => {
+  test("whole answers say what was thought, said, cited and called", () => {
     const thought = (text: string): ContentPart => ({ kind: "reasoning", form: "full", text })
     const { choice, losses } = answered([
       thought("x"),

@@ -24,7 +24,7 @@ describe("a request that goes on", () => {
   const input = fc.oneof(fc.string({ unit: "binary" }), items)
   const space = fc.constantFrom(undefined, 2)
 
-  test("says all that was said before it, then its own, and names no earlier response", () => {
+  test("a request that goes on says all that was said before it, then its own, and names no earlier response", () => {
     fc.assert(
       fc.property(items, input, space, (before, own, spaces) => {
         const body = { model: "a/b", previous_response_id: "resp_1", input: own, tools: [] }
@@ -35,7 +35,7 @@ describe("a request that goes on", () => {
     )
   })
 
-  test("keeps every byte of its own", () => {
+  test("a request that goes on keeps every byte of its own", () => {
     const own =
       '{"previous_response_id" : "r", "input": [ {"role":"user", "content":"h\\u00e9 ö", "n":1.0} ] , "x":1E2}'
     const expected = '{"input": [{"a":1}, {"role":"user", "content":"h\\u00e9 ö", "n":1.0} ] , "x":1E2}'
@@ -94,7 +94,7 @@ describe("the list of what was said", () => {
       has_more: boolean
     }
 
-  test("gives every item a type, an id and parts, and leaves what it has", () => {
+  test("the list of what was said gives every item a type, an id and parts, and leaves what it has", () => {
     const call = { type: "function_call_output", call_id: "c", output: "x" }
     const { data } = list([{ role: "assistant", content: "yes" }, call, { ...user([]), id: "mine" }], "order=asc")
     expect(data).toEqual([
@@ -108,7 +108,7 @@ describe("the list of what was said", () => {
     expect(list("hi").data).toMatchObject([{ type: "message", role: "user", content: [{ type: "input_text" }] }])
   })
 
-  test("has pages that hold every item once, in the order asked for", () => {
+  test("the list of what was said has pages that hold every item once, in the order asked for", () => {
     fc.assert(
       fc.property(
         fc.nat(40),
@@ -132,7 +132,7 @@ describe("the list of what was said", () => {
     )
   })
 
-  test("is refused where it is asked for in ways there are not", () => {
+  test("the list of what was said is refused where it is asked for in ways there are not", () => {
     for (const [query, param] of [
       ["limit=0", "limit"],
       ["limit=101", "limit"],

@@ -42,7 +42,7 @@ describe("what is said", () => {
     expect(request.turns.map(({ at }) => at)).toEqual(["input[0]", "input[1]", "input[2]"])
   })
 
-  test("by the developer before anybody has spoken is an instruction for all of it", () => {
+  test("a developer message before the first turn is an instruction", () => {
     const { instructions, turns } = decoded({
       model: "a/b",
       instructions: "be kind",
@@ -99,7 +99,7 @@ describe("what is said", () => {
 })
 
 describe("calls", () => {
-  test("of functions, of tools in a set, of tools that take text, and of the shell", () => {
+  test("calls of functions, of tools in a set, of tools that take text, and of the shell", () => {
     const request = talk(
       { type: "function_call", id: "fc_1", call_id: "1", name: "f", arguments: "{}", status: "completed" },
       { type: "function_call", call_id: "2", name: "open", namespace: "agents", arguments: "{}" },
@@ -164,7 +164,7 @@ describe("calls", () => {
     ])
   })
 
-  test("of the vendor's own tools are blocks only this protocol knows", () => {
+  test("calls of the vendor's own tools are blocks only this protocol knows", () => {
     const item = { type: "web_search_call", id: "ws_1", status: "completed" }
     expect(said(talk(item))).toEqual([
       ["assistant", { kind: "foreign", at: "input[0]", protocol: "openai-responses", value: item }],
@@ -178,7 +178,7 @@ describe("reasoning", () => {
     { type: "summary_text", text: "b" },
   ]
 
-  test("is what was shown of it, with its seal", () => {
+  test("reasoning is what was shown of it, with its seal", () => {
     const [turn] = talk({ type: "reasoning", id: "rs_1", summary, encrypted_content: "enc" }).turns
     expect(turn?.parts[0]).toMatchObject({
       kind: "reasoning",
@@ -241,7 +241,7 @@ describe("tools", () => {
     },
   })
 
-  test("are functions, tools that take text, and those the vendor runs", () => {
+  test("tools are functions, tools that take text, and those the vendor runs", () => {
     expect(request.tools).toMatchObject([
       { kind: "function", at: "tools[0]", name: "f", parameters: {}, strict: true },
       { kind: "custom", at: "tools[1]", name: "patch", format: { type: "text" } },
@@ -252,7 +252,7 @@ describe("tools", () => {
     ])
   })
 
-  test("of a set leave to its first what is said of the whole, so that who drops it says so", () => {
+  test("tools of a set leave to its first what is said of the whole, so that who drops it says so", () => {
     expect(request.tools.map(({ extra }) => extra?.members ?? {})).toEqual([
       {},
       {},
@@ -263,7 +263,7 @@ describe("tools", () => {
     ])
   })
 
-  test("are chosen by their names", () => {
+  test("tools are chosen by their names", () => {
     expect(request.toolChoice).toEqual({ mode: "some", names: ["agents__open", "web_search"], required: true })
     expect(ask({ tool_choice: "required" }).toolChoice).toEqual({ mode: "required" })
     expect(ask({ tool_choice: { type: "function", name: "f" } }).toolChoice).toEqual({ mode: "tool", name: "f" })

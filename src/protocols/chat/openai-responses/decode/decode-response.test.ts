@@ -31,7 +31,7 @@ const read = (...events: JsonObject[]): readonly ContentPart[] | undefined =>
   assembleResponse(readStream([sent(created, ...events, completed)])).candidates[0]?.parts
 
 describe("a whole answer", () => {
-  test("is what it says of itself, its parts and its usage", () => {
+  test("a whole answer is what it says of itself, its parts and its usage", () => {
     const usage = {
       input_tokens: 20,
       input_tokens_details: { cached_tokens: 5 },
@@ -68,13 +68,13 @@ describe("a whole answer", () => {
   })
 
   test.each([{ output: "x" }, { output: [], status: "failed" }, { output: [], error: { code: "x" } }, {}])(
-    "is none: %j",
+    "a whole answer is none: %j",
     (body) => {
       expect(upstream.decodeResponse(body as JsonObject, DECODING)).toBeUndefined()
     },
   )
 
-  test("has citations and probabilities", () => {
+  test("a whole answer has citations and probabilities", () => {
     const annotations = [
       { type: "url_citation", url: "https://x", title: "t", start_index: 0, end_index: 2 },
       { type: "file_citation", file_id: "f", filename: "a.txt", index: 1 },
@@ -98,7 +98,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("has reasoning, one part to each form, with the seal of the item on the last", () => {
+  test("a whole answer has reasoning, one part to each form, with the seal of the item on the last", () => {
     const summary = [
       { type: "summary_text", text: "a" },
       { type: "summary_text", text: "b" },
@@ -124,7 +124,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("has calls of every kind", () => {
+  test("a whole answer has calls of every kind", () => {
     const call = { kind: "tool-call", runsAt: "client" }
     expect(
       parts(
@@ -141,7 +141,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("has what the provider ran, and what came of it", () => {
+  test("a whole answer has what the provider ran, and what came of it", () => {
     const ran = [
       { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "q" } },
       {
@@ -220,7 +220,7 @@ describe("a stream", () => {
     ...more,
   })
 
-  test("tells each text with its citations and probabilities, each once", () => {
+  test("a stream tells each text with its citations and probabilities, each once", () => {
     const annotation = { type: "url_citation", url: "https://x", title: "", start_index: 0, end_index: 1 }
     const logprobs = [{ token: "a", logprob: -1, top_logprobs: [] }]
     const part = said("ab", { annotations: [annotation], logprobs: [...logprobs, ...logprobs] })
@@ -264,7 +264,7 @@ describe("a stream", () => {
     expect(assembleResponse(told).candidates[0]?.parts).toMatchObject([{ kind: "foreign", value: listed }])
   })
 
-  test("has several summaries in one thought", () => {
+  test("a stream has several summaries in one thought", () => {
     const summed = (summary_index: number, delta: string): JsonObject => ({
       type: "response.reasoning_summary_text.delta",
       output_index: 0,
@@ -285,7 +285,7 @@ describe("a stream", () => {
     expect(told).toMatchObject([{ text: "ab\n\nc" }])
   })
 
-  test("of anything at all throws nothing", () => {
+  test("a stream of anything at all throws nothing", () => {
     const type = fc.constantFrom(
       "response.created",
       "response.output_item.added",

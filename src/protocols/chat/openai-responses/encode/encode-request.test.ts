@@ -31,7 +31,7 @@ function refusal(request: Partial<ChatRequest>): string {
 }
 
 describe("what is said", () => {
-  test("becomes instructions and items", () => {
+  test("what is said becomes instructions and items", () => {
     const { body, losses } = encoded({
       instructions: [text("be kind", "system[0]"), { ...text("be brief", "system[1]"), cacheMark: { ttl: "1h" } }],
       turns: [user(text("hi")), assistant(text("hello"), text("you")), { role: "instruction", parts: [text("now")] }],
@@ -54,7 +54,7 @@ describe("what is said", () => {
     expect(losses).toEqual(["hint dropped system[1].cache_control"])
   })
 
-  test("keeps pictures and files where they were", () => {
+  test("what is said keeps pictures and files where they were", () => {
     const media = (
       source: Extract<ContentPart, { kind: "media" }>["source"],
       kind: "image" | "document" = "image",
@@ -95,7 +95,7 @@ describe("what is said", () => {
     })
   })
 
-  test("is refused where a half of it would be missing", () => {
+  test("what is said is refused where a half of it would be missing", () => {
     const video: ContentPart = { kind: "media", media: "video", at: "v", source: { at: "url", url: "https://x" } }
     const stored: ContentPart = {
       kind: "media",
@@ -125,7 +125,7 @@ describe("what is said", () => {
     })
   })
 
-  test("begins with the same bytes when it goes on", () => {
+  test("what is said begins with the same bytes when it goes on", () => {
     const turns = [user(text("a")), assistant(text("b")), user(text("c"))]
     const short = JSON.stringify(encoded({ turns: turns.slice(0, 2) }).body)
     expect(JSON.stringify(encoded({ turns }).body)).toStartWith(short.slice(0, -2))
@@ -143,7 +143,7 @@ describe("tools", () => {
     ...more,
   })
 
-  test("are called, and answered", () => {
+  test("tools are called, and answered", () => {
     const picture: ContentPart = {
       kind: "media",
       media: "image",
@@ -220,7 +220,7 @@ describe("tools", () => {
     return { tools: body.tools, choice: body.tool_choice, losses }
   }
 
-  test("are not held to their schemas unless asked: the vendor would", () => {
+  test("tools are not held to their schemas unless asked: the vendor would", () => {
     expect(tools([f, { kind: "function", name: "g", strict: true, parameters: closed }, patch]).tools).toEqual([
       { type: "function", name: "f", description: "d", parameters: { type: "object", properties: {} }, strict: false },
       { type: "function", name: "g", strict: true, parameters: closed },
@@ -228,7 +228,7 @@ describe("tools", () => {
     ])
   })
 
-  test("whose schema leaves something open are not held to it, which is named", () => {
+  test("tools whose schema leaves something open are not held to it, which is named", () => {
     const open = { ...closed, required: [] }
     const [held, loose] = [closed, open].map((parameters) =>
       tools([{ ...f, strict: true, parameters } as ToolDefinition]),
@@ -237,7 +237,7 @@ describe("tools", () => {
     expect(loose).toMatchObject({ tools: [{ strict: false }], losses: ["meaning approximated f.strict"] })
   })
 
-  test("that another provider runs are the vendor's own, where it has one", () => {
+  test("tools that another provider runs are the vendor's own, where it has one", () => {
     const location = { user_location: { type: "approximate", city: "Basel" } }
     expect(
       tools([
@@ -273,13 +273,13 @@ describe("tools", () => {
       { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "f" }, { type: "web_search" }] },
     ],
     [{ mode: "some", names: ["bash"], required: false }, "none"],
-  ])("are chosen: %j", (choice, expected) => {
+  ])("tools are chosen: %j", (choice, expected) => {
     expect(tools([f, patch, hosted("search", "web-search"), hosted("bash", "shell")], choice).choice).toEqual(
       expected as never,
     )
   })
 
-  test("that are not there cannot be forced", () => {
+  test("tools that are not there cannot be forced", () => {
     const bash = hosted("bash", "shell")
     expect(refusal({ tools: [bash], toolChoice: { mode: "tool", name: "bash" } })).toBe(
       "unsupported_parameter tool_choice",

@@ -25,7 +25,7 @@ const text = (said: string): ContentPart => ({ kind: "text", text: said })
 const id = ID
 
 describe("a whole answer", () => {
-  test("shows what was asked for, and what was used", () => {
+  test("a whole answer shows what was asked for, and what was used", () => {
     expect(answer([text("a")]).body).toEqual({
       id: `resp_${id}`,
       object: "response",
@@ -92,22 +92,22 @@ describe("a whole answer", () => {
     ["length", "incomplete", "max_output_tokens"],
     ["filtered", "incomplete", "content_filter"],
     ["refusal", "incomplete", "content_filter"],
-  ])("that ends with %s is %s", (reason, status, why) => {
+  ])("a whole answer that ends with %s is %s", (reason, status, why) => {
     const { body, losses } = answer([text("a")], { finish: { reason } })
     expect([body.status, (body.incomplete_details as JsonObject | null)?.reason, losses]).toEqual([status, why, []])
     expect(body.output).toMatchObject([{ status }])
   })
 
-  test("that refuses in words is whole", () => {
+  test("a whole answer that refuses in words is whole", () => {
     const { body } = answer([{ kind: "refusal", text: "no" }], { finish: { reason: "refusal" } })
     expect(body).toMatchObject({ status: "completed", output: [{ content: [{ type: "refusal", refusal: "no" }] }] })
   })
 
-  test("that ends as there is no word for says so", () => {
+  test("a whole answer that ends as there is no word for says so", () => {
     expect(answer([], { finish: { reason: "paused", word: "pause_turn" } }).losses).toEqual(["meaning finish"])
   })
 
-  test("says in one message what is said in one go", () => {
+  test("a whole answer says in one message what is said in one go", () => {
     const citations = [
       { url: "https://x", title: "t" },
       { title: "no address" },
@@ -191,7 +191,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("shows reasoning where it was asked to, with its seal in the opaque slot", () => {
+  test("a whole answer shows reasoning where it was asked to, with its seal in the opaque slot", () => {
     const sealed = { mintedBy: "anthropic", data: "sig" }
     const thought = (form: "full" | "summary" | "hidden", said: string): ContentPart => ({
       kind: "reasoning",
@@ -213,7 +213,7 @@ describe("a whole answer", () => {
     expect(answer([thought("full", "a")], { context: summed }).output).toMatchObject([{ summary: [{ text: "a" }] }])
   })
 
-  test("never ends with a seal", () => {
+  test("a whole answer never ends with a seal", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const hidden: ContentPart = { kind: "reasoning", form: "hidden", text: "", sealed }
     expect(answer([hidden, { kind: "text", text: "a" }, hidden]).output).toMatchObject([
@@ -222,7 +222,7 @@ describe("a whole answer", () => {
     ])
   })
 
-  test("has the seal of a call before it, and it comes back to the call", () => {
+  test("a whole answer has the seal of a call before it, and it comes back to the call", () => {
     const sealed = { mintedBy: "google", data: "sig" }
     const { output } = answer([{ kind: "tool-call", id: "1", name: "f", arguments: "{}", runsAt: "client", sealed }])
     expect(output).toMatchObject([{ type: "reasoning", summary: [] }, { type: "function_call" }])
@@ -240,7 +240,7 @@ describe("a whole answer", () => {
     }
   })
 
-  test("has pictures, searches, and this protocol's own blocks; what else there is is named as lost", () => {
+  test("a whole answer has pictures, searches, and this protocol's own blocks; what else there is is named as lost", () => {
     const own = { type: "mcp_list_tools", id: "mcpl_1", tools: [] }
     const search = { type: "web_search_call", id: "ws_9", status: "completed", action: { type: "search", query: "q" } }
     const { output, losses } = answer([

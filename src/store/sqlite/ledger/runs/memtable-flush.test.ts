@@ -125,7 +125,7 @@ describe("a fold", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("that is cut short at any step has never been, and the next one folds everything once", () => {
+  test("a fold that is cut short at any step has never been, and the next one folds everything once", () => {
     book(...USES, ...MANY)
     const before = readTotals()
     for (let steps = 1; ; steps++) {
@@ -139,7 +139,7 @@ describe("a fold", () => {
     expect(runAudit()).toEqual([])
   })
 
-  test("leaves what is booked while it goes on to the next", () => {
+  test("a fold leaves what is booked while it goes on to the next", () => {
     book(...USES)
     store.ledger.beginFlush()
     store.ledger.flush(0)
@@ -153,12 +153,12 @@ describe("a fold", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("of nothing does nothing", () => {
+  test("a fold of nothing does nothing", () => {
     flushAll()
     expect(readTotals().usage).toEqual([])
   })
 
-  test("is due when much was booked, or of many keys", () => {
+  test("a fold is due when much was booked, or of many keys", () => {
     const { ledger } = store
     expect(ledger.flushIsDue()).toBe(false)
     for (let at = 0; at < 16; at++)
@@ -195,7 +195,7 @@ describe("a request that has ended", () => {
     for (const number of [1, 2, 3, 4, 5]) expect(booksAgain(named(number))).toThrow("ended twice")
   })
 
-  test("is found whatever it is called", () => {
+  test("a request that has ended is found whatever it is called", () => {
     const names = ["a", "a b", "a\tb", "é", "%00e9", "ab\n1", "", "\ud800", "0199aaaa-1", "0199aaaab", '"a0']
     for (const name of names) booksAgain(name)()
     const unbooked = ["b", "a\t", "%00e9\t", "0199aaaa", "a0"]
@@ -211,7 +211,7 @@ describe("a request that has ended", () => {
     expect(strangers()).toEqual(unbooked.map(() => undefined))
   })
 
-  test("is found among many", () => {
+  test("a request that has ended is found among many", () => {
     for (let turn = 0; turn < 20; turn++) book(...Array.from({ length: 100 }, () => ({})))
     flushAll()
     expect(queryCount("SELECT count(*) AS count FROM ended_requests")).toBeLessThan(50)
@@ -232,7 +232,7 @@ describe("runs", () => {
     }
   }
 
-  test("are merged when they are many, and nothing that is told changes at any step", () => {
+  test("runs are merged when they are many, and nothing that is told changes at any step", () => {
     foldMany(16)
     expect(runs()).toBe(16)
     const before = readTotals()
@@ -246,7 +246,7 @@ describe("runs", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("that were being merged when the process died are merged in the end", () => {
+  test("runs that were being merged when the process died are merged in the end", () => {
     foldMany(17)
     const before = readTotals()
     for (let death = 0; death < 5; death++) {
@@ -268,7 +268,7 @@ describe("runs", () => {
     expect(readTotals()).toEqual(before)
   })
 
-  test("are dropped with the days before one, so many sums at once, and spending is not", () => {
+  test("runs are dropped with the days before one, so many sums at once, and spending is not", () => {
     book(...MANY)
     flushAll()
     const spent = readTotals().tenants
@@ -293,7 +293,7 @@ describe("a hold", () => {
     ...{ lowerBoundNano: 0n, day: DAY, epoch: 0, at: DAY * DAY_MS, budgets: [] },
   })
 
-  test("is written over when it has ended, and what stays open is found again", () => {
+  test("a hold is written over when it has ended, and what stays open is found again", () => {
     const { ledger } = store
     const account = ledger.transaction(() => accountOf(ledger, "tenant:acme"))
     const kept: string[] = []
@@ -324,7 +324,7 @@ describe("a hold", () => {
       })
   }
 
-  test("keeps its account exact however many others are asked for meanwhile", () => {
+  test("a hold keeps its account exact however many others are asked for meanwhile", () => {
     const { ledger } = store
     const account = ledger.transaction(() => accountOf(ledger, "tenant:acme"))
     const row = hold(account)

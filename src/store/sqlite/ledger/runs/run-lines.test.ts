@@ -10,11 +10,11 @@ const place = fc.tuple(name, name).map((names) => names.map(escapeName).join("\t
 const line = fc.tuple(place, fc.bigInt({ min: 0n, max: 10n ** 19n })).map(([at, nano]) => `${at}\t1,${nano}`)
 
 describe("a name", () => {
-  test("is the same again when it was written in plain characters", () => {
+  test("a name is the same again when it was written in plain characters", () => {
     fc.assert(fc.property(name, (each) => expect(unescapeName(escapeName(each))).toBe(each)))
   })
 
-  test("is written in characters that end nothing and that SQLite sorts as we do", () => {
+  test("a name is written in characters that end nothing and that SQLite sorts as we do", () => {
     const database = new Database(":memory:")
     const sorted = database.query<{ value: string }, [string]>("SELECT value FROM json_each(?1) ORDER BY value")
     fc.assert(
