@@ -255,9 +255,9 @@ class TranslateLane implements Lane {
     const { names, customs, question } = this.said
     const { tenant } = call.caller
     const { callId, dropsSeals, dropsThoughts, mayLoseSeals } = this.halves.ingress
-    const keepBehind: AnswerRestoration["keepTrailing"] = ({ text, seals }) =>
+    const keepTrailing: AnswerRestoration["keepTrailing"] = ({ text, seals }) =>
       deps.sealCache.keepTrailing(tenant, answerKeys(text, question), seals)
-    const common = { names, customs, callId, keepBehind }
+    const common = { names, customs, callId, keepTrailing }
     if (dropsThoughts) return { ...common, keep: (_, kept) => carryThoughts(kept) }
     if (!dropsSeals && !mayLoseSeals) return common
     const keep: AnswerRestoration["keep"] = (id, kept) => {
