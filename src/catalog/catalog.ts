@@ -11,11 +11,11 @@ export interface CatalogModel extends ModelCard {
   readonly reasoning: boolean
   /** The words for effort that it takes, from the least, where they are known. */
   readonly efforts?: readonly ReasoningEffort[]
-  /** How many tokens it may be told to think, where it takes a number. */
+  /** The thinking budgets it accepts, in tokens. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
-  /** Nobody says what it reads and answers in; its modalities are those of most models of its kind. */
+  /** Its modalities are unknown; those listed are the usual ones of its kind. */
   readonly guessedModalities?: true
-  /** Lets nobody set a temperature and its like. */
+  /** Rejects temperature and other sampling settings. */
   readonly fixedSampling?: boolean
   /** Of models to begin with: the lowest number first. */
   readonly recommended?: number

@@ -77,7 +77,7 @@ export class MemberReader {
     this.problems.push(`${this.path(name)}: ${message}`)
   }
 
-  /** A member that nobody knows is a slip of the fingers. */
+  /** An unknown member is probably a typing error. */
   refuseOthers(known: ReadonlySet<string>): void {
     for (const name of this.names()) if (!known.has(name)) this.report(name, "unknown member")
   }

@@ -22,7 +22,7 @@ export function target(provider: string, name: string, rest: Partial<TargetRow> 
   return { provider, model: name, priority: 1, weight: 1, ...rest }
 }
 
-/** An entry as it stands in a file; a member that is undefined is left out. */
+/** An entry as in a file; undefined members are left out. */
 export function entry(rest: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const sound = {
     id: "acme/chat-1",

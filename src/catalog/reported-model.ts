@@ -15,7 +15,7 @@ export interface OtherModel {
   readonly pricing: Pricing
 }
 
-/** The priced model of the same provider that answered in place of the one asked for; undefined where that answered. */
+/** The priced model of the same provider that answered instead of the requested one; undefined if none did. */
 export function findOtherModel(reported: string, asked: RequestedModel, catalog: Catalog): OtherModel | undefined {
   const { model, provider, upstreamModel } = asked
   if (isSameName(reported, upstreamModel) || model.aliases.some((alias) => isSameName(reported, alias)))

@@ -17,7 +17,7 @@ export type NodeContent =
   | { readonly kind: "broken" }
 
 export interface DocumentOptions {
-  /** What `${NAME}` stands for. */
+  /** The values of `${NAME}`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Where problems go. */
   readonly problems: ConfigFileProblem[]
@@ -63,7 +63,7 @@ export class ConfigNode {
     return member !== undefined && member.content().kind !== "nothing"
   }
 
-  /** A problem with what stands here. */
+  /** A problem with this value. */
   report(message: string): void {
     this.#source.report(this.path, this.#spot.node?.range?.[0] ?? this.#spot.nameOffset ?? 0, message)
   }

@@ -85,7 +85,7 @@ export interface ProviderSettings {
   readonly type: string
   /** Without trailing slash, query, fragment or user info. */
   readonly baseUrl?: string
-  /** What it is asked to speak, the best first; left out, what its type usually does. */
+  /** The protocols to use, the preferred one first; by default those usual for its type. */
   readonly protocols?: readonly string[]
   /** The member of chat completions by which the host takes the output limit, where its type does not say. */
   readonly limitMember?: LimitMember
@@ -94,7 +94,7 @@ export interface ProviderSettings {
   /** Whether its models are discovered from its own listing; left out, as its type usually does. */
   readonly discover?: boolean
   readonly apiKey?: Secret
-  /** Each makes an account of its own. Never beside `apiKey`. */
+  /** Each makes an account of its own. Excludes `apiKey`. */
   readonly apiKeys?: readonly Secret[]
   // What follows only some types take; see AccountForm.
   readonly resource?: string
@@ -162,7 +162,7 @@ export interface AuthorizedUser {
   readonly tokenUri: string
 }
 
-/** What an entry of one type says of its account beside `type` and `base_url`. */
+/** The members of an entry of one type, in addition to `type` and `base_url`. */
 export interface AccountForm {
   readonly members: Readonly<Partial<Record<AccountMember, MemberRule>>>
   /** Each is enough to prove who we are, and one is needed, unless the cloud gives a credential. */
@@ -210,7 +210,7 @@ interface CredentialProof {
   readonly mayHave?: readonly AccountMember[]
 }
 
-/** A model beside the bundled ones, or what shall be different in one of them. */
+/** A model in addition to the bundled ones, or changes to one of them. */
 export interface ModelSettings {
   /** `<provider>/<model-name>`; unique among all ids and aliases of the file. */
   readonly id: string
@@ -226,9 +226,9 @@ export interface ModelSettings {
   readonly reasoning?: boolean
   /** The words for effort that it takes. */
   readonly efforts?: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[]
-  /** How many tokens it may be told to think. */
+  /** The thinking budgets it accepts, in tokens. */
   readonly thinkingTokens?: { readonly min?: number; readonly max?: number }
-  /** Lets nobody set a temperature and its like. */
+  /** Rejects temperature and other sampling settings. */
   readonly fixedSampling?: boolean
   /** From 0 to 100. */
   readonly quality?: number

@@ -20,7 +20,7 @@ const METADATA_HOST = "169.254.169.254"
 
 type CredentialMembers = Readonly<Record<string, unknown>>
 
-/** The path of such a file, as what stands in it. */
+/** Parses the path of such a file into its content. */
 export function googleCredentials(reading: CredentialFileContext): TextParser<GoogleCredentials> {
   return (path) => {
     const file = readCredentialFile(path, reading)
@@ -136,7 +136,7 @@ function readSubjectTokenSource(source: unknown): SubjectTokenSource | ParseProb
   const field = isJson ? format.subject_token_field_name : undefined
   if (isJson && typeof field !== "string") return new ParseProblem('its "format" lacks the "subject_token_field_name"')
   const named = typeof field === "string" ? { field } : {}
-  // With an environment_id the address is one of AWS's, which is not asked for a token.
+  // With an environment_id the address is AWS's, which is not a supported token source.
   if (members.environment_id === undefined && typeof file === "string" && file !== "") return { ...named, file }
   if (members.environment_id !== undefined || members.url === undefined) {
     return new ParseProblem(
@@ -162,11 +162,11 @@ function requireTexts<const Name extends string>(
 
 interface UrlOptions {
   readonly otherwise?: string
-  /** Hosts that may be asked without TLS, beside this machine. */
+  /** Hosts that may be called without TLS, in addition to this machine. */
   readonly allowed?: readonly string[]
 }
 
-/** An address that is given a token: nobody on the way may read it. */
+/** An address that receives a token, so it must be confidential. */
 function readUrl(
   members: CredentialMembers,
   name: string,

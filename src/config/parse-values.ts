@@ -42,7 +42,7 @@ export function isOnThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-/** An address that is given credentials: nobody on the way may read them. */
+/** An address that receives credentials, so it must be confidential. */
 export function secureUrl(text: string): string | ParseProblem {
   const url = baseUrl(text)
   if (url instanceof ParseProblem) return url

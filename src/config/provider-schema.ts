@@ -33,7 +33,7 @@ export interface KnownProvider {
   /** Where its key is usually found. */
   readonly environmentVariable?: string
   readonly form?: AccountForm
-  /** By protocol, what it can be asked to speak; absent where any will do. */
+  /** The protocols that it can speak; absent where any is allowed. */
   readonly speaks?: Readonly<Record<string, unknown>>
   /** Where its address is usually found, in a form of its own. */
   readonly hostVariable?: string
@@ -127,7 +127,7 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
     const ownName = place.has("type") ? undefined : type(name)
     if (ownName instanceof ParseProblem) place.reportName(unknownType(name, place, typeNames) ?? ownName.message)
     const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
-    // Which members an unknown type takes, nobody knows.
+    // The members of an unknown type are unknown.
     if (!provider) return object(shapes).read(place)
     const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members), provider.discovery ? "discover" : ""]
     const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
@@ -220,7 +220,7 @@ function formOf({ form = KEY_FORM }: KnownProvider): AccountForm {
   return form
 }
 
-/** The variables of the environment that stand for members. What is wrong with one is said once, when it is needed. */
+/** Environment variables that replace members. A problem with one is reported once, when it is needed. */
 class ProviderVariables {
   private readonly known = new Map<string, unknown>()
 
@@ -300,7 +300,7 @@ function missingMembers(entry: FileProvider, provider: KnownProvider): AccountMe
   })
 }
 
-/** What is wrong with an entry as a whole. A member that is there, but wrong, is neither missing nor told again. */
+/** Problems of an entry as a whole. A member that is present but invalid is not reported again as missing. */
 function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigNode): string[] {
   const { members, proofs } = formOf(provider)
   const type = `the type ${quoteName(provider.id)}`

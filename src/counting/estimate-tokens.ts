@@ -1,9 +1,9 @@
-// How many tokens a vendor would count for a whole request: what is said in it, and what the vendor counts beside.
+// Estimates the tokens that a vendor counts for a whole request: its text, and what the vendor adds.
 import { plainTokens, type Tokenizer } from "./count-tokens.ts"
 import { type MediaItem, mediaTokens } from "./media-tokens.ts"
 import { type TokenFamily, WEIGHTS } from "./token-weights.ts"
 
-/** What of a request makes tokens, beside the words that are said in it. Plain data: it crosses threads. */
+/** Parts of a request that cost tokens in addition to its text. Plain data: it crosses threads. */
 export interface RequestShape {
   /** Where each part of the text ends: a token does not reach over. */
   readonly borders: readonly number[]

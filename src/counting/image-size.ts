@@ -32,7 +32,7 @@ function webpSize(bytes: Buffer, chunk: string): PixelSize | undefined {
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
 }
 
-/** The size stands in the frame's header, behind segments of other kinds. */
+/** The frame header, which follows segments of other kinds, contains the size. */
 function jpegSize(bytes: Buffer): PixelSize | undefined {
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
     const marker = bytes[at + 1] ?? 0

@@ -3,7 +3,7 @@
 
 /** Of all text that was measured, in any vendor's tokens, none has more than 0.83 for a byte; most has a quarter. */
 const TOKENS_PER_BYTE = 0.85
-/** What a vendor counts beside the text: marks of turns and tools. */
+/** What a vendor counts in addition to the text: marks of turns and tools. */
 const USUAL_OVERHEAD = 64
 /** Inline files stand in base64, whose length says little: a picture costs by its size, a document by its pages. */
 const FILE_TOKENS = 6000

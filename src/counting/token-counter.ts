@@ -8,7 +8,7 @@ import { inputBound } from "./input-bound.ts"
 export interface CountTask {
   readonly text: string
   readonly family: TokenFamily
-  /** Where the text is all that a request says: what is counted beside it. */
+  /** Present where the text is that of a whole request: what is counted in addition. */
   readonly shape?: RequestShape
   /** Where the text is a request as it came, which is read in the thread: in whose words it is, and what came with it. */
   readonly spoken?: { readonly protocol: string; readonly envelope: object }

@@ -2,7 +2,7 @@
 // on two of three recorded exchanges, by the least mean error of the logarithm; test/counting judges them on the third.
 // OpenAI's for text and turns are those it publishes.
 
-/** Whose tokens: each cuts text in its own way, and puts its own words around what is said. */
+/** The tokenizer family: each splits text in its own way and adds its own framing. */
 export type TokenFamily =
   | "openai"
   | "gpt-oss"
@@ -17,7 +17,7 @@ export type TokenFamily =
   | "simulator"
 
 export interface TokenWeights {
-  /** For each token of what is said. */
+  /** For each token of the text. */
   readonly text: number
   /** Once. */
   readonly request: number
@@ -38,7 +38,7 @@ export interface TokenWeights {
 }
 
 const NONE = { request: 0, turn: 0, call: 0, tools: 0, tool: 0, format: 0, formatText: 0, sealed: 0 }
-/** Of the smaller families there are too few recordings to fit more than what stands out. */
+/** The smaller families have too few recordings to fit more than the obvious. */
 const USUAL = { ...NONE, text: 1, turn: 4, call: 5, toolText: 1, formatText: 1 }
 
 export const WEIGHTS: Readonly<Record<TokenFamily, TokenWeights>> = {
@@ -52,6 +52,6 @@ export const WEIGHTS: Readonly<Record<TokenFamily, TokenWeights>> = {
   alibaba: { ...USUAL, request: 6, turn: 5, tools: 245 },
   zai: { ...USUAL, request: 5, tools: 115, formatText: 0 },
   other: { ...USUAL, text: 1.05, request: 6, tools: 115 },
-  // It counts words, and nothing beside them.
+  // It counts words and nothing else.
   simulator: { ...NONE, text: 1, toolText: 1 },
 }

@@ -18,7 +18,7 @@ import { probeCredential } from "./open-account.ts"
 const apiKey = (credential: Secret | undefined): Record<string, string> =>
   credential ? { "api-key": credential.reveal() } : {}
 
-/** The interface without versions, unless one is asked for; then the older, with the deployment in the path. */
+/** The interface without versions by default; with a version, the older one with the deployment in the path. */
 function path({ operation, model, usualPath }: ProviderOperation, { apiVersion }: AccountSettings): string {
   if (apiVersion === undefined) return v1({ usualPath })
   const at = operation === "list-models" ? "" : `/deployments/${encodeURIComponent(model)}`
@@ -37,7 +37,7 @@ const openai: ProtocolDialect = {
   path,
 }
 
-/** Anthropic's models stand on a host of their own beside it. */
+/** Anthropic's models have a host of their own. */
 const anthropic: ProtocolDialect = {
   streamUsage: "sent",
   headers: (credential) => (credential ? { "x-api-key": credential.reveal() } : {}),

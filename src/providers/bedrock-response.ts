@@ -34,7 +34,7 @@ function translateEvents({ headers, body }: UpstreamResponse, write: WriteEvent)
   return new Response(reframeBody(body, write), { headers: { "content-type": "text/event-stream" } })
 }
 
-/** The events of a framed stream as server-sent events. Nothing is read before it is asked for. */
+/** The events of a framed stream as server-sent events, read on demand. */
 function reframeBody(body: UpstreamBody, write: WriteEvent): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   const decoder = decodeEventStream()
@@ -70,7 +70,7 @@ function reframeBody(body: UpstreamBody, write: WriteEvent): ReadableStream<Uint
   )
 }
 
-/** Of a message that is an error, its name and what is said of it. */
+/** The name and text of an error message. */
 function exceptionIn({ headers, payload }: EventMessage): BedrockError | undefined {
   const kind = headers[":message-type"]
   if (kind === "exception") {
@@ -79,7 +79,7 @@ function exceptionIn({ headers, payload }: EventMessage): BedrockError | undefin
   return kind === "error" ? { name: headers[":error-code"], message: headers[":error-message"] } : undefined
 }
 
-/** What the model's own interface would send stands inside. */
+/** The payload is what the model's own interface would send. */
 function invokeText(message: EventMessage): string {
   const told = exceptionIn(message)
   if (told) return errorText(errorBody(told))

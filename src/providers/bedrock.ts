@@ -88,7 +88,7 @@ function embedding(embeds: EmbeddingLimits, serves: (model: string) => boolean):
 const INVOKED_INPUT = "x-amzn-bedrock-input-token-count"
 const MAX_VECTOR_BYTES = 64 * 1024 * 1024
 
-/** What was put in is told in a header; streams tell it in the body, and so does this. */
+/** The input token count is in a header; this moves it into the body, where streams have it. */
 async function withCount(answer: UpstreamResponse): Promise<UpstreamResponse> {
   const count = answer.headers.get(INVOKED_INPUT) ?? ""
   if (!answer.ok || !/^\d{1,12}$/.test(count)) return answer

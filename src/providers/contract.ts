@@ -17,11 +17,11 @@ export interface Provider {
   readonly needsCredential: boolean
   /** Whether it says truly which model answered, by names of the catalogue's. */
   readonly reportsModel?: boolean
-  /** Bills nobody: a model without a price costs nothing there. */
+  /** Does not bill: a model without a price costs nothing there. */
   readonly isFree?: boolean
   /** Whose tokens it counts, where they are not those of the models' authors. */
   readonly tokens?: "simulator"
-  /** What its entries in the configuration say beside an address; left out, a key. */
+  /** The members of its configuration entries in addition to an address; by default a key. */
   readonly form?: AccountForm
   /** The variable that the vendor's own tools read the address from, as `HOST`, `HOST:PORT` or an address. */
   readonly hostVariable?: string
@@ -29,7 +29,7 @@ export interface Provider {
   readonly discovery?: ProviderDiscovery
   /** By protocol id; what it speaks best comes first. */
   readonly speaks: Readonly<Record<string, ProtocolDialect>>
-  /** What of that an installation is taken to speak where nothing is said of it; left out, all. */
+  /** The protocols that an installation speaks by default; left out, all. */
   readonly usually?: readonly string[]
   /** For credentials that headers made once do not prove; undefined where these settings hold none. */
   signer?(settings: AccountSettings, place: SignerContext): RequestSigner | undefined
@@ -70,7 +70,7 @@ export interface OfferedModel {
   readonly name: string
   readonly kind: "chat" | "embedding"
   readonly contextWindow?: number
-  /** What the host says that it can do beside text. */
+  /** What the host reports that it supports in addition to text. */
   readonly abilities: readonly ("tools" | "vision" | "reasoning")[]
 }
 
@@ -94,7 +94,7 @@ export const OPENAI_CHAT_MEMBERS: ReadonlySet<string> = new Set([
 export interface ProtocolDialect {
   /** Where this protocol is spoken, if not at the provider's base address. */
   readonly baseUrl?: string | ((settings: AccountSettings) => string | undefined)
-  /** Whether usage inside a stream must be asked for, or comes unasked. */
+  /** Whether usage in a stream must be requested or is always sent. */
   readonly streamUsage: "ask" | "sent"
   /** The members of chat completions by which it takes the output limit, the best first; left out, `max_tokens`. */
   readonly limitMembers?: readonly string[]
@@ -114,7 +114,7 @@ export interface ProtocolDialect {
   readonly embeds?: EmbeddingLimits
   /** Where a call goes below the base address, if not where the protocol says. */
   path?(errand: ProviderOperation, settings: AccountSettings): string
-  /** Changes of the body beside the protocol's own; of two changes of one member these count. */
+  /** Changes of the body in addition to the protocol's own; these win. */
   edits?(errand: ProviderOperation): readonly JsonEdit[]
   /** For calls and answers that stand in another form there: turns one into the protocol's own. */
   wrap?(send: SendRequest): SendRequest
@@ -171,7 +171,7 @@ export interface ProviderAccount {
   readonly tokens?: Provider["tokens"]
   /** By protocol id; what it speaks best comes first. */
   readonly lines: Readonly<Record<string, ProtocolEndpoint>>
-  /** All it holds that nobody else may read. */
+  /** All its secrets. */
   secrets(): readonly Secret[]
   /** Where its credential comes from, in words for an operator. */
   readonly credentialSource: string

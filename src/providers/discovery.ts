@@ -5,9 +5,9 @@ import type { ModelOffer, OfferedModel, ProviderAccount } from "./contract.ts"
 export interface DiscoveryOptions {
   /** A listing has arrived; from now on `offeredAt` gives what is in it. */
   readonly onOffer: (account: ProviderAccount, offer: ModelOffer) => void
-  /** A host does not list any models. Told once, until it does. */
+  /** Called once when a host lists no models, until it does. */
   readonly onFailure: (account: ProviderAccount, reason: string) => void
-  /** The pause before a host is asked again; it doubles up to the longest. */
+  /** The pause before a host is queried again; it doubles up to the longest. */
   readonly firstPauseMs?: number
   readonly longestPauseMs?: number
 }
@@ -74,7 +74,7 @@ export class ModelDiscovery {
     }
   }
 
-  /** Whether the host need not be asked again. A server without a model may be about to get one. */
+  /** Whether the host need not be queried again. A server without models may soon get one. */
   private told(
     account: ProviderAccount,
     { host, found }: { host: DiscoveredHost; found: ModelOffer | string },

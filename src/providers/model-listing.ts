@@ -8,7 +8,7 @@ import type { ListedHost, ListHostModels, ModelOffer, OfferedModel } from "./con
 const MAX_MODELS = 1000
 const MAX_LISTING_BYTES = 4 * 1024 * 1024
 const MAX_DETAILS_BYTES = 1024 * 1024
-/** For all that one host is asked for at one time. */
+/** For all requests to one host in one listing. */
 const LISTING_MS = 10_000
 const DETAILS_AT_ONCE = 4
 const MAX_NAME_LENGTH = 200
@@ -44,7 +44,7 @@ function timedHost(host: ListedHost): TimedHost {
   return { ...host, signal: AbortSignal.timeout(LISTING_MS) }
 }
 
-/** The address of what a host has beside OpenAI's interface. */
+/** The address of a host's own interface, outside OpenAI's. */
 function rootOf({ baseUrl }: ListedHost): string {
   return baseUrl.replace(/\/v1$/, "")
 }
@@ -94,7 +94,7 @@ function isNameable(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && !(modelAlias(name) instanceof ParseProblem)
 }
 
-/** An entry of OpenAI's listing, with what vLLM, llama.cpp and LM Studio say beside its id. */
+/** An entry of OpenAI's listing, with the members that vLLM, llama.cpp and LM Studio add. */
 function openaiModel(entry: ListingMembers): OfferedModel | undefined {
   const { id, type, meta, capabilities } = entry
   if (typeof id !== "string") return undefined

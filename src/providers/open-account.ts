@@ -191,7 +191,7 @@ async function checkOffer(listModels: NonNullable<ProviderAccount["listModels"]>
   }
 }
 
-/** Most vendors list their models to whoever holds a key. */
+/** Most vendors list their models to every key. */
 async function checkModelList(line: ProtocolEndpoint | undefined): Promise<CredentialVerdict> {
   if (!line?.baseUrl.startsWith("http")) return { verdict: "not needed", sound: true }
   const listing = line.path ? line.path(LIST_MODELS) : LIST_MODELS.usualPath

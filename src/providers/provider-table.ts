@@ -37,7 +37,7 @@ const googleKey = (credential: Secret | undefined): Record<string, string> =>
   credential ? { "x-goog-api-key": credential.reveal() } : {}
 
 const openai: ProtocolDialect = { streamUsage: "ask", headers: bearer }
-/** Usage comes with the last event, asked for or not, and asking for it is refused. */
+/** Usage always comes with the last event, and requesting it is rejected. */
 const unasked: ProtocolDialect = { streamUsage: "sent", headers: bearer }
 /** Mistral refuses ids of calls that are not as its own. */
 const mistral: ProtocolDialect = { ...unasked, callId: /^[a-zA-Z0-9]{9}$/ }
@@ -55,7 +55,7 @@ const googleImages = {
   "gemini-images": { ...gemini, serves: (model: string) => !isImagen(model) },
   "imagen-predict": { ...gemini, serves: isImagen },
 }
-/** The models that have to be asked again until they have drawn are not served. */
+/** Models that must be polled for their image are not served. */
 const fireworksImages: ProtocolDialect = {
   ...openai,
   headers: (credential) => ({ ...bearer(credential), accept: "application/json" }),
@@ -361,7 +361,7 @@ const COMPATIBLE: readonly ProviderRow[] = [
     id: "openai-compatible",
     name: "OpenAI-compatible",
     speaks: { ...chat, ...responses, ...embeddings, ...images, ...completions, "openai-moderations": openai },
-    // Few such hosts have more; what is said in responses reaches them in chat's words.
+    // Few such hosts have more; Responses requests are translated to chat for them.
     usually: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions", "openai-moderations"],
     local: true,
     list: listOpenai,
@@ -394,7 +394,7 @@ function providerOf(row: ProviderRow): Provider {
     needsCredential: !local,
     // At a host of one's own, names are whatever its operator made them.
     ...(!local && { reportsModel: true }),
-    // Who runs a model on a machine of their own is billed by nobody; a host of which only the address is known may bill.
+    // A model on one's own machine is free; a host of which only the address is known may bill.
     ...(local && at !== undefined && { isFree: true }),
     speaks,
     ...(usually && { usually }),

@@ -23,7 +23,7 @@ export const simulatorProvider: Provider = {
   },
 }
 
-/** The protocol of a model's author, who stands before its name; all others speak OpenAI's. */
+/** The protocol of a model's author, the first part of its id; all others speak OpenAI's. */
 const AUTHORS: Readonly<Record<string, readonly string[]>> = {
   anthropic: ["anthropic-messages"],
   google: ["gemini-generate", "gemini-embed", "openai-images"],

@@ -10,7 +10,7 @@ import {
 import type { ObservedAttempt, ObservedError, ObservedExchange, ObservedUsage } from "./observed-exchange.ts"
 import { EventLoopDelay, processMetrics } from "./process-metrics.ts"
 
-/** What stands for a model or provider where none was found. */
+/** The label of an unknown model or provider. */
 const NONE = "none"
 /** Sets of labels whose series are kept at hand; beyond it all are looked up anew. */
 const MAX_AT_HAND = 10_000

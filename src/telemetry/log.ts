@@ -25,7 +25,7 @@ export interface LogFields {
   readonly cache_write_tokens?: number | undefined
   readonly output_tokens?: number | undefined
   readonly reasoning_tokens?: number | undefined
-  /** What was spoken with the upstream, where it is not the client's protocol; and how much could not be said in it. */
+  /** The upstream's protocol, where it is not the client's; and the number of losses. */
   readonly upstream_protocol?: string | undefined
   readonly losses?: number | undefined
   readonly reason?: string | undefined

@@ -9,7 +9,7 @@ const FOLDED = "trivium_metric_series_folded_total"
 
 /** The values of one metric under one set of labels. */
 interface MetricSeries {
-  /** Its lines; `labels` is what stands between the braces. */
+  /** Its lines; `labels` is the text between the braces. */
   write(name: string, labels: string): string
 }
 
@@ -181,7 +181,7 @@ export class MetricRegistry {
     return this.declare(name, { ...options, kind: "gauge", make: () => new GaugeSeries() })
   }
 
-  /** A gauge without labels that tells what `read` says at the time it is asked for. */
+  /** A gauge without labels that calls `read` when it is scraped. */
   callback(name: string, help: string, read: () => number): void {
     this.declare(name, { help, kind: "gauge", make: () => new CallbackSeries(read) }).with({})
   }

@@ -24,7 +24,7 @@ export interface ObservedAttempt extends ObservedTarget {
   readonly startedAt: number
   readonly endedAt: number
   readonly error: ObservedError | undefined
-  /** Another attempt, made beside it, answered before. */
+  /** Another, concurrent attempt answered first. */
   readonly outrun?: boolean
 }
 

@@ -9,9 +9,9 @@ export interface ExporterOptions {
   readonly resource: Readonly<Record<string, string>>
   /** How long an answer asks to be left alone. */
   readonly retryAfterMs: (headers: Headers) => number | undefined
-  /** Told what became of spans. */
+  /** Called with the outcome of spans. */
   readonly onSpans: (result: "sent" | "failed" | "dropped", count: number) => void
-  /** Told when the collector begins to refuse spans, or to be out of reach, and when it takes them again. */
+  /** Called when the collector starts to reject spans or is unreachable, and when it accepts them again. */
   readonly onChange: (change: { readonly takes: boolean; readonly status: number | undefined }) => void
   readonly gatherMs?: number
   readonly timeoutMs?: number
@@ -29,7 +29,7 @@ const MAX_BATCH = 256
 /** How much longer a stopping gateway waits for its collector. */
 const FLUSH_MS = 2000
 
-/** What a post came to; without status, nobody answered. */
+/** The result of a post; without status there was no response. */
 interface ExportResult {
   readonly status?: number
   readonly retryAfterMs?: number | undefined
@@ -148,7 +148,7 @@ export class OtlpExporter {
   }
 }
 
-/** Nobody answered, or somebody who may take it later. */
+/** There was no response, or one that allows a retry. */
 function mayRetry({ status }: ExportResult): boolean {
   return status === undefined || status === 429 || status >= 500
 }

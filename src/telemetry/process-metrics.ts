@@ -1,4 +1,4 @@
-// What is told of the process itself: memory, start, version, and how late its event loop runs.
+// Metrics of the process itself: memory, start, version, and event-loop delay.
 import type { HistogramSeries, MetricRegistry } from "./metric-registry.ts"
 
 const EVERY_MS = 50
@@ -22,7 +22,7 @@ export class EventLoopDelay {
   private readonly timer: ReturnType<typeof setInterval>
   private due = performance.now() + EVERY_MS
 
-  /** `onLook` is told of every look how late it came, in milliseconds. */
+  /** Calls `onLook` with the delay of every check, in milliseconds. */
   constructor(
     registry: MetricRegistry,
     private readonly onLook: (delayMs: number) => void,

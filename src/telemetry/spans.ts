@@ -9,14 +9,14 @@ export interface TracedExchange extends ObservedExchange {
   readonly does: string | undefined
   readonly keyId: string | undefined
   readonly tenant: string | undefined
-  /** The model that was asked for; another may have answered. */
+  /** The requested model; another may have answered. */
   readonly requestedModel: string | undefined
   /** Every attempt, in order. */
   readonly attemptsMade: readonly ObservedAttempt[]
   readonly endedAt: number
 }
 
-/** Where a span stands: its trace, its own id, and the span above it. */
+/** The position of a span: its trace, its own id, and its parent. */
 export interface SpanContext {
   readonly traceId: string
   readonly spanId: string

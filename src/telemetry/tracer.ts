@@ -21,7 +21,7 @@ export class Tracer {
     const parent = traceparent === undefined ? undefined : parseTraceParent(traceparent)
     const sampled = parent ? parent.sampled : Math.random() < this.options.sample
     if (!sampled) return
-    // A request's id is 16 random bytes as a trace's is, so whoever knows one knows the other.
+    // Both ids are 16 random bytes, so the request id serves as the trace id.
     const traceId = parent?.traceId ?? exchange.requestId.replaceAll("-", "")
     const spanId = newSpanId()
     const unixOffsetMs = Date.now() - performance.now()

@@ -4,7 +4,7 @@
 export class Abort {
   aborted = false
   reason: unknown
-  /** Told once; a later one takes its place. */
+  /** Called once; a later listener replaces it. */
   onAbort: (() => void) | undefined
   private controller: AbortController | undefined
 

@@ -1,6 +1,6 @@
 // Asks a host for a small JSON document, within bounds of size and time, and follows no redirect.
 
-/** Why there is no document, in words for an operator. It holds nothing that the host said. */
+/** Why there is no document, for an operator. It contains nothing of the host's response. */
 export class BoundedJsonError extends Error {
   override readonly name = "BoundedJsonError"
   constructor(

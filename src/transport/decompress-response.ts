@@ -1,8 +1,8 @@
-// Answers that came compressed although nobody asked: unpacked as they are read.
+// Decompresses responses that came compressed although that was not requested.
 import type { HttpResponse, UpstreamResponse } from "./http-response.ts"
 import { PacedBody } from "./paced-body.ts"
 
-/** An encoding that nobody knows is left as it is; whoever reads it finds that it is no answer. */
+/** An unknown encoding is left as it is; reading the response then fails. */
 export function decompressResponse(answer: HttpResponse): UpstreamResponse {
   const format = FORMATS[answer.headers.get("content-encoding")?.toLowerCase() ?? ""]
   if (!format) return answer

@@ -10,7 +10,7 @@ import type { ResendAllowance } from "./resend-allowance.ts"
 import { TransportError, type TransportFault } from "./transport-error.ts"
 
 export interface UpstreamRequest {
-  /** POST unless said. The body of a GET is empty. */
+  /** POST by default. The body of a GET is empty. */
   readonly method?: "GET" | "PUT" | "POST"
   readonly url: string
   readonly headers: Headers
@@ -29,7 +29,7 @@ export interface UpstreamRequest {
 /** How an upstream is called: over the network, or in this process by the simulator. */
 export type SendRequest = (outgoing: UpstreamRequest) => Promise<UpstreamResponse>
 
-/** Over the network, for the gateway's own calls. What goes wrong is told by `failure`. */
+/** Over the network, for the gateway's own calls. `failure` explains errors. */
 export const httpSend: SendRequest = networkSend()
 
 /** Over the network, with connections of its own; through the proxy that the environment names, where it names one. */
@@ -37,7 +37,7 @@ export function networkSend(options: Pick<PoolOptions, "isolation"> = {}): SendR
   return isProxied() ? fetchSend : httpSender(options)
 }
 
-/** Bun's own client knows how to go through a proxy; ours costs less and holds back no more than it is asked for. */
+/** Bun's own client supports proxies; ours costs less and buffers no more than is read. */
 function isProxied(): boolean {
   return ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"].some((name) => process.env[name])
 }
@@ -173,7 +173,7 @@ function faultOf(thrown: unknown): TransportFault {
 
 const PROBE_MS = 5000
 
-/** The status a GET is answered with; undefined when nobody answers. */
+/** The status of the response to a GET; undefined without a response. */
 export async function probe(url: string, headers: Headers): Promise<number | undefined> {
   try {
     const response = await fetch(url, { headers, redirect: "manual", signal: AbortSignal.timeout(PROBE_MS) })

@@ -40,9 +40,9 @@ export class HttpConnection implements WireListener, IdleConnection {
   /** What has come and waits for its turn; the host is made to wait meanwhile. */
   private backlog: Uint8Array[] = []
   private isWaiting = false
-  /** Nobody has read what was handed out; then nothing more is. */
+  /** The last bytes handed out were not read yet, so no more are. */
   private held = false
-  /** The host has ended; it is told once the backlog is read. */
+  /** The host has closed; this is reported once the backlog is read. */
   private wireEnd: { readonly cause?: unknown } | undefined
 
   private constructor(private readonly options: ConnectionOptions) {
@@ -123,7 +123,7 @@ export class HttpConnection implements WireListener, IdleConnection {
 
   received(bytes: Uint8Array): void {
     if (this.closed) return
-    // Nobody asked: whatever it is, this connection is of no use any more.
+    // Unsolicited bytes: the connection is not used again.
     if (!this.parser) this.destroy(new TransportError("reset"))
     else if (this.backlog.length === 0 && bytes.byteLength <= SLICE_BYTES && turnBudget.take(bytes.byteLength)) {
       this.read(bytes)

@@ -1,4 +1,4 @@
-// A host on a real socket for tests of the client: answers each request with whatever bytes it is told.
+// A host on a real socket for tests of the client: answers each request with the given bytes.
 import { createServer, type Server, type Socket } from "node:net"
 import { Abort } from "./abort.ts"
 import type { UpstreamRequest } from "./http-client.ts"
@@ -10,7 +10,7 @@ export interface ReceivedRequest {
   readonly body: string
 }
 
-/** A host that answers each request as it is told, and remembers what it heard. */
+/** A host that answers each request as scripted, and records what it received. */
 export class TestHost {
   readonly received: ReceivedRequest[] = []
   readonly sockets: Socket[] = []

@@ -12,7 +12,7 @@ export interface ResponseHead {
   readonly length: number | undefined
 }
 
-/** What is told of an answer, in this order; any number of pieces. */
+/** The events of a response, in this order; any number of pieces. */
 export interface ResponseListener {
   head(head: ResponseHead): void
   piece(bytes: Uint8Array): void
@@ -42,7 +42,7 @@ export class HttpResponseParser {
   private interimResponses = 0
   private trailerBytes = 0
   private extensionBytes = 0
-  /** The bytes being read now, and where in them the body's bytes stand that are not told yet. */
+  /** The bytes being read, and the position of the body's bytes that were not reported yet. */
   private source: Uint8Array = NOTHING
   private gatheredFrom = 0
   private gatheredTo = 0
@@ -268,7 +268,7 @@ function hexDigit(code = 0): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** What stands behind a semicolon nobody needs. */
+/** Chunk extensions after a semicolon are ignored. */
 function chunkSize(line: string): number {
   const [, size] = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? []
   if (size === undefined) throw new HttpSyntaxError("a chunk size is not a number")

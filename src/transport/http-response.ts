@@ -2,7 +2,7 @@
 // asked for yet, the upstream is made to wait.
 import type { ResponseHead, ResponseListener } from "./http-response-parser.ts"
 
-/** What the gateway needs of an answer, whoever gives it. A `Response` is one. */
+/** The part of a response that the gateway needs. A `Response` is one. */
 export interface UpstreamResponse {
   readonly status: number
   readonly ok: boolean
@@ -90,7 +90,7 @@ export class HttpResponse implements UpstreamResponse, UpstreamBody, UpstreamBod
     this.abandon(reason)
   }
 
-  /** Nobody wants the rest: whoever waits for it hears the reason. */
+  /** Discards the rest; pending readers receive the reason. */
   abandon(reason: unknown): void {
     if (!this.ended && !this.failure) this.carrier.abandon(this, reason)
   }

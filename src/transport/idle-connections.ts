@@ -15,7 +15,7 @@ export interface IdleConnection {
 export const SILENCE_MS = 1000
 
 export class IdleConnections<Connection extends IdleConnection> {
-  /** Of each owner, the one that was used last stands last. */
+  /** For each owner, the most recently used last. */
   private readonly owned = new Map<string, LinkedList<Connection>>()
   /** Both in the order in which they fell silent. */
   private readonly young = new LinkedList<Connection>()

@@ -8,7 +8,7 @@ import { readAll } from "./read-all.ts"
 import { TransportError } from "./transport-error.ts"
 import { dialPatiently, type WireOrigin } from "./wire.ts"
 
-/** Why nothing was fetched, in words for whoever wrote the address. */
+/** Why nothing was fetched, for the author of the address. */
 export class MediaFetchError extends Error {
   override readonly name = "MediaFetchError"
 }

@@ -6,7 +6,7 @@ import { fetchCredential, readTokenFile } from "./credential-request.ts"
 import { type AwsKeys, type CloudCredentialSource, CredentialError } from "./credential-source.ts"
 
 const ECS_HOST = "http://169.254.170.2"
-/** What AWS's own libraries ask without TLS, beside this machine: ECS, and the agent of EKS. */
+/** Hosts that AWS's own libraries call without TLS, in addition to this machine: ECS and the EKS agent. */
 const PLAIN_HOSTS = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"]
 
 export function containerSource(variables: AwsVariables): CloudCredentialSource<AwsKeys> {

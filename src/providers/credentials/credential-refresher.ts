@@ -66,7 +66,7 @@ export class CredentialRefresher<Credential extends object> {
     if (this.held?.credential === credential) this.hold(undefined)
   }
 
-  /** All that nobody else may read: also the credential before, which calls under way were made with. */
+  /** All secrets, including those of the previous credential, which running calls still use. */
   secrets(): Secret[] {
     return [this.held, this.before].flatMap((issued) => (issued ? secretsOf(issued.credential) : []))
   }

@@ -58,7 +58,7 @@ export function responseMembers({ text }: CredentialResponse): Readonly<Record<s
   }
 }
 
-/** What an answer without a credential amounts to; of its words only a short code is told. */
+/** The error for a response without a credential; it contains at most a short code of the response. */
 export function credentialRefusal({ status }: CredentialResponse, code: unknown): CredentialError {
   const word = typeof code === "string" && /^[A-Za-z0-9_.-]{1,60}$/.test(code) ? ` (${code})` : ""
   const what = status >= 200 && status < 300 ? "its response contains no credential" : `it answered ${status}${word}`

@@ -1,4 +1,4 @@
-// Where a credential comes from that has to be fetched, and what is said when it cannot be.
+// Sources of credentials that have to be fetched, and the error when that fails.
 import type { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
 
@@ -25,7 +25,7 @@ export interface AwsKeys {
   readonly sessionToken?: Secret | undefined
 }
 
-/** Why there is no credential. It holds nothing of what a host said but a short code. */
+/** Why there is no credential. It contains at most a short code of the host's response. */
 export class CredentialError extends Error {
   override readonly name = "CredentialError"
   constructor(

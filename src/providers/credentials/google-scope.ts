@@ -1,2 +1,2 @@
-// What tokens of Google's are asked for.
+// The OAuth scope of Google's tokens.
 export const GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"

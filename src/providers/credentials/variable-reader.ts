@@ -1,4 +1,4 @@
-// What the environment said of a cloud's credentials when the configuration was read.
+// Environment variables of a cloud's credentials, as they were when the configuration was read.
 import type { Secret } from "../../config/secret.ts"
 
 export class VariableReader<Name extends string> {

@@ -27,7 +27,7 @@ export class TurnBudget {
     if (this.left <= 0) this.schedule()
   }
 
-  /** Runs `work` in a later turn; whoever has waited for longer comes first. */
+  /** Runs `work` in a later turn; the longest waiting comes first. */
   wait(work: () => void): void {
     this.waiting.push(work)
     this.schedule()

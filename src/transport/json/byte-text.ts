@@ -13,7 +13,7 @@ const { latin1Slice } = Buffer.prototype as unknown as {
   latin1Slice(this: Uint8Array, from: number, to: number): string
 }
 
-/** Byte text as the bytes it stands for; lossless. */
+/** Byte text as its bytes; lossless. */
 export function fromByteText(text: string): Uint8Array<ArrayBuffer> {
   return Buffer.from(text, "latin1")
 }

@@ -79,7 +79,7 @@ export function findMember(outlined: JsonOutline, name: string): JsonMember | un
   return undefined
 }
 
-/** The name of a member that stands in the outline twice: two parsers may read such a text differently. */
+/** The name of a member that occurs twice in the outline: parsers may read such a text differently. */
 export function duplicateMember(outlined: JsonOutline): string | undefined {
   const { members } = outlined
   if (members.length <= FEW) return duplicateAmongFew(members)
@@ -300,7 +300,7 @@ class JsonScanner {
     this.valueStart = -1
   }
 
-  /** Compares the name that stands here; after one that is reported, nothing more is looked for. */
+  /** Compares the name at this position; after one is reported, the search ends. */
   private look(watch: NameWatch, start: number, end: number): void {
     const { text } = this
     const isReported = this.isPlain ? watch.reports(text, start, end) : watch.reportsAny(text, start, end)
@@ -321,7 +321,7 @@ function plainStringEnd(text: string, start: number): number {
   return quote < 0 || text.charCodeAt(quote - 1) === BACKSLASH ? -1 : quote + 1
 }
 
-/** The place after the string whose first character stands here; -1 where it does not end before `stop`. */
+/** The position after the string that starts here; -1 where it does not end before `stop`. */
 function stringEnd(text: string, start: number, stop: number): number {
   let quote = text.indexOf('"', start)
   while (quote >= 0 && isEscaped(text, quote)) quote = quote < stop ? text.indexOf('"', quote + 1) : -1

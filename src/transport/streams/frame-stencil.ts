@@ -17,10 +17,10 @@ const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
 
 type HoleKind = "string" | "number"
 
-/** The members in which frames may differ, and still be alike; true for those whose text is what is said. */
+/** The members in which similar frames may differ; true for those that carry output text. */
 export type MayVary = ReadonlyMap<string, boolean>
 
-/** Told of what was said, as it stands in JSON: from one place of the bytes to another. */
+/** Called with the position of output text, as JSON, in the bytes. */
 export type OnStencilText = (bytes: Uint8Array, from: number, to: number) => void
 
 export class FrameStencil {

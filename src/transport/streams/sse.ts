@@ -7,7 +7,7 @@ export interface SseFrame {
   readonly event: string | undefined
   /** The `data` lines joined by newlines; undefined for comments and blank lines. */
   readonly data: string | undefined
-  /** Where in `raw` the data stands; -1 where it stands on several lines. */
+  /** The position of the data in `raw`; -1 where it spans several lines. */
   readonly dataStart: number
 }
 
@@ -69,7 +69,7 @@ export function decodeSse(maxFrameLength = MAX_FRAME_LENGTH): SseDecoder {
       tail = length === 0 ? "" : (tail + piece).slice(-Math.min(3, length))
       return frames
     },
-    /** A stream may end without its last blank line; what was said before counts. */
+    /** A stream may end without its last blank line; the last event still counts. */
     finish() {
       const rest = pieces.join("")
       pieces = []

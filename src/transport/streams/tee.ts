@@ -21,9 +21,9 @@ interface FrameGrowth<Event> {
   /** The part that grew, if these events say nothing else. */
   readonly partOf: (events: readonly Event[]) => string | undefined
   readonly mayVary: MayVary
-  /** Told of what passed so. */
+  /** Called with the bytes that passed this way. */
   readonly onAlike: (bytes: Uint8Array) => void
-  /** Told of what it said. */
+  /** Called with its output text. */
   readonly onText: OnStencilText
 }
 
