@@ -130,7 +130,7 @@ describe("discovered models", () => {
 
   test("discovered models whose names do not fit are left out and counted in the log, which does not repeat them", () => {
     const line = gateway.logged("models-left-out").find(({ provider }) => provider === "mine")
-    expect(line).toMatchObject({ level: "warn", models: 2, reason: expect.stringContaining("names do not fit") })
+    expect(line).toMatchObject({ level: "warn", models: 2, reason: expect.stringContaining("names are not valid") })
     expect(gateway.output.stderr).not.toContain("passwd")
   })
 })
