@@ -97,8 +97,8 @@ describe("a credential of ours that is refused", () => {
       { level: "warn", provider: "one" },
     ])
     expect(lines.map(({ reason }) => reason)).toEqual([
-      expect.stringMatching(/^Key 1 of 2 at one is refused .* Replace it/),
-      expect.stringMatching(/^Key 2 of 2 at one is refused/),
+      expect.stringMatching(/^Key 1 of 2 at one is rejected .* Replace it/),
+      expect.stringMatching(/^Key 2 of 2 at one is rejected/),
     ])
     expect(JSON.stringify(lines)).not.toContain("credential-")
     expect(JSON.stringify(lines)).not.toContain(KEYS[0])

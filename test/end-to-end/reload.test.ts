@@ -88,10 +88,10 @@ describe("what would take every provider away changes nothing, and is logged as 
   })
 
   test.each<[string, () => void, string]>([
-    ["a file that is emptied", put(""), "no provider"],
-    ["a file that is cut behind `providers:`", put("\nproviders:\n"), "no provider"],
-    ["a file with a provider without its credential", put("providers: { openai: {} }\n"), "no provider"],
-    ["a file that a copy has left with its comments only", put("# trivium\n"), "no provider"],
+    ["a file that is emptied", put(""), "no callable provider"],
+    ["a file that is cut behind `providers:`", put("\nproviders:\n"), "no callable provider"],
+    ["a file with a provider without its credential", put("providers: { openai: {} }\n"), "no callable provider"],
+    ["a file that a copy has left with its comments only", put("# trivium\n"), "no callable provider"],
     ["a folder in the file's place", inItsPlace(() => mkdirSync(file)), "EISDIR"],
     ["a file that cannot be reached", inItsPlace(() => symlinkSync("trivium.yaml", file)), "ELOOP"],
   ])("%s", async (_, act, reason) => {
