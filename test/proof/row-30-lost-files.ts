@@ -192,7 +192,7 @@ async function shortSecrets(): Promise<number> {
   try {
     const words = ["serve", "--port", "0", "--admin-port", "0", "--data", join(folder, "data")]
     const { code, stderr } = await runCommand(words, { folder, environment: { TRIVIUM_SECRET: "x".repeat(31) } })
-    return code === 1 && stderr.includes("needs at least 32") ? 1 : 0
+    return code === 1 && stderr.includes("at least 32 are required") ? 1 : 0
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
