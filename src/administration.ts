@@ -162,9 +162,9 @@ export class ProviderCredentials {
   /** For the address that these settings lead to. What a new `entry` says is kept with its credential. */
   set(settings: ProviderSettings, { credential, entry }: { credential: Secret; entry: boolean }): void {
     const { id, type, ...members } = settings
-    const said = Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === "string"))
-    const isNamed = type === id && Object.keys(said).length === 0
-    const kept = entry && !isNamed ? JSON.stringify({ type, ...said }) : null
+    const texts = Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === "string"))
+    const isNamed = type === id && Object.keys(texts).length === 0
+    const kept = entry && !isNamed ? JSON.stringify({ type, ...texts }) : null
     this.credentials.set(id, { address: this.address(settings) ?? "", credential, settings: kept })
   }
 

@@ -137,11 +137,11 @@ export function openAdminService(
     providerTypes,
   )
   const table = () => buildTable(kept.withCredentials(config), { send: networkSend(config.upstream) })
-  const told = { config: () => config, onChange: () => {}, sync, readConfig, configFile }
+  const liveProviders = { config: () => config, onChange: () => {}, sync, readConfig, configFile }
   const adminService = new AdminService({ keys, ledger, sync })
   return {
     adminService: Object.assign(adminService, {
-      providers: new ProviderService({ credentials: kept, table, ...told }),
+      providers: new ProviderService({ credentials: kept, table, ...liveProviders }),
     }),
     keys,
     close,
@@ -527,7 +527,7 @@ function largeRequestWorkers(): Pick<ExchangeDeps, "readLarge" | "translateLarge
     throw new GatewayError(result.code, result.message, result.details)
   }
   return {
-    readLarge: (bytes, spoken) => run<ReadRequestTask, RequestSummary>({ ...spoken, bytes }, [bytes.buffer]),
+    readLarge: (bytes, source) => run<ReadRequestTask, RequestSummary>({ ...source, bytes }, [bytes.buffer]),
     translateLarge: (text, translate) => run<LargeTranslateTask, TranslatedRequest | WantedMedia>({ text, translate }),
   }
 }

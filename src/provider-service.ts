@@ -38,21 +38,21 @@ export class ProviderService implements ProviderAdministration {
     return credentials.states(config(), table())
   }
 
-  async add(id: string, { api_key, ...asked }: ProviderCredentialInput): Promise<ProviderState> {
+  async add(id: string, { api_key, ...settings }: ProviderCredentialInput): Promise<ProviderState> {
     const { credentials, config, onChange, sync } = this.options
     const credential = parseCredential(api_key)
     const configured = config().providers.find((settings) => settings.id === id)
-    const given = Object.keys(asked)
+    const given = Object.keys(settings)
     if (configured && given.length > 0) {
       const message = `\`${excerpt(id)}\` is configured ${this.placeOf(await this.state(id))}; its ${given.join(", ")} must be set there.`
       throw new GatewayError("invalid_parameter", message, { param: given[0] })
     }
-    if (!configured && asked.type === undefined) this.refuseUnknown(id)
-    if (credentials.refusesKey(configured?.type ?? asked.type ?? id)) {
+    if (!configured && settings.type === undefined) this.refuseUnknown(id)
+    if (credentials.refusesKey(configured?.type ?? settings.type ?? id)) {
       const message = `\`${excerpt(id)}\` does not use an API key. Set its credential in ${this.options.configFile}.`
       throw new GatewayError("invalid_parameter", message)
     }
-    credentials.set(configured ?? this.readEntry(id, asked), { credential, entry: !configured })
+    credentials.set(configured ?? this.readEntry(id, settings), { credential, entry: !configured })
     onChange()
     return withSync(this.state(id), sync)
   }
@@ -108,8 +108,8 @@ export class ProviderService implements ProviderAdministration {
   }
 
   /** An entry that is in no configuration, held to the rules of those that are. */
-  private readEntry(id: string, asked: Omit<ProviderCredentialInput, "api_key">): ProviderSettings {
-    const values = Object.values(asked)
+  private readEntry(id: string, settings: Omit<ProviderCredentialInput, "api_key">): ProviderSettings {
+    const values = Object.values(settings)
     // In a configuration that would be a variable of the environment.
     if (values.some((value) => value.includes("${"))) {
       throw new GatewayError(
@@ -117,7 +117,7 @@ export class ProviderService implements ProviderAdministration {
         "A value cannot reference an environment variable. Send the value itself.",
       )
     }
-    const text = JSON.stringify({ providers: { [id]: { ...asked, api_key: PLACEHOLDER } } })
+    const text = JSON.stringify({ providers: { [id]: { ...settings, api_key: PLACEHOLDER } } })
     try {
       const { providers } = this.options.readConfig(text)
       const { apiKey: _, ...settings } = providers.find((each) => each.id === id) ?? { id, type: id }

@@ -28,9 +28,9 @@ export type WorkerResult<Result> =
   | { readonly code: ErrorCode; readonly message: string; readonly details: ErrorDetails }
 
 function readLargeRequest({ protocol, envelope, bytes }: ReadRequestTask): RequestSummary {
-  const spoken = protocols.find(({ id }) => id === protocol)
-  if (!spoken) throw new Error(`no protocol ${protocol}`)
-  return readLargeText(new TextDecoder().decode(bytes), { protocol: spoken, envelope })
+  const client = protocols.find(({ id }) => id === protocol)
+  if (!client) throw new Error(`no protocol ${protocol}`)
+  return readLargeText(new TextDecoder().decode(bytes), { protocol: client, envelope })
 }
 
 answerTasks(

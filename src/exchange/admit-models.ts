@@ -51,9 +51,9 @@ class ModelAdmission {
     const { caller, record } = this.call
     const { catalog } = this.table
     const mapped = mapModelName(caller.modelMap, name)
-    const asked = mapped ?? name
-    const model = catalog.find(asked) ?? resolveModel(asked, { catalog, scope: caller.models })
-    if (!model) throw this.unknown({ name: asked, param }, mapped === undefined ? undefined : name)
+    const requested = mapped ?? name
+    const model = catalog.find(requested) ?? resolveModel(requested, { catalog, scope: caller.models })
+    if (!model) throw this.unknown({ name: requested, param }, mapped === undefined ? undefined : name)
     if (!allowsModel(caller.models, model.id)) {
       const why = mapped === undefined ? "" : ` Its model map maps \`${excerpt(name)}\` to that model.`
       throw new GatewayError("model_not_allowed", `This API key may not call \`${model.id}\`.${why}`, { param })

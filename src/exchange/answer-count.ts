@@ -18,13 +18,13 @@ export async function answerCount(context: TranslationContext, planned: readonly
   if (!first) throw new Error("a model without targets cannot be counted")
   // Each model counts in its own way, so fallbacks are ignored.
   const targets = planned.filter(({ model }) => model === first.model)
-  const told = await requestUpstreamCount(targets, context)
+  const counted = await requestUpstreamCount(targets, context)
   const encode = deps.codecs.ingress.get(call.protocol.id)?.encodeCount
   if (!encode) throw new Error(`${call.protocol.id} has no token count response`)
-  const body = told ?? JSON.stringify(encode(await estimateCount(context, first)))
+  const body = counted ?? JSON.stringify(encode(await estimateCount(context, first)))
   call.finish()
-  const answer = responseOf(told === undefined ? withoutAttempts(call.record) : call.record, body, CONTENT_TYPE)
-  answer.headers.set("x-gateway-count", told === undefined ? "estimated" : "upstream")
+  const answer = responseOf(counted === undefined ? withoutAttempts(call.record) : call.record, body, CONTENT_TYPE)
+  answer.headers.set("x-gateway-count", counted === undefined ? "estimated" : "upstream")
   return answer
 }
 

@@ -22,7 +22,7 @@ import { type TranslationContext, translateLane, UntranslatableError } from "./l
 const PATIENCE_MS = 2000
 const MAX_ANSWER_BYTES = 64 * 1024
 /** What is longer would hold up the event loop for too long when it is put as a question. */
-const MAX_SAID_AGAIN = 8 * 1024 * 1024
+const MAX_TRANSLATED_BYTES = 8 * 1024 * 1024
 
 type CountBody = string | Uint8Array<ArrayBuffer>
 
@@ -52,26 +52,26 @@ export async function requestUpstreamCount(
   context: TranslationContext,
 ): Promise<CountBody | undefined> {
   const hurried = { ...context, until: performance.now() + PATIENCE_MS, resends: new ResendAllowance() }
-  for (let asked = findCounter(targets, context); asked; asked = findCounter(targets, context)) {
-    const { line, upstreamModel } = asked.target
-    const told = await tryCount(asked, hurried)
+  for (let counter = findCounter(targets, context); counter; counter = findCounter(targets, context)) {
+    const { line, upstreamModel } = counter.target
+    const counted = await tryCount(counter, hurried)
     // One that turns out to have no counter was not asked for nothing: there may be another.
-    if (told !== undefined || !hasNoCounter(line, upstreamModel)) return told
+    if (counted !== undefined || !hasNoCounter(line, upstreamModel)) return counted
   }
   return undefined
 }
 
-async function tryCount(asked: CountTarget, context: CountContext): Promise<CountBody | undefined> {
+async function tryCount(counter: CountTarget, context: CountContext): Promise<CountBody | undefined> {
   const { call, deps } = context
-  noteAttempt(call.record, asked.target)
+  noteAttempt(call.record, counter.target)
   try {
-    return await sendCountRequest(await countRequestTo(asked, context), context)
+    return await sendCountRequest(await countRequestTo(counter, context), context)
   } catch (thrown) {
     if (call.isGone()) throw thrown instanceof ClientGoneError ? thrown : new ClientGoneError("", { cause: thrown })
     const error = thrown instanceof UntranslatableError ? thrown.error : asUpstreamError(thrown)
     if (error.code === "internal_error") deps.onFault(thrown)
     const { attemptStartedAt: startedAt } = call.record
-    noteFailedAttempt(call.record, { target: asked.target, startedAt, error })
+    noteFailedAttempt(call.record, { target: counter.target, startedAt, error })
     return undefined
   }
 }
@@ -95,14 +95,14 @@ function counterAt(target: Target, { call, deps, request }: TranslationContext):
     if (hasNoCounter(line, target.upstreamModel)) continue
     // A seal in an envelope of ours is another upstream's.
     const isRelayed = protocol === own && !mayHoldSeal(request.text)
-    if (!isRelayed && request.text.length > MAX_SAID_AGAIN) continue
+    if (!isRelayed && request.text.length > MAX_TRANSLATED_BYTES) continue
     return { target: { ...target, protocol, line }, counter, isRelayed }
   }
   return undefined
 }
 
-function countRequestTo(asked: CountTarget, context: TranslationContext): CountRequest | Promise<CountRequest> {
-  return asked.isRelayed ? relayedCountRequest(asked, context) : translatedCountRequest(asked, context)
+function countRequestTo(counter: CountTarget, context: TranslationContext): CountRequest | Promise<CountRequest> {
+  return counter.isRelayed ? relayedCountRequest(counter, context) : translatedCountRequest(counter, context)
 }
 
 function relayedCountRequest({ target }: CountTarget, context: TranslationContext): CountRequest {
@@ -142,8 +142,8 @@ function encodeCount(
   const answer: unknown = JSON.parse(decodeUtf8(bytes))
   const tokens = isObject(answer) ? counter.decodeCount(answer) : undefined
   const { call, deps } = context
-  const told = tokens === undefined ? undefined : deps.codecs.ingress.get(call.protocol.id)?.encodeCount?.(tokens)
-  return told && JSON.stringify(told)
+  const encoded = tokens === undefined ? undefined : deps.codecs.ingress.get(call.protocol.id)?.encodeCount?.(tokens)
+  return encoded && JSON.stringify(encoded)
 }
 
 async function sendCountRequest(
@@ -160,9 +160,9 @@ async function sendCountRequest(
     const response = await line.send({ url, headers, body, abort: running.abort, connectMs, owner, resends })
     if (MEANS_NO_COUNTER.has(response.status)) noteNoCounter(line, upstreamModel)
     if (!response.ok) throw await upstreamError(response, attempt, running)
-    const told = read(await readAll(response, MAX_ANSWER_BYTES))
-    if (told === undefined) throw new GatewayError("upstream_unavailable", NO_COUNT, { owner: "upstream" })
-    return told
+    const count = read(await readAll(response, MAX_ANSWER_BYTES))
+    if (count === undefined) throw new GatewayError("upstream_unavailable", NO_COUNT, { owner: "upstream" })
+    return count
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown : toSendError(thrown, running.abort)
   } finally {

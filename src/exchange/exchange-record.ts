@@ -118,13 +118,13 @@ const MAX_LOSSES_LENGTH = 2048
 /** How many, and where each stood; as many as there is room for. A path may hold a caller's own words. */
 function formatLosses(losses: readonly Loss[]): string {
   const paths = [...new Set(losses.map(({ path }) => path.replace(/[^\x21-\x7e]/g, "?").slice(0, 200)))]
-  let told = `${losses.length}`
+  let header = `${losses.length}`
   for (const [index, path] of paths.entries()) {
-    const longer = `${told}${index === 0 ? "; " : ", "}${path}`
-    if (longer.length > MAX_LOSSES_LENGTH - 5) return `${told}, ...`
-    told = longer
+    const longer = `${header}${index === 0 ? "; " : ", "}${path}`
+    if (longer.length > MAX_LOSSES_LENGTH - 5) return `${header}, ...`
+    header = longer
   }
-  return told
+  return header
 }
 
 const origins = new Map<string, ResponseHeaders>()

@@ -63,18 +63,18 @@ export async function runExchange(call: ClientCall, deps: ExchangeDeps): Promise
   if (!generates) return answerCount({ call, deps, request }, targets)
   const claimed = bodyHash === undefined ? undefined : claimIdempotencyKey(call, deps, bodyHash)
   if (claimed && "body" in claimed) return replayAnswer(call, claimed)
-  const told = keepResponse(resumed, { call, deps, table, targets, claim: claimed })
+  const kept = keepResponse(resumed, { call, deps, table, targets, claim: claimed })
   const { ledger } = deps
-  const { claim } = told
+  const { claim } = kept
   const chargeSession = ledger
-    ? await ChargeSession.open({ call, deps, ledger, request: told.request, targets, claim })
+    ? await ChargeSession.open({ call, deps, ledger, request: kept.request, targets, claim })
     : undefined
   const hedges = routing.hedge ?? call.caller.hedge
   const resends = new ResendAllowance()
   const attempts = {
     call,
     deps,
-    ...told,
+    ...kept,
     targets: chargeSession?.targets ?? targets,
     chargeSession,
     session,

@@ -29,7 +29,7 @@ export interface ReadRequest {
 }
 
 /** Reads a request off the event loop; rejects with a GatewayError as `readBytes` throws it. */
-export type ReadLargeRequest = (bytes: Uint8Array<ArrayBuffer>, spoken: LargeRequestSource) => Promise<RequestSummary>
+export type ReadLargeRequest = (bytes: Uint8Array<ArrayBuffer>, source: LargeRequestSource) => Promise<RequestSummary>
 
 /** In which protocol, and what came beside the body. */
 export interface LargeRequestSource {
@@ -123,9 +123,9 @@ function refuseAmbiguous(outlined: JsonOutline | undefined): JsonOutline {
 type RequestSource = Pick<ReadRequestOptions, "protocol" | "envelope">
 
 /** Of all strings in a request only names of models and identifiers are read: only these are decoded, or all to name a fault. */
-function readByteText(text: string, spoken: RequestSource): RequestSummary {
+function readByteText(text: string, source: RequestSource): RequestSummary {
   try {
-    const reading = readText(text, spoken)
+    const reading = readText(text, source)
     const { model, routing } = reading
     const names = [model, ...routing.fallback]
     const { identifiers } = reading
@@ -140,7 +140,7 @@ function readByteText(text: string, spoken: RequestSource): RequestSummary {
       routing: { ...routing, fallback },
     }
   } catch {
-    return readText(decodeByteText(text), spoken)
+    return readText(decodeByteText(text), source)
   }
 }
 

@@ -58,11 +58,11 @@ export function suggestModels(
   { models, isCallable }: { models: readonly CatalogModel[]; isCallable: (model: CatalogModel) => boolean },
 ): string[] {
   if (name.length > MAX_COMPARED_LENGTH) return []
-  const asked = nameParts(splitVariant(name)?.base ?? name)
+  const wanted = nameParts(splitVariant(name)?.base ?? name)
   const likened = models
     .map((model) => ({
       model,
-      likeness: likenessOf(asked, nameParts(model.id)) - (model.status === "active" ? 0 : AGED),
+      likeness: likenessOf(wanted, nameParts(model.id)) - (model.status === "active" ? 0 : AGED),
     }))
     .filter(({ likeness }) => likeness >= LEAST_LIKENESS)
     .toSorted((one, other) => other.likeness - one.likeness || other.model.created - one.model.created)

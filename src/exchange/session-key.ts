@@ -28,8 +28,8 @@ const INSTRUCTION = /"role"\s*:\s*"(?:system|developer)"/
 const USER_ID = /"user_id"\s*:\s*"([^"]+)/
 
 /** Undefined where it is too short to be cached anywhere, unless the caller gives it a name. */
-export function sessionKeyOf(told: SessionRequest, { keyId, model }: SessionOwner): string | undefined {
-  const name = findSessionName(told) ?? findFirstMessage(told)
+export function sessionKeyOf(request: SessionRequest, { keyId, model }: SessionOwner): string | undefined {
+  const name = findSessionName(request) ?? findFirstMessage(request)
   return name === undefined ? undefined : `${keyId}\n${model}\n${hashOf(name)}`
 }
 
@@ -53,15 +53,15 @@ function findFirstMessage({ text, outline }: SessionRequest): string | undefined
   return undefined
 }
 
-function firstMessage(said: string): string {
-  if (!said.startsWith("[")) return said.slice(0, LOOKED_AT)
-  for (let start = 1; start < Math.min(said.length, MAX_SKIPPED); ) {
-    const end = endOfValue(said, start)
-    const beginning = said.slice(start, Math.min(end, start + LOOKED_AT))
+function firstMessage(text: string): string {
+  if (!text.startsWith("[")) return text.slice(0, LOOKED_AT)
+  for (let start = 1; start < Math.min(text.length, MAX_SKIPPED); ) {
+    const end = endOfValue(text, start)
+    const beginning = text.slice(start, Math.min(end, start + LOOKED_AT))
     if (!INSTRUCTION.test(beginning)) return beginning
     start = end
   }
-  return said.slice(0, LOOKED_AT)
+  return text.slice(0, LOOKED_AT)
 }
 
 /** The place after the next array or object, or after the text. */

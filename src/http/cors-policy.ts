@@ -44,10 +44,11 @@ export class CorsPolicy {
 
   /** The response to a preflight request. */
   static preflight(headers: RequestHeaders, methods: readonly string[]): ClientResponse {
-    const asked = headers.get("access-control-request-headers")
+    const requested = headers.get("access-control-request-headers")
     const answer = new ClientResponse(null, 204)
     answer.headers.set("access-control-allow-methods", methods.join(", "))
-    if (asked !== null && HEADER_NAMES.test(asked)) answer.headers.set("access-control-allow-headers", asked)
+    if (requested !== null && HEADER_NAMES.test(requested))
+      answer.headers.set("access-control-allow-headers", requested)
     answer.headers.set("access-control-max-age", MAX_AGE_SECONDS)
     return answer
   }

@@ -28,10 +28,10 @@ export function errorResponse(failure: GatewayError, record: ExchangeRecord, voi
 
 /** Client libraries try again on 408, 409, 429 and every 5xx unless they are told not to. */
 function retryHeaders(error: GatewayError): Record<string, string> {
-  const told: Record<string, string> = {}
-  if (error.retryAfterMs !== undefined) told["retry-after"] = String(Math.ceil(error.retryAfterMs / 1000))
-  if (!error.mayRetry && (error.status >= 500 || error.status === 409)) told["x-should-retry"] = "false"
-  return told
+  const detail: Record<string, string> = {}
+  if (error.retryAfterMs !== undefined) detail["retry-after"] = String(Math.ceil(error.retryAfterMs / 1000))
+  if (!error.mayRetry && (error.status >= 500 || error.status === 409)) detail["x-should-retry"] = "false"
+  return detail
 }
 
 /** The caller's limit status in OpenAI's headers, which clients of all protocols read. */

@@ -175,7 +175,7 @@ const ONE_PASSES_OF = 8
 export class LoopDelayGuard {
   private decayedMs = 0
   private isLate = false
-  private asked = 0
+  private observed = 0
 
   onLoopDelay(delayMs: number): void {
     const counted = Math.min(Math.max(delayMs, 0), MOST_COUNTED_MS)
@@ -186,6 +186,6 @@ export class LoopDelayGuard {
 
   /** Asked once for every request. */
   refuses(): boolean {
-    return this.isLate && ++this.asked % ONE_PASSES_OF !== 0
+    return this.isLate && ++this.observed % ONE_PASSES_OF !== 0
   }
 }

@@ -25,7 +25,7 @@ export function protocolRoutes(protocol: Protocol, deps: ExchangeDeps): GatewayR
       path,
       whenHeader,
       isVendorPath: protocol.isVendorPath?.(path) ?? false,
-      modelsPath: modelsPathBeside(path, protocol),
+      modelsPath: modelsPathNear(path, protocol),
       ...(path.startsWith(AZURE) && { keyPlaces: AZURE_KEYS }),
     }))
   })
@@ -42,7 +42,7 @@ const AZURE_KEYS = { keyHeaders: ["api-key"] }
 const USUAL_MODELS_PATH = "/v1/models"
 
 /** Where a caller of this path finds the models it can name: the listing with the same base. */
-function modelsPathBeside(path: string, { endpoints }: Protocol): string {
+function modelsPathNear(path: string, { endpoints }: Protocol): string {
   const listing = endpoints.find(({ does }) => does === "list-models")
   const listings = listing ? spellingsOf(listing).map((spelling) => spelling.path) : []
   return listings.find((each) => path.startsWith(each.slice(0, -"models".length))) ?? listings[0] ?? USUAL_MODELS_PATH

@@ -33,12 +33,12 @@ function routesAt(path: string, spellingOf: string, { protocol, responses }: Res
   })
   return [
     route("GET", ({ caller, envelope: { rest, query }, record }) => {
-      const asked = new URLSearchParams(query)
+      const parameters = new URLSearchParams(query)
       if (rest.endsWith(INPUT_ITEMS)) {
-        return jsonResponse(responses.inputOf(rest.slice(0, -INPUT_ITEMS.length), caller.tenant, asked), record)
+        return jsonResponse(responses.inputOf(rest.slice(0, -INPUT_ITEMS.length), caller.tenant, parameters), record)
       }
       const found = responses.find(rest, caller.tenant)
-      if (asked.get("stream") === "true") throw notStreamableError()
+      if (parameters.get("stream") === "true") throw notStreamableError()
       return jsonResponse(found, record)
     }),
     route("DELETE", ({ caller, envelope: { rest }, record }) => {

@@ -134,9 +134,9 @@ export class OtlpExporter {
   }
 
   /** Waits before a second try; false where there is no time for one. */
-  private pause(askedMs: number | undefined): Promise<boolean> {
+  private pause(requestedMs: number | undefined): Promise<boolean> {
     if (this.over) return Promise.resolve(false)
-    const ms = Math.min(askedMs ?? this.options.retryMs ?? RETRY_MS, MAX_RETRY_MS)
+    const ms = Math.min(requestedMs ?? this.options.retryMs ?? RETRY_MS, MAX_RETRY_MS)
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(true), ms)
       timer.unref()

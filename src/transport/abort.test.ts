@@ -3,12 +3,12 @@ import { Abort } from "./abort.ts"
 
 test("the first reason counts, and each listener gets it once", () => {
   const abort = new Abort()
-  const told: unknown[] = []
-  abort.onAbort = () => told.push(abort.reason)
-  abort.signal.addEventListener("abort", () => told.push(abort.signal.reason))
+  const reasons: unknown[] = []
+  abort.onAbort = () => reasons.push(abort.reason)
+  abort.signal.addEventListener("abort", () => reasons.push(abort.signal.reason))
   abort.abort("first")
   abort.abort("second")
-  expect(told).toEqual(["first", "first"])
+  expect(reasons).toEqual(["first", "first"])
   expect(abort).toMatchObject({ aborted: true, reason: "first" })
 })
 

@@ -47,8 +47,8 @@ async function fetchSend({ method = "POST", url, headers, body, abort }: Upstrea
   const wishes = { method, redirect: "manual", keepalive: false } as const
   const content = method === "GET" ? {} : { body }
   const answer = await fetch(url, { ...wishes, headers, ...content, signal: abort.signal })
-  const { status, ok, headers: told } = answer
-  return { status, ok, headers: told, body: answer.body && new PacedBody(answer.body) }
+  const { status, ok, headers: answered } = answer
+  return { status, ok, headers: answered, body: answer.body && new PacedBody(answer.body) }
 }
 
 const CONNECT_MS = 5000

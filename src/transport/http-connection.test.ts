@@ -36,7 +36,7 @@ function playedWire() {
   return { played, dial, say }
 }
 
-async function asked() {
+async function get() {
   const wire = playedWire()
   const answering = httpSender({ dial: wire.dial })(upstreamRequest("http://played/"))
   await Bun.sleep(1)
@@ -47,7 +47,7 @@ const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve)
 
 describe("what comes at once", () => {
   test("what comes at once is handed out over several turns, and the host waits meanwhile", async () => {
-    const { played, say, answering } = await asked()
+    const { played, say, answering } = await get()
     say(OPEN)
     const reader = (await answering).body?.getReader()
     say("x".repeat(2 * MIB))
@@ -67,7 +67,7 @@ describe("what comes at once", () => {
   })
 
   test("the socket is paused while the reader does not read", async () => {
-    const { played, say, answering } = await asked()
+    const { played, say, answering } = await get()
     say(OPEN)
     const reader = (await answering).body?.getReader()
     say("x".repeat(MIB))
@@ -79,7 +79,7 @@ describe("what comes at once", () => {
 
   test("what comes at once is read before the end of the connection, or its failure, that came after it", async () => {
     for (const end of ["ended", "failed"] as const) {
-      const { played, say, answering } = await asked()
+      const { played, say, answering } = await get()
       say(OPEN)
       const answer = await answering
       say("x".repeat(MIB))
@@ -99,7 +99,7 @@ describe("what comes at once", () => {
   })
 
   test("behind the end of an answer closes the connection", async () => {
-    const { played, say, answering } = await asked()
+    const { played, say, answering } = await get()
     say(`HTTP/1.1 200 OK\r\ncontent-length: ${MIB}\r\n\r\n`)
     const answer = await answering
     say("x".repeat(MIB + 1))
@@ -111,7 +111,7 @@ describe("what comes at once", () => {
     const piece = fc.tuple(fc.nat(200_000), fc.boolean(), fc.boolean())
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.boolean(), async (pieces, inChunks) => {
-        const { played, say, answering } = await asked()
+        const { played, say, answering } = await get()
         say(inChunks ? "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" : OPEN)
         const reading = readAll(await answering, 10 * MIB)
         let expected = 0

@@ -69,10 +69,10 @@ describe("nobody is connected to", () => {
 
   test("the connection uses the address that was checked, since a name is resolved once", async () => {
     const { port } = await hostOf(PICTURE)
-    let asked = 0
-    const addressesOf = async () => (asked++ === 0 ? ["127.0.0.1"] : ["127.0.0.2"])
+    let requests = 0
+    const addressesOf = async () => (requests++ === 0 ? ["127.0.0.1"] : ["127.0.0.2"])
     await fetchMedia(`http://rebound.test:${port}/`, reaching(port, { addressesOf }))
-    expect(asked).toBe(1)
+    expect(requests).toBe(1)
   })
 
   test.each([

@@ -6,11 +6,11 @@ import type { UpstreamResponse } from "./http-response.ts"
 export function retryAfterMs(headers: UpstreamResponse["headers"], now = Date.now()): number | undefined {
   const exact = Number(headers.get("retry-after-ms") ?? Number.NaN)
   if (exact >= 0) return exact
-  const said = headers.get("retry-after")
-  if (said === null) return undefined
-  if (/^\s*[\d.]+\s*$/.test(said)) return Number(said) * 1000
+  const value = headers.get("retry-after")
+  if (value === null) return undefined
+  if (/^\s*[\d.]+\s*$/.test(value)) return Number(value) * 1000
   // The lenient parser of dates takes a stray number for a year.
-  const date = /GMT/.test(said) ? Date.parse(said) : Number.NaN
+  const date = /GMT/.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
@@ -35,9 +35,9 @@ export interface UpstreamRefusal {
 const LONGEST_MS = 32 * 24 * 3_600_000
 
 export function readRetryPause(refused: UpstreamRefusal, now = Date.now()): RetryPause {
-  const said = readRefusalDetails(refused.body)
-  const quota = quotaOf(refused, said)
-  const waitMs = waitOf(refused, said, { quota, now })
+  const details = readRefusalDetails(refused.body)
+  const quota = quotaOf(refused, details)
+  const waitMs = waitOf(refused, details, { quota, now })
   return {
     ...(waitMs !== undefined && { retryAfterMs: Math.min(LONGEST_MS, Math.max(0, waitMs)) }),
     ...(quota && { quota }),
@@ -51,15 +51,15 @@ interface WaitContext {
 
 function waitOf(
   { status, headers }: UpstreamRefusal,
-  said: RefusalDetails,
+  details: RefusalDetails,
   { quota, now }: WaitContext,
 ): number | undefined {
-  const asked = retryAfterMs(headers, now)
-  if (asked !== undefined || quota === undefined) return asked
+  const requested = retryAfterMs(headers, now)
+  if (requested !== undefined || quota === undefined) return requested
   // Beside a violated quota of a day Google tells the delay of the minute's, which helps nobody (2026).
-  if (said.violations.some(isDayQuota)) return undefined
-  const inBody = parseSpanMs(said.retryDelay, now) ?? parseWordedMs(said.message, now)
-  return inBody ?? (status === 429 ? (resetMs(headers, now) ?? parseSpanMs(said.reset, now)) : undefined)
+  if (details.violations.some(isDayQuota)) return undefined
+  const inBody = parseSpanMs(details.retryDelay, now) ?? parseWordedMs(details.message, now)
+  return inBody ?? (status === 429 ? (resetMs(headers, now) ?? parseSpanMs(details.reset, now)) : undefined)
 }
 
 /** What is spelt out in an error body, as far as it matters here. */
@@ -174,20 +174,20 @@ const EPOCH_MS = 1e11
 
 /** `6m0s`, `20ms`, `34.4s`; seconds; an instant in seconds or milliseconds since 1970, or as a date. */
 function parseSpanMs(written: string, now: number): number | undefined {
-  const said = written.trim()
-  if (/^\d+(\.\d+)?$/.test(said)) {
-    const number = Number(said)
+  const text = written.trim()
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const number = Number(text)
     if (number < EPOCH_SECONDS) return number * 1000
     return (number < EPOCH_MS ? number * 1000 : number) - now
   }
-  if (DURATION.test(said)) return durationMs(said)
-  const date = /^\d{4}-\d{2}-\d{2}T|GMT$/.test(said) ? Date.parse(said) : Number.NaN
+  if (DURATION.test(text)) return durationMs(text)
+  const date = /^\d{4}-\d{2}-\d{2}T|GMT$/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? undefined : date - now
 }
 
-function durationMs(said: string): number {
+function durationMs(text: string): number {
   let sum = 0
-  for (const [, count, unit = ""] of said.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g)) {
+  for (const [, count, unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g)) {
     sum += Number(count) * (UNITS_MS[unit] ?? 0)
   }
   return sum

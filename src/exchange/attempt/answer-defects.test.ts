@@ -5,7 +5,7 @@ import type { Attempt } from "../lanes/lane.ts"
 import { AnswerTranscript } from "../streams/answer-transcript.ts"
 import { isTruncated, requestedFormat, StreamFormatCheck } from "./answer-defects.ts"
 
-function asked(body: object) {
+function requestWith(body: object) {
   const text = JSON.stringify(body)
   const outlined = outlineJson(text)
   if (!outlined) throw new Error("not an object")
@@ -20,12 +20,12 @@ describe("the form asked for", () => {
     { output_config: { format: { type: "json_schema", schema: {} } } },
     { generationConfig: { responseMimeType: "application/json" } },
   ])("the form asked for is JSON in every protocol: %p", (body) => {
-    expect(asked({ ...body, messages: [] })).toEqual({ tools: false, json: true })
+    expect(requestWith({ ...body, messages: [] })).toEqual({ tools: false, json: true })
   })
 
   test("the form asked for is any where neither tools nor JSON stand in the request", () => {
-    expect(asked({ messages: [{ content: '"type":"json' }], text: { verbosity: "low" } })).toBeUndefined()
-    expect(asked({ tools: [] })).toEqual({ tools: true, json: false })
+    expect(requestWith({ messages: [{ content: '"type":"json' }], text: { verbosity: "low" } })).toBeUndefined()
+    expect(requestWith({ tools: [] })).toEqual({ tools: true, json: false })
   })
 })
 
@@ -36,14 +36,14 @@ const call = (name: string, more: object = {}): PartStart => ({
 
 /** What is wrong with a stream of these parts, each of which is said letter by letter. */
 function faults(parts: readonly [PartStart, string][], { json = false, reason = "stop" as const } = {}): string[] {
-  const said = new AnswerTranscript()
-  const form = new StreamFormatCheck({ tools: true, json }, said)
+  const transcript = new AnswerTranscript()
+  const form = new StreamFormatCheck({ tools: true, json }, transcript)
   for (const [part, [start, text]] of parts.entries()) {
-    said.addBreak(0)
-    if (start.kind === "tool-call") said.addText(0, `${start.name}\n`)
+    transcript.addBreak(0)
+    if (start.kind === "tool-call") transcript.addText(0, `${start.name}\n`)
     form.hear({ type: "part-start", candidate: 0, part, start })
     for (const letter of text) {
-      said.addText(0, letter)
+      transcript.addText(0, letter)
       form.hear({ type: "part-delta", candidate: 0, part, text: letter })
     }
   }
@@ -73,12 +73,12 @@ describe("arguments in a stream", () => {
   })
 
   test("of calls that overlap are not judged", () => {
-    const said = new AnswerTranscript()
-    const form = new StreamFormatCheck({ tools: true, json: false }, said)
+    const transcript = new AnswerTranscript()
+    const form = new StreamFormatCheck({ tools: true, json: false }, transcript)
     const delta = (part: number): StreamEvent => ({ type: "part-delta", candidate: 0, part, text: "{" })
     for (const part of [0, 1]) form.hear({ type: "part-start", candidate: 0, part, start: call("f") })
     for (const part of [0, 1]) {
-      said.addText(0, "{")
+      transcript.addText(0, "{")
       form.hear(delta(part))
     }
     expect(form.faults({ reason: "stop" })).toEqual([])

@@ -24,7 +24,7 @@ const FORMATS = new Set([
   ...["response_format", "text", "output_config", "output_format"],
   ...["generationConfig", "generation_config"],
 ])
-const JSON_ASKED = /"type"\s*:\s*"json|"application\/json"/
+const JSON_REQUESTED = /"type"\s*:\s*"json|"application\/json"/
 const MAX_FORMAT_LENGTH = 512
 
 /** Undefined if the response may have any format. */
@@ -33,7 +33,7 @@ export function requestedFormat({ text, outline }: Pick<ReadRequest, "text" | "o
   for (const { name, valueStart, end } of outline.members) {
     if (name === "tools") tools = true
     else if (FORMATS.has(name))
-      json ||= JSON_ASKED.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
+      json ||= JSON_REQUESTED.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
   }
   return tools || json ? { tools, json } : undefined
 }
@@ -88,7 +88,7 @@ export class StreamFormatCheck {
 
   constructor(
     private readonly form: RequestedFormat,
-    private readonly said: AnswerTranscript,
+    private readonly transcript: AnswerTranscript,
   ) {}
 
   /** Told of an event after what it says was kept. */
@@ -99,7 +99,7 @@ export class StreamFormatCheck {
   }
 
   faults(finish: CandidateFinish | undefined): AnswerDefect[] {
-    const { text, share } = this.said.whole()
+    const { text, share } = this.transcript.whole()
     if (!this.isJudged || share < 1 || finish?.reason === "length") return []
     this.endCall(text)
     if (this.isInvalid) return ["invalid-arguments"]
@@ -122,7 +122,7 @@ export class StreamFormatCheck {
   /** An observer must not fail the request. */
   private textSoFar(): string | undefined {
     try {
-      return this.said.whole().text
+      return this.transcript.whole().text
     } catch {
       return undefined
     }

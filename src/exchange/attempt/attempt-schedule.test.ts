@@ -141,8 +141,8 @@ test("whatever fails in whatever way, attempts are bounded, and all but two of t
       fc.subarray(targets, { minLength: 1 }),
       fc.subarray(targets),
       fc.nat(9),
-      (ways, asked, out, budget) => {
-        const { course, clock, fail } = staged({ targets: asked, out, budget })
+      (ways, tries, out, budget) => {
+        const { course, clock, fail } = staged({ targets: tries, out, budget })
         const tried: Target[] = []
         for (let step = course.next(); step; step = course.next()) {
           clock.now += step.waitMs
@@ -153,7 +153,7 @@ test("whatever fails in whatever way, attempts are bounded, and all but two of t
         expect(tried.length).toBeWithin(1, 9)
         expect(tried.length).toBeLessThanOrEqual(2 + clock.taken)
         expect(clock.taken).toBeLessThanOrEqual(budget)
-        for (const target of asked) expect(tried.filter((each) => each === target).length).toBeLessThanOrEqual(3)
+        for (const target of tries) expect(tried.filter((each) => each === target).length).toBeLessThanOrEqual(3)
       },
     ),
     { numRuns: 500 },

@@ -99,30 +99,30 @@ async function runHedged<Answer>(
   { attempts, sending, course, fail }: HedgeContext<Answer>,
 ): Promise<AnsweredAttempt<Answer> | undefined> {
   const { call, deps, request } = attempts
-  const contend = (of: Attempt, beside: HedgedCall): HedgedAttempt<Answer> => {
-    const attempt = { ...of, call: beside }
-    return { attempt, call: beside, answer: sending.send(attempt), lostRace: () => outrun(attempt, beside) }
+  const contend = (of: Attempt, hedged: HedgedCall): HedgedAttempt<Answer> => {
+    const attempt = { ...of, call: hedged }
+    return { attempt, call: hedged, answer: sending.send(attempt), lostRace: () => outrun(attempt, hedged) }
   }
-  const outrun = ({ target, trial }: Attempt, beside: HedgedCall) => {
-    const { attemptStartedAt: startedAt } = beside.record
+  const outrun = ({ target, trial }: Attempt, hedged: HedgedCall) => {
+    const { attemptStartedAt: startedAt } = hedged.record
     noteLostRace(call.record, { target, startedAt })
     const { stream } = request.reading
     if (trial) deps.health.lostRace(trial, { ms: performance.now() - startedAt, stream })
-    beside.loseRace()
+    hedged.loseRace()
   }
   const won = await firstToAnswer<Answer, HedgedAttempt<Answer>>(contend(made, new HedgedCall(call)), {
     afterMs: hedgeAfterMs(made.target, deps.health, request.reading.stream),
     begin: async () => {
       const target = course.takeHedge()
       if (!target) return undefined
-      const beside = new HedgedCall(call, { ...call.record })
+      const hedged = new HedgedCall(call, { ...call.record })
       try {
-        const second = beginAttempt(await chooseLane(target, { ...attempts, call: beside }), {
+        const second = beginAttempt(await chooseLane(target, { ...attempts, call: hedged }), {
           ...attempts,
-          call: beside,
+          call: hedged,
         })
-        call.record.attempts = beside.record.attempts
-        return contend(second, beside)
+        call.record.attempts = hedged.record.attempts
+        return contend(second, hedged)
       } catch (thrown) {
         if (!(thrown instanceof UntranslatableError)) deps.onFault(thrown)
         return undefined

@@ -29,8 +29,8 @@ export async function upstreamError(
   const body = await errorText(response, abort)
   const pause = readRetryPause({ status, headers, body })
   attempt.pause = pause
-  const told = { status, retryAfterMs: pause.retryAfterMs, body }
-  return withoutCredential(attempt.lane.decodeError(told, attempt), attempt.target)
+  const reported = { status, retryAfterMs: pause.retryAfterMs, body }
+  return withoutCredential(attempt.lane.decodeError(reported, attempt), attempt.target)
 }
 
 /** Removes the gateway's credential from a provider's error message. */

@@ -13,8 +13,8 @@ class ScriptedContender implements HedgeContender<string> {
   readonly answer: Promise<string>
   wasOutrun = false
 
-  constructor(readonly told: ContenderScript) {
-    const { name, afterMs, fails } = told
+  constructor(readonly script: ContenderScript) {
+    const { name, afterMs, fails } = script
     this.answer = Bun.sleep(afterMs).then(() => {
       if (fails) throw new Error(name)
       return name
@@ -41,15 +41,15 @@ async function race(first: ContenderScript, second: ContenderScript | undefined,
     afterMs: hedgeMs,
     begin,
     failed: (runner: ScriptedContender, thrown: unknown) => {
-      failed.push(runner.told.name)
-      if (runner.told.name === ends) throw thrown
+      failed.push(runner.script.name)
+      if (runner.script.name === ends) throw thrown
     },
     drop: (answer: string) => void dropped.push(answer),
   }
   const won = await firstToAnswer<string, ScriptedContender>(runners[0] as ScriptedContender, rival).catch(
     (thrown: Error) => thrown,
   )
-  const outrun = () => runners.filter(({ wasOutrun }) => wasOutrun).map(({ told }) => told.name)
+  const outrun = () => runners.filter(({ wasOutrun }) => wasOutrun).map(({ script }) => script.name)
   return { won: won instanceof Error ? won : won?.answer, failed, dropped, outrun, runners }
 }
 
@@ -100,11 +100,11 @@ describe("a second attempt", () => {
 })
 
 test("in every order of answers, failures and delays, one attempt wins, each is reported once, and none keeps running", async () => {
-  const told = (name: string) => fc.record({ name: fc.constant(name), afterMs: fc.nat(12), fails: fc.boolean() })
+  const scripts = (name: string) => fc.record({ name: fc.constant(name), afterMs: fc.nat(12), fails: fc.boolean() })
   await fc.assert(
-    fc.asyncProperty(told("one"), told("two"), fc.nat(8), async (first, second, hedgeMs) => {
+    fc.asyncProperty(scripts("one"), scripts("two"), fc.nat(8), async (first, second, hedgeMs) => {
       const { won, failed, outrun, runners } = await race(first, second, { hedgeMs })
-      const names = runners.map(({ told: { name } }) => name)
+      const names = runners.map(({ script: { name } }) => name)
       expect([...(typeof won === "string" ? [won] : []), ...failed, ...outrun()].sort()).toEqual(names.sort())
       if (won === undefined) expect(outrun()).toEqual([])
     }),

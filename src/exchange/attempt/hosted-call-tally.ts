@@ -32,8 +32,8 @@ export class HostedCallTally {
   /** A whole answer. */
   seeText(text: string): void {
     try {
-      const said: unknown = JSON.parse(text)
-      if (isObject(said)) this.counter.see(said)
+      const value: unknown = JSON.parse(text)
+      if (isObject(value)) this.counter.see(value)
     } catch {
       // What is no JSON tells of no calls.
     }

@@ -273,8 +273,8 @@ export class ChargeSession {
   }
 
   /** What the upstream reported, where that is all and can be; undefined where something has to be counted here. */
-  reported(target: Target, told: ReportedUsage): MeasuredUsage | undefined {
-    return acceptReported(told, { target, reading: this.options.request.reading })
+  reported(target: Target, reported: ReportedUsage): MeasuredUsage | undefined {
+    return acceptReported(reported, { target, reading: this.options.request.reading })
   }
 
   private counted(target: Target, { reported, transcript, waiter }: DeliveredAnswer): Promise<MeasuredUsage> {

@@ -17,10 +17,10 @@ export interface CountableText {
 }
 
 export function textOfRequest({ instructions, turns, tools, settings }: ChatRequest): CountableText {
-  const said = new TextCollector()
-  for (const part of instructions) said.add(part)
-  for (const { parts } of turns) for (const part of parts) said.add(part)
-  const { borders, calls, sealed, media } = said
+  const collector = new TextCollector()
+  for (const part of instructions) collector.add(part)
+  for (const { parts } of turns) for (const part of parts) collector.add(part)
+  const { borders, calls, sealed, media } = collector
   const shape: RequestShape = {
     ...{ borders, calls, sealed, media },
     turns: turns.length + (instructions.length > 0 ? 1 : 0),
@@ -28,13 +28,13 @@ export function textOfRequest({ instructions, turns, tools, settings }: ChatRequ
     toolText: tools.map(textOfTool).join("\n"),
     format: textOfFormat(settings.format),
   }
-  return { text: said.texts.join(""), tokens: 0, shape }
+  return { text: collector.texts.join(""), tokens: 0, shape }
 }
 
 export function textOfResponse({ candidates }: ChatResponse): string {
-  const said = new TextCollector()
-  for (const { parts } of candidates) for (const part of parts) said.add(part)
-  return said.texts.join("\n")
+  const collector = new TextCollector()
+  for (const { parts } of candidates) for (const part of parts) collector.add(part)
+  return collector.texts.join("\n")
 }
 
 /** Of requests that are no conversation: what is to be embedded, in OpenAI's words or in Google's, or drawn. */

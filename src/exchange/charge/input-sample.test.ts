@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import { codecs } from "../../protocols.ts"
 import { sampleInput } from "./input-sample.ts"
 
-const spoken = {
+const request = {
   protocol: "openai-chat",
   envelope: { does: "generate", rest: "", query: "", headers: {} },
   codecs,
@@ -11,12 +11,12 @@ const spoken = {
 const body = (content: unknown) => JSON.stringify({ model: "a/b", messages: [{ role: "user", content }] })
 
 test("a small request is kept whole, and of it what is said is counted", () => {
-  const { share, countable } = sampleInput(body("Hello, you."), spoken)
+  const { share, countable } = sampleInput(body("Hello, you."), request)
   expect([share, countable()]).toMatchObject([1, { text: "Hello, you.", tokens: 0, shape: { turns: 1 } }])
 })
 
 test("of a large one as much is kept as tells how much there is", () => {
-  const kept = sampleInput(body("word ".repeat(100_000)), spoken)
+  const kept = sampleInput(body("word ".repeat(100_000)), request)
   const { text } = kept.countable()
   expect(text.length).toBe(32 * 1024)
   expect(text.length / kept.share).toBeCloseTo(500_060, -3)
@@ -30,7 +30,7 @@ test("files are counted by their number, wherever they stand", () => {
     [words, file, file],
     [file, file, words],
   ]) {
-    const kept = sampleInput(body(parts), spoken)
+    const kept = sampleInput(body(parts), request)
     const { text, tokens } = kept.countable()
     expect(tokens).toBe(2000)
     expect(text).toContain("What is this?")

@@ -23,8 +23,8 @@ export interface InputSample {
   readonly share: number
 }
 
-export function sampleInput(text: string, spoken: SampledRequest): InputSample {
-  if (text.length <= MAX_KEPT) return { share: 1, countable: () => countWhole(parseByteText(text), spoken) }
+export function sampleInput(text: string, request: SampledRequest): InputSample {
+  if (text.length <= MAX_KEPT) return { share: 1, countable: () => countWhole(parseByteText(text), request) }
   const files = filesIn(text)
   const words = sampleText(text, files)
   const length = text.length - files.reduce((sum, [from, to]) => sum + to - from, 0)

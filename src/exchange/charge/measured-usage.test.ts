@@ -14,23 +14,23 @@ const count = { input: 40, output: 7 }
 
 /** As it is where this much was counted here, and what of that had to be. */
 async function spent(
-  told: Partial<ReportedUsage>,
+  reported: Partial<ReportedUsage>,
   {
     kind,
     candidates = 1,
     ...more
   }: { kind?: "embedding" | "image"; candidates?: number } & Partial<RequestSummary> = {},
 ) {
-  const asked: string[] = []
+  const counts: string[] = []
   const counted = {
-    input: async () => asked.push("input") && count.input,
-    output: async () => asked.push("output") && count.output,
+    input: async () => counts.push("input") && count.input,
+    output: async () => counts.push("output") && count.output,
   }
-  const report = { usage: undefined, isAll: true, ...told }
+  const report = { usage: undefined, isAll: true, ...reported }
   const reading = { asks: { candidates }, ...more }
   const context = { target: target(kind), reading, counted }
   const made = acceptReported(report, context) ?? (await countMissing(report, context))
-  return { ...made, asked }
+  return { ...made, counted: counts }
 }
 
 describe("usage", () => {
@@ -39,19 +39,23 @@ describe("usage", () => {
       { input: 9, cacheRead: 3, output: 4, reasoning: 2 },
       { input: 0, output: 0 },
     ]) {
-      expect(await spent({ usage })).toEqual({ usage, basis: "reported", asked: [] })
+      expect(await spent({ usage })).toEqual({ usage, basis: "reported", counted: [] })
     }
   })
 
   test("that is missing is counted here", async () => {
-    expect(await spent({})).toEqual({ usage: { input: 40, output: 7 }, basis: "estimated", asked: ["input", "output"] })
+    expect(await spent({})).toEqual({
+      usage: { input: 40, output: 7 },
+      basis: "estimated",
+      counted: ["input", "output"],
+    })
   })
 
   test("that is told in part is counted in the other part", async () => {
     expect(await spent({ usage: { input: 9, cacheRead: 1 } })).toMatchObject({
       usage: { input: 9, cacheRead: 1, output: 7 },
       basis: "estimated",
-      asked: ["output"],
+      counted: ["output"],
     })
     expect(await spent({ usage: { output: 5 } })).toMatchObject({ usage: { input: 40, output: 5 }, basis: "estimated" })
   })
@@ -71,7 +75,7 @@ describe("usage", () => {
 
   test("beyond the window is counted here, and suspect", async () => {
     expect(await spent({ usage: { input: 1e12, output: 4 } })).toEqual({
-      ...{ usage: { input: 40, output: 4 }, basis: "suspect", asked: ["input"] },
+      ...{ usage: { input: 40, output: 4 }, basis: "suspect", counted: ["input"] },
     })
     expect(await spent({ usage: { cacheRead: 600, input: 600, output: 2001 } }, { candidates: 2 })).toMatchObject({
       ...{ usage: { input: 40, output: 7 }, basis: "suspect" },
@@ -84,7 +88,7 @@ describe("usage", () => {
   test("of a batch of texts is bounded by all of their windows together", async () => {
     const embeds = { inputs: 60, hasTokens: false }
     expect(await spent({ usage: { input: 60_000 } }, { kind: "embedding", embeds })).toEqual({
-      ...{ usage: { input: 60_000 }, basis: "reported", asked: [] },
+      ...{ usage: { input: 60_000 }, basis: "reported", counted: [] },
     })
     expect(await spent({ usage: { input: 60_001 } }, { kind: "embedding", embeds })).toMatchObject({ basis: "suspect" })
   })
@@ -92,7 +96,7 @@ describe("usage", () => {
   test("beyond the window is charged as reported and marked where the provider runs tools of its own", async () => {
     const usage = { input: 42_000, output: 5 }
     expect(await spent({ usage }, { runsTools: true })).toEqual({
-      ...{ usage, exceedsWindow: true, basis: "reported", asked: [] },
+      ...{ usage, exceedsWindow: true, basis: "reported", counted: [] },
     })
     expect(await spent({ usage: { input: 1e12, output: 5 } }, { runsTools: true })).toMatchObject({ basis: "suspect" })
     expect(await spent({ usage: { input: 1000, output: 5 } }, { runsTools: true })).not.toHaveProperty("exceedsWindow")
@@ -106,7 +110,7 @@ describe("usage", () => {
     expect(await spent({}, { kind: "embedding" })).toMatchObject({
       usage: { input: 40 },
       basis: "estimated",
-      asked: ["input"],
+      counted: ["input"],
     })
     expect(await spent({ images: 2 }, { kind: "image" })).toMatchObject({
       images: 2,

@@ -85,13 +85,13 @@ export async function countMissing(report: ReportedUsage, context: UsageContext)
   const input = totalOf(usage, INPUT)
   const output = totalOf(usage, OUTPUT)
   const most = plausibleMost(context)
-  const isInputTold = input !== undefined && input <= most.input
-  const isOutputTold = output !== undefined && output <= most.output
+  const isInputReported = input !== undefined && input <= most.input
+  const isOutputReported = output !== undefined && output <= most.output
   const answers = hasOutput(target.model.kind)
   const drawn = images === undefined ? {} : { images }
   const whole = {
-    ...(isInputTold ? pickBuckets(usage, INPUT) : { input: Math.min(most.input, await counted.input()) }),
-    ...(answers && (await outputOf(isOutputTold ? usage : {}, { ...report, ...context, most: most.output }))),
+    ...(isInputReported ? pickBuckets(usage, INPUT) : { input: Math.min(most.input, await counted.input()) }),
+    ...(answers && (await outputOf(isOutputReported ? usage : {}, { ...report, ...context, most: most.output }))),
   }
   const isOdd = report.usage !== undefined && (exceedsMost(input, most.input) || exceedsMost(output, most.output))
   // Counts were reported, and none is valid.
@@ -120,11 +120,11 @@ async function outputOf(
   usage: Usage,
   { target, counted, images = 1, isAll, most }: UsageContext & ReportedUsage & { most: number },
 ): Promise<Usage> {
-  const told = totalOf(usage, OUTPUT)
-  if (told !== undefined && isAll) return pickBuckets(usage, OUTPUT)
+  const reported = totalOf(usage, OUTPUT)
+  if (reported !== undefined && isAll) return pickBuckets(usage, OUTPUT)
   if (target.model.kind === "image") return { imageOutput: images * TOKENS_PER_IMAGE }
   const output = Math.min(most, await counted.output())
-  return told !== undefined && told >= output ? pickBuckets(usage, OUTPUT) : { output }
+  return reported !== undefined && reported >= output ? pickBuckets(usage, OUTPUT) : { output }
 }
 
 /** Undefined if none of it was reported. */

@@ -54,8 +54,8 @@ describe("what is held", () => {
       { targets: [target(OUTPUT_ALONE), target({ input: "0", output: "0.002" })] },
       8192n,
     ],
-  ])("what is held is %s", (_, asked, nano) => {
-    expect(held(asked).nano).toBe(nano)
+  ])("what is held is %s", (_, request, nano) => {
+    expect(held(request).nano).toBe(nano)
   })
 
   test("what is held is within what can be held, whatever is asked for", () => {

@@ -12,7 +12,7 @@ import type { ReadRequest } from "../read-request.ts"
 import type { LimitOverruns } from "./limit-overruns.ts"
 
 /** Output tokens to hold if the caller sets no limit: as many as most responses have. */
-const UNSAID_OUTPUT = 4096
+const DEFAULT_OUTPUT = 4096
 /** A stream's output is held in steps, as it grows. */
 const STREAM_STEP = 2048
 /** No answer is so long, whatever is asked for. */
@@ -123,16 +123,16 @@ function boundAt({ pricing }: Target, bounds: TokenBounds): bigint | undefined {
 }
 
 function outputBound(request: ReadRequest, target: Target, isStrict: boolean): number {
-  const { kind, maxOutputTokens = UNSAID_OUTPUT } = target.model
+  const { kind, maxOutputTokens = DEFAULT_OUTPUT } = target.model
   const { asks } = request.reading
-  const { maxOutputTokens: asked, candidates } = asks
+  const { maxOutputTokens: requested, candidates } = asks
   if (kind !== "chat") return outputTokensOf(asks, kind)
-  return (asked ?? (isStrict ? maxOutputTokens : Math.min(maxOutputTokens, UNSAID_OUTPUT))) * candidates
+  return (requested ?? (isStrict ? maxOutputTokens : Math.min(maxOutputTokens, DEFAULT_OUTPUT))) * candidates
 }
 
 /** The most that the model can put out, whatever was asked for. */
 function modelBound({ reading: { asks } }: ReadRequest, { model }: Target): number {
-  const { kind, maxOutputTokens, contextWindow = UNSAID_OUTPUT } = model
+  const { kind, maxOutputTokens, contextWindow = DEFAULT_OUTPUT } = model
   if (kind !== "chat") return outputTokensOf(asks, kind)
   return Math.max(asks.maxOutputTokens ?? 0, maxOutputTokens ?? contextWindow) * asks.candidates
 }

@@ -36,10 +36,10 @@ export function turnKeys(parts: readonly ContentPart[], question: string): strin
 }
 
 function textKeys(text: string, question: string): string[] {
-  const said = compact(text)
-  if (said === "") return []
-  const key = hash(said)
-  return said.length < MIN_TELLING_LENGTH ? [`${key}.${question}`] : [`${key}.${question}`, key]
+  const answerText = compact(text)
+  if (answerText === "") return []
+  const key = hash(answerText)
+  return answerText.length < MIN_TELLING_LENGTH ? [`${key}.${question}`] : [`${key}.${question}`, key]
 }
 
 function textOf(parts: readonly ContentPart[]): string {

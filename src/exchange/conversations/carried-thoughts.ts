@@ -28,12 +28,12 @@ export function restoreCarriedThoughts(request: ChatRequest): ChatRequest {
 function unloadTurn(turn: ConversationTurn, kept: Map<string, SealBundle>): ConversationTurn {
   if (!turn.parts.some(isCarrier)) return turn
   // Some clients do give thoughts back.
-  const told = turn.parts.flatMap((part) => (part.kind === "reasoning" && part.sealed ? [part.sealed.data] : []))
+  const carried = turn.parts.flatMap((part) => (part.kind === "reasoning" && part.sealed ? [part.sealed.data] : []))
   const parts = turn.parts.map((part) => {
     if (part.kind !== "tool-call" || !isCarrier(part)) return part
     const { sealed, ...call } = part
     const { before, ...own } = openCarrier(sealed?.data ?? "")
-    kept.set(part.id, { ...own, before: before.filter((thought) => !told.includes(thought.sealed?.data ?? "")) })
+    kept.set(part.id, { ...own, before: before.filter((thought) => !carried.includes(thought.sealed?.data ?? "")) })
     return call
   })
   return { ...turn, parts }
@@ -45,10 +45,10 @@ function isCarrier(part: ContentPart): boolean {
 
 /** A client may have written it: what is not as we wrote it is left out. */
 function openCarrier(data: string): SealBundle {
-  const said = parseJson(data)
-  if (!isObject(said)) return { before: [] }
-  const thoughts = Array.isArray(said.thoughts) ? said.thoughts : []
-  const sealed = sealIn(said.sealed)
+  const value = parseJson(data)
+  if (!isObject(value)) return { before: [] }
+  const thoughts = Array.isArray(value.thoughts) ? value.thoughts : []
+  const sealed = sealIn(value.sealed)
   return { before: thoughts.flatMap(thoughtIn), ...(sealed && { sealed }) }
 }
 

@@ -27,7 +27,7 @@ function failing(table: IdempotencyTable, at: number | undefined) {
 interface ExchangeScenario {
   readonly ledger: Ledger
   readonly repeats: IdempotencyRegistry
-  readonly asked: ClaimInput
+  readonly input: ClaimInput
   /** What it waits for between its steps. */
   readonly pause?: () => Promise<unknown>
   readonly upstreamFails?: boolean
@@ -37,14 +37,14 @@ interface ExchangeScenario {
 async function exchange({
   ledger,
   repeats,
-  asked,
+  input,
   pause = async () => {},
   upstreamFails,
 }: ExchangeScenario): Promise<string> {
-  const { requestId, keyId } = asked
+  const { requestId, keyId } = input
   try {
     await pause()
-    const begun = repeats.begin(asked)
+    const begun = repeats.begin(input)
     if ("body" in begun) return `kept of ${begun.requestId}`
     try {
       await ledger.hold({ requestId, tenant: "t", keyId, amountNano: 100n, at: NOON })
@@ -72,7 +72,7 @@ function ledgerOn(store: Store): Ledger {
   return ledger
 }
 
-const asked = (requestId: string, keepsAnswer: boolean): ClaimInput => ({
+const claimInput = (requestId: string, keepsAnswer: boolean): ClaimInput => ({
   ...{ keyId: "k1", tenant: "acme", idempotencyKey: "once", bodyHash: "same", requestId, keepsAnswer },
 })
 
@@ -84,21 +84,21 @@ test.each([true, false])(
       const store = openMemory()
       const { table, seen } = failing(store.idempotency, failsAt)
       const [ledger, repeats] = [ledgerOn(store), registryOn(table)]
-      const told: string[] = []
-      for (const n of [1, 2, 3]) told.push(await exchange({ ledger, repeats, asked: asked(`r${n}`, keeps) }))
+      const outcomes: string[] = []
+      for (const n of [1, 2, 3]) outcomes.push(await exchange({ ledger, repeats, input: claimInput(`r${n}`, keeps) }))
       expect(await ledger.verify()).toEqual([])
       const revenue = ledger.balance("revenue")?.postedNano
       store.close()
-      return { told, revenue, calls: seen.calls }
+      return { told: outcomes, revenue, calls: seen.calls }
     }
     const whole = await insist(undefined)
     const repeated = keeps ? "kept of r1" : "idempotency_replayed"
     expect(whole).toMatchObject({ told: ["answered", repeated, repeated], revenue: CHARGE })
     expect(whole.calls).toBeGreaterThan(5)
     for (let failsAt = 0; failsAt < whole.calls; failsAt++) {
-      const { told, revenue } = await insist(failsAt)
-      expect(told.filter((each) => each === "store_unavailable")).toHaveLength(1)
-      expect(told.filter((each) => each === "answered")).toHaveLength(1)
+      const { told: outcomes, revenue } = await insist(failsAt)
+      expect(outcomes.filter((each) => each === "store_unavailable")).toHaveLength(1)
+      expect(outcomes.filter((each) => each === "answered")).toHaveLength(1)
       expect(revenue).toBe(CHARGE)
     }
   },
@@ -125,23 +125,26 @@ test("however repeats come among each other, with faults and a death, one of the
       const store = openMemory()
       const [ledger, repeats] = [ledgerOn(store), registryOn(failing(store.idempotency, failsAt).table)]
       const pause = () => scheduler.schedule(Promise.resolve())
-      const told = new Map<string, string>()
+      const outcomes = new Map<string, string>()
       const exchanges = all.map(async ({ upstreamFails, keeps }, n) => {
-        told.set(`r${n}`, await exchange({ ledger, repeats, asked: asked(`r${n}`, keeps), pause, upstreamFails }))
+        outcomes.set(
+          `r${n}`,
+          await exchange({ ledger, repeats, input: claimInput(`r${n}`, keeps), pause, upstreamFails }),
+        )
       })
       if (diesAfter === undefined) await scheduler.waitFor(Promise.all(exchanges))
       else await steps(scheduler, diesAfter)
       const next = ledgerOn(store)
       const billed = all.map((_, n) => `r${n}`).filter((id) => next.receipt(id)?.outcome === "settled")
       expect(billed.length).toBeLessThanOrEqual(1)
-      for (const [id, what] of told) {
+      for (const [id, what] of outcomes) {
         if (what === "answered") expect(billed).toEqual([id])
         if (what.startsWith("kept")) expect(what).toBe(`kept of ${billed[0]}`)
       }
       const later = await exchange({
         ledger: next,
         repeats: registryOn(store.idempotency),
-        asked: asked("later", false),
+        input: claimInput("later", false),
       })
       expect(later).toBe(billed.length === 1 ? "idempotency_replayed" : "answered")
       expect(next.balance("revenue")?.postedNano).toBe(CHARGE)

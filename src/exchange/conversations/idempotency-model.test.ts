@@ -25,7 +25,7 @@ interface ModelRow {
 
 interface ModelClaim {
   readonly scope: string
-  readonly asked: ClaimInput
+  readonly input: ClaimInput
   /** Undefined where it is not gathered, or not any more. */
   sent: string | undefined
   isAnswered: boolean
@@ -58,41 +58,41 @@ class RegistryUnderTest {
 }
 
 /** What `begin` comes to, in words. */
-function expected(model: IdempotencyModel, scope: string, asked: ClaimInput): string {
+function expected(model: IdempotencyModel, scope: string, input: ClaimInput): string {
   const running = model.claims.find((claim) => claim.scope === scope)
-  if (running) return running.asked.bodyHash === asked.bodyHash ? "idempotency_in_flight" : "idempotency_conflict"
+  if (running) return running.input.bodyHash === input.bodyHash ? "idempotency_in_flight" : "idempotency_conflict"
   const row = model.rows.get(scope)
   if (!row || model.now - row.at >= LIMITS.lifetimeMs) return "claim"
-  if (row.bodyHash !== asked.bodyHash) return "idempotency_conflict"
-  return asked.keepsAnswer && row.answer !== undefined ? `${row.requestId}: ${row.answer}` : "idempotency_replayed"
+  if (row.bodyHash !== input.bodyHash) return "idempotency_conflict"
+  return input.keepsAnswer && row.answer !== undefined ? `${row.requestId}: ${row.answer}` : "idempotency_replayed"
 }
 
 class BeginCommand implements fc.Command<IdempotencyModel, RegistryUnderTest> {
-  constructor(private readonly asked: ClaimInput) {}
+  constructor(private readonly input: ClaimInput) {}
 
   check(): boolean {
     return true
   }
 
   run(model: IdempotencyModel, real: RegistryUnderTest): void {
-    const { asked } = this
-    const scope = `${asked.keyId} ${asked.idempotencyKey}`
-    const told = expected(model, scope, asked)
+    const { input } = this
+    const scope = `${input.keyId} ${input.idempotencyKey}`
+    const outcome = expected(model, scope, input)
     let seen: string
     try {
-      const begun = real.repeats.begin(asked)
+      const begun = real.repeats.begin(input)
       seen = "body" in begun ? `${begun.requestId}: ${Buffer.from(begun.body)}` : "claim"
       if (!("body" in begun)) real.claims.push(begun)
     } catch (thrown) {
       seen = thrown instanceof GatewayError ? thrown.code : String(thrown)
     }
-    expect(seen).toBe(told)
-    if (told === "claim")
-      model.claims.push({ scope, asked, sent: asked.keepsAnswer ? "" : undefined, isAnswered: false })
+    expect(seen).toBe(outcome)
+    if (outcome === "claim")
+      model.claims.push({ scope, input, sent: input.keepsAnswer ? "" : undefined, isAnswered: false })
   }
 
   toString(): string {
-    return `begin(${JSON.stringify(this.asked)})`
+    return `begin(${JSON.stringify(this.input)})`
   }
 }
 
@@ -192,9 +192,9 @@ class ModeledAnswer extends ClaimCommand {
   }
 }
 
-function remember({ now, rows }: IdempotencyModel, { scope, asked }: ModelClaim, answer: string | undefined): void {
+function remember({ now, rows }: IdempotencyModel, { scope, input }: ModelClaim, answer: string | undefined): void {
   rows.delete(scope)
-  const { tenant, bodyHash, requestId } = asked
+  const { tenant, bodyHash, requestId } = input
   rows.set(scope, { tenant, bodyHash, requestId, at: now, answer })
   for (const [old, { at }] of rows) if (now - at >= LIMITS.lifetimeMs) rows.delete(old)
   const all = (of?: string) => [...rows].filter(([, row]) => of === undefined || row.tenant === of)
@@ -282,9 +282,9 @@ const asking = fc
     keepsAnswer: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
     number: fc.nat(),
   })
-  .map(({ number, ...asked }) => {
-    const tenant = asked.keyId === "k1" ? "acme" : "globex"
-    return new BeginCommand({ ...asked, tenant, requestId: `r${number}` })
+  .map(({ number, ...input }) => {
+    const tenant = input.keyId === "k1" ? "acme" : "globex"
+    return new BeginCommand({ ...input, tenant, requestId: `r${number}` })
   })
 const answering = fc
   .record({

@@ -30,22 +30,22 @@ function start(more: Partial<RegistryOptions> = {}): IdempotencyRegistry {
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (all: Uint8Array) => new TextDecoder().decode(all)
-const asked = (more: Partial<ClaimInput> = {}): ClaimInput => ({
+const claimInput = (more: Partial<ClaimInput> = {}): ClaimInput => ({
   ...{ keyId: "k1", tenant: "acme", idempotencyKey: "once", bodyHash: "body", requestId: "r1", keepsAnswer: false },
   ...more,
 })
 const JSON_TYPE = "application/json"
 
-function answer(more: Partial<ClaimInput> = {}, said = "Hello."): void {
-  const claim = expectClaim(repeats.begin(asked(more)))
-  claim.answered({ status: 200, contentType: JSON_TYPE, last: bytes(said) })
+function answer(more: Partial<ClaimInput> = {}, text = "Hello."): void {
+  const claim = expectClaim(repeats.begin(claimInput(more)))
+  claim.answered({ status: 200, contentType: JSON_TYPE, last: bytes(text) })
   claim.end()
 }
 
 /** The code a repeat is refused with, or what it is. */
 function outcome(more: Partial<ClaimInput> = {}): string {
   try {
-    const begun = repeats.begin(asked({ requestId: "r2", ...more }))
+    const begun = repeats.begin(claimInput({ requestId: "r2", ...more }))
     if ("body" in begun) return `${begun.requestId}: ${text(begun.body)}`
     begun.end()
     return "runs"
@@ -57,8 +57,8 @@ function outcome(more: Partial<ClaimInput> = {}): string {
 
 describe("a repeat", () => {
   test("while the first one runs is told to come again in a second", () => {
-    const claim = expectClaim(repeats.begin(asked()))
-    expect(() => repeats.begin(asked({ requestId: "r2" }))).toThrow(
+    const claim = expectClaim(repeats.begin(claimInput()))
+    expect(() => repeats.begin(claimInput({ requestId: "r2" }))).toThrow(
       expect.objectContaining({ code: "idempotency_in_flight", retryAfterMs: 1000, mayRetry: true }) as Error,
     )
     claim.end()
@@ -67,7 +67,7 @@ describe("a repeat", () => {
 
   test("a repeat of an answered request gets the receipt and is asked not to retry", () => {
     answer()
-    expect(() => repeats.begin(asked({ requestId: "r2" }))).toThrow(
+    expect(() => repeats.begin(claimInput({ requestId: "r2" }))).toThrow(
       expect.objectContaining({
         code: "idempotency_replayed",
         message: expect.stringContaining("/v1/receipts/r1 "),
@@ -77,12 +77,12 @@ describe("a repeat", () => {
   })
 
   test("with another body is a conflict, while the first one runs and after", () => {
-    const claim = expectClaim(repeats.begin(asked()))
+    const claim = expectClaim(repeats.begin(claimInput()))
     expect(outcome({ bodyHash: "other" })).toBe("idempotency_conflict")
     claim.answered({ status: 200, contentType: JSON_TYPE })
     claim.end()
     expect(outcome({ bodyHash: "other" })).toBe("idempotency_conflict")
-    expect(() => repeats.begin(asked({ bodyHash: "other" }))).toThrow(/a different request, r1\. Use a new key/)
+    expect(() => repeats.begin(claimInput({ bodyHash: "other" }))).toThrow(/a different request, r1\. Use a new key/)
   })
 
   test("with another API key, or another idempotency key, is no repeat", () => {
@@ -94,12 +94,12 @@ describe("a repeat", () => {
   })
 
   test("runs when the first one has ended without an answer", () => {
-    expectClaim(repeats.begin(asked())).end()
+    expectClaim(repeats.begin(claimInput())).end()
     expect(outcome()).toBe("runs")
   })
 
   test.each([199, 301, 400, 429, 503])("runs when the first one was answered with %p", (status) => {
-    const claim = expectClaim(repeats.begin(asked({ keepsAnswer: true })))
+    const claim = expectClaim(repeats.begin(claimInput({ keepsAnswer: true })))
     claim.answered({ status, contentType: JSON_TYPE, last: bytes("no") })
     claim.end()
     expect(outcome({ keepsAnswer: true })).toBe("runs")
@@ -113,7 +113,7 @@ describe("a repeat", () => {
     expect(outcome({ bodyHash: "other" })).toBe("runs")
     answer({ requestId: "r3" })
     now += DAY_MS - 1
-    expect(() => repeats.begin(asked({ keepsAnswer: true }))).toThrow("billed as r3")
+    expect(() => repeats.begin(claimInput({ keepsAnswer: true }))).toThrow("billed as r3")
   })
 
   test("a repeat is still one after the clock was set back by an hour", () => {
@@ -136,7 +136,7 @@ describe("an idempotency key", () => {
   test.each(["", "x".repeat(256), "tab\there", "line\nend", "ключ", "\x7f"])(
     "an idempotency key may not be %p",
     (key) => {
-      expect(() => repeats.begin(asked({ idempotencyKey: key }))).toThrow(
+      expect(() => repeats.begin(claimInput({ idempotencyKey: key }))).toThrow(
         expect.objectContaining({ code: "invalid_parameter", param: "Idempotency-Key" }) as Error,
       )
     },
@@ -162,11 +162,13 @@ describe("an answer that is kept", () => {
 
   test("an answer that is kept is given again byte for byte, with what it was", () => {
     const all = Uint8Array.from({ length: 70_000 }, (_, at) => at % 256)
-    const claim = expectClaim(repeats.begin(asked(keeps)))
+    const claim = expectClaim(repeats.begin(claimInput(keeps)))
     for (let at = 0; at < 60_000; at += 7_000) claim.sent(all.subarray(at, Math.min(at + 7_000, 60_000)))
     claim.answered({ status: 201, contentType: "text/event-stream", last: all.subarray(60_000) })
     claim.end()
-    const { requestId, status, contentType, body } = expectReplay(repeats.begin(asked({ ...keeps, requestId: "r2" })))
+    const { requestId, status, contentType, body } = expectReplay(
+      repeats.begin(claimInput({ ...keeps, requestId: "r2" })),
+    )
     expect({ requestId, status, contentType }).toEqual({
       requestId: "r1",
       status: 201,
@@ -176,7 +178,7 @@ describe("an answer that is kept", () => {
   })
 
   test("an answer that is kept is what was said when it was sent, also where the sender uses its bytes again", () => {
-    const claim = expectClaim(repeats.begin(asked(keeps)))
+    const claim = expectClaim(repeats.begin(claimInput(keeps)))
     const reused = bytes("one ")
     claim.sent(reused)
     reused.set(bytes("two "))
@@ -229,7 +231,7 @@ describe("an answer that is kept", () => {
   })
 
   test("an answer that is kept is not the half that a client got which left, and that is billed once too", () => {
-    const claim = expectClaim(repeats.begin(asked(keeps)))
+    const claim = expectClaim(repeats.begin(claimInput(keeps)))
     claim.sent(bytes("Hel"))
     claim.answered({ status: 200, contentType: JSON_TYPE, cutShort: true })
     claim.end()
@@ -247,7 +249,7 @@ describe("an answer that is kept", () => {
       [[MIB + 1, 5], 5, false],
     ]
     for (const [index, [sent, last, isKept]] of pieces.entries()) {
-      const which = asked({ ...keeps, idempotencyKey: `${index}` })
+      const which = claimInput({ ...keeps, idempotencyKey: `${index}` })
       const claim = expectClaim(repeats.begin(which))
       for (const length of sent) claim.sent(new Uint8Array(length))
       claim.answered({ status: 200, contentType: JSON_TYPE, last: new Uint8Array(last) })
@@ -266,14 +268,16 @@ describe("an answer that is kept", () => {
 
   test("an answer that is kept is not gathered where too much is gathered already, until others have ended", () => {
     repeats = start({ limits: { gatheredBytes: 10 } })
-    const claims = ["1", "2"].map((idempotencyKey) => expectClaim(repeats.begin(asked({ ...keeps, idempotencyKey }))))
+    const claims = ["1", "2"].map((idempotencyKey) =>
+      expectClaim(repeats.begin(claimInput({ ...keeps, idempotencyKey }))),
+    )
     for (const claim of claims) claim.sent(bytes("Hello."))
     for (const claim of claims) claim.answered({ status: 200, contentType: JSON_TYPE })
     for (const claim of claims) claim.end()
     expect(outcome({ ...keeps, idempotencyKey: "1" })).toBe("r1: Hello.")
     expect(outcome({ ...keeps, idempotencyKey: "2" })).toBe("idempotency_replayed")
     for (const idempotencyKey of ["3", "4", "5"]) {
-      const claim = expectClaim(repeats.begin(asked({ ...keeps, idempotencyKey })))
+      const claim = expectClaim(repeats.begin(claimInput({ ...keeps, idempotencyKey })))
       claim.sent(bytes("Hello."))
       claim.answered({ status: 200, contentType: JSON_TYPE })
       claim.end()
@@ -286,7 +290,7 @@ test("a stream that exceeds the storage limit frees its memory for others", () =
   const keeps = { keepsAnswer: true }
   repeats = start({ limits: { answerBytes: 10, gatheredBytes: 15 } })
   const [long, short] = ["long", "short"].map((idempotencyKey) =>
-    expectClaim(repeats.begin(asked({ ...keeps, idempotencyKey }))),
+    expectClaim(repeats.begin(claimInput({ ...keeps, idempotencyKey }))),
   )
   long?.sent(bytes("0123456789"))
   long?.sent(bytes("!"))
@@ -339,7 +343,7 @@ describe("what is remembered", () => {
 
 describe("when what settles it is undone", () => {
   test("a settlement that is rolled back and retried stores the same answer", () => {
-    const claim = expectClaim(repeats.begin(asked({ keepsAnswer: true })))
+    const claim = expectClaim(repeats.begin(claimInput({ keepsAnswer: true })))
     claim.sent(bytes("Hel"))
     const write = () => claim.answered({ status: 200, contentType: JSON_TYPE, last: bytes("lo.") })
     const undone = () => {
@@ -353,7 +357,7 @@ describe("when what settles it is undone", () => {
   })
 
   test("for good, the key is free again", () => {
-    const claim = expectClaim(repeats.begin(asked()))
+    const claim = expectClaim(repeats.begin(claimInput()))
     const undone = () => {
       claim.answered({ status: 200, contentType: JSON_TYPE })
       throw new Error("not settled")
@@ -366,15 +370,15 @@ describe("when what settles it is undone", () => {
 })
 
 test("a process that dies leaves nothing running", () => {
-  expectClaim(repeats.begin(asked()))
+  expectClaim(repeats.begin(claimInput()))
   repeats = start()
   expect(outcome()).toBe("runs")
 })
 
 test("a second release of one request does not free the next request's claim", () => {
-  const first = expectClaim(repeats.begin(asked()))
+  const first = expectClaim(repeats.begin(claimInput()))
   first.end()
-  const second = expectClaim(repeats.begin(asked({ requestId: "r2" })))
+  const second = expectClaim(repeats.begin(claimInput({ requestId: "r2" })))
   first.end()
   expect(outcome({ requestId: "r3" })).toBe("idempotency_in_flight")
   second.end()

@@ -86,15 +86,15 @@ export class IdempotencyRegistry {
   }
 
   /** The first answer, where it was kept; a claim, where there is none; else a 409, or a 400 for a malformed key. */
-  begin(asked: IdempotentRequest): IdempotencyClaim | ReplayedAnswer {
-    checkKey(asked.idempotencyKey)
-    const hash = createHash("sha256").update(`${asked.keyId}\n${asked.idempotencyKey}`).digest("base64url")
+  begin(request: IdempotentRequest): IdempotencyClaim | ReplayedAnswer {
+    checkKey(request.idempotencyKey)
+    const hash = createHash("sha256").update(`${request.keyId}\n${request.idempotencyKey}`).digest("base64url")
     const running = this.claims.get(hash)
-    if (running) throw running.request.bodyHash === asked.bodyHash ? inFlightError() : conflictError(running.request)
+    if (running) throw running.request.bodyHash === request.bodyHash ? inFlightError() : conflictError(running.request)
     const row = readIdempotencyStore(() => this.options.table.find(hash))
-    if (!row || row.at < this.aliveSince()) return this.claim(hash, asked)
-    if (row.bodyHash !== asked.bodyHash) throw conflictError(row)
-    const kept = asked.keepsAnswer ? readIdempotencyStore(() => this.findAnswer(row, asked)) : undefined
+    if (!row || row.at < this.aliveSince()) return this.claim(hash, request)
+    if (row.bodyHash !== request.bodyHash) throw conflictError(row)
+    const kept = request.keepsAnswer ? readIdempotencyStore(() => this.findAnswer(row, request)) : undefined
     if (!kept) throw replayedError(row)
     return kept
   }
@@ -104,11 +104,11 @@ export class IdempotencyRegistry {
     return this.now() - this.limits.lifetimeMs + 1
   }
 
-  private claim(hash: string, asked: IdempotentRequest): IdempotencyClaim {
-    const claim = new ClaimedRequest(asked, {
+  private claim(hash: string, request: IdempotentRequest): IdempotencyClaim {
+    const claim = new ClaimedRequest(request, {
       answerBytes: this.limits.answerBytes,
       reserve: (bytes) => this.reserve(bytes),
-      write: (answer) => this.write(answer, { ...asked, hash }),
+      write: (answer) => this.write(answer, { ...request, hash }),
       leave: () => {
         if (this.claims.get(hash) === claim) this.claims.delete(hash)
       },

@@ -59,8 +59,8 @@ describe("a conversation with seals behind its texts that returns", () => {
     text: "",
     sealed: { mintedBy, data },
   })
-  const said = (text: string): ContentPart => ({ kind: "text", text })
-  const user = (text: string): ConversationTurn => ({ role: "user", parts: [said(text)] })
+  const textPart = (text: string): ContentPart => ({ kind: "text", text })
+  const user = (text: string): ConversationTurn => ({ role: "user", parts: [textPart(text)] })
   const assistant = (...parts: ContentPart[]): ConversationTurn => ({ role: "assistant", parts })
   const request = (turns: ConversationTurn[]): ChatRequest => ({
     ...{ model: "a/b", instructions: [], tools: [], settings: {}, stream: false, routing: { fallback: [] } },
@@ -87,52 +87,55 @@ describe("a conversation with seals behind its texts that returns", () => {
     const spaces = fc.constantFrom(" ", "  ", "\n", " \n\t")
     fc.assert(
       fc.property(words, spaces, spaces, (all, one, other) => {
-        const seals = answered([user("q")], [said(all.join(one) + one), hidden("x")])
-        const back = said(all.join(other))
+        const seals = answered([user("q")], [textPart(all.join(one) + one), hidden("x")])
+        const back = textPart(all.join(other))
         expect(restored([user(" q "), assistant(back), user("more")], seals)[1]?.parts).toEqual([back, hidden("x")])
       }),
     )
   })
 
   test("a conversation with seals behind its texts that returns has none where another text, or a short one to another question, is told back", () => {
-    const seals = answered([user("q")], [said("Yes."), hidden("x")])
+    const seals = answered([user("q")], [textPart("Yes."), hidden("x")])
     for (const turns of [
-      [user("q"), assistant(said("No."))],
-      [user("p"), assistant(said("Yes."))],
+      [user("q"), assistant(textPart("No."))],
+      [user("p"), assistant(textPart("Yes."))],
     ]) {
       expect(restored(turns, seals)).toEqual(turns)
     }
   })
 
   test("a conversation with seals behind its texts that returns has it behind a long text though the client has changed the question", () => {
-    const seals = answered([user("q")], [said(LONG), hidden("x")])
-    expect(restored([user("q, edited"), assistant(said(LONG))], seals)[1]?.parts).toEqual([said(LONG), hidden("x")])
+    const seals = answered([user("q")], [textPart(LONG), hidden("x")])
+    expect(restored([user("q, edited"), assistant(textPart(LONG))], seals)[1]?.parts).toEqual([
+      textPart(LONG),
+      hidden("x"),
+    ])
   })
 
   test("a conversation with seals behind its texts that returns has it no second time where the client gave it back", () => {
-    const seals = answered([user("q")], [said(LONG), hidden("x")])
-    const turns = [user("q"), assistant(said(LONG), hidden("x"))]
+    const seals = answered([user("q")], [textPart(LONG), hidden("x")])
+    const turns = [user("q"), assistant(textPart(LONG), hidden("x"))]
     expect(restored(turns, seals)).toEqual(turns)
   })
 
   test("a conversation with seals behind its texts that returns has all of several, whether the client keeps texts apart or joins them", () => {
-    const parts = [said(LONG), hidden("x"), said("And more."), hidden("y")]
+    const parts = [textPart(LONG), hidden("x"), textPart("And more."), hidden("y")]
     const seals = answered([user("q")], parts)
-    const whole = assistant(said(`${LONG}And more.`))
+    const whole = assistant(textPart(`${LONG}And more.`))
     expect(restored([user("q"), whole], seals)[1]?.parts).toEqual([...whole.parts, hidden("x"), hidden("y")])
-    const apart = assistant(said(LONG), hidden("x"), said("And more."))
+    const apart = assistant(textPart(LONG), hidden("x"), textPart("And more."))
     expect(restored([user("q"), apart], seals)[1]?.parts).toEqual(parts)
   })
 
   test("a conversation with seals behind its texts that returns has only what its upstream has made", () => {
-    const seals = answered([user("q")], [said(LONG), hidden("x", "another")])
-    const turns = [user("q"), assistant(said(LONG))]
+    const seals = answered([user("q")], [textPart(LONG), hidden("x", "another")])
+    const turns = [user("q"), assistant(textPart(LONG))]
     expect(restored(turns, seals)).toEqual(turns)
     expect(restored(turns, seals, "another")[1]?.parts).toHaveLength(2)
   })
 
   test("a conversation with seals behind its texts that returns has what stood before a call with the call, and what stood before all text nowhere", () => {
-    expect(answered([user("q")], [said(LONG), hidden("x"), call("1")]).lookup("t").texts.size).toBe(0)
-    expect(answered([user("q")], [hidden("x"), said(LONG)]).lookup("t").texts.size).toBe(0)
+    expect(answered([user("q")], [textPart(LONG), hidden("x"), call("1")]).lookup("t").texts.size).toBe(0)
+    expect(answered([user("q")], [hidden("x"), textPart(LONG)]).lookup("t").texts.size).toBe(0)
   })
 })

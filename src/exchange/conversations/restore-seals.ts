@@ -56,8 +56,8 @@ type NewSealFilter = (thought: ReasoningPart) => boolean
 /** Whether a thought's seal is none that the client gave back itself; some protocols make a turn of each item. */
 function newSealFilter({ turns }: ChatRequest): NewSealFilter {
   const parts = turns.flatMap((turn) => turn.parts)
-  const told = new Set(parts.map((part) => (part.kind === "reasoning" ? part.sealed?.data : undefined)))
-  return ({ sealed }) => !told.has(sealed?.data)
+  const present = new Set(parts.map((part) => (part.kind === "reasoning" ? part.sealed?.data : undefined)))
+  return ({ sealed }) => !present.has(sealed?.data)
 }
 
 /** The request with the seals that stood behind texts put back: only those that the upstream itself has made. */

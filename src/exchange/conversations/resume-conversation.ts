@@ -78,15 +78,15 @@ export function keepResponse(
   if (!kept) return { request, claim }
   const { requestId } = call.record
   const originOf = () => originIn(call.record.target, table)
-  const expected = { tenant: call.caller.tenant, requestId, told: own, before, originOf }
+  const expected = { tenant: call.caller.tenant, requestId, request: own, before, originOf }
   // It is written with what was paid for it.
   const keeping = kept.store && deps.ledger ? deps.responses.begin(expected) : undefined
-  const told = {
+  const stored = {
     ...kept,
     ...{ id: responseId(requestId), store: keeping !== undefined, room: keeping?.room ?? 0 },
     reasons: targets.every(({ model }) => model.reasoning),
   }
-  const reading = { ...request.reading, kept: told }
+  const reading = { ...request.reading, kept: stored }
   return { request: { ...request, reading }, claim: joinClaims(claim, keeping) }
 }
 

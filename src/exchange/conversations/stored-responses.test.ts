@@ -53,8 +53,8 @@ function opened(limits: Partial<StoredResponseLimits> = {}): StoredResponses {
   })
 }
 
-function told(said: string) {
-  const text = encodeByteText(JSON.stringify({ said }))
+function requestText(message: string) {
+  const text = encodeByteText(JSON.stringify({ said: message }))
   const outlined = outlineJson(text)
   if (!outlined) throw new Error("no object")
   return { text, outline: outlined }
@@ -64,7 +64,7 @@ let requests = 0
 
 interface TestTurn {
   readonly tenant?: string
-  readonly said?: string
+  readonly message?: string
   readonly before?: string
   readonly answer?: Json
 }
@@ -72,12 +72,12 @@ interface TestTurn {
 /** Keeps a turn as an exchange does; its id, whether it was kept or not. */
 function keep(
   responses: StoredResponses,
-  { tenant = "acme", said = "Hi", before = "", answer }: TestTurn = {},
+  { tenant = "acme", message = "Hi", before = "", answer }: TestTurn = {},
 ): string {
   const requestId = `0190-${String(++requests).padStart(24, "0")}`
   const originOf = () => ({ provider: "p", account: 1, upstreamModel: "m" })
-  const keeping = responses.begin({ tenant, requestId, told: told(said), before, originOf })
-  const body = JSON.stringify(answer ?? { said: `${said}, too`, kept: true })
+  const keeping = responses.begin({ tenant, requestId, request: requestText(message), before, originOf })
+  const body = JSON.stringify(answer ?? { said: `${message}, too`, kept: true })
   keeping?.answered({ status: 200, contentType: "application/json", last: Buffer.from(body) })
   keeping?.end()
   return responseId(requestId)
@@ -98,7 +98,7 @@ describe("an item of a kept response", () => {
   const refer = (responses: StoredResponses, ids: readonly string[], tenant = "acme") =>
     outcome(() => {
       const references = ids.map((id, index) => ({ index: index + 1, id }))
-      const { text, origin } = responses.resolve(told("And?"), references, tenant)
+      const { text, origin } = responses.resolve(requestText("And?"), references, tenant)
       return { items: JSON.parse(text).items, origin }
     })
 
@@ -145,16 +145,16 @@ describe("a response", () => {
 
   test("a response keeps the whole conversation it was made from, oldest first, whatever becomes of the rest", () => {
     const responses = opened()
-    const first = keep(responses, { said: "Grüß Gott" })
+    const first = keep(responses, { message: "Grüß Gott" })
     const { items: before } = responses.conversation(first, "acme")
-    const second = keep(responses, { said: "And?", before })
+    const second = keep(responses, { message: "And?", before })
     responses.remove(first, "acme")
     expect(outcome(() => responses.find(first, "acme"))).toBe(GONE)
     const { items, origin } = responses.conversation(second, "acme")
     expect(JSON.parse(`[${items}]`)).toEqual(["Grüß Gott", "Grüß Gott, too", "And?", "And?, too"])
     expect(origin).toEqual({ provider: "p", account: 1, upstreamModel: "m" })
     expect(items).toMatch(/^[\0-\x7f]*$/)
-    expect(responses.continued(told("Next"), { items, origin })).toBe(
+    expect(responses.continued(requestText("Next"), { items, origin })).toBe(
       JSON.stringify({ said: "Next", items: JSON.parse(`[${items}]`) }),
     )
   })
@@ -175,7 +175,7 @@ describe("a response", () => {
       const keeping = responses.begin({
         tenant: "acme",
         requestId,
-        told: told("x"),
+        request: requestText("x"),
         before: "",
         originOf: () => undefined,
       })
@@ -221,8 +221,9 @@ describe("a response", () => {
 describe("there is room", () => {
   test("for an answer as far as what was said leaves some", () => {
     const responses = opened({ responseBytes: 20 })
-    const begun = (said: string, before = "") =>
-      responses.begin({ tenant: "a", requestId: "r", told: told(said), before, originOf: () => undefined })?.room
+    const begun = (message: string, before = "") =>
+      responses.begin({ tenant: "a", requestId: "r", request: requestText(message), before, originOf: () => undefined })
+        ?.room
     expect(begun("12345678")).toBe(10)
     expect(begun("12345678", "123456789")).toBe(1)
     expect(begun("12345678", "1234567890")).toBeUndefined()
@@ -231,7 +232,13 @@ describe("there is room", () => {
   test("for so much that is said in requests under way, and again when they are over", () => {
     const responses = opened({ gatheredBytes: 25 })
     const begin = () =>
-      responses.begin({ tenant: "a", requestId: "r", told: told("12345678"), before: "", originOf: () => undefined })
+      responses.begin({
+        tenant: "a",
+        requestId: "r",
+        request: requestText("12345678"),
+        before: "",
+        originOf: () => undefined,
+      })
     const [first, second] = [begin(), begin()]
     expect(begin()).toBeUndefined()
     first?.end()
@@ -292,7 +299,7 @@ describe("whatever is kept, deleted and waited for", () => {
         for (const each of steps) {
           if (each.does === "wait") now += each.ms
           else if (each.does === "keep") {
-            const id = keep(responses, { tenant: each.tenant, said: "x".repeat(each.length) })
+            const id = keep(responses, { tenant: each.tenant, message: "x".repeat(each.length) })
             const bytes = store.responses.find(each.tenant, id)?.sealed.length ?? Number.NaN
             const row = { tenant: each.tenant, id, at: now, bytes }
             ever.push(row)

@@ -18,11 +18,11 @@ interface RequestText {
 /** How a protocol words a conversation. Texts are byte text. */
 export interface ConversationCodec {
   /** What a request says itself, as JSON. */
-  inputOf(told: RequestText): string
+  inputOf(request: RequestText): string
   /** The request with these items, as JSON and joined by commas, before its own. */
-  continued(told: RequestText, items: string): string
+  continued(request: RequestText, items: string): string
   /** The request with items in the place of those that only name them, by their place in the input. */
-  resolved(told: RequestText, items: ReadonlyMap<number, Json>): string
+  resolved(request: RequestText, items: ReadonlyMap<number, Json>): string
   /** The ids of the items that a response, as JSON, holds. */
   itemIdsIn(response: string): string[]
   findItem(turn: { readonly input: Json; readonly response: JsonObject }, id: string): Json | undefined
@@ -31,7 +31,7 @@ export interface ConversationCodec {
   /** The response in the last bytes of an answer, as JSON; undefined where it says that it is not kept. */
   answerIn(bytes: Uint8Array): string | undefined
   /** The page of a response's input that a query asks for. */
-  listInput(asked: { readonly responseId: string; readonly input: Json }, query: URLSearchParams): Json
+  listInput(stored: { readonly responseId: string; readonly input: Json }, query: URLSearchParams): Json
 }
 
 export interface StoredResponseLimits {
@@ -92,7 +92,7 @@ export interface ResolvedReferences {
 export interface PendingResponse {
   readonly tenant: string
   readonly requestId: string
-  readonly told: RequestText
+  readonly request: RequestText
   /** What was said before, as a conversation's items. */
   readonly before: string
   /** Asked for once it is there. */
@@ -134,12 +134,12 @@ export class StoredResponses {
   }
 
   /** The request as it says the whole conversation. */
-  continued(told: RequestText, { items }: StoredConversation): string {
-    return this.options.wording.continued(told, items)
+  continued(request: RequestText, { items }: StoredConversation): string {
+    return this.options.wording.continued(request, items)
   }
 
   /** The request with the items that it names by their ids; throws where the tenant has none of an id. */
-  resolve(told: RequestText, references: readonly ItemReference[], tenant: string): ResolvedReferences {
+  resolve(request: RequestText, references: readonly ItemReference[], tenant: string): ResolvedReferences {
     const { table, wording } = this.options
     const items = new Map<number, Json>()
     const opened = new Map<string, StoredResponse | undefined>()
@@ -153,24 +153,24 @@ export class StoredResponses {
       items.set(index, item)
       origin = stored.origin
     }
-    return { text: wording.resolved(told, items), origin }
+    return { text: wording.resolved(request, items), origin }
   }
 
   /** Undefined where what was said leaves no room to keep an answer. */
   begin(expected: PendingResponse): ResponseClaim | undefined {
-    const input = this.options.wording.inputOf(expected.told)
-    const said = expected.before.length + input.length
-    const room = this.limits.responseBytes - said
-    if (room <= 0 || this.gatheredBytes + said > this.limits.gatheredBytes) return undefined
-    this.gatheredBytes += said
+    const input = this.options.wording.inputOf(expected.request)
+    const length = expected.before.length + input.length
+    const room = this.limits.responseBytes - length
+    if (room <= 0 || this.gatheredBytes + length > this.limits.gatheredBytes) return undefined
+    this.gatheredBytes += length
     let isOver = false
-    const { told: _, ...gathered } = { ...expected, input }
+    const { request: _, ...gathered } = { ...expected, input }
     return {
       room,
       sent() {},
       answered: (answer) => this.write(gathered, answer),
       end: () => {
-        if (!isOver) this.gatheredBytes -= said
+        if (!isOver) this.gatheredBytes -= length
         isOver = true
       },
     }
@@ -247,7 +247,7 @@ export class StoredResponses {
   }
 }
 
-interface GatheredResponse extends Omit<PendingResponse, "told"> {
+interface GatheredResponse extends Omit<PendingResponse, "request"> {
   readonly input: string
 }
 

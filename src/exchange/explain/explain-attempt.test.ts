@@ -7,7 +7,7 @@ import type { ReadRequest } from "../read-request.ts"
 import { costRange } from "./explain-attempt.ts"
 
 const price = fc.integer({ min: 0, max: 50_000 }).map((thousandths) => String(thousandths / 1000))
-const asked = fc.record({
+const request = fc.record({
   kind: fc.constantFrom<CatalogModel["kind"]>("chat", "embedding", "image"),
   pricing: fc.record({
     input: price,
@@ -24,7 +24,7 @@ const USD = /^\d+(\.\d{1,9})?$/
 
 test("the least is at most what is likely, and that at most the most, in decimal USD", () => {
   fc.assert(
-    fc.property(asked, ({ kind, pricing, text, ...asks }) => {
+    fc.property(request, ({ kind, pricing, text, ...asks }) => {
       const stage = new StagedTable({ models: [modelOf("m", { a: { pricing } }, { kind })] })
       const facts = { stream: false, inputTokens: Math.ceil(text.length * 0.85) + 64, ...asks }
       const plan = stage.plan("m", { facts })

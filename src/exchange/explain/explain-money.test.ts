@@ -33,9 +33,9 @@ const targets = fc.array(pricing, { minLength: 1, maxLength: 4 }).map((all) =>
 
 describe("the output that can be paid for", () => {
   test("the affordable output is the largest that a hold covers at any target, to the token", () => {
-    const asked = fc.record({ targets, length: fc.nat(2000), leftNano: fc.bigInt(0n, 50_000_000n) })
+    const money = fc.record({ targets, length: fc.nat(2000), leftNano: fc.bigInt(0n, 50_000_000n) })
     fc.assert(
-      fc.property(asked, ({ targets, length, leftNano }) => {
+      fc.property(money, ({ targets, length, leftNano }) => {
         const text = "x".repeat(length)
         const fits = (tokens: number) =>
           computeHold(requestOf(tokens, text), targets, { caller, overruns }).nano <= leftNano
@@ -61,7 +61,7 @@ describe("the output that can be paid for", () => {
 
 describe("money in an explanation", () => {
   const target = { model: model("a/b"), pricing: { input: "0", output: "1" } } as unknown as Target
-  const told = ({ freeNano, budgetNano }: { freeNano?: bigint; budgetNano?: bigint }) => {
+  const explain = ({ freeNano, budgetNano }: { freeNano?: bigint; budgetNano?: bigint }) => {
     const request = requestOf(100)
     const budgets = budgetNano === undefined ? [] : [{ of: "tenant", period: "week", limitNano: 900_000n }]
     const ledger = { balance: () => ({ freeNano: freeNano ?? null }), leftOf: () => budgetNano }
@@ -74,7 +74,7 @@ describe("money in an explanation", () => {
   }
 
   test("money in an explanation is the hold, and null where nothing limits", () => {
-    expect(told({})).toEqual({
+    expect(explain({})).toEqual({
       shown: {
         held: "0.0001",
         held_output_tokens: 100,
@@ -87,11 +87,11 @@ describe("money in an explanation", () => {
   })
 
   test("money in an explanation is the narrower of balance and budget, and what would refuse the request", () => {
-    const rich = told({ freeNano: 100_000n, budgetNano: 700_000n })
+    const rich = explain({ freeNano: 100_000n, budgetNano: 700_000n })
     expect([rich.refusal, rich.shown.affordable_output_tokens]).toEqual([undefined, 100])
     expect(rich.shown.budgets).toEqual([{ of: "tenant", period: "week", limit: "0.0009", remaining: "0.0007" }])
-    expect(told({ freeNano: 99_999n }).refusal?.code).toBe("insufficient_balance")
-    const tight = told({ freeNano: 500_000n, budgetNano: 99_000n })
+    expect(explain({ freeNano: 99_999n }).refusal?.code).toBe("insufficient_balance")
+    const tight = explain({ freeNano: 500_000n, budgetNano: 99_000n })
     expect([tight.refusal?.code, tight.shown.affordable_output_tokens]).toEqual(["budget_exceeded", 99])
     expect(tight.refusal?.message).toContain("0.000099 USD is left of the tenant's budget (week)")
   })

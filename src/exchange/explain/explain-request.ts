@@ -47,9 +47,9 @@ async function buildExplanation(plan: RoutePlan, asking: ExplainContext): Promis
   const sorted: ExplainedAttempt[] = []
   for (const each of priced) sorted.push(await explainOrExclude(each, { plan, asking }))
   const attempts = sorted.flatMap((each) => ("shown" in each ? [each.shown] : []))
-  const untold = sorted.flatMap((each) => ("excluded" in each ? [each] : []))
+  const excluded = sorted.flatMap((each) => ("excluded" in each ? [each] : []))
   const money = explainMoney(hold, { caller: call.caller, ledger: deps.ledger, request })
-  const refusal = asking.refusal ?? money.refusal ?? (attempts.length === 0 ? untold[0]?.error : undefined)
+  const refusal = asking.refusal ?? money.refusal ?? (attempts.length === 0 ? excluded[0]?.error : undefined)
   return {
     object: "explanation",
     requested_model: reading.model,
@@ -62,7 +62,7 @@ async function buildExplanation(plan: RoutePlan, asking: ExplainContext): Promis
     excluded: [
       ...plan.excluded.map((each) => toExcludedView(each, lost)),
       ...unpriced.map((each) => ({ ...targetFields(each), why: "unpriced", reason: "It has no price." })),
-      ...untold.map(({ excluded }) => excluded),
+      ...excluded.map(({ excluded }) => excluded),
     ],
     refusal: refusal ? { code: refusal.code, message: refusal.message } : null,
     money: money.shown,

@@ -55,9 +55,9 @@ export class CustomToolInput {
 /** The input in a function's arguments; undefined where they are anything else. */
 export function inputOf(args: string): string | undefined {
   try {
-    const said: unknown = JSON.parse(args)
-    const isInput = typeof said === "object" && said !== null && "input" in said && typeof said.input === "string"
-    return isInput ? (said.input as string) : undefined
+    const value: unknown = JSON.parse(args)
+    const isInput = typeof value === "object" && value !== null && "input" in value && typeof value.input === "string"
+    return isInput ? (value.input as string) : undefined
   } catch {
     return undefined
   }

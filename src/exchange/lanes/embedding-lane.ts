@@ -46,19 +46,19 @@ function newEmbeddingDispatch(target: Target, { call, deps, request }: Translati
   const upstream = deps.codecs.embedding?.upstream.get(target.protocol)
   if (!ingress || !upstream) throw new Error(`no translation from ${call.protocol.id} to ${target.protocol}`)
   const isStrict = request.reading.routing.strict || call.caller.strict
-  let said: EncodedEmbeddings
+  let encoded: EncodedEmbeddings
   try {
-    said = encodeEmbedding(ingress.decodeRequest(bodyOf(request), call.envelope), {
+    encoded = encodeEmbedding(ingress.decodeRequest(bodyOf(request), call.envelope), {
       upstream,
       model: target.upstreamModel,
       limits: target.line.embeds ?? USUAL_LIMITS,
       places: ingress.settingPaths(request.reading.operation),
     })
-    if (isStrict) refuseLosses(said.losses)
+    if (isStrict) refuseLosses(encoded.losses)
   } catch (thrown) {
     throw asUntranslatable(thrown)
   }
-  const lane = new EmbeddingLane(said, { ingress, upstream }, target)
+  const lane = new EmbeddingLane(encoded, { ingress, upstream }, target)
   return { target: lane.target, lane }
 }
 
@@ -74,14 +74,14 @@ class EmbeddingLane implements Lane {
   private readonly responses: EmbeddingResponse[] = []
 
   constructor(
-    private readonly said: EncodedEmbeddings,
+    private readonly encoded: EncodedEmbeddings,
     private readonly halves: EmbeddingCodecPair,
     target: Target,
   ) {
     const { line, upstreamModel: model } = target
     const { operation, path, headers } = halves.upstream.operationFor(model)
     this.errand = { operation, model, stream: false, usualPath: path, headers }
-    const count = said.batches.length
+    const count = encoded.batches.length
     const calls = { count, body: this.body.bind(this, line), take: this.take.bind(this) }
     this.target = count === 1 ? target : { ...target, line: { ...line, send: sendParallelCalls(calls, line.send) } }
   }
@@ -91,12 +91,12 @@ class EmbeddingLane implements Lane {
   }
 
   message({ call, target: { line } }: Attempt) {
-    call.record.losses = [...this.said.losses]
+    call.record.losses = [...this.encoded.losses]
     return { headers: line.headersWith(this.errand.headers), body: this.body(line, 0) }
   }
 
   answer(bytes: Uint8Array, { request, target }: Attempt): UnaryAnswer | undefined {
-    const { batches } = this.said
+    const { batches } = this.encoded
     if (batches.length === 1 && !this.take(0, bytes)) return undefined
     // Where a call of several was not answered well, these are its bytes.
     if (batches.some((_, index) => !this.responses[index])) return undefined
@@ -132,7 +132,7 @@ class EmbeddingLane implements Lane {
   }
 
   private batch(index: number): EncodedEmbeddingBatch {
-    const batch = this.said.batches[index]
+    const batch = this.encoded.batches[index]
     if (!batch) throw new Error(`there is no call ${index}`)
     return batch
   }

@@ -55,8 +55,8 @@ describe("what is to be embedded", () => {
 
   test("what is to be embedded is refused where tokens are told to who takes text alone", () => {
     const tokens: EmbeddingInput = { content: { kind: "tokens", tokens: [1] } }
-    const said = "`requests[].content` holds token ids, and this model's provider accepts only text. Send the text."
-    const expected = ["unsupported_parameter", "requests[].content", said]
+    const message = "`requests[].content` holds token ids, and this model's provider accepts only text. Send the text."
+    const expected = ["unsupported_parameter", "requests[].content", message]
     expect(refusal([text, tokens], targetWith("mapped"))).toEqual(expected)
   })
 

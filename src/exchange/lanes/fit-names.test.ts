@@ -5,7 +5,7 @@ import { fitNames } from "./fit-names.ts"
 
 const pattern = { toolName: /^[a-zA-Z0-9_-]{1,64}$/, callId: /^[a-zA-Z0-9_-]{1,40}$/ }
 
-function asked(name: string, id = "call_1"): ChatRequest {
+function requestCalling(name: string, id = "call_1"): ChatRequest {
   return {
     model: "a/b",
     instructions: [],
@@ -22,20 +22,20 @@ function asked(name: string, id = "call_1"): ChatRequest {
 }
 
 test("a request whose names fit is left as it is", () => {
-  const request = asked("look_up")
+  const request = requestCalling("look_up")
   expect(fitNames(request, pattern).request).toBe(request)
 })
 
 test("a name that does not fit is replaced everywhere and restored in the answer", () => {
-  const { request, names } = fitNames(asked("files.read/all"), pattern)
+  const { request, names } = fitNames(requestCalling("files.read/all"), pattern)
   const [sent = ""] = names.keys()
   expect(sent).toMatch(/^files_read_all_[0-9a-f]{8}$/)
   expect(names.get(sent)).toBe("files.read/all")
-  expect(request).toEqual(asked(sent))
+  expect(request).toEqual(requestCalling(sent))
 })
 
 test("an id that does not fit is the same one for a call and its result", () => {
-  const { request } = fitNames(asked("f", "fc/1|äöü"), pattern)
+  const { request } = fitNames(requestCalling("f", "fc/1|äöü"), pattern)
   const [call, result] = request.turns.flatMap(({ parts }) => parts)
   expect(call).toMatchObject({ id: expect.stringMatching(/^fc_1/) as unknown as string })
   expect(result).toMatchObject({ callId: (call as { id: string }).id })
@@ -43,7 +43,7 @@ test("an id that does not fit is the same one for a call and its result", () => 
 
 test("an id becomes nine letters and digits where a host takes nothing else", () => {
   const nine = { ...pattern, callId: /^[a-zA-Z0-9]{9}$/ }
-  const [call] = fitNames(asked("f", "call_0123456789"), nine).request.turns[0]?.parts ?? []
+  const [call] = fitNames(requestCalling("f", "call_0123456789"), nine).request.turns[0]?.parts ?? []
   expect((call as { id: string }).id).toMatch(nine.callId)
 })
 
@@ -51,10 +51,10 @@ describe("whatever the names are", () => {
   test("they fit, stay apart and depend on nothing else in the request", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (one, other) => {
-        const fitted = (name: string) => fitNames(asked(name, name), pattern).request.tools[0]?.name ?? ""
+        const fitted = (name: string) => fitNames(requestCalling(name, name), pattern).request.tools[0]?.name ?? ""
         expect(fitted(one)).toMatch(pattern.toolName)
         expect(fitted(one) === fitted(other)).toBe(one === other)
-        const both = { ...asked(one), tools: [...asked(one).tools, ...asked(other).tools] }
+        const both = { ...requestCalling(one), tools: [...requestCalling(one).tools, ...requestCalling(other).tools] }
         expect(fitNames(both, pattern).request.tools.map(({ name }) => name)).toEqual([fitted(one), fitted(other)])
       }),
     )

@@ -37,13 +37,13 @@ async function bytesOf(fetchMedia: FetchMedia | undefined) {
 
 describe("bytes that a host gives only an address of", () => {
   test("bytes that a host gives only an address of are fetched where that is allowed", async () => {
-    const asked: string[] = []
+    const requested: string[] = []
     const fetched = await bytesOf(async (addresses) => {
-      asked.push(...addresses)
+      requested.push(...addresses)
       return new Map([[ADDRESS, { mediaType: "image/png", base64: "iVBORw0KGgo=" }]])
     })
     expect(fetched).toEqual({ data: [{ b64_json: "iVBORw0KGgo=" }], images: 1, lost: [] })
-    expect(asked).toEqual([ADDRESS])
+    expect(requested).toEqual([ADDRESS])
   })
 
   test.each<[string, FetchMedia | undefined]>([

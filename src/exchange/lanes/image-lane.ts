@@ -46,11 +46,11 @@ function newImageDispatch(target: Target, { call, deps, request }: TranslationCo
   const { model, upstreamModel } = target
   const isStrict = request.reading.routing.strict || call.caller.strict
   try {
-    const asked = ingress.decodeRequest(bodyOf(request))
+    const decoded = ingress.decodeRequest(bodyOf(request))
     const speaks = model.modalities.output.includes("text")
-    const said = encodeImages(asked, { upstream, model: upstreamModel, speaks, places: ingress.settingPaths })
-    if (isStrict) refuseLosses(said.losses)
-    const lane = new ImageLane({ asked, said, deps }, { ingress, upstream }, target)
+    const encoded = encodeImages(decoded, { upstream, model: upstreamModel, speaks, places: ingress.settingPaths })
+    if (isStrict) refuseLosses(encoded.losses)
+    const lane = new ImageLane({ request: decoded, encoded, deps }, { ingress, upstream }, target)
     return { target: lane.target, lane }
   } catch (thrown) {
     throw asUntranslatable(thrown)
@@ -58,8 +58,8 @@ function newImageDispatch(target: Target, { call, deps, request }: TranslationCo
 }
 
 interface ImageOrder {
-  readonly asked: ImageRequest
-  readonly said: EncodedImages
+  readonly request: ImageRequest
+  readonly encoded: EncodedImages
   readonly deps: ExchangeDeps
 }
 
@@ -83,7 +83,7 @@ class ImageLane implements Lane {
     const { line, upstreamModel: model } = target
     const { operation, path, headers } = halves.upstream.operationFor(model)
     this.errand = { operation, model, stream: false, usualPath: path, headers }
-    this.losses = [...order.said.losses]
+    this.losses = [...order.encoded.losses]
     this.target = { ...target, line: { ...line, send: this.sendAll(line) } }
   }
 
@@ -98,12 +98,12 @@ class ImageLane implements Lane {
 
   /** Where a call was not answered well these are its bytes; else they say nothing. */
   answer(): UnaryAnswer | undefined {
-    const { said, asked } = this.order
-    if (said.bodies.some((_, index) => !this.responses[index])) return undefined
+    const { encoded, request } = this.order
+    if (encoded.bodies.some((_, index) => !this.responses[index])) return undefined
     const response = joinImageResponses(this.responses)
     const { images, usage } = response
     if (images.length === 0) throw noImageError(response)
-    const context = { form: asked.form, unixTime: Math.floor(Date.now() / 1000) }
+    const context = { form: request.form, unixTime: Math.floor(Date.now() / 1000) }
     const body = JSON.stringify(this.halves.ingress.encodeResponse(response, context))
     return { body, images: images.length, ...(usage && { usage }), transcript: () => "" }
   }
@@ -117,7 +117,7 @@ class ImageLane implements Lane {
   }
 
   private sendAll(line: ProtocolEndpoint): SendRequest {
-    const count = this.order.said.bodies.length
+    const count = this.order.encoded.bodies.length
     const each = sendParallelCalls({ count, body: this.body.bind(this, line), take: this.take.bind(this) }, line.send)
     return async (outgoing) => {
       const answer = await each(outgoing)
@@ -127,7 +127,7 @@ class ImageLane implements Lane {
   }
 
   private body(line: ProtocolEndpoint, index: number): Uint8Array<ArrayBuffer> {
-    const text = JSON.stringify(this.order.said.bodies[index])
+    const text = JSON.stringify(this.order.encoded.bodies[index])
     const edits = line.edits?.(this.errand) ?? []
     return edits.length === 0 ? Buffer.from(text) : fromByteText(spliceJson(encodeByteText(text), edits))
   }
@@ -142,8 +142,8 @@ class ImageLane implements Lane {
 
   /** Bytes for a caller who wants them, of hosts that give an address. What is drawn is paid for, and is not thrown away. */
   private async fetchMissing(): Promise<void> {
-    const { asked, deps } = this.order
-    const addresses = addressesIn(this.responses, asked.form)
+    const { request, deps } = this.order
+    const addresses = addressesIn(this.responses, request.form)
     if (addresses.length === 0) return
     const fetched = await deps.fetchMedia?.(addresses).catch(() => undefined)
     if (!fetched) {

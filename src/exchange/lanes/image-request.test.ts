@@ -27,12 +27,12 @@ const upstream: ImageUpstream = {
   decodeError: () => new GatewayError("upstream_unavailable", "No."),
 }
 
-const encode = (asked: Partial<ImageRequest>) =>
-  encodeImages({ prompt: "x", count: 1, settings: {}, ...asked }, { upstream, model: "m", speaks: false, places })
+const encode = (request: Partial<ImageRequest>) =>
+  encodeImages({ prompt: "x", count: 1, settings: {}, ...request }, { upstream, model: "m", speaks: false, places })
 
-function refusal(asked: Partial<ImageRequest>): unknown {
+function refusal(request: Partial<ImageRequest>): unknown {
   try {
-    return encode(asked)
+    return encode(request)
   } catch (thrown) {
     return thrown instanceof GatewayError ? [thrown.code, thrown.param] : thrown
   }
@@ -89,8 +89,8 @@ describe("what was drawn in several calls", () => {
         expect(joined.images).toEqual(several.flatMap(({ images }) => images))
         if (several.some(({ usage }) => usage === undefined)) return expect(joined.usage).toBeUndefined()
         for (const name of ["input", "imageOutput", "output"] as const) {
-          const told = several.flatMap(({ usage }) => usage?.[name] ?? [])
-          const sum = told.length === 0 ? undefined : told.reduce((all, each) => all + each, 0)
+          const reported = several.flatMap(({ usage }) => usage?.[name] ?? [])
+          const sum = reported.length === 0 ? undefined : reported.reduce((all, each) => all + each, 0)
           expect(joined.usage?.[name]).toBe(sum)
         }
       }),

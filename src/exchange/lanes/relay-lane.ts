@@ -77,9 +77,9 @@ function effortsOf({ reasoning, efforts }: CatalogModel): readonly ReasoningEffo
 function lossesOf({ storesUpstream, effort }: RequestSummary, { unknown, efforts }: RelayTarget): Loss[] | undefined {
   if (!storesUpstream && !unknown) return undefined
   const left = (unknown ?? []).map((path): Loss => {
-    const isSaid = effort && efforts && EFFORT_MEMBERS.includes(path)
-    const why = isSaid ? "it is sent as `reasoning_effort`" : "the provider rejects requests that contain it"
-    return { path, weight: "hint", how: isSaid ? "approximated" : "dropped", why }
+    const isSent = effort && efforts && EFFORT_MEMBERS.includes(path)
+    const why = isSent ? "it is sent as `reasoning_effort`" : "the provider rejects requests that contain it"
+    return { path, weight: "hint", how: isSent ? "approximated" : "dropped", why }
   })
   return storesUpstream ? [NOT_STORED, ...left] : left
 }
@@ -153,8 +153,8 @@ function relayPipe(relay: StreamRelay, watch: StreamWatcher): StreamPipe {
     terminal: () => (tee.isHeld ? "" : relay.terminal()),
     end(usage) {
       const end = tee.held ?? relay.terminal()
-      const told = usage && relay.endWithUsage ? relay.endWithUsage(end, usage) : end
-      return told === "" ? undefined : fromByteText(told)
+      const ending = usage && relay.endWithUsage ? relay.endWithUsage(end, usage) : end
+      return ending === "" ? undefined : fromByteText(ending)
     },
     errorFrame: (error, context) => relay.errorFrame(error, context),
     errorPauseMs: relay.errorPauseMs,

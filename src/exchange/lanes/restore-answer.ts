@@ -146,8 +146,8 @@ export class StreamRestorer {
     open: RestoredPart,
   ): SealedContent | undefined {
     const { keep, keepTrailing } = this.mending
-    const said = open.part.kind === "tool-call" ? open.part : { ...open.part, text: open.text }
-    const whole: ContentPart = said.kind === "text" ? said : { ...said, ...(sealed && { sealed }) }
+    const part = open.part.kind === "tool-call" ? open.part : { ...open.part, text: open.text }
+    const whole: ContentPart = part.kind === "text" ? part : { ...part, ...(sealed && { sealed }) }
     const behind = this.behind.get(candidate) ?? new AnswerSeals(keepTrailing)
     this.behind.set(candidate, behind)
     behind.take(whole)

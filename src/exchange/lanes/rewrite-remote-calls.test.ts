@@ -12,14 +12,17 @@ const remoteResult = {
   ...{ type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false },
   content: [{ type: "text", text: "A runtime." }],
 }
-const said = (text: string) => ({ type: "text", text })
+const textBlock = (text: string) => ({ type: "text", text })
 
 function messages(more: JsonObject = {}): JsonObject {
   return {
     ...{ model: "a/b", max_tokens: 100 },
     messages: [
       { role: "user", content: "What is bun?" },
-      { role: "assistant", content: [said("Let me see."), remoteUse, remoteResult, said("It is a runtime.")] },
+      {
+        role: "assistant",
+        content: [textBlock("Let me see."), remoteUse, remoteResult, textBlock("It is a runtime.")],
+      },
       { role: "user", content: "Thanks." },
     ],
     ...more,
@@ -131,9 +134,9 @@ describe.each(CLIENTS)("elsewhere, from %s", (from, request, at) => {
 
 test("chat completions get the result right behind its call", () => {
   const { body } = translated(messages(), { from: "anthropic-messages", to: "openai-chat" })
-  const [, asked, found, answered] = body.messages
-  expect(asked).toMatchObject({ content: "Let me see.", tool_calls: [{ function: { arguments: '{"q":"bun"}' } }] })
-  expect(found).toEqual({ role: "tool", tool_call_id: asked.tool_calls[0].id, content: "A runtime." })
+  const [, question, found, answered] = body.messages
+  expect(question).toMatchObject({ content: "Let me see.", tool_calls: [{ function: { arguments: '{"q":"bun"}' } }] })
+  expect(found).toEqual({ role: "tool", tool_call_id: question.tool_calls[0].id, content: "A runtime." })
   expect(answered).toEqual({ role: "assistant", content: "It is a runtime." })
 })
 
@@ -198,7 +201,7 @@ test("a call without a result, and a result without a call, are named as lost", 
     messages({
       messages: [
         { role: "user", content: "Hi" },
-        { role: "assistant", content: [said("So."), block] },
+        { role: "assistant", content: [textBlock("So."), block] },
       ],
     })
   for (const block of [remoteUse, remoteResult]) {
@@ -209,8 +212,8 @@ test("a call without a result, and a result without a call, are named as lost", 
 
 test("lists of a server's tools, and approvals, are left out and named", () => {
   const list = { type: "mcp_list_tools", id: "mcpl_1", server_label: "docs", tools: [] }
-  const asked = { type: "mcp_approval_request", id: "mcpr_1", server_label: "docs", name: "find", arguments: "{}" }
-  const { losses } = translated(responses({ input: [{ role: "user", content: "Hi" }, list, asked] }), {
+  const approval = { type: "mcp_approval_request", id: "mcpr_1", server_label: "docs", name: "find", arguments: "{}" }
+  const { losses } = translated(responses({ input: [{ role: "user", content: "Hi" }, list, approval] }), {
     ...{ from: "openai-responses", to: "openai-chat" },
   })
   expect(losses).toEqual(["input[1] meaning dropped", "input[2] meaning dropped"])

@@ -45,25 +45,25 @@ class RemoteCallRewriter {
   /** A turn in which a call is answered becomes several: results are the user's to tell. */
   rewriteTurn(turn: ConversationTurn): ConversationTurn[] {
     if (!turn.parts.some((part) => isRemoteCall(part) || isRemoteResult(part))) return [turn]
-    const told: ConversationTurn[] = []
-    let said: ContentPart[] = []
+    const turns: ConversationTurn[] = []
+    let parts: ContentPart[] = []
     let found: ContentPart[] = []
     const flush = () => {
-      if (said.length > 0) told.push({ ...(told.length === 0 ? turn : turnFields(turn)), parts: said })
-      if (found.length > 0) told.push({ ...turnFields(turn), role: "user", parts: found })
-      said = []
+      if (parts.length > 0) turns.push({ ...(turns.length === 0 ? turn : turnFields(turn)), parts: parts })
+      if (found.length > 0) turns.push({ ...turnFields(turn), role: "user", parts: found })
+      parts = []
       found = []
     }
     for (const part of turn.parts) {
-      const spoken = this.part(part)
-      if (isRemoteResult(part) && spoken?.kind === "tool-result" && !spoken.isRemote) found.push(spoken)
+      const rewritten = this.part(part)
+      if (isRemoteResult(part) && rewritten?.kind === "tool-result" && !rewritten.isRemote) found.push(rewritten)
       else {
         if (found.length > 0) flush()
-        if (spoken) said.push(spoken)
+        if (rewritten) parts.push(rewritten)
       }
     }
     flush()
-    return told
+    return turns
   }
 
   private part(part: ContentPart): ContentPart | undefined {
@@ -127,10 +127,10 @@ function toolName({ server, name }: RemoteToolCall): string {
 }
 
 function describeCall(
-  { server, name, arguments: said }: RemoteToolCall,
+  { server, name, arguments: args }: RemoteToolCall,
   { result, texts }: { result: ToolResultPart; texts: readonly TextPart[] },
 ): string {
   const came = result.isError ? "failed" : "answered"
   const text = texts.map((part) => part.text).join("\n")
-  return `The tool ${name} of the remote server ${server} was called with ${said === "" ? "{}" : said} and ${came}:\n${text}`
+  return `The tool ${name} of the remote server ${server} was called with ${args === "" ? "{}" : args} and ${came}:\n${text}`
 }

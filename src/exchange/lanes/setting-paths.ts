@@ -7,12 +7,12 @@ type SettingPathMap = Readonly<Partial<Record<string, string>>>
 
 /** A loss that occurs in every call is reported once. */
 export function lossesAtSettingPaths(losses: readonly Loss[], places: SettingPathMap): Loss[] {
-  const told = new Map<string, Loss>()
+  const byPath = new Map<string, Loss>()
   for (const loss of losses) {
     const key = `${loss.path}\n${loss.why}`
-    if (!told.has(key)) told.set(key, { ...loss, path: settingPathOf(loss.path, places) })
+    if (!byPath.has(key)) byPath.set(key, { ...loss, path: settingPathOf(loss.path, places) })
   }
-  return [...told.values()]
+  return [...byPath.values()]
 }
 
 export function errorAtSettingPath(error: GatewayError, places: SettingPathMap): GatewayError {

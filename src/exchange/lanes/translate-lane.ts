@@ -156,12 +156,16 @@ function minterOf({ model, account }: Target, upstream: UpstreamCodec | undefine
   return upstream?.minter({ author, account: account.id }) ?? ""
 }
 
-function newTranslateLane(said: TranslatedRequest, target: Target, { call, deps, request }: TranslationContext): Lane {
+function newTranslateLane(
+  translated: TranslatedRequest,
+  target: Target,
+  { call, deps, request }: TranslationContext,
+): Lane {
   const ingress = deps.codecs.ingress.get(call.protocol.id)
   const upstream = deps.codecs.upstream.get(target.protocol)
   if (!ingress || !upstream) throw new Error("a translated request has its codecs")
-  if (request.reading.routing.strict || call.caller.strict) orUntranslatable(() => refuseLosses(said.losses))
-  return new TranslateLane(said, { ingress, upstream })
+  if (request.reading.routing.strict || call.caller.strict) orUntranslatable(() => refuseLosses(translated.losses))
+  return new TranslateLane(translated, { ingress, upstream })
 }
 
 interface ChatCodecPair {
@@ -173,10 +177,10 @@ class TranslateLane implements Lane {
   private readonly losses: Loss[]
 
   constructor(
-    private readonly said: TranslatedRequest,
+    private readonly translated: TranslatedRequest,
     private readonly halves: ChatCodecPair,
   ) {
-    this.losses = [...said.losses]
+    this.losses = [...translated.losses]
   }
 
   url({ target, request }: Attempt): string {
@@ -190,13 +194,13 @@ class TranslateLane implements Lane {
     const { line } = target
     const errand = this.errand(target, request.reading.stream)
     const own = call.protocol.id === target.protocol ? request.reading.headers : undefined
-    const headers = { ...errand.headers, ...this.halves.upstream.headersFor?.(this.said.asked), ...own }
-    return { headers: line.headersWith(headers), body: applyEdits(this.said.body, line.edits?.(errand) ?? []) }
+    const headers = { ...errand.headers, ...this.halves.upstream.headersFor?.(this.translated.parameters), ...own }
+    return { headers: line.headersWith(headers), body: applyEdits(this.translated.body, line.edits?.(errand) ?? []) }
   }
 
   answer(bytes: Uint8Array, attempt: Attempt): UnaryAnswer | undefined {
-    const said = parseJsonObject(decodeUtf8(bytes))
-    const response = said && this.halves.upstream.decodeResponse(said, this.decoding(attempt))
+    const body = parseJsonObject(decodeUtf8(bytes))
+    const response = body && this.halves.upstream.decodeResponse(body, this.decoding(attempt))
     if (!response) return undefined
     if (!isSameProtocol(attempt)) refuseEmptyAnswer(response)
     const mended = restoreResponse(response, this.restoration(attempt))
@@ -234,17 +238,17 @@ class TranslateLane implements Lane {
   }
 
   private decoding({ call, target }: Attempt) {
-    return { id: idOf(call), minter: minterOf(target, this.halves.upstream), customTools: this.said.customs }
+    return { id: idOf(call), minter: minterOf(target, this.halves.upstream), customTools: this.translated.customs }
   }
 
   private encoding({ call, target, request }: Attempt): ClientResponseContext {
-    const { usageAsked, framing, kept } = request.reading
+    const { usageAsked: usageRequested, framing, kept } = request.reading
     return {
       id: idOf(call),
       model: target.model.id,
-      asked: this.said.asked,
+      asked: this.translated.parameters,
       unixTime: Math.floor(Date.now() / 1000),
-      usageAsked,
+      usageAsked: usageRequested,
       framing,
       kept,
       losses: this.losses,
@@ -252,7 +256,7 @@ class TranslateLane implements Lane {
   }
 
   private restoration({ call, deps }: Attempt): AnswerRestoration {
-    const { names, customs, question } = this.said
+    const { names, customs, question } = this.translated
     const { tenant } = call.caller
     const { callId, dropsSeals, dropsThoughts, mayLoseSeals } = this.halves.ingress
     const keepTrailing: AnswerRestoration["keepTrailing"] = ({ text, seals }) =>

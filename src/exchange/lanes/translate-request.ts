@@ -46,7 +46,7 @@ export interface TranslatedRequest {
   /** JSON, in ordinary text. */
   readonly body: string
   readonly losses: readonly Loss[]
-  readonly asked: RequestParameters
+  readonly parameters: RequestParameters
   /** The caller's names of tools, by what they were sent as. */
   readonly names: ReadonlyMap<string, string>
   /** The tools, as they were sent, whose input is plain text. */
@@ -69,11 +69,11 @@ export function translateRequest(
   const ingress = codecs.ingress.get(task.from)
   const upstream = codecs.upstream.get(task.to)
   if (!ingress || !upstream) throw new Error(`no translation from ${task.from} to ${task.to}`)
-  const said = ingress.decodeRequest(body, task.envelope)
+  const decoded = ingress.decodeRequest(body, task.envelope)
   const { settingPaths } = ingress
-  const wanted = task.media ? addressesIn(said, { upstream, known: task.media }) : []
+  const wanted = task.media ? addressesIn(decoded, { upstream, known: task.media }) : []
   if (wanted.length > 0) return { wanted }
-  const whole = task.media && task.media.size > 0 ? withMedia(said, task.media) : said
+  const whole = task.media && task.media.size > 0 ? withMedia(decoded, task.media) : decoded
   const salted = task.identifiers ? withIdentifiers(whole, task.identifiers) : whole
   const { callId = upstream.callId, kept, context } = task
   const sealed = restoreTrailingSeals(
@@ -82,16 +82,16 @@ export function translateRequest(
     context.minter,
   )
   const losses: Loss[] = []
-  const told = rewriteRemoteCalls(sealed, { ...remoteTarget(sealed, { task, upstream }), losses })
-  const { request, names } = fitNames(told, { toolName: upstream.toolName, callId })
+  const rewritten = rewriteRemoteCalls(sealed, { ...remoteTarget(sealed, { task, upstream }), losses })
+  const { request, names } = fitNames(rewritten, { toolName: upstream.toolName, callId })
   const shows = ingress.showsThoughts && { showsThoughts: true }
   const place = (path: string) => findBodyPath(body, settingPathIn(path, { places: settingPaths, body }))
   const encoded = withSettingPaths(place, () => upstream.encodeRequest(request, { ...context, ...shows, losses }))
-  const { turns: _turns, instructions: _instructions, ...asked } = said
+  const { turns: _turns, instructions: _instructions, ...parameters } = decoded
   const customs = new Set(request.tools.filter(({ kind }) => kind === "custom").map(({ name }) => name))
   const lost = losses.map((loss) => ({ ...loss, path: place(loss.path) }))
-  const question = hashQuestion(said.turns)
-  return { body: JSON.stringify(encoded), losses: lost, asked, names, customs, question }
+  const question = hashQuestion(decoded.turns)
+  return { body: JSON.stringify(encoded), losses: lost, parameters, names, customs, question }
 }
 
 /** The remote servers a target supports: all in its own protocol, otherwise those it may call. */

@@ -4,40 +4,40 @@ import { fromByteText } from "../../transport/json/byte-text.ts"
 import { AnswerTranscript } from "./answer-transcript.ts"
 
 /** A text as an event that passes unread holds it: between quotes, in UTF-8. */
-function hearUnread(said: AnswerTranscript, text: string): void {
+function hearUnread(transcript: AnswerTranscript, text: string): void {
   const frame = Buffer.from(`{"text":${JSON.stringify(text)}}`)
-  said.addUnread(frame, '{"text":"'.length, frame.length - '"}'.length)
+  transcript.addUnread(frame, '{"text":"'.length, frame.length - '"}'.length)
 }
 
 test("what was said is the same, read or unread, in whichever pieces", () => {
   const piece = fc.record({ text: fc.string({ unit: "grapheme", maxLength: 40 }), isRead: fc.boolean() })
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
-      const said = new AnswerTranscript()
-      for (const { text, isRead } of pieces) isRead ? said.addText(0, text) : hearUnread(said, text)
-      expect(said.whole()).toEqual({ text: pieces.map(({ text }) => text).join(""), share: 1 })
+      const transcript = new AnswerTranscript()
+      for (const { text, isRead } of pieces) isRead ? transcript.addText(0, text) : hearUnread(transcript, text)
+      expect(transcript.whole()).toEqual({ text: pieces.map(({ text }) => text).join(""), share: 1 })
     }),
   )
 })
 
 test("candidates that speak in turn do not run into each other", () => {
-  const said = new AnswerTranscript()
+  const transcript = new AnswerTranscript()
   for (const [candidate, text] of [
     [1, "uno "],
     [0, "one "],
     [1, "dos"],
     [0, "two"],
   ] as const)
-    said.addText(candidate, text)
-  expect(said.whole().text).toBe("one two\nuno dos")
+    transcript.addText(candidate, text)
+  expect(transcript.whole().text).toBe("one two\nuno dos")
 })
 
 test("of more than is kept, the share is known", () => {
-  const said = new AnswerTranscript()
+  const transcript = new AnswerTranscript()
   const unread = fromByteText("x".repeat(8 * 1024))
-  for (let at = 0; at < 256; at++) said.addUnread(unread, 0, unread.length)
-  const { text, share } = said.whole()
-  expect(said.length).toBe(2 * 1024 * 1024)
+  for (let at = 0; at < 256; at++) transcript.addUnread(unread, 0, unread.length)
+  const { text, share } = transcript.whole()
+  expect(transcript.length).toBe(2 * 1024 * 1024)
   expect(text.length).toBeLessThan(64 * 1024)
   expect(text.length / share).toBe(2 * 1024 * 1024)
 })

@@ -68,22 +68,22 @@ export class StreamTranslation implements StreamPipe {
 
   private pass(frames: readonly SseFrame[]): Uint8Array | undefined {
     const text = asCodecFault(() => {
-      let said = ""
+      let text = ""
       for (const frame of frames) {
         if (this.over) break
         this.over = this.options.watch.onFrame(frame) !== "go-on"
-        if (!this.over) said += this.writeEvents(this.options.decoder.push(frame))
+        if (!this.over) text += this.writeEvents(this.options.decoder.push(frame))
       }
-      return said
+      return text
     })
     return text === "" ? undefined : fromByteText(text)
   }
 
   private writeEvents(events: readonly StreamEvent[]): string {
     let text = ""
-    for (const told of events) {
+    for (const decoded of events) {
       if (this.over) break
-      const event = this.empty ? this.empty.check(told) : told
+      const event = this.empty ? this.empty.check(decoded) : decoded
       const verdict = this.options.watch.onEvent(event)
       this.over = verdict !== "go-on"
       this.isHeld = verdict === "hold-frame"

@@ -37,7 +37,7 @@ interface ChunkReader {
 }
 
 /** Before the upstream has answered there is nothing to read. */
-const NOBODY: ChunkReader = { read: () => Promise.resolve({ done: true }) }
+const NO_READER: ChunkReader = { read: () => Promise.resolve({ done: true }) }
 
 export class UpstreamStream {
   /** What came before, and with, the first meaningful event. */
@@ -46,7 +46,7 @@ export class UpstreamStream {
   /** How it is written to the client, and so how its failure is. */
   readonly pipe: StreamPipe
   private readonly gapMs: number
-  private reader: ChunkReader = NOBODY
+  private reader: ChunkReader = NO_READER
   private meaningful = false
   /** Nothing is held back any more. */
   private committed = false
@@ -145,13 +145,13 @@ export class UpstreamStream {
     const { chargeSession, target, call } = this.attempt
     if (this.ended) recordAnswered(this.attempt, { usage: this.reportedUsage().usage, defects: () => this.defects() })
     if (!last && !this.hasDelivered) return chargeSession?.release()
-    const said = () => this.transcript.whole()
+    const readTranscript = () => this.transcript.whole()
     const onSpent = (spent: MeasuredUsage) => {
       this.counted = spent.usage
     }
     await chargeSession?.settle(target, {
       reported: this.reportedUsage(),
-      transcript: said,
+      transcript: readTranscript,
       waiter: waiting,
       onMeasured: onSpent,
       ...(last && { last }),

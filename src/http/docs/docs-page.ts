@@ -14,12 +14,12 @@ interface DocsPage {
 interface DocumentedOperation {
   readonly method: string
   readonly path: string
-  readonly told: JsonObject
+  readonly operation: JsonObject
 }
 
 export function docsPage(description: JsonObject): DocsPage {
   const info = memberOf(description, "info")
-  const tags = Map.groupBy(operationsIn(description), ({ told }) => String(listIn(told, "tags")[0] ?? ""))
+  const tags = Map.groupBy(operationsIn(description), ({ operation }) => String(listIn(operation, "tags")[0] ?? ""))
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -59,8 +59,8 @@ function policyOf(): string {
 
 function operationsIn(description: JsonObject): DocumentedOperation[] {
   return Object.entries(memberOf(description, "paths")).flatMap(([path, methods]) =>
-    Object.entries(isObject(methods) ? methods : {}).map(([method, told]) => {
-      return { method: method.toUpperCase(), path, told: isObject(told) ? told : {} }
+    Object.entries(isObject(methods) ? methods : {}).map(([method, operation]) => {
+      return { method: method.toUpperCase(), path, operation: isObject(operation) ? operation : {} }
     }),
   )
 }
@@ -73,18 +73,18 @@ ${joinHtml(operations.map(operationItem))}
 `
 }
 
-function operationItem({ method, path, told }: DocumentedOperation): HtmlFragment {
-  const { url } = memberOf(told, "externalDocs")
-  const spellings = listIn(told, "x-spellings")
-  return html`<details id="${textIn(told, "operationId")}">
-<summary><b>${method}</b> ${codeTag(path)} <span>${markdown(textIn(told, "summary"), "inline")}</span></summary>
-<p>${listIn(told, "security").length === 0 ? "No key required." : "Requires an API key."}${
+function operationItem({ method, path, operation }: DocumentedOperation): HtmlFragment {
+  const { url } = memberOf(operation, "externalDocs")
+  const spellings = listIn(operation, "x-spellings")
+  return html`<details id="${textIn(operation, "operationId")}">
+<summary><b>${method}</b> ${codeTag(path)} <span>${markdown(textIn(operation, "summary"), "inline")}</span></summary>
+<p>${listIn(operation, "security").length === 0 ? "No key required." : "Requires an API key."}${
     typeof url === "string" ? html` <a href="${url}" rel="noreferrer">Vendor documentation</a>` : ""
   }</p>
 ${spellings.length > 0 ? html`<p>Also at ${joinHtml(spellings.map((each) => html`${codeTag(String(each))} `))}</p>` : ""}
-${parametersTable(listIn(told, "parameters"))}
-${bodyOf(memberOf(told, "requestBody"))}
-${responsesTable(memberOf(told, "responses"))}
+${parametersTable(listIn(operation, "parameters"))}
+${bodyOf(memberOf(operation, "requestBody"))}
+${responsesTable(memberOf(operation, "responses"))}
 </details>
 `
 }
@@ -110,8 +110,9 @@ ${schemaLink(body)}${markdown(textIn(body, "description"))}`
 function responsesTable(responses: JsonObject): HtmlFragment {
   const rows = Object.entries(responses).map(([status, response]) => {
     const shared = isObject(response) ? nameIn(response) : undefined
-    const told = shared === undefined ? responseCells(response) : html`<td colspan="3">${link("response", shared)}</td>`
-    return html`<tr><td>${status}</td>${told}</tr>
+    const cells =
+      shared === undefined ? responseCells(response) : html`<td colspan="3">${link("response", shared)}</td>`
+    return html`<tr><td>${status}</td>${cells}</tr>
 `
   })
   return html`<h3>Answers</h3>
@@ -119,10 +120,10 @@ function responsesTable(responses: JsonObject): HtmlFragment {
 }
 
 function responseCells(response: Json): HtmlFragment {
-  const told = isObject(response) ? response : {}
-  const media = Object.keys(memberOf(told, "content")).join(", ")
-  const headers = Object.keys(memberOf(told, "headers")).map((name) => html`${codeTag(name)} `)
-  return html`<td>${markdown(textIn(told, "description"))}</td><td>${media}</td><td>${joinHtml(headers)}</td>`
+  const described = isObject(response) ? response : {}
+  const media = Object.keys(memberOf(described, "content")).join(", ")
+  const headers = Object.keys(memberOf(described, "headers")).map((name) => html`${codeTag(name)} `)
+  return html`<td>${markdown(textIn(described, "description"))}</td><td>${media}</td><td>${joinHtml(headers)}</td>`
 }
 
 /** Answers that several operations give. */

@@ -25,10 +25,10 @@ export function codeTag(text: string): HtmlFragment {
 /** Of Markdown what descriptions have: paragraphs, and code between backticks. */
 export function markdown(text: string, display: "block" | "inline" = "block"): HtmlFragment {
   const paragraphs = text.split(/\n{2,}/).filter((each) => each !== "")
-  const spoken = paragraphs.map((each) =>
+  const blocks = paragraphs.map((each) =>
     joinHtml(each.split("`").map((part, at) => (at % 2 ? codeTag(part) : html`${part}`))),
   )
-  return joinHtml(display === "inline" ? spoken : spoken.map((each) => html`<p>${each}</p>`))
+  return joinHtml(display === "inline" ? blocks : blocks.map((each) => html`<p>${each}</p>`))
 }
 
 function renderValue(value: HtmlFragment | string | undefined): string {

@@ -29,8 +29,8 @@ function alternative(path: string, at: number): HtmlFragment {
 }
 
 function rowsOf(schema: JsonObject, { path, isRequired }: SchemaPosition): HtmlFragment[] {
-  const said = typeof schema.description === "string" ? schema.description : ""
-  const row = html`<tr><td>${codeTag(path)}</td><td>${typeOf(schema)}${isRequired ? ", required" : ""}</td><td>${markdown(said, "inline")}</td></tr>
+  const description = typeof schema.description === "string" ? schema.description : ""
+  const row = html`<tr><td>${codeTag(path)}</td><td>${typeOf(schema)}${isRequired ? ", required" : ""}</td><td>${markdown(description, "inline")}</td></tr>
 `
   return [row, ...innerRows(schema, path)]
 }

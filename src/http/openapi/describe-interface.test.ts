@@ -89,7 +89,7 @@ function wordsOf(sample: RequestSample): string[] {
 
 test("every route of every protocol is described, and something is said of it", () => {
   const operations = Object.entries(described.paths as Record<string, Record<string, JsonObject>>).flatMap(
-    ([path, methods]) => Object.entries(methods).map(([method, told]) => ({ path, method, told })),
+    ([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, told: operation })),
   )
   for (const { method, path } of routes) {
     const named = path.replace("{rest}", "{model}")
@@ -101,7 +101,7 @@ test("every route of every protocol is described, and something is said of it", 
         ),
     )
     expect([method, path, found.length > 0]).toEqual([method, path, true])
-    for (const { told } of found) expect(told.tags).not.toEqual(["Others"])
+    for (const { told: operation } of found) expect(operation.tags).not.toEqual(["Others"])
   }
 })
 
@@ -138,10 +138,10 @@ describe.each(SAMPLES)("$name", (sample) => {
     for (const body of changed(sample.body, [...VALUES, ...wordsOf(sample)])) {
       if (!isObject(body)) continue
       count++
-      const said = refusal(sample, body)
+      const message = refusal(sample, body)
       const broken = violations(body, schema, described)
-      if (said === undefined) taken++
-      if ((said === undefined) !== (broken.length === 0)) expect({ body, said, broken }).toBeUndefined()
+      if (message === undefined) taken++
+      if ((message === undefined) !== (broken.length === 0)) expect({ body, said: message, broken }).toBeUndefined()
     }
     expect(taken).toBeGreaterThan(10)
     expect(count - taken).toBeGreaterThan(10)
@@ -169,9 +169,9 @@ test.each(SAMPLES)("$name: a list of models is described as taken exactly where 
       const { model: __, ...unnamed } = body
       for (const each of [body, unnamed]) {
         const listed = { ...each, [name]: list }
-        const said = refusal(sample, listed)
+        const message = refusal(sample, listed)
         const broken = violations(listed, schemaOf(sample), described)
-        if ((said === undefined) !== (broken.length === 0)) expect({ listed, said, broken }).toBeUndefined()
+        if ((message === undefined) !== (broken.length === 0)) expect({ listed, said: message, broken }).toBeUndefined()
       }
     }
   }
@@ -185,8 +185,8 @@ test("every protocol has a sample of its body", () => {
 test("the routing extension is described with every member it has", () => {
   const [sample] = SAMPLES
   if (!sample) throw new Error("there are samples")
-  const said = refusal(sample, { ...sample.body, provider: { unheard_of: 1 } }) ?? ""
-  const has = /It has: (.+)\.$/.exec(said)?.[1]?.split(", ") ?? []
+  const message = refusal(sample, { ...sample.body, provider: { unheard_of: 1 } }) ?? ""
+  const has = /It has: (.+)\.$/.exec(message)?.[1]?.split(", ") ?? []
   const { schemas } = described.components as { schemas: { Routing: { properties: JsonObject } } }
   expect(has.length).toBeGreaterThan(5)
   expect(Object.keys(schemas.Routing.properties).sort()).toEqual(has.sort())
@@ -194,13 +194,13 @@ test("the routing extension is described with every member it has", () => {
 
 test("every method of content generation is described", () => {
   const envelope = { does: "generate", rest: "models/a/b:unheardOf", query: "", headers: {} } as const
-  let said = ""
+  let message = ""
   try {
     geminiGenerate.checkEnvelope(envelope)
   } catch (thrown) {
-    said = thrown instanceof GatewayError ? thrown.message : ""
+    message = thrown instanceof GatewayError ? thrown.message : ""
   }
-  const methods = said.match(/:\w+(?=[,.])/g) ?? []
+  const methods = message.match(/:\w+(?=[,.])/g) ?? []
   expect(methods.length).toBeGreaterThan(2)
   expect((PROTOCOL_TEXTS["gemini-generate"].generate ?? []).map(({ end }) => end ?? "").sort()).toEqual(methods.sort())
 })
@@ -208,19 +208,19 @@ test("every method of content generation is described", () => {
 const listings = protocols.filter(({ listing }) => listing)
 
 test.each(listings)("$id: every parameter of its listing is described", ({ id, listing }) => {
-  const asked = new Set<string>()
+  const parameters = new Set<string>()
   const query = new URLSearchParams()
   query.get = (name) => {
-    asked.add(name)
+    parameters.add(name)
     return null
   }
-  query.has = (name) => asked.add(name) && false
+  query.has = (name) => parameters.add(name) && false
   listing?.encodeModels([], query)
   const [words] = PROTOCOL_TEXTS[id]["list-models"] ?? []
-  const told = Object.entries(words?.query ?? {}).flatMap(([name, said]) => {
-    return [name, ...(/Also `(\w+)`/.exec(said)?.slice(1) ?? [])]
+  const undocumented = Object.entries(words?.query ?? {}).flatMap(([name, description]) => {
+    return [name, ...(/Also `(\w+)`/.exec(description)?.slice(1) ?? [])]
   })
-  expect(told.sort()).toEqual([...asked].sort())
+  expect(undocumented.sort()).toEqual([...parameters].sort())
 })
 
 test.each([...protocols])("$id: errors are told in the shape described", (protocol) => {
@@ -245,7 +245,7 @@ test.each([...protocols])("$id: errors are told in the shape described", (protoc
 test("a route that nothing is said of is told as what it is", () => {
   const [route] = protocolRoutes(openaiChat, {} as ExchangeDeps)
   if (!route) throw new Error("there are routes")
-  const { does: _, ...unsaid } = route
-  const odd = describeInterface([{ ...unsaid, name: "GET /odd", method: "GET", path: "/odd" }], "1")
+  const { does: _, ...undescribed } = route
+  const odd = describeInterface([{ ...undescribed, name: "GET /odd", method: "GET", path: "/odd" }], "1")
   expect(odd.paths).toMatchObject({ "/odd": { get: { summary: "GET /odd", tags: ["Others"] } } })
 })

@@ -104,8 +104,8 @@ interface OperationInput {
 function operationOf(route: GatewayRoute, { words, path, others }: OperationInput): JsonObject {
   const { who, bodyLimit, protocol } = route
   const does = words.end === ":countTokens" ? "count-tokens" : route.does
-  const spoken = words.speaks ?? protocol.id
-  const body = bodyLimit > 0 ? bodyOf(spoken, does === "count-tokens") : undefined
+  const wire = words.speaks ?? protocol.id
+  const body = bodyLimit > 0 ? bodyOf(wire, does === "count-tokens") : undefined
   const names = path.includes("{") && bodyLimit === 0
   const headers = route.does === undefined ? [] : [...protocol.readsHeaders, ...(does === "generate" ? REPEATED : [])]
   const answer = {
@@ -119,7 +119,7 @@ function operationOf(route: GatewayRoute, { words, path, others }: OperationInpu
     operationId: `${route.method.toLowerCase()}${path.replace(/\W+(\w)?/g, (_, first = "") => first.toUpperCase())}`,
     ...(others.length > 0 && { "x-spellings": others }),
     ...(bodyLimit > 0 && { "x-body-limit": bodyLimit }),
-    ...(body && { externalDocs: { url: BODIES[spoken].page, description: "The vendor's documentation." } }),
+    ...(body && { externalDocs: { url: BODIES[wire].page, description: "The vendor's documentation." } }),
     security: securityOf(route),
     parameters: parametersOf({ path, query: words.query ?? {}, headers }),
     ...(body && { requestBody: body }),

@@ -51,13 +51,13 @@ interface ResponseTraits {
 
 /** The gateway's response headers. */
 export function headersOf({ who, does, idHeader }: ResponseTraits & { idHeader: string | undefined }): JsonObject {
-  const told = {
+  const envelope = {
     ...ALWAYS,
     ...(who === "key" && LIMITS),
     ...(does === "generate" && { ...ORIGIN, ...GENERATED }),
     ...(does === "count-tokens" && { ...ORIGIN, ...COUNTED }),
   }
-  return references([...Object.keys(told), ...(idHeader === undefined ? [] : [idHeader])])
+  return references([...Object.keys(envelope), ...(idHeader === undefined ? [] : [idHeader])])
 }
 
 function references(names: readonly string[]): JsonObject {
@@ -128,8 +128,8 @@ export function failuresOf({ protocol, who, does, bodyLimit, names }: FailureTra
     500,
   ]
   const shape = errorShapeOf(protocol)
-  const told = statuses.sort((a, b) => a - b)
-  return Object.fromEntries(told.map((status) => [status, { $ref: `#/components/responses/${shape}${status}` }]))
+  const described = statuses.sort((a, b) => a - b)
+  return Object.fromEntries(described.map((status) => [status, { $ref: `#/components/responses/${shape}${status}` }]))
 }
 
 /** An answer of the vendor's, of which nothing is said here. */

@@ -164,9 +164,9 @@ function bodyLengthOf(headers: RequestHeaders, version: ClientRequestHead["versi
 }
 
 function keepsAlive(headers: RequestHeaders, version: ClientRequestHead["version"]): boolean {
-  const said = headers.get("connection")
-  if (said === null) return version === "1.1"
-  const words = said
+  const connection = headers.get("connection")
+  if (connection === null) return version === "1.1"
+  const words = connection
     .toLowerCase()
     .split(",")
     .map((word) => word.trim())

@@ -25,10 +25,10 @@ function passes(stencil: FrameStencil | undefined, text: string): string | undef
 
 test("the stencil returns the text as written in JSON, without the numbers around it", () => {
   const learnt = stencilOf(frame('"one"', { seq: "1" }), frame('"two"', { seq: "2" }))
-  const said: string[] = []
+  const texts: string[] = []
   const two = frame('"a \\n b"', { seq: "30" }) + frame('""', { seq: "31" })
-  learnt?.pass(fromByteText(two), (bytes, from, to) => said.push(toByteText(bytes.subarray(from, to))))
-  expect(said).toEqual(["a \\n b", ""])
+  learnt?.pass(fromByteText(two), (bytes, from, to) => texts.push(toByteText(bytes.subarray(from, to))))
+  expect(texts).toEqual(["a \\n b", ""])
 })
 
 describe("what two frames teach", () => {

@@ -53,12 +53,12 @@ export class FrameStencil {
   }
 
   /** What passes for these bytes, if they are one or more whole frames that fit; undefined if they have to be read. */
-  pass(bytes: Uint8Array, onSaid: OnStencilText): Uint8Array<ArrayBuffer> | undefined {
+  pass(bytes: Uint8Array, onText: OnStencilText): Uint8Array<ArrayBuffer> | undefined {
     const borders = this.fit(bytes)
     if (!borders) return undefined
     for (let border = 0; border < borders.length; border += 2) {
       if (this.carriesText[(border / 2) % this.holes.length]) {
-        onSaid(bytes, borders[border] as number, borders[border + 1] as number)
+        onText(bytes, borders[border] as number, borders[border + 1] as number)
       }
     }
     return this.fill(bytes, borders)

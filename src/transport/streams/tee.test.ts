@@ -79,7 +79,7 @@ test("frames may be edited and dropped", () => {
 describe("frames that only say more of the same", () => {
   const mayVary = new Map([["text", true]])
   const partOf = (events: readonly string[]) => (events.length === 1 && events[0] === "more" ? "part" : undefined)
-  const said = (text: string) => `data: {"text":"${text}","end":null}\n\n`
+  const frameOf = (text: string) => `data: {"text":"${text}","end":null}\n\n`
   const ended = 'data: {"text":"x","end":"stop"}\n\n'
 
   function growing(growth = { partOf, mayVary, onAlike: () => {}, onText: () => {} }) {
@@ -107,27 +107,30 @@ describe("frames that only say more of the same", () => {
   test("frames that only say more of the same pass edited, without being shown to the observer once two were", () => {
     const { push, shown } = growing()
     const words = ["a", "b", "c", "d"]
-    expect(words.map((word) => push(said(word)))).toEqual(words.map((word) => said(word).replace("text", "words")))
-    expect(shown).toEqual([said("a"), said("b")])
+    expect(words.map((word) => push(frameOf(word)))).toEqual(
+      words.map((word) => frameOf(word).replace("text", "words")),
+    )
+    expect(shown).toEqual([frameOf("a"), frameOf("b")])
   })
 
   test("frames that only say more of the same are shown again after anything else has happened", () => {
     const { push, shown } = growing()
-    for (const frame of [said("a"), said("b"), said("c"), ended, said("d"), said("e"), said("f")]) push(frame)
-    expect(shown).toEqual([said("a"), said("b"), ended, said("d"), said("e")])
+    for (const frame of [frameOf("a"), frameOf("b"), frameOf("c"), ended, frameOf("d"), frameOf("e"), frameOf("f")])
+      push(frame)
+    expect(shown).toEqual([frameOf("a"), frameOf("b"), ended, frameOf("d"), frameOf("e")])
   })
 
   test("frames that only say more of the same are shown while a part of a frame is waiting for its end", () => {
     const { push, shown } = growing()
-    const text = said("a") + said("b") + said("c").slice(0, 9)
-    expect(push(text) + push(said("c").slice(9)) + push(said("d"))).toBe(
-      ["a", "b", "c", "d"].map((word) => said(word).replace("text", "words")).join(""),
+    const text = frameOf("a") + frameOf("b") + frameOf("c").slice(0, 9)
+    expect(push(text) + push(frameOf("c").slice(9)) + push(frameOf("d"))).toBe(
+      ["a", "b", "c", "d"].map((word) => frameOf(word).replace("text", "words")).join(""),
     )
-    expect(shown).toEqual([said("a"), said("b"), said("c")])
+    expect(shown).toEqual([frameOf("a"), frameOf("b"), frameOf("c")])
   })
 
   test("frames that only say more of the same pass alike wherever the bytes are cut", () => {
-    const whole = ["a", "b", "c"].map(said).join("") + ended + ["d", "e", "f"].map(said).join("")
+    const whole = ["a", "b", "c"].map(frameOf).join("") + ended + ["d", "e", "f"].map(frameOf).join("")
     const expected = whole.replaceAll('"text"', '"words"')
     for (let first = 0; first <= whole.length; first++) {
       for (const second of [first + 1, first + 17, whole.length - 3]) {
