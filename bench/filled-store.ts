@@ -1,8 +1,9 @@
 // A store as it is after a long time: many keys, and a long ledger.
-import { openKeys } from "../src/app.ts"
+
 import { loadConfig } from "../src/config/load-config.ts"
 import { knownProviders } from "../src/gateway-table.ts"
 import { Ledger } from "../src/ledger/ledger.ts"
+import { openAdminService } from "../src/open-store.ts"
 import { openSqlite } from "../src/store/sqlite/open-sqlite.ts"
 
 /** So many of the keys call; they lie all over the store. */
@@ -19,7 +20,7 @@ interface StoreFilling {
 export async function fillStore({ data, keys, rows }: StoreFilling): Promise<string[]> {
   const flags = { data }
   const config = loadConfig({ flags, environment: {}, workingDir: data, knownProviders })
-  const opened = openKeys(config, {})
+  const opened = openAdminService(config, {})
   const every = Math.max(1, Math.floor(keys / MOST_ACTIVE))
   const [ids, active]: [string[], string[]] = [[], []]
   for (let at = 0; at < keys; at++) {

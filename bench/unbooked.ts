@@ -1,6 +1,7 @@
 // The gateway without its books: what the rest of it costs, beside which the cost of money is seen. Nobody is charged.
-import { Gateway } from "../src/app.ts"
+
 import { loadConfig } from "../src/config/load-config.ts"
+import { Gateway } from "../src/gateway.ts"
 import { knownProviders } from "../src/gateway-table.ts"
 import { Log } from "../src/telemetry/log.ts"
 

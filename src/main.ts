@@ -3,7 +3,6 @@ import { closeSync, writeSync } from "node:fs"
 import { version } from "../package.json"
 import { findAdminKey } from "./access/secrets/admin-key.ts"
 import { modelStates } from "./administration.ts"
-import { Gateway, openAdminService as openStore } from "./app.ts"
 import { bundledModels } from "./catalog/bundled-models.ts"
 import { AdminClient } from "./cli/admin-client.ts"
 import { type CheckReport, checkAccounts, describeReport } from "./cli/check-accounts.ts"
@@ -22,7 +21,9 @@ import { type ConfigSources, configFile, loadConfig } from "./config/load-config
 import { watchConfig } from "./config/watch.ts"
 import { CredentialWatch } from "./config/watch-credentials.ts"
 import { stackOf } from "./exchange/exchange-record.ts"
+import { Gateway } from "./gateway.ts"
 import { buildTable, type GatewayTableOptions, knownProviders } from "./gateway-table.ts"
+import { openAdminService } from "./open-store.ts"
 import { SimulatorServer } from "./simulator/server.ts"
 import { ChargeLog } from "./simulator/simulated-charge.ts"
 import { Log } from "./telemetry/log.ts"
@@ -184,7 +185,7 @@ const openAdmin: OpenAdmin = (flags) => {
   const given = sources(flags)
   const readConfig = (text?: string) => loadConfig({ ...given, text })
   const opening = { readConfig, configFile: configFile(given).path }
-  return openStore(readConfig(), env, { ...opening, ...(flags.acceptLoss && { onLoss: printError }) })
+  return openAdminService(readConfig(), env, { ...opening, ...(flags.acceptLoss && { onLoss: printError }) })
 }
 
 async function listModels(flags: AdminFlags): Promise<readonly ListedModel[]> {
@@ -208,7 +209,7 @@ async function simulate(flags: SimulateFlags): Promise<void> {
 }
 
 try {
-  const actions = { serve, check, openDesk: openAdmin, listModels, findGateway, simulate }
+  const actions = { serve, check, openAdmin, listModels, findGateway, simulate }
   await buildProgram(actions, version).parseAsync()
 } catch (thrown) {
   printError(thrown instanceof Error ? thrown.message : String(thrown))

@@ -22,7 +22,7 @@ export interface CheckFlags extends AdminFlags {
 export interface CommandActions {
   readonly serve: (flags: ConfigFlags) => Promise<void>
   readonly check: (flags: CheckFlags) => Promise<void>
-  readonly openDesk: OpenAdmin
+  readonly openAdmin: OpenAdmin
   readonly listModels: ListGatewayModels
   readonly findGateway: FindGateway
   readonly simulate: (flags: SimulateFlags) => Promise<void>
@@ -48,13 +48,13 @@ export function buildProgram(actions: CommandActions, version: string): Command 
     )
     .option("--json", "print JSON")
     .action(actions.check)
-  trivium.addCommand(keysCommand(actions.openDesk, actions.listModels))
-  trivium.addCommand(tenantsCommand(actions.openDesk, actions.listModels))
-  trivium.addCommand(usageCommand(actions.openDesk))
-  trivium.addCommand(receiptCommand(actions.openDesk))
-  trivium.addCommand(ledgerCommand(actions.openDesk))
+  trivium.addCommand(keysCommand(actions.openAdmin, actions.listModels))
+  trivium.addCommand(tenantsCommand(actions.openAdmin, actions.listModels))
+  trivium.addCommand(usageCommand(actions.openAdmin))
+  trivium.addCommand(receiptCommand(actions.openAdmin))
+  trivium.addCommand(ledgerCommand(actions.openAdmin))
   trivium.addCommand(modelsCommand(actions.listModels))
-  trivium.addCommand(providersCommand(actions.openDesk))
+  trivium.addCommand(providersCommand(actions.openAdmin))
   trivium.addCommand(explainCommand(actions.findGateway))
   trivium.addCommand(simulateCommand(actions.simulate))
   trivium.addCommand(completionCommand(trivium))

@@ -42,7 +42,7 @@ describe("a broken import rule is reported", () => {
     ],
     [
       "a module does not import the composition root",
-      [{ path: "http/server.ts", text: 'import { Gateway } from "../app.ts"' }],
+      [{ path: "http/server.ts", text: 'import { Gateway } from "../gateway.ts"' }],
       "may not import a composition root",
     ],
     [

@@ -1,5 +1,5 @@
 // A gateway and the simulator behind it, each with its own books: what the one charges and what the other would bill.
-import type { GatewayOptions } from "../../src/app.ts"
+import type { GatewayOptions } from "../../src/gateway.ts"
 import { SimulatorServer } from "../../src/simulator/server.ts"
 import { ChargeLog } from "../../src/simulator/simulated-charge.ts"
 import { eventually } from "../stage/eventually.ts"

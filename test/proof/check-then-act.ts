@@ -1,10 +1,11 @@
 // The negative control: a gateway that looks whether a balance suffices, calls, and books afterwards, as many do. In all
 // else it is the gateway. What the rows on money prove must fail here: check-then-act.ts DATA
-import { Gateway } from "../../src/app.ts"
+
 import { GatewayError } from "../../src/canonical/gateway-error.ts"
 import { usdOfNano } from "../../src/canonical/usd.ts"
 import { loadConfig } from "../../src/config/load-config.ts"
 import type { ExchangeLedger } from "../../src/exchange/exchange-deps.ts"
+import { Gateway } from "../../src/gateway.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import type { Ledger } from "../../src/ledger/ledger.ts"
 import { Log } from "../../src/telemetry/log.ts"

@@ -1,9 +1,9 @@
 // The ledger of a stopped gateway, read from the store's tables: entries and open holds.
 import { Database } from "bun:sqlite"
 import { join } from "node:path"
-import { openAdminService } from "../../src/app.ts"
 import { loadConfig } from "../../src/config/load-config.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
+import { openAdminService } from "../../src/open-store.ts"
 import type { EntryKind } from "../../src/store/contract.ts"
 
 export interface BookedEntry {

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Gateway, type GatewayOptions } from "../../src/app.ts"
 import { loadConfig } from "../../src/config/load-config.ts"
 import type { ExchangeTimeouts } from "../../src/exchange/exchange-deps.ts"
+import { Gateway, type GatewayOptions } from "../../src/gateway.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
 import { Log } from "../../src/telemetry/log.ts"
 

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { KeyRegistry } from "../../src/access/key-registry.ts"
-import { openKeys } from "../../src/app.ts"
 import { loadConfig } from "../../src/config/load-config.ts"
 import { knownProviders } from "../../src/gateway-table.ts"
+import { openAdminService } from "../../src/open-store.ts"
 import { runCommand } from "./gateway.ts"
 
 export interface StagedKey {
@@ -36,7 +36,7 @@ export class KeyFolder {
   within<Result>(act: (keys: KeyRegistry) => Result): Result {
     const flags = { data: this.path }
     const config = loadConfig({ flags, environment: {}, workingDir: this.path, knownProviders })
-    const { keys, close } = openKeys(config, {})
+    const { keys, close } = openAdminService(config, {})
     try {
       return act(keys)
     } finally {

@@ -1,9 +1,8 @@
-// The composition root: the only file that knows every room, and how they are joined.
+// The gateway: joins every module and runs them; the composition root.
 import { setTimeout } from "node:timers/promises"
 import type { Caller } from "./access/caller.ts"
 import { KeyRegistry } from "./access/key-registry.ts"
 import { RateLimiter } from "./access/limits/rate-limiter.ts"
-import { loadHashingSecrets } from "./access/secrets/hashing-secret.ts"
 import { IdentifierSalt } from "./access/secrets/identifier-salt.ts"
 import { Sealer } from "./access/secrets/sealer.ts"
 import { StoredCredentials } from "./access/secrets/stored-credentials.ts"
@@ -12,8 +11,7 @@ import { AdminService } from "./admin/services/admin-service.ts"
 import { modelStates, openAdministration, ProviderCredentials, problemsOf } from "./administration.ts"
 import { GatewayError } from "./canonical/gateway-error.ts"
 import { checkAccounts } from "./cli/check-accounts.ts"
-import type { GatewayConfig, TracesSettings } from "./config/config.ts"
-import type { Secret } from "./config/secret.ts"
+import type { GatewayConfig } from "./config/config.ts"
 import { TokenCounter } from "./counting/token-counter.ts"
 import { openDiscovery, type UndiscoveredHost, undiscoveredHosts } from "./discovery-log.ts"
 import { RetryBudget } from "./exchange/attempt/retry-budget.ts"
@@ -33,27 +31,17 @@ import {
   toTracedExchange,
 } from "./exchange/exchange-record.ts"
 import { inlineMedia } from "./exchange/inline-media.ts"
-import type { TranslatedRequest, WantedMedia } from "./exchange/lanes/translate-request.ts"
+import { gatewayRoutes } from "./gateway-routes.ts"
 import { buildTable, type GatewayTable, providerTypes } from "./gateway-table.ts"
-import { withDescription } from "./http/description-routes.ts"
-import { entryRoutes } from "./http/entry-routes.ts"
 import { GatewayServer } from "./http/gateway-server.ts"
-import { jsonResponse } from "./http/json-response.ts"
-import { keyRoute } from "./http/key-route.ts"
 import type { PlainServer } from "./http/plain-server.ts"
-import { protocolRoutes } from "./http/protocol-routes.ts"
-import { receiptRoute } from "./http/receipt-route.ts"
-import type { GatewayRoute, RequestContext } from "./http/request-context.ts"
-import { responseRoutes } from "./http/response-routes.ts"
-import { isForeignPath } from "./http/route-help.ts"
-import { RouteTable } from "./http/route-table.ts"
-import { Ledger } from "./ledger/ledger.ts"
-import { StoreReadiness } from "./ledger/store-readiness.ts"
+import { largeRequestWorkers } from "./large-request-workers.ts"
+import type { Ledger } from "./ledger/ledger.ts"
+import { CONFIG_FILE, openLedger, openStore, type ProcessEnvironment } from "./open-store.ts"
+import { openTracer } from "./open-tracer.ts"
 import { openaiChat } from "./protocols/chat/openai-chat/openai-chat.ts"
 import { conversation } from "./protocols/chat/openai-responses/conversation/stored-conversation.ts"
-import { openaiResponses } from "./protocols/chat/openai-responses/openai-responses.ts"
-import type { RequestSummary } from "./protocols/contract.ts"
-import { codecs, protocols } from "./protocols.ts"
+import { codecs } from "./protocols.ts"
 import { ProviderService } from "./provider-service.ts"
 import type { ProviderAccount } from "./providers/contract.ts"
 import type { ModelDiscovery } from "./providers/discovery.ts"
@@ -61,18 +49,14 @@ import { Affinity } from "./routing/affinity.ts"
 import { HealthMonitor } from "./routing/health-monitor.ts"
 import { RotationCounter } from "./routing/rotation-counter.ts"
 import type { Store } from "./store/contract.ts"
-import { openSqlite } from "./store/sqlite/open-sqlite.ts"
 import { GatewayMetrics } from "./telemetry/gateway-metrics.ts"
 import type { Log } from "./telemetry/log.ts"
 import { EXPOSITION_TYPE } from "./telemetry/metric-registry.ts"
 import type { Tracer } from "./telemetry/tracer.ts"
 import { DeadlineTimer } from "./transport/deadline-timer.ts"
 import { SerialQueue } from "./transport/event-loop/serial-queue.ts"
-import { TaskWorker } from "./transport/event-loop/task-worker.ts"
 import { networkSend, type SendRequest } from "./transport/http-client.ts"
 import { fetchMedia } from "./transport/media-fetch.ts"
-import { retryAfterMs } from "./transport/retry-after.ts"
-import type { LargeTranslateTask, ReadRequestTask, WorkerResult } from "./worker.ts"
 
 /** How long a gateway that stops waits for its store to take what is owed. */
 const UNWRITTEN_MS = 3000
@@ -87,74 +71,6 @@ const ASIDE = {
   "spend-cap":
     "is out of credit or has reached its spending limit. The gateway uses other accounts or providers where configured. Add credit or raise the limit at the provider.",
 } as const
-
-const CONFIG_FILE = "trivium.yaml"
-
-type ProcessEnvironment = Readonly<Record<string, string | undefined>>
-
-interface OpenAdminOptions extends OpenStoreOptions, Pick<GatewayOptions, "readConfig" | "configFile"> {}
-
-interface OpenStoreOptions {
-  /** Called with what the store or its secret has lost; where it is left out, that is refused. */
-  readonly onLoss?: ((what: string) => void) | undefined
-}
-
-/** The store, and the secret that its keys were made with: both as they were left, or neither. */
-function openStore(
-  config: GatewayConfig,
-  environment: ProcessEnvironment,
-  { onLoss }: OpenStoreOptions,
-): { store: Store; secrets: Secret[] } {
-  const store = openSqlite(config.storePath, { onLoss })
-  try {
-    const keyCount = () => store.keys.count()
-    const { dataDir } = config
-    return { store, secrets: loadHashingSecrets({ dataDir, environment, marks: store.secrets, keyCount, onLoss }) }
-  } catch (thrown) {
-    store.close()
-    throw thrown
-  }
-}
-
-/** Keys and books on the store of this configuration, as a start would find them, for commands without a gateway. */
-export function openAdminService(
-  config: GatewayConfig,
-  environment: ProcessEnvironment,
-  options: OpenAdminOptions = {},
-): { adminService: AdminService & { providers: ProviderService }; keys: KeyRegistry; close: () => void } {
-  const { readConfig = () => config, configFile = CONFIG_FILE } = options
-  const { store, secrets } = openStore(config, environment, options)
-  const ledger = openLedger(store, config)
-  ledger.recover()
-  const keys = new KeyRegistry({ table: store.keys, tenants: store.tenants, balances: ledger, secrets })
-  const close = () => {
-    ledger.stop()
-    store.close()
-  }
-  const sync = () => store.sync()
-  const kept = new ProviderCredentials(
-    new StoredCredentials({ table: store.credentials, sealer: new Sealer(secrets) }),
-    providerTypes,
-  )
-  const table = () => buildTable(kept.withCredentials(config), { send: networkSend(config.upstream) })
-  const liveProviders = { config: () => config, onChange: () => {}, sync, readConfig, configFile }
-  const adminService = new AdminService({ keys, ledger, sync })
-  return {
-    adminService: Object.assign(adminService, {
-      providers: new ProviderService({ credentials: kept, table, ...liveProviders }),
-    }),
-    keys,
-    close,
-  }
-}
-
-/** The keys alone. */
-export function openKeys(
-  config: GatewayConfig,
-  environment: ProcessEnvironment,
-): { keys: KeyRegistry; close: () => void } {
-  return openAdminService(config, environment)
-}
 
 export interface GatewayOptions {
   readonly config: GatewayConfig
@@ -190,12 +106,12 @@ export class Gateway {
   private readonly discovery: ModelDiscovery
   private config: GatewayConfig
   private table: GatewayTable
-  private ready = true
+  private isReady = true
   /** What is owed and waits for the store to work again. */
   private readonly pendingWrites = new Set<Promise<void>>()
 
   constructor(options: GatewayOptions) {
-    const { config, environment, log, timeouts } = options
+    const { config, environment, log, timeouts, version = "0" } = options
     this.log = log
     this.config = config
     this.timeouts = { ...DEFAULT_TIMEOUTS, ...timeouts }
@@ -218,55 +134,28 @@ export class Gateway {
       this.table = this.tableOf(this.config)
     })
     this.table = this.tableOf(config)
-    const mayFetch = () => this.config.media.fetch
-    const seals = {
+    const sealing = {
       seal: (plain: Uint8Array, place: string) => sealer.sealBytes(plain, place),
       open: (sealed: Uint8Array, place: string) => sealer.openBytes(sealed, place),
     }
     const onFault = (cause: unknown) => log.line("error", "observer-failed", { stack: stackOf(cause) })
-    const responses = new StoredResponses({ table: this.store.responses, wording: conversation, ...seals, onFault })
+    const responses = new StoredResponses({ table: this.store.responses, wording: conversation, ...sealing, onFault })
     responses.dropExpired()
-    const deps: ExchangeDeps = {
-      table: () => this.table,
-      ...this.routing(),
-      deadlines: this.deadlines,
-      timeouts: this.timeouts,
-      upstreamCalls: this.upstreamCalls,
-      ...largeRequestWorkers(),
-      codecs,
-      sealCache: new SealCache(),
-      ledger: options.bookWith ? options.bookWith(this.ledger) : this.ledger,
-      repeats: new IdempotencyRegistry({ table: this.store.idempotency, ...seals }),
-      responses,
+    const deps = this.exchangeDeps({
       identifiers: new IdentifierSalt(secret),
-      tokens: new TokenCounter(new URL("./token-worker.ts", import.meta.url)),
-      get fetchMedia() {
-        return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined
-      },
-      onUnwritten: (writing) => {
-        this.pendingWrites.add(writing)
-        void writing.finally(() => this.pendingWrites.delete(writing))
-      },
-      largeRequestQueue: new SerialQueue(),
+      ledger: options.bookWith ? options.bookWith(this.ledger) : this.ledger,
+      repeats: new IdempotencyRegistry({ table: this.store.idempotency, ...sealing }),
+      responses,
       onFault,
-    }
+    })
     const freeOf = (caller: Caller) => this.keys.balanceOf(caller)?.freeNano ?? null
     const funds = new FundsCheck({ ledger: this.ledger, freeOf, table: () => this.table })
     this.server = new GatewayServer({
       ...config.server,
-      routes: new RouteTable(
-        withDescription(
-          [
-            ...protocols.flatMap((each) => protocolRoutes(each, deps)),
-            ...responseRoutes({ protocol: openaiResponses, responses }),
-            ...this.ownRoutes(),
-            ...this.healthRoutes(),
-            ...entryRoutes(openaiChat),
-          ],
-          { protocol: openaiChat, version: options.version ?? "0" },
-        ),
-        { isForeign: isForeignPath },
-      ),
+      routes: gatewayRoutes({
+        ...{ deps, responses, version, keys: this.keys, adminService: this.adminService, ledger: this.ledger },
+        isReady: () => this.isReady,
+      }),
       authenticate: (key) => this.keys.authenticate(key),
       checkFunds: (caller) => funds.check(caller),
       limits: new RateLimiter({ requestsPerMinute: () => this.config.defaults.requestsPerMinute }),
@@ -278,15 +167,14 @@ export class Gateway {
       onShed: (reason) => this.metrics.countShed(reason),
     })
     this.metrics = new GatewayMetrics({
-      version: options.version ?? "0",
+      version,
       inFlight: () => this.server.inFlight,
       bodyBytes: () => this.server.bodies.inUse,
       suspenseNano: cacheLastRead(() => this.ledger.suspense.sumNano),
       debtNano: cacheLastRead(() => -(this.ledger.balance("debt")?.postedNano ?? 0n)),
       onLoopDelay: (delayMs) => this.server.onLoopDelay(delayMs),
     })
-    if (config.traces)
-      this.tracer = openTracer(config.traces, { metrics: this.metrics, log, version: options.version ?? "0" })
+    if (config.traces) this.tracer = openTracer(config.traces, { metrics: this.metrics, log, version })
     this.admin = this.openAdmin(options)
     this.discovery.follow(this.table.accounts.values())
   }
@@ -328,18 +216,38 @@ export class Gateway {
     return openAdministration({ config, environment, view, adminService, version, server: this.server, onFault })
   }
 
-  /** What exchanges learn from each other about where to go. */
-  private routing(): Pick<ExchangeDeps, "health" | "affinity" | "turns" | "retries" | "chance" | "overruns"> {
+  /** The dependencies of exchanges; those given are opened with the store. */
+  private exchangeDeps(
+    opened: Pick<ExchangeDeps, "identifiers" | "ledger" | "repeats" | "responses" | "onFault">,
+  ): ExchangeDeps {
     const now = () => performance.now()
     const chance = () => Math.random()
-    const health = new HealthMonitor({ now, chance, onSetAside: (account, why) => this.logAccountAside(account, why) })
-    const [affinity, turns, retries, overruns] = [
-      new Affinity({ now }),
-      new RotationCounter(),
-      new RetryBudget(now),
-      new LimitOverruns(),
-    ]
-    return { health, affinity, turns, retries, chance, overruns }
+    const mayFetch = () => this.config.media.fetch
+    return {
+      ...opened,
+      table: () => this.table,
+      health: new HealthMonitor({ now, chance, onSetAside: (account, why) => this.logAccountAside(account, why) }),
+      affinity: new Affinity({ now }),
+      turns: new RotationCounter(),
+      retries: new RetryBudget(now),
+      overruns: new LimitOverruns(),
+      chance,
+      deadlines: this.deadlines,
+      timeouts: this.timeouts,
+      upstreamCalls: this.upstreamCalls,
+      ...largeRequestWorkers(),
+      largeRequestQueue: new SerialQueue(),
+      codecs,
+      sealCache: new SealCache(),
+      tokens: new TokenCounter(new URL("./token-worker.ts", import.meta.url)),
+      get fetchMedia() {
+        return mayFetch() ? (addresses: readonly string[]) => inlineMedia(addresses, fetchMedia) : undefined
+      },
+      onUnwritten: (writing) => {
+        this.pendingWrites.add(writing)
+        void writing.finally(() => this.pendingWrites.delete(writing))
+      },
+    }
   }
 
   private logAccountAside(account: ProviderAccount, why: keyof typeof ASIDE): void {
@@ -417,9 +325,9 @@ export class Gateway {
     })
   }
 
-  /** Lets what is under way end well, then ends it all the same. */
+  /** Waits for running requests up to the limits, then ends them. */
   async stop({ graceMs, drainMs }: { graceMs: number; drainMs: number }): Promise<void> {
-    this.ready = false
+    this.isReady = false
     this.discovery.stop()
     this.log.line("info", "stopping", { in_flight: this.server.inFlight })
     this.server.closeAfterNextResponse()
@@ -439,95 +347,17 @@ export class Gateway {
     this.log.line("info", "stopped")
     this.log.flush()
   }
-
-  /** Where callers ask for what is their own. */
-  private ownRoutes(): GatewayRoute[] {
-    const { keys, adminService } = this
-    const own = { protocol: openaiChat, protocols }
-    return [
-      keyRoute({
-        ...own,
-        balanceOf: (caller) => keys.balanceOf(caller),
-        spendingOf: ({ id, tenant, budgetsInForce }) =>
-          adminService.keys.spendingOf({ id, tenant, budgets: budgetsInForce }),
-      }),
-      receiptRoute({ ...own, receiptOf: (id, tenant) => adminService.ledger.receipt(id, tenant) }),
-    ]
-  }
-
-  private healthRoutes(): GatewayRoute[] {
-    const health = { method: "GET", who: "anyone", bodyLimit: 0, protocol: openaiChat, generates: false } as const
-    const say = (status: string, code: number) => (context: RequestContext) => {
-      context.record.status = code
-      return jsonResponse({ status }, context.record)
-    }
-    const store = new StoreReadiness(this.ledger)
-    const readiness = () => {
-      if (!this.ready) return say("stopping", 503)
-      return store.isWritable() ? say("ready", 200) : say("store_unavailable", 503)
-    }
-    // Coding agents look whether somebody is there before they speak.
-    const hello = { ...health, method: "HEAD", handle: say("ok", 200) } as const
-    const greetings = ["", ...protocols.flatMap(({ prefixes }) => prefixes)].map((prefix) => `${prefix}/api/hello`)
-    return [
-      ...greetings.map((path) => ({ ...hello, name: `HEAD ${path}`, path })),
-      { ...health, name: "GET /healthz", path: "/healthz", handle: say("ok", 200) },
-      {
-        ...health,
-        name: "GET /readyz",
-        path: "/readyz",
-        handle: (context) => readiness()(context),
-      },
-    ]
-  }
 }
 
-const HOUR_MS = 3_600_000
-
-function openLedger(store: Store, { ledger: { suspenseHours } }: GatewayConfig): Ledger {
-  return new Ledger({ table: store.ledger, returnSuspenseAfterMs: suspenseHours * HOUR_MS })
-}
-
-/** A sum of the store, and while that fails the last one it told. */
+/** The last sum that was read, while the store fails. */
 function cacheLastRead(read: () => bigint): () => bigint {
   let last = 0n
   return () => {
     try {
       last = read()
     } catch {
-      // Whoever looks at metrics wants all the others just then.
+      // The other metrics are still exposed.
     }
     return last
-  }
-}
-
-/** Who asks for no traces does not load what makes them. */
-async function openTracer(
-  { headers, serviceName, ...traces }: TracesSettings,
-  { metrics, log, version }: { metrics: GatewayMetrics; log: Log; version: string },
-): Promise<Tracer> {
-  const { Tracer } = await import("./telemetry/tracer.ts")
-  return new Tracer({
-    ...traces,
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.reveal()])),
-    resource: { "service.name": serviceName, "service.version": version },
-    retryAfterMs,
-    onSpans: (result, count) => metrics.countSpans(result, count),
-    onChange: ({ takes, status }) =>
-      log.line(takes ? "info" : "warn", takes ? "traces-taken" : "traces-refused", { status }),
-  })
-}
-
-/** What is done about requests too large for the event loop. */
-function largeRequestWorkers(): Pick<ExchangeDeps, "readLarge" | "translateLarge"> {
-  const offLoop = new TaskWorker({ module: new URL("./worker.ts", import.meta.url) })
-  const run = async <Task, Result>(task: Task, transfer: ArrayBuffer[] = []): Promise<Result> => {
-    const result = await offLoop.run<Task, WorkerResult<Result>>(task, transfer)
-    if ("result" in result) return result.result
-    throw new GatewayError(result.code, result.message, result.details)
-  }
-  return {
-    readLarge: (bytes, source) => run<ReadRequestTask, RequestSummary>({ ...source, bytes }, [bytes.buffer]),
-    translateLarge: (text, translate) => run<LargeTranslateTask, TranslatedRequest | WantedMedia>({ text, translate }),
   }
 }
