@@ -1,5 +1,12 @@
 // The conversation a request is part of, as far as its text tells, so that it may go where its prompt cache is. Two
 // conversations taken for one cost a cache and nothing else.
+import {
+  CONVERSATION_MEMBERS,
+  INSTRUCTION_MESSAGE,
+  METADATA_MEMBER,
+  METADATA_USER_ID,
+  SESSION_MEMBER,
+} from "../protocols/request-members.ts"
 import { findMember, type JsonOutline } from "../transport/json/json-scan.ts"
 
 /** A text and where its outermost members stand. */
@@ -21,12 +28,6 @@ const LOOKED_AT = 1024
 /** What stands before the first message is passed over up to here. */
 const MAX_SKIPPED = 256 * 1024
 
-/** Where protocols keep what was said. */
-const CONVERSATIONS = ["messages", "contents", "input"]
-/** Instructions are the same in many conversations. */
-const INSTRUCTION = /"role"\s*:\s*"(?:system|developer)"/
-const USER_ID = /"user_id"\s*:\s*"([^"]+)/
-
 /** Undefined where it is too short to be cached anywhere, unless the caller gives it a name. */
 export function sessionKeyOf(request: SessionRequest, { keyId, model }: SessionOwner): string | undefined {
   const name = findSessionName(request) ?? findFirstMessage(request)
@@ -34,19 +35,19 @@ export function sessionKeyOf(request: SessionRequest, { keyId, model }: SessionO
 }
 
 function findSessionName({ text, outline }: SessionRequest): string | undefined {
-  const key = findMember(outline, "prompt_cache_key")
+  const key = findMember(outline, SESSION_MEMBER)
   if (key) return text.slice(key.valueStart, Math.min(key.end, key.valueStart + LOOKED_AT))
-  const metadata = findMember(outline, "metadata")
+  const metadata = findMember(outline, METADATA_MEMBER)
   return (
     metadata &&
-    USER_ID.exec(text.slice(metadata.valueStart, Math.min(metadata.end, metadata.valueStart + LOOKED_AT)))?.[1]
+    METADATA_USER_ID.exec(text.slice(metadata.valueStart, Math.min(metadata.end, metadata.valueStart + LOOKED_AT)))?.[1]
   )
 }
 
 /** The first message that is no instruction. */
 function findFirstMessage({ text, outline }: SessionRequest): string | undefined {
   if (text.length < LEAST_CACHED_LENGTH) return undefined
-  for (const name of CONVERSATIONS) {
+  for (const name of CONVERSATION_MEMBERS) {
     const member = findMember(outline, name)
     if (member) return firstMessage(text.slice(member.valueStart, member.end))
   }
@@ -58,7 +59,7 @@ function firstMessage(text: string): string {
   for (let start = 1; start < Math.min(text.length, MAX_SKIPPED); ) {
     const end = endOfValue(text, start)
     const beginning = text.slice(start, Math.min(end, start + LOOKED_AT))
-    if (!INSTRUCTION.test(beginning)) return beginning
+    if (!INSTRUCTION_MESSAGE.test(beginning)) return beginning
     start = end
   }
   return text.slice(0, LOOKED_AT)

@@ -42,6 +42,8 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
     "protocols/chat-codec.ts",
     "protocols/embedding-codec.ts",
     "protocols/image-codec.ts",
+    "protocols/request-members.ts",
+    "protocols/retry-pause.ts",
   ],
   providers: ["providers/contract.ts"],
   store: ["store/contract.ts"],

@@ -5,6 +5,7 @@ import type { CandidateFinish, ResponseCandidate } from "../../canonical/chat/ch
 import type { StreamEvent } from "../../canonical/chat/stream-event.ts"
 import { isObject, parseJson } from "../../canonical/json.ts"
 import type { Usage } from "../../canonical/usage.ts"
+import { FORMAT_MEMBERS, JSON_FORMAT } from "../../protocols/request-members.ts"
 import type { AnswerDefect } from "../../routing/health-monitor.ts"
 import { decodeUtf8 } from "../../transport/json/byte-text.ts"
 import type { Attempt } from "../lanes/lane.ts"
@@ -19,12 +20,6 @@ interface RequestedFormat {
 
 const MAX_ANSWER_BYTES = 64 * 1024
 const MAX_PARTS = 64
-/** The members in which each protocol requests JSON. */
-const FORMATS = new Set([
-  ...["response_format", "text", "output_config", "output_format"],
-  ...["generationConfig", "generation_config"],
-])
-const JSON_REQUESTED = /"type"\s*:\s*"json|"application\/json"/
 const MAX_FORMAT_LENGTH = 512
 
 /** Undefined if the response may have any format. */
@@ -32,8 +27,8 @@ export function requestedFormat({ text, outline }: Pick<ReadRequest, "text" | "o
   let [tools, json] = [false, false]
   for (const { name, valueStart, end } of outline.members) {
     if (name === "tools") tools = true
-    else if (FORMATS.has(name))
-      json ||= JSON_REQUESTED.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
+    else if (FORMAT_MEMBERS.has(name))
+      json ||= JSON_FORMAT.test(text.slice(valueStart, Math.min(end, valueStart + MAX_FORMAT_LENGTH)))
   }
   return tools || json ? { tools, json } : undefined
 }

@@ -1,11 +1,11 @@
 // Calls one target and reads its error response, if any.
 import { GatewayError } from "../../canonical/gateway-error.ts"
+import { readRetryPause } from "../../protocols/retry-pause.ts"
 import type { Target } from "../../routing/route-plan.ts"
 import type { Abort } from "../../transport/abort.ts"
 import type { UpstreamResponse } from "../../transport/http-response.ts"
 import { decodeUtf8 } from "../../transport/json/byte-text.ts"
 import { readAll } from "../../transport/read-all.ts"
-import { readRetryPause } from "../../transport/retry-after.ts"
 import type { Attempt } from "../lanes/lane.ts"
 import type { UpstreamCall } from "./upstream-calls.ts"
 

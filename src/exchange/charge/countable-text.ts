@@ -7,6 +7,7 @@ import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { RequestShape } from "../../counting/estimate-tokens.ts"
 import { imageSize } from "../../counting/image-size.ts"
 import type { MediaItem } from "../../counting/media-tokens.ts"
+import { INPUT_MEMBERS, NESTED_INPUT_MEMBERS } from "../../protocols/request-members.ts"
 
 /** What is to be counted: text, and tokens that are known by other means. */
 export interface CountableText {
@@ -37,9 +38,9 @@ export function textOfResponse({ candidates }: ChatResponse): string {
   return collector.texts.join("\n")
 }
 
-/** Of requests that are no conversation: what is to be embedded, in OpenAI's words or in Google's, or drawn. */
-export function textOfInput({ input, prompt, content, requests }: JsonObject): CountableText {
-  return joinCountables([input, prompt, content, requests].map((value) => textOfJson(value ?? null)))
+/** The text of a request without a conversation: of embeddings or images. */
+export function textOfInput(body: JsonObject): CountableText {
+  return joinCountables(INPUT_MEMBERS.map((name) => textOfJson(body[name] ?? null)))
 }
 
 function textOfJson(value: Json): CountableText {
@@ -47,8 +48,7 @@ function textOfJson(value: Json): CountableText {
   if (typeof value === "number") return { text: "", tokens: 1 }
   if (Array.isArray(value)) return joinCountables(value.map(textOfJson))
   if (!isObject(value)) return NOTHING
-  const { content, parts, title, text } = value
-  return joinCountables([content, parts, title, text].map((each) => textOfJson(each ?? null)))
+  return joinCountables(NESTED_INPUT_MEMBERS.map((name) => textOfJson(value[name] ?? null)))
 }
 
 const NOTHING: CountableText = { text: "", tokens: 0 }

@@ -293,7 +293,7 @@ function itemNotFound(id: string, index: number): GatewayError {
   return new GatewayError("invalid_parameter", message, { param: `input[${index}].id` })
 }
 
-/** A fault of the request, as OpenAI has it: the path that was asked for is there. */
+/** An error of the request and not a missing route: the path exists. */
 function previousNotFound(id: string): GatewayError {
   const why = "It was deleted, has expired, was not stored, or belongs to another tenant"
   const message = `Previous response with id '${excerpt(id)}' not found. ${why}: send the conversation in \`input\` instead.`

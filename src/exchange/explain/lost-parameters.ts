@@ -2,6 +2,7 @@
 // parameters.
 import type { Loss } from "../../canonical/loss.ts"
 import type { CatalogModel } from "../../catalog/catalog.ts"
+import { CONVERSATION_MEMBERS, INSTRUCTION_MEMBERS } from "../../protocols/request-members.ts"
 import { type RoutingTable, type Target, targetsOf } from "../../routing/route-plan.ts"
 import type { ExchangeDeps } from "../exchange-deps.ts"
 import { type TranslationContext, UntranslatableError } from "../lanes/translate-lane.ts"
@@ -67,11 +68,8 @@ function isLost({ path, how, weight }: Loss): boolean {
   return isParameter(path) && (how === "dropped" || weight === "meaning")
 }
 
-/** Where requests hold the conversation; all else of them is parameters. */
-const CONVERSATION = new Set([
-  ...["messages", "system", "input", "instructions"],
-  ...["contents", "systemInstruction", "system_instruction"],
-])
+/** All other members are parameters. */
+const CONVERSATION = new Set([...CONVERSATION_MEMBERS, ...INSTRUCTION_MEMBERS])
 
 function isParameter(path: string): boolean {
   const [head = ""] = path.split(/[.[]/, 1)

@@ -1,8 +1,6 @@
 // Maps a codec's path to the path of the same member in the caller's own body.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
-
-/** Where the protocols hold the conversation. */
-const CONVERSATIONS = ["messages", "input", "contents"]
+import { CONVERSATION_MEMBERS } from "../../protocols/request-members.ts"
 
 /**
  * The path as far as it leads into the body. A member that stands one level deeper than it was named, such as a
@@ -10,7 +8,7 @@ const CONVERSATIONS = ["messages", "input", "contents"]
  */
 export function findBodyPath(body: JsonObject, path: string): string {
   const [head = "", ...steps] = path.match(/[^.[\]]+|\[\d+\]/g) ?? []
-  const first = CONVERSATIONS.includes(head) ? (CONVERSATIONS.find((name) => name in body) ?? head) : head
+  const first = CONVERSATION_MEMBERS.includes(head) ? (CONVERSATION_MEMBERS.find((name) => name in body) ?? head) : head
   let at: Json | undefined = memberOf(body, first)
   if (at === undefined) return steps.length === 0 ? first : path
   let found = first
@@ -40,7 +38,7 @@ function stepInto(at: Json, step: string): BodyPathStep | undefined {
   return inner && deeper !== undefined ? { path: `.${inner[0]}.${step}`, value: deeper } : undefined
 }
 
-/** Google takes two spellings of each member. */
+/** Some protocols accept two spellings of each member. */
 function memberOf(object: Json, name: string): Json | undefined {
   if (!isObject(object)) return undefined
   if (Object.hasOwn(object, name)) return object[name]

@@ -1,4 +1,4 @@
-// A response without content whose stop reason no other protocol has, such as Gemini's MALFORMED_FUNCTION_CALL. Clients
+// A response without content whose stop reason no other protocol has, such as a malformed function call. Clients
 // would treat it as a finished turn, so it counts as a failed attempt.
 
 import type { CandidateFinish, ChatResponse } from "../../canonical/chat/chat-response.ts"

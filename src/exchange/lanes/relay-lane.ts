@@ -7,6 +7,7 @@ import type { Loss } from "../../canonical/loss.ts"
 import type { CatalogModel } from "../../catalog/catalog.ts"
 import type { UpstreamCodec } from "../../protocols/chat-codec.ts"
 import type { RelayTarget, RequestSummary, StreamRelay } from "../../protocols/contract.ts"
+import { EFFORT_MEMBERS } from "../../protocols/request-members.ts"
 import type { ProviderOperation } from "../../providers/contract.ts"
 import { decodeByteText, fromByteText, isAscii, toBody, toByteText } from "../../transport/json/byte-text.ts"
 import { type JsonOutline, outlineJson } from "../../transport/json/json-scan.ts"
@@ -83,8 +84,6 @@ function lossesOf({ storesUpstream, effort }: RequestSummary, { unknown, efforts
   })
   return storesUpstream ? [NOT_STORED, ...left] : left
 }
-
-const EFFORT_MEMBERS = ["reasoning", "thinking", "extra_body"]
 
 /** The members that a host would refuse a request for; those the gateway takes out by itself are none. */
 function unknownMembers(taken: ReadonlySet<string>, { members }: JsonOutline): string[] | undefined {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type RetryPause, readRetryPause, retryAfterMs } from "./retry-after.ts"
+import { retryAfterMs } from "../transport/retry-after.ts"
+import { type RetryPause, readRetryPause } from "./retry-pause.ts"
 
 const now = Date.parse("2026-01-01T00:00:00Z")
 const cases: [Record<string, string>, number | undefined][] = [
