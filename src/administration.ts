@@ -226,7 +226,7 @@ interface StoredCredentialFacts {
   readonly find: () => Secret | undefined
 }
 
-/** What may be told of the credential that is used: where it was found, and how it ends. */
+/** The public facts of the credential in use: its source and its last characters. */
 function credentialFacts(settings: ProviderSettings, { stored, find }: StoredCredentialFacts) {
   const { apiKey, apiKeys, accessKeyId } = settings
   const isConfigured = hasCredential(settings)

@@ -9,7 +9,7 @@ export interface UndiscoveredHost {
   readonly address: string
 }
 
-/** Calls `onChange` when models were discovered. The log tells of each listing, and once of each host without one. */
+/** Calls `onChange` when models were discovered. Logs each listing, and once each host without one. */
 export function openDiscovery(log: Log, onChange: () => void): ModelDiscovery {
   return new ModelDiscovery({
     onOffer: ({ id: provider }, offer) => {

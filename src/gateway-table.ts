@@ -111,7 +111,7 @@ function toPlainValue(value: unknown): unknown {
   return members.map(([name, member]) => [name, toPlainValue(member)])
 }
 
-/** Where the simulator serves, a model's name may end in what is asked of it: `@status-503`. Nobody else hears that. */
+/** For the simulator, a model's name may end in a directive such as `@status-503`; other providers never see it. */
 class SimulatedCatalog extends Catalog {
   constructor(
     models: readonly CatalogModel[],
@@ -131,7 +131,7 @@ class SimulatedCatalog extends Catalog {
   }
 }
 
-/** Served by the simulator in the place of its hosts, of which the first stands for all, under the name callers know. */
+/** A model served by the simulator instead of its hosts, with its first target and its usual name. */
 function toSimulatedModel(model: CatalogModel): CatalogModel {
   return { ...model, targets: model.targets.slice(0, 1).map((target) => ({ ...target, model: model.id })) }
 }

@@ -309,7 +309,7 @@ export class Gateway {
     this.discovery.follow(table.accounts.values())
   }
 
-  /** After a credential was set or removed: to remove the last one leaves nobody to call. */
+  /** After a credential was set or removed; without any, no provider can be called. */
   private changeAccounts(): void {
     this.table = this.tableOf(this.config)
     this.discovery.follow(this.table.accounts.values())

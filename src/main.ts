@@ -28,7 +28,7 @@ import { SimulatorServer } from "./simulator/server.ts"
 import { ChargeLog } from "./simulator/simulated-charge.ts"
 import { Log } from "./telemetry/log.ts"
 
-/** How long a gateway that was told to stop stays in the load balancer's eyes, and how long it lets streams end. */
+/** How long a stopping gateway stays visible to a load balancer, and how long it lets streams finish. */
 const GRACE_MS = 5000
 const DRAIN_MS = 20_000
 /** A terminal's Ctrl-C reaches us directly and once more through the launcher; that is one signal, not two. */
@@ -113,11 +113,11 @@ function notifyLauncher(): void {
     writeSync(pipe, "serving\n")
     closeSync(pipe)
   } catch {
-    // Nobody listens there: the variable was inherited from elsewhere.
+    // No launcher listens there: the variable was inherited.
   }
 }
 
-/** A rejection nobody awaited is a fault of ours, but none that the other exchanges should die of. */
+/** An unhandled rejection is an internal error, but must not end the other exchanges. */
 function logFaults(log: Log): void {
   process.on("unhandledRejection", (cause) => log.line("error", "unhandled-rejection", { stack: stackOf(cause) }))
   process.on("uncaughtException", (cause) => {

@@ -60,7 +60,7 @@ const embedding: EmbeddingCodecs = {
   upstream: new Map([
     [openaiEmbeddings.id as string, openaiEmbeddingsCodec.upstream],
     [geminiEmbed.id, geminiEmbedCodec.batchUpstream],
-    // Nobody speaks these to us.
+    // No client uses these.
     ["gemini-embed-one", geminiEmbedCodec.singleUpstream],
     ["vertex-predict", vertexPredict],
     ["mistral-embeddings", mistralEmbeddings],
@@ -76,7 +76,7 @@ const image: ImageCodecs = {
   ingress: new Map([[openaiImages.id, openaiImagesCodec.ingress]]),
   upstream: new Map([
     [openaiImages.id as string, openaiImagesCodec.upstream],
-    // Nobody speaks these to us.
+    // No client uses these.
     ["xai-images", xaiImages],
     ["together-images", togetherImages],
     ["fireworks-images", fireworksImages],
@@ -86,14 +86,14 @@ const image: ImageCodecs = {
   ]),
 }
 
-/** What can be said again in another protocol. */
+/** The codecs for translation between protocols. */
 export const codecs: CodecRegistry = {
   embedding,
   image,
   ingress: new Map(both.map(([id, { ingress }]) => [id, ingress])),
   upstream: new Map([
     ...both.map(([id, { upstream }]) => [id, upstream] as const),
-    // Nobody speaks it to us.
+    // No client uses it.
     ["bedrock-converse", bedrockConverseCodec],
   ]),
 }

@@ -27,7 +27,7 @@ export interface ProviderServiceOptions {
   readonly configFile: string
 }
 
-/** Stands for the credential while its entry is read. */
+/** A placeholder for the credential while its entry is checked. */
 const PLACEHOLDER = "credential"
 
 export class ProviderService implements ProviderAdministration {

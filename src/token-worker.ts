@@ -15,10 +15,10 @@ const PLAIN = { disallowedSpecial: new Set<string>() }
 answerTasks((task: CountTask): number => {
   const { text, shape } = task.spoken ? readCountedRequest(task.text, task.spoken) : task
   const { family } = task
-  // The simulator counts words, and so would nobody else.
+  // Only the simulator counts words.
   const tokenizer = family === "simulator" ? simulatorTokens : (piece: string) => tokensIn(piece, PLAIN)
   const share = MAX_COUNTED_LENGTH / text.length
-  // Of so much text the beginning tells how much it is, and what stands beside it does not matter.
+  // For very long text the beginning is extrapolated, and media are ignored.
   if (share < 1) return Math.ceil(countTokens(text.slice(0, MAX_COUNTED_LENGTH), family, tokenizer) / share)
   return shape ? estimateTokens({ text, shape, family }, tokenizer) : countTokens(text, family, tokenizer)
 })

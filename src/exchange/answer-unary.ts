@@ -17,7 +17,7 @@ import type { Attempt, UnaryAnswer } from "./lanes/lane.ts"
 const CONTENT_TYPE = "application/json"
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-/** How whole answers are asked for. */
+/** Sends attempts whose responses are read whole. */
 export const unaryDriver: AttemptDriver<UnaryAnswer> = { send: requestUnary, drop: () => {} }
 
 /** The response of an attempt, after its cost is booked. */

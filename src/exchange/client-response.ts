@@ -11,10 +11,10 @@ export interface ResponseSink {
   error(cause: unknown): void
 }
 
-/** A stream's bytes as they are asked for; it could as well be made a `ReadableStream` of, which costs more. */
+/** A pull stream of bytes, at less cost than a `ReadableStream`. */
 export interface ResponseStream {
   start(sink: ResponseSink): void
-  /** Asked for more, when all before has been taken, and not again before this has ended. */
+  /** Called when all earlier bytes are taken; not again before its promise resolves. */
   pull(): Promise<void> | void
   /** The consumer has stopped reading. */
   cancel(): void

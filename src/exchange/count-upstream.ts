@@ -46,7 +46,7 @@ interface CountRequest extends Pick<UpstreamRequest, "url" | "headers" | "body">
   read(bytes: Uint8Array): CountBody | undefined
 }
 
-/** What the client is to read; undefined where none of these targets can be asked, or the one that was did not answer. */
+/** The count for the client; undefined if no target has a counter, or its response was not usable. */
 export async function requestUpstreamCount(
   targets: readonly Target[],
   context: TranslationContext,
@@ -55,7 +55,7 @@ export async function requestUpstreamCount(
   for (let counter = findCounter(targets, context); counter; counter = findCounter(targets, context)) {
     const { line, upstreamModel } = counter.target
     const counted = await tryCount(counter, hurried)
-    // One that turns out to have no counter was not asked for nothing: there may be another.
+    // If this target turns out to have no counter, another may have one.
     if (counted !== undefined || !hasNoCounter(line, upstreamModel)) return counted
   }
   return undefined
@@ -172,7 +172,7 @@ async function sendCountRequest(
 
 const NO_COUNT = "The provider's response is not a token count."
 
-/** Many hosts that speak a protocol have no counter in it; they need not be asked again soon. */
+/** Many hosts implement a protocol without its counter; they are not called again for a while. */
 const MEANS_NO_COUNTER: ReadonlySet<number> = new Set([404, 405, 501])
 const REMEMBERED_MS = 10 * 60_000
 const MAX_REMEMBERED = 1000

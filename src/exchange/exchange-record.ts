@@ -115,7 +115,7 @@ function formatMappedNames(mapped: readonly MappedModel[]): string {
 
 const MAX_LOSSES_LENGTH = 2048
 
-/** How many, and where each stood; as many as there is room for. A path may hold a caller's own words. */
+/** The number of losses, and their paths up to a length. A path may hold text of the caller. */
 function formatLosses(losses: readonly Loss[]): string {
   const paths = [...new Set(losses.map(({ path }) => path.replace(/[^\x21-\x7e]/g, "?").slice(0, 200)))]
   let header = `${losses.length}`

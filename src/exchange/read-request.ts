@@ -31,7 +31,7 @@ export interface ReadRequest {
 /** Reads a request off the event loop; rejects with a GatewayError as `readBytes` throws it. */
 export type ReadLargeRequest = (bytes: Uint8Array<ArrayBuffer>, source: LargeRequestSource) => Promise<RequestSummary>
 
-/** In which protocol, and what came beside the body. */
+/** The request's protocol, and its path, query and headers. */
 export interface LargeRequestSource {
   readonly protocol: ProtocolId
   readonly envelope: RequestEnvelope

@@ -1,5 +1,5 @@
-// The conversation a request is part of, as far as its text tells, so that it may go where its prompt cache is. Two
-// conversations taken for one cost a cache and nothing else.
+// A key for the conversation of a request, read from its text, so that the request can go where its prompt cache is. A
+// collision only costs a cache hit.
 import {
   CONVERSATION_MEMBERS,
   INSTRUCTION_MESSAGE,
@@ -25,7 +25,7 @@ interface SessionOwner {
 const LEAST_CACHED_LENGTH = 4096
 /** Of a name or a message no more is looked at. */
 const LOOKED_AT = 1024
-/** What stands before the first message is passed over up to here. */
+/** Bytes before the first message that are skipped at most. */
 const MAX_SKIPPED = 256 * 1024
 
 /** Undefined where it is too short to be cached anywhere, unless the caller gives it a name. */
@@ -87,7 +87,7 @@ function endOfString(text: string, opening: number): number {
   return text.length
 }
 
-/** 53 bits, quickly; nobody gains by making two alike but a cache of their own. */
+/** 53 bits, fast; a forged collision only costs its author a cache hit. */
 function hashOf(text: string): string {
   let low = 0xdeadbeef
   let high = 0x41c6ce57

@@ -9,7 +9,7 @@ const BEYOND_SHARE =
 /** The bodies of one key. */
 interface KeyBodies {
   held: number
-  /** At least what is held, and what was announced beside it. */
+  /** The bytes held plus the bytes announced. */
   expected: number
   readonly shares: Set<BodyShare>
 }

@@ -202,7 +202,7 @@ export class GatewayServer implements Listener {
     this.acquireSlot(context)
   }
 
-  /** A repeated request may be answered without being paid for again: whether it is one, its body tells. */
+  /** A repeated request may be answered without a new charge, which only its body shows. */
   private checkFunds({ route, caller, idempotencyKey }: RequestContext): void {
     if (route.does === "generate" && idempotencyKey === undefined) this.options.checkFunds?.(caller)
   }
@@ -293,7 +293,7 @@ export class GatewayServer implements Listener {
   }
 }
 
-/** A listing shows what can be called over several protocols: it is there for whoever may speak one of them. */
+/** A listing covers several protocols and is available to keys that may use one of them. */
 function checkProtocol({ protocols }: Caller, { protocol, does, generates, path }: GatewayRoute): void {
   if (protocols === null || does === undefined) return
   const over = generates ? [protocol.id] : (protocol.listing?.over ?? [protocol.id])
@@ -302,7 +302,7 @@ function checkProtocol({ protocols }: Caller, { protocol, does, generates, path 
   throw new GatewayError("route_not_allowed", message)
 }
 
-/** What stands at a path's open end may say that another protocol is spoken there. */
+/** The path's open end may select another protocol. */
 function routeFor({ route, rest }: { route: GatewayRoute; rest: string }): GatewayRoute {
   const protocol = route.generates ? route.protocol.spokenAt?.(rest) : undefined
   return protocol ? { ...route, protocol } : route
@@ -317,7 +317,7 @@ function envelopeOf(
   return { does, rest, query, headers: readHeaders(headers, protocol.readsHeaders) }
 }
 
-/** What is still to come of the request nobody wants: on an open connection it would fill memory, or never end. */
+/** The rest of the body is not read: on an open connection it would fill memory, or never end. */
 function isUnread(error: GatewayError, { request, hasReadBody }: RequestContext): boolean {
   return (
     error instanceof SlowBodyError || (hasLargeBody(request.headers) && (!hasReadBody || error.code === "overloaded"))

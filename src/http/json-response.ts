@@ -26,7 +26,7 @@ export function errorResponse(failure: GatewayError, record: ExchangeRecord, voi
   return answer
 }
 
-/** Client libraries try again on 408, 409, 429 and every 5xx unless they are told not to. */
+/** Client libraries retry on 408, 409, 429 and every 5xx unless `x-should-retry` forbids it. */
 function retryHeaders(error: GatewayError): Record<string, string> {
   const detail: Record<string, string> = {}
   if (error.retryAfterMs !== undefined) detail["retry-after"] = String(Math.ceil(error.retryAfterMs / 1000))

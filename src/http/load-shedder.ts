@@ -50,9 +50,9 @@ export class LoadShedder {
 }
 
 /**
- * A key that holds its fair share gets another place only while it holds no more than are free. So at most half full
- * nobody is refused, a key alone may take all, and what others leave unused goes to who wants it, but never the last of
- * it. The fair share is all places divided by the keys that hold one, or lately held or were refused one.
+ * A key at its fair share gets another slot only while it holds no more slots than are free. So a pool that is at most
+ * half full rejects no request, a single key may take all slots, and unused shares go to busy keys, but never the last
+ * slot. The fair share is the number of slots divided by the keys that hold one, or recently held or were refused one.
  */
 export class SlotPool {
   taken = 0
@@ -105,7 +105,7 @@ export class SlotPool {
     return this.holding + this.lately + this.before
   }
 
-  /** Rounded up: all shares together must not leave places that nobody may take. */
+  /** Rounded up: the shares together must not leave slots that no key may take. */
   private fairShare(nowMs: number): number {
     return Math.ceil(this.count / this.keys(nowMs))
   }
@@ -155,8 +155,8 @@ interface SlotHolder {
 }
 
 /**
- * For at least so long, and at most twice as long, an absent key counts: longer than one is told to wait. Were it
- * forgotten, who asks most would get its places.
+ * How long, up to twice, an absent key still counts: longer than the advised wait. Otherwise the busiest key would take
+ * its slots.
  */
 const ABSENT_MS = 2000
 /** Of those that hold a place. */
@@ -184,7 +184,7 @@ export class LoopDelayGuard {
     else if (this.decayedMs < RECOVERED_MS) this.isLate = false
   }
 
-  /** Asked once for every request. */
+  /** Called once per request. */
   refuses(): boolean {
     return this.isLate && ++this.observed % ONE_PASSES_OF !== 0
   }

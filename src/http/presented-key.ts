@@ -5,7 +5,7 @@ import type { RequestHeaders } from "./wire/request-head.ts"
 
 export type KeyLocations = Pick<Protocol, "keyHeaders" | "keyParameter">
 
-/** Every protocol takes a bearer; beside it stand the places where its own clients put the key. */
+/** Every protocol accepts a bearer token, and the places where its own clients put the key. */
 export function presentedKey(headers: RequestHeaders, query: string, places: KeyLocations): string {
   const own = ownKeys(headers, query, places)
   const key = bearerKey(headers) ?? own[0]

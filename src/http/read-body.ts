@@ -98,7 +98,7 @@ function checkHeaders(headers: BodyHeaders): void {
   }
 }
 
-/** Bytes are taken from the budget as they come: a body that is only announced takes no room from others. */
+/** Bytes count against the budget as they arrive: an announced body takes nothing from others. */
 async function readInPieces(
   source: BodySource["body"],
   { limit, openShare, deadlines, announced }: ReadBodyOptions & { readonly announced: number },
@@ -140,7 +140,7 @@ class GrowingBytes {
   length = 0
   private buffer: Uint8Array<ArrayBuffer>
 
-  /** `expected` is where growth ends, if that many come; 0 where nobody knows. */
+  /** `expected` is the announced length; 0 if unknown. */
   constructor(private readonly expected: number) {
     this.buffer = Buffer.allocUnsafeSlow(Math.min(expected, FIRST_BYTES))
   }

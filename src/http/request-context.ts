@@ -18,7 +18,7 @@ export interface GatewayRoute {
   /** For the log: method and path. */
   readonly name: string
   readonly method: "GET" | "HEAD" | "POST" | "DELETE"
-  /** Exact, or with one `{rest}`, which stands for one or more segments; what follows it is exact again. */
+  /** Exact, or with one `{rest}` for one or more segments; the part behind it is exact. */
   readonly path: string
   /** The path that this one is another spelling of, on routes of the gateway's own. */
   readonly spellingOf?: string
@@ -54,7 +54,7 @@ export interface Listener {
 export class RequestContext implements ClientCall {
   /** Whether it counts among those under way. */
   holdsSlot = false
-  /** Whether its body was asked for. */
+  /** True once its body was read. */
   hasReadBody = false
   private authentication: { readonly caller: Caller; readonly allowance: Allowance } | undefined
   private share: BodyShare | undefined

@@ -17,7 +17,7 @@ const END = "/{id}"
 const INPUT_ITEMS = "/input_items"
 const CANCEL = "/cancel"
 
-/** A response is found again wherever it can be asked for. */
+/** A stored response can be read at every spelling of its route. */
 export function responseRoutes(options: ResponseRoutesOptions): GatewayRoute[] {
   const paths = options.protocol.endpoints.find(({ does }) => does === "generate")?.paths ?? []
   return paths.flatMap((path) => routesAt(path + END, `${paths[0]}${END}`, options))

@@ -1,4 +1,4 @@
-// The gateway's metrics: what is counted of every exchange, and what is read when somebody looks. One call per exchange.
+// The gateway's metrics: counters of every exchange, and gauges read on exposition. One call per exchange.
 
 import {
   type CounterSeries,

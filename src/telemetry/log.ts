@@ -1,5 +1,5 @@
-// Log lines, one JSON object each, built from a list of allowed fields: what is not on the list is not written, so that
-// no prompt, key or upstream body can get into a log by way of an object somebody passed along.
+// Log lines, one JSON object each, built from a list of allowed fields: other fields are not written, so that
+// no prompt, key or upstream body gets into a log with an object that was passed along.
 
 /** Every field a line may hold. Text here is the gateway's own or an operator's, never a caller's or an upstream's. */
 export interface LogFields {

@@ -1,5 +1,5 @@
-// What telemetry is told of an exchange. Text here is the gateway's own or an operator's, as in the log: names of the
-// catalogue and of the configuration, words of closed lists. Never what a caller or an upstream said.
+// The facts of an exchange that telemetry receives. As in the log, text is the gateway's or the operator's own (names of
+// the catalogue and the configuration, words of closed lists), never a caller's or an upstream's.
 
 export interface ObservedError {
   /** From the closed list of errors. */

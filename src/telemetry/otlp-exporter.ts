@@ -1,5 +1,5 @@
 // Sends spans to a collector over OTLP/HTTP as JSON: in batches, one at a time, from a queue that is bounded. Whatever
-// the collector does, nobody waits for it and nothing is thrown.
+// the collector does, no request waits for it and nothing is thrown.
 import { encodeAttributes } from "./spans.ts"
 
 export interface ExporterOptions {

@@ -113,7 +113,7 @@ export class HttpConnection implements WireListener, IdleConnection {
     this.readOn()
   }
 
-  // What the wire tells.
+  // Called by the wire.
 
   opened(): void {
     this.connectedInMs = performance.now() - this.dialledAt

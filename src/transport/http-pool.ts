@@ -1,6 +1,6 @@
-// Connections to one origin, kept for the next request as long as they are likely to be open at the other end. Nothing in
-// HTTP/1.1 says which request an answer is for: a host that answers twice would answer whoever has the connection next. So
-// a connection stays with its owner, and goes to another only after a silence, if at all.
+// Connections to one origin, kept for the next request as long as they are likely to be open at the other end. HTTP/1.1
+// does not state which request a response belongs to: a second response of a faulty host would reach the connection's next
+// user. So a connection stays with its owner, and another owner gets it only after a silence, if at all.
 import type { Abort } from "./abort.ts"
 import { dialQuickly } from "./bun-wire.ts"
 import { waitFullTurn } from "./event-loop/wait-full-turn.ts"

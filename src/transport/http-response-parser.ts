@@ -8,7 +8,7 @@ export interface ResponseHead {
   readonly status: number
   /** By name in lower case; those that came more than once joined with a comma. */
   readonly headers: ReadonlyMap<string, string>
-  /** Of the body, where its framing fixes it; undefined where only its end tells. */
+  /** The body's length if its framing states it; undefined if the connection's end does. */
   readonly length: number | undefined
 }
 
@@ -54,8 +54,8 @@ export class HttpResponseParser {
   }
 
   /**
-   * Takes over `bytes`, which it may change. Throws HttpSyntaxError for what is no answer, and for bytes behind one; the
-   * body's bytes before that are told first.
+   * Takes over `bytes`, which it may change. Throws HttpSyntaxError for an invalid response and for bytes behind one,
+   * after it has reported the body's bytes before them.
    */
   push(bytes: Uint8Array): void {
     this.source = bytes
@@ -192,7 +192,7 @@ export class HttpResponseParser {
     this.listener.piece(from === 0 && to === source.byteLength ? source : source.subarray(from, to))
   }
 
-  /** Of a size that stands alone on its line, and whole in these bytes, as nearly all do. */
+  /** A chunk size alone on its line and whole in these bytes, as nearly all are. */
   private takePlainSize(bytes: Uint8Array, from: number): number | undefined {
     if (this.rest !== NOTHING) return undefined
     let size = 0

@@ -1,5 +1,5 @@
-// An upstream's answer as it arrives: its head at once, its body as it is asked for. Beyond a little that nobody has
-// asked for yet, the upstream is made to wait.
+// An upstream's response as it arrives: the head at once, the body as it is read. A small buffer fills ahead; beyond it
+// the upstream has to wait.
 import type { ResponseHead, ResponseListener } from "./http-response-parser.ts"
 
 /** The part of a response that the gateway needs. A `Response` is one. */
@@ -95,7 +95,7 @@ export class HttpResponse implements UpstreamResponse, UpstreamBody, UpstreamBod
     if (!this.ended && !this.failure) this.carrier.abandon(this, reason)
   }
 
-  // What the connection tells.
+  // Called by the connection.
 
   head({ status, headers, length }: ResponseHead): void {
     this.status = status

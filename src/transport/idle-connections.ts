@@ -1,11 +1,11 @@
-// Connections that wait for a next request, by their owner and by how long they have been silent. An owner is whoever a
-// connection carried its last answer for; what another may take over must have been silent for a while, for a host may
-// send a second answer. Each step takes the same time however many owners and connections there are.
+// Idle connections, by owner and by how long they have been silent. The owner is the tenant of the last response; another
+// tenant gets a connection only after a silence, because a faulty host may send a second response. Every operation takes
+// constant time.
 import { LinkedList, type ListLink } from "./event-loop/linked-list.ts"
 
 export interface IdleConnection {
   readonly owner: string
-  /** As `performance.now()` tells it. */
+  /** In the time of `performance.now()`. */
   readonly idleSince: number
   readonly byOwner: ListLink<this>
   readonly byAge: ListLink<this>
@@ -49,7 +49,7 @@ export class IdleConnections<Connection extends IdleConnection> {
     return this.taken(this.owned.get(owner)?.last)
   }
 
-  /** Whoever's, of those that have been silent for long enough the one that fell silent last. */
+  /** Of any owner: the connection that became idle last, among those idle long enough. */
   takeSilent(now: number): Connection | undefined {
     const { young, silent } = this
     for (let link = young.first; link && now - link.member.idleSince >= SILENCE_MS; link = young.first) {

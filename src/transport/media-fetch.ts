@@ -1,5 +1,5 @@
-// Fetches what stands at an address that a caller wrote: from the public internet alone, checked at the address that is
-// connected to, without following anybody elsewhere, and within bounds.
+// Fetches a caller's URL: only from public addresses, checked at the address that is connected to, without redirects, and
+// within bounds.
 import { lookup } from "node:dns/promises"
 import { Abort } from "./abort.ts"
 import { HttpConnection } from "./http-connection.ts"

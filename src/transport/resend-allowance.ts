@@ -1,5 +1,5 @@
-// A request on a kept connection that its host closed meanwhile may be sent again on a fresh one, beside the attempts that
-// are made anyway: once for each exchange, however many attempts that makes.
+// A request may be sent again on a fresh connection if the host had closed the idle one: once per exchange, in addition to
+// its attempts.
 
 export class ResendAllowance {
   private isLeft = true

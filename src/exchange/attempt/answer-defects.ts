@@ -75,7 +75,7 @@ export function isTruncated(finish: CandidateFinish | undefined, { usage, attemp
 /** Observes a stream next to its transcript; overlapping parts are not checked. */
 export class StreamFormatCheck {
   private last = -1
-  /** Where in what was said the arguments of a call begin; -1 outside of calls. */
+  /** Offset in the transcript where a call's arguments begin; -1 outside of calls. */
   private argumentsAt = -1
   private texts = 0
   private isJudged = true
@@ -86,7 +86,7 @@ export class StreamFormatCheck {
     private readonly transcript: AnswerTranscript,
   ) {}
 
-  /** Told of an event after what it says was kept. */
+  /** Called with each event after its text was added to the transcript. */
   hear(event: StreamEvent): void {
     if (!this.isJudged) return
     if (event.type === "part-delta") this.isJudged = event.part === this.last && event.candidate === 0
@@ -102,7 +102,7 @@ export class StreamFormatCheck {
     return parseJson(text) === undefined ? ["invalid-json"] : []
   }
 
-  /** False where what was said so far cannot be read. */
+  /** False if the transcript so far cannot be read. */
   private starts({ part, start }: StreamEvent & { readonly type: "part-start" }): boolean {
     const text = this.textSoFar()
     if (text === undefined) return false

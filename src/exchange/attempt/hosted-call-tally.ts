@@ -5,7 +5,7 @@ import { decodeUtf8 } from "../../transport/json/byte-text.ts"
 import type { Attempt } from "../lanes/lane.ts"
 
 const LINE_FEED = 0x0a
-/** A line that is longer tells of nothing that is counted. */
+/** Longer lines hold nothing that is counted. */
 const MAX_LINE = 1024 * 1024
 
 export class HostedCallTally {
@@ -35,7 +35,7 @@ export class HostedCallTally {
       const value: unknown = JSON.parse(text)
       if (isObject(value)) this.counter.see(value)
     } catch {
-      // What is no JSON tells of no calls.
+      // Invalid JSON reports no calls.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Records a complete response for later routing: the target's health and latency, and the session's affinity.
+// Records a complete response for later routing: the target's health and latency, and the conversation's affinity.
 import type { Usage } from "../../canonical/usage.ts"
 import type { AnswerDefect } from "../../routing/health-monitor.ts"
 import type { Attempt } from "../lanes/lane.ts"

@@ -49,15 +49,15 @@ export interface ChargeSessionOptions {
 /** An answer as far as it was given. */
 export interface DeliveredAnswer {
   readonly reported: ReportedUsage
-  /** What was said in it, and what share of that the text is. Asked for only where nobody else counts. */
+  /** The response's text, and its share of the whole. Called only if the upstream reports no usage. */
   transcript(): { readonly text: string; readonly share: number }
   readonly waiter: keyof typeof COUNT_PATIENCE_MS
-  /** Told of what is charged for, before it is booked and before `last` is asked for its bytes. */
+  /** Called with the charged usage, before it is booked and before `last.bytes` is called. */
   onMeasured?(spent: MeasuredUsage): void
   /** How it ended for the client; absent where it did not end well. */
   readonly last?: {
     readonly contentType: string
-    /** What was not told of as sent. */
+    /** The bytes that were not passed to `sent`. */
     bytes?(): Uint8Array | undefined
     /** The client left before the end. */
     readonly cutShort?: boolean
@@ -246,7 +246,7 @@ export class ChargeSession {
     return { chargeNano, mayOwe, model: model.id, provider: account.id, usage, images, pricing, protocol, facts, also }
   }
 
-  /** Another model than the one asked for, where the provider says that it answered with one. */
+  /** The model that the provider reports, if it is not the requested one. */
   private otherModel(target: Target, reportedUsage: string | undefined): OtherModel | undefined {
     const { model, account, upstreamModel } = target
     if (reportedUsage === undefined || reportedUsage === upstreamModel || !account.reportsModel) return undefined

@@ -13,7 +13,7 @@ import { INPUT_MEMBERS, NESTED_INPUT_MEMBERS } from "../../protocols/request-mem
 export interface CountableText {
   readonly text: string
   readonly tokens: number
-  /** Of a whole request: what its vendor counts beside the text. */
+  /** Of a whole request: what its vendor counts in addition to the text. */
   readonly shape?: RequestShape
 }
 

@@ -39,7 +39,7 @@ export interface TokenCounting {
   count(task: CountTask): Promise<number>
 }
 
-/** What can be counted here, asked for only where it has to be. */
+/** The gateway's own counts, called only if they are needed. */
 export interface UsageCounter {
   input(): Promise<number>
   output(): Promise<number>
@@ -52,7 +52,7 @@ const OUTPUT = ["output", "reasoning", "audioOutput", "imageOutput"] as const
 const WIDEST_WINDOW = 10_000_000
 /** So often a provider that runs tools of its own may call the model for one answer. */
 const MOST_TOOL_LOOPS = 64
-/** An image of middling quality, where it is sold by the token and nobody counts. */
+/** Tokens of an image of medium quality, for images priced by token without reported usage. */
 const TOKENS_PER_IMAGE = 1056
 
 interface UsageContext {

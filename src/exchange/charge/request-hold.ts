@@ -15,7 +15,7 @@ import type { LimitOverruns } from "./limit-overruns.ts"
 const DEFAULT_OUTPUT = 4096
 /** A stream's output is held in steps, as it grows. */
 const STREAM_STEP = 2048
-/** No answer is so long, whatever is asked for. */
+/** Above any response's length, whatever limit the caller sets. */
 const MOST_OUTPUT = 1e12
 /** The most an image is counted as where it is sold by the token. */
 const TOKENS_PER_IMAGE = 6500
@@ -130,7 +130,7 @@ function outputBound(request: ReadRequest, target: Target, isStrict: boolean): n
   return (requested ?? (isStrict ? maxOutputTokens : Math.min(maxOutputTokens, DEFAULT_OUTPUT))) * candidates
 }
 
-/** The most that the model can put out, whatever was asked for. */
+/** The model's maximum output, whatever limit the caller sets. */
 function modelBound({ reading: { asks } }: ReadRequest, { model }: Target): number {
   const { kind, maxOutputTokens, contextWindow = DEFAULT_OUTPUT } = model
   if (kind !== "chat") return outputTokensOf(asks, kind)

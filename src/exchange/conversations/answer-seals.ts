@@ -22,7 +22,7 @@ export class AnswerSeals {
     else if (part.kind === "reasoning" && part.form === "hidden" && part.sealed && this.texts.length > 0) {
       this.seals.push(part)
     }
-    // What stands before a call is kept with the call.
+    // Seals before a call are kept with the call.
     if (part.kind === "tool-call" && part.runsAt === "client") this.seals = []
   }
 

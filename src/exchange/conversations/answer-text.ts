@@ -15,7 +15,7 @@ export interface AnswerText {
   readonly last: string
 }
 
-/** The hash of what the user or a tool said last before a turn. */
+/** The hash of the last message of a user or tool before a turn. */
 export function hashQuestion(turns: readonly ConversationTurn[], before = turns.length): string {
   for (let index = before - 1; index >= 0; index--) {
     const turn = turns[index]

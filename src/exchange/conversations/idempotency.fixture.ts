@@ -1,4 +1,4 @@
-// A store in memory, a seal that tells when it is opened elsewhere, and a way to write what was answered.
+// A store in memory, a seal that notices when it is opened elsewhere, and a function that writes a response.
 import type { IdempotencyTable, Store } from "../../store/contract.ts"
 import { openSqlite } from "../../store/sqlite/open-sqlite.ts"
 import { type IdempotencyClaim, IdempotencyRegistry, type ReplayedAnswer } from "./idempotency.ts"
@@ -11,7 +11,7 @@ export const openMemory = (): Store => openSqlite(":memory:")
 /** What the seals below add to an answer's length. */
 export const SEAL_BYTES = 64
 
-/** No cipher, but what is sealed is not what was said, and opens in its own place only. */
+/** Not a cipher, but the sealed bytes differ from the plain ones and open only in their own place. */
 const seals: Pick<RegistryOptions, "seal" | "open"> = {
   seal: (plain, context) => Buffer.concat([sealMark(context), plain.map((byte) => byte ^ 0xff)]),
   open: (sealed, context) => {

@@ -35,7 +35,7 @@ interface IdempotentRequest {
   readonly keyId: string
   readonly tenant: string
   readonly idempotencyKey: string
-  /** Equal for what is asked again, and for nothing else. */
+  /** Equal for a repeated request, and for no other. */
   readonly bodyHash: string
   readonly requestId: string
   readonly keepsAnswer: boolean
@@ -45,7 +45,7 @@ interface IdempotentRequest {
 export interface SentAnswer {
   readonly status: number
   readonly contentType: string
-  /** What `sent` was not told of. */
+  /** The bytes that were not passed to `sent`. */
   readonly last?: Uint8Array
   /** The client left before the end: what was sent is no answer to give again. */
   readonly cutShort?: boolean
@@ -57,7 +57,7 @@ export interface IdempotencyClaim {
   sent(bytes: Uint8Array): void
   /** Writes that it was answered, within the ledger's settling transaction; again where that is written anew. */
   answered(answer: SentAnswer): void
-  /** Said when the exchange is over, however it ended: the key is free again unless the request was answered. */
+  /** Called when the exchange is over: frees the key unless the request was answered. */
   end(): void
 }
 

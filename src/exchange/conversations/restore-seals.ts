@@ -21,7 +21,7 @@ function mintedBy(minter: string, { sealed, before }: SealBundle): SealBundle {
   return { ...own, before: before.filter((thought) => thought.sealed?.mintedBy === minter) }
 }
 
-/** The request with what stood with its calls put back in its place. */
+/** The request with the seals of its tool calls restored. */
 export function restoreSeals(request: ChatRequest, kept: ReadonlyMap<string, SealBundle>): ChatRequest {
   if (kept.size === 0) return request
   const isNew = newSealFilter(request)
@@ -29,7 +29,7 @@ export function restoreSeals(request: ChatRequest, kept: ReadonlyMap<string, Sea
   return { ...request, turns: request.turns.map(restore) }
 }
 
-/** What a model thought before its first call it thought before all it said; the client may have told it back unsealed. */
+/** Thoughts before the first call belong before the whole turn; the client may have sent them back unsealed. */
 function restoreTurn(
   turn: ConversationTurn,
   kept: ReadonlyMap<string, SealBundle>,
@@ -60,7 +60,7 @@ function newSealFilter({ turns }: ChatRequest): NewSealFilter {
   return ({ sealed }) => !present.has(sealed?.data)
 }
 
-/** The request with the seals that stood behind texts put back: only those that the upstream itself has made. */
+/** The request with the seals behind its texts restored, as far as this upstream made them. */
 export function restoreTrailingSeals(request: ChatRequest, texts: SealLookup["texts"], minter: string): ChatRequest {
   if (texts.size === 0) return request
   const { turns } = request

@@ -7,7 +7,7 @@ import { type ReadRequest, replaceText } from "../read-request.ts"
 import type { IdempotencyClaim } from "./idempotency.ts"
 import { type ResponseOrigin, responseId } from "./stored-responses.ts"
 
-/** A request as it goes to whoever answers it, with all that was said before. */
+/** A request with the stored conversation it continues. */
 export interface ResumedRequest {
   readonly request: ReadRequest
   /** As it came. */

@@ -4,7 +4,7 @@
 import type { ReasoningPart } from "../../canonical/chat/content-part.ts"
 import type { SealedContent } from "../../canonical/chat/sealed-content.ts"
 
-/** What stood with a tool call, or behind a text. */
+/** The seals of a tool call, or behind a text. */
 export interface SealBundle {
   readonly sealed?: SealedContent
   /** The thoughts right before the call, or right behind the text. */
@@ -153,7 +153,7 @@ export function relevantSeals({ calls, texts }: SealLookup, requestText: string)
   return { calls: found, texts }
 }
 
-/** The ids of calls that a request tells results of, read from its byte text. */
+/** The ids of calls whose results a request holds, read from its byte text. */
 function callIdsIn(text: string): Set<string> {
   const ids = new Set<string>()
   for (const [, id] of text.matchAll(RESULT_IDS)) if (id !== undefined) ids.add(id)

@@ -26,7 +26,7 @@ export interface ConversationCodec {
   /** The ids of the items that a response, as JSON, holds. */
   itemIdsIn(response: string): string[]
   findItem(turn: { readonly input: Json; readonly response: JsonObject }, id: string): Json | undefined
-  /** What was said in a turn, as the next one repeats it. */
+  /** The items of a turn, as the next request repeats them. */
   itemsOf(turn: { readonly input: Json; readonly response: JsonObject }): Json[]
   /** The response in the last bytes of an answer, as JSON; undefined where it says that it is not kept. */
   answerIn(bytes: Uint8Array): string | undefined
@@ -40,7 +40,7 @@ export interface StoredResponseLimits {
   readonly responseBytes: number
   readonly ofTenant: ResponseBounds
   readonly ofAll: ResponseBounds
-  /** Of what is said in requests under way that are to be kept. */
+  /** Bytes of running requests whose responses will be stored. */
   readonly gatheredBytes: number
 }
 
@@ -50,7 +50,7 @@ interface StoredResponsesOptions {
   readonly seal: (plain: Uint8Array, context: string) => Uint8Array
   /** Undefined where it does not open. */
   readonly open: (sealed: Uint8Array, context: string) => Uint8Array | undefined
-  /** Told of an answer that could not be read, and so is not kept. */
+  /** Called with a response that could not be read and is not stored. */
   readonly onFault: (cause: unknown) => void
   readonly now?: () => number
   readonly limits?: Partial<StoredResponseLimits>
@@ -66,9 +66,9 @@ export interface ResponseOrigin {
 
 /** A response as it rests, sealed. */
 interface StoredResponse {
-  /** What was said before its request. */
+  /** The conversation before its request. */
   readonly before: readonly Json[]
-  /** What its request said, as it said it. */
+  /** The request's input, as it was sent. */
   readonly input: Json
   readonly response: JsonObject
   readonly origin: ResponseOrigin | null
@@ -93,9 +93,9 @@ export interface PendingResponse {
   readonly tenant: string
   readonly requestId: string
   readonly request: RequestText
-  /** What was said before, as a conversation's items. */
+  /** The earlier conversation, as items. */
   readonly before: string
-  /** Asked for once it is there. */
+  /** Called once the response exists. */
   originOf(): ResponseOrigin | undefined
 }
 
@@ -156,7 +156,7 @@ export class StoredResponses {
     return { text: wording.resolved(request, items), origin }
   }
 
-  /** Undefined where what was said leaves no room to keep an answer. */
+  /** Undefined if the conversation leaves no space to store a response. */
   begin(expected: PendingResponse): ResponseClaim | undefined {
     const input = this.options.wording.inputOf(expected.request)
     const length = expected.before.length + input.length
@@ -216,7 +216,7 @@ export class StoredResponses {
     return plain && parseStored(decodeUtf8(plain))
   }
 
-  /** Within the ledger's settling transaction: whoever reads that a response is complete finds it again. */
+  /** Runs in the ledger's settling transaction, so a complete response can always be found. */
   private write(
     { tenant, requestId, before, input, originOf }: GatheredResponse,
     { status, last, cutShort }: SentAnswer,

@@ -70,7 +70,7 @@ interface AffordableInput {
   readonly leftNano: bigint | undefined
 }
 
-/** What is left for, whoever of them answers; undefined where nothing limits it, or no tokens are put out. */
+/** The output tokens that the remaining money covers at every target; undefined without a limit, or without output. */
 export function affordableOutput(
   targets: readonly Target[],
   { request, leftNano }: AffordableInput,

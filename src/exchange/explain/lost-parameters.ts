@@ -8,7 +8,7 @@ import type { ExchangeDeps } from "../exchange-deps.ts"
 import { type TranslationContext, UntranslatableError } from "../lanes/translate-lane.ts"
 import { dryRun } from "./dry-run.ts"
 
-/** A place as the plan tells of it. */
+/** A target as the plan reports it. */
 interface TargetIdentity {
   readonly provider: string
   readonly model: string
@@ -31,7 +31,7 @@ export class LostParameters {
     return found
   }
 
-  /** Where each stood in the request. */
+  /** The paths of the unsupported parameters in the request. */
   at(place: TargetIdentity): readonly string[] {
     return this.byPlace.get(keyOf(place)) ?? []
   }
@@ -42,7 +42,7 @@ export class LostParameters {
 
   private async checkTarget(target: Target, context: TranslationContext): Promise<void> {
     const key = keyOf({ provider: target.account.id, model: target.model.id, upstreamModel: target.upstreamModel })
-    // Accounts of one provider are told the same.
+    // Accounts of one provider get the same request.
     if (!this.byPlace.has(key)) this.byPlace.set(key, await findLostParameters(target, context))
   }
 }
@@ -58,12 +58,12 @@ async function findLostParameters(target: Target, context: TranslationContext): 
   } catch (thrown) {
     if (!(thrown instanceof UntranslatableError)) throw thrown
     const { param } = thrown.error
-    // What is refused for what was said, and not for a parameter, is better told in its own words.
+    // A rejection of the conversation itself keeps its own message.
     return param !== undefined && isParameter(param) ? [param] : []
   }
 }
 
-/** What is said in other words, and means the same, is not lost. */
+/** A parameter with an equivalent is not lost. */
 function isLost({ path, how, weight }: Loss): boolean {
   return isParameter(path) && (how === "dropped" || weight === "meaning")
 }

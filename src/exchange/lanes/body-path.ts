@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { CONVERSATION_MEMBERS } from "../../protocols/request-members.ts"
 
 /**
- * The path as far as it leads into the body. A member that stands one level deeper than it was named, such as a
- * function's `strict` in chat completions, is found there.
+ * The path as far as it leads into the body. A member one level deeper than its path, such as a function's `strict`
+ * in chat completions, is found there.
  */
 export function findBodyPath(body: JsonObject, path: string): string {
   const [head = "", ...steps] = path.match(/[^.[\]]+|\[\d+\]/g) ?? []

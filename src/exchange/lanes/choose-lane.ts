@@ -37,7 +37,7 @@ function canRelay(target: Target, context: TranslationContext): boolean {
   const { isRewritten, remoteServers } = request.reading
   if (isRewritten || (remoteServers && target.line.lacksRemoteServers)) return false
   if (target.protocol !== id || !fitsOneCall(target.line, request) || !takesImageRequest(target, context)) return false
-  // A seal in an envelope of ours is another upstream's, and may be sent to nobody else.
+  // A seal in the gateway's envelope was made by another upstream and goes to no other.
   const codec = call.envelope.does === "generate" ? deps.codecs.ingress.get(id) : undefined
   const maySeal = codec !== undefined && codec.dropsSeals !== true
   return !maySeal || !mayHoldSeal(request.text)

@@ -2,7 +2,7 @@
 // the string's content as it arrives.
 
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/
-/** More than this stands before no opening quote. */
+/** The opening quote comes within this many characters. */
 const MAX_OPENING = 64
 /** An escape that the next piece may still complete: a backslash, `\u` and less than four digits, half of a pair. */
 const UNFINISHED = /\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$/
@@ -72,7 +72,7 @@ function closingQuote(text: string): number {
   return -1
 }
 
-/** A model may write what no parser takes; then it is told as it was written. */
+/** A model may write invalid JSON; it is passed on as written. */
 function unescapeJson(inner: string): string {
   try {
     return JSON.parse(`"${inner}"`)

@@ -68,7 +68,7 @@ interface EmbeddingCodecPair {
 }
 
 class EmbeddingLane implements Lane {
-  /** Whose line makes all calls where one is asked for. */
+  /** The target, with an endpoint that makes all calls at once. */
   readonly target: Target
   private readonly errand: ProviderOperation
   private readonly responses: EmbeddingResponse[] = []

@@ -24,7 +24,7 @@ export class EmptyAnswerCheck {
   private isAnswered = false
   private readonly thoughts = new Set<string>()
 
-  /** The event, or the error that stands in its place. */
+  /** The event, or the error that replaces it. */
   check(event: StreamEvent): StreamEvent {
     if (this.isAnswered) return event
     if (event.type === "part-start") {

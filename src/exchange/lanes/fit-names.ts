@@ -77,7 +77,7 @@ export function fitCallId(id: string, pattern: RegExp): string {
   return pattern.test(id) ? id : shortenName(id, pattern)
 }
 
-/** What can be kept of a name, and what tells it from others of which as much is kept. */
+/** The prefix of a name that fits, and a hash that keeps it unique. */
 function shortenName(name: string, pattern: RegExp): string {
   const hash = createHash("sha256").update(name).digest("hex")
   const kept = name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 28)

@@ -69,7 +69,7 @@ interface ImageCodecPair {
 }
 
 class ImageLane implements Lane {
-  /** Whose line makes all calls where one is asked for. */
+  /** The target, with an endpoint that makes all calls at once. */
   readonly target: Target
   private readonly errand: ProviderOperation
   private readonly losses: Loss[]

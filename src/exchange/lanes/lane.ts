@@ -69,7 +69,7 @@ export interface StreamWatcher {
   /** Called for each frame before its events. */
   onFrame(frame: SseFrame): FrameVerdict
   onEvent(event: StreamEvent): FrameVerdict
-  /** Something was said by an event that passed unread; it stands in these bytes as in JSON. */
+  /** An event passed unread; its text is in these bytes, escaped as in JSON. */
   onText(bytes: Uint8Array, from: number, to: number): void
   /** What is read along could not be; what passes does not change by it. */
   onObserverFailure(cause: unknown): void

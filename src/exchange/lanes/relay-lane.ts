@@ -94,7 +94,7 @@ function unknownMembers(taken: ReadonlySet<string>, { members }: JsonOutline): s
 
 const OWN: ReadonlySet<string> = new Set(["provider", "models", "fallbacks"])
 
-/** What an answer that nobody counted says; one that only looks like an answer says what it is. */
+/** The text of a response without usage; a response that cannot be decoded counts as it is. */
 function transcriptOf(text: string, codec: UpstreamCodec | undefined): string {
   const body = codec && parseByteText(text)
   const response = codec && isObject(body) ? codec.decodeResponse(body, { id: "", minter: "" }) : undefined

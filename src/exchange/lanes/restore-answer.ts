@@ -15,9 +15,9 @@ export interface AnswerRestoration {
   readonly names: ReadonlyMap<string, string>
   /** The tools, as they were sent, whose input is plain text. */
   readonly customs: ReadonlySet<string>
-  /** Told of seals with the calls they belong to, and says what the call bears; absent where the client holds them. */
+  /** Called with the seals of a call; returns the seal the call carries. Absent if the client keeps seals. */
   readonly keep?: ((callId: string, kept: SealBundle) => SealedContent | undefined) | undefined
-  /** Told of seals that stand behind all that is said; absent where nobody keeps them. */
+  /** Called with the seals behind all content; absent if they are not kept. */
   readonly keepTrailing?: ((seals: TrailingSeals) => void) | undefined
   /** What ids of calls the client takes. */
   readonly callId?: RegExp | undefined

@@ -29,7 +29,7 @@ import {
   type WantedMedia,
 } from "./translate-request.ts"
 
-/** The request on its way, whoever it goes to. */
+/** The request, independent of its target. */
 export interface TranslationContext {
   readonly call: ClientCall
   readonly deps: ExchangeDeps

@@ -51,7 +51,7 @@ export interface TranslatedRequest {
   readonly names: ReadonlyMap<string, string>
   /** The tools, as they were sent, whose input is plain text. */
   readonly customs: ReadonlySet<string>
-  /** The hash of what was said last before the answer. */
+  /** The hash of the last message before the response. */
   readonly question: string
 }
 

@@ -10,7 +10,7 @@ import { UpstreamStream } from "./upstream-stream.ts"
 
 const CONTENT_TYPES = { events: "text/event-stream; charset=utf-8", array: "application/json; charset=utf-8" }
 
-/** How streams are asked for. */
+/** Sends attempts whose responses are streamed. */
 const streamDriver: AttemptDriver<UpstreamStream> = {
   send: (attempt) => UpstreamStream.open(attempt),
   drop: (stream) => void stream.fail(new ClientGoneError()),

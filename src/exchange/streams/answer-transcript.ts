@@ -25,7 +25,7 @@ export class AnswerTranscript {
     this.texts[candidate] = (this.texts[candidate] ?? "") + text
   }
 
-  /** What follows is apart from what was said before. */
+  /** Separates the following text from the text before. */
   addBreak(candidate: number): void {
     if (this.kept > 0) this.addText(candidate, "\n")
   }

@@ -99,7 +99,7 @@ class ClientStream implements ResponseStream {
   private async endWell(last: Uint8Array | undefined, upstream: UpstreamStream): Promise<void> {
     this.beat?.clear()
     const { holdsEnd } = upstream
-    // What was said does not wait for the count of it.
+    // Content does not wait for its count.
     if (holdsEnd && last) this.send(last)
     let end = holdsEnd ? undefined : last
     const bytes = () => {

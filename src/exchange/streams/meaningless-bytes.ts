@@ -4,7 +4,7 @@ import { isMeaningful, type StreamEvent } from "../../canonical/chat/stream-even
 import type { SseFrame } from "../../transport/streams/sse.ts"
 
 export const MAX_MEANINGLESS_BYTES = 4 * 1024 * 1024
-/** Of one event: a large one that is not understood, such as a preview of an image, is content to somebody. */
+/** Limit per event: a large unknown event, such as an image preview, counts as content. */
 const MAX_COUNTED_LENGTH = 16 * 1024
 
 export class MeaninglessBytes {

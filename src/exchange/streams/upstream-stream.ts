@@ -62,7 +62,7 @@ export class UpstreamStream {
   private model: string | undefined
   /** True if content arrived after the usage report. */
   private textSinceUsage = false
-  /** Why the model stopped, once it has said so. */
+  /** The reported finish reason. */
   private finishedFor: CandidateFinish | undefined
   /** Absent where it may have any. */
   private readonly format: StreamFormatCheck | undefined
@@ -159,7 +159,7 @@ export class UpstreamStream {
     if (this.ended) recordSessionHome(this.attempt, call.record.usage)
   }
 
-  /** The bytes that end it, where they were held back; asked for once what was used is counted. */
+  /** The final bytes, if they were held back; called once the usage is counted. */
   end(): Uint8Array | undefined {
     return this.pipe.end(this.counted)
   }
@@ -183,7 +183,7 @@ export class UpstreamStream {
     const error = asUpstreamError(known ? thrown : toSendError(thrown, abort))
     this.release()
     if (!abort.aborted) abort.abort(known ? thrown : error)
-    // Until then another target may answer, and who looks for one tells of this.
+    // Until then another target may answer, and the attempt loop records the failure.
     if (this.committed) this.noteFailed(error)
     return error
   }

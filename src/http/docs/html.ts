@@ -13,7 +13,7 @@ export function joinHtml(parts: readonly HtmlFragment[]): HtmlFragment {
   return { text: parts.map(({ text }) => text).join("") }
 }
 
-/** What is HTML already, or stands in a style or script, which know no escapes. */
+/** Text that is HTML already, or inside a style or script, which have no escapes. */
 export function rawHtml(text: string): HtmlFragment {
   return { text }
 }

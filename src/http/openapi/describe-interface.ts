@@ -22,7 +22,7 @@ passes it on, or translates it for a provider that uses another protocol. A memb
 response has \`x-request-id\`; \`GET /v1/receipts/{id}\` shows what the request cost.`
 
 const REPEATED = ["idempotency-key"]
-/** The headers of requests, beside those that hold a key. */
+/** The headers of requests, without those that hold a key. */
 const HEADERS: Readonly<Record<string, string>> = {
   "idempotency-key": "Requests with the same key and body are billed once within 24 hours.",
   "msg-version": "A date from 2023-01-01 onwards, such as 2023-06-01. This or `anthropic-version` is required.",
@@ -90,7 +90,7 @@ function textsOf(route: GatewayRoute): readonly OperationText[] {
   return words ?? [{ tag: "Others", summary: name }]
 }
 
-/** What a path's open end stands for is a model where a protocol's own path has one. */
+/** A path's open end is a model if the protocol's own path has one. */
 function routeName({ path }: GatewayRoute): string {
   return path.replace("{rest}", "{model}")
 }

@@ -9,17 +9,17 @@ type RouteOperation = RequestEnvelope["does"]
 export interface OperationText {
   readonly tag: string
   readonly summary: string
-  /** The spelling of its path that is told first; left out, the first of them. */
+  /** The spelling of its path that is listed first; by default the first. */
   readonly at?: string
-  /** What stands at the path's open end behind the name. */
+  /** The suffix at the path's open end, after the name. */
   readonly end?: string
-  /** Whether it is refused, whatever is asked. */
+  /** True if every request is rejected. */
   readonly isRefused?: true
   /** Parameters behind the `?`, by name. */
   readonly query?: Readonly<Record<string, string>>
   /** What it answers; left out, an object of the vendor's. */
   readonly gives?: JsonObject
-  /** How it may answer beside JSON. */
+  /** Response media types other than JSON. */
   readonly streams?: true
   /** Whose body it takes, where that is not the route's protocol. */
   readonly speaks?: ProtocolId

@@ -25,7 +25,7 @@ interface DescribedBody {
   readonly refused: readonly string[]
 }
 
-/** Where a model is served is the operator's to say, and which model is called is said by `model` alone. */
+/** The operator decides where a model is served, and `model` alone decides which model is called. */
 const DESTINATIONS = [
   ...["api_base", "api_key", "base_url", "custom_host"],
   ...["route", "preset", "plugins", "compound_custom", "provider_options"],

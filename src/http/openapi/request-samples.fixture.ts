@@ -34,7 +34,7 @@ const sampling = { temperature: 1, top_p: 0.5, frequency_penalty: -1, presence_p
 const streaming = { stream: true, stream_options: { include_usage: true } }
 const schema = { type: "object" }
 const identifiers = { user: "u", safety_identifier: "s", prompt_cache_key: "c" }
-/** They may not stand beside `provider.fallback`. */
+/** They exclude `provider.fallback`. */
 const LISTS = ["models", "fallbacks"]
 
 const chat: JsonObject = {

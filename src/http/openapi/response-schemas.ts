@@ -132,5 +132,5 @@ export function failuresOf({ protocol, who, does, bodyLimit, names }: FailureTra
   return Object.fromEntries(described.map((status) => [status, { $ref: `#/components/responses/${shape}${status}` }]))
 }
 
-/** An answer of the vendor's, of which nothing is said here. */
+/** The vendor's own response, not described here. */
 export const vendorsOwn: JsonObject = anyObject

@@ -17,7 +17,7 @@ const MAX_HEAD = 16 * 1024
 const MAX_AHEAD = 64 * 1024
 /** So many requests that were sent ahead are begun in one turn of the event loop. */
 const HEADS_AT_ONCE = 16
-/** The rest of a body that nobody reads is waited for, up to so many bytes; else the connection is closed. */
+/** The rest of an unread body is skipped up to this many bytes; a longer rest closes the connection. */
 const MAX_SKIPPED = 64 * 1024
 /** A client whose connection is being closed may send so much more before it has to notice. */
 const MAX_DROPPED = 1024 * 1024
@@ -294,7 +294,7 @@ export class ClientConnection implements ListWaiter<ClientConnection> {
       this.owner.waiting.idle.enter(this, performance.now())
       this.readInput()
     } else {
-      // The little that is left of a body nobody wanted.
+      // Skips the short rest of an unread body.
       request.body.drop()
       this.owner.waiting.sending.enter(this, performance.now())
     }

@@ -40,7 +40,7 @@ export class ClientRequest {
     return this.peer.address
   }
 
-  /** Asked when the body is about to be read: whether the client waits for a word before it sends that. */
+  /** True if the client waits for `100 Continue` before it sends the body. */
   asksToContinue(): boolean {
     if (this.isAwaited) return false
     this.isAwaited = true

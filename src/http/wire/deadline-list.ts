@@ -1,7 +1,7 @@
 // Connections that wait for the same thing, the one that has waited longest first. Each is in one list at most.
 
 export interface ListWaiter<Each extends ListWaiter<Each>> {
-  /** Of the list it is in; nobody else touches these. */
+  /** Links of the list it is in; private to the list. */
   list: DeadlineList<Each> | undefined
   before: Each | undefined
   behind: Each | undefined

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 /** The rest is for connections to providers, and for files. */
 const SHARE_OF_CLIENTS = 0.6
 
-/** As many as wanted, or as the limit leaves room for. */
+/** The wanted number, or fewer if the process limit is lower. */
 export function connectionsWithin(wanted: number, limits: string = readLimits()): number {
   const limit = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
   return limit === undefined ? wanted : Math.max(1, Math.min(wanted, Math.floor(Number(limit) * SHARE_OF_CLIENTS)))

@@ -7,7 +7,7 @@ const MAX_WAITING = 256 * 1024
 export interface BodyFlow {
   /** Nothing more shall come for now, or shall again. */
   hold(isHeld: boolean): void
-  /** Somebody reads: a client that waits for that may send. */
+  /** Reading begins: a client that waits for `100 Continue` may send. */
   begin(): void
 }
 
@@ -43,7 +43,7 @@ export class IncomingBody {
     return this.allArrived()
   }
 
-  /** The next piece. Asked for one at a time. */
+  /** The next piece; one call at a time. */
   async read(): Promise<BodyPiece> {
     if (!this.isComplete) this.flow.begin()
     while (this.pieces.length === 0) {

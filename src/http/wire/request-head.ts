@@ -78,7 +78,7 @@ function versionIn(word: string): ClientRequestHead["version"] | HeadFault {
   return new HeadFault(/^HTTP\/\d\.\d$/.test(word) ? 505 : 400)
 }
 
-/** A proxy may be asked with an origin in front of the path. */
+/** A client may send the absolute form, as to a proxy. */
 function pathIn(target: string): string | undefined {
   if (target === "" || NOT_IN_TARGET.test(target)) return undefined
   if (target.startsWith("/")) return target

@@ -12,9 +12,9 @@ export interface SocketListenerOptions {
   readonly port: number
   /** How long a connection is kept between two requests, in seconds. */
   readonly idleTimeout: number
-  /** Beyond so many, the one that has been idle longest makes room for a new one. */
+  /** Above this number, a new connection closes the one that has been idle longest. */
   readonly maxConnections: number
-  /** As they are unless said. */
+  /** The defaults apply unless set. */
   readonly timeouts?: Partial<SocketTimeouts>
   /** A fault of the listener's own, by which one client is cut off. */
   readonly onFault: (cause: unknown) => void
@@ -23,7 +23,7 @@ export interface SocketListenerOptions {
 }
 
 interface SocketTimeouts {
-  /** A head, or the rest of a body that nobody reads, has to be there within this time. */
+  /** Time limit for a head, or for the rest of an unread body. */
   readonly sendingMs: number
   /** A client that takes nothing of an answer that is made is cut off after this time. */
   readonly stalledMs: number
@@ -142,7 +142,7 @@ export class SocketListener implements ConnectionOwner {
     socket.data = connection
     this.connections.enter(connection)
     replaced?.terminate()
-    // Where all are busy, none makes room.
+    // If all are busy, none is closed.
     if (isFull && !replaced) connection.terminate()
   }
 

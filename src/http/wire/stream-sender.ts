@@ -20,9 +20,9 @@ const LAST_CHUNK = Buffer.from("0\r\n\r\n")
 export class StreamSender implements ResponseSink {
   private readonly stream: ResponseStream
   private readonly isChunked: boolean
-  /** What stands before the next piece. */
+  /** The bytes before the next piece. */
   private head: string
-  /** What was said in one go leaves in one go. */
+  /** Bytes enqueued in one turn are written at once. */
   private readonly gathered: Uint8Array[] = []
   private isTaken = true
   private isPulling = false
