@@ -134,14 +134,14 @@ export class ProviderCredentials {
 
   withCredentials(config: GatewayConfig): GatewayConfig {
     const named = config.providers.map((settings) => {
-      const kept = hasCredential(settings) ? undefined : this.find(settings)
-      return kept ? { ...settings, apiKey: kept } : settings
+      const storedKey = hasCredential(settings) ? undefined : this.find(settings)
+      return storedKey ? { ...settings, apiKey: storedKey } : settings
     })
     const others = this.credentials.list().flatMap(({ provider }): ProviderSettings[] => {
       if (config.providers.some(({ id }) => id === provider)) return []
       const settings = this.settings(provider, config)
-      const kept = this.find(settings)
-      return kept ? [{ ...settings, apiKey: kept }] : []
+      const storedKey = this.find(settings)
+      return storedKey ? [{ ...settings, apiKey: storedKey }] : []
     })
     return others.length === 0 && named.every((each, at) => each === config.providers[at])
       ? config
@@ -162,10 +162,10 @@ export class ProviderCredentials {
   /** For the address that these settings lead to. What a new `entry` says is kept with its credential. */
   set(settings: ProviderSettings, { credential, entry }: { credential: Secret; entry: boolean }): void {
     const { id, type, ...members } = settings
-    const said = Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === "string"))
-    const isNamed = type === id && Object.keys(said).length === 0
-    const kept = entry && !isNamed ? JSON.stringify({ type, ...said }) : null
-    this.credentials.set(id, { address: this.address(settings) ?? "", credential, settings: kept })
+    const textMembers = Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === "string"))
+    const isNamed = type === id && Object.keys(textMembers).length === 0
+    const entryText = entry && !isNamed ? JSON.stringify({ type, ...textMembers }) : null
+    this.credentials.set(id, { address: this.address(settings) ?? "", credential, settings: entryText })
   }
 
   remove(id: string): boolean {
@@ -216,8 +216,8 @@ export class ProviderCredentials {
 
   private settings(id: string, config: GatewayConfig): ProviderSettings {
     const stored = this.credentials.list().find(({ provider }) => provider === id)?.settings
-    const kept = { type: id, ...(stored && (JSON.parse(stored) as Partial<ProviderSettings>)) }
-    return config.providers.find((settings) => settings.id === id) ?? { ...kept, id }
+    const storedSettings = { type: id, ...(stored && (JSON.parse(stored) as Partial<ProviderSettings>)) }
+    return config.providers.find((settings) => settings.id === id) ?? { ...storedSettings, id }
   }
 }
 

@@ -87,13 +87,13 @@ describe("a tenant", () => {
     [{ budgets: { day: 1_500_000_000n } }, { budgets: { day: 1_500_000_001n } }, "budgets.day", "1.5 USD"],
     [{ strict: true }, { strict: false }, "strict", "true"],
   ]
-  test.each(bounds)("bound to %p refuses a key that asks for %p, and says why", (grant, asked, param, told) => {
+  test.each(bounds)("bound to %p refuses a key that asks for %p, and says why", (grant, wish, param, bound) => {
     keys.tenants.create("acme", grant)
     const inside = keys.create({ name: "a", tenant: "acme" })
-    const refused = { code: "invalid_parameter", param, message: expect.stringContaining(told) as never }
-    expect(refusal(() => keys.create({ name: "b", tenant: "acme", ...asked }))).toMatchObject(refused)
-    expect(refusal(() => keys.update(inside.key.id, asked))).toMatchObject(refused)
-    const outside = keys.create({ name: "c", ...asked })
+    const refused = { code: "invalid_parameter", param, message: expect.stringContaining(bound) as never }
+    expect(refusal(() => keys.create({ name: "b", tenant: "acme", ...wish }))).toMatchObject(refused)
+    expect(refusal(() => keys.update(inside.key.id, wish))).toMatchObject(refused)
+    const outside = keys.create({ name: "c", ...wish })
     const moved = refusal(() => keys.update(outside.key.id, { tenant: "acme" }))
     if (param === "strict") expect(moved).toBeUndefined()
     else expect(moved).toMatchObject(refused)
@@ -128,8 +128,8 @@ describe("patterns", () => {
         fc.array(fc.string({ unit: fc.constantFrom("a", "b", "/", "#") }), { maxLength: 5 }),
         (outer, inner, fills) => {
           let at = 0
-          const said = inner.replace(/\*/g, () => fills[at++] ?? "#")
-          if (coversModels(outer, inner)) expect(allowsModel([outer], said)).toBe(true)
+          const name = inner.replace(/\*/g, () => fills[at++] ?? "#")
+          if (coversModels(outer, inner)) expect(allowsModel([outer], name)).toBe(true)
           else expect(allowsModel([outer], inner.replaceAll("*", "#"))).toBe(false)
         },
       ),

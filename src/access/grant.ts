@@ -52,8 +52,8 @@ export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
     throw new GatewayError("invalid_parameter", message, { param: "protocols" })
   }
   for (const [name, param, most] of NUMBERS) {
-    const asked = wish[name] ?? 1
-    if (Number.isInteger(asked) && asked >= 1 && asked <= most) continue
+    const value = wish[name] ?? 1
+    if (Number.isInteger(value) && value >= 1 && value <= most) continue
     throw new GatewayError("invalid_parameter", `\`${param}\` must be a whole number from 1 to ${most}.`, { param })
   }
   const changed = (name: keyof Grant) => (wish[name] === undefined ? grant[name] : (wish[name] ?? UNBOUNDED[name]))
@@ -62,9 +62,9 @@ export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
 
 /** Refuses what asks for more than the tenant holds. */
 export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly name: string }): void {
-  const refuse = (param: string, asked: string, bound: string) => {
+  const refuse = (param: string, requested: string, bound: string) => {
     const mend = "Ask for no more than that, or change the tenant first."
-    const message = `\`${param}\` asks for ${asked}, but the tenant \`${tenant.name}\` is limited to ${bound}. ${mend}`
+    const message = `\`${param}\` asks for ${requested}, but the tenant \`${tenant.name}\` is limited to ${bound}. ${mend}`
     throw new GatewayError("invalid_parameter", message, { param })
   }
   for (const [param, covers] of [
@@ -80,9 +80,9 @@ export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly 
     if ((wish[name] ?? 0) > bound) refuse(param, String(wish[name]), String(bound))
   }
   for (const period of PERIODS) {
-    const [asked, bound] = [wish.budgets?.[period], tenant.budgets[period]]
-    if (asked !== undefined && bound !== undefined && asked > bound) {
-      refuse(`budgets.${period}`, `${usdOfNano(asked)} USD`, `${usdOfNano(bound)} USD`)
+    const [requested, bound] = [wish.budgets?.[period], tenant.budgets[period]]
+    if (requested !== undefined && bound !== undefined && requested > bound) {
+      refuse(`budgets.${period}`, `${usdOfNano(requested)} USD`, `${usdOfNano(bound)} USD`)
     }
   }
   if (tenant.strict && wish.strict === false) refuse("strict", "false", "true")

@@ -66,10 +66,10 @@ const modelsOf = (pattern: string) =>
 const protocolsOf = (word: string) => PROTOCOL_IDS.filter((id) => id === word || id.startsWith(`${word}-`))
 
 function applyModeledChange(bounds: ModeledBounds, wish: GrantChange): ModeledBounds {
-  const words = (asked: readonly string[] | null | undefined, spell: (word: string) => readonly string[]) =>
-    asked ? new Set(asked.flatMap(spell)) : undefined
-  const number = (asked: number | null | undefined, before: number) =>
-    asked === undefined ? before : (asked ?? Number.POSITIVE_INFINITY)
+  const words = (patterns: readonly string[] | null | undefined, spell: (word: string) => readonly string[]) =>
+    patterns ? new Set(patterns.flatMap(spell)) : undefined
+  const number = (value: number | null | undefined, before: number) =>
+    value === undefined ? before : (value ?? Number.POSITIVE_INFINITY)
   const { models, protocols, strict, budgets } = wish
   return {
     models: models === null ? NO_BOUNDS.models : (words(models, modelsOf) ?? bounds.models),
@@ -82,13 +82,13 @@ function applyModeledChange(bounds: ModeledBounds, wish: GrantChange): ModeledBo
 }
 
 /** Whether something is asked for beyond what the tenant has. What is not bounded at all is bounded by the tenant in use. */
-function asksBeyond(wish: GrantChange, tenant: ModeledBounds): boolean {
-  const asked = applyModeledChange(NO_BOUNDS, wish)
+function exceedsTenant(wish: GrantChange, tenant: ModeledBounds): boolean {
+  const requested = applyModeledChange(NO_BOUNDS, wish)
   const outside = (words: unknown, some: ReadonlySet<string>, all: ReadonlySet<string>) =>
     Array.isArray(words) && [...some].some((each) => !all.has(each))
   return (
-    outside(wish.models, asked.models, tenant.models) ||
-    outside(wish.protocols, asked.protocols, tenant.protocols) ||
+    outside(wish.models, requested.models, tenant.models) ||
+    outside(wish.protocols, requested.protocols, tenant.protocols) ||
     (wish.requestsPerMinute ?? 0) > tenant.rpm ||
     (wish.concurrentRequests ?? 0) > tenant.atOnce ||
     (tenant.strict && wish.strict === false) ||
@@ -134,41 +134,41 @@ function codeOf(act: () => unknown): string {
   }
 }
 
-const setTenant = fc.tuple(tenant, wish).map(([name, asked]) =>
-  step(`tenant ${name} ${toComparableText(asked)}`, ({ tenants }, { keys }) => {
+const setTenant = fc.tuple(tenant, wish).map(([name, change]) =>
+  step(`tenant ${name} ${toComparableText(change)}`, ({ tenants }, { keys }) => {
     const known = tenants.get(name)
-    if (known) keys.tenants.update(name, asked)
-    else keys.tenants.create(name, asked)
-    tenants.set(name, applyModeledChange(known ?? NO_BOUNDS, asked))
+    if (known) keys.tenants.update(name, change)
+    else keys.tenants.create(name, change)
+    tenants.set(name, applyModeledChange(known ?? NO_BOUNDS, change))
   }),
 )
 
-const createKey = fc.tuple(tenant, wish, orNull(fc.integer({ min: 0, max: 500 }))).map(([name, asked, lasts]) =>
-  step(`create in ${name} ${toComparableText(asked)} for ${lasts} ms`, (model, { keys }) => {
+const createKey = fc.tuple(tenant, wish, orNull(fc.integer({ min: 0, max: 500 }))).map(([name, grant, lasts]) =>
+  step(`create in ${name} ${toComparableText(grant)} for ${lasts} ms`, (model, { keys }) => {
     const bound = model.tenants.get(name)
     const expiresAt = lasts === null ? null : model.now + lasts
-    const make = () => keys.create({ name: "k", tenant: name, expiresAt, ...asked })
-    if (bound && asksBeyond(asked, bound)) {
+    const make = () => keys.create({ name: "k", tenant: name, expiresAt, ...grant })
+    if (bound && exceedsTenant(grant, bound)) {
       expect(codeOf(make)).toBe("invalid_parameter")
       return
     }
     const { key, text } = make()
     model.keys.push({
-      ...{ id: key.id, tenant: name, bounds: applyModeledChange(NO_BOUNDS, asked), isRevoked: false },
+      ...{ id: key.id, tenant: name, bounds: applyModeledChange(NO_BOUNDS, grant), isRevoked: false },
       ...{ expiresAt: expiresAt ?? Number.POSITIVE_INFINITY, texts: [text], oldUntil: 0 },
     })
   }),
 )
 
-const changeKey = fc.tuple(which, wish, fc.option(tenant, { nil: undefined })).map(([at, asked, moved]) =>
-  step(`change ${at} to ${toComparableText(asked)} in ${moved ?? "its tenant"}`, (model, { keys }) => {
+const changeKey = fc.tuple(which, wish, fc.option(tenant, { nil: undefined })).map(([at, grantChange, moved]) =>
+  step(`change ${at} to ${toComparableText(grantChange)} in ${moved ?? "its tenant"}`, (model, { keys }) => {
     const key = model.keys[at % model.keys.length]
     if (!key) return
     const name = moved ?? key.tenant
     const bound = model.tenants.get(name)
-    const after = applyModeledChange(key.bounds, asked)
-    const change = () => keys.update(key.id, { ...asked, ...(moved !== undefined && { tenant: moved }) })
-    const isBeyond = bound && (asksBeyond(asked, bound) || (name !== key.tenant && isWider(after, bound)))
+    const after = applyModeledChange(key.bounds, grantChange)
+    const change = () => keys.update(key.id, { ...grantChange, ...(moved !== undefined && { tenant: moved }) })
+    const isBeyond = bound && (exceedsTenant(grantChange, bound) || (name !== key.tenant && isWider(after, bound)))
     expect(codeOf(change)).toBe(isBeyond ? "invalid_parameter" : "ok")
     if (!isBeyond) Object.assign(key, { tenant: name, bounds: after })
   }),

@@ -68,10 +68,10 @@ describe("changes", () => {
   })
 
   test("changes that are too many to remember are reported", () => {
-    let told = 0
-    const changes = new AccessChanges(() => told++)
+    let reports = 0
+    const changes = new AccessChanges(() => reports++)
     for (let at = 0; at < 25_000; at++) changes.noteKey(`key ${at}`)
-    expect(told).toBe(2)
+    expect(reports).toBe(2)
     changes.noteKey("k")
     expect(changes.hasChangedSince(0, key)).toBe(true)
   })

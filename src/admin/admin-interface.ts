@@ -98,10 +98,10 @@ function decodeParameters(groups: Readonly<Record<string, string>>): Record<stri
 }
 
 function queryOf(url: string): JsonObject {
-  const asked = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
-  const names = [...asked.keys()]
+  const parameters = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  const names = [...parameters.keys()]
   const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice === undefined) return Object.fromEntries(asked)
+  if (twice === undefined) return Object.fromEntries(parameters)
   throw new GatewayError(
     "invalid_parameter",
     `The query parameter \`${excerpt(twice)}\` appears twice. Send it once.`,

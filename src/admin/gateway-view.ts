@@ -81,7 +81,7 @@ export interface ProviderCredentialInput {
 export interface ProviderAdministration {
   list(): Promise<readonly ProviderState[]>
   /** Seals a provider's credential, stores it and starts using it. */
-  add(id: string, asked: ProviderCredentialInput): Promise<ProviderState>
+  add(id: string, input: ProviderCredentialInput): Promise<ProviderState>
   /** Removes a stored credential. */
   remove(id: string): Promise<ProviderState>
   /** Checks that a provider accepts its credential. */

@@ -57,7 +57,7 @@ const cleared = {
   expires_at: time(),
 }
 const change = changeSchema({ name, tenant }, cleared)
-const asked = object({
+const creation = object({
   name: required(name),
   tenant: optional(tenant),
   ...optionalMembers(cleared),
@@ -85,7 +85,7 @@ export function keyRoutes(service: KeyService): AnyAdminRoute[] {
       method: "POST",
       path,
       summary: "Create a key. Only this response contains the key itself.",
-      bodySchema: asked,
+      bodySchema: creation,
       gives: mintedKey,
       status: 201,
       handle: ({ body }) => service.create(body),

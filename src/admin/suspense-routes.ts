@@ -23,7 +23,7 @@ const page = object({
   count: required(count),
   total: required(text({ about: "Total in suspense over all requests, in decimal USD." })),
 })
-const asked = object({
+const query = object({
   after: optional(numeral({ min: 0, max: Number.MAX_SAFE_INTEGER })),
   limit: optional(numeral({ min: 1, max: 1000 })),
 })
@@ -38,7 +38,7 @@ export function suspenseRoutes(service: SuspenseService): AnyAdminRoute[] {
       method: "GET",
       path,
       summary: "List amounts in suspense, of requests that were running when the gateway was killed, oldest first.",
-      querySchema: asked,
+      querySchema: query,
       gives: page,
       handle: ({ query: { after, limit } }) =>
         service.list({ ...(after !== undefined && { after: String(after) }), ...(limit !== undefined && { limit }) }),

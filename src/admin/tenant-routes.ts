@@ -16,7 +16,7 @@ import type { TenantService } from "./services/tenant-service.ts"
 const shown = { name: required(text()), ...grantViewMembers, ...balanceViewMembers, created_at: required(time()) }
 const tenant = object(shown)
 const tenantNow = object({ ...shown, ...spendingViewMembers })
-const asked = object({
+const creation = object({
   name: required(text({ about: "The tenant's name, as used by its keys." })),
   ...optionalMembers(grantInputSchemas),
 })
@@ -41,7 +41,7 @@ export function tenantRoutes(service: TenantService): AnyAdminRoute[] {
       method: "POST",
       path,
       summary: "Create a tenant with limits that its keys share.",
-      bodySchema: asked,
+      bodySchema: creation,
       gives: tenant,
       status: 201,
       handle: ({ body }) => service.create(body),

@@ -103,7 +103,7 @@ describe("for any models", () => {
     }),
     { selector: ({ id }) => id, maxLength: 6 },
   )
-  const asked = fc.oneof(
+  const requestedName = fc.oneof(
     name,
     fc.tuple(fc.constantFrom("x", "y", "h", "g"), name).map((parts) => parts.join("/")),
   )
@@ -123,7 +123,7 @@ describe("for any models", () => {
 
   test("what is found has the id, bears the alias alone, or is pinned to the host in front", () => {
     fc.assert(
-      fc.property(models, asked, (rows, wanted) => {
+      fc.property(models, requestedName, (rows, wanted) => {
         const found = catalogOf(rows).find(wanted)
         if (!found || found.id === wanted) {
           const host = wanted.slice(0, wanted.indexOf("/"))
@@ -140,7 +140,7 @@ describe("for any models", () => {
 
   test("the order in which they are given does not matter", () => {
     fc.assert(
-      fc.property(models, asked, (rows, wanted) => {
+      fc.property(models, requestedName, (rows, wanted) => {
         expect(catalogOf(rows.toReversed()).find(wanted)).toEqual(catalogOf(rows).find(wanted))
       }),
     )

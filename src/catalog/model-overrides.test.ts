@@ -31,13 +31,13 @@ describe("an entry with the id of a bundled model", () => {
   })
 
   test("an entry with the id of a bundled model makes it reason by either word, and the plainer one wins", () => {
-    const told = (override: object) => {
+    const reasoningOf = (override: object) => {
       const joined = join(override)
       return [joined?.reasoning, joined?.capabilities.includes("reasoning")]
     }
-    expect(told({ reasoning: true })).toEqual([true, true])
-    expect(told({ capabilities: ["reasoning"] })).toEqual([true, true])
-    expect(told({ capabilities: ["reasoning"], reasoning: false })).toEqual([false, false])
+    expect(reasoningOf({ reasoning: true })).toEqual([true, true])
+    expect(reasoningOf({ capabilities: ["reasoning"] })).toEqual([true, true])
+    expect(reasoningOf({ capabilities: ["reasoning"], reasoning: false })).toEqual([false, false])
   })
 })
 

@@ -14,8 +14,8 @@ const cheap = served("lab/cheap", "cheap-1", { aliases: ["cheap", "cheap-one-202
 const dear = served("lab/dear", "dear-1", { pricing: { input: "10", output: "20" } })
 const free = { ...served("lab/free", "free-1"), pricing: undefined } as unknown as CatalogModel
 const catalog = new Catalog([cheap, dear, free])
-const asked = { model: cheap, provider: "host", upstreamModel: "cheap-1" }
-const other = (reported: string) => findOtherModel(reported, asked, catalog)?.model.id
+const requested = { model: cheap, provider: "host", upstreamModel: "cheap-1" }
+const other = (reported: string) => findOtherModel(reported, requested, catalog)?.model.id
 
 describe("the model that a provider reports", () => {
   test.each([
@@ -36,7 +36,7 @@ describe("the model that a provider reports", () => {
     "the model that a provider reports is another one under the name %s, with its price",
     (reported) => {
       expect(other(reported)).toBe("lab/dear")
-      expect(findOtherModel(reported, asked, catalog)?.pricing).toEqual({ input: "10", output: "20" })
+      expect(findOtherModel(reported, requested, catalog)?.pricing).toEqual({ input: "10", output: "20" })
     },
   )
 
@@ -48,6 +48,6 @@ describe("the model that a provider reports", () => {
   )
 
   test("the model that a provider reports is compared at its own provider alone", () => {
-    expect(findOtherModel("dear-1", { ...asked, provider: "elsewhere" }, catalog)).toBeUndefined()
+    expect(findOtherModel("dear-1", { ...requested, provider: "elsewhere" }, catalog)).toBeUndefined()
   })
 })

@@ -16,8 +16,8 @@ export interface OtherModel {
 }
 
 /** The priced model of the same provider that answered instead of the requested one; undefined if none did. */
-export function findOtherModel(reported: string, asked: RequestedModel, catalog: Catalog): OtherModel | undefined {
-  const { model, provider, upstreamModel } = asked
+export function findOtherModel(reported: string, requested: RequestedModel, catalog: Catalog): OtherModel | undefined {
+  const { model, provider, upstreamModel } = requested
   if (isSameName(reported, upstreamModel) || model.aliases.some((alias) => isSameName(reported, alias)))
     return undefined
   const name = normalizeName(reported)

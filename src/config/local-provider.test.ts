@@ -44,8 +44,8 @@ describe("OLLAMA_HOST", () => {
       "mine",
       "ollama",
     ])
-    const said = load('providers: { ollama: { base_url: "http://other/v1" } }', { OLLAMA_HOST })
-    expect(said).toEqual([{ id: "ollama", type: "ollama", baseUrl: "http://other/v1" }])
+    const loaded = load('providers: { ollama: { base_url: "http://other/v1" } }', { OLLAMA_HOST })
+    expect(loaded).toEqual([{ id: "ollama", type: "ollama", baseUrl: "http://other/v1" }])
   })
 
   test("OLLAMA_HOST is unset where it is empty", () => {

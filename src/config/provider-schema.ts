@@ -130,13 +130,13 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
     // The members of an unknown type are unknown.
     if (!provider) return object(shapes).read(place)
     const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members), provider.discovery ? "discover" : ""]
-    const members = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
-    const said = object(members as typeof shapes).read(place)
-    const completedEntry = completeEntry(said === INVALID ? {} : said, provider, variables)
+    const accepted = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
+    const members = object(accepted as typeof shapes).read(place)
+    const completedEntry = completeEntry(members === INVALID ? {} : members, provider, variables)
     const ambient = ambientCredentials(completedEntry, formOf(provider), options.environment)
     const entry = ambient ? { ...completedEntry, ambient } : completedEntry
     for (const message of findFaults(entry, provider, place)) place.reportName(message)
-    return said === INVALID ? INVALID : entry
+    return members === INVALID ? INVALID : entry
   }
 
   return {
@@ -310,14 +310,14 @@ function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigN
       const [variable] = members[name]?.variables ?? []
       return `${type} needs a ${quoteName(name)}${variable === undefined ? "" : `, or the variable ${variable}`}`
     })
-  const said = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
+  const present = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
   const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoteName).join(" with ")).join(" or ")
   const { speaks } = provider
-  const unspoken = entry.protocols?.filter((protocol) => speaks && !Object.hasOwn(speaks, protocol)) ?? []
-  if (speaks && unspoken.length > 0) {
-    faults.push(`${type} does not support ${unspoken.join(", ")}; it supports ${Object.keys(speaks).join(", ")}`)
+  const unsupported = entry.protocols?.filter((protocol) => speaks && !Object.hasOwn(speaks, protocol)) ?? []
+  if (speaks && unsupported.length > 0) {
+    faults.push(`${type} does not support ${unsupported.join(", ")}; it supports ${Object.keys(speaks).join(", ")}`)
   }
-  if (said.length > 1) faults.push(`it may have only one of ${ways(said)}`)
+  if (present.length > 1) faults.push(`it may have only one of ${ways(present)}`)
   const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined
   const isProven = entry.ambient !== undefined || proofs.some(({ needs }) => needs.every(holds))
   if (provider.form && !isProven) faults.push(`${type} needs ${ways(proofs)}${ambientHostsHint(entry, provider.form)}`)

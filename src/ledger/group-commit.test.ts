@@ -41,11 +41,13 @@ test("what comes in one turn is written in one transaction, in order", async () 
 
 test("no write is acknowledged before it is durable", async () => {
   const { store, group } = setUp()
-  const told: number[] = []
-  const both = ["a", "b"].map((word) => group.add(() => store.write(word)).then(() => told.push(store.durable.length)))
+  const durableCounts: number[] = []
+  const both = ["a", "b"].map((word) =>
+    group.add(() => store.write(word)).then(() => durableCounts.push(store.durable.length)),
+  )
   expect(store.durable).toEqual([])
   await Promise.all(both)
-  expect(told).toEqual([1, 1])
+  expect(durableCounts).toEqual([1, 1])
 })
 
 test("alone, it is written within the same turn", async () => {

@@ -183,10 +183,10 @@ export class Ledger {
   }
 
   /** Nothing was owed. Done again, or after a settlement, it changes nothing and tells how the request has ended. */
-  release(requestId: string, told: ReleaseDetails = {}): Promise<SettledHold> {
+  release(requestId: string, details: ReleaseDetails = {}): Promise<SettledHold> {
     return this.group.add(() => {
       const hold = this.table.holds.find(requestId)
-      if (hold) return this.releaseOne(hold, told)
+      if (hold) return this.releaseOne(hold, details)
       return this.rules.findClosedHold(requestId)?.settled ?? { outcome: "released", ...NOTHING }
     })
   }
@@ -230,8 +230,8 @@ export class Ledger {
       const { tenant: owner, keyId, at } = ended.entry
       if (owner === null || keyId === null || (tenant !== undefined && owner !== tenant)) return undefined
       const facts = this.table.receipts.find(ended.entry.id)
-      const isTold = facts !== undefined && ended.settled.outcome !== "recovered"
-      const shown = isTold ? { ...entryFacts(ended.entry), ...JSON.parse(facts) } : undefined
+      const hasFacts = facts !== undefined && ended.settled.outcome !== "recovered"
+      const shown = hasFacts ? { ...entryFacts(ended.entry), ...JSON.parse(facts) } : undefined
       return { requestId, tenant: owner, keyId, at, ...ended.settled, facts: shown }
     })
   }

@@ -28,7 +28,7 @@ function stage() {
 
 test("a store is probed at most once a second, however often it is asked for", () => {
   const { store, readiness, pass } = stage()
-  for (let asked = 0; asked < 5000; asked++) {
+  for (let calls = 0; calls < 5000; calls++) {
     expect(readiness.isWritable()).toBe(true)
     pass(1)
   }

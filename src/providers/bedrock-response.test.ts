@@ -87,9 +87,12 @@ describe("an answer of Converse", () => {
   })
 
   test("an answer of Converse that fails within its stream names the exception in the event", async () => {
-    const told = { ":message-type": "exception", ":exception-type": "throttlingException" }
+    const exception = { ":message-type": "exception", ":exception-type": "throttlingException" }
     const broken = { ":message-type": "error", ":error-code": "InternalFailure", ":error-message": "Oh." }
-    const frames = [encodeEventMessage(told, '{"message":"Langsam, bitte: Grüße."}'), encodeEventMessage(broken, "")]
+    const frames = [
+      encodeEventMessage(exception, '{"message":"Langsam, bitte: Grüße."}'),
+      encodeEventMessage(broken, ""),
+    ]
     const response = await toConverseResponse(new Response(Buffer.concat(frames), { headers }))
     expect(await new Response(response.body as ReadableStream).text()).toBe(
       'event: error\ndata: {"__type":"throttlingException","message":"Langsam, bitte: Grüße."}\n\n' +
@@ -102,9 +105,9 @@ describe("an answer of Converse", () => {
       { message: "Slow." },
       { status: 429, headers: { "x-amzn-errortype": "ThrottlingException:http://x/", "retry-after": "3" } },
     )
-    const told = await toConverseResponse(refused)
-    expect([told.status, told.headers.get("retry-after")]).toEqual([429, "3"])
-    expect(await (told as Response).json()).toEqual({ __type: "ThrottlingException", message: "Slow." })
+    const response = await toConverseResponse(refused)
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, "3"])
+    expect(await (response as Response).json()).toEqual({ __type: "ThrottlingException", message: "Slow." })
   })
 
   test("an answer of Converse that came whole stays as it is", async () => {

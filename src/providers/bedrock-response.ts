@@ -81,8 +81,8 @@ function exceptionIn({ headers, payload }: EventMessage): BedrockError | undefin
 
 /** The payload is what the model's own interface would send. */
 function invokeText(message: EventMessage): string {
-  const told = exceptionIn(message)
-  if (told) return errorText(errorBody(told))
+  const exception = exceptionIn(message)
+  if (exception) return errorText(errorBody(exception))
   const bytes = parseJsonObject(toByteText(message.payload))?.bytes
   if (typeof bytes !== "string") return ""
   const data = Buffer.from(bytes, "base64").toString("latin1")
@@ -97,8 +97,8 @@ function eventType(data: string): string {
 }
 
 function converseText(message: EventMessage): string {
-  const told = exceptionIn(message)
-  if (told) return errorText(converseBody(told))
+  const exception = exceptionIn(message)
+  if (exception) return errorText(converseBody(exception))
   const event = message.headers[":event-type"]
   if (event === undefined || !/^[A-Za-z]{1,50}$/.test(event)) return ""
   return encodeSse({ event, data: toByteText(message.payload) })
@@ -154,18 +154,18 @@ function bareName(name: string | undefined): string | undefined {
 const ABOUT_MODEL = /model identifier is invalid|on-demand throughput|model ID or ARN|doesn.t support the model/i
 
 async function anthropicError(response: UpstreamResponse): Promise<Response> {
-  const told = await readBedrockError(response)
-  return createErrorResponse(errorBody(told), { told, response })
+  const error = await readBedrockError(response)
+  return createErrorResponse(errorBody(error), { error, response })
 }
 
 async function converseError(response: UpstreamResponse): Promise<Response> {
-  const told = await readBedrockError(response)
-  return createErrorResponse(converseBody(told), { told, response })
+  const error = await readBedrockError(response)
+  return createErrorResponse(converseBody(error), { error, response })
 }
 
 async function readBedrockError(response: UpstreamResponse): Promise<BedrockError> {
-  const said = parseJsonObject(await smallText(response))
-  const message = said?.message ?? said?.Message
+  const body = parseJsonObject(await smallText(response))
+  const message = body?.message ?? body?.Message
   const aboutModel = typeof message === "string" && ABOUT_MODEL.test(message)
   return {
     name: aboutModel ? "ResourceNotFoundException" : (response.headers.get("x-amzn-errortype") ?? undefined),
@@ -175,11 +175,11 @@ async function readBedrockError(response: UpstreamResponse): Promise<BedrockErro
 
 function createErrorResponse(
   body: object,
-  { told, response }: { told: BedrockError; response: UpstreamResponse },
+  { error, response }: { error: BedrockError; response: UpstreamResponse },
 ): Response {
   const wait = response.headers.get("retry-after")
   return Response.json(body, {
-    status: STATUSES[errorBody(told).error.type] ?? response.status,
+    status: STATUSES[errorBody(error).error.type] ?? response.status,
     headers: wait === null ? {} : { "retry-after": wait },
   })
 }

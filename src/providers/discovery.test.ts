@@ -12,14 +12,14 @@ const offerOf = (...names: string[]): ModelOffer => ({
 interface PlayedHost {
   readonly account: ProviderAccount
   answers: (ModelOffer | Error | Promise<ModelOffer>)[]
-  asked: number
+  queries: number
 }
 
 /** A host that gives these answers, the last of them for ever. */
 function host(id: string, ...answers: PlayedHost["answers"]): PlayedHost {
   const played: PlayedHost = {
     answers,
-    asked: 0,
+    queries: 0,
     account: {
       ...{
         id,
@@ -33,7 +33,7 @@ function host(id: string, ...answers: PlayedHost["answers"]): PlayedHost {
       secrets: () => [],
       check: () => Promise.resolve({ verdict: "", sound: true }),
       listModels: async () => {
-        played.asked++
+        played.queries++
         const answer = await (played.answers.length > 1 ? played.answers.shift() : played.answers[0])
         if (answer instanceof Error || !answer) throw answer
         return answer
@@ -65,7 +65,7 @@ describe("a host", () => {
     open().follow([[one.account]])
     await eventually(() => heard.length === 1)
     await Bun.sleep(20)
-    expect([heard, names(one), one.asked]).toEqual([["one: a,b"], ["a", "b"], 1])
+    expect([heard, names(one), one.queries]).toEqual([["one: a,b"], ["a", "b"], 1])
   })
 
   test("a host that is down is reported once, asked again, and found when it comes", async () => {
@@ -74,7 +74,7 @@ describe("a host", () => {
     open().follow([[one.account]])
     await eventually(() => heard.length === 2)
     expect(heard).toEqual(["one fails: no answer", "one: a"])
-    expect(one.asked).toBe(4)
+    expect(one.queries).toBe(4)
   })
 
   test("a host without a model is asked again", async () => {
@@ -89,7 +89,7 @@ describe("a host", () => {
     const { listModels: _, ...plain } = host("plain", offerOf("a")).account
     open().follow([[one.account, second.account], [plain], []])
     await eventually(() => heard.length === 1)
-    expect([one.asked, second.asked]).toEqual([1, 0])
+    expect([one.queries, second.queries]).toEqual([1, 0])
   })
 })
 
@@ -146,9 +146,9 @@ describe("followed anew", () => {
 test("no server is queried after a stop", async () => {
   const one = host("one", new Error("no answer"))
   open().follow([[one.account]])
-  await eventually(() => one.asked > 1)
+  await eventually(() => one.queries > 1)
   discovery.stop()
-  const { asked } = one
+  const { queries } = one
   await Bun.sleep(20)
-  expect(one.asked).toBe(asked)
+  expect(one.queries).toBe(queries)
 })

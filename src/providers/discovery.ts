@@ -62,7 +62,7 @@ export class ModelDiscovery {
     }
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const found = await account.listModels().catch(reasonOf)
-      if (stopped || this.told(account, { host, found })) return
+      if (stopped || this.handleListing(account, { host, found })) return
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs)
         wake = () => {
@@ -75,7 +75,7 @@ export class ModelDiscovery {
   }
 
   /** Whether the host need not be queried again. A server without models may soon get one. */
-  private told(
+  private handleListing(
     account: ProviderAccount,
     { host, found }: { host: DiscoveredHost; found: ModelOffer | string },
   ): boolean {

@@ -5,7 +5,7 @@ import { listLmstudio, listOllama, listOpenai } from "./model-listing.ts"
 
 /** What stands at each path; a function is given what was posted. */
 let documents: Record<string, unknown> = {}
-let asked: string[] = []
+let requests: string[] = []
 let server: Server
 let host: { baseUrl: string; headers: Headers }
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
       body += bytes
     })
     request.on("end", () => {
-      asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""}`.trim())
+      requests.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""}`.trim())
       const document = documents[request.url ?? ""]
       const answer = typeof document === "function" ? document(JSON.parse(body)) : document
       if (answer === undefined) response.writeHead(404).end()
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   documents = {}
-  asked = []
+  requests = []
 })
 afterAll(() => void server.close())
 
@@ -65,7 +65,7 @@ describe("OpenAI's listing", () => {
       chat("meta-llama/Llama-3.3-70B-Instruct", 32_768),
       chat("sql-lora"),
     ])
-    expect(asked).toEqual(["GET /v1/models Bearer k"])
+    expect(requests).toEqual(["GET /v1/models Bearer k"])
   })
 
   test("OpenAI's listing gives llama.cpp's models with the window of a slot, else that of the training", async () => {
@@ -152,7 +152,7 @@ describe("LM Studio's own listing", () => {
       { name: "qwen/qwen3-4b", kind: "chat", contextWindow: 262_144, abilities: ["tools"] },
       { name: "text-embedding-nomic-embed-text-v1.5", kind: "embedding", contextWindow: 2048, abilities: [] },
     ])
-    expect(asked).toEqual(["GET /api/v0/models Bearer k"])
+    expect(requests).toEqual(["GET /api/v0/models Bearer k"])
   })
 
   test("LM Studio's own listing gives way to OpenAI's where there is none", async () => {

@@ -58,8 +58,8 @@ describe("an account's address", () => {
 describe("accounts", () => {
   test("accounts are as many as there are keys, each with its own", () => {
     const accounts = open("groq", { apiKeys: [new Secret("one"), new Secret("two")] })
-    const said = accounts.map(({ lines }) => lines["openai-chat"]?.headersWith({}).get("authorization"))
-    expect(said).toEqual(["Bearer one", "Bearer two"])
+    const authorizations = accounts.map(({ lines }) => lines["openai-chat"]?.headersWith({}).get("authorization"))
+    expect(authorizations).toEqual(["Bearer one", "Bearer two"])
     expect(accounts.map(({ secrets }) => secrets().map((secret) => secret.reveal()))).toEqual([["one"], ["two"]])
   })
 

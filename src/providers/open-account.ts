@@ -154,12 +154,12 @@ function selectHeaders(
   headers: Readonly<Record<string, string>>,
   takes: NonNullable<ProtocolDialect["takesHeaders"]>,
 ): Record<string, string> {
-  const kept = Object.entries(takes).map(([name, values]): [string, string[]] => [
+  const selected = Object.entries(takes).map(([name, values]): [string, string[]] => [
     name,
     selectValues(headers[name], values),
   ])
   return Object.fromEntries(
-    kept.filter(([, values]) => values.length > 0).map(([name, values]) => [name, values.join(",")]),
+    selected.filter(([, values]) => values.length > 0).map(([name, values]) => [name, values.join(",")]),
   )
 }
 

@@ -38,9 +38,9 @@ const googleKey = (credential: Secret | undefined): Record<string, string> =>
 
 const openai: ProtocolDialect = { streamUsage: "ask", headers: bearer }
 /** Usage always comes with the last event, and requesting it is rejected. */
-const unasked: ProtocolDialect = { streamUsage: "sent", headers: bearer }
+const openaiWithUsage: ProtocolDialect = { streamUsage: "sent", headers: bearer }
 /** Mistral refuses ids of calls that are not as its own. */
-const mistral: ProtocolDialect = { ...unasked, callId: /^[a-zA-Z0-9]{9}$/ }
+const mistral: ProtocolDialect = { ...openaiWithUsage, callId: /^[a-zA-Z0-9]{9}$/ }
 const anthropic: ProtocolDialect = { streamUsage: "sent", headers: anthropicKey }
 const gemini: ProtocolDialect = { streamUsage: "sent", headers: googleKey }
 

@@ -35,9 +35,9 @@ const OTHERS = AUTHORS.openai?.filter((protocol) => protocol !== "openai-respons
 export const demoProvider: Provider = {
   ...simulatorProvider,
   speaks: Object.fromEntries(
-    Object.entries(simulatorProvider.speaks).map(([protocol, spoken]) => {
+    Object.entries(simulatorProvider.speaks).map(([protocol, dialect]) => {
       const serves = (model: string) => (AUTHORS[model.split("/", 1)[0] ?? ""] ?? OTHERS).includes(protocol)
-      return [protocol, { ...spoken, serves }]
+      return [protocol, { ...dialect, serves }]
     }),
   ),
 }

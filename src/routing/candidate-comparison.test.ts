@@ -26,10 +26,10 @@ function stageTable(...models: ConstructorParameters<typeof StagedTable>[0]["mod
     }
   }
   type ComparisonInput = NonNullable<Parameters<StagedTable["plan"]>[1]>
-  const plan = (name: string, asked: ComparisonInput = {}) =>
-    table.plan(name, { facts, health: stage.health.snapshot(), ...asked })
-  const order = (name: string, asked?: ComparisonInput) =>
-    plan(name, asked).attempts.map(({ upstreamModel }) => upstreamModel)
+  const plan = (name: string, input: ComparisonInput = {}) =>
+    table.plan(name, { facts, health: stage.health.snapshot(), ...input })
+  const order = (name: string, input?: ComparisonInput) =>
+    plan(name, input).attempts.map(({ upstreamModel }) => upstreamModel)
   return { table, stage, answer, plan, order }
 }
 

@@ -85,9 +85,9 @@ test("a decayed mean is that of its samples, each as heavy as it is fresh", () =
       let weight = 0
       for (const { value, afterMs } of samples) {
         now += afterMs
-        const kept = 2 ** -(afterMs / halfLife.ms + 1 / halfLife.samples)
-        sum = sum * kept + value
-        weight = weight * kept + 1
+        const decay = 2 ** -(afterMs / halfLife.ms + 1 / halfLife.samples)
+        sum = sum * decay + value
+        weight = weight * decay + 1
         mean.add(value, now)
       }
       expect(mean.value).toBeCloseTo(sum / weight, 6)

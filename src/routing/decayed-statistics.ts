@@ -19,9 +19,9 @@ export class DecayedMean {
   constructor(private readonly halfLife: HalfLife) {}
 
   add(value: number, now: number): void {
-    const kept = this.weight === 0 ? 0 : decayFactor(this.halfLife, now - this.at)
-    this.sum = this.sum * kept + value
-    this.weight = this.weight * kept + 1
+    const decay = this.weight === 0 ? 0 : decayFactor(this.halfLife, now - this.at)
+    this.sum = this.sum * decay + value
+    this.weight = this.weight * decay + 1
     this.at = now
   }
 

@@ -371,14 +371,14 @@ describe("what is measured", () => {
 describe("memory", () => {
   const models = (count: number, from = 0) =>
     Array.from({ length: count }, (_, index) => ({ account, upstreamModel: `m${from + index}` }))
-  const kept = () => stage.health.snapshot().of(account)?.targets.size ?? 0
+  const targetCount = () => stage.health.snapshot().of(account)?.targets.size ?? 0
 
   test("memory holds at most 2,000 targets, of which the last used stay", () => {
     for (const each of models(20_000)) {
       stage.now++
       stage.answer(each)
       stage.answer(place)
-      expect(kept()).toBeLessThanOrEqual(2000)
+      expect(targetCount()).toBeLessThanOrEqual(2000)
     }
     const targets = stage.health.snapshot().of(account)?.targets
     expect([targets?.has("m"), targets?.has("m19999"), targets?.has("m0")]).toEqual([true, true, false])
@@ -388,7 +388,7 @@ describe("memory", () => {
     for (const each of models(100)) stage.answer(each)
     stage.now += 3_599_999
     stage.answer(elsewhere)
-    expect(kept()).toBe(100)
+    expect(targetCount()).toBe(100)
     stage.now += 600_000
     stage.answer(elsewhere)
     expect(stage.health.snapshot().of(account)).toBeUndefined()

@@ -189,7 +189,7 @@ export class HealthMonitor {
     const why = quota === "day" ? "day-quota" : "limited"
     const ms = retryAfterMs ?? (quota === "day" ? ASIDE_MS : undefined)
     const most = ms && Math.min(ms, LONGEST_MS)
-    if (mayOpenBreaker(target)) this.goOut(target.of, { why, askedMs: most })
+    if (mayOpenBreaker(target)) this.goOut(target.of, { why, requestedMs: most })
     // Of several that are refused at once, the longest pause counts.
     else if (breaker.why !== undefined && most !== undefined) breaker.stayOut(this.options.now() + most)
   }
@@ -208,11 +208,14 @@ export class HealthMonitor {
   }
 
   /** For as long as the provider requested, else longer each time. */
-  private goOut(target: TargetHealth, { why, askedMs }: { why: OutageReason; askedMs?: number | undefined }): void {
+  private goOut(
+    target: TargetHealth,
+    { why, requestedMs }: { why: OutageReason; requestedMs?: number | undefined },
+  ): void {
     const now = this.options.now()
     const { breaker } = target
     const jitter = 1 + OUT_MS.jitter * (2 * this.options.chance() - 1)
-    const ms = askedMs ?? Math.min(OUT_MS.most, OUT_MS.each * breaker.timesAt(now) * jitter)
+    const ms = requestedMs ?? Math.min(OUT_MS.most, OUT_MS.each * breaker.timesAt(now) * jitter)
     breaker.goOut(why, { now, ms })
     target.inRow = 0
   }

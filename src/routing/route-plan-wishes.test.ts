@@ -159,9 +159,9 @@ describe("the limits", () => {
   const rows = { a: {}, b: {}, c: {}, d: {} }
   const names = ["m", "n", "o", "p", "q", "r", "s"]
   const table = new StagedTable({ models: names.map((name) => modelOf(name, rows)) })
-  const perModel = (asked: string[]) => {
-    const order = table.order(asked)
-    return asked.map((name) => order.filter((each) => each.startsWith(`${name}@`)).length)
+  const perModel = (models: string[]) => {
+    const order = table.order(models)
+    return models.map((name) => order.filter((each) => each.startsWith(`${name}@`)).length)
   }
 
   test("three targets of a model, eight in all, and one at least of each model that is named", () => {

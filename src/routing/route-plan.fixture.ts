@@ -100,12 +100,12 @@ export class StagedTable {
       if (!model) throw new Error(`no model ${name}`)
       return model
     })
-    const asked = { protocol: "openai-chat", table: this.table, turn: 0, translates: true, ...occasion }
-    return planRoute(models, wishes ? { ...asked, wishes: { fallback: [], ...wishes } } : asked)
+    const input = { protocol: "openai-chat", table: this.table, turn: 0, translates: true, ...occasion }
+    return planRoute(models, wishes ? { ...input, wishes: { fallback: [], ...wishes } } : input)
   }
 
   /** The models' names at the providers, which end in those of the providers. */
-  order(names: string | readonly string[], asked?: StagedPlanInput): string[] {
-    return this.plan(names, asked).attempts.map(({ upstreamModel }) => upstreamModel)
+  order(names: string | readonly string[], input?: StagedPlanInput): string[] {
+    return this.plan(names, input).attempts.map(({ upstreamModel }) => upstreamModel)
   }
 }

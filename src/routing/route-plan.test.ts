@@ -70,17 +70,17 @@ describe("the plan", () => {
   })
 
   describe("where the request can be said in another protocol", () => {
-    const spoken = (...targets: [string, number, number][]) =>
+    const targetsOf = (...targets: [string, number, number][]) =>
       planned([model("m", ...targets)], 0, true).map(({ account: { id }, protocol }) => `${id}:${protocol}`)
 
     test("has providers that speak one of those, and no others", () => {
-      expect(spoken(["mute", 1, 1], ["shy", 1, 1], ["other", 1, 1])).toEqual(["other:gemini"])
+      expect(targetsOf(["mute", 1, 1], ["shy", 1, 1], ["other", 1, 1])).toEqual(["other:gemini"])
     })
 
     test("has those that speak the client's own first, of providers that are equal", () => {
-      expect(spoken(["other", 1, 1], ["a", 1, 1])).toEqual(["a:openai-chat", "other:gemini"])
-      expect(spoken(["other", 1, 2], ["a", 1, 1])).toEqual(["other:gemini", "a:openai-chat"])
-      expect(spoken(["other", 1, 1], ["a", 2, 1])).toEqual(["other:gemini", "a:openai-chat"])
+      expect(targetsOf(["other", 1, 1], ["a", 1, 1])).toEqual(["a:openai-chat", "other:gemini"])
+      expect(targetsOf(["other", 1, 2], ["a", 1, 1])).toEqual(["other:gemini", "a:openai-chat"])
+      expect(targetsOf(["other", 1, 1], ["a", 2, 1])).toEqual(["other:gemini", "a:openai-chat"])
     })
   })
 

@@ -40,11 +40,11 @@ export function targetsOf(model: CatalogModel, protocol: string, table: RoutingT
  */
 export function planRoute(models: readonly CatalogModel[], occasion: PlanInput): RoutePlan {
   const draft = new RoutePlanDraft(occasion)
-  const asked = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new CandidateSet(model, occasion) }))
+  const requested = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new CandidateSet(model, occasion) }))
   // One attempt is kept for each model that comes later and has somebody to try.
   let later = 0
-  for (const { found } of asked) if (found.hasAny) later++
-  for (const { model, found } of asked) {
+  for (const { found } of requested) if (found.hasAny) later++
+  for (const { model, found } of requested) {
     if (found.hasAny) later--
     draft.add(model, { found, later })
   }

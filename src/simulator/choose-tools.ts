@@ -28,18 +28,18 @@ export function toolsToCall(request: SimulatedRequest): readonly SimulatedTool[]
 
 /** A name that is mentioned weighs more than any description. */
 function fittingTools(tools: readonly SimulatedTool[], lastWords: string): readonly SimulatedTool[] {
-  const said = wordsOf(lastWords)
+  const promptWords = wordsOf(lastWords)
   const spelled = new Set(lastWords.toLowerCase().split(/[^\p{L}\p{N}_-]+/u))
   const named = tools.filter(({ name }) => {
-    return spelled.has(name.toLowerCase()) || tellingWords(name).some((word) => said.has(word))
+    return spelled.has(name.toLowerCase()) || tellingWords(name).some((word) => promptWords.has(word))
   })
-  return named.length > 0 ? named : tools.filter(({ description }) => isDescribed(description, said))
+  return named.length > 0 ? named : tools.filter(({ description }) => isDescribed(description, promptWords))
 }
 
 /** By two words of the description's first sentence, or by its only one. */
-function isDescribed(description: string, said: ReadonlySet<string>): boolean {
+function isDescribed(description: string, promptWords: ReadonlySet<string>): boolean {
   const words = tellingWords(description.split(/[.\n]/, 1)[0] ?? "").filter((word) => word.length > 3)
-  const touched = words.filter((word) => said.has(word)).length
+  const touched = words.filter((word) => promptWords.has(word)).length
   return touched > 0 && touched >= Math.min(2, words.length)
 }
 

@@ -10,11 +10,11 @@ test("every word of the table is read, alone and joined, from a name and by itse
   const row = array(integer({ min: 0, max: words.length - 1 }), { minLength: 1, maxLength: 6 })
   assert(
     property(row, integer({ min: 1, max: 99 }), string(), (picked, number, name) => {
-      const said = picked.map((at) =>
+      const directives = picked.map((at) =>
         (words[at] ?? "").replace("status-N", "status-503").replace(NO_NUMBER, String(number)),
       )
-      const suffix = `@${said.join(".")}`
-      expect(parseDirectives(said.join("."))).toBeDefined()
+      const suffix = `@${directives.join(".")}`
+      expect(parseDirectives(directives.join("."))).toBeDefined()
       if (name !== "") expect(splitModelName(name + suffix)).toMatchObject({ name, suffix })
     }),
   )
@@ -22,9 +22,9 @@ test("every word of the table is read, alone and joined, from a name and by itse
 
 test("a name is its name and its suffix, whatever it holds", () => {
   assert(
-    property(string(), (said) => {
-      const { name, suffix } = splitModelName(said)
-      expect(name + suffix).toBe(said)
+    property(string(), (modelName) => {
+      const { name, suffix } = splitModelName(modelName)
+      expect(name + suffix).toBe(modelName)
     }),
   )
 })

@@ -153,9 +153,9 @@ const SEPARATOR = "."
 const matchers = WORDS.map((word) => ({ word, pattern: new RegExp(`^${word.word.replace("N", "(\\d{1,7})")}$`) }))
 
 /** What words joined by `.` ask for; undefined when one of them is none of ours. */
-export function parseDirectives(said: string): SimulatorDirectives | undefined {
+export function parseDirectives(text: string): SimulatorDirectives | undefined {
   let wishes = NO_DIRECTIVES
-  for (const word of said.split(SEPARATOR)) {
+  for (const word of text.split(SEPARATOR)) {
     const wish = parseDirective(word)
     if (!wish) return undefined
     wishes = joinDirectives(wishes, wish)
@@ -163,9 +163,9 @@ export function parseDirectives(said: string): SimulatorDirectives | undefined {
   return wishes
 }
 
-function parseDirective(said: string): Partial<SimulatorDirectives> | undefined {
+function parseDirective(text: string): Partial<SimulatorDirectives> | undefined {
   for (const { word, pattern } of matchers) {
-    const match = pattern.exec(said)
+    const match = pattern.exec(text)
     if (!match) continue
     const number = Number(match[1] ?? 0)
     const { from = 0, to = MAX_NUMBER } = word
@@ -193,11 +193,11 @@ export interface SplitName {
 }
 
 /** A model's name and what its suffix asks for. What is not of the grammar is part of the name. */
-export function splitModelName(said: string): SplitName {
-  const at = said.lastIndexOf("@")
-  const wishes = at < 1 ? undefined : parseDirectives(said.slice(at + 1))
-  if (!wishes) return { name: said, suffix: "", directives: NO_DIRECTIVES }
-  return { name: said.slice(0, at), suffix: said.slice(at), directives: wishes }
+export function splitModelName(modelName: string): SplitName {
+  const at = modelName.lastIndexOf("@")
+  const wishes = at < 1 ? undefined : parseDirectives(modelName.slice(at + 1))
+  if (!wishes) return { name: modelName, suffix: "", directives: NO_DIRECTIVES }
+  return { name: modelName.slice(0, at), suffix: modelName.slice(at), directives: wishes }
 }
 
 /** The words as rows of the documentation's table. */

@@ -6,11 +6,11 @@ const PLACES_PER_WORD = 32
 const OWN_WEIGHT = 0.02
 
 /** A vector of length 1, in the precision it travels in. */
-export function vectorOf(said: string, dimensions: number): Float32Array {
+export function vectorOf(text: string, dimensions: number): Float32Array {
   const sums = new Float64Array(dimensions)
-  const own = randomNumbers(`text ${said}`)
+  const own = randomNumbers(`text ${text}`)
   for (let at = 0; at < dimensions; at++) sums[at] = (own() / 2 ** 31 - 1) * OWN_WEIGHT
-  const words = said.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
   for (const word of words) {
     const next = randomNumbers(`word ${word}`)
     for (let place = 0; place < PLACES_PER_WORD; place++) {

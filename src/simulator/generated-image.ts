@@ -12,8 +12,8 @@ const FIELDS = 8
 const BITS_PER_PIXEL = 2
 const INDEXED_COLOUR = 3
 
-export function drawImage(said: string, size: PictureSize): Buffer {
-  const next = randomNumbers(said)
+export function drawImage(prompt: string, size: PictureSize): Buffer {
+  const next = randomNumbers(prompt)
   const palette = Buffer.from(Array.from({ length: 12 }, () => next() & 0xff))
   const pattern = Array.from({ length: FIELDS }, () => mirroredRow(next))
   return Buffer.concat([

@@ -94,8 +94,8 @@ function stepBoundaries(model: string, pieces: readonly PromptPiece[]) {
   const hash = createHash("sha256").update(model)
   const boundaries: CacheBoundary[] = []
   let total = 0
-  const step = (said: string): void => {
-    hash.update(said)
+  const step = (text: string): void => {
+    hash.update(text)
     const tokens = total - (total % IMPLICIT_STEP)
     if (tokens >= IMPLICIT_MINIMUM) boundaries.push({ tokens, key: hash.copy().digest("base64") })
   }

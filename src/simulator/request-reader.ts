@@ -22,7 +22,7 @@ export class RequestReader {
   /** Bytes without which another look is useless. */
   #needed = 0
   #head: SimulatorRequestHead | undefined
-  #isTold = false
+  #isContinueReported = false
 
   push(bytes: Buffer): void {
     this.#pieces.push(bytes)
@@ -31,9 +31,9 @@ export class RequestReader {
   }
 
   /** Whether a request has begun that waits for a word before it goes on; each is told once. */
-  waitsForWord(): boolean {
-    const waits = !this.#isTold && this.#head?.headers.get("expect")?.toLowerCase() === "100-continue"
-    this.#isTold ||= waits
+  waitsForContinue(): boolean {
+    const waits = !this.#isContinueReported && this.#head?.headers.get("expect")?.toLowerCase() === "100-continue"
+    this.#isContinueReported ||= waits
     return waits
   }
 
@@ -52,7 +52,7 @@ export class RequestReader {
     this.#length -= read.end
     this.#needed = 0
     this.#head = undefined
-    this.#isTold = false
+    this.#isContinueReported = false
     const { bodyAt: _, ...rest } = head
     return { ...rest, body: read.body }
   }

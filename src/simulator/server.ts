@@ -103,7 +103,7 @@ class SimulatorConnection {
   #answerNext(): void {
     const request = this.#reader.next()
     if (request) this.#answer(request)
-    else if (this.#reader.waitsForWord()) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n")
+    else if (this.#reader.waitsForContinue()) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n")
   }
 
   #answer(request: HttpRequest): void {

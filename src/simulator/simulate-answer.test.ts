@@ -177,50 +177,50 @@ describe("the prompt cache", () => {
   const cache = () => new PromptCache()
 
   test("the prompt cache writes what is marked, then reads it", () => {
-    const kept = cache()
+    const promptCache = cache()
     const pieces = [{ text: words(50), mark: "short" as const }, { text: words(7) }]
-    expect(kept.marked("m", pieces)).toEqual({ fresh: 7, read: 0, written: 50, writtenLong: 0 })
-    expect(kept.marked("m", pieces)).toEqual({ fresh: 7, read: 50, written: 0, writtenLong: 0 })
-    expect(kept.marked("other", pieces).read).toBe(0)
+    expect(promptCache.marked("m", pieces)).toEqual({ fresh: 7, read: 0, written: 50, writtenLong: 0 })
+    expect(promptCache.marked("m", pieces)).toEqual({ fresh: 7, read: 50, written: 0, writtenLong: 0 })
+    expect(promptCache.marked("other", pieces).read).toBe(0)
   })
 
   test("the prompt cache reads up to an earlier mark and writes the rest, by how long it is kept", () => {
-    const kept = cache()
+    const promptCache = cache()
     const [one, two, three] = [{ text: words(10) }, { text: words(20) }, { text: words(5) }]
-    kept.marked("m", [{ ...one, mark: "long" }])
-    expect(kept.marked("m", [one, { ...two, mark: "long" }, { ...three, mark: "short" }, one])).toEqual({
+    promptCache.marked("m", [{ ...one, mark: "long" }])
+    expect(promptCache.marked("m", [one, { ...two, mark: "long" }, { ...three, mark: "short" }, one])).toEqual({
       fresh: 10,
       read: 10,
       written: 5,
       writtenLong: 20,
     })
-    expect(kept.marked("m", [three, { ...one, mark: "short" }]).read).toBe(0)
+    expect(promptCache.marked("m", [three, { ...one, mark: "short" }]).read).toBe(0)
   })
 
   test("the prompt cache keeps long prompts unasked, in steps of 128 from 1,024 on", () => {
-    const kept = cache()
+    const promptCache = cache()
     const long = [{ text: words(1000) }, { text: words(200) }]
-    expect(kept.implicit("m", long)).toEqual({ fresh: 1200, read: 0, written: 0, writtenLong: 0 })
-    expect(kept.implicit("m", long)).toEqual({ fresh: 48, read: 1152, written: 0, writtenLong: 0 })
-    expect(kept.implicit("m", [...long, { text: words(300) }])).toMatchObject({ fresh: 348, read: 1152 })
+    expect(promptCache.implicit("m", long)).toEqual({ fresh: 1200, read: 0, written: 0, writtenLong: 0 })
+    expect(promptCache.implicit("m", long)).toEqual({ fresh: 48, read: 1152, written: 0, writtenLong: 0 })
+    expect(promptCache.implicit("m", [...long, { text: words(300) }])).toMatchObject({ fresh: 348, read: 1152 })
     const short = [{ text: words(1023) }]
-    kept.implicit("m", short)
-    expect(kept.implicit("m", short).read).toBe(0)
+    promptCache.implicit("m", short)
+    expect(promptCache.implicit("m", short).read).toBe(0)
   })
 
   test("the prompt cache distinguishes images", () => {
-    const kept = cache()
+    const promptCache = cache()
     const shown = (data: string) => [{ text: data, isImage: true as const }, { text: words(2000) }]
-    kept.implicit("m", shown("a"))
-    expect(kept.implicit("m", shown("a")).read).toBeGreaterThan(1024)
-    expect(kept.implicit("m", shown("b")).read).toBe(0)
+    promptCache.implicit("m", shown("a"))
+    expect(promptCache.implicit("m", shown("a")).read).toBeGreaterThan(1024)
+    expect(promptCache.implicit("m", shown("b")).read).toBe(0)
   })
 
   test("forgets what was used least lately", () => {
-    const kept = cache()
+    const promptCache = cache()
     const first = [{ text: "first", mark: "short" as const }]
-    kept.marked("m", first)
-    for (let at = 0; at < 5000; at++) kept.marked("m", [{ text: `other ${at}`, mark: "short" }])
-    expect(kept.marked("m", first).read).toBe(0)
+    promptCache.marked("m", first)
+    for (let at = 0; at < 5000; at++) promptCache.marked("m", [{ text: `other ${at}`, mark: "short" }])
+    expect(promptCache.marked("m", first).read).toBe(0)
   })
 })

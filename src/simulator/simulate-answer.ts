@@ -78,25 +78,25 @@ function wholeText(request: SimulatedRequest, index: number): string {
 
 /** Agents have tools, and speak of JSON in their instructions without wanting any for an answer. */
 function promptedFormat({ tools, lastWords, prompt }: SimulatedRequest): AnswerFormat | undefined {
-  const spoken = prompt.filter(({ isImage }) => !isImage).map(({ text }) => text)
-  return findPromptedFormat(tools.length > 0 ? [lastWords] : [lastWords, ...spoken])
+  const texts = prompt.filter(({ isImage }) => !isImage).map(({ text }) => text)
+  return findPromptedFormat(tools.length > 0 ? [lastWords] : [lastWords, ...texts])
 }
 
 function textWithin(whole: string, { room, stop }: { room: number; stop: readonly string[] }) {
   const all = tokenize(whole)
   const text = all.slice(0, room)
-  const said = text.join("")
-  const first = firstOf(stop, said)
+  const joined = text.join("")
+  const first = firstOf(stop, joined)
   if (first) {
-    return { text: tokenize(said.slice(0, first.at)), finish: "stop-sequence", stopSequence: first.sequence } as const
+    return { text: tokenize(joined.slice(0, first.at)), finish: "stop-sequence", stopSequence: first.sequence } as const
   }
   return { text, finish: text.length < all.length ? "length" : "stop" } as const
 }
 
-function firstOf(stop: readonly string[], said: string): { at: number; sequence: string } | undefined {
+function firstOf(stop: readonly string[], text: string): { at: number; sequence: string } | undefined {
   return stop
     .filter((sequence) => sequence !== "")
-    .map((sequence) => ({ at: said.indexOf(sequence), sequence }))
+    .map((sequence) => ({ at: text.indexOf(sequence), sequence }))
     .filter(({ at }) => at >= 0)
     .sort((a, b) => a.at - b.at)[0]
 }

@@ -18,11 +18,11 @@ export interface SimulatedCharge {
   readonly ended: "complete" | "client-gone" | "fault"
 }
 
-const MAX_KEPT = 10_000
+const MAX_RECENT = 10_000
 
 /** The last bills in memory, and all of them in a file where one is named. */
 export class ChargeLog {
-  readonly #kept: SimulatedCharge[] = []
+  readonly #recent: SimulatedCharge[] = []
   readonly #file: number | undefined
 
   constructor({ file }: { file?: string | undefined } = {}) {
@@ -30,14 +30,14 @@ export class ChargeLog {
   }
 
   get charges(): readonly SimulatedCharge[] {
-    return this.#kept.slice(-MAX_KEPT)
+    return this.#recent.slice(-MAX_RECENT)
   }
 
   /** On its way to the disk when this returns: whoever is killed after it cannot hide the call. */
   readonly add = (bill: SimulatedCharge): void => {
     if (this.#file !== undefined) writeSync(this.#file, `${JSON.stringify(bill)}\n`)
-    this.#kept.push(bill)
-    if (this.#kept.length >= 2 * MAX_KEPT) this.#kept.splice(0, MAX_KEPT)
+    this.#recent.push(bill)
+    if (this.#recent.length >= 2 * MAX_RECENT) this.#recent.splice(0, MAX_RECENT)
   }
 }
 

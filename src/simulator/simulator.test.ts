@@ -15,7 +15,7 @@ const streams: Record<string, [path: string, body: JsonObject]> = {
 }
 
 /** Without what the clock says. */
-const timeless = (said: string) => said.replace(/"(created|created_at|completed_at)":\d+/g, "")
+const timeless = (text: string) => text.replace(/"(created|created_at|completed_at)":\d+/g, "")
 
 describe.each(Object.entries(streams))("%s", (_, [path, body]) => {
   test("a streamed answer is a sequence of events", async () => {

@@ -75,18 +75,18 @@ export class Simulator {
   }
 
   /** The answer, ready to be played. */
-  answer(asked: SimulatorInput): ResponsePlayback {
+  answer(input: SimulatorInput): ResponsePlayback {
     const { seed, speed = {}, onCharge = () => {} } = this.#options
     const own = digest(`${seed ?? ""} ${this.#calls++}`)
     const requestId = `req_${own.slice(0, 24)}`
-    const { path, query } = addressOf(asked.url)
+    const { path, query } = addressOf(input.url)
     const endpoint = ENDPOINTS.find(([ending]) => path.endsWith(ending))?.[1]
     const voice = endpoint?.errorFormat(query) ?? openaiErrorFormat
     let wishes = NO_DIRECTIVES
     let reply: SimulatedReply | SimulatedFailure
     try {
       if (!endpoint) throw new SimulatedRefusal(`Invalid URL (POST ${path})`, { status: 404, code: null })
-      const read = readCall(path, asked)
+      const read = readCall(path, input)
       wishes = read.wishes
       const call = { ...read.call, id: seed === undefined ? "" : own, query, cache: this.#cache }
       reply = isRefused(wishes) ? failureOf({ wishes, requestId }) : endpoint.answer(call)
@@ -140,15 +140,18 @@ interface ReadCall {
 
 /** The call without what was asked of the simulator: the model's suffix, in the path or in the body. */
 function readCall(path: string, { body: sent, words }: SimulatorInput): ReadCall {
-  const said = words ? parseDirectives(words.trim()) : NO_DIRECTIVES
-  if (!said)
+  const headerDirectives = words ? parseDirectives(words.trim()) : NO_DIRECTIVES
+  if (!headerDirectives)
     throw new SimulatedRefusal(`${DIRECTIVES_HEADER}: "${words}" is not made of the simulator's words, joined by dots.`)
   const body = parse(sent)
   const inPath = splitPath(path)
-  if (inPath) return { call: { path: inPath.path, body }, wishes: joinDirectives(inPath.wishes, said) }
-  if (typeof body.model !== "string") return { call: { path, body }, wishes: said }
+  if (inPath) return { call: { path: inPath.path, body }, wishes: joinDirectives(inPath.wishes, headerDirectives) }
+  if (typeof body.model !== "string") return { call: { path, body }, wishes: headerDirectives }
   const { name: model, directives, suffix } = splitModelName(body.model)
-  return { call: { path, body: suffix === "" ? body : { ...body, model } }, wishes: joinDirectives(directives, said) }
+  return {
+    call: { path, body: suffix === "" ? body : { ...body, model } },
+    wishes: joinDirectives(directives, headerDirectives),
+  }
 }
 
 function parse(body: string | Uint8Array): JsonObject {

@@ -60,7 +60,7 @@ describe("a bucket", () => {
       fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(1000), (perMinute, late) => {
         const bucket = new RateBucket(perMinute, 0)
         const gap = Math.ceil(MINUTE / perMinute)
-        for (let now = late, asked = 0; asked < 2000; now += gap, asked++) {
+        for (let now = late, requests = 0; requests < 2000; now += gap, requests++) {
           expect(bucket.waitMs(1, now)).toBe(0)
           bucket.draw(1, now)
         }
@@ -261,7 +261,7 @@ describe("what is remembered", () => {
 
   test("what is remembered is everybody who has a call running, or something to wait for", () => {
     let now = 0
-    const limits = new RateLimiter({ now: () => now, kept: 0 })
+    const limits = new RateLimiter({ now: () => now, maxIdleMeters: 0 })
     const slow = caller({ id: "slow", concurrentRequests: 1 })
     const poor = caller({ id: "poor", requestsPerMinute: 1, tokensPerMinute: 10 })
     const running = limits.allowanceOf(slow)
@@ -309,7 +309,7 @@ test("any course of calls of keys of two tenants comes to what the reference say
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
       let now = 0
-      const limits = new RateLimiter({ now: () => now, kept: 0 })
+      const limits = new RateLimiter({ now: () => now, maxIdleMeters: 0 })
       const model = new ReferenceBucket()
       for (const { key, wait, does, amount, used } of steps) {
         now += wait
@@ -343,7 +343,7 @@ test("any course of calls of keys of two tenants comes to what the reference say
 test("who has no limit of any kind is not counted, nor told of one", () => {
   const limits = new RateLimiter({ requestsPerMinute: () => null })
   const allowance = limits.allowanceOf(caller())
-  for (let asked = 0; asked < 1000; asked++) {
+  for (let requests = 0; requests < 1000; requests++) {
     allowance.take()
     allowance.reserve(1_000_000)
     allowance.enter()

@@ -13,7 +13,7 @@ export interface RateLimiterOptions {
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
   /** So many keys, and tenants, are remembered although they have everything back. */
-  readonly kept?: number
+  readonly maxIdleMeters?: number
 }
 
 /** The key and tenant that are limited. */
@@ -35,9 +35,13 @@ export class RateLimiter {
   private readonly now: () => number
   private readonly requestsPerMinute: () => number | null
 
-  constructor({ requestsPerMinute, now = () => performance.now(), kept = MAX_IDLE_METERS }: RateLimiterOptions = {}) {
-    this.keys = new LimitMeterMap("This API key", kept)
-    this.tenants = new LimitMeterMap("The tenant of this API key", kept)
+  constructor({
+    requestsPerMinute,
+    now = () => performance.now(),
+    maxIdleMeters = MAX_IDLE_METERS,
+  }: RateLimiterOptions = {}) {
+    this.keys = new LimitMeterMap("This API key", maxIdleMeters)
+    this.tenants = new LimitMeterMap("The tenant of this API key", maxIdleMeters)
     this.now = () => Math.floor(now())
     this.requestsPerMinute = requestsPerMinute ?? (() => DEFAULT_REQUESTS_PER_MINUTE)
   }
@@ -221,7 +225,7 @@ class LimitMeterMap {
 
   constructor(
     private readonly whose: string,
-    private readonly kept: number,
+    private readonly maxIdle: number,
   ) {}
 
   get size(): number {
@@ -234,18 +238,18 @@ class LimitMeterMap {
       meter = new LimitMeter(this.whose, name)
       this.meters.set(name, meter)
     }
-    if (this.meters.size > this.kept && ++this.lookups % SWEEP_EVERY_LOOKUPS === 0) this.forgetIdle(meter, now)
+    if (this.meters.size > this.maxIdle && ++this.lookups % SWEEP_EVERY_LOOKUPS === 0) this.forgetIdle(meter, now)
     return meter
   }
 
-  private forgetIdle(asked: LimitMeter, now: number): void {
+  private forgetIdle(current: LimitMeter, now: number): void {
     for (let looks = 0, idle = 0; looks < SWEEP_SIZE + idle && looks < MAX_SWEEP_SIZE; looks++) {
       const { value: meter } = this.round.next()
       if (!meter) {
         this.round = this.meters.values()
         return
       }
-      if (meter === asked || !meter.isIdle(now)) continue
+      if (meter === current || !meter.isIdle(now)) continue
       this.meters.delete(meter.name)
       idle++
     }
@@ -264,8 +268,8 @@ function limitStatusOf(
   shared: RateBucket | undefined,
   now: number,
 ): LimitStatus | undefined {
-  const told = own && shared ? tighterBucket(own, shared, now) : (own ?? shared)
-  return told && { limit: told.limit, remaining: told.remaining(now), resetMs: told.resetMs(now) }
+  const tighter = own && shared ? tighterBucket(own, shared, now) : (own ?? shared)
+  return tighter && { limit: tighter.limit, remaining: tighter.remaining(now), resetMs: tighter.resetMs(now) }
 }
 
 /** The one of which less is left; of equals the one that takes longer to fill. */

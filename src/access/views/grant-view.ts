@@ -34,8 +34,8 @@ export function toGrantView(grant: Grant): GrantView {
   }
 }
 
-export function readGrantInput(asked: GrantInput): GrantChange {
-  const { models, protocols, requests_per_minute, tokens_per_minute, concurrent_requests, strict, budgets } = asked
+export function readGrantInput(input: GrantInput): GrantChange {
+  const { models, protocols, requests_per_minute, tokens_per_minute, concurrent_requests, strict, budgets } = input
   return omitUndefined({
     models,
     protocols,
@@ -63,10 +63,10 @@ function toBudgetsView(budgets: BudgetLimits): GrantView["budgets"] {
   )
 }
 
-function readBudgets(asked: GrantView["budgets"]): BudgetLimits {
+function readBudgets(budgets: GrantView["budgets"]): BudgetLimits {
   return Object.fromEntries(
     PERIODS.flatMap((period) => {
-      const text = asked[period]
+      const text = budgets[period]
       return text === undefined ? [] : [[period, parseUsd(text, `budgets.${period}`)]]
     }),
   )

@@ -70,9 +70,9 @@ export function toKeyView(
 
 /** Everything but the paying account, which the ledger must open first. */
 export function readKeyChange(wish: KeyChangeInput) {
-  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...asked } = wish
+  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...grant } = wish
   const expiresAt = expires_at && Date.parse(expires_at)
-  const kept = { keepAnswers: keep_answers, strictBalance: strict_balance }
-  const change = { name, tenant, addresses, ...kept, hedge, modelMap: model_map, expiresAt }
-  return { ...omitUndefined(change), ...readGrantInput(asked) } as KeyChange
+  const flags = { keepAnswers: keep_answers, strictBalance: strict_balance }
+  const change = { name, tenant, addresses, ...flags, hedge, modelMap: model_map, expiresAt }
+  return { ...omitUndefined(change), ...readGrantInput(grant) } as KeyChange
 }

@@ -37,18 +37,18 @@ function deskWith(sync: () => Promise<void>): { service: AdminService; id: strin
 
 test.each(CHANGES)("the response that reports that %s is sent only after the change is on disk", async (_, change) => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let asked = 0
+  let syncs = 0
   const { service, id } = deskWith(() => {
-    asked += 1
+    syncs += 1
     return promise
   })
-  let isTold = false
+  let isAnswered = false
   const telling = change(service, id).then(() => {
-    isTold = true
+    isAnswered = true
   })
-  for (let waited = 0; asked === 0 && waited < 2000; waited += 1) await Bun.sleep(1)
+  for (let waited = 0; syncs === 0 && waited < 2000; waited += 1) await Bun.sleep(1)
   await Bun.sleep(5)
-  expect([asked, isTold]).toEqual([1, false])
+  expect([syncs, isAnswered]).toEqual([1, false])
   resolve()
   await telling
 })

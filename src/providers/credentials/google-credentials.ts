@@ -38,9 +38,9 @@ function signJwt({ clientEmail, privateKey, privateKeyId, tokenUri }: ServiceAcc
   const head = { alg: "RS256", typ: "JWT", ...(privateKeyId !== undefined && { kid: privateKeyId }) }
   const times = { iat: issuedAt, exp: issuedAt + STATEMENT_SECONDS }
   const claims = { iss: clientEmail, scope: GOOGLE_SCOPE, aud: tokenUri, ...times }
-  const said = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
-  const signature = createSign("RSA-SHA256").update(said).sign(privateKey.reveal(), "base64url")
-  return `${said}.${signature}`
+  const signingInput = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
+  const signature = createSign("RSA-SHA256").update(signingInput).sign(privateKey.reveal(), "base64url")
+  return `${signingInput}.${signature}`
 }
 
 function userSource(user: AuthorizedUser): CloudCredentialSource<Secret> {

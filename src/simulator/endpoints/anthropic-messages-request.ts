@@ -54,9 +54,9 @@ function fieldRequired(name: string): SimulatedRefusal {
 function readMessage({ role, content }: JsonObject, transcript: PromptTranscript): void {
   // Newer clients put instructions between the messages.
   if (role !== "system") transcript.begin()
-  const speak = (said: string, mark?: PromptPiece["mark"]): void => {
-    if (role === "user") transcript.user(said, mark)
-    else transcript.add(said, mark)
+  const speak = (content: string, mark?: PromptPiece["mark"]): void => {
+    if (role === "user") transcript.user(content, mark)
+    else transcript.add(content, mark)
   }
   if (typeof content === "string") speak(content)
   for (const block of objects(content)) {

@@ -51,9 +51,9 @@ function fold(sent: readonly MessagesEvent[]): MessagesMessage {
     if (event.type === "message_start") message = event.message
     if (event.type === "content_block_start") blocks[event.index] = event.content_block
     if (event.type === "content_block_delta") {
-      const { type: _, partial_json, ...said } = event.delta
+      const { type: _, partial_json, ...delta } = event.delta
       const block = blocks[event.index] ?? { type: "" }
-      const grown = Object.entries(said).map(([name, text]) => [name, `${block[name]}${text}`])
+      const grown = Object.entries(delta).map(([name, text]) => [name, `${block[name]}${text}`])
       const json = partial_json === undefined ? {} : { json: `${block.json ?? ""}${partial_json}` }
       blocks[event.index] = { ...block, ...Object.fromEntries(grown), ...json }
     }
@@ -200,17 +200,17 @@ test("what is marked is written once and read after, apart from the input", asyn
   const body = { ...hello, system: [{ type: "text", text: words(40), cache_control }], tools }
   const usage = async () => (await json<MessagesMessage>(PATH, body, send)).usage
   const first = await usage()
-  const kept = first.cache_creation_input_tokens
-  expect(kept).toBeGreaterThan(40)
+  const cachedTokens = first.cache_creation_input_tokens
+  expect(cachedTokens).toBeGreaterThan(40)
   expect(first).toMatchObject({ input_tokens: 1, cache_read_input_tokens: 0 })
-  expect(first.cache_creation).toEqual({ ephemeral_5m_input_tokens: kept, ephemeral_1h_input_tokens: 0 })
+  expect(first.cache_creation).toEqual({ ephemeral_5m_input_tokens: cachedTokens, ephemeral_1h_input_tokens: 0 })
   expect(await usage()).toMatchObject({
     input_tokens: 1,
-    cache_read_input_tokens: kept,
+    cache_read_input_tokens: cachedTokens,
     cache_creation_input_tokens: 0,
   })
   const counted = await json<{ input_tokens: number }>(`${PATH}/count_tokens`, body, send)
-  expect(counted).toEqual({ input_tokens: kept + 1 })
+  expect(counted).toEqual({ input_tokens: cachedTokens + 1 })
 })
 
 test("a mark on the request itself keeps all of it, for an hour if so asked", async () => {

@@ -25,7 +25,7 @@ export function readGenerateRequest(body: JsonObject, model: string): SimulatedR
       to: 8,
       otherwise: 1,
     }),
-    reasoning: readThinking(body).isAsked,
+    reasoning: readThinking(body).isRequested,
   }
 }
 
@@ -41,12 +41,12 @@ export function readContents(body: JsonObject): PromptTranscript {
 }
 
 /** Whether there are thoughts, and whether they are shown. */
-export function readThinking(body: JsonObject): { isAsked: boolean; isShown: boolean } {
+export function readThinking(body: JsonObject): { isRequested: boolean; isShown: boolean } {
   const config = object(either(object(either(body, "generationConfig")), "thinkingConfig"))
   const isShown = either(config, "includeThoughts") === true
   const budget = number(either(config, "thinkingBudget"))
-  const isAsked = budget !== 0 && (isShown || budget !== undefined || text(either(config, "thinkingLevel")) !== "")
-  return { isAsked, isShown: isAsked && isShown }
+  const isRequested = budget !== 0 && (isShown || budget !== undefined || text(either(config, "thinkingLevel")) !== "")
+  return { isRequested, isShown: isRequested && isShown }
 }
 
 /** Google takes one tool where it wants a list. */

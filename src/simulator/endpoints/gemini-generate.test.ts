@@ -136,9 +136,9 @@ test("thoughts are shown when asked for, signed, and counted apart", async () =>
     ...hello,
     generation_config: { thinking_config: { include_thoughts: true } },
   })
-  const [thought, said] = candidates[0]?.content.parts ?? []
+  const [thought, answer] = candidates[0]?.content.parts ?? []
   expect(thought).toMatchObject({ thought: true })
-  expect(String(said?.thoughtSignature).length).toBeGreaterThan(20)
+  expect(String(answer?.thoughtSignature).length).toBeGreaterThan(20)
   expect(usageMetadata.candidatesTokenCount).toBe(30)
   expect(usageMetadata.thoughtsTokenCount).toBeGreaterThan(0)
   const off = await generate({
@@ -182,13 +182,13 @@ describe("functions", () => {
 })
 
 test("a schema is obeyed in Google's words, and an enumeration is said bare", async () => {
-  const said = async (generationConfig: JsonObject) => {
+  const answerText = async (generationConfig: JsonObject) => {
     return (await generate({ ...hello, generationConfig })).candidates[0]?.content.parts?.[0]?.text ?? ""
   }
   const responseSchema = { type: "OBJECT", properties: { n: { type: "INTEGER" } }, required: ["n"] }
-  expect(JSON.parse(await said({ responseMimeType: "application/json", responseSchema }))).toEqual({ n: 1 })
+  expect(JSON.parse(await answerText({ responseMimeType: "application/json", responseSchema }))).toEqual({ n: 1 })
   const choice = { type: "STRING", enum: ["red", "green"] }
-  expect(await said({ response_mime_type: "text/x.enum", response_schema: choice })).toBe("red")
+  expect(await answerText({ response_mime_type: "text/x.enum", response_schema: choice })).toBe("red")
 })
 
 test("a limit that is reached is told", async () => {

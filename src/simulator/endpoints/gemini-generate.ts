@@ -75,8 +75,8 @@ function prepare({ id, body, path, cache }: SimulatedCall) {
 /** Models that draw do so unless they are asked for text alone. */
 function imagePrompt(body: JsonObject, model: string): string | undefined {
   const config = object(either(body, "generationConfig"))
-  const asked = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
-  const draws = asked.length > 0 ? asked.includes("IMAGE") : /image/.test(model)
+  const modalities = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
+  const draws = modalities.length > 0 ? modalities.includes("IMAGE") : /image/.test(model)
   return draws ? `${model} ${JSON.stringify(body.contents ?? "")}` : undefined
 }
 
@@ -95,8 +95,8 @@ const PICTURE_SIZE = { width: 1024, height: 1024 }
 /** As the vendor counts a picture of this size. */
 const PICTURE_TOKENS = 1290
 
-function imagePart(said: string): SimulatedPart {
-  const data = drawImage(said, PICTURE_SIZE).toString("base64")
+function imagePart(prompt: string): SimulatedPart {
+  const data = drawImage(prompt, PICTURE_SIZE).toString("base64")
   return { part: { inlineData: { mimeType: "image/png", data } }, output: PICTURE_TOKENS, reasoning: 0 }
 }
 
@@ -128,9 +128,9 @@ function* pieces(
     yield { part: { functionCall, ...(at === 0 && signed) }, output: callTokens(call), reasoning: unshown }
     unshown = 0
   }
-  const said = groupTokens(text, perPiece)
-  for (const [at, some] of said.entries()) {
-    const isLast = at === said.length - 1
+  const groups = groupTokens(text, perPiece)
+  for (const [at, some] of groups.entries()) {
+    const isLast = at === groups.length - 1
     yield { part: { text: some.join(""), ...(isLast && signed) }, output: some.length, reasoning: unshown }
     unshown = 0
   }
@@ -161,9 +161,9 @@ function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Gen
 function* candidateChunks(candidate: SimulatedCandidate, { index, saying }: { index: number; saying: CandidateScene }) {
   const output = outputTokens(candidate) + pictureTokens(candidate, saying.draws)
   let left = { output, reasoning: candidate.reasoning.length }
-  for (const { part, ...said } of pieces(candidate, saying, TOKENS_PER_CHUNK)) {
-    left = { output: left.output - said.output, reasoning: left.reasoning - said.reasoning }
-    yield { candidate: { ...content([part]), index }, ...said }
+  for (const { part, ...tokens } of pieces(candidate, saying, TOKENS_PER_CHUNK)) {
+    left = { output: left.output - tokens.output, reasoning: left.reasoning - tokens.reasoning }
+    yield { candidate: { ...content([part]), index }, ...tokens }
   }
   yield { candidate: { ...content([{ text: "" }]), finishReason: finishReason(candidate), index }, ...left }
 }

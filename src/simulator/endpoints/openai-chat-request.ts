@@ -28,23 +28,23 @@ export function readChatRequest(body: JsonObject): SimulatedRequest {
     lastWords: lastWords || plainText(messages.at(-1)?.content),
     toolResults,
     tools: known,
-    toolChoice: checkedChoice(asksLegacy(body) ? legacyChoice(body) : readChoice(body.tool_choice), known),
-    parallelToolCalls: body.parallel_tool_calls !== false && !asksLegacy(body),
+    toolChoice: checkedChoice(isLegacyRequest(body) ? legacyChoice(body) : readChoice(body.tool_choice), known),
+    parallelToolCalls: body.parallel_tool_calls !== false && !isLegacyRequest(body),
     format: readFormat(object(body.response_format)),
     maxOutputTokens: number(body.max_completion_tokens ?? body.max_tokens),
     stop: typeof body.stop === "string" ? [body.stop] : texts(body.stop),
     count: wholeNumber(body.n, { param: "n", from: 1, to: 128, otherwise: 1 }),
-    reasoning: asksForReasoning(body),
+    reasoning: requestsReasoning(body),
   }
 }
 
 /** Whether the caller asks in the older form, which has `functions` and is answered by a `function_call`. */
-export function asksLegacy({ tools, functions }: JsonObject): boolean {
+export function isLegacyRequest({ tools, functions }: JsonObject): boolean {
   return !Array.isArray(tools) && Array.isArray(functions)
 }
 
 function readTools(body: JsonObject): readonly JsonObject[] {
-  if (asksLegacy(body)) return objects(body.functions)
+  if (isLegacyRequest(body)) return objects(body.functions)
   return objects(body.tools)
     .filter(({ type }) => type === "function")
     .map(({ function: declared }) => object(declared))
@@ -102,7 +102,7 @@ function readFormat({ type, json_schema }: JsonObject): AnswerFormat | undefined
 }
 
 /** OpenAI's member, and those of hosts that took its protocol over before it had one. */
-function asksForReasoning({ reasoning_effort, reasoning, thinking }: JsonObject): boolean {
+function requestsReasoning({ reasoning_effort, reasoning, thinking }: JsonObject): boolean {
   const isOn = (value: Json | undefined) => typeof value === "string" && value !== "none"
   if (isOn(reasoning_effort) || object(thinking).type === "enabled") return true
   const { effort, enabled, max_tokens } = object(reasoning)

@@ -60,10 +60,10 @@ function fold(chunks: readonly (CompletionChunk | undefined)[]): Pick<ChatComple
       if (delta.content) message.content = (message.content ?? "") + delta.content
       if (delta.reasoning_content)
         message.reasoning_content = (message.reasoning_content ?? "") + delta.reasoning_content
-      for (const { index: at, id = "", type = "", function: said } of delta.tool_calls ?? []) {
+      for (const { index: at, id = "", type = "", function: called } of delta.tool_calls ?? []) {
         message.tool_calls ??= []
-        message.tool_calls[at] ??= { id, type, function: { name: said?.name ?? "", arguments: "" } }
-        message.tool_calls[at].function.arguments += said?.arguments ?? ""
+        message.tool_calls[at] ??= { id, type, function: { name: called?.name ?? "", arguments: "" } }
+        message.tool_calls[at].function.arguments += called?.arguments ?? ""
       }
       if (finish_reason) choice.finish_reason = finish_reason
     }
@@ -190,8 +190,8 @@ describe("tools", () => {
     const answered = await json<ChatCompletion>(PATH, { ...hello, tools, messages: turns })
     expect(answered.choices[0]?.message.content).toContain('"18 degrees"')
     const again = [...turns, { role: "user", content: "And the clock?" }]
-    const asked = await json<ChatCompletion>(PATH, { ...hello, tools, messages: again })
-    expect(asked.choices[0]?.message.tool_calls?.[0]?.function.name).toBe("read_clock")
+    const answer = await json<ChatCompletion>(PATH, { ...hello, tools, messages: again })
+    expect(answer.choices[0]?.message.tool_calls?.[0]?.function.name).toBe("read_clock")
   })
 
   test("tools that are not there cannot be called for", async () => {
@@ -249,19 +249,19 @@ describe("a request that lacks something is refused in OpenAI's shape", () => {
 
 describe("the older functions", () => {
   const functions = tools.map(({ function: declared }) => declared)
-  const asked = { ...hello, functions, function_call: { name: weatherTool.name } }
+  const request = { ...hello, functions, function_call: { name: weatherTool.name } }
 
   test("the older functions are answered by a function call, whole", async () => {
-    const { choices } = await json<ChatCompletion>(PATH, asked)
-    const said = choices[0]?.message as unknown as { function_call: { name: string; arguments: string } }
-    expect(said.function_call.name).toBe(weatherTool.name)
-    expect(JSON.parse(said.function_call.arguments)).toEqual(weatherInput)
-    expect(said).not.toHaveProperty("tool_calls")
+    const { choices } = await json<ChatCompletion>(PATH, request)
+    const message = choices[0]?.message as unknown as { function_call: { name: string; arguments: string } }
+    expect(message.function_call.name).toBe(weatherTool.name)
+    expect(JSON.parse(message.function_call.arguments)).toEqual(weatherInput)
+    expect(message).not.toHaveProperty("tool_calls")
     expect(choices[0]?.finish_reason).toBe("function_call")
   })
 
   test("the older functions are answered by a function call, streamed", async () => {
-    const text = await (await call(PATH, { ...asked, stream: true })).text()
+    const text = await (await call(PATH, { ...request, stream: true })).text()
     const chunks = text.split("\n\n").filter((frame) => frame.startsWith("data: {"))
     const choices = chunks.map((frame) => JSON.parse(frame.slice(6)).choices[0])
     const pieces = choices.flatMap(({ delta }) => delta.function_call ?? [])

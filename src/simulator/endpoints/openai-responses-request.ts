@@ -9,7 +9,7 @@ import { missingParameter, requireModel } from "./openai-error.ts"
 
 /** How reasoning shows: not at all, as an item without words, or with a summary. */
 export interface ReasoningDisplay {
-  readonly isAsked: boolean
+  readonly isRequested: boolean
   readonly withSummary: boolean
   readonly encrypted: boolean
 }
@@ -38,15 +38,15 @@ export function readResponsesRequest(body: JsonObject): SimulatedRequest {
     maxOutputTokens: number(body.max_output_tokens),
     stop: [],
     count: 1,
-    reasoning: readReasoning(body).isAsked,
+    reasoning: readReasoning(body).isRequested,
   }
 }
 
 export function readReasoning(body: JsonObject): ReasoningDisplay {
   const { effort, summary, generate_summary } = object(body.reasoning)
   const withSummary = typeof (summary ?? generate_summary) === "string"
-  const isAsked = effort !== "none" && (withSummary || typeof effort === "string")
-  return { isAsked, withSummary, encrypted: texts(body.include).includes("reasoning.encrypted_content") }
+  const isRequested = effort !== "none" && (withSummary || typeof effort === "string")
+  return { isRequested, withSummary, encrypted: texts(body.include).includes("reasoning.encrypted_content") }
 }
 
 /** The simulator keeps no responses. */

@@ -18,9 +18,9 @@ interface StreamedResponse {
 
 export function* responseEvents(growing: StreamedResponse): Generator<SimulatedEvent> {
   let sequence_number = 0
-  for (const { event, ...said } of unnumberedEvents(growing)) {
+  for (const { event, ...counts } of unnumberedEvents(growing)) {
     const { type = "", ...rest } = event
-    yield { event: { type, sequence_number, ...rest }, ...said }
+    yield { event: { type, sequence_number, ...rest }, ...counts }
     sequence_number++
   }
 }
@@ -63,8 +63,8 @@ function* messageEvents(item: JsonObject, tokens: readonly string[]): Generator<
 
 function* callEvents(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {
   for (const delta of tokens) yield { type: "response.function_call_arguments.delta", delta }
-  const { name = "", arguments: said = "" } = item
-  yield { type: "response.function_call_arguments.done", name, arguments: said }
+  const { name = "", arguments: argumentsText = "" } = item
+  yield { type: "response.function_call_arguments.done", name, arguments: argumentsText }
 }
 
 function* summaryEvents(item: JsonObject, tokens: readonly string[]): Generator<JsonObject> {

@@ -74,15 +74,15 @@ test("a response has every member", async () => {
 })
 
 test("what was asked is said again", async () => {
-  const asked = {
+  const settings = {
     temperature: 0.5,
     instructions: "Be brief",
     metadata: { a: "b" },
     store: false,
     max_output_tokens: 900,
   }
-  expect(await json<ResponsesAnswer>(PATH, { ...hello, ...asked, tools })).toMatchObject({
-    ...asked,
+  expect(await json<ResponsesAnswer>(PATH, { ...hello, ...settings, tools })).toMatchObject({
+    ...settings,
     tools: tools.map((tool) => ({ ...tool, strict: true })),
   })
 })
@@ -149,11 +149,11 @@ describe("a stream adds up to the unary answer", () => {
     )
     for (const { output_index, item } of sent.filter(({ type }) => type === "response.output_item.added")) {
       const { id } = item as ResponsesItem
-      const said = sent
+      const deltas = sent
         .filter((event) => event.item_id === id && event.type.endsWith(".delta"))
         .map(({ delta }) => delta)
       const whole = sent.find((event) => event.item_id === id && /(text|arguments)\.done$/.test(event.type))
-      expect(said.join("")).toBe(String(whole?.text ?? whole?.arguments ?? ""))
+      expect(deltas.join("")).toBe(String(whole?.text ?? whole?.arguments ?? ""))
       expect(sent.filter((event) => event.item_id === id).every((event) => event.output_index === output_index)).toBe(
         true,
       )

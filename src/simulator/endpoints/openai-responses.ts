@@ -49,8 +49,8 @@ function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): O
     }
     for (const [at, { name, tokens }] of calls.entries()) {
       const ids = { id: idOf("fc", `item ${at}`), call_id: `call_${digest(`${seed} call ${at}`, 24)}` }
-      const said = { type: "function_call", status: "completed", arguments: tokens.join(""), name }
-      items.push({ item: { ...ids, ...said }, opening: nameTokens({ name }), tokens })
+      const call = { type: "function_call", status: "completed", arguments: tokens.join(""), name }
+      items.push({ item: { ...ids, ...call }, opening: nameTokens({ name }), tokens })
     }
   }
   return items

@@ -27,10 +27,10 @@ interface FetchPlayback extends ResponsePlayback {
   readonly signal: AbortSignal
 }
 
-function startResponse({ status, headers: said, length }: HeadStep, playing: FetchPlayback): Response {
+function startResponse({ status, headers: stepHeaders, length }: HeadStep, playing: FetchPlayback): Response {
   const { steps } = playing
-  if (length === undefined) return new Response(bodyOf(playing, []), { status, headers: said })
-  const headers = { ...said, "content-length": String(length) }
+  if (length === undefined) return new Response(bodyOf(playing, []), { status, headers: stepHeaders })
+  const headers = { ...stepHeaders, "content-length": String(length) }
   // A body in one piece needs no stream.
   const first = nextOf(steps)
   if (first.kind !== "write") return new Response(bodyOf(playing, [first]), { status, headers })

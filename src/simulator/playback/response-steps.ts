@@ -148,10 +148,12 @@ function* frames({ events, framing }: StreamedReply, { wishes, errorFormat }: Re
   const { usage: fault, endingMs = 0 } = wishes
   let count = 0
   let final: JsonObject | undefined
-  for (const said of events) {
-    if (said.isFinal) final = said.event
-    const sent: readonly SimulatedEvent[] = fault ? withFaultyUsage(said, { fault, voice: errorFormat }) : [said]
-    const afterMs = said.isFinal || final ? endingMs : 0
+  for (const simulatedEvent of events) {
+    if (simulatedEvent.isFinal) final = simulatedEvent.event
+    const sent: readonly SimulatedEvent[] = fault
+      ? withFaultyUsage(simulatedEvent, { fault, voice: errorFormat })
+      : [simulatedEvent]
+    const afterMs = simulatedEvent.isFinal || final ? endingMs : 0
     for (const { event, tokens } of sent) yield { text: framing.frame(event, count++), tokens, afterMs }
   }
   const last = framing.last(count)

@@ -15,7 +15,9 @@ export class TokenPace {
   /** How long these tokens take. What says none comes along at once. */
   waitMs(tokens: number): number {
     if (tokens === 0) return 0
-    const wait = this.#begun ? this.#spokenMs(tokens) : (this.#speed.firstTokenMs ?? 0) + this.#spokenMs(tokens - 1)
+    const wait = this.#begun
+      ? this.#generationMs(tokens)
+      : (this.#speed.firstTokenMs ?? 0) + this.#generationMs(tokens - 1)
     this.#begun = true
     return wait === 0 ? 0 : wait * this.#jitter()
   }
@@ -25,7 +27,7 @@ export class TokenPace {
     return this.waitMs(Math.max(1, tokens))
   }
 
-  #spokenMs(tokens: number): number {
+  #generationMs(tokens: number): number {
     const { tokensPerSecond } = this.#speed
     return tokensPerSecond === undefined ? 0 : (tokens * 1000) / tokensPerSecond
   }

@@ -17,10 +17,10 @@ const COUNTS: Partial<Record<UsageFault, (count: number) => Json>> = {
 }
 
 /** What is sent in place of this event. */
-export function withFaultyUsage(said: SimulatedEvent, faulty: UsageFaultContext): SimulatedEvent[] {
-  if (faulty.fault === "twice") return said.isFinal ? [said, { ...said, tokens: 0 }] : [said]
-  const event = editUsage(said.event, faulty)
-  return isUsageOnly(event, said) ? [] : [{ ...said, event }]
+export function withFaultyUsage(original: SimulatedEvent, faulty: UsageFaultContext): SimulatedEvent[] {
+  if (faulty.fault === "twice") return original.isFinal ? [original, { ...original, tokens: 0 }] : [original]
+  const event = editUsage(original.event, faulty)
+  return isUsageOnly(event, original) ? [] : [{ ...original, event }]
 }
 
 /** A whole answer's text; here too every count is edited, or the member written twice. */

@@ -94,8 +94,8 @@ function propertyNames(flat: JsonObject, { isDeep }: { isDeep: boolean }): strin
   const possible = Object.keys(properties).filter((name) => properties[name] !== false)
   const most = number(flat.maxProperties) ?? Number.POSITIVE_INFINITY
   const optional = isDeep ? [] : possible.filter((name) => !required.includes(name))
-  const kept = new Set([...required, ...optional.slice(0, Math.max(0, most - required.length))])
-  const inOrder = possible.filter((name) => kept.has(name))
+  const included = new Set([...required, ...optional.slice(0, Math.max(0, most - required.length))])
+  const inOrder = possible.filter((name) => included.has(name))
   return [...new Set([...inOrder, ...required])]
 }
 

@@ -69,22 +69,22 @@ class PatternSampler {
   }
 
   #sequence(): string {
-    let said = ""
+    let sample = ""
     while (this.#at < this.#pattern.length && !"|)".includes(this.#peek())) {
       const from = this.#at
       const more = this.#more
       const atom = this.#atom()
       const times = this.#times()
-      if (atom.length * times > MAX_LENGTH || said.length > MAX_LENGTH) throw new NoPatternSample()
+      if (atom.length * times > MAX_LENGTH || sample.length > MAX_LENGTH) throw new NoPatternSample()
       if (times === 0) {
         this.#more = more
         continue
       }
       // A class repeated is the same character again, which fits as well as others would.
-      said += atom.repeat(times)
+      sample += atom.repeat(times)
       if (this.#at === from) throw new NoPatternSample()
     }
-    return said
+    return sample
   }
 
   #atom(): string {
@@ -104,9 +104,9 @@ class PatternSampler {
       if (!name) throw new NoPatternSample()
       this.#at += name[0].length
     }
-    const said = this.#choice()
+    const sample = this.#choice()
     if (!this.#take(")")) throw new NoPatternSample()
-    return said
+    return sample
   }
 
   #escape(): string {

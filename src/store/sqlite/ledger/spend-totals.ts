@@ -172,8 +172,8 @@ interface DaySearch {
 }
 
 function windowsOf(spenders: LedgerCache<SpenderWindows>, name: string): SpenderWindows {
-  const asked = spenders.get(name)
-  if (asked) return asked
+  const known = spenders.get(name)
+  if (known) return known
   const none: SpenderWindows = { windows: [], last: undefined }
   spenders.set(name, none)
   return none
@@ -185,11 +185,11 @@ function findWindowSum(windows: readonly SpendWindow[], { from, to }: DayRange):
 }
 
 function addToWindows(
-  asked: SpenderWindows | undefined,
+  spender: SpenderWindows | undefined,
   { day, nano }: { readonly day: number; readonly nano: bigint },
 ): void {
-  if (!asked) return
-  for (const window of asked.windows) if (day >= window.from && day <= window.to) window.nano += nano
+  if (!spender) return
+  for (const window of spender.windows) if (day >= window.from && day <= window.to) window.nano += nano
 }
 
 /** Whether what is known of its last day holds from this one on. */
@@ -197,8 +197,8 @@ function isKnownFrom({ last }: SpenderWindows, day: number): boolean {
   return last !== undefined && (last.since <= day || last.day !== undefined)
 }
 
-function raiseLastDay(asked: SpenderWindows | undefined, day: number): void {
-  const last = asked?.last
+function raiseLastDay(spender: SpenderWindows | undefined, day: number): void {
+  const last = spender?.last
   if (last && day >= last.since && day > (last.day ?? Number.NEGATIVE_INFINITY)) last.day = day
 }
 

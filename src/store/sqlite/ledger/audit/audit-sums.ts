@@ -116,14 +116,14 @@ export class AuditSums {
       all = addAmounts(all, entry.nano)
     }
     const { amount: account, funding, revenue, suspense, write_off: writeOff } = row
-    const told = { account, funding, revenue, suspense, writeOff }
+    const booked = { account, funding, revenue, suspense, writeOff }
     // A row keeps debt and write-off together.
     const summed = { ...all, writeOff: all.writeOff + all.debt }
-    for (const name of Object.keys(told) as (keyof typeof told)[])
-      if (told[name] !== summed[name])
+    for (const name of Object.keys(booked) as (keyof typeof booked)[])
+      if (booked[name] !== summed[name])
         this.report(
           "I14",
-          `The entries ${row.first} to ${id} move ${summed[name]} on ${name}, but ${told[name]} was booked.`,
+          `The entries ${row.first} to ${id} move ${summed[name]} on ${name}, but ${booked[name]} was booked.`,
         )
     this.summed = id
   }

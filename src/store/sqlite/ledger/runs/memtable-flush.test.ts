@@ -296,24 +296,24 @@ describe("a hold", () => {
   test("a hold is written over when it has ended, and what stays open is found again", () => {
     const { ledger } = store
     const account = ledger.transaction(() => accountOf(ledger, "tenant:acme"))
-    const kept: string[] = []
+    const openIds: string[] = []
     for (let turn = 0; turn < 400; turn++) {
       const rows = [hold(account), hold(account), hold(account)]
       store.ledger.transaction(() => {
         for (const row of rows) expect(store.ledger.holds.insert(row)).toBe(true)
       })
       const [first, ...others] = rows.map(({ requestId }) => requestId)
-      if (turn % 2 === 0) kept.push(first ?? "")
+      if (turn % 2 === 0) openIds.push(first ?? "")
       else others.push(first ?? "")
       store.ledger.transaction(() => {
-        if (kept[0]) store.ledger.holds.grow(kept[0], 1n)
+        if (openIds[0]) store.ledger.holds.grow(openIds[0], 1n)
         for (const requestId of others) store.ledger.entries.insert({ ...entry(account, {}), requestId }, null)
       })
       if (turn % 10 === 0) restart()
     }
     restart()
-    expect(store.ledger.accounts.find("tenant:acme")?.heldNano).toBe(BigInt(kept.length * 5 + 400))
-    expect(kept.every((requestId) => store.ledger.holds.find(requestId))).toBe(true)
+    expect(store.ledger.accounts.find("tenant:acme")?.heldNano).toBe(BigInt(openIds.length * 5 + 400))
+    expect(openIds.every((requestId) => store.ledger.holds.find(requestId))).toBe(true)
     expect(queryCount("SELECT count(*) AS count FROM hold_groups")).toBeLessThan(135)
   })
 
