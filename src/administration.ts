@@ -108,7 +108,9 @@ function targetState({ provider, model, pricing }: TargetRow, served: ServingAcc
 }
 
 function isServedBy(accounts: readonly ProviderAccount[], model: string): boolean {
-  return accounts.some(({ lines }) => Object.values(lines).some((line) => line.serves?.(model) !== false))
+  return accounts.some(({ endpoints }) =>
+    Object.values(endpoints).some((endpoint) => endpoint.serves?.(model) !== false),
+  )
 }
 
 /** What is wrong with a configuration that `read` reads. */
@@ -155,7 +157,7 @@ export class ProviderCredentials {
   /** Whether entries of this type, which is known, are proven by something else than a key, or by nothing. */
   refusesKey(type: string): boolean {
     const provider = this.provider({ id: type, type })
-    if (!provider?.form) return provider?.tokens !== undefined
+    if (!provider?.form) return provider?.tokenizer !== undefined
     return provider.form.proofs.every(({ needs }) => needs.join() !== "api_key")
   }
 
@@ -184,7 +186,7 @@ export class ProviderCredentials {
         id,
         type: settings.type,
         address: this.address(settings) ?? null,
-        protocols: Object.keys(provider?.speaks ?? {}),
+        protocols: Object.keys(provider?.dialects ?? {}),
         credential: this.source(settings, provider),
         accounts: own.length,
         configured: named.includes(id),

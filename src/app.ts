@@ -329,17 +329,17 @@ export class Gateway {
   }
 
   /** What exchanges learn from each other about where to go. */
-  private routing(): Pick<ExchangeDeps, "health" | "affinity" | "turns" | "retries" | "chance" | "overruns"> {
+  private routing(): Pick<ExchangeDeps, "health" | "affinity" | "rotation" | "retries" | "chance" | "overruns"> {
     const now = () => performance.now()
     const chance = () => Math.random()
     const health = new HealthMonitor({ now, chance, onSetAside: (account, why) => this.logAccountAside(account, why) })
-    const [affinity, turns, retries, overruns] = [
+    const [affinity, rotation, retries, overruns] = [
       new Affinity({ now }),
       new RotationCounter(),
       new RetryBudget(now),
       new LimitOverruns(),
     ]
-    return { health, affinity, turns, retries, chance, overruns }
+    return { health, affinity, rotation, retries, chance, overruns }
   }
 
   private logAccountAside(account: ProviderAccount, why: keyof typeof ASIDE): void {

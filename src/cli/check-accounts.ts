@@ -54,7 +54,7 @@ export async function checkAccounts(
 
 function countModels(routing: CheckedTable): CheckReport["models"] {
   const { models } = routing.catalog
-  const protocols = new Set([...routing.accounts.values()].flat().flatMap(({ lines }) => Object.keys(lines)))
+  const protocols = new Set([...routing.accounts.values()].flat().flatMap(({ endpoints }) => Object.keys(endpoints)))
   const served = models.flatMap((model) => {
     const targets = [...protocols].flatMap((protocol) => targetsOf(model, protocol, routing))
     return targets.length === 0 ? [] : [{ id: model.id, isPriced: targets.some(({ pricing }) => pricing) }]

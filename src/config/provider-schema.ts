@@ -34,7 +34,7 @@ export interface KnownProvider {
   readonly environmentVariable?: string
   readonly form?: AccountForm
   /** The protocols that it can speak; absent where any is allowed. */
-  readonly speaks?: Readonly<Record<string, unknown>>
+  readonly dialects?: Readonly<Record<string, unknown>>
   /** Where its address is usually found, in a form of its own. */
   readonly hostVariable?: string
   /** Present where its models can be discovered. */
@@ -312,10 +312,10 @@ function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigN
     })
   const present = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
   const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoteName).join(" with ")).join(" or ")
-  const { speaks } = provider
-  const unsupported = entry.protocols?.filter((protocol) => speaks && !Object.hasOwn(speaks, protocol)) ?? []
-  if (speaks && unsupported.length > 0) {
-    faults.push(`${type} does not support ${unsupported.join(", ")}; it supports ${Object.keys(speaks).join(", ")}`)
+  const { dialects } = provider
+  const unsupported = entry.protocols?.filter((protocol) => dialects && !Object.hasOwn(dialects, protocol)) ?? []
+  if (dialects && unsupported.length > 0) {
+    faults.push(`${type} does not support ${unsupported.join(", ")}; it supports ${Object.keys(dialects).join(", ")}`)
   }
   if (present.length > 1) faults.push(`it may have only one of ${ways(present)}`)
   const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined

@@ -97,7 +97,7 @@ export const azure: Provider = {
   /** The same address is also written with the beginning of the path. */
   addressOf: ({ baseUrl, resource }) =>
     baseUrl?.replace(/\/openai(\/v1)?$/, "") ?? (resource && `https://${resource}.openai.azure.com`),
-  speaks: {
+  dialects: {
     "openai-chat": openai,
     // Its versions never had this protocol at a deployment's path.
     "openai-responses": { ...openai, path: v1 },

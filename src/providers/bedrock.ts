@@ -180,12 +180,12 @@ export const bedrock: Provider = {
     if (baseUrl !== undefined || region === undefined) return baseUrl
     return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`
   },
-  speaks: {
+  dialects: {
     "anthropic-messages": messages,
     "bedrock-converse": converse,
-    "titan-embed": embedding({ inputs: 1, textAlone: true }, (model) => model.includes("amazon.titan-embed")),
-    "nova-embed": embedding({ inputs: 1, textAlone: true }, (model) => /amazon\.nova-.*embed/.test(model)),
-    "cohere-embed": embedding({ inputs: 96, textAlone: true }, (model) => model.includes("cohere.embed")),
+    "titan-embed": embedding({ inputs: 1, textOnly: true }, (model) => model.includes("amazon.titan-embed")),
+    "nova-embed": embedding({ inputs: 1, textOnly: true }, (model) => /amazon\.nova-.*embed/.test(model)),
+    "cohere-embed": embedding({ inputs: 96, textOnly: true }, (model) => model.includes("cohere.embed")),
   },
   signer,
 }

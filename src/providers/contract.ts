@@ -20,7 +20,7 @@ export interface Provider {
   /** Does not bill: a model without a price costs nothing there. */
   readonly isFree?: boolean
   /** Whose tokens it counts, where they are not those of the models' authors. */
-  readonly tokens?: "simulator"
+  readonly tokenizer?: "simulator"
   /** The members of its configuration entries in addition to an address; by default a key. */
   readonly form?: AccountForm
   /** The variable that the vendor's own tools read the address from, as `HOST`, `HOST:PORT` or an address. */
@@ -28,11 +28,11 @@ export interface Provider {
   /** Its models can be discovered from its own listing. */
   readonly discovery?: ProviderDiscovery
   /** By protocol id; what it speaks best comes first. */
-  readonly speaks: Readonly<Record<string, ProtocolDialect>>
+  readonly dialects: Readonly<Record<string, ProtocolDialect>>
   /** The protocols that an installation speaks by default; left out, all. */
-  readonly usually?: readonly string[]
+  readonly defaultProtocols?: readonly string[]
   /** For credentials that headers made once do not prove; undefined where these settings hold none. */
-  signer?(settings: AccountSettings, place: SignerContext): RequestSigner | undefined
+  signer?(settings: AccountSettings, context: SignerContext): RequestSigner | undefined
 }
 
 export interface SignerContext {
@@ -113,9 +113,9 @@ export interface ProtocolDialect {
   /** What it takes in one call to embed; left out, as much as OpenAI does. */
   readonly embeds?: EmbeddingLimits
   /** Where a call goes below the base address, if not where the protocol says. */
-  path?(errand: ProviderOperation, settings: AccountSettings): string
+  path?(operation: ProviderOperation, settings: AccountSettings): string
   /** Changes of the body in addition to the protocol's own; these win. */
-  edits?(errand: ProviderOperation): readonly JsonEdit[]
+  edits?(operation: ProviderOperation): readonly JsonEdit[]
   /** For calls and answers that stand in another form there: turns one into the protocol's own. */
   wrap?(send: SendRequest): SendRequest
 }
@@ -125,7 +125,7 @@ export interface EmbeddingLimits {
   /** Of all inputs together. */
   readonly tokens?: number
   /** Whether it takes no numbers of tokens in the place of text. */
-  readonly textAlone?: boolean
+  readonly textOnly?: boolean
 }
 
 /** What a call is to do, as far as its path and body depend on it. */
@@ -168,9 +168,9 @@ export interface ProviderAccount {
   readonly reportsModel: boolean
   /** Whether callers' identifiers reach it salted per tenant. */
   readonly saltsIdentifiers: boolean
-  readonly tokens?: Provider["tokens"]
+  readonly tokenizer?: Provider["tokenizer"]
   /** By protocol id; what it speaks best comes first. */
-  readonly lines: Readonly<Record<string, ProtocolEndpoint>>
+  readonly endpoints: Readonly<Record<string, ProtocolEndpoint>>
   /** All its secrets. */
   secrets(): readonly Secret[]
   /** Where its credential comes from, in words for an operator. */
@@ -194,6 +194,6 @@ export interface ProtocolEndpoint {
   headersWith(others: Readonly<Record<string, string>>): Headers
   serves?(model: string): boolean
   readonly embeds?: EmbeddingLimits
-  path?(errand: ProviderOperation): string
-  edits?(errand: ProviderOperation): readonly JsonEdit[]
+  path?(operation: ProviderOperation): string
+  edits?(operation: ProviderOperation): readonly JsonEdit[]
 }

@@ -28,7 +28,7 @@ function host(id: string, ...answers: PlayedHost["answers"]): PlayedHost {
         reportsModel: false,
         saltsIdentifiers: true,
         credentialSource: "none",
-        lines: {},
+        endpoints: {},
       },
       secrets: () => [],
       check: () => Promise.resolve({ verdict: "", sound: true }),
@@ -44,12 +44,12 @@ function host(id: string, ...answers: PlayedHost["answers"]): PlayedHost {
 }
 
 let discovery: ModelDiscovery
-const heard: string[] = []
+const offers: string[] = []
 function open(): ModelDiscovery {
-  heard.length = 0
+  offers.length = 0
   discovery = new ModelDiscovery({
-    onOffer: ({ id }, { models }) => heard.push(`${id}: ${models.map(({ name }) => name)}`),
-    onFailure: ({ id }, reason) => heard.push(`${id} fails: ${reason}`),
+    onOffer: ({ id }, { models }) => offers.push(`${id}: ${models.map(({ name }) => name)}`),
+    onFailure: ({ id }, reason) => offers.push(`${id} fails: ${reason}`),
     firstPauseMs: 1,
     longestPauseMs: 4,
   })
@@ -63,32 +63,32 @@ describe("a host", () => {
   test("a host that answers is asked once", async () => {
     const one = host("one", offerOf("a", "b"))
     open().follow([[one.account]])
-    await eventually(() => heard.length === 1)
+    await eventually(() => offers.length === 1)
     await Bun.sleep(20)
-    expect([heard, names(one), one.queries]).toEqual([["one: a,b"], ["a", "b"], 1])
+    expect([offers, names(one), one.queries]).toEqual([["one: a,b"], ["a", "b"], 1])
   })
 
   test("a host that is down is reported once, asked again, and found when it comes", async () => {
     const down = new Error("no answer")
     const one = host("one", down, down, down, offerOf("a"))
     open().follow([[one.account]])
-    await eventually(() => heard.length === 2)
-    expect(heard).toEqual(["one fails: no answer", "one: a"])
+    await eventually(() => offers.length === 2)
+    expect(offers).toEqual(["one fails: no answer", "one: a"])
     expect(one.queries).toBe(4)
   })
 
   test("a host without a model is asked again", async () => {
     const one = host("one", offerOf(), offerOf(), offerOf("a"))
     open().follow([[one.account]])
-    await eventually(() => heard.length === 2)
-    expect(heard).toEqual(["one fails: it offers no models", "one: a"])
+    await eventually(() => offers.length === 2)
+    expect(offers).toEqual(["one fails: it offers no models", "one: a"])
   })
 
   test("a host is asked by its first account alone, and not at all where its models are not discovered", async () => {
     const [one, second] = [host("one", offerOf("a")), host("one", offerOf("a"))]
     const { listModels: _, ...plain } = host("plain", offerOf("a")).account
     open().follow([[one.account, second.account], [plain], []])
-    await eventually(() => heard.length === 1)
+    await eventually(() => offers.length === 1)
     expect([one.queries, second.queries]).toEqual([1, 0])
   })
 })
@@ -101,11 +101,11 @@ describe("followed anew", () => {
     })
     const one = host("one", offerOf("a"), slow)
     open().follow([[one.account]])
-    await eventually(() => heard.length === 1)
+    await eventually(() => offers.length === 1)
     discovery.follow([[one.account]])
     expect(names(one)).toEqual(["a"])
     answer(offerOf("b"))
-    await eventually(() => heard.length === 2)
+    await eventually(() => offers.length === 2)
     expect(names(one)).toEqual(["b"])
   })
 
@@ -113,16 +113,16 @@ describe("followed anew", () => {
     const gone = host("gone", offerOf("a"), new Error("no answer"))
     const emptied = host("emptied", offerOf("a"), offerOf())
     open().follow([[gone.account], [emptied.account]])
-    await eventually(() => heard.length === 2)
+    await eventually(() => offers.length === 2)
     discovery.follow([[gone.account], [emptied.account]])
-    await eventually(() => heard.length === 5)
+    await eventually(() => offers.length === 5)
     expect([names(gone), names(emptied)]).toEqual([["a"], []])
   })
 
   test("a host at another address is another one, and one that is left out is forgotten", async () => {
     const one = host("one", offerOf("a"))
     open().follow([[one.account]])
-    await eventually(() => heard.length === 1)
+    await eventually(() => offers.length === 1)
     const moved = { ...host("one", new Error("no answer")).account, baseUrl: "http://elsewhere/v1" }
     discovery.follow([[moved]])
     expect([discovery.offeredAt(moved), names(one)]).toEqual([undefined, undefined])
@@ -136,10 +136,10 @@ describe("followed anew", () => {
     const one = host("one", late, offerOf("new"))
     open().follow([[one.account]])
     discovery.follow([[one.account]])
-    await eventually(() => heard.length === 1)
+    await eventually(() => offers.length === 1)
     answer(offerOf("old"))
     await Bun.sleep(5)
-    expect([heard, names(one)]).toEqual([["one: new"], ["new"]])
+    expect([offers, names(one)]).toEqual([["one: new"], ["new"]])
   })
 })
 

@@ -34,28 +34,28 @@ export function openAccount(provider: Provider, options: AccountOptions): Provid
   const baseUrl = addressOf(provider, settings) ?? ""
   const signer = provider.signer?.(settings, { address: baseUrl, onFailure })
   const signed = signer ? signer.sign(send) : send
-  const lines: Record<string, ProtocolEndpoint> = {}
-  for (const protocol of settings.protocols ?? provider.usually ?? Object.keys(provider.speaks)) {
-    const dialect = provider.speaks[protocol]
+  const endpoints: Record<string, ProtocolEndpoint> = {}
+  for (const protocol of settings.protocols ?? provider.defaultProtocols ?? Object.keys(provider.dialects)) {
+    const dialect = provider.dialects[protocol]
     if (!dialect) continue
-    const at = endpointAddress(dialect, { provider, settings, baseUrl })
-    if (at === undefined) continue
-    lines[protocol] = openEndpoint(dialect, { settings, baseUrl: at, send: signed })
+    const address = endpointAddress(dialect, { provider, settings, baseUrl })
+    if (address === undefined) continue
+    endpoints[protocol] = openEndpoint(dialect, { settings, baseUrl: address, send: signed })
   }
   const own = secretsIn(settings)
-  const [line] = Object.values(lines)
-  const listModels = listingOf(provider, { settings, baseUrl, line })
+  const [endpoint] = Object.values(endpoints)
+  const listModels = listingOf(provider, { settings, baseUrl, endpoint })
   return {
     id: settings.id,
     baseUrl,
     isFree: provider.isFree === true,
     reportsModel: provider.reportsModel === true,
     saltsIdentifiers: settings.saltIdentifiers !== false,
-    ...(provider.tokens && { tokens: provider.tokens }),
-    lines,
+    ...(provider.tokenizer && { tokenizer: provider.tokenizer }),
+    endpoints,
     secrets: () => [...own, ...(signer?.minted?.() ?? [])],
     credentialSource: signer?.source ?? originOf(settings.apiKey),
-    check: () => signer?.check() ?? (listModels ? checkOffer(listModels) : checkModelList(line)),
+    check: () => signer?.check() ?? (listModels ? checkOffer(listModels) : checkModelList(endpoint)),
     ...(listModels && { listModels }),
   }
 }
@@ -67,13 +67,16 @@ function addressOf(provider: Provider, settings: AccountSettings): string | unde
 interface ListingPlace {
   readonly settings: AccountSettings
   readonly baseUrl: string
-  readonly line: ProtocolEndpoint | undefined
+  readonly endpoint: ProtocolEndpoint | undefined
 }
 
-function listingOf({ discovery }: Provider, { settings, baseUrl, line }: ListingPlace): ProviderAccount["listModels"] {
-  if (!discovery || !line || !(settings.discover ?? discovery.byDefault)) return undefined
+function listingOf(
+  { discovery }: Provider,
+  { settings, baseUrl, endpoint }: ListingPlace,
+): ProviderAccount["listModels"] {
+  if (!discovery || !endpoint || !(settings.discover ?? discovery.byDefault)) return undefined
   const { list } = discovery
-  return () => list({ baseUrl, headers: line.headersWith({}) })
+  return () => list({ baseUrl, headers: endpoint.headersWith({}) })
 }
 
 interface EndpointContext {
@@ -192,10 +195,10 @@ async function checkOffer(listModels: NonNullable<ProviderAccount["listModels"]>
 }
 
 /** Most vendors list their models to every key. */
-async function checkModelList(line: ProtocolEndpoint | undefined): Promise<CredentialVerdict> {
-  if (!line?.baseUrl.startsWith("http")) return { verdict: "not needed", sound: true }
-  const listing = line.path ? line.path(LIST_MODELS) : LIST_MODELS.usualPath
-  return probeCredential(line.baseUrl + listing, line.headersWith({}))
+async function checkModelList(endpoint: ProtocolEndpoint | undefined): Promise<CredentialVerdict> {
+  if (!endpoint?.baseUrl.startsWith("http")) return { verdict: "not needed", sound: true }
+  const listing = endpoint.path ? endpoint.path(LIST_MODELS) : LIST_MODELS.usualPath
+  return probeCredential(endpoint.baseUrl + listing, endpoint.headersWith({}))
 }
 
 const LIST_MODELS = { operation: "list-models", model: "", stream: false, usualPath: "/models", headers: {} }

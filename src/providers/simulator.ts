@@ -9,8 +9,8 @@ export const simulatorProvider: Provider = {
   baseUrl: "simulator:",
   needsCredential: false,
   isFree: true,
-  tokens: "simulator",
-  speaks: {
+  tokenizer: "simulator",
+  dialects: {
     "openai-chat": dialect,
     "openai-responses": dialect,
     "openai-completions": dialect,
@@ -27,15 +27,15 @@ export const simulatorProvider: Provider = {
 const AUTHORS: Readonly<Record<string, readonly string[]>> = {
   anthropic: ["anthropic-messages"],
   google: ["gemini-generate", "gemini-embed", "openai-images"],
-  openai: Object.keys(simulatorProvider.speaks).filter((protocol) => protocol.startsWith("openai-")),
+  openai: Object.keys(simulatorProvider.dialects).filter((protocol) => protocol.startsWith("openai-")),
 }
 const OTHERS = AUTHORS.openai?.filter((protocol) => protocol !== "openai-responses") ?? []
 
 /** The simulator in demo mode: each model speaks its author's protocol, so that translations can be seen. */
 export const demoProvider: Provider = {
   ...simulatorProvider,
-  speaks: Object.fromEntries(
-    Object.entries(simulatorProvider.speaks).map(([protocol, dialect]) => {
+  dialects: Object.fromEntries(
+    Object.entries(simulatorProvider.dialects).map(([protocol, dialect]) => {
       const serves = (model: string) => (AUTHORS[model.split("/", 1)[0] ?? ""] ?? OTHERS).includes(protocol)
       return [protocol, { ...dialect, serves }]
     }),

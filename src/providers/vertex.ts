@@ -139,7 +139,7 @@ export const vertex: Provider = {
     ambient: { variables: GOOGLE_VARIABLES, hosts: [".googleapis.com"] },
   },
   addressOf,
-  speaks: {
+  dialects: {
     "gemini-generate": gemini,
     "anthropic-messages": anthropic,
     "openai-chat": chat,

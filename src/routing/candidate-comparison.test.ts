@@ -33,7 +33,7 @@ function stageTable(...models: ConstructorParameters<typeof StagedTable>[0]["mod
   return { table, stage, answer, plan, order }
 }
 
-const by = (strategy: "cost" | "latency" | "quality") => ({ wishes: { strategy } })
+const by = (strategy: "cost" | "latency" | "quality") => ({ routingOptions: { strategy } })
 
 describe("by cost", () => {
   test("the lowest price of this request comes first: what is cheap to read may be dear to write", () => {
@@ -74,7 +74,7 @@ describe("by cost", () => {
       modelOf("m", { a: withPrices(2, 2, 0.2), b: withPrices(1.5, 2), c: withPrices(0.1, 0.1), d: withPrices(2, 2) }),
     )
     const at = (provider: string, cachedTokens: number) => ({ home: { ...table.place("m", provider), cachedTokens } })
-    const among = (...only: string[]) => ({ wishes: { strategy: "cost" as const, only } })
+    const among = (...only: string[]) => ({ routingOptions: { strategy: "cost" as const, only } })
     expect(order("m", { ...among("a", "b"), ...at("a", 900) })).toEqual(["m@a", "m@b"])
     expect(order("m", { ...among("a", "b"), ...at("a", 10) })).toEqual(["m@b", "m@a"])
     expect(order("m", { ...among("a", "c"), ...at("a", 1000) })).toEqual(["m@c", "m@a"])
@@ -162,7 +162,7 @@ describe("by latency", () => {
     answer("m@a", { times: 9, firstMs: 300 })
     const home = { ...table.place("m", "b"), cachedTokens: 0 }
     expect(order("m", { ...by("latency"), chance: 0, home })[0]).toBe("m@b")
-    expect(order("m", { home, turn: 2 })[0]).toBe("m@b")
+    expect(order("m", { home, rotation: 2 })[0]).toBe("m@b")
   })
 
   test("an attempt tells its percentiles, and on how many samples they rest", () => {
@@ -192,7 +192,7 @@ describe("by quality", () => {
       groups: [{ id: "auto/x", models: ["unjudged", "fair", "good"] }],
     })
     expect(table.order("good", by("quality"))).toEqual(["good@full", "good@eighth", "good@fourth"])
-    const only = { wishes: { strategy: "quality", ignore: ["full", "eighth"] } } as const
+    const only = { routingOptions: { strategy: "quality", ignore: ["full", "eighth"] } } as const
     expect(table.order("auto/x", only)).toEqual(["fair@a", "good@fourth", "unjudged@a"])
   })
 

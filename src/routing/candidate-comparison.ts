@@ -47,7 +47,7 @@ export class CandidateComparison {
 
   constructor(
     readonly candidates: RouteCandidate[],
-    private readonly occasion: PlanInput,
+    private readonly input: PlanInput,
   ) {}
 
   /** Best first; what is equal stays as it is. */
@@ -58,7 +58,7 @@ export class CandidateComparison {
 
   /** One that shall show how fast it is, with a small share of requests; undefined where this is none of them. */
   unexplored(): RouteCandidate | undefined {
-    if ((this.occasion.chance ?? 1) >= EXPLORING.share) return undefined
+    if ((this.input.chance ?? 1) >= EXPLORING.share) return undefined
     let least: RouteCandidate | undefined
     let fewest = EXPLORING.samples
     for (const each of this.candidates) {
@@ -86,7 +86,7 @@ export class CandidateComparison {
   }
 
   private get now(): number {
-    return this.occasion.health?.now ?? 0
+    return this.input.health?.now ?? 0
   }
 
   private scoreOf(candidate: RouteCandidate, strategy: RoutingStrategy): number {
@@ -95,7 +95,7 @@ export class CandidateComparison {
   }
 
   private timesOf({ known }: RouteCandidate): DecayedPercentiles | undefined {
-    return this.occasion.facts?.stream ? known?.firstTokenMs : known?.totalMs
+    return this.input.facts?.stream ? known?.firstTokenMs : known?.totalMs
   }
 
   /** A failing target adds the wait for the next one; one silent for longer than usual counts as slow. */
@@ -112,7 +112,7 @@ export class CandidateComparison {
 
   /** In nano-USD. */
   private likelyCost(candidate: RouteCandidate): number | undefined {
-    const { facts, home } = this.occasion
+    const { facts, home } = this.input
     if (!facts || !candidate.pricing) return undefined
     const { inputTokens } = facts
     const most = outputBound(candidate, facts)
@@ -128,7 +128,7 @@ export class CandidateComparison {
   }
 
   private costOf(candidate: RouteCandidate): CandidateScores["cost"] {
-    const { facts } = this.occasion
+    const { facts } = this.input
     const likely = this.likelyCost(candidate)
     if (!facts || !candidate.pricing || likely === undefined) return undefined
     const outputTokens = outputBound(candidate, facts)

@@ -41,10 +41,10 @@ export class CandidateSet {
 
   constructor(
     model: CatalogModel,
-    private readonly occasion: PlanInput,
+    private readonly input: PlanInput,
   ) {
     if (!model.members) this.addTargets(model)
-    else for (const id of model.members) this.addTargets(occasion.table.catalog.find(id))
+    else for (const id of model.members) this.addTargets(input.table.catalog.find(id))
   }
 
   get hasAny(): boolean {
@@ -53,7 +53,7 @@ export class CandidateSet {
 
   private addTargets(model: CatalogModel | undefined): void {
     for (const row of model?.targets ?? []) {
-      const accounts = this.occasion.table.accounts.get(row.provider)
+      const accounts = this.input.table.accounts.get(row.provider)
       if (!model || !accounts) continue
       const served = { model, row }
       for (const account of accounts) this.classify(this.candidateAt(account, served))
@@ -74,9 +74,9 @@ export class CandidateSet {
   ): RouteCandidate | undefined {
     const upstreamModel = row.model
     const protocol = this.chooseProtocol(account, upstreamModel)
-    const line = protocol && account.lines[protocol]
-    if (!line) return undefined
-    const { health, home } = this.occasion
+    const endpoint = protocol && account.endpoints[protocol]
+    if (!endpoint) return undefined
+    const { health, home } = this.input
     const knownAccount = health?.of(account)
     const known = knownAccount?.targets.get(upstreamModel)
     return {
@@ -84,7 +84,7 @@ export class CandidateSet {
       account,
       upstreamModel,
       protocol,
-      line,
+      endpoint,
       pricing: row.pricing ?? model.pricing ?? (account.isFree ? FREE : undefined),
       row,
       health: knownAccount && health ? knownAccount.stateOf(known, health.now) : "in",
@@ -96,26 +96,26 @@ export class CandidateSet {
   }
 
   /** The client's protocol, or the account's preferred one that the request translates to. */
-  private chooseProtocol({ lines }: ProviderAccount, upstreamModel: string): string | undefined {
-    const { protocol, table, translates } = this.occasion
-    if (serves(lines[protocol], upstreamModel)) return protocol
+  private chooseProtocol({ endpoints }: ProviderAccount, upstreamModel: string): string | undefined {
+    const { protocol, table, translates } = this.input
+    if (serves(endpoints[protocol], upstreamModel)) return protocol
     const alike = translates ? table.translated.find((each) => each.has(protocol)) : undefined
-    return Object.keys(lines).find((other) => alike?.has(other) && serves(lines[other], upstreamModel))
+    return Object.keys(endpoints).find((other) => alike?.has(other) && serves(endpoints[other], upstreamModel))
   }
 
   private exclusionOf(candidate: RouteCandidate): ExclusionReason | undefined {
-    const { wishes, losesParameters } = this.occasion
-    if (!wishes) return undefined
-    if (wishes.only && !isAmong(wishes.only, candidate)) return "only"
-    if (wishes.ignore && isAmong(wishes.ignore, candidate)) return "ignore"
-    if (wishes.maxPrice && this.isTooDear(candidate, wishes.maxPrice)) return "max_price"
-    return wishes.requireParameters && losesParameters?.(candidate) ? "require_parameters" : undefined
+    const { routingOptions, losesParameters } = this.input
+    if (!routingOptions) return undefined
+    if (routingOptions.only && !isAmong(routingOptions.only, candidate)) return "only"
+    if (routingOptions.ignore && isAmong(routingOptions.ignore, candidate)) return "ignore"
+    if (routingOptions.maxPrice && this.isTooDear(candidate, routingOptions.maxPrice)) return "max_price"
+    return routingOptions.requireParameters && losesParameters?.(candidate) ? "require_parameters" : undefined
   }
 
   private isTooDear({ pricing }: RouteCandidate, most: MaxPrice): boolean {
     const isLimited = most.prompt !== undefined || most.completion !== undefined
     if (!pricing) return isLimited
-    return exceedsMaxPrice(most, { pricing, inputTokens: this.occasion.facts?.inputTokens ?? 0 })
+    return exceedsMaxPrice(most, { pricing, inputTokens: this.input.facts?.inputTokens ?? 0 })
   }
 }
 
@@ -131,6 +131,6 @@ function isAmong(ids: readonly string[], { row, account }: RouteCandidate): bool
   return ids.includes(row.provider) || ids.includes(account.id)
 }
 
-function serves(line: ProtocolEndpoint | undefined, upstreamModel: string): boolean {
-  return line !== undefined && line.serves?.(upstreamModel) !== false
+function serves(endpoint: ProtocolEndpoint | undefined, upstreamModel: string): boolean {
+  return endpoint !== undefined && endpoint.serves?.(upstreamModel) !== false
 }

@@ -8,7 +8,7 @@ export const accountNamed = (id: string): ProviderAccount => ({
   isFree: false,
   reportsModel: true,
   saltsIdentifiers: true,
-  lines: {},
+  endpoints: {},
   secrets: () => [],
   credentialSource: "not needed",
   check: () => Promise.resolve({ verdict: "not needed", sound: true }),

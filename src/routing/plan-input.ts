@@ -9,10 +9,10 @@ export interface PlanInput {
   readonly protocol: string
   readonly table: RoutingTable
   /** Counts requests, so that what is equal comes first in turn. */
-  readonly turn: number
+  readonly rotation: number
   /** Whether the request can be translated to another protocol. */
   readonly translates: boolean
-  readonly wishes?: RoutingOptions | undefined
+  readonly routingOptions?: RoutingOptions | undefined
   readonly facts?: RequestFacts | undefined
   /** Left out, everything is taken to work. */
   readonly health?: HealthSnapshot | undefined

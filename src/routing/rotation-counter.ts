@@ -12,9 +12,9 @@ export class RotationCounter {
   }
 
   next(model: string): number {
-    const turn = this.peek(model)
-    if (turn === 0 && this.counts.size >= MAX_MODELS) this.counts.clear()
-    this.counts.set(model, turn + 1)
-    return turn
+    const rotation = this.peek(model)
+    if (rotation === 0 && this.counts.size >= MAX_MODELS) this.counts.clear()
+    this.counts.set(model, rotation + 1)
+    return rotation
   }
 }

@@ -10,7 +10,7 @@ import type { TargetKey } from "./health-monitor.ts"
 import type { PlanInput } from "./plan-input.ts"
 import { planRoute, type RoutePlan, type RoutingTable } from "./route-plan.ts"
 
-const line: ProtocolEndpoint = {
+const endpoint: ProtocolEndpoint = {
   baseUrl: "http://upstream",
   streamUsage: "ask",
   send: () => Promise.reject(new Error("not called")),
@@ -22,7 +22,7 @@ export function accountsAt(id: string, { count = 1, protocol = "openai-chat" } =
   return Array.from({ length: count }, (_, index) => ({
     ...accountNamed(id),
     baseUrl: `http://${id}/${index}`,
-    lines: { [protocol]: line },
+    lines: { [protocol]: endpoint },
   }))
 }
 
@@ -67,7 +67,9 @@ interface StagedModels {
   readonly strategy?: RoutingStrategy
 }
 
-type StagedPlanInput = Omit<Partial<PlanInput>, "wishes"> & { readonly wishes?: Partial<RoutingOptions> }
+type StagedPlanInput = Omit<Partial<PlanInput>, "routingOptions"> & {
+  readonly routingOptions?: Partial<RoutingOptions>
+}
 
 /** A table of models, and plans on it. */
 export class StagedTable {
@@ -94,14 +96,14 @@ export class StagedTable {
     return { account: this.account(provider), upstreamModel: `${model}@${provider}` }
   }
 
-  plan(names: string | readonly string[], { wishes, ...occasion }: StagedPlanInput = {}): RoutePlan {
+  plan(names: string | readonly string[], { routingOptions, ...overrides }: StagedPlanInput = {}): RoutePlan {
     const models = [names].flat().map((name) => {
       const model = this.table.catalog.find(name)
       if (!model) throw new Error(`no model ${name}`)
       return model
     })
-    const input = { protocol: "openai-chat", table: this.table, turn: 0, translates: true, ...occasion }
-    return planRoute(models, wishes ? { ...input, wishes: { fallback: [], ...wishes } } : input)
+    const input = { protocol: "openai-chat", table: this.table, rotation: 0, translates: true, ...overrides }
+    return planRoute(models, routingOptions ? { ...input, routingOptions: { fallback: [], ...routingOptions } } : input)
   }
 
   /** The models' names at the providers, which end in those of the providers. */

@@ -17,7 +17,7 @@ const account = (
   { keys = ["key"], protocol = "openai-chat", serves }: StagedAccount = {},
 ): [string, ProviderAccount[]] => {
   const dialect: ProtocolDialect = { streamUsage: "ask", headers: () => ({}), ...(serves && { serves }) }
-  const provider = { id, name: id, needsCredential: false, speaks: { [protocol]: dialect } }
+  const provider = { id, name: id, needsCredential: false, dialects: { [protocol]: dialect } }
   const send = () => Promise.reject(new Error("not called"))
   const apiKeys = keys.map((key) => new Secret(key))
   return [id, openAccounts(provider, { id, baseUrl: "http://upstream", apiKeys, send })]
@@ -51,15 +51,15 @@ describe("the plan", () => {
     account("four", { keys: ["one", "two", "three", "four"] }),
   ])
   const translated = [new Set(["openai-chat", "gemini"])]
-  const planned = (models: readonly CatalogModel[], turn = 0, translates = false) => {
+  const planned = (models: readonly CatalogModel[], rotation = 0, translates = false) => {
     const catalog = new Catalog(models)
     const known = models.flatMap(({ id }) => catalog.find(id) ?? [])
     const table = { catalog, accounts, translated }
-    return planRoute(known, { protocol: "openai-chat", table, turn, translates }).attempts
+    return planRoute(known, { protocol: "openai-chat", table, rotation, translates }).attempts
   }
   const order = (...models: CatalogModel[]) => planned(models).map((target) => target.upstreamModel)
-  const keys = (turn: number, ...models: CatalogModel[]) =>
-    planned(models, turn).map(({ account: { id, secrets } }) => `${id}:${secrets()[0]?.reveal()}`)
+  const keys = (rotation: number, ...models: CatalogModel[]) =>
+    planned(models, rotation).map(({ account: { id, secrets } }) => `${id}:${secrets()[0]?.reveal()}`)
 
   test("the plan tries lower priority first, then higher weight", () => {
     expect(order(model("m", ["a", 2, 9], ["b", 1, 1], ["c", 1, 5]))).toEqual(["m@c", "m@b", "m@a"])

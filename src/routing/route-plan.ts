@@ -30,17 +30,17 @@ const MAX_ATTEMPTS = 8
 
 /** The model's live targets for clients of this protocol, best first. */
 export function targetsOf(model: CatalogModel, protocol: string, table: RoutingTable): Target[] {
-  const occasion = { protocol, table, turn: 0, translates: true }
-  return weightedRoundRobin(new CandidateSet(model, occasion).live, occasion)
+  const input = { protocol, table, rotation: 0, translates: true }
+  return weightedRoundRobin(new CandidateSet(model, input).live, input)
 }
 
 /**
  * The order of trial: the targets of the first model, then those of the next. A model of which all targets are out has
  * its turn when all others have failed, with the least bad of them.
  */
-export function planRoute(models: readonly CatalogModel[], occasion: PlanInput): RoutePlan {
-  const draft = new RoutePlanDraft(occasion)
-  const requested = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new CandidateSet(model, occasion) }))
+export function planRoute(models: readonly CatalogModel[], input: PlanInput): RoutePlan {
+  const draft = new RoutePlanDraft(input)
+  const requested = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new CandidateSet(model, input) }))
   // One attempt is kept for each model that comes later and has somebody to try.
   let later = 0
   for (const { found } of requested) if (found.hasAny) later++
@@ -58,7 +58,7 @@ class RoutePlanDraft implements RoutePlan {
   readonly excluded: ExcludedTarget[] = []
   private readonly comparisons: CandidateComparison[] = []
 
-  constructor(private readonly occasion: PlanInput) {}
+  constructor(private readonly input: PlanInput) {}
 
   scoresOf(attempt: PlannedTarget): CandidateScores | undefined {
     for (const comparison of this.comparisons) {
@@ -79,10 +79,10 @@ class RoutePlanDraft implements RoutePlan {
     const candidates = this.orderCandidates(live, model)
     const left = MAX_ATTEMPTS - this.attempts.length - this.lastResorts.length - later
     const fresh = this.withoutPlanned(candidates)
-    const most = this.occasion.wishes?.allowFallbacks === false ? 1 : MAX_TARGETS_PER_MODEL
+    const most = this.input.routingOptions?.allowFallbacks === false ? 1 : MAX_TARGETS_PER_MODEL
     const chosen = takeFirst(fresh, Math.min(most, left))
     for (const each of chosen) this.attempts.push(each)
-    if (!this.occasion.wishes?.explain) return
+    if (!this.input.routingOptions?.explain) return
     for (const each of fresh) if (!chosen.includes(each)) this.excluded.push(toExcludedTarget("enough", each))
   }
 
@@ -90,7 +90,7 @@ class RoutePlanDraft implements RoutePlan {
   private addLastResort(out: RouteCandidate[]): void {
     const least = this.leastBad(out)
     if (!least) return
-    this.comparisons.push(new CandidateComparison(out, this.occasion))
+    this.comparisons.push(new CandidateComparison(out, this.input))
     this.lastResorts.push(least)
     this.exclude(out.filter((each) => each !== least))
   }
@@ -100,23 +100,23 @@ class RoutePlanDraft implements RoutePlan {
     const badness = (each: RouteCandidate) => OUTAGE_RANK[outageReason(each, this.now)]
     const least = Math.min(...out.map(badness))
     const alike = out.filter((each) => badness(each) === least)
-    if (least <= OUTAGE_RANK.failing) return alike[this.occasion.turn % alike.length]
+    if (least <= OUTAGE_RANK.failing) return alike[this.input.rotation % alike.length]
     return alike.toSorted((one, other) => outUntil(one) - outUntil(other))[0]
   }
 
   private orderCandidates(live: RouteCandidate[], { routing }: CatalogModel): RouteCandidate[] {
-    const { wishes, table } = this.occasion
-    const candidates = weightedRoundRobin(live, this.occasion)
-    const comparison = new CandidateComparison(candidates, this.occasion)
+    const { routingOptions, table } = this.input
+    const candidates = weightedRoundRobin(live, this.input)
+    const comparison = new CandidateComparison(candidates, this.input)
     this.comparisons.push(comparison)
     if (candidates.length < 2) return candidates
-    const strategy = wishes?.strategy ?? routing ?? table.strategy
+    const strategy = routingOptions?.strategy ?? routing ?? table.strategy
     // By cost a session stays at home where the cache makes that cheaper, and else where it makes no difference.
     if (strategy === "cost") moveToFront(candidates, homeIn(candidates))
     if (strategy) comparison.orderBy(strategy)
     if (strategy === "latency") moveToFront(candidates, comparison.unexplored())
     if (strategy !== "cost") moveToFront(candidates, homeIn(candidates))
-    if (wishes?.order) orderByNames(wishes.order, candidates)
+    if (routingOptions?.order) orderByNames(routingOptions.order, candidates)
     return candidates
   }
 
@@ -125,7 +125,7 @@ class RoutePlanDraft implements RoutePlan {
   }
 
   private get now(): number {
-    return this.occasion.health?.now ?? 0
+    return this.input.health?.now ?? 0
   }
 
   /** What a group and its members, or two names of one model, have in common is tried once. */

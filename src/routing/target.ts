@@ -14,7 +14,7 @@ export interface Target {
   readonly upstreamModel: string
   /** What is spoken there. */
   readonly protocol: string
-  readonly line: ProtocolEndpoint
+  readonly endpoint: ProtocolEndpoint
   /** Absent where the price is unknown. */
   readonly pricing: Pricing | undefined
   /** How it stood when the plan was made. */

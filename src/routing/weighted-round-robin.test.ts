@@ -5,8 +5,8 @@ import { accountsAt, modelOf, StagedTable } from "./route-plan.fixture.ts"
 /** How often each is the first, in so many turns. */
 function firsts(stage: StagedTable, turns: number): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (let turn = 0; turn < turns; turn++) {
-    const first = stage.plan("m", { turn }).attempts[0]?.account.baseUrl ?? ""
+  for (let rotation = 0; rotation < turns; rotation++) {
+    const first = stage.plan("m", { rotation }).attempts[0]?.account.baseUrl ?? ""
     counts[first] = (counts[first] ?? 0) + 1
   }
   return counts
@@ -59,9 +59,9 @@ describe("in turn", () => {
   test("the order of equals is always a rotation of them", () => {
     const ids = ["a", "b", "c", "d", "e", "f"]
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 3 }), fc.nat(), fc.nat(9), (count, turn, weight) => {
+      fc.property(fc.integer({ min: 2, max: 3 }), fc.nat(), fc.nat(9), (count, rotation, weight) => {
         const rows = Object.fromEntries(ids.slice(0, count).map((id) => [id, { weight: weight + 1 }]))
-        const order = new StagedTable({ models: [modelOf("m", rows)] }).order("m", { turn })
+        const order = new StagedTable({ models: [modelOf("m", rows)] }).order("m", { rotation })
         const doubled = [...Object.keys(rows), ...Object.keys(rows)].map((id) => `m@${id}`)
         expect(doubled.join().includes(order.join())).toBe(true)
         expect(new Set(order).size).toBe(count)

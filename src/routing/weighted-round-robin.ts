@@ -6,12 +6,12 @@ import type { PlanInput } from "./plan-input.ts"
 type CandidateRow = readonly RouteCandidate[]
 
 /** Takes the candidates in the order of the catalogue: by model, by priority, the heaviest first, by row. */
-export function weightedRoundRobin(candidates: RouteCandidate[], { turn, protocol }: PlanInput): RouteCandidate[] {
+export function weightedRoundRobin(candidates: RouteCandidate[], { rotation, protocol }: PlanInput): RouteCandidate[] {
   if (candidates.length < 2) return candidates
   const ordered: RouteCandidate[] = []
   for (let start = 0; start < candidates.length; ) {
     const end = priorityEnd(candidates, start)
-    pushByWeight(rowsIn(candidates.slice(start, end)), { turn, protocol, to: ordered })
+    pushByWeight(rowsIn(candidates.slice(start, end)), { rotation, protocol, to: ordered })
     start = end
   }
   return ordered
@@ -40,7 +40,7 @@ function rowsIn(candidates: readonly RouteCandidate[]): CandidateRow[] {
 }
 
 interface RotationContext {
-  readonly turn: number
+  readonly rotation: number
   readonly protocol: string
   readonly to: RouteCandidate[]
 }
@@ -51,9 +51,9 @@ interface WeightClass {
   readonly weight: number
 }
 
-/** Whose turn it is comes first, then the others, the heaviest first. */
+/** Whose rotation it is comes first, then the others, the heaviest first. */
 function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
-  const { turn } = pushing
+  const { rotation } = pushing
   const equals = weightClassesIn(rows)
   if (equals.length === 1) {
     pushWeightClass(rows, pushing)
@@ -61,7 +61,7 @@ function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
   }
   const unit = equals.reduce((divisor, { weight }) => commonDivisor(divisor, weight), 0)
   const total = equals.reduce((sum, each) => sum + sharesOf(each, unit), 0)
-  const slot = turn % total
+  const slot = rotation % total
   let before = 0
   const first = equals.find((each) => {
     before += sharesOf(each, unit)
@@ -69,9 +69,9 @@ function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
   })
   if (!first) return
   const shares = sharesOf(first, unit)
-  // How often it was the turn of these.
-  const times = ((turn - slot) / total) * shares + slot - (before - shares)
-  pushWeightClass(first.rows, { ...pushing, turn: times })
+  // How often it was the rotation of these.
+  const times = ((rotation - slot) / total) * shares + slot - (before - shares)
+  pushWeightClass(first.rows, { ...pushing, rotation: times })
   for (const each of equals) if (each !== first) pushWeightClass(each.rows, pushing)
 }
 
@@ -102,11 +102,11 @@ function pushWeightClass(rows: readonly CandidateRow[], pushing: RotationContext
   }
 }
 
-/** Each of them comes first in turn, and then each of its accounts. */
-function pushRotated(rows: readonly CandidateRow[], { turn, to }: RotationContext): void {
-  const round = Math.floor(turn / rows.length)
+/** Each of them comes first in rotation, and then each of its accounts. */
+function pushRotated(rows: readonly CandidateRow[], { rotation, to }: RotationContext): void {
+  const round = Math.floor(rotation / rows.length)
   for (let index = 0; index < rows.length; index++) {
-    const row = rows[(turn + index) % rows.length] ?? []
+    const row = rows[(rotation + index) % rows.length] ?? []
     for (let account = 0; account < row.length; account++) {
       const candidate = row[(round + account) % row.length]
       if (candidate) to.push(candidate)

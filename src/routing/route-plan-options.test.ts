@@ -9,20 +9,20 @@ describe("the caller's options", () => {
   const stage = new StagedTable({ models: [modelOf("m", { a: {}, b: {}, c: {}, d: { priority: 2 } })] })
 
   test("`order` comes first, in that order, and then the others", () => {
-    expect(stage.order("m", { wishes: { order: ["d", "nobody", "b"] } })).toEqual(["m@d", "m@b", "m@a"])
+    expect(stage.order("m", { routingOptions: { order: ["d", "nobody", "b"] } })).toEqual(["m@d", "m@b", "m@a"])
   })
 
   test("`only` and `ignore` leave out the others and those, and say so", () => {
-    const only = stage.plan("m", { wishes: { only: ["d", "b"] } })
+    const only = stage.plan("m", { routingOptions: { only: ["d", "b"] } })
     expect(only.attempts.map(({ account }) => account.id)).toEqual(["b", "d"])
     expect(excluded(only)).toEqual(["m@a: only", "m@c: only"])
-    const both = stage.plan("m", { wishes: { only: ["d", "b"], ignore: ["b"] } })
+    const both = stage.plan("m", { routingOptions: { only: ["d", "b"], ignore: ["b"] } })
     expect(both.attempts.map(({ account }) => account.id)).toEqual(["d"])
     expect(excluded(both)).toEqual(["m@a: only", "m@b: ignore", "m@c: only"])
   })
 
   test("provider options that no target satisfies leave an empty plan", () => {
-    expect(stage.plan("m", { wishes: { only: ["nobody"] } }).attempts).toEqual([])
+    expect(stage.plan("m", { routingOptions: { only: ["nobody"] } }).attempts).toEqual([])
   })
 
   test("provider options use the catalogue id even if another provider substitutes for it", () => {
@@ -30,9 +30,9 @@ describe("the caller's options", () => {
       models: [modelOf("m", { a: {}, b: {} })],
       accounts: { a: accountsAt("simulator") },
     })
-    expect(simulated.order("m", { wishes: { only: ["a"] } })).toEqual(["m@a"])
-    expect(simulated.order("m", { wishes: { only: ["simulator"] } })).toEqual(["m@a"])
-    expect(simulated.order("m", { wishes: { order: ["b"] } })).toEqual(["m@b", "m@a"])
+    expect(simulated.order("m", { routingOptions: { only: ["a"] } })).toEqual(["m@a"])
+    expect(simulated.order("m", { routingOptions: { only: ["simulator"] } })).toEqual(["m@a"])
+    expect(simulated.order("m", { routingOptions: { order: ["b"] } })).toEqual(["m@b", "m@a"])
   })
 
   test("`max_price` leaves out what is dearer, and what has no price", () => {
@@ -41,29 +41,32 @@ describe("the caller's options", () => {
     ]
     const dealer = new StagedTable({ models })
     const facts = { stream: false, inputTokens: 10, candidates: 1 }
-    expect(excluded(dealer.plan("m", { wishes: { maxPrice: { prompt: 1 } }, facts }))).toEqual([
+    expect(excluded(dealer.plan("m", { routingOptions: { maxPrice: { prompt: 1 } }, facts }))).toEqual([
       "m@dear: max_price",
       "m@unpriced: max_price",
     ])
-    expect(dealer.order("m", { wishes: { maxPrice: { completion: 2 } }, facts })).toEqual(["m@cheap", "m@tiered"])
+    expect(dealer.order("m", { routingOptions: { maxPrice: { completion: 2 } }, facts })).toEqual([
+      "m@cheap",
+      "m@tiered",
+    ])
     const longer = { ...facts, inputTokens: 1001 }
-    expect(dealer.order("m", { wishes: { maxPrice: { prompt: 1, completion: 2 } }, facts: longer })).toEqual([
+    expect(dealer.order("m", { routingOptions: { maxPrice: { prompt: 1, completion: 2 } }, facts: longer })).toEqual([
       "m@cheap",
     ])
-    expect(dealer.order("m", { wishes: { maxPrice: { prompt: 0 } }, facts })).toEqual([])
-    expect(dealer.order("m", { wishes: { maxPrice: {} }, facts })).toHaveLength(3)
+    expect(dealer.order("m", { routingOptions: { maxPrice: { prompt: 0 } }, facts })).toEqual([])
+    expect(dealer.order("m", { routingOptions: { maxPrice: {} }, facts })).toHaveLength(3)
   })
 
   test("`require_parameters` leaves out who could not be told them", () => {
     const losesParameters = ({ account }: { account: { id: string } }) => account.id === "a"
-    const strict = stage.plan("m", { wishes: { requireParameters: true }, losesParameters })
+    const strict = stage.plan("m", { routingOptions: { requireParameters: true }, losesParameters })
     expect(excluded(strict)).toEqual(["m@a: require_parameters"])
     expect(stage.order("m", { losesParameters })[0]).toBe("m@a")
-    expect(stage.order("m", { wishes: { requireParameters: true } })[0]).toBe("m@a")
+    expect(stage.order("m", { routingOptions: { requireParameters: true } })[0]).toBe("m@a")
   })
 
   test("an explained plan names the targets beyond the attempt limit", () => {
-    expect(excluded(stage.plan("m", { wishes: { explain: true } }))).toEqual(["m@d: enough"])
+    expect(excluded(stage.plan("m", { routingOptions: { explain: true } }))).toEqual(["m@d: enough"])
     expect(excluded(stage.plan("m"))).toEqual([])
   })
 })
@@ -125,7 +128,7 @@ describe("the plan and health", () => {
 
   test("of those who fail each is tried in turn, of those who limit us the one whose pause ends soonest", () => {
     const { table, health } = staged()
-    const first = (turn: number) => table.order("m", { health: health.health.snapshot(), turn })
+    const first = (rotation: number) => table.order("m", { health: health.health.snapshot(), rotation })
     for (const provider of ["b", "d"]) health.failTimes(5, table.place("m", provider))
     for (const [provider, retryAfterMs] of [
       ["a", 9000],
@@ -150,8 +153,8 @@ describe("the plan and health", () => {
     const { table, health } = staged()
     health.failTimes(5, table.place("m", "a"))
     const view = health.health.snapshot()
-    expect(table.order("m", { health: view, wishes: { only: ["a", "b"], ignore: ["b"] } })).toEqual(["m@a"])
-    expect(table.order("m", { health: view, wishes: { ignore: ["a", "b", "c", "d"] } })).toEqual([])
+    expect(table.order("m", { health: view, routingOptions: { only: ["a", "b"], ignore: ["b"] } })).toEqual(["m@a"])
+    expect(table.order("m", { health: view, routingOptions: { ignore: ["a", "b", "c", "d"] } })).toEqual([])
   })
 })
 
@@ -193,16 +196,16 @@ describe("a group", () => {
   test("a group tries its models in their order, and says which answers", () => {
     const stage = new StagedTable({ models, groups: [group] })
     expect(stage.plan("auto/x").attempts.map(({ model }) => model.id)).toEqual(["small", "small", "large"])
-    expect(stage.order("auto/x", { turn: 1 })).toEqual(["small@b", "small@a", "large@c"])
+    expect(stage.order("auto/x", { rotation: 1 })).toEqual(["small@b", "small@a", "large@c"])
   })
 
   test("chooses between its models by what the caller asks, else by what it is set to, else by the default", () => {
-    const wishes = { strategy: "quality" } as const
+    const routingOptions = { strategy: "quality" } as const
     const plain = new StagedTable({ models, groups: [group] })
-    expect(plain.order("auto/x", { wishes })).toEqual(["large@c", "small@a", "small@b"])
+    expect(plain.order("auto/x", { routingOptions })).toEqual(["large@c", "small@a", "small@b"])
     const set = new StagedTable({ models, groups: [{ ...group, routing: "quality" }], strategy: "cost" })
     expect(set.order("auto/x", { facts })).toEqual(["large@c", "small@a", "small@b"])
-    expect(set.order("auto/x", { facts, turn: 1, wishes: { strategy: "cost" } })).toEqual([
+    expect(set.order("auto/x", { facts, rotation: 1, routingOptions: { strategy: "cost" } })).toEqual([
       "small@a",
       "small@b",
       "large@c",
