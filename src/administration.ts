@@ -70,10 +70,10 @@ export function administrationRoutes({
     adminRoute({
       method: "GET",
       path: "/openapi.json",
-      who: "anyone",
+      access: "anyone",
       bodyLimit: 0,
       summary: "Describe the administration interface.",
-      givesText: "application/json",
+      responseType: "application/json",
       handle: () => describeAdministration(routes, version),
     }),
   )

@@ -45,23 +45,23 @@ const NUMBERS = [
 ] as const
 
 /** Applies changes to a grant; throws a GatewayError that names an invalid member. */
-export function applyGrantChange(grant: Grant, wish: GrantChange): Grant {
-  for (const word of wish.protocols ?? []) {
+export function applyGrantChange(grant: Grant, change: GrantChange): Grant {
+  for (const word of change.protocols ?? []) {
     if (PROTOCOL_WORDS.includes(word)) continue
     const message = `\`protocols\` contains an unknown protocol "${excerpt(word)}". Known protocols: ${PROTOCOL_WORDS.join(", ")}.`
     throw new GatewayError("invalid_parameter", message, { param: "protocols" })
   }
   for (const [name, param, most] of NUMBERS) {
-    const value = wish[name] ?? 1
+    const value = change[name] ?? 1
     if (Number.isInteger(value) && value >= 1 && value <= most) continue
     throw new GatewayError("invalid_parameter", `\`${param}\` must be a whole number from 1 to ${most}.`, { param })
   }
-  const changed = (name: keyof Grant) => (wish[name] === undefined ? grant[name] : (wish[name] ?? UNBOUNDED[name]))
+  const changed = (name: keyof Grant) => (change[name] === undefined ? grant[name] : (change[name] ?? UNBOUNDED[name]))
   return Object.fromEntries(Object.keys(UNBOUNDED).map((name) => [name, changed(name as keyof Grant)])) as never
 }
 
 /** Refuses what asks for more than the tenant holds. */
-export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly name: string }): void {
+export function checkWithinTenant(change: GrantChange, tenant: Grant & { readonly name: string }): void {
   const refuse = (param: string, requested: string, bound: string) => {
     const mend = "Ask for no more than that, or change the tenant first."
     const message = `\`${param}\` asks for ${requested}, but the tenant \`${tenant.name}\` is limited to ${bound}. ${mend}`
@@ -72,18 +72,18 @@ export function checkWithinTenant(wish: GrantChange, tenant: Grant & { readonly 
     ["protocols", coversProtocol],
   ] as const) {
     const bound = tenant[param]
-    const beyond = bound && wish[param]?.find((word) => !bound.some((outer) => covers(outer, word)))
+    const beyond = bound && change[param]?.find((word) => !bound.some((outer) => covers(outer, word)))
     if (bound && beyond !== undefined && beyond !== null) refuse(param, excerpt(beyond), bound.join(", ") || "none")
   }
   for (const [name, param] of NUMBERS) {
     const bound = tenant[name] ?? Number.POSITIVE_INFINITY
-    if ((wish[name] ?? 0) > bound) refuse(param, String(wish[name]), String(bound))
+    if ((change[name] ?? 0) > bound) refuse(param, String(change[name]), String(bound))
   }
   for (const period of PERIODS) {
-    const [requested, bound] = [wish.budgets?.[period], tenant.budgets[period]]
+    const [requested, bound] = [change.budgets?.[period], tenant.budgets[period]]
     if (requested !== undefined && bound !== undefined && requested > bound) {
       refuse(`budgets.${period}`, `${usdOfNano(requested)} USD`, `${usdOfNano(bound)} USD`)
     }
   }
-  if (tenant.strict && wish.strict === false) refuse("strict", "false", "true")
+  if (tenant.strict && change.strict === false) refuse("strict", "false", "true")
 }

@@ -65,34 +65,34 @@ const modelsOf = (pattern: string) =>
   MODELS.filter((name) => new RegExp(`^${pattern.replaceAll("*", ".*")}$`).test(name))
 const protocolsOf = (word: string) => PROTOCOL_IDS.filter((id) => id === word || id.startsWith(`${word}-`))
 
-function applyModeledChange(bounds: ModeledBounds, wish: GrantChange): ModeledBounds {
+function applyModeledChange(bounds: ModeledBounds, change: GrantChange): ModeledBounds {
   const words = (patterns: readonly string[] | null | undefined, spell: (word: string) => readonly string[]) =>
     patterns ? new Set(patterns.flatMap(spell)) : undefined
   const number = (value: number | null | undefined, before: number) =>
     value === undefined ? before : (value ?? Number.POSITIVE_INFINITY)
-  const { models, protocols, strict, budgets } = wish
+  const { models, protocols, strict, budgets } = change
   return {
     models: models === null ? NO_BOUNDS.models : (words(models, modelsOf) ?? bounds.models),
     protocols: protocols === null ? NO_BOUNDS.protocols : (words(protocols, protocolsOf) ?? bounds.protocols),
-    rpm: number(wish.requestsPerMinute, bounds.rpm),
-    atOnce: number(wish.concurrentRequests, bounds.atOnce),
+    rpm: number(change.requestsPerMinute, bounds.rpm),
+    atOnce: number(change.concurrentRequests, bounds.atOnce),
     strict: strict === undefined ? bounds.strict : (strict ?? false),
     budgets: budgets === undefined ? bounds.budgets : (budgets ?? {}),
   }
 }
 
 /** Whether something is asked for beyond what the tenant has. What is not bounded at all is bounded by the tenant in use. */
-function exceedsTenant(wish: GrantChange, tenant: ModeledBounds): boolean {
-  const requested = applyModeledChange(NO_BOUNDS, wish)
+function exceedsTenant(change: GrantChange, tenant: ModeledBounds): boolean {
+  const requested = applyModeledChange(NO_BOUNDS, change)
   const outside = (words: unknown, some: ReadonlySet<string>, all: ReadonlySet<string>) =>
     Array.isArray(words) && [...some].some((each) => !all.has(each))
   return (
-    outside(wish.models, requested.models, tenant.models) ||
-    outside(wish.protocols, requested.protocols, tenant.protocols) ||
-    (wish.requestsPerMinute ?? 0) > tenant.rpm ||
-    (wish.concurrentRequests ?? 0) > tenant.atOnce ||
-    (tenant.strict && wish.strict === false) ||
-    PERIODS.some((period) => (wish.budgets?.[period] ?? 0n) > (tenant.budgets[period] ?? 10n ** 18n))
+    outside(change.models, requested.models, tenant.models) ||
+    outside(change.protocols, requested.protocols, tenant.protocols) ||
+    (change.requestsPerMinute ?? 0) > tenant.rpm ||
+    (change.concurrentRequests ?? 0) > tenant.atOnce ||
+    (tenant.strict && change.strict === false) ||
+    PERIODS.some((period) => (change.budgets?.[period] ?? 0n) > (tenant.budgets[period] ?? 10n ** 18n))
   )
 }
 

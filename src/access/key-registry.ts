@@ -62,18 +62,18 @@ export class KeyRegistry {
     this.table = table
     this.now = now
     const onChange = (tenant: string) => this.authenticator.changes.noteTenant(tenant)
-    this.tenants = new TenantRegistry({ table: withStoreErrors(options.tenants), balances: balances, now, onChange })
+    this.tenants = new TenantRegistry({ table: withStoreErrors(options.tenants), balances, now, onChange })
     this.authenticator = new KeyAuthenticator({ table, secrets, now, tenantOf: (name) => this.tenants.find(name) })
   }
 
   /** It pays from its tenant's balance. */
-  create(wish: KeyCreation): MintedKey {
-    return this.insert(wish, { ownBalance: false })
+  create(creation: KeyCreation): MintedKey {
+    return this.insert(creation, { ownBalance: false })
   }
 
   /** As `create`, with a balance of its own; a key whose money could not be booked opens nothing. */
-  async createFunded(wish: KeyCreation, nanoUsd: bigint): Promise<MintedKey> {
-    const minted = this.insert(wish, { ownBalance: true })
+  async createFunded(creation: KeyCreation, nanoUsd: bigint): Promise<MintedKey> {
+    const minted = this.insert(creation, { ownBalance: true })
     const { id } = minted.key
     const { balances } = this.options
     try {
@@ -165,11 +165,11 @@ export class KeyRegistry {
     return this.authenticator.authenticate(text)
   }
 
-  private insert(wish: KeyCreation, { ownBalance }: { ownBalance: boolean }): MintedKey {
+  private insert(creation: KeyCreation, { ownBalance }: { ownBalance: boolean }): MintedKey {
     const text = mintKey()
     const blank: KeyRow = {
       id: `key_${randomUUID().replaceAll("-", "").slice(0, 16)}`,
-      name: wish.name,
+      name: creation.name,
       tenant: "default",
       hash: this.authenticator.hash(text),
       hint: keyHint(text),
@@ -186,21 +186,21 @@ export class KeyRegistry {
       previousUntil: null,
       ...UNBOUNDED,
     }
-    const row = this.applyChange(blank, { tenant: blank.tenant, ...wish })
+    const row = this.applyChange(blank, { tenant: blank.tenant, ...creation })
     this.table.insert(row)
     return { key: toApiKey(row), text }
   }
 
   /** The row with the changes applied; never more than its tenant allows. */
   private applyChange(requireRow: KeyRow, change: KeyChange) {
-    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...wish } = change
+    const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...grantChange } = change
     if (modelMap) checkModelMap(modelMap)
     if (addresses) new AddressRanges(addresses)
-    const grant = applyGrantChange(requireRow, wish)
+    const grant = applyGrantChange(requireRow, grantChange)
     const bound = this.tenants.find(tenant ?? requireRow.tenant)
     const moves = tenant !== undefined && tenant !== requireRow.tenant
     // A key that moves brings along what it had; not to be strict is nothing to have.
-    if (bound) checkWithinTenant(moves ? { ...grant, strict: wish.strict ?? null } : wish, bound)
+    if (bound) checkWithinTenant(moves ? { ...grant, strict: grantChange.strict ?? null } : grantChange, bound)
     const changed: KeyRow = {
       ...requireRow,
       ...grant,

@@ -10,8 +10,8 @@ export function allowsModel(patterns: ScopePatterns, model: string): boolean {
   return patterns === null || patterns.some((pattern) => coversModels(pattern, model))
 }
 
-export function allowsProtocol(words: ScopePatterns, protocol: string): boolean {
-  return words === null || words.some((word) => coversProtocol(word, protocol))
+export function allowsProtocol(protocols: ScopePatterns, protocol: string): boolean {
+  return protocols === null || protocols.some((word) => coversProtocol(word, protocol))
 }
 
 /** Whether the first pattern matches whatever the second one does. */

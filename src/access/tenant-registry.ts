@@ -23,12 +23,12 @@ export class TenantRegistry {
 
   constructor(private readonly options: TenantRegistryOptions) {}
 
-  create(name: string, wish: GrantChange = {}): Tenant {
+  create(name: string, change: GrantChange = {}): Tenant {
     if (this.find(name)) {
       const message = `The tenant ${name} already exists. To change it: trivium tenants update ${name}`
       throw new GatewayError("invalid_parameter", message, { param: "name" })
     }
-    const row: TenantRow = { name, createdAt: this.options.now(), ...applyGrantChange(UNBOUNDED, wish) }
+    const row: TenantRow = { name, createdAt: this.options.now(), ...applyGrantChange(UNBOUNDED, change) }
     this.options.table.insert(row)
     this.invalidate(name)
     return row
@@ -55,9 +55,9 @@ export class TenantRegistry {
   }
 
   /** Its keys hold no more than this from the next request on. */
-  update(name: string, wish: GrantChange): Tenant {
+  update(name: string, change: GrantChange): Tenant {
     const row = this.get(name)
-    const changed: TenantRow = { ...row, ...applyGrantChange(row, wish) }
+    const changed: TenantRow = { ...row, ...applyGrantChange(row, change) }
     this.options.table.replace(changed)
     this.invalidate(name)
     return changed

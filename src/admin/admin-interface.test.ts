@@ -6,20 +6,20 @@ import { date, numeral, object, optional, required, text } from "./admin-schema.
 const open = adminRoute({
   method: "GET",
   path: "/open/{id}",
-  who: "anyone",
+  access: "anyone",
   bodyLimit: 0,
   summary: "Say the id.",
-  gives: object({ id: required(text()) }),
+  responseSchema: object({ id: required(text()) }),
   handle: ({ parameters: { id = "" } }) => ({ id }),
 })
 const closed = adminRoute({
   method: "POST",
   path: "/closed",
-  who: "administrator",
+  access: "administrator",
   bodyLimit: 100,
   summary: "Say the name.",
   bodySchema: object({ name: required(text()) }),
-  gives: object({ name: required(text()) }),
+  responseSchema: object({ name: required(text()) }),
   status: 201,
   handle: ({ body }) => {
     if (body.name === "broken") throw new Error("a password was hunter2")
@@ -27,14 +27,14 @@ const closed = adminRoute({
   },
 })
 
-const asking = adminRoute({
+const readOptions = adminRoute({
   method: "GET",
   path: "/asking",
-  who: "anyone",
+  access: "anyone",
   bodyLimit: 0,
   summary: "Say what was asked.",
   querySchema: object({ from: optional(date()), limit: optional(numeral({ min: 1, max: 20 })) }),
-  gives: object({}),
+  responseSchema: object({}),
   handle: ({ query }) => query,
 })
 
@@ -51,7 +51,7 @@ function adminOf(...routes: AnyAdminRoute[]): AdminInterface {
 async function ask(method: string, path: string, { key, body }: { key?: string; body?: string } = {}) {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
   const request = new Request(`http://gateway${path}`, { method, headers, ...(body !== undefined && { body }) })
-  const response = await adminOf(open, closed, asking).answer(request, path.replace(/\?.*/, ""))
+  const response = await adminOf(open, closed, readOptions).answer(request, path.replace(/\?.*/, ""))
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
@@ -95,15 +95,15 @@ describe("the administration", () => {
   })
 
   const holes: readonly [string, object, RegExp][] = [
-    ["who may enter", { who: undefined }, /declares no access rule/],
+    ["who may enter", { access: undefined }, /declares no access rule/],
     ["a body limit", { bodyLimit: undefined }, /has no body limit/],
     ["a limit within the administration's", { bodyLimit: 1e9 }, /has no body limit/],
     ["a schema for its body", { bodySchema: undefined }, /without a schema/],
-    ["what it gives", { gives: undefined }, /declares no response/],
+    ["what it gives", { responseSchema: undefined }, /declares no response/],
   ]
   test.each(holes)("the administration does not start with a route without %s", (_, hole, message) => {
     const holed = { ...closed, ...hole }
-    if ("gives" in hole) Reflect.deleteProperty(holed, "gives")
+    if ("responseSchema" in hole) Reflect.deleteProperty(holed, "responseSchema")
     expect(() => adminOf(holed)).toThrow(message)
   })
 

@@ -41,7 +41,7 @@ export class AdminInterface {
   private async handleRequest(request: Request, path: string): Promise<Response> {
     try {
       const { route, parameters } = this.find(request.method, path)
-      if (route.who === "administrator") this.admit(request.headers)
+      if (route.access === "administrator") this.admit(request.headers)
       const query = route.querySchema?.read(queryOf(request.url), "") as never
       const body = (await this.read(request, route)) as never
       const result = await route.handle({ parameters, body, query })

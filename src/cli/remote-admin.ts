@@ -56,11 +56,11 @@ export type OpenAdmin = (flags: AdminFlags) => { readonly adminService: AdminApi
 export async function withAdmin(
   open: OpenAdmin,
   flags: AdminFlags,
-  act: (adminService: AdminApi) => Promise<void>,
+  action: (adminService: AdminApi) => Promise<void>,
 ): Promise<void> {
   const { adminService, close } = open(flags)
   try {
-    await act(adminService)
+    await action(adminService)
   } finally {
     close()
   }
@@ -71,9 +71,9 @@ export function remoteAdmin(client: AdminClient): AdminApi {
   const key = (id: string) => `/keys/${encodeURIComponent(id)}`
   const provider = (id: string) => `/providers/${encodeURIComponent(id)}`
   const tenant = (name: string) => `/tenants/${encodeURIComponent(name)}`
-  const as = <Shown>(answer: Promise<unknown>) => answer as Promise<Shown>
-  const post = <Shown>(path: string, input: object) => as<Shown>(client.post(path, { ...input } as Json))
-  const patch = <Shown>(path: string, input: object) => as<Shown>(client.patch(path, { ...input } as Json))
+  const as = <View>(answer: Promise<unknown>) => answer as Promise<View>
+  const post = <View>(path: string, input: object) => as<View>(client.post(path, { ...input } as Json))
+  const patch = <View>(path: string, input: object) => as<View>(client.patch(path, { ...input } as Json))
   return {
     keys: {
       create: (input) => post("/keys", input),

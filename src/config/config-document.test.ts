@@ -119,8 +119,8 @@ describe("whatever the file holds", () => {
       (value: string) => `models: [{ id: ${value}, aliases: ${value}, kind: ${value}, targets: [${value}] }]`,
     ]
     fc.assert(
-      fc.property(fc.json(), fc.constantFrom(...places), (json, place) => {
-        problems(place(json))
+      fc.property(fc.json(), fc.constantFrom(...places), (json, node) => {
+        problems(node(json))
       }),
       { numRuns: 1000 },
     )

@@ -91,18 +91,18 @@ class YamlSource {
     this.#options.problems.push({ path, line: Math.max(line, 1), column: Math.max(col, 1), message })
   }
 
-  read(spot: NodePosition, place: ConfigNode): NodeContent {
-    const node = this.#follow(spot.node, place)
+  read(spot: NodePosition, configNode: ConfigNode): NodeContent {
+    const node = this.#follow(spot.node, configNode)
     if (node === "broken") return { kind: "broken" }
     if (isSeq<Node>(node))
       return { kind: "list", items: node.items.map((item, index) => this.#item(item, spot, index)) }
     if (isMap<Node, Node | null>(node)) return { kind: "mapping", members: this.#members(node, spot) }
     const value = isScalar(node) ? node.value : null
     if (value === null || value === undefined) return { kind: "nothing" }
-    if (typeof value === "string") return this.#substitute(value, place)
+    if (typeof value === "string") return this.#substitute(value, configNode)
     if (typeof value === "number") return { kind: "number", number: value }
     if (typeof value === "boolean") return { kind: "boolean", boolean: value }
-    place.report("expected plain YAML: text, numbers, true, false, lists and mappings")
+    configNode.report("expected plain YAML: text, numbers, true, false, lists and mappings")
     return { kind: "broken" }
   }
 
@@ -138,12 +138,12 @@ class YamlSource {
     })
   }
 
-  #follow(node: Node | null, place: ConfigNode): Node | null | "broken" {
+  #follow(node: Node | null, configNode: ConfigNode): Node | null | "broken" {
     if (!isAlias(node)) return node
     const target = this.#targets.get(node)
-    if (target === undefined) place.report("refers to an anchor that is not set before it")
+    if (target === undefined) configNode.report("refers to an anchor that is not set before it")
     else if (this.#aliasesLeft-- > 0) return target
-    else if (this.#aliasesLeft === -1) place.report(`uses more than ${MAX_ALIASES} aliases`)
+    else if (this.#aliasesLeft === -1) configNode.report(`uses more than ${MAX_ALIASES} aliases`)
     return "broken"
   }
 
@@ -164,7 +164,7 @@ class YamlSource {
   }
 
   /** Puts the environment's values in place of `${NAME}`; `$${` stands for the characters `${`. */
-  #substitute(text: string, place: ConfigNode): NodeContent {
+  #substitute(text: string, configNode: ConfigNode): NodeContent {
     const wrong = new Set<string>()
     const result = text.replace(/\$?\$\{([^{}]*)(\}?)/g, (found, name: string, close: string) => {
       if (found.startsWith("$$")) return found.slice(1)
@@ -176,7 +176,7 @@ class YamlSource {
       if (value === undefined) wrong.add(`the environment variable ${name} is not set`)
       return value ?? ""
     })
-    for (const message of wrong) place.report(message)
+    for (const message of wrong) configNode.report(message)
     return wrong.size > 0 ? { kind: "broken" } : { kind: "text", text: result, substituted: result !== text }
   }
 }

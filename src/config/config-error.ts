@@ -27,6 +27,6 @@ function problemOrder({ line = 0, column = 0 }: ConfigFileProblem): number {
 }
 
 function describeProblem({ path, line, column, message }: ConfigFileProblem, file: string): string {
-  const place = line === undefined ? [] : [`${file}:${line}:${column ?? 1}`]
-  return `${[...place, ...(path === "" ? [] : [path])].join(" ")}: ${message}`
+  const location = line === undefined ? [] : [`${file}:${line}:${column ?? 1}`]
+  return `${[...location, ...(path === "" ? [] : [path])].join(" ")}: ${message}`
 }

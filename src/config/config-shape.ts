@@ -8,7 +8,7 @@ import type { ConfigNode, NodeContent } from "./config-document.ts"
 export const INVALID: unique symbol = Symbol("invalid")
 
 export interface ConfigShape<T> {
-  read(place: ConfigNode): T | typeof INVALID
+  read(node: ConfigNode): T | typeof INVALID
 }
 
 /** Why a text is not what it should be. Printed, so it must not repeat a credential. */
@@ -25,12 +25,12 @@ export type TextParser<T> = (text: string) => T | ParseProblem
 /** Text that `parse` accepts, as what `parse` makes of it. */
 export function text<T>(parse: TextParser<T>): ConfigShape<T> {
   return {
-    read(place) {
-      const content = place.content()
-      if (content.kind !== "text") return reportUnexpected(place, "a string")
+    read(node) {
+      const content = node.content()
+      if (content.kind !== "text") return reportUnexpected(node, "a string")
       const value = parse(content.text)
       if (!(value instanceof ParseProblem)) return value
-      place.report(value.message)
+      node.report(value.message)
       return INVALID
     },
   }
@@ -41,12 +41,12 @@ export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
   const wanted =
     max === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${min}` : `a whole number from ${min} to ${max}`
   return {
-    read(place) {
-      const content = place.content()
+    read(node) {
+      const content = node.content()
       const number = numberIn(content)
-      if (number === undefined) return reportUnexpected(place, wanted)
+      if (number === undefined) return reportUnexpected(node, wanted)
       if (Number.isSafeInteger(number) && number >= min && number <= max) return number
-      place.report(`expected ${wanted}, found ${number}`)
+      node.report(`expected ${wanted}, found ${number}`)
       return INVALID
     },
   }
@@ -54,12 +54,12 @@ export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
 
 export function boolean(): ConfigShape<boolean> {
   return {
-    read(place) {
-      const content = place.content()
+    read(node) {
+      const content = node.content()
       if (content.kind === "boolean") return content.boolean
       if (content.kind === "text" && content.substituted && /^(true|false)$/.test(content.text))
         return content.text === "true"
-      return reportUnexpected(place, "true or false")
+      return reportUnexpected(node, "true or false")
     },
   }
 }
@@ -82,12 +82,12 @@ export function oneOf(what: string, known: readonly string[]): TextParser<string
 
 export function list<T>(item: ConfigShape<T>, { atLeast = 0 }: { atLeast?: number } = {}): ConfigShape<readonly T[]> {
   return {
-    read(place) {
-      const content = place.content()
-      if (content.kind !== "list") return reportUnexpected(place, "a list")
+    read(node) {
+      const content = node.content()
+      if (content.kind !== "list") return reportUnexpected(node, "a list")
       const values = content.items.map((each) => item.read(each))
       if (values.length < atLeast) {
-        place.report(`expected at least ${atLeast}, found ${values.length}`)
+        node.report(`expected at least ${atLeast}, found ${values.length}`)
         return INVALID
       }
       const valid = values.filter((value): value is T => value !== INVALID)
@@ -102,9 +102,9 @@ export function dictionary<T>(
   entry: (name: string) => ConfigShape<T>,
 ): ConfigShape<ReadonlyMap<string, T>> {
   return {
-    read(place) {
-      const members = membersOf(place)
-      if (members === undefined) return reportUnexpected(place, "a mapping")
+    read(node) {
+      const members = membersOf(node)
+      if (members === undefined) return reportUnexpected(node, "a mapping")
       const values = new Map<string, T>()
       let sound = true
       for (const [key, member] of members) {
@@ -147,7 +147,7 @@ type ShapeObject<M extends ShapeMembers> = {
 } & { readonly [Name in keyof M as NamedMember<M[Name], Name, "maybe">]?: MemberValue<M[Name]> }
 
 /** A rule about several members at once. It sees those that are sound, also when others are not. */
-type ObjectRule<T> = (sound: Partial<T>, place: ConfigNode) => void
+type ObjectRule<T> = (sound: Partial<T>, node: ConfigNode) => void
 
 /** A mapping with the given members and no others. */
 export function object<const M extends ShapeMembers>(
@@ -156,9 +156,9 @@ export function object<const M extends ShapeMembers>(
 ): ConfigShape<ShapeObject<M>> {
   const known = Object.keys(members)
   return {
-    read(place) {
-      const found = membersOf(place)
-      if (found === undefined) return reportUnexpected(place, "a mapping")
+    read(node) {
+      const found = membersOf(node)
+      if (found === undefined) return reportUnexpected(node, "a mapping")
       for (const [name, member] of found) {
         if (known.includes(name)) continue
         member.reportName(`unknown member ${quoteName(name)}; ${suggestKnownName(name, known)}`)
@@ -166,11 +166,11 @@ export function object<const M extends ShapeMembers>(
       const draft: Record<string, unknown> = {}
       let sound = true
       for (const [name, member] of Object.entries(members)) {
-        const value = readMember(place, { name, member, found: found.get(name) })
+        const value = readMember(node, { name, member, found: found.get(name) })
         if (value === INVALID) sound = false
         else if (value !== undefined) draft[toCamelCase(name)] = value
       }
-      rule?.(draft as Partial<ShapeObject<M>>, place)
+      rule?.(draft as Partial<ShapeObject<M>>, node)
       return sound ? (draft as ShapeObject<M>) : INVALID
     },
   }
@@ -191,8 +191,8 @@ function readMember(parent: ConfigNode, { name, member, found }: FoundMember): u
 }
 
 /** An empty `server:` means the same as `server: {}`. */
-function membersOf(place: ConfigNode): ReadonlyMap<string, ConfigNode> | undefined {
-  const content = place.content()
+function membersOf(node: ConfigNode): ReadonlyMap<string, ConfigNode> | undefined {
+  const content = node.content()
   if (content.kind === "nothing") return new Map()
   return content.kind === "mapping" ? content.members : undefined
 }
@@ -204,10 +204,10 @@ function numberIn(content: NodeContent): number | undefined {
   return fromVariable ? Number(content.text) : undefined
 }
 
-function reportUnexpected(place: ConfigNode, wanted: string): typeof INVALID {
-  const { kind } = place.content()
+function reportUnexpected(node: ConfigNode, wanted: string): typeof INVALID {
+  const { kind } = node.content()
   const hint = wanted === "a string" && (kind === "number" || kind === "boolean") ? " (put it in quotes)" : ""
-  if (kind !== "broken") place.report(`expected ${wanted}, found ${KIND_NAMES[kind]}${hint}`)
+  if (kind !== "broken") node.report(`expected ${wanted}, found ${KIND_NAMES[kind]}${hint}`)
   return INVALID
 }
 

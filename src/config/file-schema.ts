@@ -111,10 +111,10 @@ export function fileSchema(root: ConfigNode, context: SchemaContext): ConfigShap
 
 /** A number, or the word `none`. */
 const perMinute: ConfigShape<number | null> = {
-  read(place) {
-    const content = place.content()
+  read(node) {
+    const content = node.content()
     if (content.kind === "text" && content.text === "none") return null
-    return integer({ min: 1 }).read(place)
+    return integer({ min: 1 }).read(node)
   },
 }
 

@@ -29,9 +29,9 @@ export function groupSchema({ models, knownModels, taken }: GroupContext): Confi
       models: required(list(member, { atLeast: 1 })),
       routing: optional(strategy),
     },
-    ({ models: named = [] }, place) => {
+    ({ models: named = [] }, node) => {
       const twice = named.find((name, index) => named.indexOf(name) !== index)
-      if (twice !== undefined) place.reportName(`${quoteName(twice)} appears twice under "models"`)
+      if (twice !== undefined) node.reportName(`${quoteName(twice)} appears twice under "models"`)
     },
   )
 }

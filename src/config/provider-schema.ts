@@ -123,24 +123,24 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
   }
   const variables = new ProviderVariables(options, parsers)
 
-  const readEntry = (name: string, place: ConfigNode): FileProvider | typeof INVALID => {
-    const ownName = place.has("type") ? undefined : type(name)
-    if (ownName instanceof ParseProblem) place.reportName(unknownType(name, place, typeNames) ?? ownName.message)
-    const provider = types.find(({ id }) => id === (typeIn(place) ?? name))
+  const readEntry = (name: string, node: ConfigNode): FileProvider | typeof INVALID => {
+    const ownName = node.has("type") ? undefined : type(name)
+    if (ownName instanceof ParseProblem) node.reportName(unknownType(name, node, typeNames) ?? ownName.message)
+    const provider = types.find(({ id }) => id === (typeIn(node) ?? name))
     // The members of an unknown type are unknown.
-    if (!provider) return object(shapes).read(place)
+    if (!provider) return object(shapes).read(node)
     const taken = [...ALWAYS_TAKEN, ...Object.keys(formOf(provider).members), provider.discovery ? "discover" : ""]
     const accepted = Object.fromEntries(Object.entries(shapes).filter(([member]) => taken.includes(member)))
-    const members = object(accepted as typeof shapes).read(place)
+    const members = object(accepted as typeof shapes).read(node)
     const completedEntry = completeEntry(members === INVALID ? {} : members, provider, variables)
     const ambient = ambientCredentials(completedEntry, formOf(provider), options.environment)
     const entry = ambient ? { ...completedEntry, ambient } : completedEntry
-    for (const message of findFaults(entry, provider, place)) place.reportName(message)
+    for (const message of findFaults(entry, provider, node)) node.reportName(message)
     return members === INVALID ? INVALID : entry
   }
 
   return {
-    entry: (name) => ({ read: (place) => readEntry(name, place) }),
+    entry: (name) => ({ read: (node) => readEntry(name, node) }),
     fromEnvironment(entries) {
       const found: ProviderSettings[] = []
       for (const provider of knownProviders) {
@@ -158,8 +158,8 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
 }
 
 /** An entry with an address of its own is a host of the operator's: it lacks its type, unless its name is misspelt. */
-function unknownType(name: string, place: ConfigNode, known: readonly string[]): string | undefined {
-  if (!place.has("base_url")) return undefined
+function unknownType(name: string, node: ConfigNode, known: readonly string[]): string | undefined {
+  if (!node.has("base_url")) return undefined
   const nearest = nearestName(name, known)
   const question = nearest === undefined ? "" : `; or did you mean ${quoteName(nearest)}?`
   const types = "`type: openai-compatible` (or anthropic-compatible, gemini-compatible)"
@@ -210,8 +210,8 @@ function memberShapes(parsers: ReturnType<typeof parsersOf>) {
   }
 }
 
-function typeIn(place: ConfigNode): string | undefined {
-  const content = place.content()
+function typeIn(node: ConfigNode): string | undefined {
+  const content = node.content()
   const type = content.kind === "mapping" ? content.members.get("type")?.content() : undefined
   return type?.kind === "text" ? type.text : undefined
 }
@@ -301,16 +301,16 @@ function missingMembers(entry: FileProvider, provider: KnownProvider): AccountMe
 }
 
 /** Problems of an entry as a whole. A member that is present but invalid is not reported again as missing. */
-function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigNode): string[] {
+function findFaults(entry: FileProvider, provider: KnownProvider, node: ConfigNode): string[] {
   const { members, proofs } = formOf(provider)
   const type = `the type ${quoteName(provider.id)}`
   const faults = missingMembers(entry, provider)
-    .filter((name) => !place.has(name))
+    .filter((name) => !node.has(name))
     .map((name) => {
       const [variable] = members[name]?.variables ?? []
       return `${type} needs a ${quoteName(name)}${variable === undefined ? "" : `, or the variable ${variable}`}`
     })
-  const present = proofs.filter(({ needs }) => needs.some((name) => place.has(name)))
+  const present = proofs.filter(({ needs }) => needs.some((name) => node.has(name)))
   const ways = (some: typeof proofs) => some.map(({ needs }) => needs.map(quoteName).join(" with ")).join(" or ")
   const { dialects } = provider
   const unsupported = entry.protocols?.filter((protocol) => dialects && !Object.hasOwn(dialects, protocol)) ?? []
@@ -318,7 +318,7 @@ function findFaults(entry: FileProvider, provider: KnownProvider, place: ConfigN
     faults.push(`${type} does not support ${unsupported.join(", ")}; it supports ${Object.keys(dialects).join(", ")}`)
   }
   if (present.length > 1) faults.push(`it may have only one of ${ways(present)}`)
-  const holds = (name: AccountMember) => place.has(name) || entry[PROPERTIES[name]] !== undefined
+  const holds = (name: AccountMember) => node.has(name) || entry[PROPERTIES[name]] !== undefined
   const isProven = entry.ambient !== undefined || proofs.some(({ needs }) => needs.every(holds))
   if (provider.form && !isProven) faults.push(`${type} needs ${ways(proofs)}${ambientHostsHint(entry, provider.form)}`)
   return faults

@@ -107,11 +107,11 @@ function decodeHeaderValue(value: string): string {
 
 /** A number from 0 to 1. */
 const share: ConfigShape<number> = {
-  read(place) {
-    const content = place.content()
+  read(node) {
+    const content = node.content()
     const number = content.kind === "number" ? content.number : Number.NaN
     if (number >= 0 && number <= 1) return number
-    if (content.kind !== "broken") place.report("expected a number from 0 to 1, such as 0.1")
+    if (content.kind !== "broken") node.report("expected a number from 0 to 1, such as 0.1")
     return INVALID
   },
 }

@@ -43,9 +43,9 @@ async function fold() {
 }
 
 let requests = 0
-const hold = async (wish: Partial<HoldRequest> = {}) => {
+const hold = async (request: Partial<HoldRequest> = {}) => {
   const requestId = `request-${String(++requests).padStart(5, "0")}`
-  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...wish })
+  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...request })
   return requestId
 }
 const use = { model: "m", provider: "p", usage: { input: 1 } }

@@ -85,9 +85,9 @@ export class LedgerRules {
     this.budgets = new BudgetRules(table)
   }
 
-  hold(wish: HoldRequest, epoch: number): void {
+  hold(request: HoldRequest, epoch: number): void {
     const { accounts, holds } = this.table
-    const { requestId, tenant, keyId, amountNano, budgets = NONE, at } = wish
+    const { requestId, tenant, keyId, amountNano, budgets = NONE, at } = request
     const found = accounts.payer(keyId, tenant)
     if (found) refuseAboveBalance(found, amountNano)
     const day = budgets.length > 0 ? this.dayOf({ keyId, tenant, at }) : dayOf(at)

@@ -39,9 +39,9 @@ function restart() {
 }
 
 let requests = 0
-const hold = async (wish: Partial<HoldRequest> = {}) => {
-  const requestId = wish.requestId ?? `request-${++requests}`
-  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...wish })
+const hold = async (request: Partial<HoldRequest> = {}) => {
+  const requestId = request.requestId ?? `request-${++requests}`
+  await ledger.hold({ requestId, tenant: "acme", keyId: "k1", amountNano: 100n, at: now, ...request })
   return requestId
 }
 const settlement = (chargeNano: bigint, more: Partial<Settlement> = {}): Settlement => ({
@@ -95,8 +95,8 @@ describe("a hold", () => {
   test("a hold needs an amount, and a ledger that has recovered", () => {
     expect(hold({ amountNano: -1n })).rejects.toThrow(RangeError)
     const idle = new Ledger({ table: store.ledger })
-    const wish = { requestId: "r", tenant: "t", keyId: "k", amountNano: 1n, at: now }
-    expect(idle.hold(wish)).rejects.toThrow("before it has recovered")
+    const request = { requestId: "r", tenant: "t", keyId: "k", amountNano: 1n, at: now }
+    expect(idle.hold(request)).rejects.toThrow("before it has recovered")
   })
 
   test("500 at once on a balance worth 10 admit exactly 10 (I4)", async () => {
@@ -471,8 +471,8 @@ describe("a receipt", () => {
 
 describe("usage", () => {
   const all = { from: "2026-01-01", to: "2027-01-01", limit: 100 }
-  const use = async (wish: Partial<HoldRequest>, more: Partial<Settlement> = {}) =>
-    ledger.settle(await hold(wish), settlement(10n, more))
+  const use = async (request: Partial<HoldRequest>, more: Partial<Settlement> = {}) =>
+    ledger.settle(await hold(request), settlement(10n, more))
 
   test("usage is summed by day, key, model and provider", async () => {
     await use({})

@@ -145,11 +145,11 @@ export class Ledger {
   }
 
   /** Resolves when the amount is held for good; else insufficient_balance, budget_exceeded or store_unavailable. */
-  hold(wish: HoldRequest): Promise<void> {
+  hold(request: HoldRequest): Promise<void> {
     const { epoch } = this
     if (epoch === undefined) return Promise.reject(new Error("a ledger cannot hold amounts before it has recovered"))
-    const fault = amountFault(wish.amountNano)
-    return fault ? Promise.reject(fault) : this.group.add(() => this.rules.hold(wish, epoch))
+    const fault = amountFault(request.amountNano)
+    return fault ? Promise.reject(fault) : this.group.add(() => this.rules.hold(request, epoch))
   }
 
   /** Whether that much more fits, and is now held too. */

@@ -38,11 +38,12 @@ export function signedHeaders({ method, url, headers, body }: SigV4Request, scop
     names,
     sha256(body),
   ].join("\n")
-  const place = `${day}/${region}/${service}/aws4_request`
-  const signature = hmac(signingKey(scope, day), `${ALGORITHM}\n${time}\n${place}\n${sha256(canonical)}`).toString(
-    "hex",
-  )
-  const credential = `Credential=${keys.accessKeyId.reveal()}/${place}`
+  const credentialScope = `${day}/${region}/${service}/aws4_request`
+  const signature = hmac(
+    signingKey(scope, day),
+    `${ALGORITHM}\n${time}\n${credentialScope}\n${sha256(canonical)}`,
+  ).toString("hex")
+  const credential = `Credential=${keys.accessKeyId.reveal()}/${credentialScope}`
   signed.set("authorization", `${ALGORITHM} ${credential}, SignedHeaders=${names}, Signature=${signature}`)
   return signed
 }

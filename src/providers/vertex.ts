@@ -25,7 +25,7 @@ const gemini: ProtocolDialect = {
 }
 
 /** The newer models take no more in a call, whatever the older ones did. */
-const ONE = { inputs: 1, textAlone: true }
+const ONE = { inputs: 1, textOnly: true }
 
 const embedContent: ProtocolDialect = {
   ...gemini,

@@ -15,7 +15,7 @@ function stageTable(...models: ConstructorParameters<typeof StagedTable>[0]["mod
   ) => {
     const [model = "", provider = ""] = at.split("@")
     for (let each = 0; each < times; each++) {
-      const trial = stage.health.beginAttempt(table.place(model, provider))
+      const trial = stage.health.beginAttempt(table.targetKey(model, provider))
       if (firstMs > 0) stage.health.noteFirstToken(trial, firstMs)
       stage.health.endAttempt(trial, {
         answered: true,
@@ -57,11 +57,11 @@ describe("by cost", () => {
     const order = () => table.order("auto/x", { facts, health: stage.health.snapshot(), ...by("cost") })
     expect(order()).toEqual(["wordy@a", "terse@a"])
     for (let each = 0; each < 50; each++) {
-      stage.health.endAttempt(stage.health.beginAttempt(table.place("wordy", "a")), {
+      stage.health.endAttempt(stage.health.beginAttempt(table.targetKey("wordy", "a")), {
         answered: true,
         outputTokens: 900,
       })
-      stage.health.endAttempt(stage.health.beginAttempt(table.place("terse", "a")), {
+      stage.health.endAttempt(stage.health.beginAttempt(table.targetKey("terse", "a")), {
         answered: true,
         outputTokens: 100,
       })
@@ -73,7 +73,9 @@ describe("by cost", () => {
     const { table, order } = stageTable(
       modelOf("m", { a: withPrices(2, 2, 0.2), b: withPrices(1.5, 2), c: withPrices(0.1, 0.1), d: withPrices(2, 2) }),
     )
-    const at = (provider: string, cachedTokens: number) => ({ home: { ...table.place("m", provider), cachedTokens } })
+    const at = (provider: string, cachedTokens: number) => ({
+      home: { ...table.targetKey("m", provider), cachedTokens },
+    })
     const among = (...only: string[]) => ({ routingOptions: { strategy: "cost" as const, only } })
     expect(order("m", { ...among("a", "b"), ...at("a", 900) })).toEqual(["m@a", "m@b"])
     expect(order("m", { ...among("a", "b"), ...at("a", 10) })).toEqual(["m@b", "m@a"])
@@ -84,7 +86,7 @@ describe("by cost", () => {
   test("an attempt tells what it will probably cost and what it can at most", () => {
     const { table, plan, answer } = stageTable(modelOf("m", { a: withPrices(2, 4, 1) }))
     answer("m@a", { times: 50, outputTokens: 500 })
-    const planned = plan("m", { home: { ...table.place("m", "a"), cachedTokens: 400 } })
+    const planned = plan("m", { home: { ...table.targetKey("m", "a"), cachedTokens: 400 } })
     const [attempt] = planned.attempts
     expect(attempt && planned.scoresOf(attempt)?.cost).toEqual({
       likely: expect.closeTo(600 * 2000 + 400 * 1000 + 500 * 4000, -3),
@@ -119,7 +121,7 @@ describe("by latency", () => {
     const { order, answer, stage, table } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
     answer("m@b", { times: 9, firstMs: 400 })
-    for (let each = 0; each < 4; each++) stage.fail(table.place("m", "a"))
+    for (let each = 0; each < 4; each++) stage.fail(table.targetKey("m", "a"))
     expect(order("m", by("latency"))).toEqual(["m@b", "m@a", "m@c"])
   })
 
@@ -127,7 +129,7 @@ describe("by latency", () => {
     const { order, answer, stage, table } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
     answer("m@b", { times: 9, firstMs: 900 })
-    const [first] = stage.beginAttempt(3, table.place("m", "a"))
+    const [first] = stage.beginAttempt(3, table.targetKey("m", "a"))
     stage.now += 899
     expect(order("m", by("latency"))).toEqual(["m@a", "m@b", "m@c"])
     stage.now += 200
@@ -160,7 +162,7 @@ describe("by latency", () => {
   test("a session stays at home, also where others are faster or are to be explored", () => {
     const { table, order, answer } = stageTable(modelOf("m", rows))
     answer("m@a", { times: 9, firstMs: 300 })
-    const home = { ...table.place("m", "b"), cachedTokens: 0 }
+    const home = { ...table.targetKey("m", "b"), cachedTokens: 0 }
     expect(order("m", { ...by("latency"), chance: 0, home })[0]).toBe("m@b")
     expect(order("m", { home, rotation: 2 })[0]).toBe("m@b")
   })
@@ -214,9 +216,9 @@ describe("by quality", () => {
 
   test("failures count, refusals of a caller's request do not", () => {
     const { order, stage, table } = stageTable(modelOf("m", { a: {}, b: {} }))
-    for (let each = 0; each < 9; each++) stage.fail(table.place("m", "b"), "caller")
+    for (let each = 0; each < 9; each++) stage.fail(table.targetKey("m", "b"), "caller")
     expect(order("m", by("quality"))).toEqual(["m@a", "m@b"])
-    stage.fail(table.place("m", "a"), "timeout")
+    stage.fail(table.targetKey("m", "a"), "timeout")
     expect(order("m", by("quality"))).toEqual(["m@b", "m@a"])
   })
 })

@@ -152,12 +152,12 @@ export class CandidateComparison {
     for (const each of this.candidates) {
       const mean = each.known?.outputTokens.value
       if (each.known === undefined || mean === undefined) continue
-      const heard = each.known.outputTokens.samplesAt(this.now)
-      heardAll += heard
-      sumAll += heard * mean
+      const samples = each.known.outputTokens.samplesAt(this.now)
+      heardAll += samples
+      sumAll += samples * mean
       if (each.model !== model) continue
-      heardOwn += heard
-      sumOwn += heard * mean
+      heardOwn += samples
+      sumOwn += samples * mean
     }
     if (heardAll === 0) return undefined
     const usual = (sumOwn + PRIOR_WEIGHT * (sumAll / heardAll)) / (heardOwn + PRIOR_WEIGHT)
@@ -177,13 +177,13 @@ export function sortByScore(candidates: RouteCandidate[]): void {
   for (let sorted = 1; sorted < candidates.length; sorted++) {
     const each = candidates[sorted]
     if (!each) return
-    let place = sorted
-    for (; place > 0; place--) {
-      const before = candidates[place - 1]
+    let position = sorted
+    for (; position > 0; position--) {
+      const before = candidates[position - 1]
       if (!before || before.score <= each.score) break
-      candidates[place] = before
+      candidates[position] = before
     }
-    candidates[place] = each
+    candidates[position] = each
   }
 }
 

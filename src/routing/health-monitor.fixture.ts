@@ -25,20 +25,20 @@ export class StagedHealth {
     onSetAside: ({ id }, why) => this.setAside.push(`${id}: ${why}`),
   })
 
-  answer(place: TargetKey): void {
-    this.health.endAttempt(this.health.beginAttempt(place), { answered: true })
+  answer(target: TargetKey): void {
+    this.health.endAttempt(this.health.beginAttempt(target), { answered: true })
   }
 
-  fail(place: TargetKey, failed: FailedOutcome | FailedOutcome["failed"] = "server"): void {
-    this.health.endAttempt(this.health.beginAttempt(place), typeof failed === "string" ? { failed } : failed)
+  fail(target: TargetKey, failed: FailedOutcome | FailedOutcome["failed"] = "server"): void {
+    this.health.endAttempt(this.health.beginAttempt(target), typeof failed === "string" ? { failed } : failed)
   }
 
   /** So many in a row. */
-  failTimes(times: number, place: TargetKey): void {
-    for (let time = 0; time < times; time++) this.fail(place)
+  failTimes(times: number, target: TargetKey): void {
+    for (let time = 0; time < times; time++) this.fail(target)
   }
 
-  beginAttempt(times: number, place: TargetKey): TrackedAttempt[] {
-    return Array.from({ length: times }, () => this.health.beginAttempt(place))
+  beginAttempt(times: number, target: TargetKey): TrackedAttempt[] {
+    return Array.from({ length: times }, () => this.health.beginAttempt(target))
   }
 }

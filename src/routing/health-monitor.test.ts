@@ -3,7 +3,7 @@ import { FAILURE_KINDS } from "./failure-kind.ts"
 import { accountNamed, StagedHealth } from "./health-monitor.fixture.ts"
 
 const account = accountNamed("one")
-const place = { account, upstreamModel: "m" }
+const target = { account, upstreamModel: "m" }
 const sibling = { account, upstreamModel: "other" }
 const elsewhere = { account: accountNamed("two"), upstreamModel: "m" }
 
@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 
 /** Since when it takes requests again, from now. */
-function msUntilAccepted(at = place): number {
+function msUntilAccepted(at = target): number {
   const begun = stage.now
   while (!stage.health.accepts(at) && stage.now - begun < 4_000_000) stage.now += 100
   return stage.now - begun
@@ -21,30 +21,30 @@ function msUntilAccepted(at = place): number {
 
 describe("a target goes out", () => {
   test("after five failures in a row, and alone", () => {
-    stage.failTimes(4, place)
-    expect(stage.health.accepts(place)).toBe(true)
-    stage.fail(place)
-    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
+    stage.failTimes(4, target)
+    expect(stage.health.accepts(target)).toBe(true)
+    stage.fail(target)
+    expect([target, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
   })
 
   test("a target stays in use if an answer came between the failures", () => {
     for (let round = 0; round < 9; round++) {
-      stage.failTimes(4, place)
-      stage.answer(place)
+      stage.failTimes(4, target)
+      stage.answer(target)
       stage.now += 10_000
     }
-    expect(stage.health.accepts(place)).toBe(true)
+    expect(stage.health.accepts(target)).toBe(true)
   })
 
   test("when more than half of twenty within ten seconds failed, and not of fewer or over longer", () => {
     const alternating = (failures: number, answers: number, everyMs: number) => {
       stage = new StagedHealth()
       for (let each = 0; each < Math.max(failures, answers); each++) {
-        if (each < answers) stage.answer(place)
-        if (each < failures) stage.fail(place)
+        if (each < answers) stage.answer(target)
+        if (each < failures) stage.fail(target)
         stage.now += everyMs
       }
-      return stage.health.accepts(place)
+      return stage.health.accepts(target)
     }
     expect(alternating(11, 10, 400)).toBe(false)
     expect(alternating(11, 9, 400)).toBe(false)
@@ -56,26 +56,26 @@ describe("a target goes out", () => {
   test.each(FAILURE_KINDS.filter((kind) => ["connect", "timeout", "server", "not-found"].includes(kind)))(
     "%s counts",
     (kind) => {
-      for (let each = 0; each < 5; each++) stage.fail(place, kind)
-      expect(stage.health.accepts(place)).toBe(false)
+      for (let each = 0; each < 5; each++) stage.fail(target, kind)
+      expect(stage.health.accepts(target)).toBe(false)
     },
   )
 
   test.each(["caller", "refusal", "context", "client-gone", "gateway", "stopping"] as const)(
     "%s does not count, nor does it end a row",
     (kind) => {
-      for (let each = 0; each < 99; each++) stage.fail(place, kind)
-      expect(stage.health.accepts(place)).toBe(true)
-      stage.failTimes(4, place)
-      stage.fail(place, kind)
-      stage.fail(place)
-      expect(stage.health.accepts(place)).toBe(false)
+      for (let each = 0; each < 99; each++) stage.fail(target, kind)
+      expect(stage.health.accepts(target)).toBe(true)
+      stage.failTimes(4, target)
+      stage.fail(target, kind)
+      stage.fail(target)
+      expect(stage.health.accepts(target)).toBe(false)
     },
   )
 })
 
 describe("a target that is out", () => {
-  beforeEach(() => stage.failTimes(5, place))
+  beforeEach(() => stage.failTimes(5, target))
 
   test("a target that is out stays out for 15 s, more or less a tenth of that by chance", () => {
     expect(msUntilAccepted()).toBe(15_000)
@@ -85,44 +85,44 @@ describe("a target that is out", () => {
     ] as const) {
       stage = new StagedHealth()
       stage.chance = chance
-      stage.failTimes(5, place)
+      stage.failTimes(5, target)
       expect(msUntilAccepted()).toBe(ms)
     }
   })
 
   test("a target that is out is then tried by one request at a time", () => {
     stage.now += 15_000
-    const first = stage.health.beginAttempt(place)
-    expect(stage.health.accepts(place)).toBe(false)
+    const first = stage.health.beginAttempt(target)
+    expect(stage.health.accepts(target)).toBe(false)
     stage.health.endAttempt(first, { failed: "client-gone" })
-    expect(stage.health.accepts(place)).toBe(true)
-    stage.answer(place)
-    stage.beginAttempt(9, place)
-    expect(stage.health.accepts(place)).toBe(true)
+    expect(stage.health.accepts(target)).toBe(true)
+    stage.answer(target)
+    stage.beginAttempt(9, target)
+    expect(stage.health.accepts(target)).toBe(true)
   })
 
   test("a target that is out is not kept from being tried by one that is not heard of", () => {
     stage.now += 15_000
-    stage.health.beginAttempt(place)
+    stage.health.beginAttempt(target)
     expect(msUntilAccepted()).toBe(60_000)
   })
 
   test("a target that is out is in as soon as a stream begins, though it takes long", () => {
     stage.now += 15_000
-    const stream = stage.health.beginAttempt(place)
+    const stream = stage.health.beginAttempt(target)
     stage.health.noteFirstToken(stream, 300)
-    expect(stage.health.accepts(place)).toBe(true)
+    expect(stage.health.accepts(target)).toBe(true)
     stage.health.endAttempt(stream, { failed: "server" })
-    expect(stage.health.accepts(place)).toBe(true)
+    expect(stage.health.accepts(target)).toBe(true)
   })
 
   test("a target that is out may fail once when it is tried, as who works may, but not twice, nor make wait in vain", () => {
     stage.now += 15_000
-    stage.fail(place)
-    expect(stage.health.accepts(place)).toBe(true)
-    stage.fail(place)
+    stage.fail(target)
+    expect(stage.health.accepts(target)).toBe(true)
+    stage.fail(target)
     expect(msUntilAccepted()).toBe(30_000)
-    stage.fail(place, "timeout")
+    stage.fail(target, "timeout")
     expect(msUntilAccepted()).toBe(45_000)
   })
 
@@ -130,7 +130,7 @@ describe("a target that is out", () => {
     const waits = []
     for (let round = 0; round < 25; round++) {
       waits.push(msUntilAccepted())
-      stage.failTimes(2, place)
+      stage.failTimes(2, target)
     }
     expect(waits.slice(0, 4)).toEqual([15_000, 30_000, 45_000, 60_000])
     expect(Math.max(...waits)).toBe(300_000)
@@ -140,15 +140,15 @@ describe("a target that is out", () => {
   test("a target that is out has one time less held against it for every 30 s that it was in", () => {
     const again = (afterMs: number) => {
       stage = new StagedHealth()
-      stage.failTimes(5, place)
+      stage.failTimes(5, target)
       for (let round = 0; round < 3; round++) {
         msUntilAccepted()
-        stage.failTimes(2, place)
+        stage.failTimes(2, target)
       }
       msUntilAccepted()
-      stage.answer(place)
+      stage.answer(target)
       stage.now += afterMs
-      stage.failTimes(5, place)
+      stage.failTimes(5, target)
       return msUntilAccepted()
     }
     expect([0, 29_999, 30_000, 60_000, 119_999, 120_000, 1e9].map(again)).toEqual([
@@ -158,100 +158,100 @@ describe("a target that is out", () => {
 
   test("hears nothing from attempts that began before", () => {
     stage = new StagedHealth()
-    const old = stage.beginAttempt(40, place)
-    stage.failTimes(5, place)
+    const old = stage.beginAttempt(40, target)
+    stage.failTimes(5, target)
     for (const trial of old.splice(0, 20)) stage.health.endAttempt(trial, { failed: "timeout" })
     expect(msUntilAccepted()).toBe(15_000)
-    stage.answer(place)
+    stage.answer(target)
     for (const trial of old.splice(0, 10)) stage.health.endAttempt(trial, { failed: "timeout" })
-    stage.fail(place)
-    expect(stage.health.accepts(place)).toBe(true)
-    stage.failTimes(5, place)
+    stage.fail(target)
+    expect(stage.health.accepts(target)).toBe(true)
+    stage.failTimes(5, target)
     for (const trial of old) stage.health.endAttempt(trial, { answered: true })
-    expect(stage.health.accepts(place)).toBe(false)
+    expect(stage.health.accepts(target)).toBe(false)
   })
 
   test("a target that is out comes back when it answers as a last resort, and does not stay out longer when it does not", () => {
-    stage.failTimes(40, place)
+    stage.failTimes(40, target)
     expect(msUntilAccepted()).toBe(15_000)
-    stage.fail(place)
-    stage.failTimes(40, place)
-    expect(stage.health.accepts(place)).toBe(false)
-    stage.answer(place)
-    expect(stage.health.accepts(place)).toBe(true)
-    stage.fail(place)
-    expect(stage.health.accepts(place)).toBe(true)
+    stage.fail(target)
+    stage.failTimes(40, target)
+    expect(stage.health.accepts(target)).toBe(false)
+    stage.answer(target)
+    expect(stage.health.accepts(target)).toBe(true)
+    stage.fail(target)
+    expect(stage.health.accepts(target)).toBe(true)
   })
 })
 
 describe("a target that hangs", () => {
   const usual = (firstTokenMs: number, times = 20) => {
-    for (const trial of stage.beginAttempt(times, place)) {
+    for (const trial of stage.beginAttempt(times, target)) {
       stage.health.noteFirstToken(trial, firstTokenMs)
       stage.health.endAttempt(trial, { answered: true })
     }
   }
   const silentFor = () => {
     const begun = stage.now
-    while (stage.health.accepts(place) && stage.now - begun < 50_000) stage.now += 100
+    while (stage.health.accepts(target) && stage.now - begun < 50_000) stage.now += 100
     return stage.now - begun
   }
 
   test("a target that hangs is out when five wait and none has had a sign for 5 s, and for three times as long as is usual", () => {
     usual(100)
-    stage.beginAttempt(5, place)
+    stage.beginAttempt(5, target)
     expect(silentFor()).toBe(5000)
     stage = new StagedHealth()
     usual(4000)
-    stage.beginAttempt(5, place)
+    stage.beginAttempt(5, target)
     expect(silentFor()).toBeWithin(11_400, 12_700)
   })
 
   test("a hanging target stays in use if fewer calls wait, if the usual latency is unknown, or if one call gets its first token", () => {
     usual(100)
-    stage.beginAttempt(4, place)
+    stage.beginAttempt(4, target)
     expect(silentFor()).toBe(50_000)
     stage = new StagedHealth()
-    stage.beginAttempt(9, place)
+    stage.beginAttempt(9, target)
     expect(silentFor()).toBe(50_000)
     stage = new StagedHealth()
     usual(100)
-    const [stream, ...others] = stage.beginAttempt(9, place)
+    const [stream, ...others] = stage.beginAttempt(9, target)
     stage.now += 4900
     if (stream) stage.health.noteFirstToken(stream, 4900)
     expect(silentFor()).toBe(5000)
     for (const trial of others.slice(0, 4)) stage.health.endAttempt(trial, { failed: "client-gone" })
-    expect(stage.health.accepts(place)).toBe(true)
+    expect(stage.health.accepts(target)).toBe(true)
   })
 
   test("a target that hangs is in again with the first sign; that a stream goes on which began before is none", () => {
     usual(100)
-    const [before] = stage.beginAttempt(1, place)
+    const [before] = stage.beginAttempt(1, target)
     if (before) stage.health.noteFirstToken(before, 100)
-    const [first] = stage.beginAttempt(6, place)
+    const [first] = stage.beginAttempt(6, target)
     stage.now += 5000
     if (before) stage.health.endAttempt(before, { answered: true })
-    expect(stage.health.accepts(place)).toBe(false)
+    expect(stage.health.accepts(target)).toBe(false)
     if (first) stage.health.endAttempt(first, { answered: true, totalMs: 5000 })
-    expect(stage.health.accepts(place)).toBe(true)
+    expect(stage.health.accepts(target)).toBe(true)
   })
 
   test("a hanging target is tried again after a minute without calls", () => {
     usual(100)
-    stage.beginAttempt(5, place)
+    stage.beginAttempt(5, target)
     stage.now += 5000
     expect(msUntilAccepted()).toBe(55_000)
-    stage.beginAttempt(1, place)
-    expect(stage.health.accepts(place)).toBe(false)
+    stage.beginAttempt(1, target)
+    expect(stage.health.accepts(target)).toBe(false)
   })
 })
 
 describe("a limit", () => {
-  const limited = (more: object = {}) => stage.fail(place, { failed: "limited", ...more })
+  const limited = (more: object = {}) => stage.fail(target, { failed: "limited", ...more })
 
   test("a limit keeps that model of that account out for as long as was asked", () => {
     limited({ retryAfterMs: 7000, quota: "minute" })
-    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
+    expect([target, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, true, true])
     expect(msUntilAccepted()).toBe(7000)
   })
 
@@ -263,7 +263,7 @@ describe("a limit", () => {
   })
 
   test("lasts as long as the longest of those that were told at once", () => {
-    const [first, second, third] = stage.beginAttempt(3, place)
+    const [first, second, third] = stage.beginAttempt(3, target)
     for (const [trial, retryAfterMs] of [
       [first, 2000],
       [second, 9000],
@@ -284,7 +284,7 @@ describe("a limit", () => {
 
   test("a limit on money sets the whole account aside and is reported", () => {
     limited({ quota: "spend" })
-    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, false, true])
+    expect([target, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, false, true])
     expect(stage.setAside).toEqual(["one: spend-cap"])
     expect(msUntilAccepted(sibling)).toBe(300_000)
   })
@@ -293,9 +293,9 @@ describe("a limit", () => {
 describe("a credential that is refused", () => {
   test("a refused credential sets the account aside with all its models for 300 s and is reported once", () => {
     const under = stage.beginAttempt(9, sibling)
-    stage.fail(place, "credential")
+    stage.fail(target, "credential")
     for (const trial of under) stage.health.endAttempt(trial, { failed: "credential" })
-    expect([place, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, false, true])
+    expect([target, sibling, elsewhere].map((each) => stage.health.accepts(each))).toEqual([false, false, true])
     expect(msUntilAccepted(sibling)).toBe(300_000)
     stage.fail(sibling, "credential")
     expect(msUntilAccepted()).toBe(300_000)
@@ -304,31 +304,31 @@ describe("a credential that is refused", () => {
 
   test("a credential that is refused is not believed because of what began before", () => {
     const [before] = stage.beginAttempt(1, sibling)
-    stage.fail(place, "credential")
+    stage.fail(target, "credential")
     if (before) stage.health.endAttempt(before, { answered: true })
     expect(stage.health.accepts(sibling)).toBe(false)
   })
 
   test("a credential that is refused is tried by one request at a time, whatever model it is for", () => {
-    stage.fail(place, "credential")
+    stage.fail(target, "credential")
     stage.now += 300_000
-    const trial = stage.health.beginAttempt(place)
+    const trial = stage.health.beginAttempt(target)
     expect(stage.health.accepts(sibling)).toBe(false)
     stage.health.endAttempt(trial, { answered: true })
     expect(stage.health.accepts(sibling)).toBe(true)
   })
 
   test("a credential that is refused is reported again when it was taken in between", () => {
-    stage.fail(place, "credential")
+    stage.fail(target, "credential")
     msUntilAccepted()
-    stage.answer(place)
-    stage.fail(place, "credential")
+    stage.answer(target)
+    stage.fail(target, "credential")
     expect(stage.setAside).toEqual(["one: credential", "one: credential"])
   })
 
   test("of another account, such as one that was changed, is not meant", () => {
-    stage.fail(place, "credential")
-    expect(stage.health.accepts({ ...place, account: accountNamed("one") })).toBe(true)
+    stage.fail(target, "credential")
+    expect(stage.health.accepts({ ...target, account: accountNamed("one") })).toBe(true)
   })
 })
 
@@ -336,28 +336,28 @@ describe("what is measured", () => {
   const known = () => stage.health.snapshot().of(account)?.targets.get("m")
 
   test("the first token of streams and the whole of other answers are kept apart", () => {
-    const trial = stage.health.beginAttempt(place)
+    const trial = stage.health.beginAttempt(target)
     stage.health.noteFirstToken(trial, 200)
     stage.health.endAttempt(trial, { answered: true, outputTokens: 90 })
-    stage.health.endAttempt(stage.health.beginAttempt(place), { answered: true, totalMs: 3000, outputTokens: 110 })
+    stage.health.endAttempt(stage.health.beginAttempt(target), { answered: true, totalMs: 3000, outputTokens: 110 })
     expect(known()?.firstTokenMs?.p50).toBeWithin(190, 210)
     expect(known()?.totalMs?.p50).toBeWithin(2850, 3150)
     expect(known()?.outputTokens.value).toBeWithin(99.9, 100.2)
   })
 
   test("an end is heard once", () => {
-    const trial = stage.health.beginAttempt(place)
+    const trial = stage.health.beginAttempt(target)
     stage.health.endAttempt(trial, { answered: true })
     for (let each = 0; each < 9; each++) stage.health.endAttempt(trial, { failed: "server" })
     expect(known()?.success.value).toBe(1)
-    expect(stage.health.accepts(place)).toBe(true)
+    expect(stage.health.accepts(target)).toBe(true)
   })
 
   test("few faults of an answer cost little, many cost what they are", () => {
     const shares = [1, 10, 1000].map((count) => {
       stage = new StagedHealth()
       for (let each = 0; each < count; each++) {
-        const trial = stage.health.beginAttempt(place)
+        const trial = stage.health.beginAttempt(target)
         stage.health.endAttempt(trial, { answered: true, defects: each % 2 === 0 ? ["invalid-json"] : [] })
       }
       return known()?.cleanShareAt(stage.now) ?? 0
@@ -377,7 +377,7 @@ describe("memory", () => {
     for (const each of models(20_000)) {
       stage.now++
       stage.answer(each)
-      stage.answer(place)
+      stage.answer(target)
       expect(targetCount()).toBeLessThanOrEqual(2000)
     }
     const targets = stage.health.snapshot().of(account)?.targets
@@ -399,10 +399,10 @@ describe("who mostly answers", () => {
   test("who mostly answers has answered at least half of what it was asked in the last ten seconds", () => {
     const answering = (answers: number, failures: number, afterMs = 0) => {
       stage = new StagedHealth()
-      for (let each = 0; each < answers; each++) stage.answer(place)
-      stage.failTimes(failures, place)
+      for (let each = 0; each < answers; each++) stage.answer(target)
+      stage.failTimes(failures, target)
       stage.now += afterMs
-      return stage.health.mostlyAnswers(place)
+      return stage.health.mostlyAnswers(target)
     }
     expect([answering(4, 4), answering(3, 4), answering(0, 1), answering(1, 0)]).toEqual([true, false, false, true])
     // Of who was not asked lately, the last word counts; of who was never asked, nothing is held against it.

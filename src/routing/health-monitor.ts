@@ -102,15 +102,15 @@ export class HealthMonitor {
     return all === 0 ? known.inRow === 0 : 2 * known.recent.failedAt(now) <= all
   }
 
-  beginAttempt(place: TargetKey): TrackedAttempt {
+  beginAttempt(key: TargetKey): TrackedAttempt {
     const now = this.options.now()
     if (now - this.sweptAt >= SWEEP_MS) this.forgetIdle(now)
-    const account = this.accounts.get(place.account) ?? this.newAccount(place.account)
-    const target = account.targets.get(place.upstreamModel) ?? this.newTarget(account, place)
+    const account = this.accounts.get(key.account) ?? this.newAccount(key.account)
+    const target = account.targets.get(key.upstreamModel) ?? this.newTarget(account, key)
     target.usedAt = now
     target.noteWaiting(now)
     return {
-      key: place,
+      key,
       account: takeTicket(account, now),
       target: takeTicket(target, now),
       isWaiting: true,

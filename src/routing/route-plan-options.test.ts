@@ -86,9 +86,9 @@ describe("the plan and health", () => {
 
   test("who is out is not tried, and it is said why", () => {
     const { table, health } = staged()
-    health.failTimes(5, table.place("m", "a"))
-    health.fail(table.place("m", "b"), { failed: "limited", retryAfterMs: 60_000 })
-    health.fail(table.place("n", "c"), "credential")
+    health.failTimes(5, table.targetKey("m", "a"))
+    health.fail(table.targetKey("m", "b"), { failed: "limited", retryAfterMs: 60_000 })
+    health.fail(table.targetKey("n", "c"), "credential")
     const planned = table.plan("m", { health: health.health.snapshot() })
     expect(planned.attempts.map(({ account }) => account.id)).toEqual(["d"])
     expect(excluded(planned)).toEqual(["m@a: failing", "m@b: limited", "m@c: credential"])
@@ -96,62 +96,62 @@ describe("the plan and health", () => {
 
   test("of an account that may be tried again and a model there that may not, the model's reason is told", () => {
     const { table, health } = staged()
-    health.fail(table.place("m", "a"), { failed: "limited", retryAfterMs: 400_000 })
-    health.fail(table.place("n", "a"), "credential")
+    health.fail(table.targetKey("m", "a"), { failed: "limited", retryAfterMs: 400_000 })
+    health.fail(table.targetKey("n", "a"), "credential")
     health.now += 300_000
     expect(excluded(table.plan("m", { health: health.health.snapshot() }))).toEqual(["m@a: limited"])
   })
 
   test("who is half-open has its usual place, for one request", () => {
     const { table, health, order } = staged()
-    health.failTimes(5, table.place("m", "a"))
+    health.failTimes(5, table.targetKey("m", "a"))
     expect(order("m")).toEqual(["m@b", "m@c", "m@d"])
     health.now += 15_000
     expect(order("m")).toEqual(["m@a", "m@b", "m@c"])
-    health.health.beginAttempt(table.place("m", "a"))
+    health.health.beginAttempt(table.targetKey("m", "a"))
     expect(order("m")).toEqual(["m@b", "m@c", "m@d"])
   })
 
   test("where all are out the least bad is tried: who fails before who limits us, before who refuses us", () => {
     const { table, health, order } = staged()
-    health.fail(table.place("m", "a"), "credential")
-    health.fail(table.place("m", "b"), { failed: "limited", quota: "spend" })
-    health.fail(table.place("m", "c"), { failed: "limited", quota: "day" })
-    health.fail(table.place("m", "d"), { failed: "limited", retryAfterMs: 1000 })
+    health.fail(table.targetKey("m", "a"), "credential")
+    health.fail(table.targetKey("m", "b"), { failed: "limited", quota: "spend" })
+    health.fail(table.targetKey("m", "c"), { failed: "limited", quota: "day" })
+    health.fail(table.targetKey("m", "d"), { failed: "limited", retryAfterMs: 1000 })
     expect(order("m")).toEqual(["m@d"])
-    health.fail(table.place("m", "d"), { failed: "limited", retryAfterMs: 400_000 })
+    health.fail(table.targetKey("m", "d"), { failed: "limited", retryAfterMs: 400_000 })
     expect(order("m")).toEqual(["m@d"])
     health.now += 100_000
-    health.failTimes(5, table.place("n", "e"))
+    health.failTimes(5, table.targetKey("n", "e"))
     expect(order(["m", "n"])).toEqual(["m@d", "n@e"])
   })
 
   test("of those who fail each is tried in turn, of those who limit us the one whose pause ends soonest", () => {
     const { table, health } = staged()
     const first = (rotation: number) => table.order("m", { health: health.health.snapshot(), rotation })
-    for (const provider of ["b", "d"]) health.failTimes(5, table.place("m", provider))
+    for (const provider of ["b", "d"]) health.failTimes(5, table.targetKey("m", provider))
     for (const [provider, retryAfterMs] of [
       ["a", 9000],
       ["c", 4000],
     ] as const)
-      health.fail(table.place("m", provider), { failed: "limited", retryAfterMs })
+      health.fail(table.targetKey("m", provider), { failed: "limited", retryAfterMs })
     expect([0, 1, 2].map(first)).toEqual([["m@b"], ["m@d"], ["m@b"]])
     for (const provider of ["b", "d"]) {
-      health.answer(table.place("m", provider))
-      health.fail(table.place("m", provider), { failed: "limited", retryAfterMs: 6000 })
+      health.answer(table.targetKey("m", provider))
+      health.fail(table.targetKey("m", provider), { failed: "limited", retryAfterMs: 6000 })
     }
     expect([0, 1, 2].map(first)).toEqual([["m@c"], ["m@c"], ["m@c"]])
   })
 
   test("a model of which all targets are out has its turn after the others", () => {
     const { table, health, order } = staged()
-    for (const provider of ["a", "b", "c", "d"]) health.failTimes(5, table.place("m", provider))
+    for (const provider of ["a", "b", "c", "d"]) health.failTimes(5, table.targetKey("m", provider))
     expect(order(["m", "n"])).toEqual(["n@a", "n@e", "m@a"])
   })
 
   test("what the caller ruled out is not tried, though nothing else is left", () => {
     const { table, health } = staged()
-    health.failTimes(5, table.place("m", "a"))
+    health.failTimes(5, table.targetKey("m", "a"))
     const view = health.health.snapshot()
     expect(table.order("m", { health: view, routingOptions: { only: ["a", "b"], ignore: ["b"] } })).toEqual(["m@a"])
     expect(table.order("m", { health: view, routingOptions: { ignore: ["a", "b", "c", "d"] } })).toEqual([])
@@ -217,8 +217,8 @@ describe("a group", () => {
   test("a group of which all is out is tried once, also where a model of it is named too", () => {
     const stage = new StagedTable({ models, groups: [group] })
     const health = new StagedHealth()
-    for (const provider of ["a", "b"]) health.failTimes(5, stage.place("small", provider))
-    health.failTimes(5, stage.place("large", "c"))
+    for (const provider of ["a", "b"]) health.failTimes(5, stage.targetKey("small", provider))
+    health.failTimes(5, stage.targetKey("large", "c"))
     const view = health.health.snapshot()
     expect(stage.order(["large", "auto/x", "small"], { health: view })).toEqual(["large@c", "small@a", "small@b"])
   })

@@ -22,7 +22,7 @@ export function accountsAt(id: string, { count = 1, protocol = "openai-chat" } =
   return Array.from({ length: count }, (_, index) => ({
     ...accountNamed(id),
     baseUrl: `http://${id}/${index}`,
-    lines: { [protocol]: endpoint },
+    endpoints: { [protocol]: endpoint },
   }))
 }
 
@@ -92,7 +92,7 @@ export class StagedTable {
   }
 
   /** Of the provider's first account, where a model is known by both names. */
-  place(model: string, provider: string): TargetKey {
+  targetKey(model: string, provider: string): TargetKey {
     return { account: this.account(provider), upstreamModel: `${model}@${provider}` }
   }
 

@@ -5,7 +5,7 @@ import type { SimulatedRequest, SimulatedTool } from "./simulated-request.ts"
 const MAX_CALLS = 3
 
 /** Words that say nothing about what a tool is for. */
-const EMPTY_WORDS = new Set(
+const STOP_WORDS = new Set(
   (
     "about after all also always and any are call called can could does each every fetch file find for from function " +
     "get given has have how into its list make need new not one only out please return returns run set should some tell " +
@@ -31,20 +31,20 @@ function fittingTools(tools: readonly SimulatedTool[], lastWords: string): reado
   const promptWords = wordsOf(lastWords)
   const spelled = new Set(lastWords.toLowerCase().split(/[^\p{L}\p{N}_-]+/u))
   const named = tools.filter(({ name }) => {
-    return spelled.has(name.toLowerCase()) || tellingWords(name).some((word) => promptWords.has(word))
+    return spelled.has(name.toLowerCase()) || significantWords(name).some((word) => promptWords.has(word))
   })
   return named.length > 0 ? named : tools.filter(({ description }) => isDescribed(description, promptWords))
 }
 
 /** By two words of the description's first sentence, or by its only one. */
 function isDescribed(description: string, promptWords: ReadonlySet<string>): boolean {
-  const words = tellingWords(description.split(/[.\n]/, 1)[0] ?? "").filter((word) => word.length > 3)
+  const words = significantWords(description.split(/[.\n]/, 1)[0] ?? "").filter((word) => word.length > 3)
   const touched = words.filter((word) => promptWords.has(word)).length
   return touched > 0 && touched >= Math.min(2, words.length)
 }
 
-function tellingWords(text: string): string[] {
-  return [...wordsOf(text)].filter((word) => word.length > 2 && !EMPTY_WORDS.has(word))
+function significantWords(text: string): string[] {
+  return [...wordsOf(text)].filter((word) => word.length > 2 && !STOP_WORDS.has(word))
 }
 
 /** Lower case, without the plural's s; a name in camel case is several words. */

@@ -1,7 +1,7 @@
 // Embeddings that mean a little: texts that share words have vectors that are near each other.
 import { randomNumbers } from "./digest.ts"
 
-const PLACES_PER_WORD = 32
+const DIMENSIONS_PER_WORD = 32
 /** What tells texts of the same words apart. */
 const OWN_WEIGHT = 0.02
 
@@ -13,7 +13,7 @@ export function vectorOf(text: string, dimensions: number): Float32Array {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
   for (const word of words) {
     const next = randomNumbers(`word ${word}`)
-    for (let place = 0; place < PLACES_PER_WORD; place++) {
+    for (let count = 0; count < DIMENSIONS_PER_WORD; count++) {
       const at = next() % dimensions
       sums[at] = (sums[at] ?? 0) + (next() % 2 === 0 ? 1 : -1)
     }

@@ -113,9 +113,9 @@ class SimulatorConnection {
       this.#say(plainAnswer(request), keepsAlive)
       return
     }
-    const performance = this.#simulator.answer({ url: target, body, words: headers.get(DIRECTIVES_HEADER) })
+    const playback = this.#simulator.answer({ url: target, body, directives: headers.get(DIRECTIVES_HEADER) })
     const onEnd = () => this.#next()
-    this.#playing = new SocketPlayer(this.#socket, { playback: performance, keepsAlive, onEnd })
+    this.#playing = new SocketPlayer(this.#socket, { playback, keepsAlive, onEnd })
   }
 
   /** In a turn of its own, so that a row of requests sent at once is no recursion. */

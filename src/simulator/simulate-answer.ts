@@ -62,10 +62,10 @@ function simulateCandidate(request: SimulatedRequest, index: number): SimulatedC
   const reasoning = thoughts.slice(0, limit)
   // A model that thought to the end of its limit has said nothing, and was cut off.
   if (thoughts.length > 0 && thoughts.length >= limit) return { reasoning, text: [], calls: [], finish: "length" }
-  const room = limit - reasoning.length
+  const maxTokens = limit - reasoning.length
   const calls = toolsToCall(request).map(simulateCall)
-  if (calls.length > 0) return { reasoning, text: [], ...callsWithin(calls, room) }
-  return { reasoning, calls: [], ...textWithin(wholeText(request, index), { room, stop: request.stop }) }
+  if (calls.length > 0) return { reasoning, text: [], ...callsWithin(calls, maxTokens) }
+  return { reasoning, calls: [], ...textWithin(wholeText(request, index), { maxTokens, stop: request.stop }) }
 }
 
 function wholeText(request: SimulatedRequest, index: number): string {
@@ -82,9 +82,9 @@ function promptedFormat({ tools, lastWords, prompt }: SimulatedRequest): AnswerF
   return findPromptedFormat(tools.length > 0 ? [lastWords] : [lastWords, ...texts])
 }
 
-function textWithin(whole: string, { room, stop }: { room: number; stop: readonly string[] }) {
+function textWithin(whole: string, { maxTokens, stop }: { maxTokens: number; stop: readonly string[] }) {
   const all = tokenize(whole)
-  const text = all.slice(0, room)
+  const text = all.slice(0, maxTokens)
   const joined = text.join("")
   const first = firstOf(stop, joined)
   if (first) {
@@ -108,8 +108,11 @@ function simulateCall({ name, schema }: SimulatedTool): SimulatedToolCall {
 }
 
 /** A call that does not fit whole is not made: half of its input would be of no use to anybody. */
-function callsWithin(calls: readonly SimulatedToolCall[], room: number): Pick<SimulatedCandidate, "calls" | "finish"> {
-  let left = room
+function callsWithin(
+  calls: readonly SimulatedToolCall[],
+  maxTokens: number,
+): Pick<SimulatedCandidate, "calls" | "finish"> {
+  let left = maxTokens
   const fitting: SimulatedToolCall[] = []
   for (const one of calls) {
     left -= callTokens(one)

@@ -34,9 +34,9 @@ export class ChargeLog {
   }
 
   /** On its way to the disk when this returns: whoever is killed after it cannot hide the call. */
-  readonly add = (bill: SimulatedCharge): void => {
-    if (this.#file !== undefined) writeSync(this.#file, `${JSON.stringify(bill)}\n`)
-    this.#recent.push(bill)
+  readonly add = (charge: SimulatedCharge): void => {
+    if (this.#file !== undefined) writeSync(this.#file, `${JSON.stringify(charge)}\n`)
+    this.#recent.push(charge)
     if (this.#recent.length >= 2 * MAX_RECENT) this.#recent.splice(0, MAX_RECENT)
   }
 }
@@ -45,7 +45,7 @@ interface MeteredCall {
   readonly charge: ExpectedCharge | undefined
   readonly path: string
   readonly requestId: string
-  readonly onCharge: (bill: SimulatedCharge) => void
+  readonly onCharge: (charge: SimulatedCharge) => void
 }
 
 /** Counts what leaves, and writes the bill before the last of it does. */
@@ -59,16 +59,16 @@ export class ChargeMeter {
   }
 
   /** The same acts; each write waits for the act after it, to know whether it is the last. */
-  *watch(acts: Iterable<ResponseStep>): Generator<ResponseStep> {
+  *watch(steps: Iterable<ResponseStep>): Generator<ResponseStep> {
     let held: ResponseStep | undefined
-    for (const act of acts) {
-      if (isEnding(act)) this.#close(act.isFault ? "fault" : "complete")
+    for (const step of steps) {
+      if (isEnding(step)) this.#close(step.isFault ? "fault" : "complete")
       if (held) yield held
       held = undefined
-      if (act.kind === "write") {
-        this.#outputTokens += act.tokens
-        held = act
-      } else yield act
+      if (step.kind === "write") {
+        this.#outputTokens += step.tokens
+        held = step
+      } else yield step
     }
   }
 
@@ -96,6 +96,6 @@ export class ChargeMeter {
   }
 }
 
-function isEnding(act: ResponseStep): act is EndStep {
-  return "isFault" in act
+function isEnding(step: ResponseStep): step is EndStep {
+  return "isFault" in step
 }

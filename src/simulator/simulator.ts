@@ -54,14 +54,14 @@ export interface SimulatorOptions {
   readonly speed?: SimulatedSpeed
   /** With one, every answer has an id of its own, which follows from it and from how many calls came before. */
   readonly seed?: string | undefined
-  readonly onCharge?: (bill: SimulatedCharge) => void
+  readonly onCharge?: (charge: SimulatedCharge) => void
 }
 
 interface SimulatorInput {
   readonly url: string
   readonly body: string | Uint8Array
   /** What the header said. */
-  readonly words?: string | null | undefined
+  readonly directives?: string | null | undefined
 }
 
 /** Remembers the prompts it was sent, as a provider's prompt cache would, and counts its calls. */
@@ -81,33 +81,33 @@ export class Simulator {
     const requestId = `req_${own.slice(0, 24)}`
     const { path, query } = addressOf(input.url)
     const endpoint = ENDPOINTS.find(([ending]) => path.endsWith(ending))?.[1]
-    const voice = endpoint?.errorFormat(query) ?? openaiErrorFormat
-    let wishes = NO_DIRECTIVES
+    const errorFormat = endpoint?.errorFormat(query) ?? openaiErrorFormat
+    let directives = NO_DIRECTIVES
     let reply: SimulatedReply | SimulatedFailure
     try {
       if (!endpoint) throw new SimulatedRefusal(`Invalid URL (POST ${path})`, { status: 404, code: null })
       const read = readCall(path, input)
-      wishes = read.wishes
+      directives = read.directives
       const call = { ...read.call, id: seed === undefined ? "" : own, query, cache: this.#cache }
-      reply = isRefused(wishes) ? failureOf({ wishes, requestId }) : endpoint.answer(call)
+      reply = isRefused(directives) ? failureOf({ directives, requestId }) : endpoint.answer(call)
     } catch (thrown) {
       if (!(thrown instanceof SimulatedRefusal)) throw thrown
       const { message, detail } = thrown
       reply = { status: 400, ...detail, message, requestId }
     }
-    const stage: ResponseScene = {
-      wishes,
-      errorFormat: voice,
-      pace: new TokenPace({ ...speed, ...wishes }, `${own} pace`),
+    const scene: ResponseScene = {
+      directives,
+      errorFormat,
+      pace: new TokenPace({ ...speed, ...directives }, `${own} pace`),
       requestId,
     }
     const meter = new ChargeMeter({
       charge: "status" in reply ? undefined : reply.charge,
       path,
       requestId,
-      onCharge: onCharge,
+      onCharge,
     })
-    return { steps: meter.watch(responseSteps(reply, stage)), onClientGone: () => meter.onClientGone() }
+    return { steps: meter.watch(responseSteps(reply, scene)), onClientGone: () => meter.onClientGone() }
   }
 }
 
@@ -119,13 +119,13 @@ export function createSimulator(options?: SimulatorOptions): SimulatedSend {
   const simulator = new Simulator(options)
   return async ({ url, headers, body, abort: { signal } }) => {
     signal.throwIfAborted()
-    return playResponse(simulator.answer({ url, body, words: headers.get(DIRECTIVES_HEADER) }), signal)
+    return playResponse(simulator.answer({ url, body, directives: headers.get(DIRECTIVES_HEADER) }), signal)
   }
 }
 
 /** An error inside the answer is no refusal of it. */
-function isRefused(wishes: SimulatorDirectives): boolean {
-  return statusOf(wishes) !== undefined && !wishes.faults.some(({ effect }) => effect === "error")
+function isRefused(directives: SimulatorDirectives): boolean {
+  return statusOf(directives) !== undefined && !directives.faults.some(({ effect }) => effect === "error")
 }
 
 function addressOf(url: string): { path: string; query: URLSearchParams } {
@@ -135,22 +135,25 @@ function addressOf(url: string): { path: string; query: URLSearchParams } {
 
 interface ReadCall {
   readonly call: Pick<SimulatedCall, "path" | "body">
-  readonly wishes: SimulatorDirectives
+  readonly directives: SimulatorDirectives
 }
 
 /** The call without what was asked of the simulator: the model's suffix, in the path or in the body. */
-function readCall(path: string, { body: sent, words }: SimulatorInput): ReadCall {
-  const headerDirectives = words ? parseDirectives(words.trim()) : NO_DIRECTIVES
+function readCall(path: string, { body: sent, directives: header }: SimulatorInput): ReadCall {
+  const headerDirectives = header ? parseDirectives(header.trim()) : NO_DIRECTIVES
   if (!headerDirectives)
-    throw new SimulatedRefusal(`${DIRECTIVES_HEADER}: "${words}" is not made of the simulator's words, joined by dots.`)
+    throw new SimulatedRefusal(
+      `${DIRECTIVES_HEADER}: "${header}" is not made of the simulator's words, joined by dots.`,
+    )
   const body = parse(sent)
   const inPath = splitPath(path)
-  if (inPath) return { call: { path: inPath.path, body }, wishes: joinDirectives(inPath.wishes, headerDirectives) }
-  if (typeof body.model !== "string") return { call: { path, body }, wishes: headerDirectives }
+  if (inPath)
+    return { call: { path: inPath.path, body }, directives: joinDirectives(inPath.directives, headerDirectives) }
+  if (typeof body.model !== "string") return { call: { path, body }, directives: headerDirectives }
   const { name: model, directives, suffix } = splitModelName(body.model)
   return {
     call: { path, body: suffix === "" ? body : { ...body, model } },
-    wishes: joinDirectives(directives, headerDirectives),
+    directives: joinDirectives(directives, headerDirectives),
   }
 }
 

@@ -33,12 +33,12 @@ function plannedUs(models: number, routingOptions: RoutingOptions): number {
     home: { ...place(3), cachedTokens: 1000 },
     chance: 0.01,
   }
-  let turn = 0
+  let rotation = 0
   let fastest = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
     const before = process.cpuUsage()
     for (let each = 0; each < PLANS; each++)
-      planRoute([model], { ...input, health: stage.health.snapshot(), rotation: turn++ })
+      planRoute([model], { ...input, health: stage.health.snapshot(), rotation: rotation++ })
     const { user, system } = process.cpuUsage(before)
     fastest = Math.min(fastest, (user + system) / PLANS)
   }
@@ -47,7 +47,7 @@ function plannedUs(models: number, routingOptions: RoutingOptions): number {
 
 function staged(models: ReturnType<typeof modelOf>[]) {
   const stage = new StagedTable({ models })
-  return { table: stage.table, place: (index: number) => stage.place("m0", `p${index}`) }
+  return { table: stage.table, place: (index: number) => stage.targetKey("m0", `p${index}`) }
 }
 
 test.each([undefined, "cost", "latency", "quality"] as const)(

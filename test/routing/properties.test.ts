@@ -47,7 +47,7 @@ const input = fc.record({
   routingOptions,
   asked: fc.subarray([...MODELS, GROUP.id], { minLength: 1 }),
   events: fc.array(event, { maxLength: 25 }),
-  turn: fc.nat(),
+  rotation: fc.nat(),
   chance: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   isHome: fc.boolean(),
 })
@@ -109,7 +109,7 @@ function always(check: (made: GeneratedPlan) => void): void {
           routingOptions: { ...asked(generated.routingOptions), ...more },
           facts: { stream: true, inputTokens: 100, candidates: 1 },
           health: stage.health.snapshot(),
-          rotation: generated.turn,
+          rotation: generated.rotation,
           chance: generated.chance,
           losesParameters,
           ...(generated.isHome && home && { home: { account: home, upstreamModel: "m@two", cachedTokens: 50 } }),

@@ -16,36 +16,36 @@ export class Sealer {
   }
 
   /** `place` says where it belongs; it opens there only. */
-  seal(text: string, place: string): string {
-    return this.sealBytes(Buffer.from(text), place).toString("base64")
+  seal(text: string, context: string): string {
+    return this.sealBytes(Buffer.from(text), context).toString("base64")
   }
 
-  sealBytes(plain: Uint8Array, place: string): Buffer {
+  sealBytes(plain: Uint8Array, context: string): Buffer {
     const [key] = this.keys
     if (!key) throw new Error("no secret to seal with")
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place))
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(context))
     const sealed = [cipher.update(plain), cipher.final()]
     return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed])
   }
 
   /** The text; undefined where it was sealed for another place, with another secret, or has been changed. */
-  open(sealed: string, place: string): string | undefined {
-    return this.openBytes(Buffer.from(sealed, "base64"), place)?.toString("utf8")
+  open(sealed: string, context: string): string | undefined {
+    return this.openBytes(Buffer.from(sealed, "base64"), context)?.toString("utf8")
   }
 
-  openBytes(sealed: Uint8Array, place: string): Buffer | undefined {
+  openBytes(sealed: Uint8Array, context: string): Buffer | undefined {
     for (const key of this.keys) {
-      const plain = openWithKey(sealed, key, place)
+      const plain = openWithKey(sealed, key, context)
       if (plain !== undefined) return plain
     }
     return undefined
   }
 }
 
-function openWithKey(bytes: Uint8Array, key: Buffer, place: string): Buffer | undefined {
+function openWithKey(bytes: Uint8Array, key: Buffer, context: string): Buffer | undefined {
   try {
-    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(place))
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(context))
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
   } catch {

@@ -69,8 +69,8 @@ export function toKeyView(
 }
 
 /** Everything but the paying account, which the ledger must open first. */
-export function readKeyChange(wish: KeyChangeInput) {
-  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...grant } = wish
+export function readKeyChange(input: KeyChangeInput) {
+  const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...grant } = input
   const expiresAt = expires_at && Date.parse(expires_at)
   const flags = { keepAnswers: keep_answers, strictBalance: strict_balance }
   const change = { name, tenant, addresses, ...flags, hedge, modelMap: model_map, expiresAt }

@@ -33,10 +33,12 @@ export class KeyService {
   async create(input: KeyInput): Promise<MintedKeyView> {
     const { keys } = this.options
     const { name, balance, own_balance } = input
-    const wish = { name, ...readKeyChange(input) }
+    const creation = { name, ...readKeyChange(input) }
     const isFunded = balance !== undefined || own_balance === true
     const nanoUsd = balance === undefined ? 0n : parseUsd(balance, "balance")
-    return this.toMintedView(await this.withSync(isFunded ? keys.createFunded(wish, nanoUsd) : keys.create(wish)))
+    return this.toMintedView(
+      await this.withSync(isFunded ? keys.createFunded(creation, nanoUsd) : keys.create(creation)),
+    )
   }
 
   async list(): Promise<readonly KeyView[]> {

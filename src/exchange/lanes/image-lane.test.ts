@@ -25,7 +25,7 @@ async function bytesOf(fetchMedia: FetchMedia | undefined) {
     send: async () => new Response(JSON.stringify({ data: [{ url: ADDRESS }] })),
     headersWith: () => new Headers(),
   }
-  const plain = { model: model("a/b", { kind: "image" }), upstreamModel: "up", protocol: "xai-images", line: endpoint }
+  const plain = { model: model("a/b", { kind: "image" }), upstreamModel: "up", protocol: "xai-images", endpoint }
   const { target, lane } = await imageDispatch(plain as unknown as Target, context)
   const attempt = { ...context, target, lane, chargeSession: undefined } as unknown as Attempt
   const message = lane.message(attempt)

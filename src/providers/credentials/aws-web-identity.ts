@@ -22,8 +22,8 @@ export function webIdentitySource(variables: AwsVariables, region: string): Clou
       if (role === undefined) throw new CredentialError("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not")
       requireTls(endpoint)
       const token = await readTokenFile(tokenFile)
-      const wish = { RoleArn: role, RoleSessionName: session, WebIdentityToken: token }
-      const fields = { Action: "AssumeRoleWithWebIdentity", Version: "2011-06-15", ...wish }
+      const parameters = { RoleArn: role, RoleSessionName: session, WebIdentityToken: token }
+      const fields = { Action: "AssumeRoleWithWebIdentity", Version: "2011-06-15", ...parameters }
       return readAssumedRole(await fetchCredential(formRequest(endpoint, fields), abort))
     },
   }

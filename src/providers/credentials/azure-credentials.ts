@@ -145,8 +145,8 @@ function virtualMachineSource(
     name: "managed identity (instance metadata)",
     remedy: MANAGED_REMEDY,
     async fetch(abort) {
-      const wish = new URLSearchParams({ "api-version": "2018-02-01", ...query })
-      const url = `${host.replace(/\/+$/, "")}/metadata/identity/oauth2/token?${wish}`
+      const parameters = new URLSearchParams({ "api-version": "2018-02-01", ...query })
+      const url = `${host.replace(/\/+$/, "")}/metadata/identity/oauth2/token?${parameters}`
       return readToken(await fetchCredential({ method: "GET", url, headers: { metadata: "true" } }, abort))
     },
   }

@@ -54,17 +54,17 @@ function fieldRequired(name: string): SimulatedRefusal {
 function readMessage({ role, content }: JsonObject, transcript: PromptTranscript): void {
   // Newer clients put instructions between the messages.
   if (role !== "system") transcript.begin()
-  const speak = (content: string, mark?: PromptPiece["mark"]): void => {
+  const addText = (content: string, mark?: PromptPiece["mark"]): void => {
     if (role === "user") transcript.user(content, mark)
     else transcript.add(content, mark)
   }
-  if (typeof content === "string") speak(content)
+  if (typeof content === "string") addText(content)
   for (const block of objects(content)) {
     const mark = markOf(block.cache_control)
     if (block.type === "tool_result") readResult(block, transcript)
     else if (block.type === "image" || block.type === "document") transcript.image(block.source, mark)
     else if (block.type === "tool_use") transcript.add(`${text(block.name)} ${JSON.stringify(block.input ?? {})}`, mark)
-    else speak(text(block.text ?? block.thinking), mark)
+    else addText(text(block.text ?? block.thinking), mark)
   }
 }
 

@@ -235,17 +235,17 @@ test("a request that lacks contents is refused in Google's shape", async () => {
 
 describe("a picture", () => {
   const IMAGES = "/v1beta/models/google/gemini-2.5-flash-image"
-  const wishes = { generationConfig: { responseModalities: ["TEXT", "IMAGE"] } }
+  const settings = { generationConfig: { responseModalities: ["TEXT", "IMAGE"] } }
   const partsOf = ({ candidates }: GeminiAnswer) => candidates.flatMap(({ content }) => content.parts ?? [])
   const drawn = (parts: readonly GeminiPart[]) => parts.filter((part) => "inlineData" in part)
 
   test("a picture is drawn by models that draw, whole and streamed, and is counted", async () => {
-    const answer = await json<GeminiAnswer>(`${IMAGES}:generateContent`, { ...hello, ...wishes })
+    const answer = await json<GeminiAnswer>(`${IMAGES}:generateContent`, { ...hello, ...settings })
     const [part] = drawn(partsOf(answer)) as unknown as { inlineData: { mimeType: string; data: string } }[]
     expect(part?.inlineData.mimeType).toBe("image/png")
     expect(Buffer.from(part?.inlineData.data ?? "", "base64").toString("latin1", 1, 4)).toBe("PNG")
     expect(answer.usageMetadata.candidatesTokenCount).toBeGreaterThan(1000)
-    const streamed = await (await call(`${IMAGES}:streamGenerateContent?alt=sse`, { ...hello, ...wishes })).text()
+    const streamed = await (await call(`${IMAGES}:streamGenerateContent?alt=sse`, { ...hello, ...settings })).text()
     expect(streamed.split('"inlineData"')).toHaveLength(2)
   })
 

@@ -33,9 +33,9 @@ function count({ body }: SimulatedCall): SimulatedReply {
 }
 
 function answerWhole(call: SimulatedCall): SimulatedReply {
-  const { simulated, tail, saying, charge } = prepare(call)
+  const { simulated, tail, sceneOf, charge } = prepare(call)
   const candidates = simulated.candidates.map((candidate, index) => {
-    const parts = [...pieces(candidate, saying(index), Number.POSITIVE_INFINITY)].map(({ part }) => part)
+    const parts = [...pieces(candidate, sceneOf(index), Number.POSITIVE_INFINITY)].map(({ part }) => part)
     return { ...content(parts), finishReason: finishReason(candidate), index }
   })
   return { whole: { candidates, usageMetadata: usageOf(simulated.usage), ...tail }, charge }
@@ -55,40 +55,43 @@ interface CandidateScene {
   readonly seed: string
   readonly isShown: boolean
   /** What a picture is drawn of, where one is asked for. */
-  readonly draws: string | undefined
+  readonly imagePrompt: string | undefined
 }
 
 function prepare({ id, body, path, cache }: SimulatedCall) {
   const model = modelOf(path)
-  const draws = imagePrompt(body, model)
-  const simulated = withPictures(simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" }), draws)
+  const imagePrompt = findImagePrompt(body, model)
+  const simulated = withPictures(
+    simulate(readGenerateRequest(body, model), { id, cache, caching: "implicit" }),
+    imagePrompt,
+  )
   const { isShown } = readThinking(body)
   const responseId = digest(simulated.seed, 23)
   return {
     simulated,
     charge: chargeOf(simulated.usage, { id: responseId, model }),
     tail: { modelVersion: model, responseId },
-    saying: (index: number): CandidateScene => ({ seed: `${simulated.seed} ${index}`, isShown, draws }),
+    sceneOf: (index: number): CandidateScene => ({ seed: `${simulated.seed} ${index}`, isShown, imagePrompt }),
   }
 }
 
 /** Models that draw do so unless they are asked for text alone. */
-function imagePrompt(body: JsonObject, model: string): string | undefined {
+function findImagePrompt(body: JsonObject, model: string): string | undefined {
   const config = object(either(body, "generationConfig"))
   const modalities = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
-  const draws = modalities.length > 0 ? modalities.includes("IMAGE") : /image/.test(model)
-  return draws ? `${model} ${JSON.stringify(body.contents ?? "")}` : undefined
+  const drawsImage = modalities.length > 0 ? modalities.includes("IMAGE") : /image/.test(model)
+  return drawsImage ? `${model} ${JSON.stringify(body.contents ?? "")}` : undefined
 }
 
-function withPictures(simulated: SimulatedAnswer, draws: string | undefined): SimulatedAnswer {
+function withPictures(simulated: SimulatedAnswer, imagePrompt: string | undefined): SimulatedAnswer {
   const { usage, candidates } = simulated
-  const tokens = candidates.reduce((sum, candidate) => sum + pictureTokens(candidate, draws), 0)
+  const tokens = candidates.reduce((sum, candidate) => sum + pictureTokens(candidate, imagePrompt), 0)
   return { ...simulated, usage: { ...usage, output: usage.output + tokens } }
 }
 
 /** Who calls a tool draws when it is answered. */
-function pictureTokens({ calls }: SimulatedCandidate, draws: string | undefined): number {
-  return draws !== undefined && calls.length === 0 ? PICTURE_TOKENS : 0
+function pictureTokens({ calls }: SimulatedCandidate, imagePrompt: string | undefined): number {
+  return imagePrompt !== undefined && calls.length === 0 ? PICTURE_TOKENS : 0
 }
 
 const PICTURE_SIZE = { width: 1024, height: 1024 }
@@ -112,7 +115,7 @@ const TOKENS_PER_CHUNK = 8
 /** What is signed is the first call, or the last of the text. */
 function* pieces(
   candidate: SimulatedCandidate,
-  { seed, isShown, draws }: CandidateScene,
+  { seed, isShown, imagePrompt }: CandidateScene,
   perPiece: number,
 ): Generator<SimulatedPart> {
   const { reasoning, text, calls } = candidate
@@ -134,7 +137,7 @@ function* pieces(
     yield { part: { text: some.join(""), ...(isLast && signed) }, output: some.length, reasoning: unshown }
     unshown = 0
   }
-  if (draws !== undefined && pictureTokens(candidate, draws) > 0) yield imagePart(draws)
+  if (imagePrompt !== undefined && pictureTokens(candidate, imagePrompt) > 0) yield imagePart(imagePrompt)
 }
 
 function groupTokens(tokens: readonly string[], size: number): (readonly string[])[] {
@@ -144,11 +147,11 @@ function groupTokens(tokens: readonly string[], size: number): (readonly string[
 }
 
 /** Every chunk tells the usage so far. */
-function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Generator<SimulatedEvent> {
+function* chunksOf({ simulated, tail, sceneOf }: ReturnType<typeof prepare>): Generator<SimulatedEvent> {
   let usage = { ...simulated.usage, output: 0, reasoning: 0 }
   let unfinished = simulated.candidates.length
   const rows = simulated.candidates.map((candidate, index) =>
-    candidateChunks(candidate, { index, saying: saying(index) }),
+    candidateChunks(candidate, { index, scene: sceneOf(index) }),
   )
   for (const { candidate, output, reasoning } of interleave(rows)) {
     usage = { ...usage, output: usage.output + output, reasoning: usage.reasoning + reasoning }
@@ -158,10 +161,10 @@ function* chunksOf({ simulated, tail, saying }: ReturnType<typeof prepare>): Gen
   }
 }
 
-function* candidateChunks(candidate: SimulatedCandidate, { index, saying }: { index: number; saying: CandidateScene }) {
-  const output = outputTokens(candidate) + pictureTokens(candidate, saying.draws)
+function* candidateChunks(candidate: SimulatedCandidate, { index, scene }: { index: number; scene: CandidateScene }) {
+  const output = outputTokens(candidate) + pictureTokens(candidate, scene.imagePrompt)
   let left = { output, reasoning: candidate.reasoning.length }
-  for (const { part, ...tokens } of pieces(candidate, saying, TOKENS_PER_CHUNK)) {
+  for (const { part, ...tokens } of pieces(candidate, scene, TOKENS_PER_CHUNK)) {
     left = { output: left.output - tokens.output, reasoning: left.reasoning - tokens.reasoning }
     yield { candidate: { ...content([part]), index }, ...tokens }
   }

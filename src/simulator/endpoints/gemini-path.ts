@@ -13,9 +13,9 @@ export function modelOf(path: string): string {
 }
 
 /** The path without its model's suffix and what that asks for; undefined where the path names no model. */
-export function splitPath(path: string): { path: string; wishes: SimulatorDirectives } | undefined {
+export function splitPath(path: string): { path: string; directives: SimulatorDirectives } | undefined {
   const colon = path.lastIndexOf(":")
   if (colon < path.lastIndexOf("/")) return undefined
   const { name, directives } = splitModelName(path.slice(0, colon).replaceAll("%40", "@"))
-  return { path: name + path.slice(colon), wishes: directives }
+  return { path: name + path.slice(colon), directives }
 }

@@ -21,7 +21,7 @@ function answer({ body }: SimulatedCall): SimulatedReply {
   if (prompt === "") throw missingParameter("prompt")
   const size = readSize(body)
   const count = wholeNumber(body.n, { param: "n", from: 1, to: 10, otherwise: 1 })
-  const asAddress = wantsAddress(body)
+  const asAddress = sendsAddress(body)
   const data = Array.from({ length: count }, (_, index) => {
     const b64_json = drawImage(`${text(body.model)} ${prompt} ${index}`, size).toString("base64")
     return asAddress ? { url: `data:image/png;base64,${b64_json}`, revised_prompt: prompt } : { b64_json }
@@ -41,7 +41,7 @@ function answer({ body }: SimulatedCall): SimulatedReply {
 }
 
 /** Newer models only send the data; those before them send an address unless told otherwise. */
-function wantsAddress({ response_format, model }: JsonObject): boolean {
+function sendsAddress({ response_format, model }: JsonObject): boolean {
   if (response_format === "url" || response_format === "b64_json") return response_format === "url"
   return /dall-e/.test(text(model))
 }

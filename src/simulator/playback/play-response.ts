@@ -12,9 +12,9 @@ export async function playResponse({ steps, onClientGone }: ResponsePlayback, si
   const clock = new PlaybackClock(signal)
   try {
     for (;;) {
-      const act = nextOf(steps)
-      if (act.kind === "head") return startResponse(act, { steps: steps, onClientGone: onClientGone, clock, signal })
-      await clock.pass(act)
+      const step = nextOf(steps)
+      if (step.kind === "head") return startResponse(step, { steps, onClientGone, clock, signal })
+      await clock.pass(step)
     }
   } catch (thrown) {
     onClientGone()
@@ -49,16 +49,18 @@ function bodyOf(
   const done = () => signal.removeEventListener("abort", leave)
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
     for (;;) {
-      const act = begun.shift() ?? nextOf(steps)
-      if (act.kind === "write") {
-        if (act.data.length === 0) continue
-        return controller.enqueue(typeof act.data === "string" ? encoder.encode(act.data) : Uint8Array.from(act.data))
+      const step = begun.shift() ?? nextOf(steps)
+      if (step.kind === "write") {
+        if (step.data.length === 0) continue
+        return controller.enqueue(
+          typeof step.data === "string" ? encoder.encode(step.data) : Uint8Array.from(step.data),
+        )
       }
-      if (act.kind === "end") {
+      if (step.kind === "end") {
         done()
         return controller.close()
       }
-      await clock.pass(act)
+      await clock.pass(step)
     }
   }
   return new ReadableStream<Uint8Array>(
@@ -81,8 +83,8 @@ function bodyOf(
   )
 }
 
-function nextOf(acts: Iterator<ResponseStep>): ResponseStep {
-  const { done, value } = acts.next()
+function nextOf(steps: Iterator<ResponseStep>): ResponseStep {
+  const { done, value } = steps.next()
   return done ? { kind: "end", isFault: false } : value
 }
 
@@ -95,11 +97,11 @@ class PlaybackClock {
     this.#signal = signal
   }
 
-  async pass(act: ResponseStep): Promise<void> {
-    if (act.kind === "cut" || act.kind === "reset") throw connectionLost()
-    if (act.kind === "stall") await pauseFor(undefined, this.#signal)
-    if (act.kind !== "wait") return
-    this.#dueAt += act.ms
+  async pass(step: ResponseStep): Promise<void> {
+    if (step.kind === "cut" || step.kind === "reset") throw connectionLost()
+    if (step.kind === "stall") await pauseFor(undefined, this.#signal)
+    if (step.kind !== "wait") return
+    this.#dueAt += step.ms
     const ms = this.#dueAt - performance.now()
     if (ms > 0) await pauseFor(ms, this.#signal)
   }

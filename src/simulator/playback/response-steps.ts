@@ -38,7 +38,7 @@ export interface EndStep {
 }
 
 export interface ResponseScene {
-  readonly wishes: SimulatorDirectives
+  readonly directives: SimulatorDirectives
   readonly errorFormat: VendorErrorFormat
   readonly pace: TokenPace
   readonly requestId: string
@@ -53,15 +53,15 @@ const PAGE = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>
 /** Acts of the answer, and of what was asked to happen to it. */
 export function* responseSteps(
   reply: SimulatedReply | SimulatedFailure,
-  stage: ResponseScene,
+  scene: ResponseScene,
 ): Generator<ResponseStep> {
-  const { faults, html } = stage.wishes
+  const { faults, html } = scene.directives
   const early = faults.find(({ at }) => at === "before-headers")
   if (early) yield endStep(early)
-  else if (html) yield* bodySteps({ text: PAGE, tokens: 0, contentType: "text/html", isFault: true }, stage)
-  else if ("status" in reply) yield* failureSteps(reply, stage)
-  else if ("whole" in reply) yield* wholeSteps(reply, stage)
-  else yield* streamSteps(reply, stage)
+  else if (html) yield* bodySteps({ text: PAGE, tokens: 0, contentType: "text/html", isFault: true }, scene)
+  else if ("status" in reply) yield* failureSteps(reply, scene)
+  else if ("whole" in reply) yield* wholeSteps(reply, scene)
+  else yield* streamSteps(reply, scene)
 }
 
 /** A body that is sent in one piece. */
@@ -74,62 +74,62 @@ interface WholeBody {
   readonly isFault?: boolean
 }
 
-function failureSteps(failure: SimulatedFailure, stage: ResponseScene): Generator<ResponseStep> {
-  const text = JSON.stringify(stage.errorFormat.errorBody(failure))
-  const headers = hintHeaders(stage.wishes.hints, Date.now())
-  return brokenBodySteps({ text, tokens: 0, status: failure.status, headers }, stage)
+function failureSteps(failure: SimulatedFailure, scene: ResponseScene): Generator<ResponseStep> {
+  const text = JSON.stringify(scene.errorFormat.errorBody(failure))
+  const headers = hintHeaders(scene.directives.hints, Date.now())
+  return brokenBodySteps({ text, tokens: 0, status: failure.status, headers }, scene)
 }
 
-function* wholeSteps({ whole, charge }: WholeReply, stage: ResponseScene): Generator<ResponseStep> {
-  const { wishes, errorFormat, pace } = stage
+function* wholeSteps({ whole, charge }: WholeReply, scene: ResponseScene): Generator<ResponseStep> {
+  const { directives, errorFormat, pace } = scene
   const tokens = charge?.outputTokens ?? 0
   const ms = charge ? pace.wholeMs(tokens) : 0
   if (ms > 0) yield { kind: "wait", ms }
-  yield* brokenBodySteps({ text: wholeText(whole, { fault: wishes.usage, voice: errorFormat }), tokens }, stage)
+  yield* brokenBodySteps({ text: wholeText(whole, { fault: directives.usage, errorFormat }), tokens }, scene)
 }
 
 /** A body has no events: what happens after some of them happens after half of its bytes. */
-function* brokenBodySteps(body: WholeBody, stage: ResponseScene): Generator<ResponseStep> {
-  const [fault] = stage.wishes.faults
-  if (!fault) return yield* bodySteps(body, stage)
+function* brokenBodySteps(body: WholeBody, scene: ResponseScene): Generator<ResponseStep> {
+  const [fault] = scene.directives.faults
+  if (!fault) return yield* bodySteps(body, scene)
   if (fault.effect === "error") {
-    const text = JSON.stringify(stage.errorFormat.errorBody(failureOf(stage)))
-    return yield* bodySteps({ text, tokens: 0, isFault: true }, stage)
+    const text = JSON.stringify(scene.errorFormat.errorBody(failureOf(scene)))
+    return yield* bodySteps({ text, tokens: 0, isFault: true }, scene)
   }
   const bytes = Buffer.from(body.text)
   const sent = fault.effect === "garbage" ? GARBAGE : bytes.subarray(0, fault.at === 0 ? 0 : bytes.length >> 1)
-  yield headStep(body, { stage, length: isConnectionFault(fault) ? bytes.length : sent.length })
+  yield headStep(body, { scene, length: isConnectionFault(fault) ? bytes.length : sent.length })
   // The answer was made whole before it broke, and costs as much.
-  yield* writeSteps(sent, { tokens: fault.effect === "garbage" ? 0 : body.tokens, stage })
+  yield* writeSteps(sent, { tokens: fault.effect === "garbage" ? 0 : body.tokens, scene })
   yield endStep(fault)
 }
 
-function* bodySteps(body: WholeBody, stage: ResponseScene): Generator<ResponseStep> {
-  yield headStep(body, { stage, length: Buffer.byteLength(body.text) })
-  yield* writeSteps(body.text, { tokens: body.tokens, stage })
+function* bodySteps(body: WholeBody, scene: ResponseScene): Generator<ResponseStep> {
+  yield headStep(body, { scene, length: Buffer.byteLength(body.text) })
+  yield* writeSteps(body.text, { tokens: body.tokens, scene })
   yield { kind: "end", isFault: body.isFault ?? false }
 }
 
 function headStep(
   { status = 200, contentType, headers }: Partial<WholeBody>,
-  { stage, length }: { stage: ResponseScene; length?: number },
+  { scene, length }: { scene: ResponseScene; length?: number },
 ): HeadStep {
-  const { contentType: usual, requestIdHeader } = stage.errorFormat
-  const own = { "content-type": contentType ?? usual, [requestIdHeader]: stage.requestId }
+  const { contentType: usual, requestIdHeader } = scene.errorFormat
+  const own = { "content-type": contentType ?? usual, [requestIdHeader]: scene.requestId }
   return { kind: "head", status, headers: { ...own, ...headers }, ...(length !== undefined && { length }) }
 }
 
-function* streamSteps(reply: StreamedReply, stage: ResponseScene): Generator<ResponseStep> {
-  const { pace } = stage
-  const faultAt = new Map(stage.wishes.faults.map((fault) => [fault.at, fault]))
-  yield headStep({ contentType: reply.framing.contentType }, { stage })
+function* streamSteps(reply: StreamedReply, scene: ResponseScene): Generator<ResponseStep> {
+  const { pace } = scene
+  const faultAt = new Map(scene.directives.faults.map((fault) => [fault.at, fault]))
+  yield headStep({ contentType: reply.framing.contentType }, { scene })
   let count = 0
-  for (const { text, tokens, afterMs = 0 } of frames(reply, stage)) {
+  for (const { text, tokens, afterMs = 0 } of frames(reply, scene)) {
     const fault = faultAt.get(count)
-    if (fault && fault.effect !== "broken-json") return yield* breakOffSteps(fault, { stage, count })
+    if (fault && fault.effect !== "broken-json") return yield* breakOffSteps(fault, { scene, count })
     const ms = pace.waitMs(tokens) + afterMs
     if (ms > 0) yield { kind: "wait", ms }
-    yield* writeSteps(fault ? halveJson(text) : text, { tokens, stage })
+    yield* writeSteps(fault ? halveJson(text) : text, { tokens, scene })
     count++
   }
   const late = faultAt.get(count)
@@ -144,14 +144,14 @@ interface TextFrame {
 }
 
 /** The stream's frames, the closing one among them, the usage as asked for. */
-function* frames({ events, framing }: StreamedReply, { wishes, errorFormat }: ResponseScene): Generator<TextFrame> {
-  const { usage: fault, endingMs = 0 } = wishes
+function* frames({ events, framing }: StreamedReply, { directives, errorFormat }: ResponseScene): Generator<TextFrame> {
+  const { usage: fault, endingMs = 0 } = directives
   let count = 0
   let final: JsonObject | undefined
   for (const simulatedEvent of events) {
     if (simulatedEvent.isFinal) final = simulatedEvent.event
     const sent: readonly SimulatedEvent[] = fault
-      ? withFaultyUsage(simulatedEvent, { fault, voice: errorFormat })
+      ? withFaultyUsage(simulatedEvent, { fault, errorFormat })
       : [simulatedEvent]
     const afterMs = simulatedEvent.isFinal || final ? endingMs : 0
     for (const { event, tokens } of sent) yield { text: framing.frame(event, count++), tokens, afterMs }
@@ -163,12 +163,12 @@ function* frames({ events, framing }: StreamedReply, { wishes, errorFormat }: Re
 
 function* breakOffSteps(
   fault: SimulatedFault,
-  { stage, count }: { stage: ResponseScene; count: number },
+  { scene, count }: { scene: ResponseScene; count: number },
 ): Generator<ResponseStep> {
-  if (fault.effect === "garbage") yield* writeSteps(GARBAGE, { tokens: 0, stage })
+  if (fault.effect === "garbage") yield* writeSteps(GARBAGE, { tokens: 0, scene })
   if (fault.effect === "error") {
     // Google's clients recognise an error inside a stream only where it comes alone.
-    yield { kind: "write", data: stage.errorFormat.errorFrame(failureOf(stage), count), tokens: 0, apart: true }
+    yield { kind: "write", data: scene.errorFormat.errorFrame(failureOf(scene), count), tokens: 0, apart: true }
   }
   yield endStep(fault)
 }
@@ -188,9 +188,12 @@ function halveJson(text: string): string {
 }
 
 /** The failure asked for; the status decides its kind. */
-export function failureOf({ wishes, requestId }: Pick<ResponseScene, "wishes" | "requestId">): SimulatedFailure {
-  const status = statusOf(wishes) ?? DEFAULT_ERROR_STATUS
-  const retrySeconds = retryInfoSeconds(wishes.hints)
+export function failureOf({
+  directives,
+  requestId,
+}: Pick<ResponseScene, "directives" | "requestId">): SimulatedFailure {
+  const status = statusOf(directives) ?? DEFAULT_ERROR_STATUS
+  const retrySeconds = retryInfoSeconds(directives.hints)
   return { status, message: `The simulator was asked to fail with status ${status}.`, requestId, retrySeconds }
 }
 
@@ -201,9 +204,9 @@ export function statusOf({ status, hints }: SimulatorDirectives): number | undef
 
 function* writeSteps(
   data: string | Uint8Array,
-  { tokens, stage }: { tokens: number; stage: ResponseScene },
+  { tokens, scene }: { tokens: number; scene: ResponseScene },
 ): Generator<WriteStep> {
-  const { splitBytes } = stage.wishes
+  const { splitBytes } = scene.directives
   if (splitBytes === undefined) return yield { kind: "write", data, tokens }
   const bytes = Buffer.from(data as string)
   for (let at = 0; at < bytes.length; at += splitBytes) {

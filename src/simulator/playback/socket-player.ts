@@ -48,14 +48,14 @@ export class SocketPlayer {
   }
 
   /** Whether the next act may follow at once. */
-  #goesOn(act: ResponseStep): boolean {
-    switch (act.kind) {
+  #goesOn(step: ResponseStep): boolean {
+    switch (step.kind) {
       case "head":
-        return this.#begin(act)
+        return this.#begin(step)
       case "write":
-        return this.#write(act)
+        return this.#write(step)
       case "wait":
-        return this.#wait(act.ms)
+        return this.#wait(step.ms)
       case "end":
         this.#end()
         return false
@@ -63,7 +63,7 @@ export class SocketPlayer {
         this.#flush()
         return false
       default:
-        this.#breakOff(act.kind)
+        this.#breakOff(step.kind)
         return false
     }
   }

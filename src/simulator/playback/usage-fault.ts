@@ -6,7 +6,7 @@ import type { SimulatedEvent } from "../simulated-call.ts"
 
 interface UsageFaultContext {
   readonly fault: UsageFault
-  readonly voice: VendorErrorFormat
+  readonly errorFormat: VendorErrorFormat
 }
 
 const COUNTS: Partial<Record<UsageFault, (count: number) => Json>> = {
@@ -26,18 +26,18 @@ export function withFaultyUsage(original: SimulatedEvent, faulty: UsageFaultCont
 /** A whole answer's text; here too every count is edited, or the member written twice. */
 export function wholeText(
   whole: JsonObject,
-  { fault, voice }: { fault: UsageFault | undefined; voice: VendorErrorFormat },
+  { fault, errorFormat }: { fault: UsageFault | undefined; errorFormat: VendorErrorFormat },
 ): string {
   if (fault === undefined || fault === "after-end") return JSON.stringify(whole)
-  if (fault !== "twice") return JSON.stringify(editUsage(whole, { fault, voice }))
-  const { usageMember } = voice
+  if (fault !== "twice") return JSON.stringify(editUsage(whole, { fault, errorFormat }))
+  const { usageMember } = errorFormat
   const again = usageMember in whole ? `,"${usageMember}":${JSON.stringify(whole[usageMember])}` : ""
   return `${JSON.stringify(whole).slice(0, -1)}${again}}`
 }
 
 /** Usage stands in the event itself, or in the message or response that the event brings. */
 function editUsage(event: JsonObject, faulty: UsageFaultContext): JsonObject {
-  const { usageMember } = faulty.voice
+  const { usageMember } = faulty.errorFormat
   const changed: Record<string, Json> = { ...event }
   for (const inner of ["message", "response"]) {
     const holder = event[inner]

@@ -31,27 +31,27 @@ class InstanceMaker {
     this.#root = root
   }
 
-  value(schema: Json, place: InstancePosition): Json {
+  value(schema: Json, position: InstancePosition): Json {
     this.#made++
     if (this.#made > MAX_VALUES) return null
-    const flat = flatten(schema, { root: this.#root, isDeep: place.depth >= DEEP })
+    const flat = flatten(schema, { root: this.#root, isDeep: position.depth >= DEEP })
     if (flat.const !== undefined) return flat.const
     const choices = list(flat.enum)
-    if (choices.length > 0) return choices[place.variant % choices.length] ?? null
+    if (choices.length > 0) return choices[position.variant % choices.length] ?? null
     switch (kindOf(flat)) {
       case "object":
-        return this.#object(flat, place)
+        return this.#object(flat, position)
       case "array":
-        return this.#array(flat, place)
+        return this.#array(flat, position)
       case "number":
       case "integer":
-        return numberOf(flat, place.variant)
+        return numberOf(flat, position.variant)
       case "boolean":
-        return place.variant % 2 === 0
+        return position.variant % 2 === 0
       case "null":
         return null
       default:
-        return stringOf(flat, place)
+        return stringOf(flat, position)
     }
   }
 
@@ -99,7 +99,7 @@ function propertyNames(flat: JsonObject, { isDeep }: { isDeep: boolean }): strin
   return [...new Set([...inOrder, ...required])]
 }
 
-const TELLING: readonly (readonly [kind: string, members: readonly string[]])[] = [
+const MEMBERS_BY_TYPE: readonly (readonly [kind: string, members: readonly string[]])[] = [
   ["object", ["properties", "required", "additionalProperties", "minProperties", "patternProperties"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]],
   ["string", ["pattern", "minLength", "maxLength", "format"]],
@@ -110,5 +110,5 @@ const TELLING: readonly (readonly [kind: string, members: readonly string[]])[] 
 function kindOf(flat: JsonObject): string {
   const types = typeof flat.type === "string" ? [flat.type] : texts(flat.type)
   const type = types.find((each) => each !== "null") ?? types[0]
-  return type ?? TELLING.find(([, members]) => members.some((member) => member in flat))?.[0] ?? "string"
+  return type ?? MEMBERS_BY_TYPE.find(([, members]) => members.some((member) => member in flat))?.[0] ?? "string"
 }

@@ -1,7 +1,7 @@
 // A string that a regular expression matches, for expressions as schemas have them: characters, classes, groups,
 // choices and repetitions. What looks around or back has no sample.
 
-interface PatternWish {
+interface PatternOptions {
   readonly minLength: number
   /** Different variants take different characters of a class. */
   readonly variant: number
@@ -31,11 +31,11 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", 
 
 class NoPatternSample extends Error {}
 
-export function samplePattern(pattern: string, wish: PatternWish): string | undefined {
+export function samplePattern(pattern: string, options: PatternOptions): string | undefined {
   try {
-    const shortest = new PatternSampler(pattern, { variant: wish.variant, more: 0 }).sample()
-    if (shortest.length >= wish.minLength) return shortest
-    return new PatternSampler(pattern, { variant: wish.variant, more: wish.minLength - shortest.length }).sample()
+    const shortest = new PatternSampler(pattern, { variant: options.variant, more: 0 }).sample()
+    if (shortest.length >= options.minLength) return shortest
+    return new PatternSampler(pattern, { variant: options.variant, more: options.minLength - shortest.length }).sample()
   } catch (thrown) {
     if (thrown instanceof NoPatternSample) return undefined
     throw thrown

@@ -45,7 +45,7 @@ export class LedgerState {
     this.accounts = new LedgerAccounts(database, memtables)
     this.holds = new OpenHolds(database, this.entries)
     const unwritten = () => this.entries.unwritten
-    this.spending = new SpendTotals({ runs: this.spend, memtables: memtables, holds: this.holds, unwritten })
+    this.spending = new SpendTotals({ runs: this.spend, memtables, holds: this.holds, unwritten })
     this.overshoots = new BudgetOvershoots(database)
     this.marks = database.query<{ entry: bigint; run: bigint }, []>(
       `SELECT (SELECT value FROM ledger_marks WHERE name = 'folded-entry') AS entry,

@@ -139,10 +139,10 @@ export class Memtable {
       sum.paidNano += spentNano(nano)
       return
     }
-    const place = { day, tenant, model, provider, first: counts }
+    const usageKey = { day, tenant, model, provider, first: counts }
     // The end of suspense is no request: the one it belongs to was counted when it was recovered.
     const requests = endsSuspense(kind) ? 0 : 1
-    this.usage.set(keyId, { ...place, sums: undefined, requests, paidNano: spentNano(nano), next })
+    this.usage.set(keyId, { ...usageKey, sums: undefined, requests, paidNano: spentNano(nano), next })
   }
 
   private post(accountId: number, nano: bigint, owedNano = 0n): void {
@@ -195,8 +195,8 @@ const NO_COUNTS: CountTotals = {
 
 export function usageLine(keyId: string, sum: UsageSum): string {
   const { tenant, model, provider, first, sums, requests, paidNano } = sum
-  const place = usageLineKey({ tenant, keyId, model, provider })
-  return `${place}\t${countsText(sums ?? first)},${requests},${paidNano}`
+  const lineKey = usageLineKey({ tenant, keyId, model, provider })
+  return `${lineKey}\t${countsText(sums ?? first)},${requests},${paidNano}`
 }
 
 /** What is being folded, and what came after. */

@@ -22,23 +22,23 @@ export class RequestHashTable<Item extends ChainedItem<Item>> {
 
   /** Of a request that is not here. */
   add(item: Item): void {
-    const place = slotOf(item.row.requestId)
-    item.next = this.slots[place]
-    this.slots[place] = item
+    const slot = slotOf(item.row.requestId)
+    item.next = this.slots[slot]
+    this.slots[slot] = item
   }
 
   /** Undefined where it is not here. */
   remove(requestId: string): Item | undefined {
-    const place = slotOf(requestId)
+    const slot = slotOf(requestId)
     let before: Item | undefined
-    let item = this.slots[place]
+    let item = this.slots[slot]
     while (item && item.row.requestId !== requestId) {
       before = item
       item = item.next
     }
     if (!item) return undefined
     if (before) before.next = item.next
-    else this.slots[place] = item.next
+    else this.slots[slot] = item.next
     item.next = undefined
     return item
   }

@@ -119,10 +119,10 @@ export class SpendTotals {
     const days: number[] = []
     for (const tail of memtables.all()) days.push(...inMemtable(tail))
     for (const entry of unwritten()) if (entry.use !== null && isOf(entry)) days.push(entry.day)
-    const place = `${escapeName(holder)}\t`
+    const prefix = `${escapeName(holder)}\t`
     for (let month = runs.partFrom(monthOf(day)); month !== undefined; month = runs.partFrom(month + 1))
-      for (const line of runs.linesWithPrefix(month, place))
-        days.push(Number(line.slice(place.length, line.lastIndexOf("\t"))))
+      for (const line of runs.linesWithPrefix(month, prefix))
+        days.push(Number(line.slice(prefix.length, line.lastIndexOf("\t"))))
     const last = days.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
     return last < day ? undefined : last
   }
@@ -143,11 +143,11 @@ export class SpendTotals {
     const { runs, memtables } = this.sources
     let nano = 0n
     for (const tail of memtables.all()) nano += byTail(tail)
-    const place = `${escapeName(holder)}\t`
+    const prefix = `${escapeName(holder)}\t`
     const [first, last] = days === EVER ? [0, days.to] : [monthOf(days.from), monthOf(days.to)]
     for (let month = runs.partFrom(first); month !== undefined && month <= last; month = runs.partFrom(month + 1))
-      for (const line of runs.linesWithPrefix(month, place)) {
-        const day = Number(line.slice(place.length, line.lastIndexOf("\t")))
+      for (const line of runs.linesWithPrefix(month, prefix)) {
+        const day = Number(line.slice(prefix.length, line.lastIndexOf("\t")))
         if (day >= days.from && day <= days.to) nano += paidOf(line)
       }
     return nano

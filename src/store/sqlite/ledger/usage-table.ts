@@ -16,9 +16,9 @@ export function usageTable(database: Database, standing: LedgerState): UsageTabl
     page: (filter) => {
       const { usage: runs, memtables } = standing.ready()
       const rows: UsageRow[] = []
-      const days = daysFrom(filter.after?.day ?? filter.from, { runs, memtables: memtables })
+      const days = daysFrom(filter.after?.day ?? filter.from, { runs, memtables })
       for (let next = days.next(); !next.done && next.value <= filter.to; next = days.next())
-        for (const row of dayRows(next.value, { filter, runs, memtables: memtables })) {
+        for (const row of dayRows(next.value, { filter, runs, memtables })) {
           if (filter.model === undefined || row.model === filter.model) rows.push(row)
           if (rows.length === filter.limit) return rows
         }
@@ -61,20 +61,20 @@ function* memtableLines(
   { usage }: Memtable,
   { day, start }: { readonly day: number; readonly start: string },
 ): Generator<string> {
-  const places: string[] = []
+  const prefixes: string[] = []
   for (const [keyId, first] of usage)
     for (let sum: typeof first | undefined = first; sum; sum = sum.next) {
       if (sum.day !== day) continue
-      const place = `${escapeName(sum.tenant)}\t${escapeName(keyId)}`
+      const prefix = `${escapeName(sum.tenant)}\t${escapeName(keyId)}`
       // The whole place begins with it, so that it comes before what is sought only where all of it does.
-      if (place >= start || start.startsWith(place)) places.push(place)
+      if (prefix >= start || start.startsWith(prefix)) prefixes.push(prefix)
     }
-  places.sort()
+  prefixes.sort()
   let before: string | undefined
-  for (const place of places) {
-    if (place === before) continue
-    before = place
-    const [tenant = "", key = ""] = place.split("\t").map(unescapeName)
+  for (const prefix of prefixes) {
+    if (prefix === before) continue
+    before = prefix
+    const [tenant = "", key = ""] = prefix.split("\t").map(unescapeName)
     const lines: string[] = []
     for (let sum = usage.get(key); sum; sum = sum.next)
       if (sum.day === day && sum.tenant === tenant) lines.push(usageLine(key, sum))

@@ -185,14 +185,14 @@ export class AuditSums {
     }
   }
 
-  private pay(place: string, nano: bigint): void {
-    this.paid.set(place, (this.paid.get(place) ?? 0n) + nano)
+  private pay(key: string, nano: bigint): void {
+    this.paid.set(key, (this.paid.get(key) ?? 0n) + nano)
   }
 
   private write(limit: number): void {
     for (const [name, nano] of this.unwritten.splice(-limit).reverse()) {
-      const [tree = "", part, place = ""] = name.split("\n")
-      this.addPaid.run(tree, Number(part), place, nano)
+      const [tree = "", part, lineKey = ""] = name.split("\n")
+      this.addPaid.run(tree, Number(part), lineKey, nano)
     }
   }
 }

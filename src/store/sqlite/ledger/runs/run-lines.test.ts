@@ -6,8 +6,8 @@ import { mergeSortedLines, sumEqualKeys } from "./sorted-runs.ts"
 
 /** Names of any characters, some of them such as end a field or a line. */
 const name = fc.string({ unit: fc.constantFrom("a", "b", "é", "\t", "\n", "%", "\ufffd", "😀", "\ud800", "\u0000") })
-const place = fc.tuple(name, name).map((names) => names.map(escapeName).join("\t"))
-const line = fc.tuple(place, fc.bigInt({ min: 0n, max: 10n ** 19n })).map(([at, nano]) => `${at}\t1,${nano}`)
+const lineKey = fc.tuple(name, name).map((names) => names.map(escapeName).join("\t"))
+const line = fc.tuple(lineKey, fc.bigInt({ min: 0n, max: 10n ** 19n })).map(([at, nano]) => `${at}\t1,${nano}`)
 
 describe("a name", () => {
   test("a name is the same again when it was written in plain characters", () => {

@@ -55,8 +55,8 @@ export function lineKeyOf(line: string): string {
 }
 
 /** Behind every line of this place, and before those of the next. */
-export function afterLineKey(place: string): string {
-  return `${place}\t:`
+export function afterLineKey(lineKey: string): string {
+  return `${lineKey}\t:`
 }
 
 /** Of usage: what is counted, how many requests, and what was paid; of spending only that. */
