@@ -8,7 +8,7 @@ interface AccountFinding extends Omit<CredentialVerdict, "offer"> {
   readonly provider: string
   /** Null if the entry sets none and has no account. */
   readonly address: string | null
-  /** Where the credential comes from; null where there is none. */
+  /** The origin of the credential; null if there is none. */
   readonly source: string | null
   /** The ids of the models that the host offers, where they are discovered. */
   readonly models?: readonly string[]

@@ -1,4 +1,4 @@
-// Builds the HTTP request that asks a gateway for an explanation, per protocol.
+// Builds the HTTP request for an explanation, per protocol.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 
 export interface ExplainRequest {

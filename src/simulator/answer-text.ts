@@ -1,4 +1,4 @@
-// The simulator's words: it says what it is, shows that it heard, and goes on for as long as it was asked to.
+// The text of simulated answers: it names the simulator, quotes the prompt, and fills up to the requested word count.
 import type { SimulatedRequest } from "./simulated-request.ts"
 
 const MAX_QUOTED = 200
@@ -10,7 +10,7 @@ const FILLER =
   "them is understood. It reads what was said, finds who can answer, and passes the answer on as it came. It keeps count, " +
   "it keeps secrets, and it keeps out of the way. When one road is closed it takes another, and says so."
 
-/** Candidates after the first say which they are, so that they can be told apart. */
+/** Candidates after the first include their number, which distinguishes them. */
 export function answerText(request: SimulatedRequest, index: number): string {
   const { model, lastWords, count } = request
   const text =

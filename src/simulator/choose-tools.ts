@@ -1,10 +1,10 @@
-// Which tools the simulator calls: those it must, and those whose names or descriptions the user's words touch.
+// Chooses the tools that the simulator calls: forced ones, and those whose name or description matches the prompt.
 import type { SimulatedRequest, SimulatedTool } from "./simulated-request.ts"
 
 /** Agents offer dozens of tools; a request that touches many of them should not set all of them off. */
 const MAX_CALLS = 3
 
-/** Words that say nothing about what a tool is for. */
+/** Words that do not describe a tool's purpose. */
 const STOP_WORDS = new Set(
   (
     "about after all also always and any are call called can could does each every fetch file find for from function " +
@@ -19,7 +19,7 @@ export function toolsToCall(request: SimulatedRequest): readonly SimulatedTool[]
   const { mode, only } = toolChoice
   const allowed = only ? tools.filter(({ name }) => only.includes(name)) : tools
   if (mode === "none") return []
-  // Whoever has given a result waits to hear what came of it.
+  // After a tool result the client expects an answer.
   if (mode === "auto" && toolResults.length > 0) return []
   const fitting = fittingTools(allowed, lastWords)
   const chosen = fitting.length === 0 && mode === "required" ? allowed.slice(0, 1) : fitting
@@ -36,7 +36,7 @@ function fittingTools(tools: readonly SimulatedTool[], lastWords: string): reado
   return named.length > 0 ? named : tools.filter(({ description }) => isDescribed(description, promptWords))
 }
 
-/** By two words of the description's first sentence, or by its only one. */
+/** True if two words of the description's first sentence match the prompt, or its only one. */
 function isDescribed(description: string, promptWords: ReadonlySet<string>): boolean {
   const words = significantWords(description.split(/[.\n]/, 1)[0] ?? "").filter((word) => word.length > 3)
   const touched = words.filter((word) => promptWords.has(word)).length
@@ -47,7 +47,7 @@ function significantWords(text: string): string[] {
   return [...wordsOf(text)].filter((word) => word.length > 2 && !STOP_WORDS.has(word))
 }
 
-/** Lower case, without the plural's s; a name in camel case is several words. */
+/** Words in lower case, without the plural's s; a name in camel case is split. */
 function wordsOf(text: string): Set<string> {
   const words =
     text

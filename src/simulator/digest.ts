@@ -1,7 +1,7 @@
-// What looks random but depends on its input alone: identifiers, seals, and numbers for vectors and pictures.
+// Deterministic pseudo-random values: identifiers, seals, and numbers for vectors and images.
 import { createHash } from "node:crypto"
 
-/** At most 64 hexadecimal digits. */
+/** A SHA-256 digest of at most 64 hexadecimal digits. */
 export function digest(input: string, length = 64): string {
   return createHash("sha256").update(input).digest("hex").slice(0, length)
 }
@@ -11,7 +11,7 @@ export function opaqueText(input: string): string {
   return createHash("sha512").update(input).digest("base64")
 }
 
-/** An endless row of whole numbers of 32 bits (mulberry32). */
+/** A generator of unsigned 32-bit integers (mulberry32). */
 export function randomNumbers(seed: string): () => number {
   let state = Number.parseInt(digest(seed, 8), 16)
   return () => {

@@ -3,7 +3,7 @@ import { array, assert, integer, property, string } from "fast-check"
 import { directiveRows, parseDirectives, splitModelName } from "./directives.ts"
 
 const NO_NUMBER = "N"
-/** Every word as the table writes it. */
+/** Every directive as the table lists it. */
 const words = directiveRows().map((row) => /`([^`]+)`/.exec(row)?.[1] ?? "")
 
 test("every word of the table is read, alone and joined, from a name and by itself", () => {

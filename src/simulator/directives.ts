@@ -1,15 +1,15 @@
-// The words a failure or a speed is asked for in: after `@` in a model's name, or in the header x-simulate.
+// Directives that make the simulator fail or slow down: after `@` in a model's name, or in the header x-simulate.
 
 export interface SimulatedSpeed {
-  /** From the request to the first token. */
+  /** Time from the request to the first token. */
   readonly firstTokenMs?: number | undefined
-  /** Of one stream, after its first token. */
+  /** Rate of one stream after its first token. */
   readonly tokensPerSecond?: number | undefined
-  /** How far each wait may be from its measure, either way. */
+  /** Maximum deviation of each wait, in either direction. */
   readonly jitterPercent?: number | undefined
 }
 
-/** Where a fault happens: before the headers, or after so many events. */
+/** A fault, and when it happens: before the headers, or after `at` events. */
 export interface SimulatedFault {
   readonly effect: "stall" | "cut" | "reset" | "end" | "garbage" | "broken-json" | "error"
   readonly at: "before-headers" | number
@@ -22,7 +22,7 @@ export interface RetryHint {
 
 export type UsageFault = "missing" | "zero" | "negative" | "huge" | "text" | "twice" | "after-end"
 
-/** What was asked for, all words taken together. */
+/** All directives of one request, joined. */
 export interface SimulatorDirectives extends SimulatedSpeed {
   readonly status?: number
   readonly hints: readonly RetryHint[]
@@ -30,14 +30,14 @@ export interface SimulatorDirectives extends SimulatedSpeed {
   readonly html?: true
   readonly splitBytes?: number
   readonly usage?: UsageFault
-  /** Of silence before a stream's last usage, and again after it. */
+  /** Silence before a stream's last usage, and again after it. */
   readonly endingMs?: number
 }
 
 export const NO_DIRECTIVES: SimulatorDirectives = { hints: [], faults: [] }
 
 interface DirectiveDeclaration {
-  /** With `N` where a number stands. */
+  /** The directive's name, with `N` in place of a number. */
   readonly word: string
   readonly from?: number
   readonly to?: number
@@ -47,7 +47,7 @@ interface DirectiveDeclaration {
 
 const MAX_NUMBER = 1_000_000
 
-/** A word that takes effect after so many events, or before the headers where `early` says so. */
+/** Directives that take effect after N events and, if `early` is set, before the headers. */
 function stagedDirectives(
   what: SimulatedFault["effect"],
   { description, early }: { description: string; early?: string },
@@ -158,7 +158,7 @@ const SEPARATOR = "."
 
 const matchers = DIRECTIVES.map((word) => ({ word, pattern: new RegExp(`^${word.word.replace("N", "(\\d{1,7})")}$`) }))
 
-/** What words joined by `.` ask for; undefined when one of them is none of ours. */
+/** The directives in a text, joined by `.`; undefined if one of them is unknown. */
 export function parseDirectives(text: string): SimulatorDirectives | undefined {
   let directives = NO_DIRECTIVES
   for (const word of text.split(SEPARATOR)) {
@@ -181,7 +181,7 @@ function parseDirective(text: string): Partial<SimulatorDirectives> | undefined 
   return undefined
 }
 
-/** Of two that cannot both hold, the later. */
+/** Joins directives; if two contradict each other, the later one applies. */
 export function joinDirectives(
   directives: SimulatorDirectives,
   more: Partial<SimulatorDirectives>,
@@ -196,12 +196,12 @@ export function joinDirectives(
 
 export interface SplitName {
   readonly name: string
-  /** With its `@`; empty where the name ends in none. */
+  /** The suffix with its `@`; empty if the name has none. */
   readonly suffix: string
   readonly directives: SimulatorDirectives
 }
 
-/** A model's name and what its suffix asks for. What is not of the grammar is part of the name. */
+/** Splits a model's name from its directives. A suffix that is not a directive is part of the name. */
 export function splitModelName(modelName: string): SplitName {
   const at = modelName.lastIndexOf("@")
   const directives = at < 1 ? undefined : parseDirectives(modelName.slice(at + 1))
@@ -209,7 +209,7 @@ export function splitModelName(modelName: string): SplitName {
   return { name: modelName.slice(0, at), suffix: modelName.slice(at), directives }
 }
 
-/** The words as rows of the documentation's table. */
+/** The directives as rows of the documentation's table. */
 export function directiveRows(): string[] {
   return DIRECTIVES.map(
     ({ word, from, to, description }) => `| \`${word}\` | ${range({ word, from, to })} | ${description} |`,

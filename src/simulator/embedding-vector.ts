@@ -1,8 +1,8 @@
-// Embeddings that mean a little: texts that share words have vectors that are near each other.
+// Deterministic embeddings: texts that share words have vectors close to each other.
 import { randomNumbers } from "./digest.ts"
 
 const DIMENSIONS_PER_WORD = 32
-/** What tells texts of the same words apart. */
+/** Weight of the whole text, which distinguishes texts of the same words. */
 const OWN_WEIGHT = 0.02
 
 /** A vector of length 1, in the precision it travels in. */

@@ -3,7 +3,7 @@
 export interface HttpRequest {
   readonly method: string
   readonly target: string
-  /** By name in lower case; of several the last. */
+  /** Header values by name in lower case; of repeated headers the last. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
   readonly keepsAlive: boolean
@@ -30,14 +30,16 @@ export class RequestReader {
     if (this.#length > MAX_BYTES) throw new Error("the request is larger than the simulator takes")
   }
 
-  /** Whether a request has begun that waits for a word before it goes on; each is told once. */
+  /** True once per request that waits for `100 Continue`. */
   waitsForContinue(): boolean {
     const waits = !this.#isContinueReported && this.#head?.headers.get("expect")?.toLowerCase() === "100-continue"
     this.#isContinueReported ||= waits
     return waits
   }
 
-  /** The next whole request, taken out; undefined while some of it is missing. Throws on what is no HTTP. */
+  /**
+   * Removes and returns the next whole request; undefined while it is incomplete. Throws if the bytes are not HTTP.
+   */
   next(): HttpRequest | undefined {
     if (this.#length === 0 || this.#length < this.#needed) return undefined
     const bytes = this.#joined()

@@ -21,7 +21,7 @@ export class SimulatorServer {
   readonly #sockets = new Set<Socket>()
 
   private constructor(options: SimulatorOptions) {
-    // Every call is found by its answer's id, also where two ask the same.
+    // The answer's id identifies every call, even if two requests are equal.
     this.#simulator = new Simulator({ ...options, seed: options.seed ?? crypto.randomUUID() })
     this.#server = createServer((socket) => this.#accept(socket))
   }
@@ -46,7 +46,7 @@ export class SimulatorServer {
     return this.#sockets.size
   }
 
-  /** Ends everything at once: nobody's real answers are under way. */
+  /** Ends every connection at once: no real answers are lost. */
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve))
     for (const socket of this.#sockets) socket.destroy()
@@ -74,7 +74,7 @@ function notListening({ host, port, cause }: { host: string; port: number; cause
   return new Error(`The simulator cannot listen on ${host}:${port}: ${reason}.`, { cause })
 }
 
-/** One caller's connection: requests one after the other, each answered before the next. */
+/** One client connection; requests are answered one at a time. */
 class SimulatorConnection {
   readonly #socket: Socket
   readonly #simulator: Simulator
@@ -118,7 +118,7 @@ class SimulatorConnection {
     this.#playing = new SocketPlayer(this.#socket, { playback, keepsAlive, onEnd })
   }
 
-  /** In a turn of its own, so that a row of requests sent at once is no recursion. */
+  /** Runs in a new turn of the event loop, so that pipelined requests do not recurse. */
   #next(): void {
     setImmediate(() => {
       this.#playing = undefined
@@ -148,7 +148,7 @@ interface PlainAnswer {
   readonly body: object
 }
 
-/** Whoever only looks whether somebody is there, as `trivium check` does, finds a list of models. */
+/** A health check, such as `trivium check`, gets a list of models. */
 function plainAnswer({ method, target }: HttpRequest): PlainAnswer {
   const [path = ""] = target.split("?", 1)
   if (method !== "GET" || !path.endsWith("/models")) return failedAnswer(404, `Invalid URL (${method} ${path})`)

@@ -1,4 +1,4 @@
-// The simulator's mind: what is answered to what was said, in no vendor's words, and the same to the same.
+// Decides the simulated answer, independent of the protocol: equal requests get equal answers.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import { answerText, reasoningText } from "./answer-text.ts"
 import { toolsToCall } from "./choose-tools.ts"
@@ -11,14 +11,14 @@ import type { AnswerFormat, SimulatedRequest, SimulatedTool } from "./simulated-
 import { tokenize } from "./tokens.ts"
 
 export interface SimulatedAnswer {
-  /** What identifiers are made from. */
+  /** The seed of identifiers. */
   readonly seed: string
   readonly candidates: readonly SimulatedCandidate[]
   readonly usage: SimulatedUsage
 }
 
 export interface SimulatedCandidate {
-  /** Cut into tokens, as is all that is said. */
+  /** Reasoning, cut into tokens like all text. */
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
   readonly calls: readonly SimulatedToolCall[]
@@ -39,7 +39,7 @@ export interface SimulatedUsage extends PromptUsage {
   readonly reasoning: number
 }
 
-/** `id` tells this call from others that ask the same; `caching` says whether a prompt is kept only where it is marked, or always. */
+/** `id` distinguishes this call from equal ones; `caching` selects the vendor's kind of prompt cache. */
 export function simulate(
   request: SimulatedRequest,
   { id, cache, caching }: { id: string; cache: PromptCache; caching: "marked" | "implicit" },
@@ -60,7 +60,7 @@ function simulateCandidate(request: SimulatedRequest, index: number): SimulatedC
   const limit = request.maxOutputTokens ?? Number.POSITIVE_INFINITY
   const thoughts = request.reasoning ? tokenize(reasoningText(request)) : []
   const reasoning = thoughts.slice(0, limit)
-  // A model that thought to the end of its limit has said nothing, and was cut off.
+  // Reasoning that reaches the limit leaves no tokens for an answer.
   if (thoughts.length > 0 && thoughts.length >= limit) return { reasoning, text: [], calls: [], finish: "length" }
   const maxTokens = limit - reasoning.length
   const calls = toolsToCall(request).map(simulateCall)
@@ -76,7 +76,7 @@ function wholeText(request: SimulatedRequest, index: number): string {
   return format.bare && typeof value === "string" ? value : JSON.stringify(value)
 }
 
-/** Agents have tools, and speak of JSON in their instructions without wanting any for an answer. */
+/** Agents have tools, and mention JSON in their instructions without requesting a JSON answer. */
 function promptedFormat({ tools, lastWords, prompt }: SimulatedRequest): AnswerFormat | undefined {
   const texts = prompt.filter(({ isImage }) => !isImage).map(({ text }) => text)
   return findPromptedFormat(tools.length > 0 ? [lastWords] : [lastWords, ...texts])
@@ -107,7 +107,7 @@ function simulateCall({ name, schema }: SimulatedTool): SimulatedToolCall {
   return { name, input, tokens: tokenize(JSON.stringify(input)) }
 }
 
-/** A call that does not fit whole is not made: half of its input would be of no use to anybody. */
+/** A call that does not fit is left out, because partial input is useless. */
 function callsWithin(
   calls: readonly SimulatedToolCall[],
   maxTokens: number,
@@ -130,7 +130,6 @@ export function nameTokens({ name }: Pick<SimulatedToolCall, "name">): number {
   return tokenize(name).length
 }
 
-/** What the call costs. */
 export function chargeOf(usage: SimulatedUsage, { id, model }: { id: string; model: string }): ExpectedCharge {
   const { fresh, read, written, writtenLong, output, reasoning } = usage
   return { id, model, inputTokens: fresh + read + written + writtenLong, outputTokens: output + reasoning }

@@ -1,4 +1,4 @@
-// What the simulator would charge: one line for each call of which it has served anything.
+// Records what the simulator would charge: one line for each call that it served, even in part.
 import { openSync, writeSync } from "node:fs"
 import type { EndStep, ResponseStep } from "./playback/response-steps.ts"
 import type { ExpectedCharge } from "./simulated-call.ts"
@@ -6,21 +6,21 @@ import type { ExpectedCharge } from "./simulated-call.ts"
 export interface SimulatedCharge {
   /** The answer's own id, or the request id where it has none. */
   readonly id: string
-  /** What the answer's request-id header says. */
+  /** The value of the response's request-id header. */
   readonly request_id: string
   readonly path: string
   readonly model: string
-  /** When it ended. */
+  /** The end of the call. */
   readonly time: string
   readonly input_tokens: number
-  /** Of a call that broke off, those that had left by then. */
+  /** For a call that broke off, the tokens sent until then. */
   readonly output_tokens: number
   readonly ended: "complete" | "client-gone" | "fault"
 }
 
 const MAX_RECENT = 10_000
 
-/** The last bills in memory, and all of them in a file where one is named. */
+/** The latest charges in memory, and all of them in a file if one is given. */
 export class ChargeLog {
   readonly #recent: SimulatedCharge[] = []
   readonly #file: number | undefined
@@ -33,7 +33,7 @@ export class ChargeLog {
     return this.#recent.slice(-MAX_RECENT)
   }
 
-  /** On its way to the disk when this returns: whoever is killed after it cannot hide the call. */
+  /** Writes synchronously, so that killing the process afterwards does not hide the call. */
   readonly add = (charge: SimulatedCharge): void => {
     if (this.#file !== undefined) writeSync(this.#file, `${JSON.stringify(charge)}\n`)
     this.#recent.push(charge)
@@ -48,7 +48,7 @@ interface MeteredCall {
   readonly onCharge: (charge: SimulatedCharge) => void
 }
 
-/** Counts what leaves, and writes the bill before the last of it does. */
+/** Counts the tokens sent, and records the charge before the last write. */
 export class ChargeMeter {
   readonly #metered: MeteredCall
   #outputTokens = 0
@@ -58,7 +58,7 @@ export class ChargeMeter {
     this.#metered = metered
   }
 
-  /** The same acts; each write waits for the act after it, to know whether it is the last. */
+  /** Passes the steps on; each write waits for the next step, which tells if it is the last. */
   *watch(steps: Iterable<ResponseStep>): Generator<ResponseStep> {
     let held: ResponseStep | undefined
     for (const step of steps) {
@@ -72,7 +72,7 @@ export class ChargeMeter {
     }
   }
 
-  /** The caller is gone, and nothing more will be sent. */
+  /** Called when the client has gone. */
   onClientGone(): void {
     this.#close("client-gone")
   }

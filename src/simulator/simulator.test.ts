@@ -14,7 +14,7 @@ const streams: Record<string, [path: string, body: JsonObject]> = {
   "gemini-generate": ["/v1beta/models/m:streamGenerateContent?alt=sse", { contents: [{ parts: [{ text: "Hello" }] }] }],
 }
 
-/** Without what the clock says. */
+/** Removes timestamps. */
 const timeless = (text: string) => text.replace(/"(created|created_at|completed_at)":\d+/g, "")
 
 describe.each(Object.entries(streams))("%s", (_, [path, body]) => {

@@ -1,4 +1,5 @@
-// A provider without a network: takes what an upstream would be sent, answers as that vendor would, fails on request.
+// A provider without a network: takes the gateway's upstream requests, answers as the vendor would, and fails on
+// request.
 import { isObject, type JsonObject } from "../canonical/json.ts"
 import type { UpstreamRequest } from "../transport/http-client.ts"
 import { digest } from "./digest.ts"
@@ -29,7 +30,7 @@ import { PromptCache } from "./prompt-cache.ts"
 import { type SimulatedCall, type SimulatedEndpoint, SimulatedRefusal, type SimulatedReply } from "./simulated-call.ts"
 import { ChargeMeter, type SimulatedCharge } from "./simulated-charge.ts"
 
-/** By how the path ends. */
+/** Endpoints by the end of the path. */
 const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint])[] = [
   ["/chat/completions", openaiChat],
   ["/completions", openaiCompletions],
@@ -46,13 +47,13 @@ const ENDPOINTS: readonly (readonly [ending: string, endpoint: SimulatedEndpoint
   [":batchEmbedContents", geminiBatchEmbed],
 ]
 
-/** The header that asks for failures and speed. */
+/** The header for directives. */
 export const DIRECTIVES_HEADER = "x-simulate"
 
 export interface SimulatorOptions {
-  /** As fast as it can, unless told otherwise. */
+  /** By default no delays. */
   readonly speed?: SimulatedSpeed
-  /** With one, every answer has an id of its own, which follows from it and from how many calls came before. */
+  /** With a seed, every answer has its own id, derived from the seed and the number of calls. */
   readonly seed?: string | undefined
   readonly onCharge?: (charge: SimulatedCharge) => void
 }
@@ -60,7 +61,7 @@ export interface SimulatorOptions {
 interface SimulatorInput {
   readonly url: string
   readonly body: string | Uint8Array
-  /** What the header said. */
+  /** The value of the directives header. */
   readonly directives?: string | null | undefined
 }
 
@@ -74,7 +75,7 @@ export class Simulator {
     this.#options = options
   }
 
-  /** The answer, ready to be played. */
+  /** The response, ready to be played. */
   answer(input: SimulatorInput): ResponsePlayback {
     const { seed, speed = {}, onCharge = () => {} } = this.#options
     const own = digest(`${seed ?? ""} ${this.#calls++}`)
@@ -111,10 +112,9 @@ export class Simulator {
   }
 }
 
-/** Takes what an upstream would be sent. */
 export type SimulatedSend = (outgoing: UpstreamRequest) => Promise<Response>
 
-/** The simulator in this process, in the network's place. */
+/** The simulator in this process, in place of the network. */
 export function createSimulator(options?: SimulatorOptions): SimulatedSend {
   const simulator = new Simulator(options)
   return async ({ url, headers, body, abort: { signal } }) => {
@@ -138,7 +138,7 @@ interface ReadCall {
   readonly directives: SimulatorDirectives
 }
 
-/** The call without what was asked of the simulator: the model's suffix, in the path or in the body. */
+/** The call without its directives, which are removed from the model's name in the path or body. */
 function readCall(path: string, { body: sent, directives: header }: SimulatorInput): ReadCall {
   const headerDirectives = header ? parseDirectives(header.trim()) : NO_DIRECTIVES
   if (!headerDirectives)
@@ -162,7 +162,7 @@ function parse(body: string | Uint8Array): JsonObject {
     const parsed: unknown = JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body))
     if (isObject(parsed)) return parsed
   } catch {
-    // Told below, like a body that is JSON but no object.
+    // Reported below, like a body that is JSON but not an object.
   }
   throw new SimulatedRefusal("The body of the request is not a JSON object.")
 }

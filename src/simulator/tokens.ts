@@ -1,4 +1,4 @@
-// The simulator's tokens: a word with the space before it. A long run without spaces is several.
+// The simulator's tokens: a word with the space before it; a long run without spaces is cut.
 
 const TOKEN = /\s*\S{1,16}|\s+$/gu
 
@@ -7,7 +7,7 @@ export function tokenize(text: string): string[] {
   return text.match(TOKEN) ?? []
 }
 
-/** Where each token ends, without keeping the tokens of a large text. */
+/** The end of each token, without keeping the tokens of a large text. */
 export function* tokenEnds(text: string): Generator<number> {
   const token = new RegExp(TOKEN)
   while (token.test(text)) yield token.lastIndex

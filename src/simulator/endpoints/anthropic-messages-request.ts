@@ -32,7 +32,7 @@ export function readMessagesRequest(body: JsonObject): SimulatedRequest {
   }
 }
 
-/** What counts as input: tools, then instructions, then messages, which is also the order caches go by. */
+/** Reads the input in the order that prompt caches use: tools, instructions, messages. */
 export function readPrompt(body: JsonObject): PromptTranscript {
   if (text(body.model) === "") throw fieldRequired("model")
   if (!Array.isArray(body.messages)) throw fieldRequired("messages")
@@ -78,7 +78,7 @@ function markOf(cacheControl: OptionalJson): PromptPiece["mark"] {
   return cacheControl.ttl === "1h" ? "long" : "short"
 }
 
-/** A mark on the request itself stands for one on its last block. */
+/** A mark on the request itself counts as one on its last block. */
 function markLast({ prompt }: PromptTranscript, mark: PromptPiece["mark"]): void {
   const last = prompt.pop()
   if (last) prompt.push(mark ? { ...last, mark } : last)

@@ -47,7 +47,7 @@ function answer({ id, body, cache }: SimulatedCall): SimulatedReply {
 interface SimulatedBlock {
   readonly block: JsonObject
   readonly emptyMembers: JsonObject
-  /** The tokens its beginning says. */
+  /** Tokens that the opening event counts. */
   readonly opening: number
   readonly deltas: readonly SimulatedDelta[]
 }
@@ -136,12 +136,12 @@ function silentEvent(event: JsonObject): SimulatedEvent {
   return { event, tokens: 0 }
 }
 
-/** When a message starts, its input is known and none of its output. */
+/** Usage when a message starts: its input, and no output yet. */
 function startUsage({ output_tokens_details: _, ...usage }: JsonObject): JsonObject {
   return { ...usage, output_tokens: 0 }
 }
 
-/** Here the input excludes what was cached, and the output includes the thinking. */
+/** Anthropic's input excludes cached tokens, and its output includes the thinking. */
 function usageOf({ fresh, read, written, writtenLong, output, reasoning }: SimulatedUsage): JsonObject {
   const cache_creation: Json = { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: writtenLong }
   return {

@@ -24,7 +24,7 @@ function errorBody({ status, message, retrySeconds }: SimulatedFailure): JsonObj
 
 export const geminiErrorFormat: VendorErrorFormat = {
   contentType: "application/json; charset=UTF-8",
-  // Google's own answers have none; every call must be found by something.
+  // Google sends no request id; the simulator needs one to identify every call.
   requestIdHeader: "x-request-id",
   usageMember: "usageMetadata",
   errorBody,
@@ -32,7 +32,7 @@ export const geminiErrorFormat: VendorErrorFormat = {
   errorFrame: (failure) => `${JSON.stringify(errorBody(failure))}\n`,
 }
 
-/** Where the answer is one array, so is an error. */
+/** Errors of a streamed array are array elements too. */
 export const geminiArrayErrorFormat: VendorErrorFormat = {
   ...geminiErrorFormat,
   errorBody: (failure) => [errorBody(failure)],

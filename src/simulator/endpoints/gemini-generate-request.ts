@@ -40,7 +40,7 @@ export function readContents(body: JsonObject): PromptTranscript {
   return transcript
 }
 
-/** Whether there are thoughts, and whether they are shown. */
+/** Reads if thinking is requested, and if the thoughts are sent to the client. */
 export function readThinking(body: JsonObject): { isRequested: boolean; isShown: boolean } {
   const config = object(either(object(either(body, "generationConfig")), "thinkingConfig"))
   const isShown = either(config, "includeThoughts") === true

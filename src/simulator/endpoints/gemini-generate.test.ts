@@ -40,7 +40,7 @@ async function stream(body: JsonObject): Promise<GeminiAnswer[]> {
   return sent.flatMap(({ data }) => data ?? [])
 }
 
-/** The answer that the chunks add up to: texts of a kind are joined, empty ones only sign what came before. */
+/** Joins chunks into one answer: adjacent texts of the same kind are joined, empty ones only carry a signature. */
 function fold(chunks: readonly GeminiAnswer[]): GeminiAnswer {
   const candidates: GeminiCandidate[] = []
   for (const { content, finishReason, index } of chunks.flatMap((chunk) => chunk.candidates)) {

@@ -54,7 +54,7 @@ function isEvents(query: URLSearchParams): boolean {
 interface CandidateScene {
   readonly seed: string
   readonly isShown: boolean
-  /** What a picture is drawn of, where one is asked for. */
+  /** The prompt of the image; undefined if the answer has none. */
   readonly imagePrompt: string | undefined
 }
 
@@ -75,7 +75,7 @@ function prepare({ id, body, path, cache }: SimulatedCall) {
   }
 }
 
-/** Models that draw do so unless they are asked for text alone. */
+/** Image models draw unless the request allows text only. */
 function findImagePrompt(body: JsonObject, model: string): string | undefined {
   const config = object(either(body, "generationConfig"))
   const modalities = texts(either(config, "responseModalities")).map((word) => word.toUpperCase())
@@ -89,13 +89,13 @@ function withPictures(simulated: SimulatedAnswer, imagePrompt: string | undefine
   return { ...simulated, usage: { ...usage, output: usage.output + tokens } }
 }
 
-/** Who calls a tool draws when it is answered. */
+/** An answer that calls a tool has no image; the answer to the tool's result has it. */
 function pictureTokens({ calls }: SimulatedCandidate, imagePrompt: string | undefined): number {
   return imagePrompt !== undefined && calls.length === 0 ? PICTURE_TOKENS : 0
 }
 
 const PICTURE_SIZE = { width: 1024, height: 1024 }
-/** As the vendor counts a picture of this size. */
+/** Tokens that Google counts for an image of this size. */
 const PICTURE_TOKENS = 1290
 
 function imagePart(prompt: string): SimulatedPart {
@@ -103,7 +103,7 @@ function imagePart(prompt: string): SimulatedPart {
   return { part: { inlineData: { mimeType: "image/png", data } }, output: PICTURE_TOKENS, reasoning: 0 }
 }
 
-/** A part, and how many tokens it took. */
+/** A part and its token counts. */
 interface SimulatedPart {
   readonly part: JsonObject
   readonly output: number
@@ -112,7 +112,7 @@ interface SimulatedPart {
 
 const TOKENS_PER_CHUNK = 8
 
-/** What is signed is the first call, or the last of the text. */
+/** The first call is signed, or else the last piece of text. */
 function* pieces(
   candidate: SimulatedCandidate,
   { seed, isShown, imagePrompt }: CandidateScene,
@@ -146,7 +146,7 @@ function groupTokens(tokens: readonly string[], size: number): (readonly string[
   return Array.from({ length: Math.ceil(tokens.length / size) }, (_, at) => tokens.slice(at * size, (at + 1) * size))
 }
 
-/** Every chunk tells the usage so far. */
+/** Every chunk reports the usage so far. */
 function* chunksOf({ simulated, tail, sceneOf }: ReturnType<typeof prepare>): Generator<SimulatedEvent> {
   let usage = { ...simulated.usage, output: 0, reasoning: 0 }
   let unfinished = simulated.candidates.length
@@ -180,7 +180,7 @@ function finishReason({ finish }: SimulatedCandidate): string {
   return finish === "length" ? "MAX_TOKENS" : "STOP"
 }
 
-/** Here the prompt includes what was cached, and the candidates exclude the thoughts. */
+/** Google's prompt count includes cached tokens, and its candidates count excludes thoughts. */
 function usageOf({ fresh, read, output, reasoning }: SimulatedUsage): JsonObject {
   return {
     promptTokenCount: fresh + read,

@@ -1,4 +1,4 @@
-// Where Google's paths name the model.
+// Finds the model in Google's paths.
 import { type SimulatorDirectives, splitModelName } from "../directives.ts"
 
 /** Some client libraries leave `models/` out before a name that has a slash. */
@@ -12,7 +12,7 @@ export function modelOf(path: string): string {
   }
 }
 
-/** The path without its model's suffix and what that asks for; undefined where the path names no model. */
+/** Splits the directives off the model in a path; undefined if the path names no model. */
 export function splitPath(path: string): { path: string; directives: SimulatorDirectives } | undefined {
   const colon = path.lastIndexOf(":")
   if (colon < path.lastIndexOf("/")) return undefined

@@ -1,4 +1,4 @@
-// Reads members of a body whose shape is not known: what is not of the kind asked for counts as not given.
+// Reads members of a body of unknown shape: a member of another type counts as absent.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 
 export type OptionalJson = Json | undefined

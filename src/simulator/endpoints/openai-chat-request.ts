@@ -38,7 +38,7 @@ export function readChatRequest(body: JsonObject): SimulatedRequest {
   }
 }
 
-/** Whether the caller asks in the older form, which has `functions` and is answered by a `function_call`. */
+/** True for the legacy form, which declares `functions` and is answered with a `function_call`. */
 export function isLegacyRequest({ tools, functions }: JsonObject): boolean {
   return !Array.isArray(tools) && Array.isArray(functions)
 }

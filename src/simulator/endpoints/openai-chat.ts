@@ -56,7 +56,7 @@ function wholeCompletion(
   return { ...head, object: "chat.completion", choices, usage: usageOf(usage) }
 }
 
-/** The older form has a word of its own for a call. */
+/** The legacy form has its own finish reason for a call. */
 function finishReason({ finish }: SimulatedCandidate, isLegacy: boolean): string {
   return isLegacy && finish === "tool-calls" ? "function_call" : FINISH_REASONS[finish]
 }
@@ -135,7 +135,7 @@ function* legacyCall(call: SimulatedToolCall, build: BuildChoiceChunk): Generato
   for (const token of call.tokens) yield build({ function_call: { arguments: token } }, 1)
 }
 
-/** Here the prompt includes what was cached, and the completion the reasoning. */
+/** OpenAI's prompt count includes cached tokens, and its completion count includes reasoning. */
 function usageOf({ fresh, read, output, reasoning }: SimulatedUsage): JsonObject {
   const prompt = fresh + read
   return {

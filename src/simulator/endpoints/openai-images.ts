@@ -40,7 +40,7 @@ function answer({ body }: SimulatedCall): SimulatedReply {
   return { whole, charge: { model: text(body.model), inputTokens, outputTokens } }
 }
 
-/** Newer models only send the data; those before them send an address unless told otherwise. */
+/** Newer models only send the data; older ones send an address by default. */
 function sendsAddress({ response_format, model }: JsonObject): boolean {
   if (response_format === "url" || response_format === "b64_json") return response_format === "url"
   return /dall-e/.test(text(model))

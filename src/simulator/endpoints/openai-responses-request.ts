@@ -7,7 +7,7 @@ import { number, type OptionalJson, object, objects, text, texts } from "./json-
 import { checkedChoice, readFunction } from "./openai-chat-request.ts"
 import { missingParameter, requireModel } from "./openai-error.ts"
 
-/** How reasoning shows: not at all, as an item without words, or with a summary. */
+/** Display of reasoning: none, an item without text, or an item with a summary. */
 export interface ReasoningDisplay {
   readonly isRequested: boolean
   readonly withSummary: boolean

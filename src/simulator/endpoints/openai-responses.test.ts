@@ -30,7 +30,7 @@ interface ResponsesEvent extends JsonObject {
   sequence_number: number
 }
 
-/** What the Open Responses suite asks of every response object. */
+/** Members that the Open Responses suite requires of every response object. */
 const REQUIRED = (
   "id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools " +
   "tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature " +
@@ -45,7 +45,7 @@ async function stream(body: JsonObject): Promise<ResponsesEvent[]> {
   return all
 }
 
-/** Every event's type once, where the same comes several times in a row. */
+/** The event types in order, with repetitions in a row merged. */
 function order(sent: readonly ResponsesEvent[]): string[] {
   const types = sent.map(({ type }) => type.replace("response.", ""))
   return types.filter((type, at) => type !== types[at - 1])

@@ -34,7 +34,7 @@ function endingMembers({ candidates, usage }: SimulatedAnswer): JsonObject {
   }
 }
 
-/** The answer's items, each with the tokens it is said in. */
+/** The answer's items, each with its tokens. */
 function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): OutputItem[] {
   const items: OutputItem[] = []
   // As with the vendor, the ids of a response and of its items begin alike.
@@ -64,11 +64,11 @@ function reasoningItem(
   const summary = withSummary ? [{ type: "summary_text", text: tokens.join("") }] : []
   const encrypted_content = opaqueText(`${seed} reasoning`)
   const item = { id, type: "reasoning", ...(encrypted && { encrypted_content }), summary }
-  // What is not shown is thought before the item appears.
+  // Hidden reasoning is generated before the item appears.
   return withSummary ? { item, opening: 0, tokens } : { item, opening: tokens.length, tokens: [] }
 }
 
-/** Every member of a response object that does not depend on what is answered. */
+/** The members of a response object that do not depend on the answer. */
 function echoRequest(body: JsonObject): JsonObject {
   const { effort = null, summary = null } = object(body.reasoning)
   const { format = { type: "text" }, verbosity = "medium" } = object(body.text)
@@ -118,7 +118,7 @@ function echoTool(tool: JsonObject): Json {
   }
 }
 
-/** Here the input includes what was cached, and the output the reasoning. */
+/** OpenAI's input includes cached tokens, and its output includes reasoning. */
 function usageOf({ fresh, read, output, reasoning }: SimulatedUsage): JsonObject {
   return {
     input_tokens: fresh + read,

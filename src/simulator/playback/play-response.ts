@@ -1,13 +1,13 @@
-// Plays the acts of an answer in this process: what fetch would have given for them on a network.
+// Plays a response's steps in this process, as the Response that `fetch` would return for them.
 import type { HeadStep, ResponseStep } from "./response-steps.ts"
 
 export interface ResponsePlayback {
   readonly steps: Iterator<ResponseStep>
-  /** To be called when the caller leaves before the end. */
+  /** Called when the client leaves before the end. */
   onClientGone(): void
 }
 
-/** Rejects where no answer comes; a body that breaks fails when it is read to there. */
+/** Rejects if no response comes; a body that breaks fails when it is read up to there. */
 export async function playResponse({ steps, onClientGone }: ResponsePlayback, signal: AbortSignal): Promise<Response> {
   const clock = new PlaybackClock(signal)
   try {
@@ -39,7 +39,7 @@ function startResponse({ status, headers: stepHeaders, length }: HeadStep, playi
   return new Response(body, { status, headers })
 }
 
-/** One write for each read; `begun` are acts that were looked at already. */
+/** A stream that makes one write per read; `begun` are steps that were already taken from `steps`. */
 function bodyOf(
   { steps, onClientGone, clock, signal }: FetchPlayback,
   begun: ResponseStep[],
@@ -88,7 +88,7 @@ function nextOf(steps: Iterator<ResponseStep>): ResponseStep {
   return done ? { kind: "end", isFault: false } : value
 }
 
-/** Lets time pass as the acts want it; what has no end of its own ends with the signal. */
+/** Waits as the steps require; a stall ends only with the signal. */
 class PlaybackClock {
   readonly #signal: AbortSignal
   #dueAt = performance.now()
@@ -107,7 +107,7 @@ class PlaybackClock {
   }
 }
 
-/** Resolves after a time, where one is given; rejects with the signal's reason. */
+/** Resolves after `ms`, if given; rejects with the signal's reason. */
 function pauseFor(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = ms === undefined ? undefined : setTimeout(ended, ms)
@@ -122,7 +122,7 @@ function pauseFor(ms: number | undefined, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** What fetch fails with for a connection that was closed or reset, before or amid an answer. */
+/** The error that `fetch` raises for a connection that was closed or reset. */
 function connectionLost(): TypeError {
   return Object.assign(new TypeError("ECONNRESET: The socket connection was closed unexpectedly."), {
     code: "ECONNRESET",

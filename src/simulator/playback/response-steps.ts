@@ -1,4 +1,5 @@
-// An answer as a row of acts: head, writes, waits, and how it ends. Whoever plays them decides what they are made of.
+// A response as a sequence of steps: head, writes, waits, and its end. A player turns them into a Response or into
+// bytes on a socket.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { SimulatedFault, SimulatorDirectives } from "../directives.ts"
 import type { SimulatedFailure, VendorErrorFormat } from "../error-format.ts"
@@ -13,16 +14,16 @@ export interface HeadStep {
   readonly kind: "head"
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** How many bytes are announced; absent for a stream. */
+  /** The content length; absent for a stream. */
   readonly length?: number
 }
 
 export interface WriteStep {
   readonly kind: "write"
   readonly data: string | Uint8Array
-  /** How much of the output this says. */
+  /** Output tokens that this write carries. */
   readonly tokens: number
-  /** Must not be joined with what comes before or after. */
+  /** Must not be joined with other writes. */
   readonly apart?: true
 }
 
@@ -32,7 +33,7 @@ interface WaitStep {
 }
 
 export interface EndStep {
-  /** A clean end, a closed connection, one that is reset, or silence. */
+  /** A clean end, a closed or reset connection, or silence. */
   readonly kind: "end" | "cut" | "reset" | "stall"
   readonly isFault: boolean
 }
@@ -50,7 +51,7 @@ const GARBAGE = new Uint8Array([
 ])
 const PAGE = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>\n"
 
-/** Acts of the answer, and of what was asked to happen to it. */
+/** The steps of a reply, including the requested faults. */
 export function* responseSteps(
   reply: SimulatedReply | SimulatedFailure,
   scene: ResponseScene,
@@ -88,7 +89,7 @@ function* wholeSteps({ whole, charge }: WholeReply, scene: ResponseScene): Gener
   yield* brokenBodySteps({ text: wholeText(whole, { fault: directives.usage, errorFormat }), tokens }, scene)
 }
 
-/** A body has no events: what happens after some of them happens after half of its bytes. */
+/** A whole body has no events, so a fault after N events happens after half of its bytes. */
 function* brokenBodySteps(body: WholeBody, scene: ResponseScene): Generator<ResponseStep> {
   const [fault] = scene.directives.faults
   if (!fault) return yield* bodySteps(body, scene)
@@ -139,11 +140,11 @@ function* streamSteps(reply: StreamedReply, scene: ResponseScene): Generator<Res
 interface TextFrame {
   readonly text: string
   readonly tokens: number
-  /** Of silence before it. */
+  /** Silence before the frame. */
   readonly afterMs?: number
 }
 
-/** The stream's frames, the closing one among them, the usage as asked for. */
+/** The stream's frames, including the closing one, with the requested usage fault. */
 function* frames({ events, framing }: StreamedReply, { directives, errorFormat }: ResponseScene): Generator<TextFrame> {
   const { usage: fault, endingMs = 0 } = directives
   let count = 0
@@ -167,7 +168,7 @@ function* breakOffSteps(
 ): Generator<ResponseStep> {
   if (fault.effect === "garbage") yield* writeSteps(GARBAGE, { tokens: 0, scene })
   if (fault.effect === "error") {
-    // Google's clients recognise an error inside a stream only where it comes alone.
+    // Google's clients recognise an error inside a stream only if it arrives in a chunk of its own.
     yield { kind: "write", data: scene.errorFormat.errorFrame(failureOf(scene), count), tokens: 0, apart: true }
   }
   yield endStep(fault)
@@ -177,17 +178,16 @@ function isConnectionFault({ effect }: SimulatedFault): boolean {
   return effect === "cut" || effect === "reset" || effect === "stall"
 }
 
-/** How it ends for one who was asked to break off. */
 function endStep({ effect }: SimulatedFault): EndStep {
   return { kind: effect === "cut" || effect === "reset" || effect === "stall" ? effect : "end", isFault: true }
 }
 
-/** Half of the frame's JSON, its lines kept: the frame is one, what is in it is not. */
+/** Cuts the frame's JSON in half: the frame stays valid, its data does not. */
 function halveJson(text: string): string {
   return text.replace(/[{[].*/, (json) => json.slice(0, Math.ceil(json.length / 2)))
 }
 
-/** The failure asked for; the status decides its kind. */
+/** The requested failure; the status decides its kind. */
 export function failureOf({
   directives,
   requestId,
@@ -197,7 +197,7 @@ export function failureOf({
   return { status, message: `The simulator was asked to fail with status ${status}.`, requestId, retrySeconds }
 }
 
-/** A hint when to come back goes with 429, unless another status was asked for. */
+/** A retry hint implies 429 unless another status is requested. */
 export function statusOf({ status, hints }: SimulatorDirectives): number | undefined {
   return status ?? (hints.length > 0 ? 429 : undefined)
 }

@@ -1,12 +1,12 @@
-// Plays the acts of an answer on a socket: chunks, pauses, FIN and RST as they are on a network.
+// Plays a response's steps on a socket: chunks, pauses, FIN and RST.
 import { STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import type { ResponsePlayback } from "./play-response.ts"
 import type { HeadStep, ResponseStep, WriteStep } from "./response-steps.ts"
 
-/** What is written together with what follows it, at most. */
+/** Maximum length of writes that are joined. */
 const MAX_JOINED_CHARACTERS = 16 * 1024
-/** How long what was written has to arrive before a reset, which takes along what is still on its way. */
+/** Time for written bytes to arrive before a reset, which discards bytes on their way. */
 const ARRIVAL_MS = 20
 
 export interface SocketPlayback {
@@ -39,7 +39,7 @@ export class SocketPlayer {
     this.#playing.playback.onClientGone()
   }
 
-  /** Goes on until something has to be waited for. */
+  /** Plays until a step has to wait. */
   readonly #play = (): void => {
     while (!this.#isOver) {
       const { done, value } = this.#playing.playback.steps.next()
@@ -47,7 +47,7 @@ export class SocketPlayer {
     }
   }
 
-  /** Whether the next act may follow at once. */
+  /** False if the next step has to wait. */
   #goesOn(step: ResponseStep): boolean {
     switch (step.kind) {
       case "head":
@@ -80,7 +80,7 @@ export class SocketPlayer {
   #write({ data, apart }: WriteStep): boolean {
     if (data.length === 0) return true
     if (apart) {
-      // What is written in a turn of its own leaves in a segment of its own.
+      // A write in its own turn of the event loop leaves in its own segment.
       this.#flush()
       if (this.#sendThenPlay(this.#framed(data))) this.#timer = setTimeout(this.#play, 0)
       return false
@@ -106,7 +106,7 @@ export class SocketPlayer {
     if (left <= 0) return true
     const isTaken = this.#flush()
     this.#timer = setTimeout(() => {
-      // Who has not taken what was written is not given more.
+      // A client that has not read the last write gets no more.
       if (isTaken || !this.#socket.writableNeedDrain) this.#play()
       else this.#socket.once("drain", this.#play)
     }, left)
@@ -140,7 +140,7 @@ export class SocketPlayer {
     return false
   }
 
-  /** Whether the reader keeps up. */
+  /** False if the socket's buffer is full. */
   #flush(): boolean {
     if (this.#unsent === "") return true
     const bytes = this.#unsent

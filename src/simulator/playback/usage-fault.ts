@@ -1,4 +1,4 @@
-// Usage that is not what it should be: left out, absurd, repeated, or late.
+// Faulty usage: missing, absurd, repeated or late.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import type { UsageFault } from "../directives.ts"
 import type { VendorErrorFormat } from "../error-format.ts"
@@ -16,7 +16,7 @@ const COUNTS: Partial<Record<UsageFault, (count: number) => Json>> = {
   text: () => "NaN",
 }
 
-/** What is sent in place of this event. */
+/** The events sent in place of the original. */
 export function withFaultyUsage(original: SimulatedEvent, faulty: UsageFaultContext): SimulatedEvent[] {
   if (faulty.fault === "twice") return original.isFinal ? [original, { ...original, tokens: 0 }] : [original]
   const event = editUsage(original.event, faulty)
@@ -35,7 +35,7 @@ export function wholeText(
   return `${JSON.stringify(whole).slice(0, -1)}${again}}`
 }
 
-/** Usage stands in the event itself, or in the message or response that the event brings. */
+/** Usage is in the event itself, or in its message or response. */
 function editUsage(event: JsonObject, faulty: UsageFaultContext): JsonObject {
   const { usageMember } = faulty.errorFormat
   const changed: Record<string, Json> = { ...event }
@@ -58,7 +58,7 @@ function editCounts(value: Json, count: (count: number) => Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, editCounts(member ?? null, count)]))
 }
 
-/** OpenAI's last chunk holds nothing beside the usage. */
+/** OpenAI's last chunk holds only the usage. */
 function isUsageOnly(event: JsonObject, { isFinal }: SimulatedEvent): boolean {
   return isFinal === true && Array.isArray(event.choices) && event.choices.length === 0 && !("usage" in event)
 }

@@ -5,14 +5,14 @@ import { flatten } from "./schema-flatten.ts"
 import { numberOf } from "./schema-number.ts"
 import { stringOf } from "./schema-string.ts"
 
-/** From here on only what is required is made, so that a schema that contains itself comes to an end. */
+/** From this depth on only required members are made, so that a recursive schema ends. */
 const DEEP = 4
-/** A schema that requires itself has no end at all; it is left at this many values. */
+/** A schema that requires itself never ends; the instance is cut at this many values. */
 const MAX_VALUES = 2000
 const MAX_ITEMS = 200
 
 interface InstancePosition {
-  /** What the value is called where it stands. */
+  /** The value's member name. */
   readonly name: string
   readonly depth: number
   /** Which of several like it this is: a list may want its entries different. */
@@ -106,7 +106,7 @@ const MEMBERS_BY_TYPE: readonly (readonly [kind: string, members: readonly strin
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
 ]
 
-/** The type given, null only where there is no other; without one, what the schema's members tell. */
+/** The schema's type, null only if it is the only one; without a type, one derived from the schema's members. */
 function kindOf(flat: JsonObject): string {
   const types = typeof flat.type === "string" ? [flat.type] : texts(flat.type)
   const type = types.find((each) => each !== "null") ?? types[0]

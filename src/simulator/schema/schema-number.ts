@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../canonical/json.ts"
 import { list, number } from "../endpoints/json-members.ts"
 
-/** Different variants give different numbers, as far as the bounds have room. */
+/** Different variants give different numbers, as far as the bounds allow. */
 export function numberOf(flat: JsonObject, variant: number): number {
   const low = readBound(flat, { inclusive: "minimum", exclusive: "exclusiveMinimum" })
   const high = readBound(flat, { inclusive: "maximum", exclusive: "exclusiveMaximum" })
@@ -16,7 +16,7 @@ interface NumberBound {
   readonly isOpen: boolean
 }
 
-/** In older drafts `exclusiveMinimum: true` says that `minimum` itself is not allowed. */
+/** In older drafts, `exclusiveMinimum: true` excludes `minimum` itself. */
 function readBound(flat: JsonObject, { inclusive, exclusive }: { inclusive: string; exclusive: string }) {
   const closed = number(flat[inclusive])
   const open = number(flat[exclusive])
@@ -52,7 +52,7 @@ function steppedNumber({ low, high, step, variant }: NumberSteps): number {
   return Number((count * step).toPrecision(15))
 }
 
-/** How many steps the bound allows; a quotient such as 0.3 / 0.1 is not quite whole. */
+/** The number of steps up to the bound; a quotient such as 0.3 / 0.1 is not quite whole. */
 function steps(round: (quotient: number) => number, { at, isOpen }: NumberBound, step: number): number {
   const quotient = Number((at / step).toPrecision(12))
   const whole = round(quotient)

@@ -1,5 +1,5 @@
-// A string that a regular expression matches, for expressions as schemas have them: characters, classes, groups,
-// choices and repetitions. What looks around or back has no sample.
+// Samples a string that matches a regular expression, for the expressions that schemas use: characters, classes,
+// groups, choices and repetitions. Lookarounds and backreferences are not supported.
 
 interface PatternOptions {
   readonly minLength: number
@@ -45,7 +45,7 @@ export function samplePattern(pattern: string, options: PatternOptions): string 
 class PatternSampler {
   readonly #pattern: string
   readonly #variant: number
-  /** How often more than it must the next repetition that may is repeated. */
+  /** Extra repetitions that remain to reach the minimum length. */
   #more: number
   #at = 0
 
@@ -116,7 +116,7 @@ class PatternSampler {
     return ranges ? this.#pick(ranges) : this.#literal(character)
   }
 
-  /** What a backslash and this character stand for. */
+  /** The character that an escape denotes. */
   #literal(character: string): string {
     if (Object.hasOwn(CONTROLS, character)) return CONTROLS[character] ?? ""
     const code = { u: /^[\da-f]{4}/i, x: /^[\da-f]{2}/i }[character]?.exec(this.#pattern.slice(this.#at))
