@@ -3,7 +3,7 @@ import type { BudgetLimits } from "../store/contract.ts"
 import { PERIODS } from "./grant.ts"
 
 export interface BudgetInForce {
-  /** Whose spending counts. */
+  /** The holder whose spending counts. */
   readonly of: "key" | "tenant"
   readonly period: (typeof PERIODS)[number]
   readonly limitNano: bigint

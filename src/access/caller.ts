@@ -1,4 +1,4 @@
-// A key as it holds at this moment: what it was granted, kept within what its tenant is.
+// A key as it holds at this moment: its own grant, limited by its tenant's.
 import type { Grant, KeyRow } from "../store/contract.ts"
 import { AddressRanges } from "./address-ranges.ts"
 import { type BudgetInForce, budgetsInForce } from "./budgets-in-force.ts"
@@ -9,11 +9,11 @@ export type ApiKey = Omit<KeyRow, "hash" | "previousHash" | "previousUntil">
 
 /** Models, protocols and strictness are those in force; numbers are the key's own, for its tenant's are counted apart. */
 export interface Caller extends ApiKey {
-  /** What all keys of its tenant may do together. */
+  /** Limits that all keys of the tenant share. */
   readonly tenantGrant: Grant | null
   /** Its own budgets and its tenant's, which every call keeps within. */
   readonly budgetsInForce: readonly BudgetInForce[]
-  /** Where it may be used from; null is anywhere. */
+  /** Client addresses that may use the key; null if any may. */
   readonly mayComeFrom: AddressRanges | null
 }
 

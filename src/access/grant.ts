@@ -60,7 +60,7 @@ export function applyGrantChange(grant: Grant, change: GrantChange): Grant {
   return Object.fromEntries(Object.keys(UNBOUNDED).map((name) => [name, changed(name as keyof Grant)])) as never
 }
 
-/** Refuses what asks for more than the tenant holds. */
+/** Refuses a grant that exceeds the tenant's. */
 export function checkWithinTenant(change: GrantChange, tenant: Grant & { readonly name: string }): void {
   const refuse = (param: string, requested: string, bound: string) => {
     const mend = "Ask for no more than that, or change the tenant first."

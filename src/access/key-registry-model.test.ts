@@ -1,5 +1,5 @@
-// Keys and tenants beside a plain model of them: whatever is made, changed, rotated and revoked in whatever order, while
-// the clock moves and the process begins anew, no key holds more than its tenant: when it is made, changed and used.
+// Compares keys and tenants with a plain model of them: in any order of creation, change, rotation, revocation and
+// restart, while the clock moves, no key exceeds its tenant's bounds.
 import { afterAll, expect, test } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -20,7 +20,7 @@ const PATTERNS = ["*", "a/*", "b/*", "*x", "a/x", "a/y", "b/x"]
 const WORDS = ["openai", "openai-chat", "openai-responses", "openai-images", "gemini"]
 const PERIODS = ["day", "week", "month", "total"] as const
 
-/** What one may do, as plain sets and numbers. */
+/** Bounds as plain sets and numbers. */
 interface ModeledBounds {
   readonly models: ReadonlySet<string>
   readonly protocols: ReadonlySet<string>
@@ -81,7 +81,9 @@ function applyModeledChange(bounds: ModeledBounds, change: GrantChange): Modeled
   }
 }
 
-/** Whether something is asked for beyond what the tenant has. What is not bounded at all is bounded by the tenant in use. */
+/**
+ * True if the change exceeds a bound of the tenant. Members without a bound of their own get the tenant's when used.
+ */
 function exceedsTenant(change: GrantChange, tenant: ModeledBounds): boolean {
   const requested = applyModeledChange(NO_BOUNDS, change)
   const outside = (words: unknown, some: ReadonlySet<string>, all: ReadonlySet<string>) =>
@@ -116,7 +118,7 @@ const which = fc.nat(5)
 
 type KeysCommand = fc.Command<KeysModel, KeysUnderTest>
 
-/** A command that says what it is when it is told of. */
+/** A command with a readable name in counterexamples. */
 function step(name: string, run: (model: KeysModel, real: KeysUnderTest) => void): KeysCommand {
   return { check: () => true, run, toString: () => name }
 }
@@ -174,7 +176,7 @@ const changeKey = fc.tuple(which, wish, fc.option(tenant, { nil: undefined })).m
   }),
 )
 
-/** Whether a key that moves would bring along more than its new tenant has. What it never named, it does not bring. */
+/** True if a key that moves would exceed its new tenant. Only bounds that the key itself set count. */
 function isWider(key: ModeledBounds, tenantBounds: ModeledBounds): boolean {
   const outside = (own: ReadonlySet<string>, all: ReadonlySet<string>, outer: ReadonlySet<string>) =>
     own !== all && [...own].some((each) => !outer.has(each))
@@ -222,7 +224,7 @@ const restart = fc.constant(
   }),
 )
 
-/** What every text of every key opens, now. */
+/** Authenticates with every text of every key. */
 const useAll = fc.constant(
   step("use all", (model, { keys }) => {
     for (const key of model.keys) {
@@ -270,7 +272,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A store of its own for each run would take longer than all its steps: what one run leaves is out of the others' sight. */
+/** A store per run would take longer than all its steps, so runs share one and use separate names. */
 function begin(model: KeysModel, run: number): KeysUnderTest {
   const table = store.keys
   const at = (name: string) => `run ${run} ${name}`

@@ -71,7 +71,7 @@ export class KeyRegistry {
     return this.insert(creation, { ownBalance: false })
   }
 
-  /** As `create`, with a balance of its own; a key whose money could not be booked opens nothing. */
+  /** Creates a key with its own balance; if the amount cannot be booked, the key is not usable. */
   async createFunded(creation: KeyCreation, nanoUsd: bigint): Promise<MintedKey> {
     const minted = this.insert(creation, { ownBalance: true })
     const { id } = minted.key
@@ -94,7 +94,9 @@ export class KeyRegistry {
     return key.ownBalance ? key : this.setOwnBalance(id, true)
   }
 
-  /** Whether it pays from a balance of its own. What is left of one that is taken away is there when it is given back. */
+  /**
+   * Sets if the key pays from its own balance. A balance that is switched off is kept for when it is switched on again.
+   */
   async setOwnBalance(id: string, ownBalance: boolean): Promise<ApiKey> {
     this.row(id)
     const { balances } = this.options
@@ -106,7 +108,7 @@ export class KeyRegistry {
     return toApiKey(row)
   }
 
-  /** Of what it pays from: its own balance, or its tenant's. Undefined where nothing was ever booked there. */
+  /** The balance that the key pays from: its own or its tenant's. Undefined if nothing was ever booked there. */
   balanceOf({ id, tenant, ownBalance }: ApiKey): BalanceSummary | undefined {
     return ownBalance ? this.options.balances.balance(keyAccountName(id)) : this.tenants.balanceOf(tenant)
   }
@@ -160,7 +162,7 @@ export class KeyRegistry {
     return toApiKey(revoked)
   }
 
-  /** The key a caller presents, or the GatewayError that says why it opens nothing. */
+  /** The caller that holds this key; throws a GatewayError with the reason if the key is not valid. */
   authenticate(text: string): Caller {
     return this.authenticator.authenticate(text)
   }
@@ -192,26 +194,26 @@ export class KeyRegistry {
   }
 
   /** The row with the changes applied; never more than its tenant allows. */
-  private applyChange(requireRow: KeyRow, change: KeyChange) {
+  private applyChange(row: KeyRow, change: KeyChange) {
     const { name, tenant, addresses, keepAnswers, strictBalance, hedge, modelMap, expiresAt, ...grantChange } = change
     if (modelMap) checkModelMap(modelMap)
     if (addresses) new AddressRanges(addresses)
-    const grant = applyGrantChange(requireRow, grantChange)
-    const bound = this.tenants.find(tenant ?? requireRow.tenant)
-    const moves = tenant !== undefined && tenant !== requireRow.tenant
-    // A key that moves brings along what it had; not to be strict is nothing to have.
+    const grant = applyGrantChange(row, grantChange)
+    const bound = this.tenants.find(tenant ?? row.tenant)
+    const moves = tenant !== undefined && tenant !== row.tenant
+    // A key that moves is checked with its whole grant, except for an inherited `strict: false`.
     if (bound) checkWithinTenant(moves ? { ...grant, strict: grantChange.strict ?? null } : grantChange, bound)
     const changed: KeyRow = {
-      ...requireRow,
+      ...row,
       ...grant,
-      name: name ?? requireRow.name,
-      tenant: tenant ?? requireRow.tenant,
-      addresses: addresses === undefined ? requireRow.addresses : addresses,
-      keepAnswers: keepAnswers === undefined ? requireRow.keepAnswers : (keepAnswers ?? false),
-      strictBalance: strictBalance === undefined ? requireRow.strictBalance : (strictBalance ?? false),
-      hedge: hedge === undefined ? requireRow.hedge : (hedge ?? false),
-      modelMap: modelMap === undefined ? requireRow.modelMap : modelMap,
-      expiresAt: expiresAt === undefined ? requireRow.expiresAt : expiresAt,
+      name: name ?? row.name,
+      tenant: tenant ?? row.tenant,
+      addresses: addresses === undefined ? row.addresses : addresses,
+      keepAnswers: keepAnswers === undefined ? row.keepAnswers : (keepAnswers ?? false),
+      strictBalance: strictBalance === undefined ? row.strictBalance : (strictBalance ?? false),
+      hedge: hedge === undefined ? row.hedge : (hedge ?? false),
+      modelMap: modelMap === undefined ? row.modelMap : modelMap,
+      expiresAt: expiresAt === undefined ? row.expiresAt : expiresAt,
     }
     return changed
   }

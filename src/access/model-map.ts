@@ -5,7 +5,7 @@ import { matchesPattern } from "./scope.ts"
 
 export const MAX_MAPPINGS = 100
 
-/** The name that takes this one's place; undefined where the map says nothing of it. The first mapping that fits counts. */
+/** The replacement for a model's name; undefined if no mapping matches. The first match counts. */
 export function mapModelName(map: readonly ModelNameMapping[] | null, name: string): string | undefined {
   if (map === null) return undefined
   const lower = name.toLowerCase()

@@ -20,7 +20,7 @@ export class Breaker {
   private cameInAt = Number.NEGATIVE_INFINITY
   private probedAt = Number.NEGATIVE_INFINITY
   private failedProbes = 0
-  /** Changes when it goes out, so that an attempt begun before does not speak of what is now. */
+  /** Changes when the breaker opens, so that attempts begun before are not counted. */
   generation = 0
 
   stateAt(now: number): BreakerState {
@@ -34,7 +34,7 @@ export class Breaker {
     return this.isIn ? undefined : this.cause
   }
 
-  /** When it may be tried again. */
+  /** The time from which it may be tried again. */
   get outUntil(): number {
     return this.isIn ? Number.NEGATIVE_INFINITY : this.until
   }
@@ -57,7 +57,7 @@ export class Breaker {
     return isTimeout || this.failedProbes >= MAX_FAILED_PROBES
   }
 
-  /** How many times it will have gone out, should it do so now. */
+  /** The number of outages that count, including one that begins now. */
   timesAt(now: number): number {
     const forgiven = this.isIn ? Math.floor((now - this.cameInAt) / FORGIVEN_MS) : 0
     return Math.max(0, this.times - forgiven) + 1

@@ -1,4 +1,4 @@
-// What candidates are compared by: what the request will cost there, how long it will take, how good the answer will be.
+// Compares candidates by the expected cost, latency and quality of the request there.
 
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import { hasOutput } from "../canonical/model.ts"
@@ -8,13 +8,13 @@ import type { DecayedPercentiles } from "./decayed-statistics.ts"
 import { expectedCost } from "./expected-cost.ts"
 import type { PlanInput, RequestFacts } from "./plan-input.ts"
 
-/** What is known of a place, in figures. */
+/** The scores of a candidate. */
 export interface CandidateScores {
-  /** In nano-USD; absent without a price or where the request's length is unknown. */
+  /** In nano-USD; absent without a price or if the request's length is unknown. */
   readonly cost?: { readonly likely: number; readonly most: number }
-  /** To the first token of a stream, else to the end. */
+  /** Time to the first token of a stream, else to the end. */
   readonly latency?: { readonly p50Ms: number; readonly p90Ms: number; readonly samples: number }
-  /** From 0 to 100, and from 0 to 1 how much of it was measured. */
+  /** A score from 0 to 100, and from 0 to 1 the measured share of it. */
   readonly quality: { readonly score: number; readonly confidence: number }
 }
 
@@ -22,9 +22,9 @@ export interface CandidateScores {
 const DEFAULT_OUTPUT_TOKENS = 4096
 /** An image of middling quality, where it is sold by the token. */
 const TOKENS_PER_IMAGE = 1056
-/** So many answers of a model's own make half of what it is expected to say. */
+/** The weight, in answers, of the average output length of all targets. */
 const PRIOR_WEIGHT = 8
-/** The share of requests that look how fast a target is of which too few samples are fresh. */
+/** The share of requests that measure a target with too few fresh samples. */
 const EXPLORING = { share: 0.05, samples: 6 }
 /** The quality of a model without a score. */
 const UNKNOWN_QUALITY = 50
@@ -50,13 +50,13 @@ export class CandidateComparison {
     private readonly input: PlanInput,
   ) {}
 
-  /** Best first; what is equal stays as it is. */
+  /** Sorts the best first; stable. */
   orderBy(strategy: RoutingStrategy): void {
     for (const each of this.candidates) each.score = this.scoreOf(each, strategy)
     sortByScore(this.candidates)
   }
 
-  /** One that shall show how fast it is, with a small share of requests; undefined where this is none of them. */
+  /** A candidate without measurements, for a small share of requests; undefined for all others. */
   unexplored(): RouteCandidate | undefined {
     if ((this.input.chance ?? 1) >= EXPLORING.share) return undefined
     let least: RouteCandidate | undefined
@@ -110,7 +110,6 @@ export class CandidateComparison {
     return (model.quality ?? UNKNOWN_QUALITY) * factor * (known?.cleanShareAt(this.now) ?? 1)
   }
 
-  /** In nano-USD. */
   private likelyCost(candidate: RouteCandidate): number | undefined {
     const { facts, home } = this.input
     if (!facts || !candidate.pricing) return undefined
@@ -145,22 +144,22 @@ export class CandidateComparison {
   private usualOutput(model: CatalogModel): number | undefined {
     const known = this.usual?.get(model)
     if (known !== undefined) return known
-    let heardOwn = 0
+    let samplesOwn = 0
     let sumOwn = 0
-    let heardAll = 0
+    let samplesAll = 0
     let sumAll = 0
     for (const each of this.candidates) {
       const mean = each.known?.outputTokens.value
       if (each.known === undefined || mean === undefined) continue
       const samples = each.known.outputTokens.samplesAt(this.now)
-      heardAll += samples
+      samplesAll += samples
       sumAll += samples * mean
       if (each.model !== model) continue
-      heardOwn += samples
+      samplesOwn += samples
       sumOwn += samples * mean
     }
-    if (heardAll === 0) return undefined
-    const usual = (sumOwn + PRIOR_WEIGHT * (sumAll / heardAll)) / (heardOwn + PRIOR_WEIGHT)
+    if (samplesAll === 0) return undefined
+    const usual = (sumOwn + PRIOR_WEIGHT * (sumAll / samplesAll)) / (samplesOwn + PRIOR_WEIGHT)
     this.usual ??= new Map()
     this.usual.set(model, usual)
     return usual

@@ -1,5 +1,5 @@
-// Every place that could answer for a model, under what the caller wishes and what is known of its health: those that
-// may be tried, those that are out, and those that are ruled out.
+// Every target that could answer for a model, under the request's routing options and the known health: available, out,
+// or excluded.
 
 import type { MaxPrice } from "../canonical/chat/chat-request.ts"
 import { FREE } from "../canonical/model.ts"
@@ -11,19 +11,19 @@ import type { PlanInput } from "./plan-input.ts"
 import type { Target } from "./target.ts"
 import type { AccountHealth, TargetHealth } from "./target-health.ts"
 
-/** A place that could answer. */
+/** A target that could answer. */
 export interface RouteCandidate extends Target {
   readonly row: TargetRow
   readonly health: BreakerState
   readonly knownAccount: AccountHealth | undefined
   readonly known: TargetHealth | undefined
-  /** Whether the session of this request is at home there. */
+  /** True if the session's prompt cache is there. */
   readonly isHome: boolean
-  /** What it is ordered by, the least first. */
+  /** The sort key, least first. */
   score: number
 }
 
-/** Why a place is not tried: by a wish of the caller's, because it is out, or because enough others are tried. */
+/** The reason a target is not tried: a routing option, an outage, or enough other targets. */
 export type ExclusionReason = "only" | "ignore" | "max_price" | "require_parameters" | "enough" | OutageReason
 
 export interface ExcludedTarget {
@@ -34,7 +34,7 @@ export interface ExcludedTarget {
 }
 
 export class CandidateSet {
-  /** Those that may be tried, in the order of the catalogue. */
+  /** Available candidates, in the order of the catalogue. */
   readonly live: RouteCandidate[] = []
   readonly out: RouteCandidate[] = []
   readonly excluded: ExcludedTarget[] = []
@@ -126,7 +126,7 @@ export function toExcludedTarget(
   return { provider: account.id, model: model.id, upstreamModel, why }
 }
 
-/** Whether it is one of these providers, by its own id or by the id it replaces. */
+/** True if the candidate's provider is listed, by its own id or by the id it replaces. */
 function isAmong(ids: readonly string[], { row, account }: RouteCandidate): boolean {
   return ids.includes(row.provider) || ids.includes(account.id)
 }

@@ -4,7 +4,7 @@ import { DecayedMean, DecayedPercentiles } from "./decayed-statistics.ts"
 
 const halfLife = { ms: 60_000, samples: 50 }
 
-/** The exact one of samples that weigh what they should. */
+/** The exact percentile of weighted samples. */
 function exactPercentile(share: number, samples: readonly { ms: number; weight: number }[]): number {
   const sorted = samples.toSorted((one, other) => one.ms - other.ms)
   const total = sorted.reduce((sum, { weight }) => sum + weight, 0)

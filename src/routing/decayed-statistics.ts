@@ -1,12 +1,12 @@
-// Means and percentiles that forget: what was seen counts half after some time, and half after some newer samples. So a
-// busy target is known by its last moments, and a quiet one still by what was seen of it minutes ago.
+// Means and percentiles with exponential decay: a sample's weight halves after some time, and after some newer samples.
+// So a busy target is judged by its last moments, and a quiet one by samples from minutes ago.
 
 export interface HalfLife {
   readonly ms: number
   readonly samples: number
 }
 
-/** What is left, when a new sample comes, of what was known `elapsedMs` ago. */
+/** The remaining share of the weight, `elapsedMs` and one sample later. */
 function decayFactor({ ms, samples }: HalfLife, elapsedMs: number): number {
   return 2 ** -(elapsedMs / ms + 1 / samples)
 }
@@ -30,13 +30,13 @@ export class DecayedMean {
     return this.weight === 0 ? undefined : this.sum / this.weight
   }
 
-  /** How many fresh samples what is known is worth. */
+  /** The total weight, in fresh samples. */
   samplesAt(now: number): number {
     return this.weight * 2 ** -((now - this.at) / this.halfLife.ms)
   }
 }
 
-/** Each bucket ends where it is so much larger than it began: a percentile is wrong by half of that at most. */
+/** The width of a bucket as a ratio: a percentile is wrong by half of that at most. */
 const GROWTH = 1.1
 const LOG_GROWTH = Math.log(GROWTH)
 const SHORTEST_MS = 1
@@ -47,7 +47,7 @@ const HEAVIEST = 1e6
 
 export class DecayedPercentiles {
   private readonly buckets = new Float32Array(BUCKETS)
-  /** What a new sample weighs. */
+  /** The weight of a new sample. */
   private unit = 1
   private total = 0
   private at = 0
@@ -79,7 +79,7 @@ export class DecayedPercentiles {
     return this.total > 0 ? this.nineTenths : undefined
   }
 
-  /** How many fresh samples what is known is worth. */
+  /** The total weight, in fresh samples. */
   samplesAt(now: number): number {
     return (this.total / this.unit) * 2 ** -((now - this.at) / this.halfLife.ms)
   }

@@ -16,7 +16,7 @@ export const accountNamed = (id: string): ProviderAccount => ({
 
 export class StagedHealth {
   now = 1000
-  /** In the middle nothing is shaken. */
+  /** The middle of the range: no jitter. */
   chance = 0.5
   readonly setAside: string[] = []
   readonly health = new HealthMonitor({
@@ -33,7 +33,6 @@ export class StagedHealth {
     this.health.endAttempt(this.health.beginAttempt(target), typeof failed === "string" ? { failed } : failed)
   }
 
-  /** So many in a row. */
   failTimes(times: number, target: TargetKey): void {
     for (let time = 0; time < times; time++) this.fail(target)
   }

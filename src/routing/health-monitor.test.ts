@@ -405,7 +405,7 @@ describe("who mostly answers", () => {
       return stage.health.mostlyAnswers(target)
     }
     expect([answering(4, 4), answering(3, 4), answering(0, 1), answering(1, 0)]).toEqual([true, false, false, true])
-    // Of who was not asked lately, the last word counts; of who was never asked, nothing is held against it.
+    // Without recent calls the last outcome counts; a target that was never called is not penalised.
     expect([answering(9, 1, 11_000), answering(9, 0, 11_000), answering(0, 0)]).toEqual([false, true, true])
   })
 })

@@ -1,26 +1,25 @@
-// What the exchange has seen of every account and of every model there, bounded: told when an attempt begins, answers
-// and ends, and asked by the plan. Its clock and its chance are given to it.
+// The observed health of every account and of every model there, bounded. The exchange reports when an attempt begins,
+// answers and ends; the plan reads a snapshot. Clock and randomness are injected.
 import type { ProviderAccount } from "../providers/contract.ts"
 import type { Breaker, OutageReason } from "./breaker.ts"
 import { countsAgainst, type FailureKind } from "./failure-kind.ts"
 import { AccountHealth, TargetHealth } from "./target-health.ts"
 
-/** Where an attempt goes, as far as health tells one place from another. */
+/** The identity of a target for health: one model at one account. */
 export interface TargetKey {
   readonly account: ProviderAccount
   /** The model's name there. */
   readonly upstreamModel: string
 }
 
-/** How an attempt ended. */
 export type AttemptOutcome = AnsweredOutcome | FailedOutcome
 
-/** What is wrong with an answer that came whole. A refusal is none of them. */
+/** A defect of a complete answer. A refusal is none. */
 export type AnswerDefect = "truncated" | "invalid-arguments" | "invalid-json"
 
 export interface AnsweredOutcome {
   readonly answered: true
-  /** Of an answer that came whole, not in a stream. */
+  /** The duration of a complete answer that was not streamed. */
   readonly totalMs?: number | undefined
   readonly outputTokens?: number | undefined
   readonly defects?: readonly AnswerDefect[]
@@ -28,12 +27,12 @@ export interface AnsweredOutcome {
 
 export interface FailedOutcome {
   readonly failed: FailureKind
-  /** What a host that limits us says of its limit. */
+  /** The wait that a rate-limiting host requests. */
   readonly retryAfterMs?: number | undefined
   readonly quota?: "minute" | "day" | "spend" | undefined
 }
 
-/** One attempt under way. */
+/** An attempt in progress. */
 export interface TrackedAttempt {
   readonly key: TargetKey
   readonly account: BreakerTicket<AccountHealth>
@@ -42,12 +41,12 @@ export interface TrackedAttempt {
   isOver: boolean
 }
 
-/** What an attempt has to do with an account, or with a model there. */
+/** An attempt's claim on the breaker of an account or of a model there. */
 interface BreakerTicket<Of> {
   readonly of: Of
-  /** When it began, as its breaker counts. */
+  /** The breaker's generation when the attempt began. */
   readonly generation: number
-  /** Whether it is the one to find out if what was out works again. */
+  /** True if this attempt probes an open breaker. */
   readonly isProbe: boolean
 }
 
@@ -87,13 +86,13 @@ export class HealthMonitor {
     return { now: this.options.now(), of: (account) => this.accounts.get(account) }
   }
 
-  /** Whether it is neither out nor being found out by another attempt. */
+  /** True if the target is neither out nor probed by another attempt. */
   accepts({ account, upstreamModel }: TargetKey): boolean {
     const known = this.accounts.get(account)
     return known?.stateOf(known.targets.get(upstreamModel), this.options.now()) !== "out"
   }
 
-  /** Whether at least half of the calls of the last seconds succeeded; without calls, whether the last one did. */
+  /** True if at least half of the calls of the last seconds succeeded; without calls, if the last one did. */
   mostlyAnswers({ account, upstreamModel }: TargetKey): boolean {
     const known = this.accounts.get(account)?.targets.get(upstreamModel)
     if (!known) return true
@@ -125,7 +124,7 @@ export class HealthMonitor {
     trial.target.of.noteFirstToken(firstTokenMs, now)
   }
 
-  /** Only the first report of an attempt's end counts. */
+  /** Records an attempt's outcome; only the first report counts. */
   endAttempt(trial: TrackedAttempt, outcome: AttemptOutcome): void {
     if (trial.isOver) return
     trial.isOver = true
@@ -169,7 +168,7 @@ export class HealthMonitor {
   private countFailure(target: BreakerTicket<TargetHealth>, kind: FailureKind): void {
     const now = this.options.now()
     const { breaker, recent, success } = target.of
-    // What began before it went out says nothing that is not known already.
+    // Attempts from before the outage add nothing new.
     if (target.generation !== breaker.generation) return
     recent.add(true, now)
     success.add(0, now)
@@ -207,7 +206,7 @@ export class HealthMonitor {
     if (isNew) this.options.onSetAside(account, why)
   }
 
-  /** For as long as the provider requested, else longer each time. */
+  /** Opens the breaker for as long as the provider requests, else longer each time. */
   private goOut(
     target: TargetHealth,
     { why, requestedMs }: { why: OutageReason; requestedMs?: number | undefined },
@@ -274,7 +273,7 @@ function endWaiting(trial: TrackedAttempt): void {
   trial.isWaiting = false
 }
 
-/** One that is in, or that was found out; not by an attempt that began before, nor by one made as a last resort. */
+/** True for a closed breaker, or for its probe; false for attempts that began earlier or as a last resort. */
 function mayOpenBreaker({
   of: { breaker },
   generation,

@@ -1,4 +1,4 @@
-// Counts the requests of each model, so that each has its own turns and shares by weight come out even. Bounded.
+// Counts the requests of each model, so that each model rotates separately and shares by weight come out even. Bounded.
 
 /** More than any catalogue has. */
 const MAX_MODELS = 10_000
@@ -6,7 +6,7 @@ const MAX_MODELS = 10_000
 export class RotationCounter {
   private readonly counts = new Map<string, number>()
 
-  /** Whose turn it is, without counting. */
+  /** The next rotation, without counting. */
   peek(model: string): number {
     return this.counts.get(model) ?? 0
   }

@@ -1,4 +1,4 @@
-// For tests of the plan: models, accounts and occasions, with what matters to the test.
+// Models, accounts and plan inputs for tests, with only the members that matter.
 
 import type { RoutingOptions, RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import type { Pricing } from "../canonical/model.ts"
@@ -62,7 +62,7 @@ export function withPrices(input: number, output: number, cacheRead?: number): {
 interface StagedModels {
   readonly models: readonly CatalogModel[]
   readonly groups?: Parameters<typeof joinGroups>[1]
-  /** By provider; those that are not here have one account that speaks chat completions. */
+  /** Accounts by provider; all other providers have one account that speaks chat completions. */
   readonly accounts?: Readonly<Record<string, readonly ProviderAccount[]>>
   readonly strategy?: RoutingStrategy
 }
@@ -91,7 +91,7 @@ export class StagedTable {
     return account
   }
 
-  /** Of the provider's first account, where a model is known by both names. */
+  /** The key of the provider's first account, for models that `modelOf` made. */
   targetKey(model: string, provider: string): TargetKey {
     return { account: this.account(provider), upstreamModel: `${model}@${provider}` }
   }

@@ -1,5 +1,5 @@
-// Where one request goes: the targets to try, in order, and those that are not tried, with the reason. A pure function of
-// the request's facts, the caller's wishes, the catalogue, the accounts at hand and a view of their health.
+// Plans one request: the targets to try, in order, and the excluded ones with the reason. A pure function of the
+// request's facts, its routing options, the catalogue, the accounts and a snapshot of their health.
 import type { CatalogModel } from "../catalog/catalog.ts"
 import type { BreakerState, OutageReason } from "./breaker.ts"
 import { CandidateComparison, type CandidateScores, sortByScore } from "./candidate-comparison.ts"
@@ -19,7 +19,7 @@ export interface RoutePlan {
   readonly attempts: readonly PlannedTarget[]
   /** Targets beyond the attempt limit are listed only where the plan is explained. */
   readonly excluded: readonly ExcludedTarget[]
-  /** What is known of an attempt of this plan, in figures. */
+  /** The scores of an attempt of this plan. */
   scoresOf(attempt: PlannedTarget): CandidateScores | undefined
 }
 
@@ -41,7 +41,7 @@ export function targetsOf(model: CatalogModel, protocol: string, table: RoutingT
 export function planRoute(models: readonly CatalogModel[], input: PlanInput): RoutePlan {
   const draft = new RoutePlanDraft(input)
   const requested = models.slice(0, MAX_MODELS).map((model) => ({ model, found: new CandidateSet(model, input) }))
-  // One attempt is kept for each model that comes later and has somebody to try.
+  // One attempt is reserved for each later model that has a target to try.
   let later = 0
   for (const { found } of requested) if (found.hasAny) later++
   for (const { model, found } of requested) {
@@ -95,7 +95,7 @@ class RoutePlanDraft implements RoutePlan {
     this.exclude(out.filter((each) => each !== least))
   }
 
-  /** Those that fail are tried in turn, as each may work again; those that limit us, when their pause ends soonest. */
+  /** Failing targets rotate, as each may recover; of rate-limiting ones, the one whose pause ends first. */
   private leastBad(out: RouteCandidate[]): RouteCandidate | undefined {
     const badness = (each: RouteCandidate) => OUTAGE_RANK[outageReason(each, this.now)]
     const least = Math.min(...out.map(badness))
@@ -128,7 +128,7 @@ class RoutePlanDraft implements RoutePlan {
     return this.input.health?.now ?? 0
   }
 
-  /** What a group and its members, or two names of one model, have in common is tried once. */
+  /** A target that a group and its members, or two names of one model, share is tried once. */
   private withoutPlanned(candidates: RouteCandidate[]): RouteCandidate[] {
     if (this.attempts.length + this.lastResorts.length === 0) return candidates
     const isSame = (one: Target) => (other: Target) =>
@@ -137,7 +137,9 @@ class RoutePlanDraft implements RoutePlan {
   }
 }
 
-/** As many as are tried. The last of them is another provider's where there is one: all accounts of one fail together. */
+/**
+ * The first `most` candidates. The last of them is another provider's if possible: all accounts of one fail together.
+ */
 function takeFirst(candidates: readonly RouteCandidate[], most: number): readonly RouteCandidate[] {
   if (candidates.length <= most) return candidates
   const first = candidates.slice(0, most)
@@ -177,7 +179,7 @@ function moveToFront(candidates: RouteCandidate[], chosen: RouteCandidate | unde
   candidates.unshift(chosen)
 }
 
-/** Those that are named come first, in that order. */
+/** Named providers come first, in that order. */
 function orderByNames(order: readonly string[], candidates: RouteCandidate[]): void {
   for (const each of candidates) {
     const rank = order.findIndex((id) => id === each.row.provider || id === each.account.id)

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { accountsAt, modelOf, StagedTable } from "./route-plan.fixture.ts"
 
-/** How often each is the first, in so many turns. */
+/** How often each account comes first. */
 function firsts(stage: StagedTable, turns: number): Record<string, number> {
   const counts: Record<string, number> = {}
   for (let rotation = 0; rotation < turns; rotation++) {

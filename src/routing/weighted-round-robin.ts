@@ -1,5 +1,5 @@
-// The order of candidates where nothing is asked for: by priority; within one, shares by weight. Of what is equal, those
-// that speak the client's protocol come first, and each of them as often as the others.
+// The default order of candidates: by priority; within a priority, shares by weight. Among equals, endpoints of the
+// client's protocol come first, each equally often.
 import type { RouteCandidate } from "./candidate-set.ts"
 import type { PlanInput } from "./plan-input.ts"
 
@@ -17,7 +17,7 @@ export function weightedRoundRobin(candidates: RouteCandidate[], { rotation, pro
   return ordered
 }
 
-/** Where the candidates of the same model and priority end. */
+/** The end of the candidates with the same model and priority. */
 function priorityEnd(candidates: readonly RouteCandidate[], start: number): number {
   const first = candidates[start]
   let end = start + 1
@@ -51,7 +51,7 @@ interface WeightClass {
   readonly weight: number
 }
 
-/** Whose rotation it is comes first, then the others, the heaviest first. */
+/** The row selected by the rotation comes first, then the others, the heaviest first. */
 function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
   const { rotation } = pushing
   const equals = weightClassesIn(rows)
@@ -69,7 +69,7 @@ function pushByWeight(rows: CandidateRow[], pushing: RotationContext): void {
   })
   if (!first) return
   const shares = sharesOf(first, unit)
-  // How often it was the rotation of these.
+  // How often these rows were selected.
   const times = ((rotation - slot) / total) * shares + slot - (before - shares)
   pushWeightClass(first.rows, { ...pushing, rotation: times })
   for (const each of equals) if (each !== first) pushWeightClass(each.rows, pushing)
@@ -102,7 +102,7 @@ function pushWeightClass(rows: readonly CandidateRow[], pushing: RotationContext
   }
 }
 
-/** Each of them comes first in rotation, and then each of its accounts. */
+/** Rotates the rows, and then the accounts of each row. */
 function pushRotated(rows: readonly CandidateRow[], { rotation, to }: RotationContext): void {
   const round = Math.floor(rotation / rows.length)
   for (let index = 0; index < rows.length; index++) {

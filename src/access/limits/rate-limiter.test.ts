@@ -170,7 +170,7 @@ describe("an allowance", () => {
     expect(allowance("d", shared).status().requests).toMatchObject({ limit: 4, remaining: 1 })
     allowance("d", shared).take()
     expect(refusal(() => allowance("d", shared).take())?.message).toContain("tenant")
-    // What the tenant refused is not taken from the key.
+    // A request that the tenant's limit refuses does not count against the key.
     expect(allowance("d", null).status().requests).toMatchObject({ limit: 3, remaining: 2 })
   })
 
@@ -276,7 +276,7 @@ describe("what is remembered", () => {
   })
 })
 
-/** What the whole has to come to, told in the simplest words: every draw, and a clock. */
+/** A reference implementation: a list of all draws and a clock. */
 class ReferenceBucket {
   private readonly levels = new Map<string, { level: number; at: number }>()
 

@@ -17,7 +17,7 @@ export function findAdminKey(dataDir: string, environment: AdminKeyEnvironment):
   return existsSync(path) ? checkAdminKey(readFileSync(path, "utf8").trim(), path) : undefined
 }
 
-/** As `knownAdminKey`, but makes one where there is none. */
+/** Like `knownAdminKey`, but creates one if there is none. */
 export function findOrCreateAdminKey(dataDir: string, environment: AdminKeyEnvironment): Secret {
   const known = findAdminKey(dataDir, environment)
   if (known) return known
@@ -27,7 +27,7 @@ export function findOrCreateAdminKey(dataDir: string, environment: AdminKeyEnvir
   return new Secret(text)
 }
 
-/** Whether this is the key, in a time that does not tell how much of it was right. */
+/** Compares in constant time. */
 export function isSameKey(presented: string, key: Secret): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest()
   return timingSafeEqual(digest(presented), digest(key.reveal()))

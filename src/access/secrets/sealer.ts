@@ -1,5 +1,5 @@
-// Seals texts that rest in the store: whoever reads the file without our secret reads nothing, and a sealed text that
-// was moved to another place does not open there.
+// Seals texts in the store: without the gateway's secret the file reveals nothing, and a sealed text that was moved to
+// another record does not open there.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto"
 import type { Secret } from "../../config/secret.ts"
 
@@ -15,7 +15,7 @@ export class Sealer {
     this.keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret.reveal(), "", "trivium sealing", 32)))
   }
 
-  /** `place` says where it belongs; it opens there only. */
+  /** `context` binds the text to one record; it opens only with the same context. */
   seal(text: string, context: string): string {
     return this.sealBytes(Buffer.from(text), context).toString("base64")
   }
@@ -29,7 +29,7 @@ export class Sealer {
     return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed])
   }
 
-  /** The text; undefined where it was sealed for another place, with another secret, or has been changed. */
+  /** The text; undefined if the context or the secret differs, or the bytes were changed. */
   open(sealed: string, context: string): string | undefined {
     return this.openBytes(Buffer.from(sealed, "base64"), context)?.toString("utf8")
   }

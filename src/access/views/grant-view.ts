@@ -1,4 +1,4 @@
-// What a key or a tenant is granted, as operators read and write it: on the command line and over the administration port.
+// The grant of a key or tenant as operators read and write it: on the command line and over the administration port.
 
 import { usdOfNano } from "../../canonical/usd.ts"
 import type { BudgetLimits, Grant } from "../../store/contract.ts"
@@ -18,7 +18,7 @@ export interface GrantView {
   readonly budgets: { readonly [Name in GrantPeriod]?: string }
 }
 
-/** What is left out stays as it is; null takes a bound away. */
+/** Absent members stay unchanged; null removes a bound. */
 export type GrantInput = { readonly [Name in keyof GrantView]?: GrantView[Name] | null }
 
 export function toGrantView(grant: Grant): GrantView {

@@ -23,7 +23,7 @@ export interface KeyView extends GrantView, BalanceView {
 /** Its text too, this once. */
 export interface MintedKeyView extends KeyView {
   readonly key: string
-  /** Of a key that was rotated: until when its old text is still taken. */
+  /** For a rotated key, the time until which its old text is valid. */
   readonly previous_until?: string
 }
 
@@ -43,11 +43,11 @@ export interface KeyChangeInput extends GrantInput {
 /** The body of a key creation. */
 export interface KeyInput extends KeyChangeInput {
   readonly name: string
-  /** What it has to spend at first, in USD. */
+  /** The initial balance, in USD. */
   readonly balance?: string
 }
 
-/** With the balance that it pays from. */
+/** A key's view, with the balance that it pays from. */
 export function toKeyView(
   { id, name, tenant, hint, addresses, ...key }: ApiKey,
   balance: BalanceSummary | undefined,
@@ -68,7 +68,7 @@ export function toKeyView(
   }
 }
 
-/** Everything but the paying account, which the ledger must open first. */
+/** Every member except the paying account, which the ledger must open first. */
 export function readKeyChange(input: KeyChangeInput) {
   const { name, tenant, addresses, keep_answers, strict_balance, hedge, model_map, expires_at, ...grant } = input
   const expiresAt = expires_at && Date.parse(expires_at)
