@@ -81,7 +81,7 @@ export function readModels(files: readonly unknown[]): CatalogModel[] {
   return found
 }
 
-/** Ids that stand twice, and other names that would not lead to the model that lists them. */
+/** Duplicate ids, and aliases that would not lead to the model that lists them. */
 function findSharedNames(found: readonly CatalogModel[]): string[] {
   const problems: string[] = []
   const bearers = new Map<string, string>()

@@ -3,14 +3,14 @@
 import { FREE, type ModelCapability, type ModelModality } from "../canonical/model.ts"
 import type { CatalogModel } from "./catalog.ts"
 
-/** What one entry of the configuration offers. */
+/** The models that one entry of the configuration offers. */
 export interface DiscoveredOffer {
   readonly provider: string
   readonly models: readonly DiscoveredModel[]
 }
 
 interface DiscoveredModel {
-  /** As the host calls it. */
+  /** The host's name for it. */
   readonly name: string
   readonly kind: "chat" | "embedding"
   readonly contextWindow?: number

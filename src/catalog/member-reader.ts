@@ -1,5 +1,5 @@
-// Reads one object of the catalogue's files, member by member. A problem names the entry and the member; reading goes
-// on with something harmless, because a catalogue with a problem is thrown away as a whole.
+// Reads one object of the catalogue's files, member by member. A problem names the entry and the member; reading
+// continues with a placeholder, because a catalogue with a problem is rejected as a whole.
 
 type JsonMembers = Readonly<Record<string, unknown>>
 

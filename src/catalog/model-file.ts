@@ -37,7 +37,7 @@ const TARGET_MEMBERS = new Set(["provider", "model", "priority", "weight", "pric
 const PRICING_MEMBERS = new Set([...BUCKETS.keys(), "tiers"])
 const TIER_MEMBERS = new Set([...BUCKETS.keys(), "above_input_tokens"])
 
-/** Pushes what is wrong to `problems`; only if nothing is, the models may be used. */
+/** Pushes every problem to `problems`; the models may be used only if there are none. */
 export function readModelFile(file: unknown, problems: string[]): CatalogModel[] {
   const reader = new MemberReader(file, { where: "a file of models", problems })
   const author = reader.text("author", PROVIDER)
@@ -153,7 +153,7 @@ function readPrices(reader: MemberReader): BucketPrices {
   return prices
 }
 
-/** Its bare name and what else it is called; each also with its author in front, in every spelling of it. */
+/** The bare name and the aliases, each also with every spelling of the author as a prefix. */
 function allNames(reader: MemberReader, { id, spellings }: { id: string; spellings: readonly string[] }): string[] {
   const given = reader.has("aliases") ? keepStrings(reader.list("aliases")) : []
   for (const alias of given)

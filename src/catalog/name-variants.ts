@@ -1,7 +1,7 @@
 // How users of other gateways write a model's name: variants behind a colon, and hosts by other names.
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 
-/** What a variant of OpenRouter's asks for: an order of targets, or something that no name can give here. */
+/** The meaning of an OpenRouter variant: a strategy, or advice if the gateway has no counterpart. */
 export type NameVariant = { readonly routing: RoutingStrategy } | { readonly advice: string }
 
 const VARIANTS: ReadonlyMap<string, NameVariant> = new Map<string, NameVariant>([

@@ -1,5 +1,5 @@
-// The model that a provider says it answered with, compared with the one that it was asked for. Providers report dated
-// names, versions and addresses of one model; only another model that the catalogue knows counts as another.
+// Compares the model that a provider reports with the requested one. Providers report dated names, versions and
+// addresses of one model; only another model of the catalogue counts as different.
 import type { Pricing } from "../canonical/model.ts"
 import type { Catalog, CatalogModel } from "./catalog.ts"
 
@@ -44,7 +44,7 @@ function normalizeName(name: string): string {
 const DATE =
   /[-@](?:latest|\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{2}-\d{4}|\d{2}-\d{2}|0\d\d|preview|exp|default)(?=-|$)/g
 
-/** Without the dates and release words by which vendors tell versions of one model apart. */
+/** The name without the dates and release words that distinguish versions of one model. */
 function withoutDate(name: string): string {
   return name.replace(DATE, "")
 }

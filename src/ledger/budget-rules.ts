@@ -1,5 +1,5 @@
-// What may still be spent within budgets: the limit, less what is spent and held in its period, less what reported usage
-// exceeded the periods before by. An overshoot counts until later periods have made up for it.
+// The remainder of budgets: the limit, less the spending and holds of its period, less the overshoot of earlier periods
+// by reported usage. An overshoot counts until later periods have made up for it.
 import type { HoldRow, LedgerTable, OvershootRow } from "../store/contract.ts"
 import { type Budget, type BudgetPeriod, type DayWindow, windowOf } from "./budget.ts"
 
@@ -72,8 +72,8 @@ export class BudgetRules {
   }
 
   /**
-   * Reckons an overshoot up to the period before, once in every period, so that no request has to look at more than two.
-   * Also for a request that is then refused: it changes nothing that anybody sees.
+   * Carries an overshoot forward to the previous period, once per period, so that no request reads more than two. This
+   * also runs for requests that are then refused, without visible effect.
    */
   private bringForward({ of = "key", period, limitNano }: Budget, spender: DatedSpender): void {
     const { overshoots } = this.table
@@ -85,7 +85,9 @@ export class BudgetRules {
     overshoots.put({ ...row, from, limitNano, carriedNano, overNano: 0n })
   }
 
-  /** What of an overshoot the periods since have not made up for: these by the limit of now, which may be another. */
+  /**
+   * The part of an overshoot that the periods since have not made up for, by the current limit, which may have changed.
+   */
   private carriedNanoInto(
     from: number,
     { row, limitNano }: { readonly row: OvershootRow; readonly limitNano: bigint },
@@ -102,7 +104,7 @@ export class BudgetRules {
     }
   }
 
-  /** What a period has more than its limit, with what was carried into it. */
+  /** The amount above a period's limit, including the overshoot carried into it. */
   private excessOf(
     { holder, limitNano }: OvershootRow,
     { window, nano }: { readonly window: DayWindow; readonly nano: bigint },

@@ -4,7 +4,7 @@ export const PERIODS = ["day", "week", "month", "total"] as const
 export type BudgetPeriod = (typeof PERIODS)[number]
 
 export interface Budget {
-  /** Whose spending counts; the key's by default. */
+  /** The holder whose spending counts; the key by default. */
   readonly of?: "key" | "tenant"
   readonly period: BudgetPeriod
   readonly limitNano: bigint
@@ -25,12 +25,12 @@ export function dayOf(at: number): number {
   return Math.floor(at / DAY_MS)
 }
 
-/** When a day begins. */
+/** The start of a day. */
 export function startOfDay(day: number): number {
   return day * DAY_MS
 }
 
-/** Such as `2026-11-15`. */
+/** A date such as `2026-11-15`. */
 export function dateOfDay(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }

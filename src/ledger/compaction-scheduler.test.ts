@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { CompactionScheduler } from "./compaction-scheduler.ts"
 
-/** A table that is folded in so many steps, and fails when told to. */
+/** A table that flushes in a given number of steps, and fails on demand. */
 class FakeTable {
   isDue = false
   left = 0

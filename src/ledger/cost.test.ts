@@ -59,7 +59,7 @@ const usages: fc.Arbitrary<Usage> = fc.record(
 )
 const images = fc.integer({ min: 0, max: 10 })
 
-/** The sum in millionths of a nano-USD, reckoned another way: one bucket after the other, from the meaning of the words. */
+/** The cost in millionths of a nano-USD by an independent calculation: one bucket after the other. */
 function computeExactCost({ usage, images }: { usage: Usage; images: number }, { plain, tiers }: PricedSample): bigint {
   const inputTokens = INPUTS.reduce((sum, bucket) => sum + (usage[bucket] ?? 0), 0)
   const tier = tiers.filter(({ above }) => inputTokens > above).at(-1)

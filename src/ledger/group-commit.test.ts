@@ -3,7 +3,7 @@ import { GatewayError } from "../canonical/gateway-error.ts"
 import { StoreError } from "../store/contract.ts"
 import { GroupCommit } from "./group-commit.ts"
 
-/** A list that is written in transactions, and fails when told to. */
+/** A list with transactions that fails on demand. */
 class FakeStore {
   readonly durable: string[][] = []
   failure: Error | undefined

@@ -32,7 +32,7 @@ function start() {
   return ledger.recover()
 }
 
-/** The process ends with what is open left open, and another begins. */
+/** Simulates a crash with open holds, and a restart. */
 function restart() {
   store.close()
   return start()

@@ -1,5 +1,5 @@
-// The books of the gateway: what a call may cost is held before it is made and settled exactly once after, every amount
-// moves from one account to another, and nothing counts before it is durable.
+// The gateway's ledger: the maximum cost of a call is held before it is made and settled exactly once after, every
+// amount moves between accounts, and nothing counts before it is durable.
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { JsonObject } from "../canonical/json.ts"
 import type { Pricing } from "../canonical/model.ts"
@@ -37,21 +37,21 @@ export interface LedgerOptions {
   readonly returnSuspenseAfterMs?: number
 }
 
-/** What a request came to. */
+/** The result of a request. */
 export interface Settlement {
   readonly chargeNano: bigint
-  /** The provider reported the usage: what neither hold nor balance covers is owed, and not written off. */
+  /** The provider reported the usage: a shortfall becomes a debt instead of a write-off. */
   readonly mayOwe?: boolean | undefined
   /** The model and provider that answered. */
   readonly model: string
   readonly provider: string
   readonly usage: Usage
   readonly images?: number | undefined
-  /** What the charge was reckoned by; the receipt names its version. */
+  /** The prices of the charge; the receipt names their version. */
   readonly pricing?: Pricing | undefined
-  /** What the caller spoke. */
+  /** The client's protocol. */
   readonly protocol?: string | undefined
-  /** What else the receipt is to show. */
+  /** Other facts for the receipt. */
   readonly facts?: JsonObject | undefined
   /** Written in the same transaction, once, when the settlement is booked; where either fails, neither is written. */
   readonly also?: (() => void) | undefined
@@ -60,7 +60,7 @@ export interface Settlement {
 /** Facts of a request that costs nothing. */
 export interface ReleaseDetails {
   readonly protocol?: string | undefined
-  /** What else the receipt is to show. */
+  /** Other facts for the receipt. */
   readonly facts?: JsonObject | undefined
 }
 
@@ -69,9 +69,9 @@ export interface LedgerBalance {
   readonly heldNano: bigint
   /** null: not limited. */
   readonly floorNano: bigint | null
-  /** What may still be spent; null: not limited. */
+  /** The amount that may still be spent; null if unlimited. */
   readonly freeNano: bigint | null
-  /** What a top-up pays first; until then nothing may be spent. */
+  /** Debt, which a top-up pays first; until then nothing may be spent. */
   readonly owedNano: bigint
 }
 
@@ -84,7 +84,7 @@ export interface Receipt extends SettledHold {
   readonly facts: JsonObject | undefined
 }
 
-/** What a start found open and ended. */
+/** The open holds that a start has closed. */
 export interface RecoveredHolds {
   readonly holds: number
   readonly chargeNano: bigint
@@ -92,7 +92,7 @@ export interface RecoveredHolds {
 }
 
 const RECOVERED_AT_ONCE = 256
-/** How long a lower bound may wait for others to be written with. */
+/** How long a lower bound may wait for other writes. */
 const NOTE_DELAY_MS = 1000
 const DAY_MS = 86_400_000
 
@@ -107,7 +107,7 @@ export class Ledger {
   private readonly notes = new Map<string, bigint>()
   private noteTimer: ReturnType<typeof setTimeout> | undefined
   private epoch: number | undefined
-  /** When the transaction began: all that is booked in it is booked then. */
+  /** The start of the transaction, which is the time of all its entries. */
   private at = 0
   private isWritten = true
 
@@ -122,7 +122,7 @@ export class Ledger {
     this.suspense = new SuspenseLedger({ table, rules: this.rules, write, now, returnAfterMs })
   }
 
-  /** Ends what earlier runs of the process left open. Nothing can be held before. */
+  /** Closes holds of earlier processes. Nothing can be held before. */
   recover(): RecoveredHolds {
     this.epoch ??= this.write(() => this.table.nextEpoch())
     const { epoch } = this
@@ -152,13 +152,13 @@ export class Ledger {
     return fault ? Promise.reject(fault) : this.group.add(() => this.rules.hold(request, epoch))
   }
 
-  /** Whether that much more fits, and is now held too. */
+  /** Extends the hold; false if the amount does not fit. */
   extend(requestId: string, moreNano: bigint): Promise<boolean> {
     const fault = amountFault(moreNano)
     return fault ? Promise.reject(fault) : this.group.add(() => this.rules.extend(requestId, moreNano))
   }
 
-  /** What is known to be owed so far: what is charged if the process dies. Written with what is written next. */
+  /** Records the known cost so far, which is charged if the process dies. Written with the next write. */
   note(requestId: string, { lowerBoundNano }: { readonly lowerBoundNano: bigint }): void {
     const fault = amountFault(lowerBoundNano)
     if (fault) throw fault
@@ -172,7 +172,7 @@ export class Ledger {
     this.noteTimer.unref()
   }
 
-  /** Books the charge. Done again, it changes nothing and tells how the request has ended. */
+  /** Books the charge. Idempotent: repeated, it returns the first outcome. */
   settle(requestId: string, settlement: Settlement): Promise<SettledHold> {
     const fault = amountFault(settlement.chargeNano) ?? countFault(settlement)
     if (fault) return Promise.reject(fault)
@@ -182,7 +182,7 @@ export class Ledger {
     })
   }
 
-  /** Nothing was owed. Done again, or after a settlement, it changes nothing and tells how the request has ended. */
+  /** Releases the hold without a charge. Idempotent: repeated, or after a settlement, it returns the first outcome. */
   release(requestId: string, details: ReleaseDetails = {}): Promise<SettledHold> {
     return this.group.add(() => {
       const hold = this.table.holds.find(requestId)
@@ -209,7 +209,7 @@ export class Ledger {
     return { postedNano, heldNano, floorNano, freeNano: floorNano === null ? null : freeOf(row), owedNano }
   }
 
-  /** What is left of a budget in the window of a time; less than 0 where more is spent, or was in the period before. */
+  /** The remainder of a budget in the window of a time; negative if it is exceeded, or was in the previous period. */
   leftOf(budget: Budget, { keyId, tenant, at }: { keyId: string; tenant: string; at: number }): bigint {
     return this.read(() => {
       const day = this.rules.dayOf({ keyId, tenant, at })
@@ -252,7 +252,7 @@ export class Ledger {
     return this.group.add(() => this.table.usage.dropBefore(day, limit))
   }
 
-  /** Forgets the facts of at most `limit` receipts from before a time; how many it were. What was booked stays. */
+  /** Drops the facts of at most `limit` receipts from before a time, and returns their number. Entries stay. */
   dropReceiptsBefore(time: number, limit: number): Promise<number> {
     return this.group.add(() => this.table.receipts.dropBefore(time, limit))
   }
@@ -262,7 +262,7 @@ export class Ledger {
     return verifyLedger(this.table, this.now())
   }
 
-  /** When the store was last written to, and whether it took that. */
+  /** The time of the last write to the store, and its outcome. */
   get lastWrite(): { readonly at: number; readonly succeeded: boolean } {
     return { at: this.at, succeeded: this.isWritten }
   }
@@ -272,7 +272,7 @@ export class Ledger {
     this.write(() => this.table.touch())
   }
 
-  /** Writes what waits, at once. */
+  /** Writes the queued operations at once. */
   flush(): void {
     this.group.flush()
   }
@@ -334,7 +334,7 @@ export class Ledger {
     return ended.settled
   }
 
-  /** Everything that is written is written here. */
+  /** All writes go through here. */
   private write<Result>(work: () => Result): Result {
     this.at = this.now()
     try {
@@ -378,7 +378,7 @@ function throwUnavailable(cause: unknown): never {
   throw new GatewayError("store_unavailable", "The gateway cannot read its ledger at the moment. Try again.", { cause })
 }
 
-/** What a receipt shows of what was booked. */
+/** The booked facts of a receipt. */
 function entryFacts({ protocol, heldNano, use }: BookedEntry): JsonObject {
   const held = heldNano === null ? {} : { held: usdOfNano(heldNano) }
   return { ...(protocol !== null && { protocol }), ...held, ...(use && usageFacts(use)) }
@@ -395,7 +395,7 @@ const NOTHING = {
   ...{ chargeNano: 0n, paidNano: 0n, writtenOffNano: 0n, owedNano: 0n, suspendedNano: 0n, returnedNano: 0n },
 }
 
-/** A refusal leaves what was written before it, so here it is a fault, which leaves nothing. */
+/** A refusal would keep the writes before it, so here it becomes a fault, which rolls everything back. */
 function writeAlongside(also: () => void): void {
   try {
     also()

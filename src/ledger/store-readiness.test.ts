@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { StoreReadiness } from "./store-readiness.ts"
 
-/** A ledger whose store works or does not, as the test says. */
+/** A ledger whose store fails on demand. */
 function stage() {
   let nowMs = 10_000
   const store = { works: true, probes: 0 }

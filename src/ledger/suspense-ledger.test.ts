@@ -31,7 +31,7 @@ function start(options: { returnSuspenseAfterMs?: number } = {}) {
   return ledger.recover()
 }
 
-/** The process ends with what is open left open, and another begins. */
+/** Simulates a crash with open holds, and a restart. */
 function restart(options: { returnSuspenseAfterMs?: number } = {}) {
   ledger.stop()
   store.close()

@@ -7,7 +7,7 @@ export interface UsageQuery {
   readonly from: string
   readonly to: string
   readonly tenant?: string
-  /** Only together with its tenant. */
+  /** Requires `tenant`. */
   readonly keyId?: string
   readonly model?: string
   /** The last row of the page before. */

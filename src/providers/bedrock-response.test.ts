@@ -14,7 +14,7 @@ async function reframeAsAnthropic(body: ReadableStream<Uint8Array>): Promise<Rea
   return response.body as ReadableStream<Uint8Array>
 }
 
-/** Frames without end; counts how many were asked for, and whether it was told to stop. */
+/** An endless sequence of frames that counts the reads and records the cancellation. */
 function endless() {
   const seen = { pulls: 0, cancelled: false }
   const body = new ReadableStream<Uint8Array>(

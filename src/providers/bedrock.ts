@@ -71,7 +71,7 @@ const converse: ProtocolDialect = {
   wrap: (send) => async (outgoing) => toConverseResponse(await send(outgoing)),
 }
 
-/** Vectors are made by InvokeModel, each maker's in its own words. */
+/** InvokeModel creates embeddings, each vendor's in its own format. */
 function embedding(embeds: EmbeddingLimits, serves: (model: string) => boolean): ProtocolDialect {
   return {
     streamUsage: "sent",
@@ -111,7 +111,7 @@ function countBody(body: string | Uint8Array): string {
   return `{"input":{"invokeModel":{"body":"${encoded}"}}}`
 }
 
-/** What calls are signed for; the runtime's host has a longer name. */
+/** The service name in signatures; the runtime's host name is longer. */
 const SERVICE = "bedrock"
 
 function signer(settings: AccountSettings, { address, onFailure }: SignerContext): RequestSigner {
@@ -136,7 +136,7 @@ function signer(settings: AccountSettings, { address, onFailure }: SignerContext
 
 type BedrockSigningRequest = Parameters<typeof signedHeaders>[0]
 
-/** What it answers to keys that have expired or are not known any more; what a role may not do is refused by another word. */
+/** Errors for expired or unknown keys; a role without permission gets another error. */
 const STALE = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature)/
 
 function sign(request: BedrockSigningRequest, { keys, region }: Pick<AwsScope, "keys" | "region">): Headers {

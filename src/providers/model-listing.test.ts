@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { listLmstudio, listOllama, listOpenai } from "./model-listing.ts"
 
-/** What stands at each path; a function is given what was posted. */
+/** Documents by path; a function receives the posted body. */
 let documents: Record<string, unknown> = {}
 let requests: string[] = []
 let server: Server

@@ -28,7 +28,7 @@ export function openAccounts(provider: Provider, options: AccountOptions): Provi
   return proven ? [openAccount(provider, options)] : []
 }
 
-/** One account; what `openAccounts` makes sure of is taken for granted. */
+/** Opens one account; `openAccounts` has checked its settings. */
 export function openAccount(provider: Provider, options: AccountOptions): ProviderAccount {
   const { send, onCredentialFailure: onFailure, ...settings } = options
   const baseUrl = addressOf(provider, settings) ?? ""
@@ -85,7 +85,7 @@ interface EndpointContext {
   readonly baseUrl: string
 }
 
-/** An operator who gives another address says nothing of what stands beside it. */
+/** Undefined for a protocol with its own address if a custom base address is set: its counterpart there is unknown. */
 function endpointAddress(
   { baseUrl: apart }: ProtocolDialect,
   { provider, settings, baseUrl }: EndpointContext,
@@ -132,7 +132,7 @@ function openEndpoint(dialect: ProtocolDialect, { settings, baseUrl, send }: End
 const MAX_REMEMBERED = 100
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
-/** Callers send few different headers along, so what is made of them is kept. */
+/** Callers send few different headers, so the merged headers are cached. */
 function cacheHeaders(
   own: Readonly<Record<string, string>>,
   takes: ProtocolDialect["takesHeaders"],
@@ -166,13 +166,13 @@ function selectHeaders(
   )
 }
 
-/** Of a header's comma-separated values those that are known. */
+/** The known values of a comma-separated header. */
 export function selectValues(header: string | undefined, known: readonly string[]): string[] {
   const values = header?.split(",").map((value) => value.trim()) ?? []
   return values.filter((value) => known.includes(value))
 }
 
-/** Where a credential was found that is used as it is. */
+/** The origin of a static credential. */
 export function originOf(credential: Secret | undefined): string {
   return credential ? (credential.origin ?? "configuration") : "not needed"
 }
@@ -182,7 +182,7 @@ function secretsIn(settings: AccountSettings): Secret[] {
   return values.filter((value) => value instanceof Secret)
 }
 
-/** Whether a host of one's own is there, and what it offers. */
+/** Checks that a self-hosted server responds, and lists its models. */
 async function checkOffer(listModels: NonNullable<ProviderAccount["listModels"]>): Promise<CredentialVerdict> {
   try {
     const offer = await listModels()
@@ -203,7 +203,7 @@ async function checkModelList(endpoint: ProtocolEndpoint | undefined): Promise<C
 
 const LIST_MODELS = { operation: "list-models", model: "", stream: false, usualPath: "/models", headers: {} }
 
-/** What the answer to a harmless GET says of the credential in it. */
+/** Checks a credential with a harmless GET. */
 export async function probeCredential(url: string, headers: Headers): Promise<CredentialVerdict> {
   const status = await probe(url, headers)
   if (status === undefined) return { verdict: "unknown: no response from this address", sound: false }

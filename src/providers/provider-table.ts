@@ -1,5 +1,5 @@
-// The providers: a row each. An address, a credential, and the protocols spoken there. Those that need more than a key
-// have a file of their own.
+// The provider table: one row each with address, credential and protocols. Providers that need more than a key have
+// their own file.
 import type { Secret } from "../config/secret.ts"
 import { azure } from "./azure.ts"
 import { bedrock } from "./bedrock.ts"
@@ -18,14 +18,14 @@ interface ProviderRow {
   readonly id: string
   readonly name: string
   readonly env?: string
-  /** What the vendor's own client library would be given; absent where each installation has its own. */
+  /** The base address that the vendor's own client library takes; absent if each installation has its own. */
   readonly baseUrl?: string
   readonly addressOf?: Provider["addressOf"]
   readonly dialects: Readonly<Record<string, ProtocolDialect>>
   readonly defaultProtocols?: readonly string[]
   readonly local?: boolean
   readonly hostEnv?: string
-  /** How its models are discovered. */
+  /** Lists its models, for discovery. */
   readonly list?: ListHostModels
 }
 
@@ -37,9 +37,9 @@ const googleKey = (credential: Secret | undefined): Record<string, string> =>
   credential ? { "x-goog-api-key": credential.reveal() } : {}
 
 const openai: ProtocolDialect = { streamUsage: "ask", headers: bearer }
-/** Usage always comes with the last event, and requesting it is rejected. */
+/** Usage always comes with the last event, and requests for it are rejected. */
 const openaiWithUsage: ProtocolDialect = { streamUsage: "sent", headers: bearer }
-/** Mistral refuses ids of calls that are not as its own. */
+/** Mistral rejects tool call ids that do not match its own format. */
 const mistral: ProtocolDialect = { ...openaiWithUsage, callId: /^[a-zA-Z0-9]{9}$/ }
 const anthropic: ProtocolDialect = { streamUsage: "sent", headers: anthropicKey }
 const gemini: ProtocolDialect = { streamUsage: "sent", headers: googleKey }
@@ -61,7 +61,7 @@ const fireworksImages: ProtocolDialect = {
   headers: (credential) => ({ ...bearer(credential), accept: "application/json" }),
   serves: (model) => !model.includes("kontext"),
 }
-/** Of a text as it stands: by hosts of open weights, which have it for every model. */
+/** Completions of plain text: hosts of open weights offer them for every model. */
 const completions = { "openai-completions": openai }
 /** OpenAI has it for its last models that were made for it, and no others. */
 const lastCompletions = {
@@ -71,12 +71,12 @@ const lastCompletions = {
   },
 }
 
-/** By hosts that have models of their own for it, and by those alone. */
+/** Moderations, at hosts that have their own models for them. */
 const moderations = { "openai-moderations": { ...openai, serves: (model: string) => model.includes("moderation") } }
 
 /**
- * What each takes in one call to embed, by its documentation or its refusals (November 2026). Where several figures are
- * told of one, this is the least. Who is not here is taken to be like OpenAI, but for the tokens.
+ * Limits of one embedding call, by documentation or observed rejections (November 2026); of several figures the lowest.
+ * Providers that are not listed get OpenAI's limits, except for the tokens.
  */
 const EMBEDS = {
   openai: { inputs: 2048, tokens: 300_000 },
@@ -93,14 +93,14 @@ const EMBEDS = {
 } as const satisfies Record<string, EmbeddingLimits>
 
 const embeddings = { "openai-embeddings": openai }
-/** Hosts of models whose tokens are not OpenAI's. */
+/** Embeddings of models whose tokens are not OpenAI's. */
 const texts = embeddingsOf(EMBEDS.others)
 
 function embeddingsOf(embeds: EmbeddingLimits): Record<string, ProtocolDialect> {
   return { "openai-embeddings": { ...openai, embeds } }
 }
 
-/** It refuses what asks for base64. */
+/** It rejects requests for base64. */
 const alibabaEmbeddings: ProtocolDialect = {
   ...openai,
   embeds: EMBEDS.alibaba,
@@ -121,7 +121,7 @@ function isImagen(model: string): boolean {
   return model.startsWith("imagen")
 }
 
-/** Hosts that speak Anthropic's protocol at another address, and take the key in either header. */
+/** Anthropic's protocol at another address, with the key in either header. */
 function messagesAt(baseUrl: string): Record<string, ProtocolDialect> {
   const headers = (credential: Secret | undefined) => ({ ...bearer(credential), ...anthropicKey(credential) })
   return { "anthropic-messages": { streamUsage: "sent", headers, baseUrl } }
@@ -156,7 +156,7 @@ const ROWS: readonly ProviderRow[] = [
     baseUrl: "https://generativelanguage.googleapis.com",
     dialects: {
       "gemini-generate": { ...gemini, serves: (model) => !isImagen(model) },
-      // Not OpenAI's embeddings, which it speaks too: its own say what they are for, and what was used.
+      // Not OpenAI's embeddings, which it supports too: its own have a task type, and report usage.
       "gemini-embed": { ...gemini, embeds: EMBEDS.google },
       ...googleImages,
       "openai-chat": {
@@ -312,7 +312,7 @@ const ROWS: readonly ProviderRow[] = [
     name: "Cohere",
     env: "COHERE_API_KEY",
     baseUrl: "https://api.cohere.ai",
-    /** The same address is also written with the way to what is like OpenAI's there. */
+    /** A base address that already includes the OpenAI-compatible path is accepted too. */
     addressOf: ({ baseUrl = "https://api.cohere.ai" }) => baseUrl.replace(/\/compatibility\/v1$/, ""),
     dialects: {
       "openai-chat": { ...openai, path: ({ usualPath }) => `/compatibility/v1${usualPath}` },
@@ -416,14 +416,14 @@ function providerOf(row: ProviderRow): Provider {
     ...(addressOf && { addressOf }),
     ...(env !== undefined && { environmentVariable: env }),
     needsCredential: !local,
-    // At a host of one's own, names are whatever its operator made them.
+    // At a self-hosted server, its operator chooses the names.
     ...(!local && { reportsModel: true }),
-    // A model on one's own machine is free; a host of which only the address is known may bill.
+    // A model on this machine is free; a custom address may bill.
     ...(local && baseUrl !== undefined && { isFree: true }),
     dialects,
     ...(defaultProtocols && { defaultProtocols }),
     ...(hostEnv !== undefined && { hostVariable: hostEnv }),
-    // A host of which only the address is known may list what costs money.
+    // A custom address may list models that cost money.
     ...(list && { discovery: { list, byDefault: baseUrl !== undefined } }),
   }
 }

@@ -1,4 +1,4 @@
-// AWS's signature, version 4: headers that prove a request was made by who holds the secret key, and not changed since.
+// AWS Signature Version 4: headers that authenticate the holder of the secret key and protect the request from changes.
 import { createHash, createHmac } from "node:crypto"
 import type { AwsKeys } from "./credentials/credential-source.ts"
 
@@ -48,7 +48,7 @@ export function signedHeaders({ method, url, headers, body }: SigV4Request, scop
   return signed
 }
 
-/** Only what no proxy between has a reason to change. */
+/** Only headers that a proxy has no reason to change. */
 function coveredHeaders(headers: Headers, host: string): [string, string][] {
   const covered: [string, string][] = [["host", host]]
   for (const [name, value] of headers) {

@@ -15,7 +15,7 @@ import { VariableReader } from "./credentials/variable-reader.ts"
 
 const NO_HEADERS = () => ({})
 
-/** Beta, because clients of Google's other interface speak its beta, and its members are not all known to `v1`. */
+/** Beta, because clients of Google's other interface use its beta, and `v1` lacks some members. */
 const gemini: ProtocolDialect = {
   streamUsage: "sent",
   headers: NO_HEADERS,
@@ -77,7 +77,7 @@ const anthropic: ProtocolDialect = {
     if (operation === "count_tokens") return `${models}/count-tokens:rawPredict`
     return `${models}/${pathName(model)}:${stream ? "streamRawPredict" : "rawPredict"}`
   },
-  /** Where tokens are counted the path names no model. */
+  /** The path of token counting does not name a model. */
   edits: ({ operation }) => (operation === "count_tokens" ? [VERSION] : [VERSION, { path: ["model"], remove: true }]),
 }
 

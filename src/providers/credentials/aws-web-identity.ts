@@ -39,7 +39,7 @@ function requireTls(endpoint: string): void {
   throw new CredentialError("AWS_ENDPOINT_URL_STS is neither an https address nor on this machine")
 }
 
-/** STS answers in XML, in which none of what is read here is ever escaped. */
+/** STS answers in XML; the values read here are never escaped. */
 function readAssumedRole(answer: { readonly status: number; readonly text: string }): IssuedCredential<AwsKeys> {
   const element = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(answer.text)?.[1]?.trim()
   if (answer.status !== 200) throw credentialRefusal(answer, element("Code"))

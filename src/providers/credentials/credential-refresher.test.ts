@@ -7,7 +7,7 @@ import { type CloudCredentialSource, CredentialError } from "./credential-source
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
-/** A refresher of a source that is told what to do, and a clock that is told the time. */
+/** A refresher with a scripted source and a settable clock. */
 function stageRefresher() {
   const failures: string[] = []
   const state = {
@@ -32,7 +32,7 @@ function stageRefresher() {
   return { state, refresher, get, failures }
 }
 
-/** Lets a fetch that nobody waits for end. */
+/** Lets a background fetch end. */
 const settle = () => Bun.sleep(5)
 
 describe("a fetched credential", () => {

@@ -1,5 +1,5 @@
-// Holds a credential that was fetched: one fetch at a time for all who wait, the next one before the credential expires,
-// and a pause after one that failed.
+// Caches a fetched credential: one fetch at a time for all callers, the next one before the credential expires, and a
+// pause after a failure.
 import { Secret } from "../../config/secret.ts"
 import { Abort } from "../../transport/abort.ts"
 import { toSendError } from "../../transport/http-client.ts"
@@ -20,7 +20,7 @@ export interface RefresherOptions {
   readonly now?: () => number
   /** Called for every fetch that failed. */
   readonly onFailure?: ((error: CredentialError) => void) | undefined
-  /** How long one fetch may take, all its requests together. */
+  /** Time limit of one fetch, all its requests together. */
   readonly fetchMs?: number
 }
 
@@ -66,7 +66,7 @@ export class CredentialRefresher<Credential extends object> {
     if (this.held?.credential === credential) this.hold(undefined)
   }
 
-  /** All secrets, including those of the previous credential, which running calls still use. */
+  /** All secrets, including those of the previous credential, which calls in flight still use. */
   secrets(): Secret[] {
     return [this.held, this.before].flatMap((issued) => (issued ? secretsOf(issued.credential) : []))
   }
@@ -118,7 +118,7 @@ export class CredentialRefresher<Credential extends object> {
   }
 }
 
-/** What is fetched may also wait for a file, which no abort ends. */
+/** A fetch may also wait for a file, which no abort ends. */
 function rejectOnAbort({ signal }: Abort): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true })

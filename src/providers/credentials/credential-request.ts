@@ -1,5 +1,5 @@
-// Asks a host for a credential: directly where it is spoken to without TLS, for that is this machine or its cloud and no
-// proxy's business; without redirects, and within bounds.
+// Requests a credential from a host: directly if it is called without TLS, because that is this machine or its cloud
+// and not for a proxy; without redirects, and within bounds.
 import { readFile } from "node:fs/promises"
 import { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
@@ -65,7 +65,7 @@ export function credentialRefusal({ status }: CredentialResponse, code: unknown)
   return new CredentialError(what, status >= 500 || status === 429)
 }
 
-/** The token that an OAuth endpoint issued, or a metadata server in the same words. */
+/** The token from an OAuth endpoint, or from a metadata server with the same format. */
 export function readToken(answer: CredentialResponse, code?: unknown): IssuedCredential<Secret> {
   const members = responseMembers(answer)
   const token = members.access_token

@@ -10,11 +10,11 @@ export interface IssuedCredential<Credential> {
 }
 
 export interface CloudCredentialSource<Credential> {
-  /** In words for an operator, such as `instance metadata`. */
+  /** A name for an operator, such as `instance metadata`. */
   readonly name: string
-  /** What an operator can do when it fails. */
+  /** Advice for an operator if it fails. */
   readonly remedy: string
-  /** Throws a CredentialError, or what was met on the wire. */
+  /** Throws a CredentialError, or a network error. */
   fetch(abort: Abort): Promise<IssuedCredential<Credential>>
 }
 
@@ -30,7 +30,7 @@ export class CredentialError extends Error {
   override readonly name = "CredentialError"
   constructor(
     message: string,
-    /** Whether another try might help: the host could not be reached, or was not well. */
+    /** True if a retry may help: the host could not be reached, or returned a server error. */
     readonly isPassing: boolean = false,
   ) {
     super(message)
