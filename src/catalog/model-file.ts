@@ -102,9 +102,9 @@ function readLimits(reader: MemberReader): Pick<CatalogModel, "contextWindow" | 
   const contextWindow = limit("context_window")
   const maxInputTokens = limit("max_input_tokens")
   const maxOutputTokens = limit("max_output_tokens")
-  const room = contextWindow ?? Number.POSITIVE_INFINITY
-  if (maxOutputTokens && maxOutputTokens > room) reader.report("max_output_tokens", "more than the context window")
-  if (maxInputTokens && maxInputTokens >= room) reader.report("max_input_tokens", "not less than the context window")
+  const limit = contextWindow ?? Number.POSITIVE_INFINITY
+  if (maxOutputTokens && maxOutputTokens > limit) reader.report("max_output_tokens", "more than the context window")
+  if (maxInputTokens && maxInputTokens >= limit) reader.report("max_input_tokens", "not less than the context window")
   return {
     ...(contextWindow && { contextWindow }),
     ...(maxInputTokens && { maxInputTokens }),

@@ -1,5 +1,5 @@
-// The only file that knows YAML. It turns text into places: a value, where it stands, and a way to say what is wrong
-// with it. Variables and aliases are resolved when a place is looked at, so nothing is expanded that nobody reads.
+// The only file that knows YAML. It turns text into nodes: a value, its position, and a way to report a problem with
+// it. Variables and aliases are resolved when a node is read, so nothing is expanded that is not used.
 
 import type { Alias, Document, Node, YAMLMap } from "yaml"
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml"
@@ -19,11 +19,11 @@ export type NodeContent =
 export interface DocumentOptions {
   /** The values of `${NAME}`. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where problems go. */
+  /** Receives the problems. */
   readonly problems: ConfigFileProblem[]
 }
 
-/** Aliases followed in one document: far above what people write, far below what makes a small file expand without end. */
+/** Limit of aliases per document: far above real files, far below the expansion of a malicious one. */
 const MAX_ALIASES = 1000
 
 export function openDocument(text: string, options: DocumentOptions): ConfigNode {
@@ -38,7 +38,7 @@ interface NodePosition {
   readonly nameOffset?: number
 }
 
-/** One spot of the document. */
+/** One node of the document. */
 export class ConfigNode {
   readonly path: string
   readonly #source: YamlSource
@@ -56,7 +56,7 @@ export class ConfigNode {
     return this.#content
   }
 
-  /** Whether this is a mapping in which `name` is set; a member that is null counts as absent. */
+  /** True if this is a mapping in which `name` is set; a member that is null counts as absent. */
   has(name: string): boolean {
     const content = this.content()
     const member = content.kind === "mapping" ? content.members.get(name) : undefined
@@ -68,7 +68,7 @@ export class ConfigNode {
     this.#source.report(this.path, this.#spot.node?.range?.[0] ?? this.#spot.nameOffset ?? 0, message)
   }
 
-  /** A problem with the name of this member, or with what is missing under it. */
+  /** Reports a problem with the name of this member, or with a member missing under it. */
   reportName(message: string): void {
     this.#source.report(this.path, this.#spot.nameOffset ?? this.#spot.node?.range?.[0] ?? 0, message)
   }
@@ -163,7 +163,7 @@ class YamlSource {
     return members
   }
 
-  /** Puts the environment's values in place of `${NAME}`; `$${` stands for the characters `${`. */
+  /** Replaces `${NAME}` by the environment's values; `$${` is a literal `${`. */
   #substitute(text: string, configNode: ConfigNode): NodeContent {
     const wrong = new Set<string>()
     const result = text.replace(/\$?\$\{([^{}]*)(\}?)/g, (found, name: string, close: string) => {

@@ -1,7 +1,7 @@
 // Everything that is wrong with a configuration, in one error, so that an operator mends it in one go.
 
 export interface ConfigFileProblem {
-  /** Where in the settings: `models[0].targets[1].provider`, or the flag or variable that is wrong. */
+  /** The path of the setting: `models[0].targets[1].provider`, or the flag or variable. */
   readonly path: string
   readonly line?: number
   readonly column?: number

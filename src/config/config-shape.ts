@@ -1,17 +1,17 @@
-// The words a schema is written in. A shape reads a place into a value and reports what does not fit; it goes on after
+// The schema language of the configuration. A shape reads a node into a value and reports problems; it continues after
 // a problem, so that one reading finds them all. Members are snake_case in the file and camelCase in the result.
 
 import { quoteName, suggestKnownName } from "../canonical/nearest-name.ts"
 import type { ConfigNode, NodeContent } from "./config-document.ts"
 
-/** What a shape gives when it has reported a problem. */
+/** The result of a shape that has reported a problem. */
 export const INVALID: unique symbol = Symbol("invalid")
 
 export interface ConfigShape<T> {
   read(node: ConfigNode): T | typeof INVALID
 }
 
-/** Why a text is not what it should be. Printed, so it must not repeat a credential. */
+/** The reason a text is invalid. Printed, so it must not repeat a credential. */
 export class ParseProblem {
   readonly message: string
 
@@ -22,7 +22,7 @@ export class ParseProblem {
 
 export type TextParser<T> = (text: string) => T | ParseProblem
 
-/** Text that `parse` accepts, as what `parse` makes of it. */
+/** Text that `parse` accepts, converted by `parse`. */
 export function text<T>(parse: TextParser<T>): ConfigShape<T> {
   return {
     read(node) {
@@ -64,7 +64,7 @@ export function boolean(): ConfigShape<boolean> {
   }
 }
 
-/** One of the given words. */
+/** One of the given values. */
 export function choice<const Word extends string>(...words: Word[]): ConfigShape<Word> {
   return text((found) => {
     const word = words.find((candidate) => candidate === found)
@@ -96,7 +96,7 @@ export function list<T>(item: ConfigShape<T>, { atLeast = 0 }: { atLeast?: numbe
   }
 }
 
-/** A mapping whose names the operator chooses. */
+/** A mapping with free names. */
 export function dictionary<T>(
   name: TextParser<string>,
   entry: (name: string) => ConfigShape<T>,
@@ -122,7 +122,7 @@ export function dictionary<T>(
 interface ShapeMember<T, Presence extends "always" | "maybe" = "always" | "maybe"> {
   readonly shape: ConfigShape<T>
   readonly presence: Presence
-  /** What an absent member means; left out, it must be there. */
+  /** The default of an absent member; without one, the member is required. */
   readonly absent?: () => T
 }
 

@@ -1,4 +1,4 @@
-// What trivium.yaml may say, as a declaration. A member added here is read, checked and suggested by itself.
+// The schema of trivium.yaml, as a declaration. A member added here is read, checked and suggested automatically.
 import type { DefaultSettings, GroupSettings, ModelSettings, UpstreamSettings } from "./config.ts"
 import type { ConfigNode } from "./config-document.ts"
 import {
@@ -43,7 +43,7 @@ export interface FileSettings {
 }
 
 export interface SchemaContext extends CredentialFileContext {
-  /** How an entry under `providers` is read. */
+  /** Reads an entry under `providers`. */
   readonly provider: (name: string) => ConfigShape<FileProvider>
   /** Ids of the providers the gateway knows by itself. */
   readonly knownProviders: readonly string[]
@@ -109,7 +109,7 @@ export function fileSchema(root: ConfigNode, context: SchemaContext): ConfigShap
   })
 }
 
-/** A number, or the word `none`. */
+/** A number, or `none`. */
 const perMinute: ConfigShape<number | null> = {
   read(node) {
     const content = node.content()

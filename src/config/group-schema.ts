@@ -1,4 +1,4 @@
-// What an entry under `groups` may say: a name, the models behind it, and what they are chosen by.
+// The schema of an entry under `groups`: a name, its models, and a strategy.
 
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { GroupSettings } from "./config.ts"

@@ -1,4 +1,4 @@
-// What an entry under `models` may say. An entry with the id of a bundled model changes what it names.
+// The schema of an entry under `models`. An entry with the id of a bundled model changes the members it names.
 
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import type { ModelSettings, PricingSettings, TargetSettings } from "./config.ts"

@@ -1,5 +1,5 @@
-// What the texts of a configuration mean, whether they come from the file, a flag or the environment. Messages name
-// a value only where it cannot be a credential.
+// Parsers for text values of the configuration, from the file, a flag or the environment. Messages repeat a value only
+// if it cannot be a credential.
 import { isIP } from "node:net"
 import { resolve } from "node:path"
 import { quoteName } from "../canonical/nearest-name.ts"
@@ -37,7 +37,7 @@ export function baseUrl(text: string): string | ParseProblem {
   return url.href.replace(/\/+$/, "")
 }
 
-/** Whether a host name, as an URL has it, is this machine's own. */
+/** True if a URL's host name is this machine. */
 export function isOnThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
@@ -60,8 +60,8 @@ export function entraId(text: string): string | ParseProblem {
 }
 
 /**
- * The address of a server of one's own, as `HOST`, `HOST:PORT` or with a scheme. What is left out is as in `usual`; only
- * a scheme brings its own port. A server that listens at every address is found at this machine's.
+ * The address of a self-hosted server, as `HOST`, `HOST:PORT` or a URL. Missing parts come from `usual`; a scheme
+ * implies its own port. An address that means all interfaces becomes this machine's.
  */
 export function hostAddress(usual: string): TextParser<string> {
   const { port: usualPort, pathname } = new URL(usual)
@@ -147,7 +147,7 @@ export function modelAlias(text: string): string | ParseProblem {
   return isModelName(text) ? text : new ParseProblem(`${quoteName(text)} is not a valid model name`)
 }
 
-/** An amount of USD, kept as it is written. */
+/** A decimal amount of USD, kept as text. */
 export function decimal(text: string): string | ParseProblem {
   if (/^(0|[1-9][0-9]{0,5})(\.[0-9]{1,9})?$/.test(text)) return text
   return new ParseProblem(`expected a decimal such as "0.50", found ${quoteName(text)}`)

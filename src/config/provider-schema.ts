@@ -1,4 +1,4 @@
-// What an entry under `providers` may say, by its type, and what the environment says where it is silent.
+// The schema of an entry under `providers`, by its type, and the environment variables that complete it.
 
 import { nearestName, quoteName } from "../canonical/nearest-name.ts"
 import { ambientCredentials, takesEnvironment } from "./ambient-credentials.ts"
@@ -30,12 +30,12 @@ export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly ty
 export interface KnownProvider {
   readonly id: string
   readonly baseUrl?: string
-  /** Where its key is usually found. */
+  /** The usual variable of its key. */
   readonly environmentVariable?: string
   readonly form?: AccountForm
-  /** The protocols that it can speak; absent where any is allowed. */
+  /** Supported protocols; absent if any is allowed. */
   readonly dialects?: Readonly<Record<string, unknown>>
-  /** Where its address is usually found, in a form of its own. */
+  /** The usual variable of its address, in the vendor's format. */
   readonly hostVariable?: string
   /** Present where its models can be discovered. */
   readonly discovery?: object
@@ -50,7 +50,7 @@ interface ProviderReaderOptions extends CredentialFileContext {
 interface ProviderReader {
   /** The shape of the entry of this name. */
   entry(name: string): ConfigShape<FileProvider>
-  /** The providers that are not among these entries, and whose key and address the environment holds. */
+  /** Providers that no entry names and whose key and address the environment holds. */
   fromEnvironment(entries: ReadonlyMap<string, FileProvider>): ProviderSettings[]
 }
 
@@ -61,7 +61,7 @@ const COMPATIBLE: readonly KnownProvider[] = [
   { id: "gemini-compatible" },
 ]
 
-/** What an entry may say that its host speaks. */
+/** Protocols that an entry may list. */
 const PROTOCOLS = [
   "openai-chat",
   "openai-responses",
@@ -83,7 +83,7 @@ const KEY_FORM: AccountForm = {
   proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }],
 }
 
-/** What every entry may say, whatever its type. */
+/** Members of every entry, whatever its type. */
 const ALWAYS_TAKEN = ["type", "base_url", "protocols", "limit_member", "salt_identifiers"]
 
 const PROPERTIES = {
@@ -234,7 +234,7 @@ class ProviderVariables {
     return variable !== undefined && (this.options.environment[variable] ?? "").trim() !== ""
   }
 
-  /** What the environment says in a member's place, if anything. */
+  /** The environment's value for a member, if any. */
   read(member: AccountMember, provider: KnownProvider): unknown {
     const { environmentVariable: key } = provider
     const rule = formOf(provider).members[member]
@@ -262,7 +262,7 @@ class ProviderVariables {
   }
 }
 
-/** The entry with what it leaves out taken from the environment; what it says itself is never mixed with that. */
+/** Completes an entry from the environment; members that the entry sets are not mixed with the environment's. */
 function completeEntry(entry: FileProvider, provider: KnownProvider, variables: ProviderVariables): FileProvider {
   const { members, proofs } = formOf(provider)
   const read = (names: readonly AccountMember[]) => {
@@ -289,7 +289,7 @@ function memberNames(members: AccountForm["members"]): AccountMember[] {
   return Object.keys(members) as AccountMember[]
 }
 
-/** What an account cannot be without, and this entry is. */
+/** Required members that the entry lacks. */
 function missingMembers(entry: FileProvider, provider: KnownProvider): AccountMember[] {
   if (!provider.form) return provider.baseUrl === undefined && entry.baseUrl === undefined ? ["base_url"] : []
   const { members } = provider.form

@@ -57,7 +57,7 @@ export function readTraces(
   if (url === undefined) return undefined
   return {
     url,
-    // The file's headers hold what opens the file's collector, which is nothing for another one.
+    // The file's headers authenticate at the file's collector, and are not sent to another one.
     headers: Object.fromEntries([...(named === undefined && file ? file.headers : []), ...(headers ?? [])]),
     sample: file?.sample ?? 1,
     serviceName: environment.OTEL_SERVICE_NAME || SERVICE_NAME,

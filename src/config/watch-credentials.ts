@@ -13,7 +13,7 @@ export class CredentialWatch {
     },
   ) {}
 
-  /** Watches these files, and no others, from what was read of each. */
+  /** Watches exactly these files, starting from their content when they were read. */
   follow(files: readonly CredentialFile[]): void {
     this.stop()
     const { onChange, onUnreadable } = this.options

@@ -8,9 +8,9 @@ import { watchConfig } from "./watch.ts"
 
 /** Long enough for a change to be seen and settled several times over. */
 const quietMs = 150
-/** What a busy machine may need to see one. */
+/** Time that a busy machine may need to notice a change. */
 const patienceMs = 5000
-/** So rare that a test which passes was told of the change, and did not find it by looking. */
+/** So rare that a passing test was notified of the change, and did not find it by polling. */
 const neverMs = 60_000
 
 let folder: string
@@ -41,7 +41,7 @@ async function start(options: { debounceMs?: number; pollMs?: number } = {}) {
   return watch
 }
 
-/** So many since the start, and no more to come. */
+/** Expects this many changes since the start, and no more. */
 async function expectChanges(count: number) {
   const end = performance.now() + patienceMs
   while (changes < count && performance.now() < end) await sleep(5)

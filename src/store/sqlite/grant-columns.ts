@@ -16,7 +16,7 @@ export interface GrantColumns {
 
 export type SqlBindings = Record<string, string | number | bigint | null>
 
-/** For `UPDATE … SET`, and for an INSERT that names its columns. */
+/** Columns for `UPDATE … SET`, and for an INSERT that names its columns. */
 export const GRANT_COLUMNS: Readonly<Record<string, string>> = {
   models: "$models",
   strict: "$strict",

@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Those named by a letter of the second half of the alphabet are another tenant's. */
+/** Names that start in the second half of the alphabet belong to another tenant. */
 const tenantOf = (name: string) => (/[n-z]/i.test(name) ? "globex" : "acme")
 
 const row = (name: string, at = 1): IdempotencyRow => ({

@@ -1,6 +1,5 @@
-// Requests that were answered under an idempotency key, and their answers. Rows are numbered as they come, so that the
-// oldest are found without an index of times; triggers keep the sums of each tenant, so that bounds are held without
-// counting.
+// Requests answered under an idempotency key, and their responses. Rows are numbered as they arrive, so that the oldest
+// are found without an index of times; triggers maintain the totals of each tenant, so that bounds need no counting.
 import type { Database } from "bun:sqlite"
 import type { IdempotencyBounds, IdempotencyRow, IdempotencyTable, SealedResponse } from "../contract.ts"
 

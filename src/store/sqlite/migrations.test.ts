@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A store as the version before wrote it: so many steps of the schema, and then what is done to it. */
+/** A store of an earlier version: the first `steps` migrations, and then the given writes. */
 function createOlderStore(steps: number, write: (database: Database) => void): void {
   const database = new Database(path)
   for (const step of migrations.slice(0, steps)) database.run(step)

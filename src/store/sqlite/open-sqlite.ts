@@ -1,4 +1,4 @@
-// Opens the embedded store: one file, one process, migrated to the newest schema, with no less in it than its marker says.
+// Opens the embedded store: one file, one process, migrated to the newest schema, and not behind its marker.
 import { Database } from "bun:sqlite"
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
@@ -16,11 +16,11 @@ import { readMarker, StoreMarker, type StorePosition } from "./store-marker.ts"
 import { tenantTable } from "./tenant-table.ts"
 
 interface OpenSqliteOptions {
-  /** Called with what the store has lost. Where it returns, the store is opened all the same. */
+  /** Called with the data that the store has lost. If it returns, the store is opened nevertheless. */
   readonly onLoss?: ((what: string) => void) | undefined
 }
 
-/** For tests: gone with the process. */
+/** For tests: lost when the process ends. */
 const IN_MEMORY = ":memory:"
 
 export function openSqlite(path: string, { onLoss = refuseLoss }: OpenSqliteOptions = {}): Store {

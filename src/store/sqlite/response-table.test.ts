@@ -31,7 +31,7 @@ function insert(names: string, { at = 1, bytes = 10 } = {}): void {
 const MANY = { rows: 1000, bytes: 100_000 }
 const keepWithin = (ofTenant: ResponseBounds, tenant: string) =>
   store.responses.keepWithin({ ofTenant, ofAll: MANY }, tenant)
-/** The last one that came is not of either tenant. */
+/** By default the newest response belongs to neither tenant. */
 const keepAllWithin = (ofAll: ResponseBounds, tenant = "") =>
   store.responses.keepWithin({ ofTenant: MANY, ofAll }, tenant)
 

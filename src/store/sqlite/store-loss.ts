@@ -1,10 +1,10 @@
-// What a store has lost, by what its marker knows of it.
+// Detects data that a store has lost, by comparing it with its marker.
 import { StoreError } from "../contract.ts"
 import { type ChainMarks, chainText } from "./ledger/journal-chain.ts"
 import { markerPath, type StorePosition, type WrittenMarker } from "./store-marker.ts"
 
 interface KnownMarker {
-  /** Of the database. */
+  /** The path of the database. */
   readonly path: string
   readonly known: WrittenMarker | "unreadable"
 }

@@ -45,7 +45,7 @@ const key: KeyRow = {
 }
 
 let requests = 0
-/** So many entries, each in a transaction of its own. */
+/** Books entries, each in its own transaction. */
 function book(store: Store, count: number): void {
   const { ledger } = store
   if (!ledger.accounts.find("tenant:acme")) ledger.transaction(() => ledger.accounts.insert("tenant:acme", null))
@@ -61,7 +61,7 @@ function bookAndClose(count: number): void {
   store.close()
 }
 
-/** The files as they are, without the marker: what a process that is killed leaves, or a backup has. */
+/** Copies the files without the marker: as a killed process leaves them, or a backup has them. */
 function copyTo(name: string): string {
   const copy = join(folder, name)
   for (const file of ["", "-wal"]) if (existsSync(path + file)) copyFileSync(path + file, copy + file)

@@ -1,13 +1,13 @@
-// A file beside the database that says how far it has come. A database that is behind it, or another one, has lost what
-// was booked, and no check of its own could find that.
+// A file next to the database that records its position. A database that is behind it, or another one, has lost
+// entries, which no check of its own could detect.
 import { closeSync, fsync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
 
-/** What a store has been known to hold. */
+/** The position of a store. */
 export interface StorePosition {
   /** The last entry of the ledger, and the chained hash up to it. */
   readonly entry: number
   readonly chain: string
-  /** How often keys, tenants and credentials were changed. */
+  /** The number of changes to keys, tenants and credentials. */
   readonly changes: number
 }
 
@@ -18,9 +18,9 @@ export interface WrittenMarker extends StorePosition {
 }
 
 interface MarkerOptions {
-  /** Of the database. */
+  /** The path of the database. */
   readonly path: string
-  /** What is durable should the process be killed now. */
+  /** The position that survives if the process is killed now. */
   readonly position: () => StorePosition
 }
 
@@ -60,7 +60,10 @@ function parseSlot(text: string): WrittenMarker | undefined {
   }
 }
 
-/** Keeps the marker of an open store. What it says is always on disk already: it never runs ahead of the database. */
+/**
+ * Maintains the marker of an open store. Its position is always durable already: the marker never runs ahead of the
+ * database.
+ */
 export class StoreMarker {
   private readonly file: number
   private log: number | undefined
@@ -93,7 +96,7 @@ export class StoreMarker {
     return this.waiting
   }
 
-  /** At once, for a store that has no marker yet, or a wrong one. */
+  /** Writes the marker at once, for a store that has none yet, or a wrong one. */
   begin(): void {
     const position = this.options.position()
     const isNew = position.entry === 0 && position.changes === 0
@@ -101,7 +104,7 @@ export class StoreMarker {
     this.write(position)
   }
 
-  /** Of what is known to be on disk. */
+  /** Writes a position that is known to be durable. */
   private write(position: StorePosition): void {
     this.number += 1
     const slot: WrittenMarker = { number: this.number, ...position, at: new Date().toISOString() }
@@ -109,7 +112,7 @@ export class StoreMarker {
     writeSync(this.file, text, (this.number % SLOTS) * SLOT_BYTES)
   }
 
-  /** When the database has been closed, at this position where it is known. */
+  /** Called when the database has been closed, with its position if known. */
   close(position: StorePosition | undefined): void {
     if (this.isClosed) return
     this.isClosed = true
@@ -128,14 +131,14 @@ export class StoreMarker {
   }
 
   private async writeLater(): Promise<void> {
-    // What is written from now on asks for another one.
+    // Later writes schedule another one.
     this.timer = undefined
     try {
       const position = this.options.position()
       await this.sync()
       if (!this.isClosed) this.write(position)
     } catch {
-      // As above; what is written next asks for another one.
+      // As above; the next write schedules another one.
     }
   }
 
@@ -153,7 +156,7 @@ export class StoreMarker {
     return this.log
   }
 
-  /** What is not in the write-ahead log any more was synced with the database when it went there. */
+  /** Pages that have left the write-ahead log were synced with the database. */
   private syncLog(): Promise<void> {
     return new Promise((resolve, reject) => {
       fsync(this.openLog(), (error) => (error ? reject(error) : resolve()))

@@ -1,5 +1,5 @@
-// Budgets that reported usage has exceeded. There are few, and all of them are in memory: every hold that has to keep
-// within a budget asks for its own.
+// Budgets that reported usage has exceeded. There are few, and all of them are in memory, because every hold with a
+// budget reads its own.
 import type { Database } from "bun:sqlite"
 import type { OvershootRow } from "../../contract.ts"
 

@@ -1,7 +1,7 @@
-// Which entry a request has ended as. What is folded stands in blocks of lines, by era: requests are named as time goes,
-// and an era is what those of about a minute have in common. What is not folded yet is in the tails, as lines already.
-// A line that begins with a tab has the number of an entry; the lines behind it are the requests that have ended as that
-// entry and as those after it.
+// Finds the entry that a request ended as. Flushed names are in blocks of lines by time bucket: request ids are UUIDv7,
+// so ids created within about a minute share a prefix, which is the bucket. Unflushed names are lines in the memtables.
+// A line that begins with a tab is the number of an entry; the lines after it are the requests that ended as that entry
+// and the following ones.
 import type { Database } from "bun:sqlite"
 import type { EntryRow } from "../../contract.ts"
 import { escapeName } from "./runs/run-lines.ts"
@@ -9,16 +9,16 @@ import { escapeName } from "./runs/run-lines.ts"
 /** Requests of one era that have ended in one transaction, with consecutive entries. */
 export interface EndedRequestGroup {
   readonly lines: string
-  /** No request of this group, or of any before it, comes behind this name. */
+  /** No request of this group, or of any before it, sorts after this name. */
   readonly newest: string
 }
 
 const TIME_BUCKET_LENGTH = 8
 /** A block and its row fit one page of the file. */
 const BLOCK_LENGTH = 3900
-/** So many requests are in a group: with names as they are, it fits a block. */
+/** Requests per group: with usual names, it fits a block. */
 const MAX_GROUP_SIZE = 96
-/** So many groups are looked at in a step. */
+/** Groups processed in one step. */
 const GROUPS_AT_ONCE = 64
 
 interface EndedBlock {
@@ -28,7 +28,7 @@ interface EndedBlock {
   greatest: string
 }
 
-/** From which name to which a block reaches. */
+/** The first and the last name of a block. */
 interface BlockExtent {
   readonly id: bigint
   readonly least: string
@@ -42,7 +42,7 @@ export class EndedRequests {
   private readonly newest
   private readonly insert
   private readonly remove
-  /** Where the last was found: the next is most often there too. */
+  /** The block of the last hit: the next one is most often there too. */
   private lastFound: string | undefined
 
   constructor(database: Database) {
@@ -62,14 +62,14 @@ export class EndedRequests {
     this.remove = database.query("DELETE FROM ended_requests WHERE era = ?1 AND run = ?2")
   }
 
-  /** Of what is folded. */
+  /** The flushed entry of a request. */
   entryOf(request: string): number | undefined {
     const name = escapeName(request)
     const near = this.lastFound === undefined ? undefined : findEntryIn(this.lastFound, name)
     return near ?? this.search(name)
   }
 
-  /** Of these names, those that are folded: the blocks of an era are looked at once, the newest first. */
+  /** The flushed ones among these names; reads the blocks of a time bucket once, the newest first. */
   *among(names: Iterable<string>): Generator<string> {
     const eras = new Map<string, Set<string>>()
     for (const name of names) {
@@ -81,12 +81,12 @@ export class EndedRequests {
     for (const [era, wanted] of eras) yield* this.amongTimeBucket(era, wanted)
   }
 
-  /** None that is folded comes behind it. */
+  /** No flushed name sorts after it. */
   last(): string {
     return this.newest.get()?.name ?? ""
   }
 
-  /** Writes what has ended as part of a fold, in the order of the entries. */
+  /** Writes ended requests as part of a flush, in the order of the entries. */
   *writeSteps(groups: readonly EndedRequestGroup[], run: number): Generator<void, void> {
     const blocks = new Map<string, EndedBlock>()
     for (let at = 0; at < groups.length; at++) {
@@ -110,7 +110,7 @@ export class EndedRequests {
     const [, ...names] = lines.split("\n")
     const era = timeBucketOf(names[0] ?? "")
     let block = blocks.get(era)
-    // What a fold of the same number wrote that was cut short does not count.
+    // Rows of an interrupted flush with the same number do not count.
     if (!block) this.remove.run(era, run)
     if (!block || block.length + lines.length > BLOCK_LENGTH) {
       if (block) this.write(block, { era, run })

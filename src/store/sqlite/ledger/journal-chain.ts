@@ -17,7 +17,7 @@ export function chainText(chain: bigint): string {
   return chain.toString(16).padStart(16, "0")
 }
 
-/** Links that are kept so that no start has to make the chain from its beginning. */
+/** Checkpoints of the chain, so that no start has to compute it from the beginning. */
 export class ChainMarks {
   private readonly before
   private readonly next
@@ -33,7 +33,7 @@ export class ChainMarks {
     this.insert = database.query("REPLACE INTO chain_marks VALUES (?1, ?2)")
   }
 
-  /** The chain after an entry; undefined where it goes back to before there was one. */
+  /** The chain after an entry; undefined if the entry is older than the chain. */
   after(entry: number): bigint | undefined {
     const mark = this.before.get(entry)
     if (!mark) return undefined

@@ -22,7 +22,7 @@ const use = fc.record({
   counts,
   priceVersion: fc.constantFrom("v1", null),
 })
-/** Named as time goes, or in any other way. */
+/** Ids that sort by time, or any others. */
 const cause = fc.oneof(
   fc.nat(9999).map((number) => `0199aaa${number % 3}-${number}`),
   fc.string({ unit: "binary", maxLength: 12 }),

@@ -1,5 +1,5 @@
-// Accounts as they stand at this moment. Those with open holds are always here, others for a while: an account's row says
-// what was posted until the last fold, and the tails what was since.
+// Current account balances. Accounts with open holds stay in memory, others for a while: an account's row has the
+// amount posted until the last flush, and the memtables have the rest.
 import type { Database } from "bun:sqlite"
 import type { EntryAmounts, LedgerAccountRow } from "../../contract.ts"
 import { LedgerCache } from "./ledger-cache.ts"
@@ -22,7 +22,7 @@ export class LedgerAccounts {
   /** There is never another object of the same account. */
   private readonly held = new Map<number, CachedAccount>()
   private readonly recent = new LedgerCache<CachedAccount>(MAX_CACHED_ACCOUNTS)
-  /** The same by key or tenant, which every request looks up. */
+  /** Accounts by key or tenant, which every request looks up. */
   private readonly ofKeys = new Map<string, CachedAccount>()
   private readonly ofTenants = new Map<string, CachedAccount>()
   /** The keys that have an account; undefined where they are too many to be known. */
@@ -97,14 +97,14 @@ export class LedgerAccounts {
     this.moved.add(account)
   }
 
-  /** Adds to what is posted, and takes from what is owed. */
+  /** Adds to the posted amount, and reduces the debt. */
   post(account: CachedAccount, { account: nano, debt }: EntryAmounts): void {
     account.postedNano += nano
     if (debt !== 0n) account.owedNano -= debt
     if (account.floorNano !== null) this.moved.add(account)
   }
 
-  /** Adds to what is held, for another hold or one that grows. */
+  /** Adds to the held amount, for a new hold or an extended one. */
   hold(account: CachedAccount, { nano, isNew }: { readonly nano: bigint; readonly isNew: boolean }): void {
     account.heldNano += nano
     if (account.floorNano !== null) this.moved.add(account)
@@ -119,11 +119,11 @@ export class LedgerAccounts {
     account.openHolds -= 1
     if (account.openHolds > 0) return
     this.held.delete(account.id)
-    // The transaction has moved it, and what is durable does not know that yet.
+    // The transaction has changed it, and the durable state does not have that yet.
     this.recent.set(account.name, account)
   }
 
-  /** At the end of a transaction: no account is below its floor, and none has repaid more than it owed. */
+  /** Checks at the end of a transaction that no account is below its floor, and none has repaid more than its debt. */
   check(): void {
     for (const { name, postedNano, heldNano, floorNano, owedNano } of this.moved) {
       if (floorNano !== null && postedNano - heldNano < floorNano)

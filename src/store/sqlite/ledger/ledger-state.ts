@@ -1,5 +1,5 @@
-// How the books stand at this moment. What decides is in memory, and is made anew from the store when it is first asked
-// for and after a transaction that failed. One process has the store to itself: nobody else can have changed it.
+// The current state of the ledger. The deciding sums are in memory, and are rebuilt from the store on first use and
+// after a failed transaction. One process owns the store, so that nothing else changes it.
 import type { Database } from "bun:sqlite"
 import { type EntryRow, type HoldRow, StoreError, spentNano } from "../../contract.ts"
 import { BudgetOvershoots } from "./budget-overshoots.ts"
@@ -10,7 +10,7 @@ import { OpenHolds } from "./open-holds.ts"
 import { SortedRuns } from "./runs/sorted-runs.ts"
 import { SpendTotals } from "./spend-totals.ts"
 
-/** What is not folded is in memory, so there has to be an end to it. */
+/** Unflushed entries are in memory, so their number is bounded. */
 const MAX_UNFLUSHED = 1_000_000
 
 interface LedgerStateOptions {
@@ -75,7 +75,7 @@ export class LedgerState {
     this.spending.add(row, byNano)
   }
 
-  /** Nothing where it is not open, or more is known already. */
+  /** Does nothing if the hold is not open, or a higher bound is known. */
   note(requestId: string, lowerBoundNano: bigint): void {
     const row = this.holds.find(requestId)
     if (row && row.lowerBoundNano < lowerBoundNano) this.holds.replace({ ...row, lowerBoundNano })
@@ -95,7 +95,7 @@ export class LedgerState {
     this.entries.insert(row, facts)
   }
 
-  /** At the end of a transaction. */
+  /** Called at the end of a transaction. */
   write(): void {
     if (this.memtables.active.entries > MAX_UNFLUSHED && this.entries.unwritten.length > 0)
       throw new StoreError("The store has not accepted the ledger's sums for too long.")

@@ -54,7 +54,7 @@ function writeLedger(): void {
   store.close()
 }
 
-/** Beside them, a request that owes 5, and two that were recovered, of which one has got back what was in suspense. */
+/** Adds a request with a debt of 5, and two recovered ones, of which one had its suspense returned. */
 function writeDebtAndSuspense(): void {
   const store = openSqlite(path)
   const { entries, transaction } = store.ledger
@@ -71,7 +71,7 @@ function writeDebtAndSuspense(): void {
   store.close()
 }
 
-/** What is done to the file behind the gateway's back. */
+/** Changes the file without the gateway. */
 function tamper(...statements: string[]): void {
   const database = new Database(path)
   for (const statement of statements) database.run(statement)

@@ -92,7 +92,7 @@ function moneyTables(standing: LedgerState): MoneyTables {
   }
 }
 
-/** Requests are named as time goes. */
+/** Request ids sort by time. */
 function byAge(a: HoldRow, b: HoldRow): number {
   return a.at - b.at || (a.requestId < b.requestId ? -1 : 1)
 }
@@ -130,7 +130,7 @@ class LedgerTransactions {
     }
   }
 
-  /** Where a rollback failed, nothing may be read or written before it is done: it is not durable, and never will be. */
+  /** After a failed rollback nothing may be read or written before it succeeds: the open changes are not durable. */
   finishRollback(): void {
     if (!this.isOpen && this.database.inTransaction) this.rollback.run()
   }
@@ -144,7 +144,7 @@ class LedgerTransactions {
   }
 }
 
-/** Not a broken constraint: that is a fault of one operation, and the store is well. */
+/** A violated constraint is a fault of one operation, not of the store. */
 function isStoreFailure(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !("code" in thrown)) return false
   const code = String(thrown.code)

@@ -1,5 +1,5 @@
-// What was booked since it was last folded into the sums, summed in memory: the books are exact with it, and it can be
-// made anew from the journal at any time.
+// The entries since the last flush, summed in memory: together with the durable totals they are exact, and they can be
+// rebuilt from the journal at any time.
 import {
   type DayRange,
   type EntryRow,
@@ -14,15 +14,15 @@ import { countsText, usageLineKey } from "./runs/run-lines.ts"
 
 type CountTotals = Record<(typeof USE_COUNTS)[number], number>
 
-/** What one key used of one model at one provider on one day. */
+/** The usage of one key, model, provider and day. */
 export interface UsageSum {
   readonly day: number
   readonly tenant: string
   readonly model: string
   readonly provider: string
-  /** Of its first request. Where there are very many keys, most have no other. */
+  /** The counts of its first request. With very many keys, most have no other. */
   readonly first: UseCounts
-  /** From the second request on. */
+  /** The totals from the second request on. */
   sums: CountTotals | undefined
   requests: number
   paidNano: bigint
@@ -39,7 +39,7 @@ export const GATEWAY_ACCOUNT_IDS: Readonly<Record<GatewayAccount, number>> = {
   "write-off": 4,
 }
 
-/** One that is added to in its place. */
+/** A sum that is changed in place. */
 interface NanoSum {
   nano: bigint
 }
@@ -50,16 +50,16 @@ interface PostedSum extends NanoSum {
 
 export class Memtable {
   entries = 0
-  /** By account. */
+  /** Posted sums by account. */
   readonly posted = new Map<number, PostedSum>()
-  /** By key. */
+  /** Usage by key. */
   readonly usage = new Map<string, UsageSum>()
-  /** By tenant, then by day. */
+  /** Payments by tenant, then by day. */
   readonly tenants = new Map<string, Map<number, NanoSum>>()
   /** The oldest first. */
   readonly ended: EndedRequestGroup[] = []
 
-  /** What was booked together: mostly on the same accounts, each of which is then moved once. */
+  /** Adds entries that were booked together: mostly on the same accounts, each of which is then posted once. */
   add(rows: readonly EntryRow[]): void {
     this.entries += rows.length
     let [funding, revenue, suspense, writeOff, debt] = [0n, 0n, 0n, 0n, 0n]
@@ -89,7 +89,7 @@ export class Memtable {
     this.post(GATEWAY_ACCOUNT_IDS.debt, debt)
   }
 
-  /** Those that anything was used on. */
+  /** The days with usage. */
   days(): Set<number> {
     const days = new Set<number>()
     for (const paid of this.tenants.values()) for (const day of paid.keys()) days.add(day)
@@ -117,7 +117,7 @@ export class Memtable {
     return nano
   }
 
-  /** On the paying account, and what its tenant paid on that day. */
+  /** Posts to the paying account, and adds to its tenant's payments of that day. */
   private postGroup({ row: { accountId, tenant, day, use }, nano, debt }: PostingGroup): void {
     this.post(accountId, nano, -debt)
     if (tenant === null || use === null) return
@@ -156,14 +156,14 @@ export class Memtable {
   }
 }
 
-/** What entries that are alike move together. */
+/** The total of similar entries. */
 interface PostingGroup {
   readonly row: EntryRow
   nano: bigint
   debt: bigint
 }
 
-/** Whether both move the same sums but those of their keys. */
+/** True if both change the same sums except those of their keys. */
 function movesSameSums(a: EntryRow, b: EntryRow): boolean {
   return (
     a.accountId === b.accountId && a.tenant === b.tenant && a.day === b.day && (a.use === null) === (b.use === null)
@@ -199,7 +199,7 @@ export function usageLine(keyId: string, sum: UsageSum): string {
   return `${lineKey}\t${countsText(sums ?? first)},${requests},${paidNano}`
 }
 
-/** What is being folded, and what came after. */
+/** The memtable that is being flushed, and the active one. */
 export class MemtablePair {
   flushing: Memtable | undefined
   active = new Memtable()

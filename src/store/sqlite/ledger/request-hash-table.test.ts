@@ -9,7 +9,7 @@ interface LinkedItem extends ChainedItem<LinkedItem> {
 const item = (requestId: string): LinkedItem => ({ row: { requestId }, next: undefined })
 
 test("finds what a Map would, whatever comes and goes", () => {
-  // Few names, some of which share a place: those that end alike do.
+  // Few names, some of which share a slot because their ends are equal.
   const name = fc.oneof(
     fc.constantFrom("", "a", "1-0000", "2-0000", "3-0000", "4-0000"),
     fc.string({ maxLength: 3 }),

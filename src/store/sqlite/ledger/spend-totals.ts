@@ -1,5 +1,5 @@
-// What keys and tenants have paid and hold, for the windows that budgets ask about. A window that was asked for is kept
-// and moved along, so that a budget costs no query; any other is summed from what was folded, the tails and the holds.
+// Payments and holds of keys and tenants, for the windows of budgets. A window that was read stays in memory and is
+// kept up to date, so that a budget costs no query; any other is summed from the runs, the memtables and the holds.
 import { type DayRange, type EntryRow, spentNano } from "../../contract.ts"
 import { LedgerCache } from "./ledger-cache.ts"
 import type { Memtable, MemtablePair } from "./memtable.ts"
@@ -15,7 +15,7 @@ interface SpendSources {
   readonly runs: SortedRuns
   readonly memtables: MemtablePair
   readonly holds: Pick<OpenHolds, "all" | "hasLaterThan">
-  /** What the transaction has booked so far. */
+  /** The entries of the current transaction. */
   readonly unwritten: () => Iterable<EntryRow>
 }
 
@@ -30,7 +30,7 @@ interface SpenderWindows {
 
 const EVER: DayRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
 const MAX_SPENDERS = 65_536
-/** Of one spender: one for each of its budgets, and those of the periods before. */
+/** Windows per spender: one for each of its budgets, and those of the previous periods. */
 const MAX_WINDOWS = 8
 
 export class SpendTotals {
@@ -67,12 +67,12 @@ export class SpendTotals {
     return held.reduce((latest, hold) => Math.max(latest, hold.day), spent)
   }
 
-  /** Whether anything was read yet. */
+  /** False if no window was read yet. */
   get isTracking(): boolean {
     return this.keys.size > 0 || this.tenants.size > 0
   }
 
-  /** Adds to what a key, and its tenant, have paid or hold. */
+  /** Adds to the payments or holds of a key and its tenant. */
   add({ keyId, tenant, day }: EntrySpender, nano: bigint): void {
     if (keyId !== null) addToWindows(this.keys.get(keyId), { day, nano })
     if (tenant !== null) addToWindows(this.tenants.get(tenant), { day, nano })
@@ -153,7 +153,7 @@ export class SpendTotals {
     return nano
   }
 
-  /** What the transaction has booked so far, and what is held. */
+  /** The entries of the current transaction, and the holds. */
   private unsettled({ from, to }: DayRange, isOf: (spender: EntrySpender) => boolean): bigint {
     const { holds, unwritten } = this.sources
     const counts = (spender: EntrySpender) => spender.day >= from && spender.day <= to && isOf(spender)
@@ -164,7 +164,7 @@ export class SpendTotals {
   }
 }
 
-/** Where a key's or a tenant's days are looked for. */
+/** A search for the days of a key or tenant. */
 interface DaySearch {
   readonly holder: string
   readonly isOf: (spender: EntrySpender) => boolean
@@ -192,7 +192,7 @@ function addToWindows(
   for (const window of spender.windows) if (day >= window.from && day <= window.to) window.nano += nano
 }
 
-/** Whether what is known of its last day holds from this one on. */
+/** True if the known last day is valid from this day on. */
 function isKnownFrom({ last }: SpenderWindows, day: number): boolean {
   return last !== undefined && (last.since <= day || last.day !== undefined)
 }
@@ -206,7 +206,7 @@ const DAY_MS = 86_400_000
 
 let cachedMonth = { day: Number.NaN, month: Number.NaN }
 
-/** The months since the year 0: the parts that spending is kept in. */
+/** The months since the year 0: the parts of the spending totals. */
 export function monthOf(day: number): number {
   if (day !== cachedMonth.day) {
     const date = new Date(day * DAY_MS)

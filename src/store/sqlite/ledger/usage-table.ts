@@ -1,4 +1,4 @@
-// Pages of what was used: the runs of each day merged with what is not folded yet.
+// Pages of usage: the runs of each day merged with the memtables.
 import type { Database } from "bun:sqlite"
 import { USE_COUNTS, type UsageFilter, type UsageRow, type UsageTable } from "../../contract.ts"
 import type { LedgerState } from "./ledger-state.ts"
@@ -66,7 +66,7 @@ function* memtableLines(
     for (let sum: typeof first | undefined = first; sum; sum = sum.next) {
       if (sum.day !== day) continue
       const prefix = `${escapeName(sum.tenant)}\t${escapeName(keyId)}`
-      // The whole place begins with it, so that it comes before what is sought only where all of it does.
+      // The full key begins with the prefix, so a prefix sorts before `start` only if all of its lines do.
       if (prefix >= start || start.startsWith(prefix)) prefixes.push(prefix)
     }
   prefixes.sort()

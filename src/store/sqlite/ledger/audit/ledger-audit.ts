@@ -1,5 +1,4 @@
-// Compares what the ledger says of itself with the sums of everything that was ever booked, in steps between which it
-// may go on.
+// Compares the ledger's own totals with the sums of all entries, in steps between which it may go on.
 import type { Database } from "bun:sqlite"
 import type { LedgerAudit, LedgerProblem } from "../../../contract.ts"
 import type { LedgerState } from "../ledger-state.ts"
@@ -19,7 +18,7 @@ interface AuditOptions {
   readonly openSince: number
 }
 
-/** One part of the proof, by up to `limit` rows more; false when it has been through all of them. */
+/** One part of the audit; checks up to `limit` more rows, and returns false when it has checked all of them. */
 type AuditWalk = (limit: number) => boolean
 
 export function startLedgerAudit(options: AuditOptions): LedgerAudit {
@@ -48,7 +47,7 @@ const TRIGGERS = [
   ...["prices_stay", "prices_as_charged", "suspended_stay", "suspended_end_once"],
 ]
 
-/** What is soon looked through: triggers and open holds. */
+/** The quick checks: triggers and open holds. */
 function checkTriggersAndHolds({ database, state, openSince }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   const trigger = database.query<unknown, [string]>("SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = ?1")
   const epoch = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'epoch'")
@@ -69,7 +68,10 @@ function checkTriggersAndHolds({ database, state, openSince }: AuditOptions, rep
   }
 }
 
-/** What is posted is the sum of the entries (I2), what is held that of the open holds (I3), and enough is left (I4). */
+/**
+ * The posted amount is the sum of the entries (I2), the held amount that of the open holds (I3), and enough is left
+ * (I4).
+ */
 function checkAccounts({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   const page = database.query<{ id: bigint; sum: bigint; owed: bigint }, [bigint, number]>(
     `SELECT id, coalesce(sum, 0) AS sum, coalesce(audit_accounts.owed, 0) AS owed
@@ -137,7 +139,7 @@ interface PaidWalk {
   }) => void
 }
 
-/** What was paid at every place, and what the runs say of it. */
+/** Compares every paid sum with the runs. */
 function walkPaidSums(database: Database, { runs, firstPart, check }: PaidWalk): AuditWalk {
   const page = database.query<PaidColumns, [bigint, string, number, number]>(
     `SELECT part, place, sum FROM temp.audit_paid
@@ -156,7 +158,7 @@ function walkPaidSums(database: Database, { runs, firstPart, check }: PaidWalk):
   }
 }
 
-/** What keys and tenants paid is what their spending says (I15). */
+/** Payments of keys and tenants equal their spending totals (I15). */
 function checkSpending({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   return walkPaidSums(database, {
     runs: state.spend,
@@ -177,7 +179,7 @@ function paidInMemtable(tail: Memtable, { holder, day }: { readonly holder: stri
   return holder.startsWith("key:") ? tail.paidByKey(name, days) : tail.paidByTenant(name, days)
 }
 
-/** What keys paid is what their usage says (I15). */
+/** Payments of keys equal their usage totals (I15). */
 function checkUsage({ database, state }: AuditOptions, reportProblem: ReportProblem): AuditWalk {
   const from = database.query<{ value: bigint }, []>("SELECT value FROM ledger_marks WHERE name = 'usage-from-day'")
   return walkPaidSums(database, {
@@ -220,12 +222,12 @@ function checkUsageLines({ database, state }: AuditOptions, reportProblem: Repor
 
 interface LineWalk {
   readonly runs: SortedRuns
-  /** As the sums have it. */
+  /** The key as the paid sums have it. */
   readonly lineKeyOf: (line: string) => string
   readonly report: (part: number, key: string[]) => void
 }
 
-/** What is merged meanwhile comes once more; nothing is passed over. */
+/** Lines that are merged meanwhile are checked again; none is missed. */
 function walkLines(database: Database, { runs, lineKeyOf, report }: LineWalk): AuditWalk {
   const { tree } = runs
   const next = database.query<{ id: bigint; part: bigint; lines: string }, [bigint]>(

@@ -15,7 +15,7 @@ export class PaidSumLookup {
 
   constructor(private readonly runs: SortedRuns) {}
 
-  /** On all lines that begin so. */
+  /** The paid sum of all lines that begin with `text`. */
   paid(part: number, text: string): bigint {
     let cursors = this.parts.get(part)
     if (!cursors) {

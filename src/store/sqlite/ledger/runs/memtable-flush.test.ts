@@ -90,7 +90,7 @@ function flushAll(): void {
   while (store.ledger.flush(0));
 }
 
-/** All that is told of the sums. */
+/** All totals. */
 function readTotals() {
   const { accounts, entries, spend, usage } = store.ledger
   return {
