@@ -12,16 +12,16 @@ export interface BalanceSummary {
 interface BalanceTopUp {
   readonly account: string
   readonly amountNano: bigint
-  /** Booked once, however often it is sent. */
+  /** Idempotent per event id. */
   readonly eventId: string
   readonly at: number
 }
 
-/** An account without a floor is not limited; a key's is then none, and its tenant pays. */
+/** An account without a floor is unlimited; for a key this means that its tenant pays. */
 export interface BalanceService {
   topUp(topUp: BalanceTopUp): Promise<void>
   setFloor(account: string, floorNano: bigint | null): Promise<void>
-  /** Undefined where there is no such account. */
+  /** Undefined if there is no such account. */
   balance(account: string): BalanceSummary | undefined
 }
 

@@ -1,4 +1,4 @@
-// The budgets a call has to keep within: its key's own, and its tenant's.
+// The budgets that apply to a call: its key's own, and its tenant's.
 import type { BudgetLimits } from "../store/contract.ts"
 import { PERIODS } from "./grant.ts"
 

@@ -20,7 +20,7 @@ export const UNBOUNDED: Grant = {
 
 export const PERIODS = ["day", "week", "month", "total"] as const satisfies readonly (keyof BudgetLimits)[]
 
-/** Every protocol's id; a test holds them to those there are. */
+/** The ids of all protocols; a test compares them with the list of protocols. */
 export const PROTOCOL_IDS = [
   "openai-chat",
   "openai-responses",

@@ -10,7 +10,7 @@ import { LruCache } from "./lru-cache.ts"
 
 interface KeyAuthenticatorOptions {
   readonly table: KeyTable
-  /** The first makes new hashes; any is taken. */
+  /** The first makes new hashes; all of them are accepted. */
   readonly secrets: readonly Secret[]
   readonly tenantOf: (name: string) => Grant | undefined
   readonly now: () => number
@@ -64,7 +64,7 @@ export class KeyAuthenticator {
       if (!row) continue
       const caller = callerOf(row, this.options.tenantOf(row.tenant))
       if (row.hash === hash) this.cache.set(text, { caller, readAt: this.changes.now })
-      // One that was rotated away is looked up each time: it is rare, and its time runs out.
+      // A rotated key is not cached: it is rare, and it expires.
       else this.checkGrace(row)
       return caller
     }

@@ -14,7 +14,7 @@ import { fakeBalances, SECRETS } from "./key-registry.fixture.ts"
 import { KeyRegistry } from "./key-registry.ts"
 import { allowsModel, allowsProtocol } from "./scope.ts"
 
-/** Enough of them that no list of patterns below matches all that another pattern does, but by covering it. */
+/** Enough models that a list of patterns matches all models of another pattern only by covering it. */
 const MODELS = ["a/x", "a/y", "a/z", "b/x", "b/y", "c/x", "c/z"]
 const PATTERNS = ["*", "a/*", "b/*", "*x", "a/x", "a/y", "b/x"]
 const WORDS = ["openai", "openai-chat", "openai-responses", "openai-images", "gemini"]
@@ -36,7 +36,7 @@ interface ModeledKey {
   bounds: ModeledBounds
   expiresAt: number
   isRevoked: boolean
-  /** The newest first; the second is taken until `oldUntil`. */
+  /** The newest first; the second is accepted until `oldUntil`. */
   texts: string[]
   oldUntil: number
 }

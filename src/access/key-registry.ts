@@ -1,4 +1,4 @@
-// API keys: made, listed, changed, paid for, rotated, revoked, and recognised when a caller presents one.
+// API keys: created, listed, changed, funded, rotated, revoked and authenticated.
 import { randomUUID } from "node:crypto"
 import { GatewayError } from "../canonical/gateway-error.ts"
 import type { Secret } from "../config/secret.ts"
@@ -31,11 +31,11 @@ export interface KeyCreation extends KeyChange {
   readonly name: string
 }
 
-/** A key together with its text, which is shown this once. */
+/** A key together with its text, which is shown only once. */
 export interface MintedKey {
   readonly key: ApiKey
   readonly text: string
-  /** Until when the text before it is still taken, where there was one. */
+  /** The time until which the previous text is accepted, if there was one. */
   readonly previousUntil?: number
 }
 
@@ -43,7 +43,7 @@ export interface KeyRegistryOptions {
   readonly table: KeyTable
   readonly tenants: TenantTable
   readonly balances: BalanceService
-  /** The first makes new hashes; any is taken. */
+  /** The first makes new hashes; all of them are accepted. */
   readonly secrets: readonly Secret[]
   readonly now?: () => number
 }
@@ -66,7 +66,7 @@ export class KeyRegistry {
     this.authenticator = new KeyAuthenticator({ table, secrets, now, tenantOf: (name) => this.tenants.find(name) })
   }
 
-  /** It pays from its tenant's balance. */
+  /** The key pays from its tenant's balance. */
   create(creation: KeyCreation): MintedKey {
     return this.insert(creation, { ownBalance: false })
   }
@@ -87,7 +87,7 @@ export class KeyRegistry {
     }
   }
 
-  /** Adds to a key's balance, which it has from then on: once for one event id. */
+  /** Adds to the key's own balance, once per event id; it is created if needed. */
   async topUp(id: string, { nanoUsd, eventId }: { nanoUsd: bigint; eventId: string }): Promise<ApiKey> {
     const key = this.get(id)
     await this.options.balances.topUp({ account: keyAccountName(id), amountNano: nanoUsd, eventId, at: this.now() })
@@ -113,14 +113,13 @@ export class KeyRegistry {
     return ownBalance ? this.options.balances.balance(keyAccountName(id)) : this.tenants.balanceOf(tenant)
   }
 
-  /** Holds from the next request on. */
+  /** Applies from the next request on. */
   update(id: string, change: KeyChange): ApiKey {
     const row = this.applyChange(this.row(id), change)
     this.replace(row)
     return toApiKey(row)
   }
 
-  /** The key of this id. */
   get(id: string): ApiKey {
     return toApiKey(this.row(id))
   }
@@ -133,7 +132,7 @@ export class KeyRegistry {
     return this.table.count() === 0
   }
 
-  /** A new text for the same key; the old one is taken for `graceMs` more. */
+  /** Replaces the key's text; the old one is accepted for `graceMs` more. */
   rotate(id: string, { graceMs = DEFAULT_GRACE_MS }: { graceMs?: number } = {}): MintedKey {
     const row = this.row(id)
     if (row.revokedAt !== null) {

@@ -20,12 +20,12 @@ export function isKeyText(text: string): boolean {
   return checksum(secret) === text.slice(-CHECKSUM_LENGTH)
 }
 
-/** The end of a key, by which its owner knows it again. */
+/** The last characters of a key, by which its owner recognises it. */
 export function keyHint(key: string): string {
   return `${PREFIX}…${key.slice(-4)}`
 }
 
-/** Looked at for every key that is presented: in plain numbers, which are quicker. */
+/** Runs for every presented key, so it uses plain numbers, which are faster. */
 function checksum(secret: string): string {
   let text = ""
   let rest = crc32(PREFIX + secret)

@@ -5,7 +5,7 @@ export class LruCache<Value extends object> {
   private young = new Map<string, Value>()
   private old = new Map<string, Value>()
 
-  /** Keeps at most this many entries, and at least the half that was read last. */
+  /** Keeps at most this many entries, and at least the most recently used half. */
   constructor(private readonly most: number) {}
 
   get(name: string): Value | undefined {

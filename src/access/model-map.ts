@@ -1,4 +1,4 @@
-// The model map of a key: names that a client has built in, and the models that the operator chose for them.
+// The model map of a key: names that a client has built in, and the models that replace them.
 import { excerpt, GatewayError } from "../canonical/gateway-error.ts"
 import type { ModelNameMapping } from "../store/contract.ts"
 import { matchesPattern } from "./scope.ts"
@@ -12,7 +12,7 @@ export function mapModelName(map: readonly ModelNameMapping[] | null, name: stri
   return map.find(({ from }) => matchesPattern(from.toLowerCase(), lower))?.to
 }
 
-/** Refuses a map that cannot be meant. */
+/** Refuses an invalid map. */
 export function checkModelMap(map: readonly ModelNameMapping[]): void {
   if (map.length > MAX_MAPPINGS) throw modelMapError(`has ${map.length} entries; at most ${MAX_MAPPINGS} are allowed`)
   for (const { from, to } of map) {

@@ -47,7 +47,7 @@ function intersectScopes(own: ScopePatterns, outer: ScopePatterns, { covers, joi
   })
 }
 
-/** A `*` of the model's, where that is a pattern itself, is a character that only a `*` takes. */
+/** If the model is itself a pattern, its `*` is a character that only a `*` matches. */
 export function matchesPattern(pattern: string, model: string): boolean {
   const [head = "", ...rest] = pattern.split("*")
   if (rest.length === 0) return pattern === model

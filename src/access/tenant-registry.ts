@@ -54,7 +54,7 @@ export class TenantRegistry {
     return this.options.table.list()
   }
 
-  /** Its keys hold no more than this from the next request on. */
+  /** Applies to its keys from the next request on. */
   update(name: string, change: GrantChange): Tenant {
     const row = this.get(name)
     const changed: TenantRow = { ...row, ...applyGrantChange(row, change) }
@@ -71,7 +71,7 @@ export class TenantRegistry {
     return row
   }
 
-  /** Undefined where nothing was ever booked. */
+  /** Undefined if nothing was ever booked. */
   balanceOf(name: string): BalanceSummary | undefined {
     return this.options.balances.balance(tenantAccountName(name))
   }

@@ -10,7 +10,7 @@ export interface AdminInterfaceOptions {
   readonly isAdministrator: (key: string) => boolean
   /** Reads a body of at most this many bytes. */
   readonly readBody: (request: Request, limit: number) => Promise<Uint8Array>
-  /** A fault of ours. */
+  /** Called with an internal error. */
   readonly onFault: (cause: unknown) => void
 }
 

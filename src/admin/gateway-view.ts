@@ -39,7 +39,7 @@ export interface CheckState {
     readonly source: string | null
     readonly verdict: string
     readonly sound: boolean
-    /** The ids of the models that the host offers, where they are discovered. */
+    /** The ids of the host's models, if they are discovered. */
     readonly models?: readonly string[]
   }[]
 }

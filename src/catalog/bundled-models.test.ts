@@ -8,7 +8,7 @@ const models = bundledModels()
 const catalog = new Catalog(models)
 const count = (values: readonly string[]) => new Set(values).size
 
-/** The ids of the table of providers. */
+/** The ids of the provider table. */
 const PROVIDERS = new Set([
   ...["openai", "anthropic", "google", "openrouter", "groq", "mistral", "deepseek", "xai", "together", "fireworks"],
   ...["cerebras", "perplexity", "moonshot", "zai", "alibaba", "minimax", "nvidia", "sambanova", "hyperbolic", "nebius"],

@@ -1,11 +1,11 @@
-// The models a caller may name, and where each is served. Every name is looked up, none is searched for.
+// The models that a request may name, and their targets. Every name is a map lookup.
 
 import type { RoutingStrategy } from "../canonical/chat/chat-request.ts"
 import type { ReasoningEffort } from "../canonical/chat/reasoning-effort.ts"
 import type { ModelCard, Pricing } from "../canonical/model.ts"
 
 export interface CatalogModel extends ModelCard {
-  /** Every other name it answers to, its bare one among them. */
+  /** All aliases, including the bare name. */
   readonly aliases: readonly string[]
   /** Reasons before it answers, so its silence may last longer. */
   readonly reasoning: boolean
@@ -46,7 +46,7 @@ export interface TargetRow {
 export const PRECISIONS = ["fp32", "bf16", "fp16", "fp8", "int8", "fp6", "fp4", "int4"] as const
 export type Precision = (typeof PRECISIONS)[number]
 
-/** Models by name; undefined marks a name that more than one of them bears. */
+/** Models by name; undefined marks an ambiguous name. */
 type ModelNames = Map<string, CatalogModel | undefined>
 
 export class Catalog {
@@ -55,10 +55,10 @@ export class Catalog {
   private readonly byAlias: ModelNames = new Map()
   /** Models by provider and name there: `together/meta-llama/Llama-3.3-70B-Instruct-Turbo`. */
   private readonly byHostName: ModelNames = new Map()
-  /** Names in lower case, each with the names that differ from it in case alone; made on first need. */
+  /** Names in lower case, each with the names that differ only in case; built on first use. */
   private folded: ReadonlyMap<string, readonly string[]> | undefined
 
-  /** Of two models with one id the later one counts. */
+  /** If two models have the same id, the later one counts. */
   constructor(models: readonly CatalogModel[]) {
     this.byId = new Map(models.map((model) => [model.id, { ...model, targets: orderTargets(model.targets) }]))
     this.models = [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -77,7 +77,7 @@ export class Catalog {
     return this.byId.get(name) ?? this.byAlias.get(name) ?? this.pinned(name)
   }
 
-  /** The names of models that equal this one without regard to case, a host in front included. */
+  /** The names of models that equal this one regardless of case, including those with a host prefix. */
   namesLike(name: string): readonly string[] {
     this.folded ??= this.fold()
     const lower = name.toLowerCase()
@@ -97,7 +97,7 @@ export class Catalog {
     return folded
   }
 
-  /** The one model that has this name at this provider. */
+  /** The only model with this name at this provider. */
   servedAs(provider: string, name: string): CatalogModel | undefined {
     return this.byHostName.get(`${provider}/${name}`)
   }
@@ -117,7 +117,7 @@ export class Catalog {
   }
 }
 
-/** The part of an id after the author's. */
+/** The part of an id after the author. */
 export function bareName(id: string): string {
   return id.slice(id.indexOf("/") + 1)
 }

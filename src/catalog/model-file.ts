@@ -1,4 +1,4 @@
-// Reads the models of one author from the project's own file of them, and checks every member of every entry.
+// Reads the models of one author from their file, and checks every member of every entry.
 
 import { EFFORTS } from "../canonical/chat/reasoning-effort.ts"
 import {
@@ -48,7 +48,7 @@ export function readModelFile(file: unknown, problems: string[]): CatalogModel[]
 }
 
 interface FileOrigin {
-  /** The author's id, and how else people write it. */
+  /** The author's id, and its other spellings. */
   readonly spellings: readonly string[]
   readonly problems: string[]
 }
@@ -102,9 +102,11 @@ function readLimits(reader: MemberReader): Pick<CatalogModel, "contextWindow" | 
   const contextWindow = limit("context_window")
   const maxInputTokens = limit("max_input_tokens")
   const maxOutputTokens = limit("max_output_tokens")
-  const limit = contextWindow ?? Number.POSITIVE_INFINITY
-  if (maxOutputTokens && maxOutputTokens > limit) reader.report("max_output_tokens", "more than the context window")
-  if (maxInputTokens && maxInputTokens >= limit) reader.report("max_input_tokens", "not less than the context window")
+  const totalLimit = contextWindow ?? Number.POSITIVE_INFINITY
+  if (maxOutputTokens && maxOutputTokens > totalLimit)
+    reader.report("max_output_tokens", "more than the context window")
+  if (maxInputTokens && maxInputTokens >= totalLimit)
+    reader.report("max_input_tokens", "not less than the context window")
   return {
     ...(contextWindow && { contextWindow }),
     ...(maxInputTokens && { maxInputTokens }),

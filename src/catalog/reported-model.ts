@@ -36,7 +36,7 @@ function isSameName(reported: string, known: string): boolean {
   return one === two || withoutDate(one) === withoutDate(two)
 }
 
-/** Without the folders that some hosts put before a name. */
+/** The name without the path prefix that some hosts add. */
 function normalizeName(name: string): string {
   return name.toLowerCase().replace(/^(?:.*\/)?models\//, "")
 }

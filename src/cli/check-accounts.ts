@@ -10,7 +10,7 @@ interface AccountFinding extends Omit<CredentialVerdict, "offer"> {
   readonly address: string | null
   /** The origin of the credential; null if there is none. */
   readonly source: string | null
-  /** The ids of the models that the host offers, where they are discovered. */
+  /** The ids of the host's models, if they are discovered. */
   readonly models?: readonly string[]
 }
 

@@ -52,7 +52,7 @@ export interface AdminApi {
 
 export type OpenAdmin = (flags: AdminFlags) => { readonly adminService: AdminApi; readonly close: () => void }
 
-/** Closes the service even if `act` throws. */
+/** Closes the service even if `action` throws. */
 export async function withAdmin(
   open: OpenAdmin,
   flags: AdminFlags,

@@ -34,7 +34,7 @@ export function openDocument(text: string, options: DocumentOptions): ConfigNode
 interface NodePosition {
   readonly path: string
   readonly node: Node | null
-  /** Offset of the member's name, where it has one. */
+  /** Offset of the member's name, if it has one. */
   readonly nameOffset?: number
 }
 
@@ -63,7 +63,7 @@ export class ConfigNode {
     return member !== undefined && member.content().kind !== "nothing"
   }
 
-  /** A problem with this value. */
+  /** Reports a problem with this value. */
   report(message: string): void {
     this.#source.report(this.path, this.#spot.node?.range?.[0] ?? this.#spot.nameOffset ?? 0, message)
   }
@@ -125,7 +125,7 @@ class YamlSource {
     }
   }
 
-  /** An alias means the nearest anchor of its name *before* it; one walk finds them all. */
+  /** An alias refers to the nearest anchor of its name *before* it; one walk finds them all. */
   #bindAliases(document: Document): void {
     const anchors = new Map<string, Node>()
     visit(document, {
@@ -184,7 +184,7 @@ class YamlSource {
 function memberName(key: Node | null | undefined): string | undefined {
   if (!isScalar(key)) return undefined
   if (typeof key.value === "string") return key.value
-  // 1: and true: are names too, as they were written.
+  // `1:` and `true:` are names too, as written.
   return key.value === null ? undefined : key.source
 }
 
@@ -193,7 +193,7 @@ function memberPath(parent: string, name: string): string {
   return parent === "" ? name : `${parent}.${name}`
 }
 
-/** Some of the parser's messages end with the text they choke on; that may be a credential. */
+/** Some of the parser's messages end with the offending text, which may be a credential. */
 function withoutSource(message: string): string {
   const plain = message.replace(/(?<=\S): .*$/s, "")
   return plain.charAt(0).toLowerCase() + plain.slice(1)

@@ -72,7 +72,7 @@ export function choice<const Word extends string>(...words: Word[]): ConfigShape
   })
 }
 
-/** A name out of a list that people may misspell. */
+/** A name from a list, with a suggestion if it is misspelt. */
 export function oneOf(what: string, known: readonly string[]): TextParser<string> {
   return (name) => {
     if (known.includes(name)) return name
@@ -146,7 +146,7 @@ type ShapeObject<M extends ShapeMembers> = {
   readonly [Name in keyof M as NamedMember<M[Name], Name, "always">]: MemberValue<M[Name]>
 } & { readonly [Name in keyof M as NamedMember<M[Name], Name, "maybe">]?: MemberValue<M[Name]> }
 
-/** A rule about several members at once. It sees those that are sound, also when others are not. */
+/** A rule about several members. It receives the valid ones, even if others are invalid. */
 type ObjectRule<T> = (sound: Partial<T>, node: ConfigNode) => void
 
 /** A mapping with the given members and no others. */
@@ -197,7 +197,7 @@ function membersOf(node: ConfigNode): ReadonlyMap<string, ConfigNode> | undefine
   return content.kind === "mapping" ? content.members : undefined
 }
 
-/** A number written out, or one that a variable brought. */
+/** A number, or text from a variable that is a number. */
 function numberIn(content: NodeContent): number | undefined {
   if (content.kind === "number") return content.number
   const fromVariable = content.kind === "text" && content.substituted && /^[0-9]{1,16}$/.test(content.text)
@@ -220,7 +220,7 @@ const KIND_NAMES = {
   mapping: "a mapping",
 } as const satisfies Record<Exclude<NodeContent["kind"], "broken">, string>
 
-/** A member's name in the file as the result has it. */
+/** Converts a member's name from the file to the result. */
 export function toCamelCase(name: string): string {
   return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -1,4 +1,4 @@
-// The configuration as the rest of the gateway sees it: complete, valid and deeply frozen. A reload makes a new one.
+// The configuration as the rest of the gateway uses it: complete, valid and deeply frozen. A reload makes a new one.
 import type { CredentialFile } from "./credential-file.ts"
 import type { Secret } from "./secret.ts"
 
@@ -30,13 +30,16 @@ export interface DefaultSettings {
   readonly requestsPerMinute: number | null
   /** The default routing strategy. */
   readonly routing?: StrategySetting
-  /** The model that draws where a request for images names none. */
+  /** The model for image requests that name none. */
   readonly imageModel?: string
 }
 
 /** Settings of connections to providers. */
 export interface UpstreamSettings {
-  /** `strict`: every tenant has connections of its own. `shared`: one that was silent for a while may serve another. */
+  /**
+   * `strict`: every tenant has its own connections. `shared`: a connection that was silent for a while may serve
+   * another tenant.
+   */
   readonly isolation: "shared" | "strict"
 }
 
@@ -63,7 +66,7 @@ export interface TracesSettings {
 
 interface ServerSettings {
   readonly host: string
-  /** 0 lets the system choose a free one. */
+  /** 0 lets the system choose a free port. */
   readonly port: number
   /** Origins whose pages may call from a browser; `*` is any. */
   readonly cors: readonly string[]
@@ -85,7 +88,7 @@ export interface ProviderSettings {
   readonly type: string
   /** Without trailing slash, query, fragment or user info. */
   readonly baseUrl?: string
-  /** The protocols to use, the preferred one first; by default those usual for its type. */
+  /** The protocols to use, the preferred one first; by default those of its type. */
   readonly protocols?: readonly string[]
   /** The member of chat completions for the output limit, if it differs from the type's. */
   readonly limitMember?: LimitMember
@@ -116,7 +119,7 @@ export interface ProviderSettings {
   readonly ambient?: Readonly<Record<string, Secret>>
 }
 
-/** A file of Google's that credentials are made from. */
+/** A Google credential file. */
 export type GoogleCredentials = ServiceAccount | ExternalAccount | AuthorizedUser
 
 /** A service account's key. */
@@ -148,11 +151,11 @@ export interface ExternalAccount {
 }
 
 export type SubjectTokenSource = {
-  /** The member of a JSON object that holds the token; left out, it is the whole text. */
+  /** The member of a JSON object that holds the token; absent, the whole text is the token. */
   readonly field?: string
 } & ({ readonly file: string } | { readonly url: string; readonly headers: Readonly<Record<string, string>> })
 
-/** A person's own credential, as `gcloud auth application-default login` leaves it. */
+/** A user's own credential, as `gcloud auth application-default login` stores it. */
 export interface AuthorizedUser {
   readonly type: "authorized_user"
   readonly file: string
@@ -174,7 +177,7 @@ export interface AccountForm {
 interface AmbientForm {
   /** The variables that locate them. */
   readonly variables: readonly string[]
-  /** Members that narrow down which one is meant. */
+  /** Members that select one of several identities. */
   readonly mayHave?: readonly AccountMember[]
   /** Suffixes of the vendor's host names. A `base_url` elsewhere, except on this machine, gets no such credential. */
   readonly hosts: readonly string[]
@@ -201,7 +204,7 @@ export type AccountMember =
 interface MemberRule {
   /** Variables for a member that the entry leaves out; the first one set counts. */
   readonly variables?: readonly string[]
-  /** `for-address`: unless the entry gives a `base_url`. */
+  /** `for-address`: unless the entry sets a `base_url`. */
   readonly needed?: "always" | "for-address"
 }
 

@@ -30,7 +30,7 @@ export function readCredentialFile(
   const file = resolve(workingDir, path)
   try {
     const { size, isRegular } = describeFile(file)
-    // Whatever else it is, a pipe or a device might never end.
+    // Only regular files: a pipe or a device might never end.
     if (!isRegular) return new ParseProblem(`${file} is not a regular file`)
     if (size > MAX_FILE_BYTES) return new ParseProblem(`the file ${file} is larger than ${MAX_FILE_BYTES / 1024} KiB`)
     const read = { path: file, text: new Secret(readFileSync(file, "utf8")) }

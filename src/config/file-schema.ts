@@ -45,7 +45,7 @@ export interface FileSettings {
 export interface SchemaContext extends CredentialFileContext {
   /** Reads an entry under `providers`. */
   readonly provider: (name: string) => ConfigShape<FileProvider>
-  /** Ids of the providers the gateway knows by itself. */
+  /** Ids of the built-in providers. */
   readonly knownProviders: readonly string[]
   /** Ids of the bundled models. */
   readonly knownModels: readonly string[]
@@ -66,7 +66,7 @@ const DEFAULT_REQUESTS_PER_MINUTE = 600
 const DEFAULT_SUSPENSE_HOURS = 24
 const MOST_SUSPENSE_HOURS = 720
 
-/** The schema for one reading of one file: it remembers the names that file has used. */
+/** The schema for one reading of one file: it tracks the names that the file has used. */
 export function fileSchema(root: ConfigNode, context: SchemaContext): ConfigShape<FileSettings> {
   const { workingDir, provider, knownProviders, knownModels } = context
   const providers = [...new Set([...namesUnder(root, "providers"), ...knownProviders])]
@@ -118,7 +118,7 @@ const perMinute: ConfigShape<number | null> = {
   },
 }
 
-/** The ids of the entries of a list, sound or not. */
+/** The ids of the entries of a list, valid or not. */
 function idsUnder(root: ConfigNode, name: string): string[] {
   const content = root.content()
   const member = content.kind === "mapping" ? content.members.get(name)?.content() : undefined

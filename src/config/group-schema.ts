@@ -11,7 +11,7 @@ interface GroupContext {
   readonly models: readonly string[]
   /** Ids of the bundled models. */
   readonly knownModels: readonly string[]
-  /** The names the file has used, and where. */
+  /** The names that the file has used, with their positions. */
   readonly taken: Map<string, string>
 }
 
@@ -36,7 +36,7 @@ export function groupSchema({ models, knownModels, taken }: GroupContext): Confi
   )
 }
 
-/** There are too many models to name them all. */
+/** There are too many models to list them all. */
 function unknownModel(name: string, models: readonly string[]): string {
   const nearest = nearestName(name, models)
   const hint =

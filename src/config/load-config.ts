@@ -37,7 +37,7 @@ export interface ConfigFile {
   readonly namedBy?: "--config" | "TRIVIUM_CONFIG"
 }
 
-/** The file that `loadConfig` reads, and that a watcher should watch, also while it does not exist. */
+/** The file that `loadConfig` reads and a watcher should watch, even if it does not exist. */
 export function configFile({ flags, environment, workingDir }: Omit<ConfigSources, "knownProviders">): ConfigFile {
   if (flags.config) return { path: resolve(workingDir, flags.config), namedBy: "--config" }
   const named = environment.TRIVIUM_CONFIG
@@ -45,7 +45,7 @@ export function configFile({ flags, environment, workingDir }: Omit<ConfigSource
   return { path: resolve(workingDir, "trivium.yaml") }
 }
 
-/** Reads everything anew. The result is deeply frozen; throws ConfigError and nothing else. */
+/** Reads everything again. The result is deeply frozen; throws only ConfigError. */
 export function loadConfig(sources: ConfigSources): GatewayConfig {
   const { environment, knownModels = [], knownProviders, workingDir } = sources
   const problems: ConfigFileProblem[] = []
@@ -101,7 +101,7 @@ function readText({ path, namedBy }: ConfigFile, problems: ConfigFileProblem[]):
   }
 }
 
-/** An empty variable counts as unset: that is how a shell or a compose file takes one away. */
+/** An empty variable counts as unset: that is how a shell or a compose file removes one. */
 function readOverrides({ flags, environment }: ConfigSources, problems: ConfigFileProblem[]) {
   const pick = <T>(flag: string, variable: string, given: { flag: string | undefined; parse: TextParser<T> }) => {
     const text = given.flag ?? (environment[variable] || undefined)
@@ -127,7 +127,7 @@ function toProviderList({ providers }: FileSettings): ProviderSettings[] {
   return [...providers].map(([id, entry]) => ({ ...entry, id, type: entry.type ?? id }))
 }
 
-/** Short where the file is below the working directory. */
+/** A relative path if the file is below the working directory. */
 function displayPath(path: string, workingDir: string): string {
   const short = relative(workingDir, path)
   return short === "" || short.startsWith("..") || isAbsolute(short) ? path : short

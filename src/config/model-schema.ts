@@ -25,7 +25,7 @@ interface ModelContext {
   readonly providers: readonly string[]
   /** Ids of the bundled models. */
   readonly knownModels: readonly string[]
-  /** The names the file has used, and where. */
+  /** The names that the file has used, with their positions. */
   readonly taken: Map<string, string>
 }
 
@@ -118,7 +118,7 @@ function describeMissingTargets(id: string | undefined, knownModels: readonly st
   return nearest === undefined ? missing : `${missing}; or did you mean the bundled model ${quoteName(nearest)}?`
 }
 
-/** A name that may appear once among all that share `taken`. */
+/** A name that must be unique among all that share `taken`. */
 export function uniqueName(shape: ConfigShape<string>, taken: Map<string, string>): ConfigShape<string> {
   return {
     read(node: ConfigNode) {

@@ -19,7 +19,7 @@ export function port(text: string): number | ParseProblem {
 export function credential(text: string): Secret | ParseProblem {
   const value = text.trim()
   if (value === "") return new ParseProblem("expected a credential, found an empty string")
-  // It is going to be part of a header, which may not hold more than this.
+  // It becomes part of a header, which allows no other characters.
   return /^[\x21-\x7e]+$/.test(value)
     ? new Secret(value)
     : new ParseProblem("a credential may contain only ASCII characters and no spaces")
@@ -51,7 +51,7 @@ export function secureUrl(text: string): string | ParseProblem {
   return isSafe ? url : new ParseProblem("expected an https:// address; http:// is for this machine only")
 }
 
-/** A tenant or an application of Entra: an id, or a tenant's domain. */
+/** An Entra tenant or application: an id, or a tenant's domain. */
 export function entraId(text: string): string | ParseProblem {
   const isId = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(text)
   return isId
@@ -88,7 +88,7 @@ export function hostLabel(text: string): string | ParseProblem {
   return isLabel ? text.toLowerCase() : new ParseProblem(`${quoteName(text)} may contain only letters, digits and "-"`)
 }
 
-/** A version of Azure's interface. */
+/** An Azure API version. */
 export function apiVersion(text: string): string | ParseProblem {
   const isVersion = /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(text)
   return isVersion
@@ -142,7 +142,7 @@ export function modelId(text: string): string | ParseProblem {
   return isId ? text : new ParseProblem(`${quoteName(text)} is not a model id of the form "provider/model-name"`)
 }
 
-/** Another name for a model, with or without a provider's. */
+/** An alias of a model, with or without a provider. */
 export function modelAlias(text: string): string | ParseProblem {
   return isModelName(text) ? text : new ParseProblem(`${quoteName(text)} is not a valid model name`)
 }
@@ -153,7 +153,7 @@ export function decimal(text: string): string | ParseProblem {
   return new ParseProblem(`expected a decimal such as "0.50", found ${quoteName(text)}`)
 }
 
-/** Text for people or for an upstream: something, on one line. */
+/** A non-empty single line of text. */
 export function line(text: string): string | ParseProblem {
   return /^[^\p{Cc}]*[^\p{Cc}\s][^\p{Cc}]*$/u.test(text)
     ? text

@@ -53,7 +53,7 @@ const load = (yaml: string | undefined, environment: ProviderEnvironment = {}) =
 const problems = (yaml: string | undefined, environment: ProviderEnvironment = {}) =>
   problemsWith(yaml, { knownProviders, environment })
 
-/** The settings with their secrets in plain, so that they can be compared. */
+/** The settings with their secrets in plain text, for comparisons. */
 function plain(value: unknown): unknown {
   if (value instanceof Secret) return value.reveal()
   if (Array.isArray(value)) return value.map(plain)

@@ -26,7 +26,7 @@ import { Secret } from "./secret.ts"
 /** An entry; its type is its own name when left out. */
 export type FileProvider = Omit<ProviderSettings, "id" | "type"> & { readonly type?: string }
 
-/** A provider the gateway knows by itself. */
+/** A built-in provider. */
 export interface KnownProvider {
   readonly id: string
   readonly baseUrl?: string
@@ -37,7 +37,7 @@ export interface KnownProvider {
   readonly dialects?: Readonly<Record<string, unknown>>
   /** The usual variable of its address, in the vendor's format. */
   readonly hostVariable?: string
-  /** Present where its models can be discovered. */
+  /** Present if its models can be discovered. */
   readonly discovery?: object
 }
 
@@ -54,7 +54,7 @@ interface ProviderReader {
   fromEnvironment(entries: ReadonlyMap<string, FileProvider>): ProviderSettings[]
 }
 
-/** Kinds of host, of which each installation has its own. */
+/** Kinds of host for which each installation has its own address. */
 const COMPATIBLE: readonly KnownProvider[] = [
   { id: "openai-compatible", discovery: {} },
   { id: "anthropic-compatible" },
@@ -77,7 +77,7 @@ const PROTOCOLS = [
   ...["gemini-images", "imagen-predict", "xai-images", "together-images", "fireworks-images", "chat-images"],
 ]
 
-/** A vendor with one public address is given a key, or several. */
+/** A vendor with one public address takes one key or several. */
 const KEY_FORM: AccountForm = {
   members: { api_key: {}, api_keys: {} },
   proofs: [{ needs: ["api_key"] }, { needs: ["api_keys"] }],
@@ -149,7 +149,7 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
         if (!variables.has(environmentVariable) && !variables.has(hostVariable)) continue
         const entry = completeEntry({}, provider, variables)
         if (hostVariable !== undefined && entry.baseUrl !== undefined) found.push({ ...entry, id, type: id })
-        // Without an address of its own there is nowhere to take the credential to.
+        // Without its own address there is no destination for the credential.
         if (entry.apiKey && missingMembers(entry, provider).length === 0) found.push({ ...entry, id, type: id })
       }
       return found
@@ -157,7 +157,7 @@ export function createProviderReader(options: ProviderReaderOptions): ProviderRe
   }
 }
 
-/** An entry with an address of its own is a host of the operator's: it lacks its type, unless its name is misspelt. */
+/** An entry with its own address is a self-hosted server: it lacks its type, unless its name is misspelt. */
 function unknownType(name: string, node: ConfigNode, known: readonly string[]): string | undefined {
   if (!node.has("base_url")) return undefined
   const nearest = nearestName(name, known)
@@ -229,7 +229,7 @@ class ProviderVariables {
     private readonly parsers: MemberParsers,
   ) {}
 
-  /** An empty variable counts as unset: that is how a shell or a compose file takes one away. */
+  /** An empty variable counts as unset: that is how a shell or a compose file removes one. */
   has(variable: string | undefined): variable is string {
     return variable !== undefined && (this.options.environment[variable] ?? "").trim() !== ""
   }
@@ -324,7 +324,7 @@ function findFaults(entry: FileProvider, provider: KnownProvider, node: ConfigNo
   return faults
 }
 
-/** Why an entry that could do without a credential elsewhere needs one. */
+/** Explains why an entry needs a credential here although its type can do without elsewhere. */
 function ambientHostsHint(entry: FileProvider, form: AccountForm): string {
   if (!form.ambient || takesEnvironment(entry, form)) return ""
   return `: credentials of the environment and the cloud go to hosts of the vendor's (*${form.ambient.hosts.join(", *")}) and to this machine only`

@@ -13,7 +13,7 @@ export class Secret {
     return this.#origin
   }
 
-  /** The value itself. Call it where the value is used, and nowhere else. */
+  /** The value itself. Call this only where the value is used. */
   reveal(): string {
     return this.#value
   }

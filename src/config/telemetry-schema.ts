@@ -1,4 +1,4 @@
-// Where traces go, from the file and from the variables that OpenTelemetry's own tools read.
+// The destination of traces, from the file and from OpenTelemetry's variables.
 import type { TracesSettings } from "./config.ts"
 import type { ConfigFileProblem } from "./config-error.ts"
 import {
@@ -38,7 +38,7 @@ export function telemetrySchema(reading: CredentialFileContext): ConfigShape<Fil
 
 type TelemetryEnvironment = Readonly<Record<string, string | undefined>>
 
-/** The environment wins over the file; an empty variable counts as unset. */
+/** The environment overrides the file; an empty variable counts as unset. */
 export function readTraces(
   file: FileTelemetry | undefined,
   { environment, problems }: { environment: TelemetryEnvironment; problems: ConfigFileProblem[] },

@@ -1,4 +1,4 @@
-// Notices when a file changes that a credential was read from, so that a rotated one is taken without a restart.
+// Notices changes of credential files, so that a rotated credential is used without a restart.
 import type { CredentialFile } from "./credential-file.ts"
 import { watchConfig } from "./watch.ts"
 

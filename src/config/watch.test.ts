@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { watchConfig } from "./watch.ts"
 
-/** Long enough for a change to be seen and settled several times over. */
+/** Long enough for a change to be noticed and settled several times over. */
 const quietMs = 150
 /** Time that a busy machine may need to notice a change. */
 const patienceMs = 5000

@@ -21,8 +21,8 @@ export interface ConfigWatchOptions {
 type FileState = { readonly text: string } | { readonly code: string }
 
 /**
- * Watches from the content the file has now; start before loading, then no change falls between the two. A file that
- * disappears is not a change: the last good configuration stays until another content is there.
+ * Watches from the file's current content; started before loading, it misses no change between the two. A removed file
+ * is not a change: the last good configuration stays until there is new content.
  */
 export function watchConfig(
   file: string,
@@ -40,7 +40,7 @@ export function watchConfig(
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
-  // A running timer is not pushed back, or a busy folder would put off the look for ever.
+  // A running timer is not postponed, or a busy folder would delay the check for ever.
   function lookLater() {
     if (stopped || timer !== undefined) return
     timer = setTimeout(look, debounceMs)
@@ -68,7 +68,7 @@ export function watchConfig(
     }
   }
 
-  // It may have changed since that content was read.
+  // The file may have changed since that content was read.
   if (inForce !== undefined) lookLater()
   return {
     stop() {

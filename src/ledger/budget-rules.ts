@@ -22,7 +22,7 @@ export class BudgetRules {
 
   constructor(private readonly table: BudgetTables) {}
 
-  /** The first budget that does not have so much left. Within a transaction. */
+  /** The first budget without enough left. Within a transaction. */
   firstExceeded(
     budgets: readonly Budget[],
     { spender, moreNano }: { readonly spender: DatedSpender; readonly moreNano: bigint },
@@ -45,7 +45,7 @@ export class BudgetRules {
     return row ? leftNano - this.carriedNanoInto(window.from, { row, limitNano }) : leftNano
   }
 
-  /** A settlement by reported usage has exceeded its hold by so much: where that exceeds a budget, it is carried over. */
+  /** A settlement by reported usage has exceeded its hold: if that exceeds a budget, the overshoot is carried over. */
   noteExcess(hold: HoldRow, excessNano: bigint): void {
     for (const budget of hold.budgets) {
       const { of = "key", period, limitNano } = budget
@@ -67,7 +67,7 @@ export class BudgetRules {
       overshoots.put({ ...added, carriedNano: known.carriedNano, overNano: known.overNano + overNano })
     else if (known.from < from)
       overshoots.put({ ...added, carriedNano: this.carriedNanoInto(from, { row: known, limitNano: added.limitNano }) })
-    // A request of the period before, settled in this one.
+    // A request of the previous period, settled in this one.
     else overshoots.put({ ...known, carriedNano: known.carriedNano + overNano })
   }
 
@@ -95,7 +95,7 @@ export class BudgetRules {
     const { period, carriedNano, overNano } = row
     if (row.from >= from) return carriedNano
     let window = windowOf(period, row.from)
-    // Less than was noted as over the limit, where other holds of that period have cost less than they held.
+    // Less than the recorded excess, if other holds of that period have cost less than they held.
     let nano = minNano(carriedNano + overNano, this.excessOf(row, { window, nano: carriedNano }))
     for (;;) {
       window = windowOf(period, window.to + 1)
@@ -116,7 +116,7 @@ export class BudgetRules {
     return beyondNano > 0n ? beyondNano : 0n
   }
 
-  /** Almost all requests are of one day. */
+  /** Almost all requests are of the same day. */
   private window(period: RecurringPeriod, day: number): DayWindow {
     const known = this.windows.get(period)
     if (known?.day === day) return known.window

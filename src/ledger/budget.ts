@@ -35,13 +35,13 @@ export function dateOfDay(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** Undefined where it is not a date such as `2026-11-15`. */
+/** Undefined if it is not a date such as `2026-11-15`. */
 export function dayOfDate(date: string): number | undefined {
   const at = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(date) : Number.NaN
   return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== date ? undefined : dayOf(at)
 }
 
-/** The window of a period that a day lies in. */
+/** The window of a period that contains a day. */
 export function windowOf(period: Exclude<BudgetPeriod, "total">, day: number): DayWindow {
   if (period === "day") return { from: day, to: day }
   if (period === "week") {

@@ -17,7 +17,7 @@ export class CompactionScheduler {
 
   constructor(private readonly table: CompactionTable) {}
 
-  /** Something was booked. */
+  /** Called after entries were booked. */
   scheduleFlush(): void {
     if (this.isFlushing || !this.table.flushIsDue()) return
     this.isFlushing = true
@@ -27,7 +27,7 @@ export class CompactionScheduler {
     })
   }
 
-  /** Folds all that is booked by now. Twice, because a fold that is under way may have begun before the last of it. */
+  /** Flushes all entries so far. Twice, because a flush in progress may have begun before the last of them. */
   async flushAll(): Promise<void> {
     for (const _ of ["what was begun", "the rest"]) {
       this.table.beginFlush()

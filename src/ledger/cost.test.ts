@@ -21,7 +21,7 @@ const PARENTS: Record<SampleBucket, readonly PriceBucket[]> = {
   imageOutput: ["output"],
 }
 
-/** A price in nano-USD, so that the reference can reckon without decimals. */
+/** A price in nano-USD, so that the reference can calculate without decimals. */
 const price = fc.bigInt({ min: 0n, max: 10n ** 12n })
 const decimal = (nano: bigint) => `${nano / 10n ** 9n}.${String(nano % 10n ** 9n).padStart(9, "0")}`
 const optionalPrices = fc.record(

@@ -13,9 +13,9 @@ export interface BillableUsage {
 interface CostLine {
   readonly bucket: PriceBucket
   readonly units: number
-  /** USD per million tokens, of `perImage` and `perRequest` for each. */
+  /** USD per million tokens; for `perImage` and `perRequest` per unit. */
   readonly price: string
-  /** The size above which this tier's prices hold; absent for the plain prices. */
+  /** The size above which this tier's prices apply; absent for the base prices. */
   readonly tier?: number
 }
 
@@ -24,7 +24,7 @@ export interface CostBreakdown {
   readonly lines: readonly CostLine[]
 }
 
-/** The most that can be used. */
+/** The maximum possible usage. */
 export interface UseBound {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -62,7 +62,7 @@ const TOKENS = Number(TOKENS_PER_PRICE)
 /** The price of tokens in image models sold by the image, and of images in those sold by the token. */
 const INCLUDED = "0"
 
-/** Undefined where something was used that has no price. Counts are whole and not negative. */
+/** Undefined if a used bucket has no price. Counts are whole and not negative. */
 export function costOf({ usage, images = 0 }: BillableUsage, pricing: Pricing): CostBreakdown | undefined {
   const sheet = sheetFor(usage, pricing)
   const lines: CostLine[] = []
@@ -140,7 +140,7 @@ export function priceVersion(pricing: Pricing): string {
   return createHash("sha256").update(pricingText(pricing)).digest("hex").slice(0, 16)
 }
 
-/** Pricing as JSON with its members in order. */
+/** Pricing as JSON with sorted members. */
 export function pricingText(pricing: Pricing): string {
   return JSON.stringify({
     ...sortPrices(pricing),
@@ -168,19 +168,19 @@ interface NanoRate {
 
 type BucketRates = Readonly<Partial<Record<PriceBucket, NanoRate>>>
 
-/** The prices of every bucket, above a size or from the first token on. */
+/** The rates of every bucket, above a size or from the first token on. */
 interface RateSheet {
   readonly above?: number
   readonly rates: BucketRates
-  /** Undefined where a bucket of that side has no price. */
+  /** Undefined if a bucket of that side has no price. */
   readonly dearestInput: NanoRate | undefined
   readonly dearestOutput: NanoRate | undefined
 }
 
-/** A pricing is an object of the catalogue's that many requests share. */
+/** A pricing is a catalogue object that many requests share. */
 const sheets = new WeakMap<Pricing, readonly RateSheet[]>()
 
-/** The plain prices, then those of the tiers, smallest first. */
+/** The base prices, then those of the tiers, smallest first. */
 function sheetsOf(pricing: Pricing): readonly RateSheet[] {
   const known = sheets.get(pricing)
   if (known) return known
@@ -238,7 +238,7 @@ function priceOf(bucket: PriceBucket, prices: BucketPrices): string | undefined 
   return soldOtherwise === undefined ? undefined : INCLUDED
 }
 
-/** Undefined where a bucket of them has no price. */
+/** Undefined if one of these buckets has no price. */
 function dearestOf(buckets: readonly UsageBucket[], rates: BucketRates): NanoRate | undefined {
   let dearest = FREE
   for (const bucket of buckets) {

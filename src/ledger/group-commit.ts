@@ -41,7 +41,7 @@ export class GroupCommit {
     return promise
   }
 
-  /** Writes all that waits, at once. */
+  /** Writes all queued operations at once. */
   flush(): void {
     do this.write(this.waiting.splice(0, MAX_GROUP))
     while (this.waiting.length > 0)
@@ -50,7 +50,7 @@ export class GroupCommit {
   private schedule(): void {
     if (this.scheduled) return
     this.scheduled = true
-    // After the input of this turn, so that all it brings is written together; before the next is waited for.
+    // After the input of this turn, so that all of it is written together, and before the next poll.
     setImmediate(() => {
       const { length } = this.waiting
       if (length >= MANY && length < MAX_GROUP) setImmediate(() => this.writeWaiting())

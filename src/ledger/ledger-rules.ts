@@ -51,7 +51,7 @@ export interface HoldClosure {
   readonly mayOwe: boolean
   readonly at: number
   readonly protocol: string | null
-  /** Null where nothing was used. */
+  /** Null if nothing was used. */
   readonly use: EntryUsage | null
   /** Other facts for the receipt, as JSON. */
   readonly facts: string | null
@@ -72,7 +72,7 @@ export interface LedgerTopUp {
   readonly at: number
 }
 
-/** A thousand million USD: sums of such amounts are far from where integers end. */
+/** A thousand million USD: sums of such amounts stay far below the integer limit. */
 export const MAX_NANO = 10n ** 18n
 
 /** The usage of a request whose outcome is unknown. */
@@ -110,7 +110,7 @@ export class LedgerRules {
     if (!holds.insert(row)) throw new Error(`request ${requestId} is held already, or has ended`)
   }
 
-  /** False where it does not fit, or nothing is held any more. */
+  /** False if it does not fit, or the hold is no longer open. */
   extend(requestId: string, moreNano: bigint): boolean {
     const { accounts, holds } = this.table
     const hold = holds.find(requestId)
@@ -243,7 +243,7 @@ export class LedgerRules {
     else accounts.insert(name, floorNano)
   }
 
-  /** The day that spending counts on: that of a time, but never one before the last that was spent on. */
+  /** The day that spending counts for: never before the last day with spending. */
   dayOf({ keyId, tenant, at }: { readonly keyId: string; readonly tenant: string; readonly at: number }): number {
     return this.table.spend.latestDay({ keyId, tenant }, dayOf(at))
   }

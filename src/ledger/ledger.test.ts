@@ -208,7 +208,7 @@ describe("a settlement", () => {
 })
 
 describe("what is written with a settlement", () => {
-  /** Any table of the store will do. */
+  /** Any table of the store. */
   const credential = () => store.credentials.find("p")?.address
   const put = (address: string) =>
     store.credentials.put({ provider: "p", address, sealed: "s", setAt: now, settings: null })
@@ -373,7 +373,7 @@ describe("a budget", () => {
     ["month", 300n],
     ["total", 700n],
   ] as const)("per %s counts that window alone", async (period, spent) => {
-    // Looked at on a Sunday: the day before it, the Sunday before, and the month before.
+    // On a Sunday: the day before it, the Sunday before, and the month before.
     for (const [date, amountNano] of [
       [14, 100n],
       [8, 200n],

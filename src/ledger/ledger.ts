@@ -33,7 +33,7 @@ import { verifyLedger } from "./verify-ledger.ts"
 export interface LedgerOptions {
   readonly table: LedgerTable
   readonly now?: () => number
-  /** After how long amounts in suspense are returned; a day by default. */
+  /** The time after which amounts in suspense are returned; a day by default. */
   readonly returnSuspenseAfterMs?: number
 }
 
@@ -53,7 +53,7 @@ export interface Settlement {
   readonly protocol?: string | undefined
   /** Other facts for the receipt. */
   readonly facts?: JsonObject | undefined
-  /** Written in the same transaction, once, when the settlement is booked; where either fails, neither is written. */
+  /** Runs in the same transaction, once, when the settlement is booked; if either fails, neither is written. */
   readonly also?: (() => void) | undefined
 }
 
@@ -67,7 +67,7 @@ export interface ReleaseDetails {
 export interface LedgerBalance {
   readonly postedNano: bigint
   readonly heldNano: bigint
-  /** null: not limited. */
+  /** Null is unlimited. */
   readonly floorNano: bigint | null
   /** The amount that may still be spent; null if unlimited. */
   readonly freeNano: bigint | null
@@ -80,7 +80,7 @@ export interface Receipt extends SettledHold {
   readonly tenant: string
   readonly keyId: string
   readonly at: number
-  /** Undefined where they have been dropped. */
+  /** Undefined if they were dropped. */
   readonly facts: JsonObject | undefined
 }
 
@@ -144,7 +144,7 @@ export class Ledger {
     }
   }
 
-  /** Resolves when the amount is held for good; else insufficient_balance, budget_exceeded or store_unavailable. */
+  /** Resolves when the hold is durable; rejects with insufficient_balance, budget_exceeded or store_unavailable. */
   hold(request: HoldRequest): Promise<void> {
     const { epoch } = this
     if (epoch === undefined) return Promise.reject(new Error("a ledger cannot hold amounts before it has recovered"))
@@ -191,12 +191,12 @@ export class Ledger {
     })
   }
 
-  /** Books a payment, once per event. An account that nothing limited is limited from then on. */
+  /** Books a payment, once per event. An unlimited account is limited from then on. */
   topUp(topUp: LedgerTopUp): Promise<void> {
     return this.group.add(() => this.rules.topUp(topUp))
   }
 
-  /** Limits an account, opening it where it is not there: 0 for a plain balance, less for credit, null for no limit. */
+  /** Limits an account, opening it if needed: 0 for a plain balance, negative for credit, null for no limit. */
   setFloor(account: string, floorNano: bigint | null): Promise<void> {
     return this.group.add(() => this.rules.setFloor(account, floorNano))
   }
@@ -217,12 +217,12 @@ export class Ledger {
     })
   }
 
-  /** The day on which spending counts at a time: never one before the last that was spent on. */
+  /** The day that spending counts for at a time: never before the last day with spending. */
   spendingDay(spender: { keyId: string; tenant: string; at: number }): number {
     return this.read(() => this.rules.dayOf(spender))
   }
 
-  /** Undefined where there is none, or it is another tenant's than the one given. */
+  /** Undefined if there is none, or it belongs to another tenant than the given one. */
   receipt(requestId: string, tenant?: string): Receipt | undefined {
     return this.read(() => {
       const ended = this.rules.findClosedHold(requestId)
@@ -236,7 +236,7 @@ export class Ledger {
     })
   }
 
-  /** The prices that receipts name by this version. */
+  /** The prices of a version. */
   pricing(version: string): Pricing | undefined {
     return this.read(() => this.prices.find(version))
   }
@@ -245,7 +245,7 @@ export class Ledger {
     return this.read(() => readUsagePage(this.table.usage, query))
   }
 
-  /** Forgets at most `limit` rows of usage from before a date; how many it were. */
+  /** Drops at most `limit` rows of usage from before a date, and returns their number. */
   async dropUsageBefore(date: string, limit: number): Promise<number> {
     const day = parseDay(date)
     await this.compaction.flushAll().catch(throwUnavailable)
@@ -257,7 +257,7 @@ export class Ledger {
     return this.group.add(() => this.table.receipts.dropBefore(time, limit))
   }
 
-  /** Proves the invariants over everything ever booked, while others go on. */
+  /** Verifies the invariants over all entries, while requests go on. */
   verify(): Promise<LedgerProblem[]> {
     return verifyLedger(this.table, this.now())
   }
@@ -267,7 +267,7 @@ export class Ledger {
     return { at: this.at, succeeded: this.isWritten }
   }
 
-  /** Writes something that changes nothing; throws a StoreError where the store does not take it. */
+  /** Writes without changing anything; throws a StoreError if the store does not accept it. */
   probe(): void {
     this.write(() => this.table.touch())
   }
@@ -277,7 +277,7 @@ export class Ledger {
     this.group.flush()
   }
 
-  /** Before the store is closed. */
+  /** Called before the store is closed. */
   stop(): void {
     this.flush()
     this.suspense.stop()

@@ -45,7 +45,7 @@ async function hold(amountNano = 100n) {
   return requestId
 }
 
-/** Requests that were under way when the process died, each known to owe so much. */
+/** Requests in flight when the process died, each with a known cost. */
 async function leaveOpen(amounts: readonly bigint[], lowerBoundNano = 0n) {
   const ids: string[] = []
   for (const amountNano of amounts) ids.push(await hold(amountNano))

@@ -36,7 +36,7 @@ interface SuspenseOptions {
 }
 
 const ENDED_AT_ONCE = 256
-/** The longest until the clock is looked at again, which may have been set, and until a store that failed is tried again. */
+/** The longest wait before the clock, which may have been set, or a failed store is checked again. */
 const MOST_WAIT_MS = 60_000
 
 export class SuspenseLedger {
@@ -61,12 +61,12 @@ export class SuspenseLedger {
     return { requests: rows.flatMap((row) => this.suspended(row) ?? []), next }
   }
 
-  /** Charges so much of it, or all, and returns the rest. Done again, or after a return, it changes nothing. */
+  /** Charges an amount, or all of it, and returns the rest. Idempotent, also after a return. */
   async settle(requestId: string, chargeNano?: bigint): Promise<void> {
     await this.end(requestId, chargeNano)
   }
 
-  /** Returns all of it. Done again, or after a settlement, it changes nothing. */
+  /** Returns all of it. Idempotent, also after a settlement. */
   async return(requestId: string): Promise<void> {
     await this.end(requestId, 0n)
   }

@@ -10,7 +10,7 @@ export interface UsageQuery {
   /** Requires `tenant`. */
   readonly keyId?: string
   readonly model?: string
-  /** The last row of the page before. */
+  /** The last row of the previous page. */
   readonly after?: UsageCursor
   readonly limit: number
 }

@@ -37,7 +37,7 @@ const openai: ProtocolDialect = {
   path,
 }
 
-/** Anthropic's models have a host of their own. */
+/** Anthropic's models have their own host. */
 const anthropic: ProtocolDialect = {
   streamUsage: "sent",
   headers: (credential) => (credential ? { "x-api-key": credential.reveal() } : {}),
@@ -99,7 +99,7 @@ export const azure: Provider = {
     baseUrl?.replace(/\/openai(\/v1)?$/, "") ?? (resource && `https://${resource}.openai.azure.com`),
   dialects: {
     "openai-chat": openai,
-    // Its versions never had this protocol at a deployment's path.
+    // No version has this protocol at a deployment's path.
     "openai-responses": { ...openai, path: v1 },
     "openai-embeddings": openai,
     "openai-images": openai,

@@ -60,7 +60,7 @@ function reframeBody(body: UpstreamBody, write: WriteEvent): ReadableStream<Uint
           if (bytes) controller.enqueue(bytes)
           else controller.close()
         } catch (thrown) {
-          // Behind a broken frame there is nothing to be read; the connection is of no use to others either.
+          // Nothing after a broken frame can be read, and the connection cannot be reused.
           void reader.cancel(thrown).catch(() => {})
           controller.error(thrown instanceof EventStreamError ? new TransportError("reset", thrown) : thrown)
         }
@@ -90,7 +90,7 @@ function invokeText(message: EventMessage): string {
   return encodeSse({ event: eventType(data), data })
 }
 
-/** Nearly all begin with their type. */
+/** Nearly all events begin with their type. */
 function eventType(data: string): string {
   const [, first] = /^\{"type":"([a-z_]{1,50})"/.exec(data) ?? []
   const type = first ?? parseJsonObject(data)?.type

@@ -1,5 +1,5 @@
-// Amazon Bedrock: Anthropic's protocol for Claude, Converse for every model; the model in the path, signed calls, streams
-// in AWS's own frames.
+// Amazon Bedrock: Anthropic's protocol for Claude, Converse for every model; the model in the path, signed calls,
+// streams in AWS's own frames.
 
 import type { UpstreamResponse } from "../transport/http-response.ts"
 import { fromByteText, toByteText } from "../transport/json/byte-text.ts"
@@ -25,7 +25,7 @@ import { type AwsScope, encodeSegment, signedHeaders } from "./sigv4.ts"
 
 const VERSION: JsonEdit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
 
-/** It refuses a whole request for one it does not know (as of November 2026). */
+/** It rejects a request with an unknown value (as of November 2026). */
 const BETAS = [
   "compact-2026-01-12",
   "computer-use-2024-10-22",
@@ -50,7 +50,7 @@ const messages: ProtocolDialect = {
   headers: () => ({}),
   takesHeaders: {},
   lacksRemoteServers: true,
-  /** Ids and ids of inference profiles name the maker; an ARN may name nothing, and was chosen by the operator. */
+  /** Model and inference profile ids name the vendor; an ARN may not, and was chosen by the operator. */
   serves: (model) => /(^|\.)anthropic\./.test(model) || model.startsWith("arn:"),
   path({ operation, model, stream }) {
     const action = operation === "count_tokens" ? COUNT : stream ? "invoke-with-response-stream" : "invoke"
@@ -101,7 +101,7 @@ function bodyEdits({ operation, headers }: ProviderOperation): JsonEdit[] {
   const betas = selectValues(headers["anthropic-beta"], BETAS)
   const edits: JsonEdit[] = [{ path: ["model"], remove: true }, { path: ["stream"], remove: true }, VERSION]
   if (betas.length > 0) edits.push({ path: ["anthropic_beta"], set: JSON.stringify(betas) })
-  // It counts a whole request, in which this member may not be missing.
+  // It counts a whole request, which requires this member.
   if (operation === "count_tokens") edits.push({ path: ["max_tokens"], set: "1" })
   return edits
 }
@@ -143,7 +143,7 @@ function sign(request: BedrockSigningRequest, { keys, region }: Pick<AwsScope, "
   return signedHeaders(request, { region, service: SERVICE, keys }, Date.now())
 }
 
-/** The headers that prove a request: a key of Bedrock's own, or a signature. */
+/** The headers that authenticate a request: a Bedrock API key, or a signature. */
 function createProof({ apiKey, accessKeyId, secretAccessKey, sessionToken, region = "" }: AccountSettings) {
   return (request: BedrockSigningRequest): Headers => {
     if (accessKeyId && secretAccessKey) {

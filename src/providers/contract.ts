@@ -11,21 +11,21 @@ export interface Provider {
   readonly baseUrl?: string
   /** Derives the address from the account's settings, instead of `baseUrl`. */
   addressOf?(settings: AccountSettings): string | undefined
-  /** The variable the vendor's own tools read the credential from. */
+  /** The variable from which the vendor's own tools read the credential. */
   readonly environmentVariable?: string
   /** False if calls need no credential. */
   readonly needsCredential: boolean
   /** True if the `model` of its responses is reliable and uses the catalogue's names. */
   readonly reportsModel?: boolean
-  /** Does not bill: a model without a price costs nothing there. */
+  /** Does not bill: a model without a price is free there. */
   readonly isFree?: boolean
   /** The tokenizer it counts with, if not that of the model's author. */
   readonly tokenizer?: "simulator"
   /** The members of its configuration entries in addition to an address; by default a key. */
   readonly form?: AccountForm
-  /** The variable that the vendor's own tools read the address from, as `HOST`, `HOST:PORT` or an address. */
+  /** The variable from which the vendor's own tools read the address, as `HOST`, `HOST:PORT` or a URL. */
   readonly hostVariable?: string
-  /** Its models can be discovered from its own listing. */
+  /** Discovery of its models from its own listing. */
   readonly discovery?: ProviderDiscovery
   /** Dialects by protocol id; the preferred protocol first. */
   readonly dialects: Readonly<Record<string, ProtocolDialect>>
@@ -38,7 +38,7 @@ export interface Provider {
 export interface SignerContext {
   /** The account's base address. */
   readonly address: string
-  /** Called with why a credential could not be fetched. */
+  /** Called with the reason if a credential could not be fetched. */
   readonly onFailure?: ((error: Error) => void) | undefined
 }
 
@@ -96,13 +96,16 @@ export interface ProtocolDialect {
   readonly baseUrl?: string | ((settings: AccountSettings) => string | undefined)
   /** If usage in a stream must be requested or is always sent. */
   readonly streamUsage: "ask" | "sent"
-  /** The members of chat completions by which it takes the output limit, the best first; left out, `max_tokens`. */
+  /**
+   * The members of chat completions that it accepts for the output limit, the preferred one first; absent,
+   * `max_tokens`.
+   */
   readonly limitMembers?: readonly string[]
   /** The pattern for ids of tool calls; absent, as the protocol defines them. */
   readonly callId?: RegExp
   /** The members of a request that it accepts, if it rejects any other; absent, all. */
   readonly takesMembers?: ReadonlySet<string>
-  /** It calls no remote servers, though its protocol has them; left out, it does. */
+  /** It calls no remote servers, although its protocol has them. */
   readonly lacksRemoteServers?: true
   /** Headers with the credential, and others that every call needs. */
   headers(credential: Secret | undefined): Record<string, string>
@@ -114,7 +117,7 @@ export interface ProtocolDialect {
   readonly embeds?: EmbeddingLimits
   /** The path below the base address, if not the protocol's own. */
   path?(operation: ProviderOperation, settings: AccountSettings): string
-  /** Changes of the body in addition to the protocol's own; these win. */
+  /** Changes of the body in addition to the protocol's own; these take precedence. */
   edits?(operation: ProviderOperation): readonly JsonEdit[]
   /** Converts calls and responses between the host's format and the protocol's. */
   wrap?(send: SendRequest): SendRequest
@@ -132,12 +135,12 @@ export interface EmbeddingLimits {
 export interface ProviderOperation {
   /** The protocol's name of the operation. */
   readonly operation: string
-  /** The model's name there. */
+  /** The model's name at the provider. */
   readonly model: string
   readonly stream: boolean
   /** The protocol's default path. */
   readonly usualPath: string
-  /** The protocol's own headers for it. */
+  /** The protocol's own headers of the call. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -156,7 +159,7 @@ export interface RequestSigner {
 export interface CredentialVerdict {
   readonly verdict: string
   readonly sound: boolean
-  /** The models that the host offers, where they are discovered. */
+  /** The host's models, if they are discovered. */
   readonly offer?: ModelOffer
 }
 
@@ -190,7 +193,7 @@ export interface ProtocolEndpoint {
   readonly takesMembers?: ProtocolDialect["takesMembers"]
   readonly lacksRemoteServers?: ProtocolDialect["lacksRemoteServers"]
   readonly send: SendRequest
-  /** The headers of a call: the provider's own, and these of the protocol's. */
+  /** The headers of a call: the provider's, and these of the protocol's. */
   headersWith(others: Readonly<Record<string, string>>): Headers
   serves?(model: string): boolean
   readonly embeds?: EmbeddingLimits

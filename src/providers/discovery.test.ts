@@ -15,7 +15,7 @@ interface PlayedHost {
   queries: number
 }
 
-/** A host that gives these answers, the last of them for ever. */
+/** A host that gives these answers, the last one repeatedly. */
 function host(id: string, ...answers: PlayedHost["answers"]): PlayedHost {
   const played: PlayedHost = {
     answers,

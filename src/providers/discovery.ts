@@ -92,7 +92,7 @@ export class ModelDiscovery {
   }
 }
 
-/** A host that moved is another host. */
+/** A host with a new address counts as another host. */
 function hostKey({ id, baseUrl }: ProviderAccount): string {
   return `${id}\n${baseUrl}`
 }

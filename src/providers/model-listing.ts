@@ -44,7 +44,7 @@ function timedHost(host: ListedHost): TimedHost {
   return { ...host, signal: AbortSignal.timeout(LISTING_MS) }
 }
 
-/** The address of a host's own interface, outside OpenAI's. */
+/** The address of a host's own interface, outside the OpenAI-compatible one. */
 function rootOf({ baseUrl }: ListedHost): string {
   return baseUrl.replace(/\/v1$/, "")
 }
@@ -53,7 +53,7 @@ function fetchListing({ headers, signal }: TimedHost, url: string): Promise<unkn
   return fetchBoundedJson({ url, headers, signal, maxBytes: MAX_LISTING_BYTES })
 }
 
-/** Undefined where the host answers that it has no such thing. */
+/** Undefined if the host answers 404 or similar. */
 async function optional(document: Promise<unknown>): Promise<unknown> {
   try {
     return await document
@@ -146,7 +146,7 @@ async function withDetails(models: readonly OfferedModel[], host: TimedHost): Pr
   return described
 }
 
-/** The model as it is known where its details cannot be had: it can be called all the same. */
+/** A model whose details are not available; it can be called nevertheless. */
 async function ollamaDetails(model: OfferedModel, host: TimedHost): Promise<OfferedModel> {
   const { headers, signal } = host
   const request = { url: `${rootOf(host)}/api/show`, headers, signal, maxBytes: MAX_DETAILS_BYTES }

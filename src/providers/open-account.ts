@@ -1,4 +1,4 @@
-// Our credential at a provider, and the way there, made ready once so that a call costs no more than it must.
+// Opens the accounts of a provider: credential, signer and endpoints, prepared once so that calls stay cheap.
 import { Secret } from "../config/secret.ts"
 import { probe, type SendRequest } from "../transport/http-client.ts"
 import type {
@@ -12,17 +12,17 @@ import type {
 
 export interface AccountOptions extends AccountSettings {
   readonly send: SendRequest
-  /** Called with why a credential could not be fetched. */
+  /** Called with the reason if a credential could not be fetched. */
   readonly onCredentialFailure?: ((error: Error) => void) | undefined
 }
 
-/** The accounts of one entry in the configuration: one for each key. None where it lacks a credential or an address. */
+/** The accounts of one entry in the configuration: one for each key. None if it lacks a credential or an address. */
 export function openAccounts(provider: Provider, options: AccountOptions): ProviderAccount[] {
   const { apiKey, apiKeys = apiKey ? [apiKey] : [] } = options
   if (addressOf(provider, options) === undefined) return []
   if (apiKeys.length > 0) return apiKeys.map((key) => openAccount(provider, { ...options, apiKey: key }))
   const { ambient, credentialsFile } = options
-  // A workload identity's file holds no secret, only where the token is found.
+  // The file of a workload identity holds no secret, only the location of the token.
   const isFetched = (ambient ?? credentialsFile) !== undefined
   const proven = !provider.needsCredential || isFetched || secretsIn(options).length > 0
   return proven ? [openAccount(provider, options)] : []

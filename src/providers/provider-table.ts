@@ -48,9 +48,9 @@ const chat = { "openai-chat": openai }
 const newerChat = { "openai-chat": { ...openai, limitMembers: BOTH_LIMITS } }
 const responses = { "openai-responses": openai }
 const images = { "openai-images": openai }
-/** Images within chat completions, as OpenRouter has them. */
+/** Images within chat completions, as OpenRouter offers them. */
 const chatImages = { "chat-images": openai }
-/** The one is called by predict alone, all others by generateContent. */
+/** One family is called by predict only, all others by generateContent. */
 const googleImages = {
   "gemini-images": { ...gemini, serves: (model: string) => !isImagen(model) },
   "imagen-predict": { ...gemini, serves: isImagen },
@@ -63,7 +63,7 @@ const fireworksImages: ProtocolDialect = {
 }
 /** Completions of plain text: hosts of open weights offer them for every model. */
 const completions = { "openai-completions": openai }
-/** OpenAI has it for its last models that were made for it, and no others. */
+/** OpenAI offers completions only for a few older models. */
 const lastCompletions = {
   "openai-completions": {
     ...openai,
@@ -107,7 +107,7 @@ const alibabaEmbeddings: ProtocolDialect = {
   edits: () => [{ path: ["encoding_format"], remove: true }],
 }
 
-/** Chunks in their context, and pictures, have interfaces of their own. */
+/** Contextualised chunks and images have interfaces of their own. */
 const voyage = {
   "voyage-embeddings": {
     ...openai,
@@ -334,7 +334,7 @@ const ROWS: readonly ProviderRow[] = [
     baseUrl: "https://models.github.ai/inference",
     dialects: { ...newerChat, ...embeddingsOf(EMBEDS.openai) },
   },
-  // Its address holds the account: https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
+  // Its address includes the account: https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1
   {
     id: "cloudflare",
     name: "Cloudflare",
@@ -379,13 +379,13 @@ const ROWS: readonly ProviderRow[] = [
   },
 ]
 
-/** The kinds of host an operator gives the address of. */
+/** Kinds of host whose address the operator configures. */
 const COMPATIBLE: readonly ProviderRow[] = [
   {
     id: "openai-compatible",
     name: "OpenAI-compatible",
     dialects: { ...chat, ...responses, ...embeddings, ...images, ...completions, "openai-moderations": openai },
-    // Few such hosts have more; Responses requests are translated to chat for them.
+    // Few such hosts support more; Responses requests are translated to chat for them.
     defaultProtocols: ["openai-chat", "openai-embeddings", "openai-images", "openai-completions", "openai-moderations"],
     local: true,
     list: listOpenai,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Secret } from "../config/secret.ts"
 import { encodeSegment, signedHeaders } from "./sigv4.ts"
 
-/** The credential, scope and moment of the vectors that AWS publishes. */
+/** The credential, scope and time of AWS's published test vectors. */
 const keys = {
   accessKeyId: new Secret("AKIDEXAMPLE"),
   secretAccessKey: new Secret("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),

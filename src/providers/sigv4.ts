@@ -18,7 +18,7 @@ interface SigV4Request {
 
 const ALGORITHM = "AWS4-HMAC-SHA256"
 
-/** The request's headers and those that sign it, for a moment in Unix milliseconds. */
+/** The request's headers with its signature, for a time in Unix milliseconds. */
 export function signedHeaders({ method, url, headers, body }: SigV4Request, scope: AwsScope, now: number): Headers {
   const { keys, region, service } = scope
   const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, "")
@@ -57,7 +57,7 @@ function coveredHeaders(headers: Headers, host: string): [string, string][] {
   return covered.sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
-/** Every service but S3 has the path encoded once more than it was sent. */
+/** Every service except S3 signs the path encoded once more than it is sent. */
 function canonicalPath(path: string): string {
   return path.split("/").map(encodeSegment).join("/")
 }
@@ -74,7 +74,7 @@ function canonicalQuery(search: string): string {
   return pairs.sort().join("&")
 }
 
-/** Percent-encoded but for letters, digits and `-._~`; that is stricter than JavaScript's own encoding. */
+/** Percent-encodes everything except letters, digits and `-._~`, which is stricter than JavaScript's own encoding. */
 export function encodeSegment(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
 }

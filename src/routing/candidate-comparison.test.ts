@@ -5,7 +5,7 @@ import { modelOf, StagedTable, withPrices } from "./route-plan.fixture.ts"
 
 const facts = { stream: true, inputTokens: 1000, maxOutputTokens: 1000, candidates: 1 }
 
-/** A table with a health, and requests that were answered there. */
+/** A table, its health, and answered requests. */
 function stageTable(...models: ConstructorParameters<typeof StagedTable>[0]["models"]) {
   const table = new StagedTable({ models })
   const stage = new StagedHealth()

@@ -20,7 +20,7 @@ export interface CandidateScores {
 
 /** Output tokens to hold if the caller sets no limit: as many as most responses have. */
 const DEFAULT_OUTPUT_TOKENS = 4096
-/** An image of middling quality, where it is sold by the token. */
+/** The tokens of an image of medium quality, if it is sold by the token. */
 const TOKENS_PER_IMAGE = 1056
 /** The weight, in answers, of the average output length of all targets. */
 const PRIOR_WEIGHT = 8
@@ -140,7 +140,9 @@ export class CandidateComparison {
     return { likely, most: expectedCost(dearest, candidate.pricing) ?? likely }
   }
 
-  /** The usual output of this model over all providers; with few samples, drawn towards the average of all models. */
+  /**
+   * The usual output of this model over all providers; with few samples, weighted towards the average of all models.
+   */
   private usualOutput(model: CatalogModel): number | undefined {
     const known = this.usual?.get(model)
     if (known !== undefined) return known
@@ -171,7 +173,7 @@ function roundToHundredths(figure: number): number {
   return Math.round(figure * 100) / 100
 }
 
-/** Stable, and quicker than the built-in for the few there are. */
+/** Stable, and faster than the built-in for short lists. */
 export function sortByScore(candidates: RouteCandidate[]): void {
   for (let sorted = 1; sorted < candidates.length; sorted++) {
     const each = candidates[sorted]

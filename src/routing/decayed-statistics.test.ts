@@ -32,7 +32,7 @@ describe("decayed percentiles", () => {
           ms,
           weight: 2 ** -((now - then) / halfLife.ms + (at.length - 1 - index) / halfLife.samples),
         }))
-        // Where the exact one lies between two samples of the same weight on each side, either is right.
+        // If the exact value lies between two samples with equal weight on each side, either is correct.
         for (const [share, found = 0] of [
           [0.5, percentiles.p50],
           [0.9, percentiles.p90],

@@ -25,7 +25,7 @@ export class DecayedMean {
     this.at = now
   }
 
-  /** Undefined where nothing was seen yet. */
+  /** Undefined without samples. */
   get value(): number | undefined {
     return this.weight === 0 ? undefined : this.sum / this.weight
   }
@@ -40,9 +40,9 @@ export class DecayedMean {
 const GROWTH = 1.1
 const LOG_GROWTH = Math.log(GROWTH)
 const SHORTEST_MS = 1
-/** The last begins at half an hour. */
+/** The last bucket begins at half an hour. */
 const BUCKETS = 152
-/** Old samples are not made lighter but new ones heavier, until numbers grow too large. */
+/** New samples get heavier instead of old ones lighter, until the numbers grow too large. */
 const HEAVIEST = 1e6
 
 export class DecayedPercentiles {
@@ -68,7 +68,7 @@ export class DecayedPercentiles {
     this.isStale = true
   }
 
-  /** Undefined where nothing was seen yet. */
+  /** Undefined without samples. */
   get p50(): number | undefined {
     if (this.isStale) this.find()
     return this.total > 0 ? this.half : undefined

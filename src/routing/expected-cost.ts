@@ -58,7 +58,7 @@ export function discountsCache(pricing: Pricing): boolean {
   return input !== undefined && cacheRead !== undefined && cacheRead < input
 }
 
-/** A pricing is an object of the catalogue's that many requests share. */
+/** A pricing is a catalogue object that many requests share. */
 const ratesByPricing = new WeakMap<Pricing, readonly TokenRates[]>()
 
 function ratesFor(inputTokens: number, pricing: Pricing): TokenRates {

@@ -12,15 +12,15 @@ const FAILURES = {
   /** No connection, or one that broke before any status. */
   connect: { allowsFallback: true, countsAgainst: "target" },
   timeout: { allowsFallback: true, countsAgainst: "target" },
-  /** 5xx, an error as the first event of a 200, an answer that is none. */
+  /** 5xx, an error as the first event of a 200, or an invalid response. */
   server: { allowsFallback: true, countsAgainst: "target" },
   /** The gateway chose address and name: a missing or moved resource is a configuration error. */
   "not-found": { allowsFallback: true, countsAgainst: "target" },
   limited: { allowsFallback: true, countsAgainst: "limit" },
   credential: { allowsFallback: true, countsAgainst: "account" },
-  /** Too long for this model's window. */
+  /** The request is too long for this model's window. */
   context: { allowsFallback: true, countsAgainst: "no" },
-  /** A fault of ours on the way there. */
+  /** An internal error on the way there. */
   gateway: { allowsFallback: true, countsAgainst: "no" },
   caller: { allowsFallback: false, countsAgainst: "no" },
   /** A content policy refused the request. */

@@ -1,4 +1,4 @@
-// For tests: accounts by name, and health under a clock and a chance that the test holds in its hands.
+// For tests: accounts by name, and health with a settable clock and fixed randomness.
 import type { ProviderAccount } from "../providers/contract.ts"
 import { type FailedOutcome, HealthMonitor, type TargetKey, type TrackedAttempt } from "./health-monitor.ts"
 

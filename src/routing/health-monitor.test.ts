@@ -12,7 +12,7 @@ beforeEach(() => {
   stage = new StagedHealth()
 })
 
-/** Since when it takes requests again, from now. */
+/** The time until it accepts requests again. */
 function msUntilAccepted(at = target): number {
   const begun = stage.now
   while (!stage.health.accepts(at) && stage.now - begun < 4_000_000) stage.now += 100

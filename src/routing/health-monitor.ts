@@ -8,7 +8,7 @@ import { AccountHealth, TargetHealth } from "./target-health.ts"
 /** The identity of a target for health: one model at one account. */
 export interface TargetKey {
   readonly account: ProviderAccount
-  /** The model's name there. */
+  /** The model's name at the provider. */
   readonly upstreamModel: string
 }
 
@@ -68,7 +68,7 @@ const FAILURES_IN_ROW = 5
 const FAILING = { least: 20, share: 0.5 }
 const OUT_MS = { each: 15_000, most: 300_000, jitter: 0.1 }
 const ASIDE_MS = 300_000
-/** The longest time a target is left out: limits are often raised before they end. */
+/** The longest exclusion of a target: limits are often raised before they end. */
 const LONGEST_MS = 3_600_000
 /** Longer than any attempt takes. */
 const IDLE_MS = 3_600_000
@@ -117,7 +117,7 @@ export class HealthMonitor {
     }
   }
 
-  /** It begins to answer, so it works; the rest of a stream may take long. */
+  /** Records the first event of an answer, which means that the target works; the rest of a stream may take long. */
   noteFirstToken(trial: TrackedAttempt, firstTokenMs: number): void {
     const now = this.options.now()
     markWorking(trial, now)
@@ -133,7 +133,7 @@ export class HealthMonitor {
     else this.noteAnswered(trial, outcome)
   }
 
-  /** Another attempt at the same request answered before: it would have taken longer than this. */
+  /** Another attempt at the same request answered first: this one would have taken longer than this. */
   lostRace(trial: TrackedAttempt, { ms, stream }: { readonly ms: number; readonly stream: boolean }): void {
     if (trial.isOver) return
     const now = this.options.now()
@@ -189,7 +189,7 @@ export class HealthMonitor {
     const ms = retryAfterMs ?? (quota === "day" ? ASIDE_MS : undefined)
     const most = ms && Math.min(ms, LONGEST_MS)
     if (mayOpenBreaker(target)) this.goOut(target.of, { why, requestedMs: most })
-    // Of several that are refused at once, the longest pause counts.
+    // If several requests are rejected at once, the longest pause counts.
     else if (breaker.why !== undefined && most !== undefined) breaker.stayOut(this.options.now() + most)
   }
 
@@ -233,7 +233,7 @@ export class HealthMonitor {
     return target
   }
 
-  /** Forgets a tenth of them, so that it need not be done for each new one. */
+  /** Forgets a tenth of the targets at once, so that it does not run for each new one. */
   private makeRoom(): void {
     const all = [...this.accounts.values()].flatMap(({ targets }) =>
       [...targets].map(([name, { usedAt }]) => ({ targets, name, usedAt })),
@@ -255,7 +255,7 @@ function takeTicket<Of extends { readonly breaker: Breaker }>(of: Of, now: numbe
   return { of, generation: of.breaker.generation, isProbe: of.breaker.begin(now) }
 }
 
-/** Also where it was called as a last resort, while it was out. */
+/** This also runs if it was called as a last resort while it was out. */
 function markWorking(trial: TrackedAttempt, now: number): void {
   const { account, target } = trial
   if (trial.isWaiting) target.of.noteLife(now)

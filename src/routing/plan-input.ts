@@ -28,7 +28,7 @@ export interface PlanInput {
 export interface RequestFacts {
   readonly stream: boolean
   readonly inputTokens: number
-  /** The most that an answer may have; absent where the caller sets no limit. */
+  /** The limit of output tokens; absent if the caller sets none. */
   readonly maxOutputTokens?: number | undefined
   /** The number of requested candidates or images. */
   readonly candidates: number

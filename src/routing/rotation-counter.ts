@@ -1,6 +1,6 @@
 // Counts the requests of each model, so that each model rotates separately and shares by weight come out even. Bounded.
 
-/** More than any catalogue has. */
+/** More models than any catalogue has. */
 const MAX_MODELS = 10_000
 
 export class RotationCounter {

@@ -106,7 +106,7 @@ export class StagedTable {
     return planRoute(models, routingOptions ? { ...input, routingOptions: { fallback: [], ...routingOptions } } : input)
   }
 
-  /** The models' names at the providers, which end in those of the providers. */
+  /** The models' names at the providers, which end in the provider's name. */
   order(names: string | readonly string[], input?: StagedPlanInput): string[] {
     return this.plan(names, input).attempts.map(({ upstreamModel }) => upstreamModel)
   }

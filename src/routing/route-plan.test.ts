@@ -11,7 +11,7 @@ interface StagedAccount {
   readonly serves?: (model: string) => boolean
 }
 
-/** The accounts of one provider, each known by its key. */
+/** The accounts of one provider, distinguished by their keys. */
 const account = (
   id: string,
   { keys = ["key"], protocol = "openai-chat", serves }: StagedAccount = {},

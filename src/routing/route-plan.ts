@@ -10,14 +10,14 @@ import { weightedRoundRobin } from "./weighted-round-robin.ts"
 
 export type { RoutingTable, Target } from "./target.ts"
 
-/** A target that is to be tried. */
+/** A target to try. */
 export interface PlannedTarget extends Target {
   readonly health: BreakerState
 }
 
 export interface RoutePlan {
   readonly attempts: readonly PlannedTarget[]
-  /** Targets beyond the attempt limit are listed only where the plan is explained. */
+  /** Targets beyond the attempt limit are listed only in explained plans. */
   readonly excluded: readonly ExcludedTarget[]
   /** The scores of an attempt of this plan. */
   scoresOf(attempt: PlannedTarget): CandidateScores | undefined
@@ -28,15 +28,15 @@ const MAX_MODELS = 6
 const MAX_TARGETS_PER_MODEL = 3
 const MAX_ATTEMPTS = 8
 
-/** The model's live targets for clients of this protocol, best first. */
+/** The model's available targets for clients of this protocol, best first. */
 export function targetsOf(model: CatalogModel, protocol: string, table: RoutingTable): Target[] {
   const input = { protocol, table, rotation: 0, translates: true }
   return weightedRoundRobin(new CandidateSet(model, input).live, input)
 }
 
 /**
- * The order of trial: the targets of the first model, then those of the next. A model of which all targets are out has
- * its turn when all others have failed, with the least bad of them.
+ * The order of attempts: the targets of the first model, then those of the next. If all targets of a model are out, the
+ * least bad of them is tried after all other models have failed.
  */
 export function planRoute(models: readonly CatalogModel[], input: PlanInput): RoutePlan {
   const draft = new RoutePlanDraft(input)
@@ -86,7 +86,7 @@ class RoutePlanDraft implements RoutePlan {
     for (const each of fresh) if (!chosen.includes(each)) this.excluded.push(toExcludedTarget("enough", each))
   }
 
-  /** Something is tried, also where nothing may be expected of it. */
+  /** One target is tried even if it is expected to fail. */
   private addLastResort(out: RouteCandidate[]): void {
     const least = this.leastBad(out)
     if (!least) return
@@ -111,7 +111,7 @@ class RoutePlanDraft implements RoutePlan {
     this.comparisons.push(comparison)
     if (candidates.length < 2) return candidates
     const strategy = routingOptions?.strategy ?? routing ?? table.strategy
-    // By cost a session stays at home where the cache makes that cheaper, and else where it makes no difference.
+    // By cost, the session's target comes first only if no other is cheaper; by any other strategy always.
     if (strategy === "cost") moveToFront(candidates, homeIn(candidates))
     if (strategy) comparison.orderBy(strategy)
     if (strategy === "latency") moveToFront(candidates, comparison.unexplored())

@@ -30,7 +30,7 @@ export class TargetHealth {
   /** Failures since the last answer. */
   inRow = 0
   usedAt: number
-  /** Attempts that have had no sign of an answer yet, and since when none has had one. */
+  /** Attempts without a first event, and since when there has been none. */
   private waiting = 0
   private silentSince = 0
 
@@ -38,12 +38,12 @@ export class TargetHealth {
     this.usedAt = now
   }
 
-  /** Until the first token of a stream. */
+  /** Time to the first token of a stream. */
   get firstTokenMs(): DecayedPercentiles | undefined {
     return this.first
   }
 
-  /** Until the end of a whole answer. */
+  /** Time to the end of a whole answer. */
   get totalMs(): DecayedPercentiles | undefined {
     return this.whole
   }
@@ -66,7 +66,7 @@ export class TargetHealth {
     return this.waiting < SILENT_WAITING ? 0 : now - this.silentSince
   }
 
-  /** Time-outs are patient: before they are over, many more requests would wait for nothing. */
+  /** Timeouts are long: many more requests would wait in vain before they expire. */
   hangsAt(now: number): boolean {
     if (this.waiting < HANGING.waiting || now - this.usedAt >= HANGING.mostMs) return false
     const usualMs = Math.max(this.first?.p90 ?? 0, this.whole?.p90 ?? 0)
@@ -87,7 +87,7 @@ export class TargetHealth {
     this.clean.add(isClean ? 1 : 0, now)
   }
 
-  /** The share of answers without a fault, drawn towards all of them where few were seen. */
+  /** The share of flawless answers; with few samples, weighted towards all of them. */
   cleanShareAt(now: number): number {
     const seen = this.clean.samplesAt(now)
     return ((this.clean.value ?? 1) * seen + TRUSTED_ANSWERS) / (seen + TRUSTED_ANSWERS)
@@ -105,7 +105,7 @@ export class AccountHealth {
   /** Targets by the model's name at the provider. */
   readonly targets = new Map<string, TargetHealth>()
 
-  /** Its own standing or that of a model there, whichever is worse. */
+  /** Its own health or that of a model there, whichever is worse. */
   stateOf(target: TargetHealth | undefined, now: number): BreakerState {
     const whole = this.breaker.stateAt(now)
     if (whole === "out" || !target) return whole

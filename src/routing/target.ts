@@ -10,12 +10,12 @@ import type { BreakerState } from "./breaker.ts"
 export interface Target {
   readonly model: CatalogModel
   readonly account: ProviderAccount
-  /** The model's name there. */
+  /** The model's name at the provider. */
   readonly upstreamModel: string
   /** The protocol of the endpoint. */
   readonly protocol: string
   readonly endpoint: ProtocolEndpoint
-  /** Absent where the price is unknown. */
+  /** Absent if the price is unknown. */
   readonly pricing: Pricing | undefined
   /** The breaker's state when the plan was made. */
   readonly health?: BreakerState
@@ -25,10 +25,10 @@ export interface RoutingTable {
   readonly catalog: Catalog
   /** Accounts by provider id, one for each credential. */
   readonly accounts: ReadonlyMap<string, readonly ProviderAccount[]>
-  /** Sets of protocols that translate to each other. */
+  /** Sets of protocols that translate into each other. */
   readonly translated: readonly ReadonlySet<string>[]
   /** The default strategy, if neither the request nor a group sets one. */
   readonly strategy?: RoutingStrategy | undefined
-  /** The model that draws where a request for images names none. */
+  /** The model for image requests that name none. */
   readonly imageModel?: string | undefined
 }

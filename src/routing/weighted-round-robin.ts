@@ -5,7 +5,7 @@ import type { PlanInput } from "./plan-input.ts"
 
 type CandidateRow = readonly RouteCandidate[]
 
-/** Takes the candidates in the order of the catalogue: by model, by priority, the heaviest first, by row. */
+/** Expects candidates in the order of the catalogue: by model, by priority, the heaviest first, by row. */
 export function weightedRoundRobin(candidates: RouteCandidate[], { rotation, protocol }: PlanInput): RouteCandidate[] {
   if (candidates.length < 2) return candidates
   const ordered: RouteCandidate[] = []

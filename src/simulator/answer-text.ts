@@ -38,7 +38,7 @@ function quotePrompt({ lastWords, toolResults, prompt }: SimulatedRequest): stri
 
 function quoteText(text: string): string {
   if (text.length <= MAX_QUOTED) return text
-  // Half of a character outside the basic plane is not text.
+  // A lone surrogate is not text.
   return `${text.slice(0, MAX_QUOTED).replace(/[\uD800-\uDBFF]$/, "")}…`
 }
 

@@ -1,7 +1,7 @@
 // Chooses the tools that the simulator calls: forced ones, and those whose name or description matches the prompt.
 import type { SimulatedRequest, SimulatedTool } from "./simulated-request.ts"
 
-/** Agents offer dozens of tools; a request that touches many of them should not set all of them off. */
+/** Agents offer dozens of tools; a prompt that matches many of them should not call all of them. */
 const MAX_CALLS = 3
 
 /** Words that do not describe a tool's purpose. */
@@ -26,7 +26,7 @@ export function toolsToCall(request: SimulatedRequest): readonly SimulatedTool[]
   return chosen.slice(0, parallelToolCalls ? MAX_CALLS : 1)
 }
 
-/** A name that is mentioned weighs more than any description. */
+/** A tool that is named takes precedence over any description. */
 function fittingTools(tools: readonly SimulatedTool[], lastWords: string): readonly SimulatedTool[] {
   const promptWords = wordsOf(lastWords)
   const spelled = new Set(lastWords.toLowerCase().split(/[^\p{L}\p{N}_-]+/u))

@@ -5,7 +5,7 @@ const DIMENSIONS_PER_WORD = 32
 /** Weight of the whole text, which distinguishes texts of the same words. */
 const OWN_WEIGHT = 0.02
 
-/** A vector of length 1, in the precision it travels in. */
+/** A vector of length 1, in single precision as it is sent. */
 export function vectorOf(text: string, dimensions: number): Float32Array {
   const sums = new Float64Array(dimensions)
   const own = randomNumbers(`text ${text}`)

@@ -5,7 +5,7 @@ export interface SimulatedFailure {
   readonly status: number
   readonly message: string
   readonly requestId: string
-  /** The member of the request at fault, where it is one. */
+  /** The invalid member of the request, if there is one. */
   readonly param?: string | undefined
   readonly code?: string | null | undefined
   /** The wait before a retry, for vendors that report it in the body. */

@@ -10,7 +10,7 @@ export interface PromptPiece {
   readonly mark?: "short" | "long"
 }
 
-/** A prompt's tokens, each of them in one bucket. */
+/** A prompt's tokens; each is in exactly one bucket. */
 export interface PromptUsage {
   readonly fresh: number
   readonly read: number

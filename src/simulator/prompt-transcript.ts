@@ -38,7 +38,7 @@ export class PromptTranscript {
   }
 }
 
-/** Text given as a string, or as parts that have some. */
+/** Text given as a string, or as a list of text parts. */
 export function plainText(content: OptionalJson): string {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return ""

@@ -1,4 +1,4 @@
-// Cuts the bytes of a connection into requests: just enough HTTP/1.1 for the clients and gateways under test.
+// Splits the bytes of a connection into requests: as much HTTP/1.1 as the clients and gateways under test need.
 
 export interface HttpRequest {
   readonly method: string
@@ -19,7 +19,7 @@ const MAX_BYTES = 64 * 1024 * 1024
 export class RequestReader {
   #pieces: Buffer[] = []
   #length = 0
-  /** Bytes without which another look is useless. */
+  /** Bytes that must be there before another attempt to parse. */
   #needed = 0
   #head: SimulatorRequestHead | undefined
   #isContinueReported = false
@@ -59,7 +59,7 @@ export class RequestReader {
     return { ...rest, body: read.body }
   }
 
-  /** Pieces are joined only when there may be enough of them, so that a large body is not copied for each. */
+  /** Joins pieces only when there may be enough of them, so that a large body is not copied for each. */
   #joined(): Buffer {
     const [only] = this.#pieces
     const bytes = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces)
@@ -84,7 +84,7 @@ function readHead(bytes: Buffer): SimulatorRequestHead | undefined {
   return { method, target, headers, keepsAlive, bodyAt: end + HEAD_END.length }
 }
 
-/** The body and where it ends; without a body, how many bytes it takes at least. */
+/** The body and its end; without a body, the minimum number of bytes. */
 interface ReadBody {
   readonly body?: Buffer
   readonly end: number

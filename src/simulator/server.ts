@@ -1,4 +1,4 @@
-// The simulator as an HTTP upstream, on bare sockets: an HTTP server would not let an answer be broken as networks do.
+// The simulator as an HTTP upstream, on plain sockets: an HTTP server could not break an answer as networks do.
 import { createServer, type Server, type Socket } from "node:net"
 import { openaiErrorFormat } from "./endpoints/openai-error.ts"
 import { SocketPlayer } from "./playback/socket-player.ts"
@@ -10,7 +10,7 @@ const BACKLOG = 4096
 
 export interface SimulatorServerOptions {
   readonly host: string
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number
   readonly simulator?: SimulatorOptions
 }
@@ -58,7 +58,7 @@ export class SimulatorServer {
     socket.setNoDelay(true)
     this.#sockets.add(socket)
     socket.on("data", (bytes: Buffer) => connection.take(bytes))
-    // A caller that has left with RST is gone like any other.
+    // A reset by the client counts as leaving.
     socket.on("error", () => connection.leave())
     socket.on("end", () => connection.leave())
     socket.on("close", () => {

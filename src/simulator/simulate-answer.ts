@@ -33,7 +33,7 @@ export interface SimulatedToolCall {
   readonly tokens: readonly string[]
 }
 
-/** Buckets that do not overlap; each protocol adds them up its own way. */
+/** Buckets that do not overlap; each protocol sums them differently. */
 export interface SimulatedUsage extends PromptUsage {
   readonly output: number
   readonly reasoning: number

@@ -37,13 +37,13 @@ export interface SimulatedEvent {
   readonly event: JsonObject
   /** Output tokens that this event carries. */
   readonly tokens: number
-  /** Its usage is that of the whole answer. */
+  /** The event holds the usage of the whole answer. */
   readonly isFinal?: true
 }
 
 /** The cost of a call that is answered completely. */
 export interface ExpectedCharge {
-  /** The answer's own id, where it has one. */
+  /** The answer's own id, if it has one. */
   readonly id?: string
   readonly model: string
   readonly inputTokens: number
@@ -61,7 +61,7 @@ export class SimulatedRefusal extends Error {
   }
 }
 
-/** A whole number within bounds, or `otherwise` where none is given. */
+/** A whole number within bounds, or `otherwise` if absent. */
 export function wholeNumber(
   value: OptionalJson,
   { param, from, to, otherwise }: { param: string; from: number; to: number; otherwise: number },

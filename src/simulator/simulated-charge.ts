@@ -4,7 +4,7 @@ import type { EndStep, ResponseStep } from "./playback/response-steps.ts"
 import type { ExpectedCharge } from "./simulated-call.ts"
 
 export interface SimulatedCharge {
-  /** The answer's own id, or the request id where it has none. */
+  /** The answer's own id, or the request id if it has none. */
   readonly id: string
   /** The value of the response's request-id header. */
   readonly request_id: string
@@ -81,7 +81,7 @@ export class ChargeMeter {
     const { charge, path, requestId, onCharge } = this.#metered
     if (this.#isClosed) return
     this.#isClosed = true
-    // A vendor does not charge for an answer that it failed to begin.
+    // Vendors do not charge for an answer that failed before it began.
     if (!charge || (ended === "fault" && this.#outputTokens === 0)) return
     onCharge({
       id: charge.id ?? requestId,

@@ -18,7 +18,7 @@ export interface SimulatedRequest {
   readonly reasoning: boolean
 }
 
-/** The answer is to be JSON: of this schema, or any object where there is none. */
+/** The answer must be JSON: of this schema, or any object without one. */
 export interface AnswerFormat {
   readonly schema?: Json | undefined
   /** A string is answered without quotation marks. */

@@ -1,4 +1,4 @@
-// Calls a simulator as the gateway would, and reads its answers whole.
+// Calls a simulator as the gateway would, and reads whole answers.
 
 import type { Json, JsonObject } from "../canonical/json.ts"
 import { Abort } from "../transport/abort.ts"

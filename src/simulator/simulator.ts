@@ -65,7 +65,7 @@ interface SimulatorInput {
   readonly directives?: string | null | undefined
 }
 
-/** Remembers the prompts it was sent, as a provider's prompt cache would, and counts its calls. */
+/** Remembers prompts, as a provider's prompt cache does, and counts its calls. */
 export class Simulator {
   readonly #options: SimulatorOptions
   readonly #cache = new PromptCache()
@@ -123,7 +123,7 @@ export function createSimulator(options?: SimulatorOptions): SimulatedSend {
   }
 }
 
-/** An error inside the answer is no refusal of it. */
+/** An error inside the answer does not refuse the request. */
 function isRefused(directives: SimulatorDirectives): boolean {
   return statusOf(directives) !== undefined && !directives.faults.some(({ effect }) => effect === "error")
 }

@@ -2,7 +2,7 @@
 
 const TOKEN = /\s*\S{1,16}|\s+$/gu
 
-/** Joined again, the tokens are the text. */
+/** Splits a text; the joined tokens are the text again. */
 export function tokenize(text: string): string[] {
   return text.match(TOKEN) ?? []
 }

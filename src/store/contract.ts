@@ -1,6 +1,6 @@
 // The interface of durable state. Times are milliseconds since 1970.
 
-/** The most that may be spent, in nano-USD: in a calendar day, week and month (UTC), and in all. */
+/** Spending limits in nano-USD: per calendar day, week and month (UTC), and in total. */
 export interface BudgetLimits {
   readonly day?: bigint
   readonly week?: bigint
@@ -19,12 +19,12 @@ export interface Grant {
   readonly tokensPerMinute: number | null
   /** Limit of concurrent requests. */
   readonly concurrentRequests: number | null
-  /** Rather refused than changed in meaning on the way to a provider of another protocol. */
+  /** Refused rather than translated with a loss of meaning. */
   readonly strict: boolean
   readonly budgets: BudgetLimits
 }
 
-/** A pattern of names that callers write, with `*` for any run of characters, and the model they get. */
+/** A pattern of requested names, with `*` for any run of characters, and the model that replaces them. */
 export interface ModelNameMapping {
   readonly from: string
   readonly to: string
@@ -34,11 +34,11 @@ export interface KeyRow extends Grant {
   readonly id: string
   readonly name: string
   readonly tenant: string
-  /** Keyed hash of the key; the key itself is nowhere. */
+  /** Keyed hash of the key; the key itself is not stored. */
   readonly hash: string
-  /** The key's last characters, by which its owner knows it again. */
+  /** The key's last characters, by which its owner recognises it. */
   readonly hint: string
-  /** Addresses, or ranges of them, that it may be used from; null is all. */
+  /** Addresses or ranges that may use it; null is all. */
   readonly addresses: readonly string[] | null
   /** True if responses are stored, so that a repeated request gets the first one's response. */
   readonly keepAnswers: boolean
@@ -53,7 +53,7 @@ export interface KeyRow extends Grant {
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
-  /** The hash before the last rotation, and until when it is still taken. */
+  /** The hash before the last rotation, and the time until which it is accepted. */
   readonly previousHash: string | null
   readonly previousUntil: number | null
 }
@@ -68,7 +68,7 @@ export interface KeyTable {
   replace(row: KeyRow): void
 }
 
-/** Whom keys belong to. One that keys name and that has no row has no limits. */
+/** An owner of keys. A tenant that keys name and that has no row has no limits. */
 export interface TenantRow extends Grant {
   readonly name: string
   readonly createdAt: number
@@ -107,7 +107,7 @@ export interface LedgerAccountRow {
   readonly postedNano: bigint
   /** The sum of its open holds. */
   readonly heldNano: bigint
-  /** null: not limited. */
+  /** Null is unlimited. */
   readonly floorNano: bigint | null
   /** Charges for reported usage that neither its holds nor its balance covered, and that no top-up has paid yet. */
   readonly owedNano: bigint
@@ -116,10 +116,10 @@ export interface LedgerAccountRow {
 /** The gateway's own accounts. `debt` is the negative sum of all debts. */
 export type GatewayAccount = "funding" | "revenue" | "suspense" | "write-off" | "debt"
 
-/** Holds and entries move an account; no transaction ends with one below its floor. */
+/** Holds and entries change an account; no transaction ends with one below its floor. */
 interface LedgerAccountTable {
   find(name: string): LedgerAccountRow | undefined
-  /** The paying account: the key's own where it is limited, else its tenant's. */
+  /** The paying account: the key's own if it is limited, else its tenant's. */
   payer(keyId: string, tenant: string): LedgerAccountRow | undefined
   get(id: number): LedgerAccountRow
   insert(name: string, floorNano: bigint | null): LedgerAccountRow
@@ -135,9 +135,9 @@ export interface HoldRow {
   readonly amountNano: bigint
   /** The known cost so far. */
   readonly lowerBoundNano: bigint
-  /** The UTC day it counts in, that of its time, as days since 1970. */
+  /** The UTC day it counts for, as days since 1970. */
   readonly day: number
-  /** Which start of the process made it. */
+  /** The process start that made it. */
   readonly epoch: number
   readonly at: number
   /** The budgets that it must keep within, while the process that made it runs. */
@@ -151,14 +151,14 @@ interface HeldBudget {
 }
 
 interface HoldTable {
-  /** False, and nothing is written, where the request is held already or has ended. */
+  /** False, without a write, if the request is already held or has ended. */
   insert(row: HoldRow): boolean
-  /** Undefined where it is not open. */
+  /** Undefined if it is not open. */
   find(requestId: string): HoldRow | undefined
   grow(requestId: string, byNano: bigint): void
   /** Does nothing if the hold is not open, or a higher bound is known. */
   note(requestId: string, lowerBoundNano: bigint): void
-  /** The oldest first, so that it is paid first where not all can be. */
+  /** The oldest first, so that it is paid first if not all can be. */
   ofEarlierEpochs(epoch: number, limit: number): HoldRow[]
 }
 
@@ -227,7 +227,7 @@ export interface EntryRow {
   readonly heldNano: bigint | null
   /** The client's protocol; null if unknown. */
   readonly protocol: string | null
-  /** Null where nothing was used. */
+  /** Null if nothing was used. */
   readonly use: EntryUsage | null
 }
 
@@ -250,7 +250,7 @@ interface EntryTable {
 interface SpendTable {
   ofKey(keyId: string, days?: DayRange): bigint
   ofTenant(tenant: string, days?: DayRange): bigint
-  /** The day given, or a later one that the key or its tenant has spent or held anything on. */
+  /** The given day, or a later one on which the key or its tenant has spending or holds. */
   latestDay(spender: { readonly keyId: string; readonly tenant: string }, day: number): number
 }
 
@@ -263,9 +263,9 @@ export interface OvershootRow {
   readonly from: number
   /** The limit in force then. */
   readonly limitNano: bigint
-  /** The overshoot of the periods before that counted in this one. */
+  /** The overshoot of previous periods that counted in this one. */
   readonly carriedNano: bigint
-  /** The most that reported usage exceeded the budget by in this period. */
+  /** The largest excess of reported usage in this period. */
   readonly overNano: bigint
 }
 
@@ -316,7 +316,7 @@ export interface UsageFilter extends DayRange {
   /** Requires `tenant`. */
   readonly keyId?: string | undefined
   readonly model?: string | undefined
-  /** The last row of the page before. */
+  /** The last row of the previous page. */
   readonly after?: UsageKey | undefined
   readonly limit: number
 }
@@ -329,7 +329,7 @@ export interface UsageTable {
 }
 
 export interface ReceiptTable {
-  /** The facts of an entry, an empty object where it has none; undefined where they were dropped. */
+  /** The facts of an entry, an empty object if it has none; undefined if they were dropped. */
   find(entryId: bigint): string | undefined
   /** Drops the facts of entries before a time, and returns their number. */
   dropBefore(time: number, limit: number): number
@@ -344,7 +344,7 @@ export interface PriceTable {
 }
 
 export interface LedgerProblem {
-  /** The invariant that does not hold, such as `I2`. */
+  /** The violated invariant, such as `I2`. */
   readonly invariant: string
   readonly what: string
 }
@@ -375,9 +375,9 @@ export interface LedgerTable {
    * the store failed; any other error is `work`'s.
    */
   transaction<Result>(work: () => Result): Result
-  /** Counts one start of the process more. */
+  /** Counts one more start of the process. */
   nextEpoch(): number
-  /** Writes a mark that nothing depends on: within a transaction, it shows whether the store takes writes. */
+  /** Writes a mark that nothing depends on: within a transaction, it shows if the store accepts writes. */
   touch(): void
   /** True if enough entries are unflushed that a flush should begin. */
   flushIsDue(): boolean
@@ -409,14 +409,14 @@ export interface SealedResponse {
   readonly sealed: Uint8Array
 }
 
-/** Written within the ledger's transaction, so that a request is answered and paid for, or neither. */
+/** Written within the ledger's transaction, so that a request is both answered and paid for, or neither. */
 export interface IdempotencyTable {
   find(hash: string): IdempotencyRow | undefined
   /** Undefined if no response was stored, or it was dropped. */
   findAnswer(hash: string): SealedResponse | undefined
   /** Replaces a row with the same hash. */
   insert(row: IdempotencyRow, answer?: SealedResponse): void
-  /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
+  /** Drops those of the `limit` oldest rows that are from before a time, if the oldest is; returns their number. */
   dropBefore(time: number, limit: number): number
   /**
    * Drops the oldest requests of a tenant, and of the remaining ones the oldest responses, until it is within its
@@ -447,13 +447,13 @@ export interface ResponseBounds {
 
 export interface ResponseTable {
   find(tenant: string, id: string): ResponseRow | undefined
-  /** The response that holds this item; the newest, where several do. */
+  /** The response with this item; the newest, if there are several. */
   findByItem(tenant: string, item: string): ResponseRow | undefined
-  /** `items` are the ids that its items are found by. */
+  /** `items` are the ids of its items. */
   insert(row: ResponseRow, items: readonly string[]): void
   /** False if there was none. */
   remove(tenant: string, id: string): boolean
-  /** Forgets those of the `limit` oldest that are from before a time, once the very oldest is; how many it were. */
+  /** Drops those of the `limit` oldest rows that are from before a time, if the oldest is; returns their number. */
   dropBefore(time: number, limit: number): number
   /**
    * Drops the oldest responses of a tenant until it is within its bounds. If all tenants together exceed theirs, the

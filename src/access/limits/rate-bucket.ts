@@ -1,4 +1,4 @@
-// A token bucket that holds as much as a minute's limit and refills smoothly. All is whole numbers: nothing drifts.
+// A token bucket that holds a minute's limit and refills continuously. All values are integers, so nothing drifts.
 
 /** Parts per token: a limit of one per minute refills one part per millisecond. */
 const PARTS = 60_000
@@ -7,7 +7,7 @@ export class RateBucket {
   /** In parts; negative if more was used than was reserved. */
   private level: number
 
-  /** Full at first. Times are whole milliseconds. */
+  /** Starts full. Times are whole milliseconds. */
   constructor(
     private perMinute: number,
     private at: number,

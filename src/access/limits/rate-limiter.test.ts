@@ -46,7 +46,7 @@ describe("a bucket", () => {
         for (let from = 0; from < given.length; from++) {
           for (let to = from; to < given.length; to++) {
             const window = (given[to] ?? 0) - (given[from] ?? 0)
-            // In whole numbers: count ≤ limit + limit · window / minute.
+            // In integers: count ≤ limit + limit · window / minute.
             expect((to - from + 1) * MINUTE).toBeLessThanOrEqual(perMinute * (MINUTE + window))
           }
         }
@@ -245,7 +245,8 @@ describe("what is remembered", () => {
       limits.allowanceOf(caller({ id: `key_${n}`, tenant: `tenant ${n}` })).take()
       most = Math.max(most, limits.size)
     }
-    // Of keys and of tenants 16,384, and at 10,000 a second those of the last 100 ms, which are not full again.
+    // 16,384 meters each for keys and tenants, and at 10,000 requests a second those of the last 100 ms, which are not
+    // idle yet.
     expect(most).toBeLessThan(2 * 18_000)
   })
 

@@ -112,7 +112,7 @@ export class Allowance {
     tenant.tokens?.draw(used - reserved, now)
   }
 
-  /** Counts a call among those that run, until `leave`; or refuses it. */
+  /** Counts a running call until `leave`; throws if the limit is reached. */
   enter(): void {
     const { key, tenant, caller } = this
     checkConcurrency(key, caller.concurrentRequests)
@@ -122,7 +122,7 @@ export class Allowance {
     tenant.running++
   }
 
-  /** Returns one call, however often it is called. */
+  /** Ends one call; repeated calls have no effect. */
   leave(): void {
     if (!this.isRunning) return
     this.isRunning = false
@@ -272,7 +272,7 @@ function limitStatusOf(
   return tighter && { limit: tighter.limit, remaining: tighter.remaining(now), resetMs: tighter.resetMs(now) }
 }
 
-/** The one of which less is left; of equals the one that takes longer to fill. */
+/** The bucket with the smaller remainder; among equals the one that takes longer to fill. */
 function tighterBucket(own: RateBucket, shared: RateBucket, now: number): RateBucket {
   const difference = own.remaining(now) - shared.remaining(now)
   if (difference !== 0) return difference < 0 ? own : shared

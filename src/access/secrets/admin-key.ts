@@ -1,4 +1,4 @@
-// The administration key: from the environment, else a file made at first start, which the command line reads too.
+// The administration key: from the environment, else a file created at first start, which the CLI reads too.
 import { createHash, timingSafeEqual } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ const MIN_ADMIN_KEY_LENGTH = 24
 
 type AdminKeyEnvironment = Readonly<Record<string, string | undefined>>
 
-/** The key of the gateway on this data folder, where there is one. */
+/** The key of the gateway on this data folder, if it has one. */
 export function findAdminKey(dataDir: string, environment: AdminKeyEnvironment): Secret | undefined {
   const given = environment.TRIVIUM_ADMIN_KEY
   if (given) return checkAdminKey(given, "TRIVIUM_ADMIN_KEY")

@@ -19,7 +19,7 @@ interface HashingSecretOptions {
 
 const LEAST_LENGTH = 32
 
-/** The current secret first; while one is being rotated, the one before it second. */
+/** The current secret first; during a rotation, the previous one second. */
 export function loadHashingSecrets(options: HashingSecretOptions): Secret[] {
   const { environment, marks, keyCount, onLoss = refuseLoss } = options
   const { TRIVIUM_SECRET: given, TRIVIUM_SECRET_PREVIOUS: previous } = environment

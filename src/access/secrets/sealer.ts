@@ -10,7 +10,7 @@ const TAG_BYTES = 16
 export class Sealer {
   private readonly keys: readonly Buffer[]
 
-  /** The first seals; any opens, so that a secret can be replaced. */
+  /** The first secret seals; all of them open, so that a secret can be replaced. */
   constructor(secrets: readonly Secret[]) {
     this.keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret.reveal(), "", "trivium sealing", 32)))
   }

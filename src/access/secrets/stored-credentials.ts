@@ -42,7 +42,7 @@ export class StoredCredentials {
     return this.table.list().map(({ provider, setAt, settings }) => ({ provider, setAt, settings }))
   }
 
-  /** The credential for this provider at this address. One that was given for another address is deleted. */
+  /** The credential for this provider at this address. A credential for another address is deleted. */
   find(provider: string, address: string): Secret | undefined {
     const { sealer } = this.options
     const row = this.table.find(provider)

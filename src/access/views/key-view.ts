@@ -1,4 +1,4 @@
-// A key as it is shown to operators, on the command line and over the administration port: everything but its text.
+// A key as operators see it, on the command line and over the administration port: everything except its text.
 import type { ModelNameMapping } from "../../store/contract.ts"
 import { type BalanceSummary, type BalanceView, toBalanceView } from "../balance-service.ts"
 import type { ApiKey, KeyChange } from "../key-registry.ts"
@@ -20,7 +20,7 @@ export interface KeyView extends GrantView, BalanceView {
   readonly revoked_at: string | null
 }
 
-/** Its text too, this once. */
+/** A key's view with its text, which is shown only once. */
 export interface MintedKeyView extends KeyView {
   readonly key: string
   /** For a rotated key, the time until which its old text is valid. */

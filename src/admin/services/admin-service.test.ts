@@ -12,7 +12,7 @@ for (const requestId of ["killed-1", "killed-2"])
 const ledger = new Ledger({ table: store.ledger })
 ledger.recover()
 
-/** Every change, each of a kind of its own. */
+/** Every kind of change. */
 const CHANGES: readonly [string, (service: AdminService, id: string) => Promise<unknown>][] = [
   ["a key is created", ({ keys }) => keys.create({ name: "a" })],
   ["a key is created with a balance", ({ keys }) => keys.create({ name: "a", balance: "1" })],

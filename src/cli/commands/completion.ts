@@ -4,7 +4,7 @@ import { print } from "../print.ts"
 
 const SHELLS = ["bash", "zsh", "fish"] as const
 
-/** The words that may follow a command, such as `keys create`; the program itself is "". */
+/** The words after a command, such as `keys create`; the program itself is "". */
 interface CompletedCommand {
   readonly path: string
   readonly words: readonly string[]

@@ -1,4 +1,4 @@
-// A role for the token of an identity provider that the platform keeps in a file, as for service accounts of EKS.
+// A role for the token of an identity provider that the platform keeps in a file, as for EKS service accounts.
 import { isOnThisMachine } from "../../config/parse-values.ts"
 import { makeKeys } from "./aws-keys.ts"
 import type { AwsVariables } from "./aws-variables.ts"

@@ -53,7 +53,7 @@ export function clientSecretSource(
 }
 
 interface IdentityOptions extends EntraOptions {
-  /** The entry's own, where the environment names another or none. */
+  /** The entry's own identity, if the environment names another or none. */
   readonly tenantId?: string | undefined
   readonly clientId?: string | undefined
 }

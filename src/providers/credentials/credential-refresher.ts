@@ -6,19 +6,19 @@ import { toSendError } from "../../transport/http-client.ts"
 import { TransportError } from "../../transport/transport-error.ts"
 import { type CloudCredentialSource, CredentialError, type IssuedCredential } from "./credential-source.ts"
 
-/** A credential that expires within this time is refreshed, and used until the new one is there. */
+/** A credential that expires within this time is refreshed, and used until the new one arrives. */
 const AHEAD_MS = 5 * 60_000
-/** Near its end it might expire on the way. */
+/** A credential this close to its end might expire on the way. */
 const SPARE_MS = 30_000
-/** Metadata servers hand out the same credential again until shortly before it expires. */
+/** Metadata servers return the same credential until shortly before it expires. */
 const SAME_AGAIN_MS = 30_000
-/** After a failed fetch; twice as long after each further one. */
+/** The pause after a failed fetch; it doubles with each further failure. */
 const PAUSE_MS = { first: 1000, most: 8000 }
 const FETCH_MS = 10_000
 
 export interface RefresherOptions {
   readonly now?: () => number
-  /** Called for every fetch that failed. */
+  /** Called for every failed fetch. */
   readonly onFailure?: ((error: CredentialError) => void) | undefined
   /** Time limit of one fetch, all its requests together. */
   readonly fetchMs?: number
@@ -29,7 +29,7 @@ export class CredentialRefresher<Credential extends object> {
   private before: IssuedCredential<Credential> | undefined
   private fetching: Promise<IssuedCredential<Credential>> | undefined
   private failed: { readonly error: CredentialError; readonly pauseMs: number } | undefined
-  /** Before this moment nothing is fetched, but for want of any credential after a success. */
+  /** No fetch before this time, unless there is no credential after a success. */
   private quietUntil = 0
   private readonly now: () => number
 
@@ -40,7 +40,7 @@ export class CredentialRefresher<Credential extends object> {
     this.now = options.now ?? Date.now
   }
 
-  /** The credential, where it is there and valid for some time yet. */
+  /** The current credential, if it is valid for some time yet. */
   current(): Credential | undefined {
     const { held } = this
     const leftMs = (held?.expiresAt ?? 0) - this.now()
@@ -61,7 +61,7 @@ export class CredentialRefresher<Credential extends object> {
     }
   }
 
-  /** Called when the provider has refused this credential, so that the next call gets another. */
+  /** Called when the provider has rejected this credential, so that the next call gets another. */
   forget(credential: Credential): void {
     if (this.held?.credential === credential) this.hold(undefined)
   }

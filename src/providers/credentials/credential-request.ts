@@ -42,13 +42,13 @@ export async function fetchCredential(request: CredentialRequest, abort: Abort):
   return { status: answer.status, text: decodeUtf8(await readAll(answer, MAX_RESPONSE_BYTES)) }
 }
 
-/** A form as OAuth and AWS take it. */
+/** A form body, as OAuth and AWS accept it. */
 export function formRequest(url: string, fields: Readonly<Record<string, string>>): CredentialRequest {
   const body = new URLSearchParams(fields).toString()
   return { method: "POST", url, headers: { "content-type": "application/x-www-form-urlencoded" }, body }
 }
 
-/** The members of a JSON answer; none where it is not an object. */
+/** The members of a JSON answer; none if it is not an object. */
 export function responseMembers({ text }: CredentialResponse): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
@@ -73,7 +73,7 @@ export function readToken(answer: CredentialResponse, code?: unknown): IssuedCre
   return { credential: new Secret(token), expiresAt: expiryOf(members) }
 }
 
-/** `expires_on` is a moment, `expires_in` a number of seconds; either may be written as text. */
+/** `expires_on` is a time, `expires_in` a number of seconds; either may be a string. */
 function expiryOf({ expires_on: moment, expires_in: seconds }: Readonly<Record<string, unknown>>): number {
   const until = readPositive(moment)
   return until === undefined ? Date.now() + (readPositive(seconds) ?? DEFAULT_LIFETIME_S) * 1000 : until * 1000
@@ -84,12 +84,12 @@ function readPositive(value: unknown): number | undefined {
   return typeof number === "number" && number > 0 ? number : undefined
 }
 
-/** Text that may be the value of a header. */
+/** Text that is valid as the value of a header. */
 export function isHeaderText(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]+$/.test(value)
 }
 
-/** The token that a platform keeps in a file, and writes anew from time to time: so it is read for every use. */
+/** A token that a platform keeps in a file and rewrites from time to time, so it is read for every use. */
 export async function readTokenFile(path: string): Promise<string> {
   const text = await readFile(path, "utf8").catch((thrown: NodeJS.ErrnoException) => {
     throw new CredentialError(`the file ${path} cannot be read (${thrown.code ?? "unknown error"})`)

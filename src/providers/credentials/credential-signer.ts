@@ -8,7 +8,7 @@ import type { CredentialRefresher } from "./credential-refresher.ts"
 import { CredentialError } from "./credential-source.ts"
 
 export interface FetchedCredentialUse<Credential> {
-  /** The headers of a call with the credential in them. */
+  /** The headers of a call, with the credential. */
   prove(call: UpstreamRequest, credential: Credential): Headers
   /** True if a response means that the credential is no longer valid. */
   isStale(answer: UpstreamResponse): boolean

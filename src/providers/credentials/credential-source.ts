@@ -1,8 +1,8 @@
-// Sources of credentials that have to be fetched, and the error when that fails.
+// Sources of credentials that have to be fetched, and the error of a failed fetch.
 import type { Secret } from "../../config/secret.ts"
 import type { Abort } from "../../transport/abort.ts"
 
-/** A credential as it was issued. */
+/** An issued credential. */
 export interface IssuedCredential<Credential> {
   readonly credential: Credential
   /** In Unix milliseconds. */
@@ -18,14 +18,14 @@ export interface CloudCredentialSource<Credential> {
   fetch(abort: Abort): Promise<IssuedCredential<Credential>>
 }
 
-/** The keys of a role, for a while. */
+/** The temporary keys of a role. */
 export interface AwsKeys {
   readonly accessKeyId: Secret
   readonly secretAccessKey: Secret
   readonly sessionToken?: Secret | undefined
 }
 
-/** Why there is no credential. It contains at most a short code of the host's response. */
+/** The reason there is no credential. It contains at most a short code of the host's response. */
 export class CredentialError extends Error {
   override readonly name = "CredentialError"
   constructor(

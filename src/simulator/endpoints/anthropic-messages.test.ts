@@ -43,7 +43,7 @@ async function stream(body: JsonObject): Promise<MessagesEvent[]> {
   return sent.flatMap(({ data }) => data ?? [])
 }
 
-/** The message that the events add up to. */
+/** Joins the events into one message. */
 function fold(sent: readonly MessagesEvent[]): MessagesMessage {
   let message: MessagesMessage | undefined
   const blocks: (MessagesBlock & { json?: string })[] = []

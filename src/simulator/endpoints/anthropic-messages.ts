@@ -43,7 +43,7 @@ function answer({ id, body, cache }: SimulatedCall): SimulatedReply {
   return { events: events(message, blocks), framing: NAMED_EVENTS, charge }
 }
 
-/** A content block as it ends, as it begins, and the deltas between. */
+/** A finished content block, its empty members at the start, and the deltas between. */
 interface SimulatedBlock {
   readonly block: JsonObject
   readonly emptyMembers: JsonObject

@@ -1,4 +1,4 @@
-// Google's errors, as all of its endpoints write them.
+// Errors of Google's endpoints.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { SimulatedFailure, VendorErrorFormat } from "../error-format.ts"
 
@@ -28,7 +28,7 @@ export const geminiErrorFormat: VendorErrorFormat = {
   requestIdHeader: "x-request-id",
   usageMember: "usageMetadata",
   errorBody,
-  // Not behind `data:`: so Google sends it, and so its client libraries look for it.
+  // Without `data:`, as Google sends it and its client libraries expect it.
   errorFrame: (failure) => `${JSON.stringify(errorBody(failure))}\n`,
 }
 

@@ -1,4 +1,4 @@
-// Reads a generateContent request, in either of the spellings Google takes.
+// Reads a generateContent request, in either of the spellings that Google accepts.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { PromptTranscript, plainText } from "../prompt-transcript.ts"
 import { SimulatedRefusal, wholeNumber } from "../simulated-call.ts"
@@ -49,7 +49,7 @@ export function readThinking(body: JsonObject): { isRequested: boolean; isShown:
   return { isRequested, isShown: isRequested && isShown }
 }
 
-/** Google takes one tool where it wants a list. */
+/** Google accepts a single tool instead of a list. */
 function declarations({ tools }: JsonObject): readonly JsonObject[] {
   return (isObject(tools) ? [tools] : objects(tools)).flatMap((tool) => objects(either(tool, "functionDeclarations")))
 }
@@ -74,7 +74,7 @@ function readContent({ role, parts }: JsonObject, transcript: PromptTranscript):
   }
 }
 
-/** A response of one text is quoted as that text. */
+/** A response with one text member is quoted as that text. */
 function resultText(response: Json): string {
   const members = Object.values(object(response))
   const [only] = members

@@ -1,4 +1,4 @@
-// The simulator speaking Google's generateContent: whole, as events, as an array; and counting tokens.
+// The simulator speaking Google's generateContent: whole, as events, as an array; also counts tokens.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { digest, opaqueText } from "../digest.ts"
 import { drawImage } from "../generated-image.ts"
@@ -171,7 +171,7 @@ function* candidateChunks(candidate: SimulatedCandidate, { index, scene }: { ind
   yield { candidate: { ...content([{ text: "" }]), finishReason: finishReason(candidate), index }, ...left }
 }
 
-/** Google leaves `parts` out where there are none. */
+/** Google omits `parts` if there are none. */
 function content(parts: readonly Json[]): { content: JsonObject } {
   return { content: { ...(parts.length > 0 && { parts }), role: "model" } }
 }

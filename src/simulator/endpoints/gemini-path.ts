@@ -1,7 +1,7 @@
 // Finds the model in Google's paths.
 import { type SimulatorDirectives, splitModelName } from "../directives.ts"
 
-/** Some client libraries leave `models/` out before a name that has a slash. */
+/** Some client libraries omit `models/` before a name with a slash. */
 export function modelOf(path: string): string {
   const named = path.slice(0, path.lastIndexOf(":"))
   const name = (/\/models\/(.+)$/.exec(named) ?? /\/v1(?:beta\d*)?\/(.+)$/.exec(named))?.[1] ?? named.slice(1)

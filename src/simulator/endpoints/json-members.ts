@@ -27,7 +27,7 @@ export function texts(value: OptionalJson): readonly string[] {
   return list(value).filter((entry) => typeof entry === "string")
 }
 
-/** Google takes a member in camel case and in snake case. */
+/** Google accepts members in camel case and in snake case. */
 export function either(value: JsonObject, camel: string): OptionalJson {
   return value[camel] ?? value[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
 }

@@ -72,7 +72,7 @@ function readUser(content: OptionalJson, transcript: PromptTranscript): void {
   }
 }
 
-/** A function as it is declared, `schemaMember` naming where its parameters are. */
+/** A declared function; `schemaMember` names the member with its parameters. */
 export function readFunction(declared: JsonObject, schemaMember: string): SimulatedTool {
   return { name: text(declared.name), description: text(declared.description), schema: declared[schemaMember] }
 }
@@ -86,7 +86,7 @@ function readChoice(choice: OptionalJson): SimulatedToolChoice {
   return { mode: mode === "required" ? "required" : "auto", only }
 }
 
-/** A tool that is called for must be there. */
+/** Refuses a forced tool that is not declared. */
 export function checkedChoice(choice: SimulatedToolChoice, tools: readonly SimulatedTool[]): SimulatedToolChoice {
   const only = choice.only ?? tools.map(({ name }) => name)
   const isThere = tools.some(({ name }) => only.includes(name))
@@ -101,7 +101,7 @@ function readFormat({ type, json_schema }: JsonObject): AnswerFormat | undefined
   return type === "json_object" ? {} : undefined
 }
 
-/** OpenAI's member, and those of hosts that took its protocol over before it had one. */
+/** OpenAI's member, and those of compatible hosts that had reasoning earlier. */
 function requestsReasoning({ reasoning_effort, reasoning, thinking }: JsonObject): boolean {
   const isOn = (value: Json | undefined) => typeof value === "string" && value !== "none"
   if (isOn(reasoning_effort) || object(thinking).type === "enabled") return true

@@ -43,7 +43,7 @@ interface CompletionChunk {
   usage?: CompletionUsage | null
 }
 
-/** The unary answer that the chunks add up to. */
+/** Joins the chunks into a whole completion. */
 function fold(chunks: readonly (CompletionChunk | undefined)[]): Pick<ChatCompletion, "choices" | "usage"> {
   const choices: ChatCompletion["choices"] = []
   let usage: CompletionUsage | undefined

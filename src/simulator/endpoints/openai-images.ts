@@ -60,7 +60,7 @@ function readSize({ size }: JsonObject): PictureSize {
   )
 }
 
-/** A picture's tokens are its fields of 32 by 32 pixels. */
+/** A picture has one token per 32 by 32 pixels. */
 function pictureTokens({ width, height }: PictureSize): number {
   return Math.ceil(width / 32) * Math.ceil(height / 32)
 }

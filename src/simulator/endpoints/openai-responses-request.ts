@@ -49,7 +49,7 @@ export function readReasoning(body: JsonObject): ReasoningDisplay {
   return { isRequested, withSummary, encrypted: texts(body.include).includes("reasoning.encrypted_content") }
 }
 
-/** The simulator keeps no responses. */
+/** The simulator stores no responses. */
 function refuseMemory({ previous_response_id: previous }: JsonObject): void {
   if (typeof previous !== "string") return
   throw new SimulatedRefusal(`Previous response with id '${previous}' not found.`, {
@@ -85,7 +85,7 @@ function readChoice(choice: OptionalJson): SimulatedToolChoice {
   if (choice === "none" || choice === "required") return { mode: choice }
   if (!isObject(choice)) return { mode: "auto" }
   if (choice.type === "function") return { mode: "required", only: [text(choice.name)] }
-  // Tools that OpenAI runs itself do not exist here, forced or not.
+  // The simulator has no hosted tools, forced or not.
   if (choice.type !== "allowed_tools") return { mode: "auto" }
   const only = objects(choice.tools).map(({ name }) => text(name))
   return { mode: choice.mode === "required" ? "required" : "auto", only }

@@ -1,4 +1,4 @@
-// The events of a streamed response, in OpenAI's order and numbered.
+// The numbered events of a streamed response, in OpenAI's order.
 import type { JsonObject } from "../../canonical/json.ts"
 import type { SimulatedEvent } from "../simulated-call.ts"
 import { objects } from "./json-members.ts"

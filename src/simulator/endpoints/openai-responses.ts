@@ -1,4 +1,4 @@
-// The simulator speaking OpenAI's responses: the response object, whole or growing.
+// The simulator speaking OpenAI's responses: the response object, whole or streamed.
 import type { Json, JsonObject } from "../../canonical/json.ts"
 import { digest, opaqueText } from "../digest.ts"
 import { NAMED_EVENTS } from "../playback/event-framing.ts"
@@ -37,7 +37,7 @@ function endingMembers({ candidates, usage }: SimulatedAnswer): JsonObject {
 /** The answer's items, each with its tokens. */
 function outputItems({ seed, candidates }: SimulatedAnswer, body: JsonObject): OutputItem[] {
   const items: OutputItem[] = []
-  // As with the vendor, the ids of a response and of its items begin alike.
+  // As with the vendor, the ids of a response and of its items share a prefix.
   const idOf = (prefix: string, what: string): string => `${prefix}_${digest(seed, 24)}${digest(`${seed} ${what}`, 24)}`
   for (const { reasoning, text, calls, finish } of candidates) {
     const status = finish === "length" ? "incomplete" : "completed"

@@ -78,7 +78,7 @@ function bodyOf(
         onClientGone()
       },
     },
-    // Nothing is made before it is read.
+    // Nothing is generated before it is read.
     { highWaterMark: 0 },
   )
 }

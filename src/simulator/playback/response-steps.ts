@@ -100,7 +100,7 @@ function* brokenBodySteps(body: WholeBody, scene: ResponseScene): Generator<Resp
   const bytes = Buffer.from(body.text)
   const sent = fault.effect === "garbage" ? GARBAGE : bytes.subarray(0, fault.at === 0 ? 0 : bytes.length >> 1)
   yield headStep(body, { scene, length: isConnectionFault(fault) ? bytes.length : sent.length })
-  // The answer was made whole before it broke, and costs as much.
+  // The answer was generated completely before it broke, so it costs as much.
   yield* writeSteps(sent, { tokens: fault.effect === "garbage" ? 0 : body.tokens, scene })
   yield endStep(fault)
 }

@@ -12,7 +12,7 @@ const ARRIVAL_MS = 20
 export interface SocketPlayback {
   readonly playback: ResponsePlayback
   readonly keepsAlive: boolean
-  /** The answer has ended well, and the connection may carry another. */
+  /** The answer is complete, and the connection may carry another. */
   readonly onEnd: () => void
 }
 
@@ -31,7 +31,7 @@ export class SocketPlayer {
     this.#play()
   }
 
-  /** The caller has gone. */
+  /** Called when the client has gone. */
   leave(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -99,7 +99,7 @@ export class SocketPlayer {
     return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")])
   }
 
-  /** Waits are counted from the beginning, so that none is late because of those before it. */
+  /** Waits are measured from the beginning, so that delays do not accumulate. */
   #wait(ms: number): boolean {
     this.#dueAt += ms
     const left = this.#dueAt - performance.now()

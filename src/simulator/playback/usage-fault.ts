@@ -23,7 +23,7 @@ export function withFaultyUsage(original: SimulatedEvent, faulty: UsageFaultCont
   return isUsageOnly(event, original) ? [] : [{ ...original, event }]
 }
 
-/** A whole answer's text; here too every count is edited, or the member written twice. */
+/** The text of a whole answer, with every count changed or the usage member repeated. */
 export function wholeText(
   whole: JsonObject,
   { fault, errorFormat }: { fault: UsageFault | undefined; errorFormat: VendorErrorFormat },

@@ -9,7 +9,7 @@ interface FlattenOptions {
   readonly isDeep: boolean
 }
 
-/** A schema that is made of itself would be resolved for ever. */
+/** Bounds the resolution of a schema that contains itself. */
 const MAX_STEPS = 200
 
 export function flatten(schema: Json, options: FlattenOptions): JsonObject {
@@ -32,7 +32,7 @@ export function flatten(schema: Json, options: FlattenOptions): JsonObject {
   return flattened(schema)
 }
 
-/** Google writes types in capitals, and counts as text. */
+/** Google writes types in capitals, and counts as strings. */
 function normalizeSchema(schema: JsonObject): JsonObject {
   const { type } = schema
   const counts = ["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"]

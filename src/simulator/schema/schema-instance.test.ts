@@ -94,7 +94,7 @@ describe("what is made satisfies the schema", () => {
   })
 })
 
-/** Schemas that some value satisfies. */
+/** Schemas that can be satisfied. */
 const { schema: anySchema } = fc.letrec<{ schema: Json }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 4 },

@@ -1,4 +1,4 @@
-// Makes a value that satisfies a JSON schema: every property, the least of every bound, and never without end.
+// Makes a value that satisfies a JSON schema: every property, the minimum of every bound, and always finite.
 import { isObject, type Json, type JsonObject } from "../../canonical/json.ts"
 import { list, number, object, texts } from "../endpoints/json-members.ts"
 import { flatten } from "./schema-flatten.ts"
@@ -15,7 +15,7 @@ interface InstancePosition {
   /** The value's member name. */
   readonly name: string
   readonly depth: number
-  /** Which of several like it this is: a list may want its entries different. */
+  /** The index among similar values: a list may require distinct entries. */
   readonly variant: number
 }
 
@@ -78,7 +78,7 @@ class InstanceMaker {
     const length = Math.min(Math.max(least, fixed.length, usual), most, MAX_ITEMS)
     const items = Array.from({ length }, (_, index) => {
       const schema = fixed[index] ?? rest
-      // Entries differ only where they must, so that ordinary lists stay plain.
+      // Entries differ only if they must, so that ordinary lists stay plain.
       const differing = flat.uniqueItems === true ? index : 0
       return this.value(schema, { name, depth: depth + 1, variant: variant + differing })
     })

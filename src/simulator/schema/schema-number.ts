@@ -1,4 +1,4 @@
-// A number within a JSON schema's bounds: a small one where there is a choice.
+// A number within a JSON schema's bounds: a small one if there is a choice.
 import type { JsonObject } from "../../canonical/json.ts"
 import { list, number } from "../endpoints/json-members.ts"
 
@@ -46,7 +46,7 @@ interface NumberSteps {
 function steppedNumber({ low, high, step, variant }: NumberSteps): number {
   const least = low && steps(Math.ceil, low, step)
   const most = high && steps(Math.floor, high, step)
-  // One step, where it is allowed.
+  // One step, if it is allowed.
   const first = Math.max(least ?? 1, Math.min(1, most ?? 1))
   const count = most === undefined || first + variant <= most ? first + variant : (least ?? first - variant)
   return Number((count * step).toPrecision(15))

@@ -61,7 +61,7 @@ class PatternSampler {
     return sample
   }
 
-  /** The first of the alternatives; the others are read over. */
+  /** The first alternative; the others are skipped. */
   #choice(): string {
     const first = this.#sequence()
     while (this.#take("|")) this.#sequence()
@@ -80,7 +80,7 @@ class PatternSampler {
         this.#more = more
         continue
       }
-      // A class repeated is the same character again, which fits as well as others would.
+      // A repeated class repeats one character, which matches too.
       sample += atom.repeat(times)
       if (this.#at === from) throw new NoPatternSample()
     }

@@ -32,7 +32,7 @@ const answer = (bytes: number): SealedResponse => ({
 const rowsOf = (names: string) => [...names].filter((name) => store.idempotency.find(name)).join("")
 const answersOf = (names: string) => [...names].filter((name) => store.idempotency.findAnswer(name)).join("")
 
-/** Rows named by one letter each, and an answer of ten bytes for those in capitals. */
+/** Rows named by one letter each, with a response of ten bytes for capitals. */
 function insert(names: string, at = 1): void {
   for (const name of names) store.idempotency.insert(row(name, at), /[A-Z]/.test(name) ? answer(10) : undefined)
 }

@@ -32,7 +32,7 @@ export function idempotencyTable(database: Database): IdempotencyTable {
      VALUES (?1, ?2, ?3, ?4, length(?4), ?5)`,
   )
   const oldest = database.query<{ at: bigint }, []>("SELECT at FROM repeats ORDER BY id LIMIT 1")
-  // Only the oldest are looked at: a search for more would read the whole table.
+  // Only the oldest rows are read: a search for more would read the whole table.
   const dropOld = database.query<{ id: bigint }, [number, number]>(
     "DELETE FROM repeats WHERE at < ?1 AND id IN (SELECT id FROM repeats ORDER BY id LIMIT ?2) RETURNING id",
   )
@@ -45,7 +45,7 @@ export function idempotencyTable(database: Database): IdempotencyTable {
       if (answer) insertAnswer.run(lastInsertRowid, answer.status, answer.contentType, answer.sealed, tenant)
     },
     dropBefore: (time, limit) => {
-      // Most often there is none, and this costs a tenth of looking for several.
+      // Most often there is none, and this costs a tenth of a search for several.
       const first = oldest.get()
       return first && first.at < time ? dropOld.all(time, limit).length : 0
     },

@@ -32,7 +32,7 @@ const AT = DAY * 86_400_000
 
 const HELD = "0199aaac-1"
 
-/** Four requests and a top-up, of which the last row is not folded, and a request that is open. */
+/** Four requests and a top-up, of which the last row is not flushed, and an open request. */
 function writeJournal(database: Database): void {
   const rows = [
     [["top-up", "e1", null, null, DAY, AT, 5, [1000, -1000, 0, 0, 0], null]],

@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Responses of ten bytes, named by one letter each: small ones are acme's, capitals globex's. */
+/** Responses of ten bytes, named by one letter each: lower case is acme's, upper case globex's. */
 const tenantOf = (name: string) => (/[A-Z]/.test(name) ? "globex" : "acme")
 
 function insert(names: string, { at = 1, bytes = 10 } = {}): void {

@@ -31,7 +31,7 @@ export function responseTable(database: Database): ResponseTable {
     "DELETE FROM responses WHERE tenant = ?1 AND id = ?2 RETURNING number",
   )
   const oldest = database.query<{ at: bigint }, []>("SELECT at FROM responses ORDER BY number LIMIT 1")
-  // Only the oldest are looked at: a search for more would read the whole table.
+  // Only the oldest rows are read: a search for more would read the whole table.
   const dropOld = database.query<{ number: bigint }, [number, number]>(
     `DELETE FROM responses WHERE at < ?1 AND number IN (SELECT number FROM responses ORDER BY number LIMIT ?2)
      RETURNING number`,

@@ -12,7 +12,7 @@ export interface StorePosition {
 }
 
 export interface WrittenMarker extends StorePosition {
-  /** The highest was written last. */
+  /** The highest one was written last. */
   readonly number: number
   readonly at: string
 }
@@ -24,17 +24,17 @@ interface MarkerOptions {
   readonly position: () => StorePosition
 }
 
-/** Two places that are written in turn: whatever becomes of a write, the other one can be read. */
+/** Two slots that are written alternately: if a write fails, the other one is readable. */
 const SLOT_BYTES = 512
 const SLOTS = 2
-/** While anything is written, so often. */
+/** The interval while there are writes. */
 const WRITE_EVERY_MS = 1000
 
 export function markerPath(path: string): string {
   return `${path}-marker`
 }
 
-/** Undefined where there is no file. */
+/** Undefined if there is no file. */
 export function readMarker(path: string): WrittenMarker | "unreadable" | undefined {
   let text: string
   try {
@@ -79,7 +79,7 @@ export class StoreMarker {
     this.file = openSync(markerPath(options.path), known === undefined ? "w+" : "r+")
   }
 
-  /** Something was written. */
+  /** Called after a write. */
   note(): void {
     if (this.timer || this.isClosed) return
     this.timer = setTimeout(() => void this.writeLater(), WRITE_EVERY_MS)
@@ -120,7 +120,7 @@ export class StoreMarker {
     try {
       if (position) this.write(position)
     } catch {
-      // One that is behind is never wrong.
+      // A marker that is behind is never wrong.
     }
     closeSync(this.file)
     const { log } = this

@@ -32,7 +32,7 @@ export class BudgetOvershoots {
     this.rows.set(nameOf(row), row)
   }
 
-  /** Anew, also after a transaction that failed. */
+  /** Loads the overshoots, also after a failed transaction. */
   load(): void {
     this.rows.clear()
     for (const { holder, period, first_day, limit_nano, carried, over } of this.all.all()) {

@@ -6,7 +6,7 @@ import type { Database } from "bun:sqlite"
 import type { EntryRow } from "../../contract.ts"
 import { escapeName } from "./runs/run-lines.ts"
 
-/** Requests of one era that have ended in one transaction, with consecutive entries. */
+/** Requests of one time bucket that ended in one transaction, with consecutive entries. */
 export interface EndedRequestGroup {
   readonly lines: string
   /** No request of this group, or of any before it, sorts after this name. */
@@ -143,7 +143,7 @@ export class EndedRequests {
   }
 }
 
-/** The requests of entries that were booked together, the first of them under this number. */
+/** Groups the requests of entries that were booked together, the first of them with this number. */
 export function groupEndedRequests(
   entries: readonly EntryRow[],
   { first, newest }: { readonly first: number; readonly newest: string },
@@ -152,7 +152,7 @@ export function groupEndedRequests(
   let lines: string[] = []
   let era = ""
   const close = () => {
-    // Joined, it is one text; put together in another way, it would keep its parts.
+    // A joined string is flat; a concatenated one would retain its parts.
     if (lines.length > 0) groups.push({ lines: lines.join("\n"), newest })
     lines = []
   }
@@ -181,7 +181,7 @@ export function findEntryIn(lines: string, name: string): number | undefined {
   return entry
 }
 
-/** Every request of these groups, as their lines have it. */
+/** Every request of these groups, as escaped in their lines. */
 export function* namesIn(groups: readonly EndedRequestGroup[]): Generator<string> {
   for (const { lines } of groups) for (const line of lines.split("\n")) if (!line.startsWith("\t")) yield line
 }

@@ -1,5 +1,5 @@
-// A hash over everything ever booked, each row's made with that of the row before: two stores that have booked the same
-// agree in it, and no others. It finds files that do not belong together; it does not prove that they were not forged.
+// A hash chain over all entries: two stores agree in it only if they have booked the same. It detects files that do not
+// belong together; it does not prove that they were not forged.
 import type { Database } from "bun:sqlite"
 
 /** The state of the chain after an entry. */
@@ -8,7 +8,7 @@ export interface JournalChainLink {
   readonly chain: bigint
 }
 
-/** The link behind a row of the journal. */
+/** The link after a row of the journal. */
 export function nextChain(chain: bigint, entries: string): bigint {
   return Bun.hash.wyhash(entries, chain)
 }

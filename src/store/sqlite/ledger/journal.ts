@@ -13,7 +13,7 @@ type EntryContext = readonly [
   day: number,
   accountId: number,
   protocol: string | null,
-  /** Null where nothing was used. */
+  /** Null if nothing was used. */
   model: string | null,
   provider: string | null,
   priceVersion: string | null,
@@ -21,7 +21,7 @@ type EntryContext = readonly [
 
 type EntryValue = readonly [
   circumstance: number,
-  /** The request, or the event, behind the stem. */
+  /** The request or event, without the stem. */
   cause: string,
   key: number | null,
   /** Age relative to its row. */
@@ -53,7 +53,7 @@ const COUNTS = [
   ...(["cacheWrite1h", "imageInput", "imageOutput", "images"] as const),
 ]
 
-/** An amount as JSON has it exactly. */
+/** An amount that JSON represents exactly. */
 export function nanoValue(nano: bigint): NanoValue {
   const value = Number(nano)
   return Number.isSafeInteger(value) ? value : String(nano)
@@ -71,7 +71,7 @@ export function journalText(entries: readonly EntryRow[], at: number): string {
   const values: EntryValue[] = []
   for (const entry of entries) {
     const { keyId, nano, heldNano, use } = entry
-    // A key that calls again after another is written again: to look for it takes longer.
+    // A key that calls again after another is written again: a search would take longer.
     if (keyId !== null && keys[keys.length - 1] !== keyId) keys.push(keyId)
     values.push([
       entryContextIndex(entry, circumstances),
@@ -112,7 +112,7 @@ function stemOf(entries: readonly EntryRow[]): string {
   return stem
 }
 
-/** The number of the entry's circumstance, which is added where there is none like it. */
+/** The index of the entry's context, which is added if it is new. */
 function entryContextIndex({ kind, tenant, day, accountId, protocol, use }: EntryRow, known: EntryContext[]): number {
   const model = use === null ? null : use.model
   const provider = use === null ? null : use.provider

@@ -19,15 +19,15 @@ const MAX_CACHED_ACCOUNTS = 32_768
 const MAX_KNOWN_KEYS = 32_768
 
 export class LedgerAccounts {
-  /** There is never another object of the same account. */
+  /** One object per account. */
   private readonly held = new Map<number, CachedAccount>()
   private readonly recent = new LedgerCache<CachedAccount>(MAX_CACHED_ACCOUNTS)
   /** Accounts by key or tenant, which every request looks up. */
   private readonly ofKeys = new Map<string, CachedAccount>()
   private readonly ofTenants = new Map<string, CachedAccount>()
-  /** The keys that have an account; undefined where they are too many to be known. */
+  /** The keys that have an account; undefined if they are too many to list. */
   private keys: Set<string> | undefined
-  /** Limited accounts that the transaction has moved. */
+  /** Limited accounts that the transaction has changed. */
   private readonly moved = new Set<CachedAccount>()
   private readonly byName
   private readonly byId
@@ -39,7 +39,7 @@ export class LedgerAccounts {
     database: Database,
     private readonly memtables: MemtablePair,
   ) {
-    // A row of a fold that has not ended counts as it was before.
+    // A row of an unfinished flush counts with its value before.
     const isFolded = "run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')"
     const select = `SELECT id, name, iif(${isFolded}, posted, before) AS postedNano, floor AS floorNano,
         iif(${isFolded}, owed, owed_before) AS owedNano FROM account_rows`
@@ -60,7 +60,7 @@ export class LedgerAccounts {
     if (known) return known
     const columns = this.byName.get(name)
     if (!columns) return undefined
-    // Every entry moves the gateway's own, and nothing is decided by them.
+    // Every entry changes the gateway's own accounts, and no decision depends on them.
     if (columns.id <= GATEWAY_ACCOUNT_IDS["write-off"]) return this.toCachedAccount(columns)
     const account = this.held.get(Number(columns.id)) ?? this.toCachedAccount(columns)
     this.recent.set(name, account)
@@ -113,7 +113,7 @@ export class LedgerAccounts {
     account.openHolds += 1
   }
 
-  /** A hold has ended. */
+  /** Ends a hold. */
   release(account: CachedAccount, nano: bigint): void {
     account.heldNano -= nano
     account.openHolds -= 1
@@ -132,7 +132,7 @@ export class LedgerAccounts {
     }
   }
 
-  /** Between transactions. */
+  /** Called between transactions. */
   trim(): void {
     if (this.moved.size > 0) this.moved.clear()
     if (this.keys && this.keys.size > MAX_KNOWN_KEYS) this.keys = undefined

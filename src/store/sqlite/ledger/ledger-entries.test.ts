@@ -12,7 +12,7 @@ const entry: EntryRow = {
   ...{ heldNano: 1n, protocol: null, use: null },
 }
 
-/** Requests of three minutes; every third one has ended, those of the first two minutes are folded. */
+/** Requests of three minutes; every third one has ended, those of the first two minutes are flushed. */
 const requestOf = (number: number) => `0199aa${Math.floor(number / 400)}0-${String((number * 7919) % 100_000)}\n`
 const REQUESTS = Array.from({ length: 1200 }, (_, number) => requestOf(number))
 const ENDED = REQUESTS.filter((_, number) => number % 3 === 0)

@@ -19,7 +19,7 @@ export class LedgerEntries {
   /** The chained hash of all durable entries, once loaded, and that including the entries of the transaction. */
   private lastChain: bigint | undefined
   private writtenChain = 0n
-  /** The last one that is durable. */
+  /** The last durable entry. */
   private lastId = 0
   /** Request ids sort by time; no held or ended request sorts after this name. */
   private newest = ""
@@ -77,7 +77,7 @@ export class LedgerEntries {
     return !this.staged.some((row) => row.requestId === requestId) && this.endedAs(requestId) === undefined
   }
 
-  /** Which of these requests have ended, in one pass over the entries not flushed yet. */
+  /** Those of these requests that have ended, in one pass over the unflushed entries. */
   endedAmong(requestIds: readonly string[]): ReadonlySet<string> {
     const wanted = new Map<string, string>()
     for (const requestId of requestIds) wanted.set(escapeName(requestId), requestId)
@@ -137,7 +137,7 @@ export class LedgerEntries {
       id += 1
       account += nano.account
       revenue += nano.revenue
-      // To add nothing takes as long as to add something.
+      // Adding zero takes as long as adding an amount.
       if (nano.funding !== 0n) funding += nano.funding
       if (nano.suspense !== 0n) suspense += nano.suspense
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
@@ -211,7 +211,7 @@ export class LedgerEntries {
 /** One object with the facts of each entry under its index in the row. */
 function factsText(facts: readonly string[]): string {
   const members: string[] = []
-  // Entries without one have an empty position, which is skipped.
+  // Entries without facts have an empty position, which is skipped.
   facts.forEach((text, at) => {
     members.push(`"${at}":${text}`)
   })

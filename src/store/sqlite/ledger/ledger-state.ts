@@ -14,9 +14,9 @@ import { SpendTotals } from "./spend-totals.ts"
 const MAX_UNFLUSHED = 1_000_000
 
 interface LedgerStateOptions {
-  /** Called before anything is read anew. */
+  /** Called before the state is reloaded. */
   readonly finishRollback: () => void
-  /** Called when something that was booked has become durable. */
+  /** Called when entries have become durable. */
   readonly onBooked?: (() => void) | undefined
 }
 
@@ -29,7 +29,7 @@ export class LedgerState {
   readonly holds: OpenHolds
   readonly spending: SpendTotals
   readonly overshoots: BudgetOvershoots
-  /** The last entry that is folded, and the last fold. */
+  /** The last flushed entry, and the last flush. */
   flushed = { entry: -1, run: 0 }
   private isLoaded = false
   private readonly marks
@@ -53,13 +53,13 @@ export class LedgerState {
     )
   }
 
-  /** Call this before anything is read. */
+  /** Call this before any read. */
   ready(): this {
     if (!this.isLoaded) this.load()
     return this
   }
 
-  /** False where the request is held already or has ended. */
+  /** False if the request is already held or has ended. */
   hold(row: HoldRow): boolean {
     if (!this.holds.insert(row)) return false
     this.accounts.hold(this.accounts.get(row.accountId), { nano: row.amountNano, isNew: true })
@@ -104,7 +104,7 @@ export class LedgerState {
     this.entries.write()
   }
 
-  /** The transaction is durable. */
+  /** Called when the transaction is durable. */
   committed(): void {
     if (this.entries.committed()) this.options.onBooked?.()
     this.holds.committed()
@@ -112,7 +112,7 @@ export class LedgerState {
     this.spending.trim()
   }
 
-  /** The transaction has failed. */
+  /** Called when the transaction has failed. */
   forget(): void {
     this.isLoaded = false
     this.entries.reset()
@@ -133,7 +133,7 @@ export class LedgerState {
     this.isLoaded = true
   }
 
-  /** But at the start there is most often nothing to load. */
+  /** Except at the start there is usually nothing to load. */
   private loadMemtable(): void {
     const { entry, run } = this.marks.get() ?? { entry: 0n, run: 0n }
     let last = this.entries.last

@@ -35,7 +35,7 @@ const topUp: EntryRow = {
   nano: { ...settled.nano, account: 100n, funding: -100n, revenue: 0n },
 }
 
-/** Books that are right: one open hold, one settled request, one top-up, one price; folded. */
+/** A sound ledger: one open hold, one settled request, one top-up, one price; flushed. */
 function writeLedger(): void {
   const store = openSqlite(path)
   const { accounts, holds, entries, prices, transaction, nextEpoch, beginFlush, flush } = store.ledger
@@ -79,7 +79,7 @@ function tamper(...statements: string[]): void {
 }
 
 function runAudit(openSince = 0): readonly LedgerProblem[] {
-  // The marker may have found it already.
+  // The marker may have detected it already.
   const store = openSqlite(path, { onLoss: () => {} })
   const audit = store.ledger.audit(openSince)
   while (audit.sum(1));

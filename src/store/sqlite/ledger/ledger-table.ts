@@ -1,6 +1,6 @@
-// The ledger's tables, and the one transaction that a group of operations is written in. A transaction survives the
-// process at once, and a loss of power from the next checkpoint on: until then the file stays whole, but the last
-// transactions may be missing together.
+// The ledger's tables, and the transaction of a group of operations. A transaction survives the process at once, and a
+// power loss from the next checkpoint on: until then the file stays intact, but the last transactions may be missing
+// together.
 import type { Database } from "bun:sqlite"
 import { type HoldRow, type LedgerTable, StoreError } from "../../contract.ts"
 import { startLedgerAudit } from "./audit/ledger-audit.ts"
@@ -10,7 +10,7 @@ import { priceTable, receiptTable } from "./receipt-table.ts"
 import { FlushScheduler } from "./runs/flush-scheduler.ts"
 import { usageTable } from "./usage-table.ts"
 
-/** The contract, and how far the table has been written. */
+/** The contract, and the position of the table. */
 interface SqliteLedger extends LedgerTable {
   link(): JournalChainLink
 }
@@ -19,7 +19,7 @@ export function ledgerTable(database: Database, { onBooked }: { readonly onBooke
   const nextEpoch = database.query<{ value: bigint }, []>(
     "UPDATE ledger_marks SET value = value + 1 WHERE name = 'epoch' RETURNING value",
   )
-  // It has to change: SQLite does not write a row that stays the same.
+  // The value must change: SQLite does not write an unchanged row.
   const touch = database.query(
     "INSERT INTO ledger_marks VALUES ('probes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
   )
@@ -139,7 +139,7 @@ class LedgerTransactions {
     try {
       this.finishRollback()
     } catch {
-      // Tried again before anything else is done.
+      // Retried before anything else is done.
     }
   }
 }

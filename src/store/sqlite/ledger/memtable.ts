@@ -26,11 +26,11 @@ export interface UsageSum {
   sums: CountTotals | undefined
   requests: number
   paidNano: bigint
-  /** Another one of the key. */
+  /** The next sum of the same key. */
   readonly next: UsageSum | undefined
 }
 
-/** The numbers that the gateway's own accounts were opened under; no other account has one that is not higher. */
+/** The ids of the gateway's own accounts; all other accounts have higher ones. */
 export const GATEWAY_ACCOUNT_IDS: Readonly<Record<GatewayAccount, number>> = {
   debt: 0,
   funding: 1,
@@ -67,7 +67,7 @@ export class Memtable {
     for (const row of rows) {
       const { nano } = row
       revenue += nano.revenue
-      // To add nothing takes as long as to add something.
+      // Adding zero takes as long as adding an amount.
       if (nano.funding !== 0n) funding += nano.funding
       if (nano.suspense !== 0n) suspense += nano.suspense
       if (nano.writeOff !== 0n) writeOff += nano.writeOff
@@ -140,7 +140,7 @@ export class Memtable {
       return
     }
     const usageKey = { day, tenant, model, provider, first: counts }
-    // The end of suspense is no request: the one it belongs to was counted when it was recovered.
+    // The end of suspense is not a request: it was counted when it was recovered.
     const requests = endsSuspense(kind) ? 0 : 1
     this.usage.set(keyId, { ...usageKey, sums: undefined, requests, paidNano: spentNano(nano), next })
   }
@@ -173,7 +173,7 @@ function movesSameSums(a: EntryRow, b: EntryRow): boolean {
 function addCounts(sum: UsageSum, counts: UseCounts): void {
   sum.sums ??= { ...NO_COUNTS, ...sum.first }
   const { sums } = sum
-  // Named one by one: a loop over the names takes three times as long.
+  // Written out: a loop over the names takes three times as long.
   sums.input += counts.input ?? 0
   sums.cacheRead += counts.cacheRead ?? 0
   sums.cacheWrite += counts.cacheWrite ?? 0

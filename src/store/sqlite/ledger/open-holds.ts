@@ -1,12 +1,12 @@
-// Open holds: all of them in memory, and durable, several in a row that is written over when everything in it has ended.
-// A hold is open until there is an entry of its request; of two records the later counts.
+// Open holds: all of them in memory, and durable, several per row, which is overwritten when all of them have ended. A
+// hold is open until there is an entry of its request; of two records the later counts.
 import type { Database } from "bun:sqlite"
 import type { HoldRow } from "../../contract.ts"
 import { type NanoValue, nanoOf, nanoValue } from "./journal.ts"
 import type { LedgerEntries } from "./ledger-entries.ts"
 import { type ChainedItem, RequestHashTable } from "./request-hash-table.ts"
 
-/** A row, and how many of its holds are open and in no later one. */
+/** A row, and the number of its open holds that are in no later row. */
 interface HoldGroup {
   readonly slot: number
   open: number
@@ -14,7 +14,7 @@ interface HoldGroup {
 
 interface OpenHold extends ChainedItem<OpenHold> {
   row: HoldRow
-  /** Undefined while it waits to be written, and when it has ended. */
+  /** Undefined while it waits to be written, and after it has ended. */
   group: HoldGroup | undefined
   isOpen: boolean
 }
@@ -57,7 +57,7 @@ export class OpenHolds {
     this.put = database.query("REPLACE INTO hold_groups VALUES (?1, ?2, ?3)")
   }
 
-  /** False where the request is held already or has ended. */
+  /** False if the request is already held or has ended. */
   insert(row: HoldRow): boolean {
     if (this.open.get(row.requestId) || !this.entries.isNew(row.requestId)) return false
     const hold: OpenHold = { row, next: undefined, group: undefined, isOpen: true }
@@ -179,7 +179,7 @@ export class OpenHolds {
   }
 
   private rewrite(hold: OpenHold): void {
-    // One without a group waits already.
+    // A hold without a group is already queued.
     if (hold.group) this.unwritten.push(hold)
     this.leaveGroup(hold)
   }
@@ -203,7 +203,7 @@ type HoldOwner = readonly [accountId: number, tenant: string, keyId: string, epo
 type HoldValue = readonly [holder: number, requestId: string, amount: NanoValue, owed: NanoValue, at: number]
 type GroupValue = readonly [holders: readonly HoldOwner[], holds: readonly HoldValue[]]
 
-/** Without their budgets: holds of a dead process are not extended. */
+/** Without budgets: holds of a dead process are not extended. */
 function groupValue(holds: readonly OpenHold[]): GroupValue {
   const holders: HoldOwner[] = []
   const values = holds.map(({ row }): HoldValue => {

@@ -27,7 +27,7 @@ export class RequestHashTable<Item extends ChainedItem<Item>> {
     this.slots[slot] = item
   }
 
-  /** Undefined where it is not here. */
+  /** Undefined if it is not in the table. */
   remove(requestId: string): Item | undefined {
     const slot = slotOf(requestId)
     let before: Item | undefined

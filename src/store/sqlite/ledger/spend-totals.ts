@@ -24,7 +24,7 @@ type EntrySpender = Pick<EntryRow, "keyId" | "tenant" | "day">
 /** The windows read so far for a key or tenant. */
 interface SpenderWindows {
   readonly windows: SpendWindow[]
-  /** The last day, from `since` on, on which it has spent anything; undefined where there is none. */
+  /** The last day, from `since` on, with spending; undefined if there is none. */
   last: { since: number; day: number | undefined } | undefined
 }
 
@@ -54,7 +54,7 @@ export class SpendTotals {
     )
   }
 
-  /** The day given, or a later one that the key or its tenant has spent or held anything on: a clock may be set back. */
+  /** The given day, or a later one on which the key or its tenant has spending or holds: a clock may be set back. */
   latestDay({ keyId, tenant }: { readonly keyId: string; readonly tenant: string }, day: number): number {
     const ofKey = windowsOf(this.keys, keyId)
     const ofTenant = windowsOf(this.tenants, tenant)
@@ -78,7 +78,7 @@ export class SpendTotals {
     if (tenant !== null) addToWindows(this.tenants.get(tenant), { day, nano })
   }
 
-  /** Something was spent on a day. */
+  /** Records spending on a day. */
   noteDay({ keyId, tenant, day }: EntrySpender): void {
     if (keyId !== null) raiseLastDay(this.keys.get(keyId), day)
     if (tenant !== null) raiseLastDay(this.tenants.get(tenant), day)

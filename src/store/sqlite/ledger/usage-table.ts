@@ -28,7 +28,7 @@ export function usageTable(database: Database, standing: LedgerState): UsageTabl
   }
 }
 
-/** Every day from this one on of which anything is known. */
+/** Every day from this one on that has usage. */
 function* daysFrom(first: number, { runs, memtables }: UsageSources): Generator<number> {
   const unfolded = memtables.all().flatMap((tail) => [...tail.days()])
   for (let day = first; ; day++) {

@@ -45,7 +45,7 @@ export class AuditSums {
   private readonly database: Database
   private readonly state: LedgerState
   private summed = 0n
-  /** Entries that put something in suspense, and that ended it. */
+  /** Entries that began suspense, and that ended it. */
   readonly suspended = { begun: 0, ended: 0 }
   private readonly accounts = new Map<number, AccountSum>()
   private readonly paid = new Map<string, bigint>()
@@ -91,7 +91,7 @@ export class AuditSums {
     this.database.run(DROP)
   }
 
-  /** False where there was nothing more to read. */
+  /** False if there was nothing more to read. */
   private read(limit: number): boolean {
     const until = this.summed + BigInt(limit)
     let row = this.next.get(this.summed)
@@ -117,7 +117,7 @@ export class AuditSums {
     }
     const { amount: account, funding, revenue, suspense, write_off: writeOff } = row
     const booked = { account, funding, revenue, suspense, writeOff }
-    // A row keeps debt and write-off together.
+    // A row stores debt and write-off together.
     const summed = { ...all, writeOff: all.writeOff + all.debt }
     for (const name of Object.keys(booked) as (keyof typeof booked)[])
       if (booked[name] !== summed[name])
@@ -167,7 +167,7 @@ export class AuditSums {
       this.report("I5", `Entry ${id} ends ${-suspense} in suspense, which another entry ended or which never existed.`)
   }
 
-  /** Once, and as nothing else. */
+  /** A request must end once, and as nothing else. */
   private hasEndedAs(id: number, requestId: string): boolean {
     const known = this.state.ready().entries.ended.entryOf(requestId)
     if (known !== undefined) return known === id

@@ -101,7 +101,7 @@ function checkAccounts({ database, state }: AuditOptions, reportProblem: ReportP
   }
 }
 
-/** Whatever is listed as in suspense, or as ended, was booked so (I5). */
+/** Every row listed as in suspense, or as ended, was booked so (I5). */
 function checkSuspense(
   { database }: AuditOptions,
   { sums, reportProblem }: { readonly sums: AuditSums; readonly reportProblem: ReportProblem },

@@ -10,7 +10,9 @@ import { RunCompaction } from "./run-compaction.ts"
 const MAX_MEMTABLE_ENTRIES = 32_768
 /** Keys in memory, twice as many during a flush. */
 const MAX_MEMTABLE_KEYS = 16_384
-/** Runs of one level that are merged when there is time, and those that are too many to wait for it. */
+/**
+ * The number of runs of one level that are merged when there is time, and the number at which the merge cannot wait.
+ */
 const COMPACTION_RUNS = { some: 16, many: 64 }
 
 interface FlushSchedulerOptions {

@@ -38,7 +38,7 @@ function runAudit() {
   return audit.problems
 }
 
-/** The count that a question to the file itself gives. */
+/** The count by a query on the file itself. */
 function queryCount(question: string): number | undefined {
   store.close()
   const database = new Database(path)
@@ -72,7 +72,7 @@ function accountOf({ accounts }: LedgerTable, name: string): number {
   return (accounts.find(name) ?? accounts.insert(name, null)).id
 }
 
-/** Books them all in one transaction. */
+/** Books all of them in one transaction. */
 function book(...uses: BookedUse[]): void {
   const { ledger } = store
   ledger.transaction(() => {

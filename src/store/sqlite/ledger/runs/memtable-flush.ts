@@ -18,11 +18,11 @@ interface FlushOutputs {
 interface FlushTarget {
   /** One more than that of the previous flush. */
   readonly run: number
-  /** The last entry that is in the tail. */
+  /** The last entry of the memtable. */
   readonly upTo: JournalChainLink
 }
 
-/** Every step writes another piece. */
+/** Each step writes another piece. */
 export type FlushSteps = Generator<void, void>
 
 export class MemtableFlush {

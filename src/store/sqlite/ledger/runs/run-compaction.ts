@@ -83,7 +83,7 @@ export class RunCompaction {
     if (!crowded) return undefined
     const { part, level } = crowded
     const from = this.ofLevel.all(part, level).map(({ run }) => Number(run))
-    // Below 0, so that it is never the number of a fold.
+    // Negative, so that it is never the number of a flush.
     const into = Math.min(0, Number(this.lowest.get(part)?.run)) - 1
     this.runs.register(Number(part), { run: into, level: Number(level) + 1 })
     return { part: Number(part), from, into }

@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { addLines, afterLineKey, escapeName, lineKeyOf, paidOf, unescapeName } from "./run-lines.ts"
 import { mergeSortedLines, sumEqualKeys } from "./sorted-runs.ts"
 
-/** Names of any characters, some of them such as end a field or a line. */
+/** Names of any characters, including separators of fields and lines. */
 const name = fc.string({ unit: fc.constantFrom("a", "b", "é", "\t", "\n", "%", "\ufffd", "😀", "\ud800", "\u0000") })
 const lineKey = fc.tuple(name, name).map((names) => names.map(escapeName).join("\t"))
 const line = fc.tuple(lineKey, fc.bigInt({ min: 0n, max: 10n ** 19n })).map(([at, nano]) => `${at}\t1,${nano}`)

@@ -5,9 +5,9 @@ import type { UsageKey, UseCounts } from "../../../contract.ts"
 const UNSAFE_CHARACTERS = /[^ -~]|%/g
 const ESCAPED = /%([0-9a-f]{4})/g
 
-/** A name in characters that end no field, and that SQLite sorts as we do. */
+/** Escapes the separators in a name, so that SQLite sorts lines as JavaScript does. */
 export function escapeName(name: string): string {
-  // A regular expression takes three times as long to find nothing.
+  // A regular expression without a match takes three times as long.
   for (let at = 0; at < name.length; at++) {
     const code = name.charCodeAt(at)
     if (code < 0x20 || code > 0x7e || code === 0x25) return name.replace(UNSAFE_CHARACTERS, escapeCharacter)
@@ -37,12 +37,12 @@ function escapeCharacter(character: string): string {
   return `%${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 }
 
-/** Without the day, which is the part of the tree. */
+/** The key without the day, which is the part of the tree. */
 export function usageLineKey({ tenant, keyId, model, provider }: Omit<UsageKey, "day">): string {
   return `${escapeRepeatedName(tenant)}\t${escapeName(keyId)}\t${escapeRepeatedName(model)}\t${escapeRepeatedName(provider)}`
 }
 
-/** The first numbers of a line of usage. */
+/** The first numbers of a usage line. */
 export function countsText(counts: UseCounts): string {
   const { input = "", cacheRead = "", cacheWrite = "", cacheWrite1h = "", audioInput = "", imageInput = "" } = counts
   const { output = "", reasoning = "", audioOutput = "", imageOutput = "", images = "" } = counts

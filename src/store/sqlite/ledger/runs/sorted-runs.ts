@@ -44,7 +44,7 @@ export class SortedRuns {
     this.registration = database.query(`INSERT INTO sum_runs VALUES ('${tree}', ?1, ?2, ?3)`)
   }
 
-  /** The first part from this one on that has anything. */
+  /** The first part from this one on that has lines. */
   partFrom(part: number): number | undefined {
     const next = this.nextPart.get(part)
     return next ? Number(next.part) : undefined
@@ -69,7 +69,7 @@ export class SortedRuns {
       for (const line of block.lines.split("\n")) if (line >= text) yield line
   }
 
-  /** Every line of any run that begins so. */
+  /** Every line of any run that begins with `text`. */
   *linesWithPrefix(part: number, text: string): Generator<string> {
     for (const run of this.runsOf(part))
       for (const line of this.linesFrom(part, { run, text })) {
@@ -96,7 +96,7 @@ export class SortedRuns {
 /** A block and its row fit one page of the file. */
 const BLOCK_LENGTH = 3900
 
-/** Gathers sorted lines and writes them block by block. */
+/** Collects sorted lines and writes them block by block. */
 export class BlockWriter {
   private lines: string[] = []
   private length = 0
@@ -141,7 +141,7 @@ function hasSameKey(a: string, b: string): boolean {
   return b.lastIndexOf("\t") + 1 === length && b.startsWith(a.slice(0, length))
 }
 
-/** The sorted lines of several sources in the order of all. */
+/** Merges the sorted lines of several sources. */
 export function* mergeSortedLines(sources: readonly Iterator<string>[]): Generator<string> {
   const heads = sources.flatMap((source) => {
     const { done, value } = source.next()
