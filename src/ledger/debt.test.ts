@@ -37,7 +37,7 @@ function restart() {
   start()
 }
 
-async function fold() {
+async function flushAll() {
   store.ledger.beginFlush()
   while (store.ledger.flush(0));
 }
@@ -69,7 +69,7 @@ describe("reported usage above hold and balance", () => {
     await topUp("tenant:acme", 100n)
     const requestId = await hold()
     await ledger.settle(requestId, reported(130n))
-    for (const act of [restart, fold, restart]) {
+    for (const act of [restart, flushAll, restart]) {
       await act()
       expect(balance("tenant:acme")).toMatchObject({ freeNano: 0n, owedNano: 30n })
       expect(ledger.receipt(requestId)).toMatchObject({ paidNano: 100n, owedNano: 30n })
@@ -97,7 +97,7 @@ describe("reported usage above hold and balance", () => {
     const spent = () => ledger.usage({ from: "2026-11-16", to: "2026-11-16", limit: 9 }).map(({ paidNano }) => paidNano)
     expect(spent()).toEqual([170n])
     await topUp("key:k1", 500n)
-    await fold()
+    await flushAll()
     expect(spent()).toEqual([170n])
     expect(ledger.leftOf({ period: "day", limitNano: 1000n }, { keyId: "k1", tenant: "acme", at: now })).toBe(830n)
   })
@@ -253,7 +253,7 @@ describe("a clock that is set back", () => {
 
   test("reopens no budget: spending counts on the last day that was spent on", async () => {
     await ledger.settle(await hold({ budgets }), reported(100n))
-    for (const act of [() => {}, restart, fold, restart]) {
+    for (const act of [() => {}, restart, flushAll, restart]) {
       await act()
       now = NOON - DAY_MS
       await expect(hold({ budgets, amountNano: 1n })).rejects.toMatchObject({ code: "budget_exceeded" })

@@ -25,7 +25,7 @@ import { type AwsScope, encodeSegment, signedHeaders } from "./sigv4.ts"
 
 const VERSION: JsonEdit = { path: ["anthropic_version"], set: '"bedrock-2023-05-31"' }
 
-/** It rejects a request with an unknown value (as of November 2026). */
+/** The accepted `anthropic-beta` values (November 2026); a request with any other is rejected. */
 const BETAS = [
   "compact-2026-01-12",
   "computer-use-2024-10-22",

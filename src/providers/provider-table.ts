@@ -50,7 +50,7 @@ const responses = { "openai-responses": openai }
 const images = { "openai-images": openai }
 /** Images within chat completions, as OpenRouter offers them. */
 const chatImages = { "chat-images": openai }
-/** One family is called by predict only, all others by generateContent. */
+/** Imagen is called by predict only, all other image models by generateContent. */
 const googleImages = {
   "gemini-images": { ...gemini, serves: (model: string) => !isImagen(model) },
   "imagen-predict": { ...gemini, serves: isImagen },

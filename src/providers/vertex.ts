@@ -54,7 +54,7 @@ function isImagen(model: string): boolean {
 
 const VERSION: JsonEdit = { path: ["anthropic_version"], set: '"vertex-2023-10-16"' }
 
-/** It rejects a request with an unknown value (as of November 2026). */
+/** The accepted `anthropic-beta` values (November 2026); a request with any other is rejected. */
 const BETAS = [
   "compact-2026-01-12",
   "computer-use-2025-01-24",

@@ -71,14 +71,14 @@ export class EndedRequests {
 
   /** The flushed ones among these names; reads the blocks of a time bucket once, the newest first. */
   *among(names: Iterable<string>): Generator<string> {
-    const eras = new Map<string, Set<string>>()
+    const timeBuckets = new Map<string, Set<string>>()
     for (const name of names) {
-      const era = timeBucketOf(name)
-      const known = eras.get(era)
+      const timeBucket = timeBucketOf(name)
+      const known = timeBuckets.get(timeBucket)
       if (known) known.add(name)
-      else eras.set(era, new Set([name]))
+      else timeBuckets.set(timeBucket, new Set([name]))
     }
-    for (const [era, wanted] of eras) yield* this.amongTimeBucket(era, wanted)
+    for (const [timeBucket, wanted] of timeBuckets) yield* this.amongTimeBucket(timeBucket, wanted)
   }
 
   /** No flushed name sorts after it. */
@@ -93,13 +93,13 @@ export class EndedRequests {
       this.add(blocks, { lines: (groups[at] as EndedRequestGroup).lines, run })
       if (at % GROUPS_AT_ONCE === 0) yield
     }
-    for (const [era, block] of blocks) yield this.write(block, { era, run })
+    for (const [timeBucket, block] of blocks) yield this.write(block, { timeBucket, run })
   }
 
-  private *amongTimeBucket(era: string, wanted: Set<string>): Generator<string> {
+  private *amongTimeBucket(timeBucket: string, wanted: Set<string>): Generator<string> {
     const sorted = [...wanted].sort()
     const [first = "", last = ""] = [sorted[0], sorted.at(-1)]
-    for (const { id, least, greatest } of this.overlapping.all(era, first, last)) {
+    for (const { id, least, greatest } of this.overlapping.all(timeBucket, first, last)) {
       if ((sorted[lowerBound(sorted, least)] ?? greatest) > greatest) continue
       for (const name of this.linesOf.get(id)?.lines.split("\n") ?? []) if (wanted.delete(name)) yield name
       if (wanted.size === 0) return
@@ -108,14 +108,14 @@ export class EndedRequests {
 
   private add(blocks: Map<string, EndedBlock>, { lines, run }: { readonly lines: string; readonly run: number }): void {
     const [, ...names] = lines.split("\n")
-    const era = timeBucketOf(names[0] ?? "")
-    let block = blocks.get(era)
+    const timeBucket = timeBucketOf(names[0] ?? "")
+    let block = blocks.get(timeBucket)
     // Rows of an interrupted flush with the same number do not count.
-    if (!block) this.remove.run(era, run)
+    if (!block) this.remove.run(timeBucket, run)
     if (!block || block.length + lines.length > BLOCK_LENGTH) {
-      if (block) this.write(block, { era, run })
+      if (block) this.write(block, { timeBucket, run })
       block = { lines: [], length: 0, least: names[0] ?? "", greatest: "" }
-      blocks.set(era, block)
+      blocks.set(timeBucket, block)
     }
     block.lines.push(lines)
     block.length += lines.length + 1
@@ -127,9 +127,9 @@ export class EndedRequests {
 
   private write(
     { least, greatest, lines }: EndedBlock,
-    { era, run }: { readonly era: string; readonly run: number },
+    { timeBucket, run }: { readonly timeBucket: string; readonly run: number },
   ): void {
-    this.insert.run(era, run, least, greatest, lines.join("\n"))
+    this.insert.run(timeBucket, run, least, greatest, lines.join("\n"))
   }
 
   private search(name: string): number | undefined {
@@ -150,7 +150,7 @@ export function groupEndedRequests(
 ): EndedRequestGroup[] {
   const groups: EndedRequestGroup[] = []
   let lines: string[] = []
-  let era = ""
+  let timeBucket = ""
   const close = () => {
     // A joined string is flat; a concatenated one would retain its parts.
     if (lines.length > 0) groups.push({ lines: lines.join("\n"), newest })
@@ -159,10 +159,10 @@ export function groupEndedRequests(
   for (let at = 0; at < entries.length; at++) {
     const { requestId } = entries[at] as EntryRow
     const name = requestId === null ? undefined : escapeName(requestId)
-    if (name === undefined || lines.length > MAX_GROUP_SIZE || timeBucketOf(name) !== era) close()
+    if (name === undefined || lines.length > MAX_GROUP_SIZE || timeBucketOf(name) !== timeBucket) close()
     if (name === undefined) continue
     if (lines.length === 0) {
-      era = timeBucketOf(name)
+      timeBucket = timeBucketOf(name)
       lines.push(`\t${first + at}`)
     }
     lines.push(name)

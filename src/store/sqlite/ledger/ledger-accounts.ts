@@ -40,9 +40,9 @@ export class LedgerAccounts {
     private readonly memtables: MemtablePair,
   ) {
     // A row of an unfinished flush counts with its value before.
-    const isFolded = "run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')"
-    const select = `SELECT id, name, iif(${isFolded}, posted, before) AS postedNano, floor AS floorNano,
-        iif(${isFolded}, owed, owed_before) AS owedNano FROM account_rows`
+    const isFlushed = "run <= (SELECT value FROM ledger_marks WHERE name = 'folded-run')"
+    const select = `SELECT id, name, iif(${isFlushed}, posted, before) AS postedNano, floor AS floorNano,
+        iif(${isFlushed}, owed, owed_before) AS owedNano FROM account_rows`
     this.byName = database.query<AccountColumns, [string]>(`${select} WHERE name = ?1`)
     this.byId = database.query<AccountColumns, [number]>(`${select} WHERE id = ?1`)
     this.someKeys = database.query<{ name: string }, [number]>(
@@ -169,10 +169,10 @@ export class LedgerAccounts {
     return account
   }
 
-  private toCachedAccount({ id: numbered, name, floorNano, ...folded }: AccountColumns): CachedAccount {
+  private toCachedAccount({ id: numbered, name, floorNano, ...flushed }: AccountColumns): CachedAccount {
     const id = Number(numbered)
-    const postedNano = folded.postedNano + this.memtables.posted(id)
-    const owedNano = folded.owedNano + this.memtables.owed(id)
+    const postedNano = flushed.postedNano + this.memtables.posted(id)
+    const owedNano = flushed.owedNano + this.memtables.owed(id)
     return { id, name, postedNano, heldNano: 0n, floorNano, owedNano, openHolds: 0 }
   }
 }

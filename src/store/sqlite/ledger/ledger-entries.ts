@@ -82,8 +82,8 @@ export class LedgerEntries {
     const wanted = new Map<string, string>()
     for (const requestId of requestIds) wanted.set(escapeName(requestId), requestId)
     const ended = new Set<string>()
-    for (const tail of this.memtables.all())
-      for (const name of namesIn(tail.ended)) {
+    for (const memtable of this.memtables.all())
+      for (const name of namesIn(memtable.ended)) {
         const requestId = wanted.get(name)
         if (requestId === undefined) continue
         ended.add(requestId)

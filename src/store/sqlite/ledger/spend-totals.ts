@@ -106,18 +106,22 @@ export class SpendTotals {
 
   private lastDayOfKey(keyId: string, day: number): number | undefined {
     const isOf = (spender: EntrySpender) => spender.keyId === keyId
-    return this.lastDayFrom(day, { holder: `key:${keyId}`, isOf, inMemtable: (tail) => tail.daysOfKey(keyId) })
+    return this.lastDayFrom(day, { holder: `key:${keyId}`, isOf, inMemtable: (memtable) => memtable.daysOfKey(keyId) })
   }
 
   private lastDayOfTenant(tenant: string, day: number): number | undefined {
     const isOf = (spender: EntrySpender) => spender.tenant === tenant
-    return this.lastDayFrom(day, { holder: `tenant:${tenant}`, isOf, inMemtable: (tail) => tail.daysOfTenant(tenant) })
+    return this.lastDayFrom(day, {
+      holder: `tenant:${tenant}`,
+      isOf,
+      inMemtable: (memtable) => memtable.daysOfTenant(tenant),
+    })
   }
 
   private lastDayFrom(day: number, { holder, isOf, inMemtable }: DaySearch): number | undefined {
     const { runs, memtables, unwritten } = this.sources
     const days: number[] = []
-    for (const tail of memtables.all()) days.push(...inMemtable(tail))
+    for (const memtable of memtables.all()) days.push(...inMemtable(memtable))
     for (const entry of unwritten()) if (entry.use !== null && isOf(entry)) days.push(entry.day)
     const prefix = `${escapeName(holder)}\t`
     for (let month = runs.partFrom(monthOf(day)); month !== undefined; month = runs.partFrom(month + 1))
@@ -129,20 +133,23 @@ export class SpendTotals {
 
   private paidAndHeldByKey(keyId: string, days: DayRange): bigint {
     const holder = `key:${keyId}`
-    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByKey(keyId, days) })
+    const paid = this.paid(holder, { days, byMemtable: (memtable) => memtable.paidByKey(keyId, days) })
     return paid + this.unsettled(days, (spender) => spender.keyId === keyId)
   }
 
   private paidAndHeldByTenant(tenant: string, days: DayRange): bigint {
     const holder = `tenant:${tenant}`
-    const paid = this.paid(holder, { days, byTail: (tail) => tail.paidByTenant(tenant, days) })
+    const paid = this.paid(holder, { days, byMemtable: (memtable) => memtable.paidByTenant(tenant, days) })
     return paid + this.unsettled(days, (spender) => spender.tenant === tenant)
   }
 
-  private paid(holder: string, { days, byTail }: { readonly days: DayRange; byTail(tail: Memtable): bigint }): bigint {
+  private paid(
+    holder: string,
+    { days, byMemtable }: { readonly days: DayRange; byMemtable(memtable: Memtable): bigint },
+  ): bigint {
     const { runs, memtables } = this.sources
     let nano = 0n
-    for (const tail of memtables.all()) nano += byTail(tail)
+    for (const memtable of memtables.all()) nano += byMemtable(memtable)
     const prefix = `${escapeName(holder)}\t`
     const [first, last] = days === EVER ? [0, days.to] : [monthOf(days.from), monthOf(days.to)]
     for (let month = runs.partFrom(first); month !== undefined && month <= last; month = runs.partFrom(month + 1))
@@ -168,7 +175,7 @@ export class SpendTotals {
 interface DaySearch {
   readonly holder: string
   readonly isOf: (spender: EntrySpender) => boolean
-  readonly inMemtable: (tail: Memtable) => Iterable<number>
+  readonly inMemtable: (memtable: Memtable) => Iterable<number>
 }
 
 function windowsOf(spenders: LedgerCache<SpenderWindows>, name: string): SpenderWindows {

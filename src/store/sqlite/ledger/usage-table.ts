@@ -30,9 +30,9 @@ export function usageTable(database: Database, standing: LedgerState): UsageTabl
 
 /** Every day from this one on that has usage. */
 function* daysFrom(first: number, { runs, memtables }: UsageSources): Generator<number> {
-  const unfolded = memtables.all().flatMap((tail) => [...tail.days()])
+  const unflushed = memtables.all().flatMap((memtable) => [...memtable.days()])
   for (let day = first; ; day++) {
-    day = Math.min(runs.partFrom(day) ?? Number.POSITIVE_INFINITY, ...unfolded.filter((each) => each >= day))
+    day = Math.min(runs.partFrom(day) ?? Number.POSITIVE_INFINITY, ...unflushed.filter((each) => each >= day))
     if (day === Number.POSITIVE_INFINITY) return
     yield day
   }
@@ -48,9 +48,9 @@ function* dayRows(day: number, { filter, runs, memtables }: UsageDayOptions): Ge
     tenant === undefined ? "" : `${escapeName(tenant)}\t${keyId === undefined ? "" : `${escapeName(keyId)}\t`}`
   const last = after?.day === day ? afterLineKey(usageLineKey(after)) : ""
   const start = [whose, last].sort().at(-1) ?? ""
-  const folded = runs.runsOf(day).map((run) => runs.linesFrom(day, { run, text: start }))
-  const unfolded = memtables.all().map((tail) => memtableLines(tail, { day, start }))
-  for (const line of sumEqualKeys(mergeSortedLines([...folded, ...unfolded]))) {
+  const flushed = runs.runsOf(day).map((run) => runs.linesFrom(day, { run, text: start }))
+  const unflushed = memtables.all().map((memtable) => memtableLines(memtable, { day, start }))
+  for (const line of sumEqualKeys(mergeSortedLines([...flushed, ...unflushed]))) {
     if (!line.startsWith(whose)) return
     yield parseUsageLine(day, line)
   }

@@ -135,7 +135,7 @@ interface PaidWalk {
     readonly part: number
     readonly place: string
     readonly sum: bigint
-    readonly foldedNano: bigint
+    readonly flushedNano: bigint
   }) => void
 }
 
@@ -151,7 +151,7 @@ function walkPaidSums(database: Database, { runs, firstPart, check }: PaidWalk):
     const rows = page.all(before.part, before.place, firstPart(), limit)
     for (const { part: numbered, place, sum } of rows) {
       const part = Number(numbered)
-      check({ part, place, sum, foldedNano: lookup.paid(part, `${place}\t`) })
+      check({ part, place, sum, flushedNano: lookup.paid(part, `${place}\t`) })
     }
     before = rows.at(-1) ?? before
     return rows.length > 0
@@ -163,20 +163,23 @@ function checkSpending({ database, state }: AuditOptions, reportProblem: ReportP
   return walkPaidSums(database, {
     runs: state.spend,
     firstPart: () => 0,
-    check: ({ place, sum, foldedNano }) => {
+    check: ({ place, sum, flushedNano }) => {
       const [holder = "", counted] = place.split("\t").map(unescapeName)
       const day = Number(counted)
-      let nano = foldedNano
-      for (const tail of state.ready().memtables.all()) nano += paidInMemtable(tail, { holder, day })
+      let nano = flushedNano
+      for (const memtable of state.ready().memtables.all()) nano += paidInMemtable(memtable, { holder, day })
       if (nano !== sum) reportProblem("I15", `${holder} has spent ${nano} on day ${day}, and paid ${sum}.`)
     },
   })
 }
 
-function paidInMemtable(tail: Memtable, { holder, day }: { readonly holder: string; readonly day: number }): bigint {
+function paidInMemtable(
+  memtable: Memtable,
+  { holder, day }: { readonly holder: string; readonly day: number },
+): bigint {
   const days = { from: day, to: day }
   const name = holder.slice(holder.indexOf(":") + 1)
-  return holder.startsWith("key:") ? tail.paidByKey(name, days) : tail.paidByTenant(name, days)
+  return holder.startsWith("key:") ? memtable.paidByKey(name, days) : memtable.paidByTenant(name, days)
 }
 
 /** Payments of keys equal their usage totals (I15). */
@@ -185,9 +188,9 @@ function checkUsage({ database, state }: AuditOptions, reportProblem: ReportProb
   return walkPaidSums(database, {
     runs: state.usage,
     firstPart: () => Number(from.get()?.value),
-    check: ({ part: day, place, sum, foldedNano }) => {
+    check: ({ part: day, place, sum, flushedNano }) => {
       const [tenant = "", keyId = ""] = place.split("\t").map(unescapeName)
-      let nano = foldedNano
+      let nano = flushedNano
       for (const { usage } of state.ready().memtables.all())
         for (let sum = usage.get(keyId); sum; sum = sum.next)
           if (sum.tenant === tenant && sum.day === day) nano += sum.paidNano

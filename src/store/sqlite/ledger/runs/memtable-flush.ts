@@ -43,17 +43,17 @@ export class MemtableFlush {
   }
 
   /** Each step is within a transaction; after a failed one, everything begins again. */
-  *steps(tail: Memtable, { run, upTo }: FlushTarget): FlushSteps {
+  *steps(memtable: Memtable, { run, upTo }: FlushTarget): FlushSteps {
     const { usage, spend, ended } = this.outputs
-    const days = tail.days()
+    const days = memtable.days()
     const months = new Set([...days].map(monthOf))
     // The interrupted flush had no other days: its entries are all in this memtable.
     for (const day of days) usage.clear(day, run)
     for (const month of months) spend.clear(month, run)
-    for (const [id, { nano, owedNano }] of tail.posted) yield void this.post.run(id, nano, run, owedNano)
-    yield* writeRuns(spendLines(tail), { runs: spend, run })
-    yield* writeRuns(usageLines(tail), { runs: usage, run })
-    yield* ended.writeSteps(tail.ended, run)
+    for (const [id, { nano, owedNano }] of memtable.posted) yield void this.post.run(id, nano, run, owedNano)
+    yield* writeRuns(spendLines(memtable), { runs: spend, run })
+    yield* writeRuns(usageLines(memtable), { runs: usage, run })
+    yield* ended.writeSteps(memtable.ended, run)
     for (const day of days) usage.register(day, { run, level: 0 })
     for (const month of months) spend.register(month, { run, level: 0 })
     this.mark.run("folded-run", run)
